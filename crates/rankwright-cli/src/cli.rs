@@ -1,0 +1,78 @@
+//! The shape of the command line: the list of commands, their groups, the options all share.
+
+use clap::{Args, CommandFactory, Parser};
+
+use crate::commands::Command;
+
+/// Places MPI processes on cores, memories and network devices so that they wait as little as
+/// possible for each other.
+#[derive(Debug, Parser)]
+#[command(name = "rankwright", version, max_term_width = 100, subcommand_required = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// How much is said on standard error.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Verbosity {
+    /// Say nothing but errors on standard error
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Say more on standard error
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+}
+
+/// The groups of `rankwright --help`; a command in none of them is an error in a test.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Every day", &["profile", "place", "run", "check"]),
+    ("Look", &["traffic", "compare", "cluster"]),
+    ("Plan and prove", &["map", "launch", "lab"]),
+    ("For programs", &["exec", "completion", "man"]),
+];
+
+/// The command line with its grouped help.
+pub(crate) fn command() -> clap::Command {
+    let command = Cli::command();
+    let mut list = String::new();
+    for (title, names) in GROUPS {
+        list.push_str(&format!("{title}:\n"));
+        for name in names {
+            if let Some(subcommand) = command.find_subcommand(name) {
+                let about = subcommand.get_about().map(ToString::to_string).unwrap_or_default();
+                list.push_str(&format!("  {name:<12}{about}\n"));
+            }
+        }
+        list.push('\n');
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}Options:\n{{options}}\n\n\
+         `rankwright <command> --help` tells more about a command.\n"
+    );
+    command.help_template(template)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_stands_in_one_group() {
+        let grouped: Vec<&str> =
+            GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let command = Cli::command();
+        let mut known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let mut listed = grouped.clone();
+        known.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(known, listed);
+    }
+}

@@ -1,0 +1,27 @@
+//! One file per command: its options and what it does.
+
+mod completion;
+mod man;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use crate::cli::Verbosity;
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the completion script of a shell
+    Completion(completion::Completion),
+    /// Print the manual page, or write those of all commands to a folder
+    Man(man::Man),
+}
+
+/// Runs a command; the exit code is its result where it is that of another program.
+pub(crate) fn run(command: Command, _verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Completion(command) => command.run(),
+        Command::Man(command) => command.run(),
+    }
+}

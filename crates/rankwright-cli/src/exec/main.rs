@@ -1,0 +1,3 @@
+//! The per-rank shim.
+
+fn main() {}

@@ -1,0 +1,87 @@
+//! Exit codes, as `docs/src/exit-codes.md` promises them.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use rankwright::files::InputError;
+use rankwright::placement::PlacementError;
+
+/// Something failed at run time.
+const FAILED: u8 = 1;
+/// The command line asks for something that does not exist.
+const USAGE: u8 = 2;
+/// An input cannot be read.
+const INPUT: u8 = 3;
+/// What is asked cannot be done: more ranks than cores.
+const INFEASIBLE: u8 = 4;
+/// `check` or `lint` found a mismatch.
+const MISMATCH: u8 = 5;
+
+/// A command line that is well-formed but names something that does not exist.
+#[derive(Debug)]
+pub(crate) struct UsageError(pub(crate) String);
+
+/// What was asked contradicts what there is.
+#[derive(Debug)]
+pub(crate) struct Infeasible(pub(crate) String);
+
+/// What was verified is not as it should be; the details have been printed.
+#[derive(Debug)]
+pub(crate) struct Mismatch(pub(crate) String);
+
+/// A child program that could not be started, with the code that `env` would return for it: 125
+/// for a failure of ours before it starts, 126 if it cannot be run, 127 if it is not found.
+#[derive(Debug)]
+pub(crate) struct NotStarted {
+    pub(crate) code: u8,
+    pub(crate) why: String,
+}
+
+macro_rules! error_with_text {
+    ($name:ident, $field:tt) => {
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.$field)
+            }
+        }
+        impl std::error::Error for $name {}
+    };
+}
+error_with_text!(UsageError, 0);
+error_with_text!(Infeasible, 0);
+error_with_text!(Mismatch, 0);
+error_with_text!(NotStarted, why);
+
+/// The exit code for an error, by the first cause that has one of its own.
+pub(crate) fn of(error: &anyhow::Error) -> ExitCode {
+    let code = error.chain().find_map(|cause| {
+        if let Some(not_started) = cause.downcast_ref::<NotStarted>() {
+            Some(not_started.code)
+        } else if cause.is::<UsageError>() {
+            Some(USAGE)
+        } else if cause.is::<InputError>() {
+            Some(INPUT)
+        } else if cause.is::<PlacementError>() || cause.is::<Infeasible>() {
+            Some(INFEASIBLE)
+        } else if cause.is::<Mismatch>() {
+            Some(MISMATCH)
+        } else {
+            None
+        }
+    });
+    ExitCode::from(code.unwrap_or(FAILED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_decide_the_code() {
+        let input = anyhow::Error::from(InputError::new("a", "b", "c")).context("while reading");
+        assert_eq!(of(&input), ExitCode::from(3));
+        assert_eq!(of(&anyhow::anyhow!("disk full")), ExitCode::from(1));
+        let missing = NotStarted { code: 127, why: "mpirun: not found".to_owned() };
+        assert_eq!(of(&missing.into()), ExitCode::from(127));
+    }
+}

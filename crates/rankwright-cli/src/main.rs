@@ -1,0 +1,33 @@
+//! The `rankwright` command line: arguments, progress, exit codes and child processes around the
+//! library, which does the work.
+
+mod cli;
+mod commands;
+mod exit_code;
+mod inputs;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::FromArgMatches;
+
+fn main() -> ExitCode {
+    // A closed pipe (`rankwright ... | head`) ends the program quietly, as other tools do.
+    output::end_quietly_on_closed_pipe();
+    let matches = match cli::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => error.exit(),
+    };
+    let cli = match cli::Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    let result = commands::run(cli.command, &cli.verbosity);
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            output::error(&error);
+            exit_code::of(&error)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Starting the program under test.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The repository's root, where tests run so that paths in messages are short and stable.
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("it exists")
+}
+
+/// `rankwright` with arguments, in the repository's root, with nothing of the user's set-up.
+pub(crate) fn rankwright(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rankwright"));
+    command.args(arguments).current_dir(repository()).env("NO_COLOR", "1");
+    command
+}
+
+/// Exit code, standard output and standard error as one text for snapshots.
+pub(crate) fn transcript(arguments: &[&str], output: &Output) -> String {
+    format!(
+        "$ rankwright {}\nexit code: {}\n--- standard output\n{}--- standard error\n{}",
+        arguments.join(" "),
+        output.status.code().map_or("killed".to_owned(), |code| code.to_string()),
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    )
+}

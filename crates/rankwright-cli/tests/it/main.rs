@@ -1,0 +1,4 @@
+//! Tests of the command line: the program as users start it.
+
+mod broken;
+mod command;

@@ -1,0 +1,276 @@
+//! What there is: nodes with packages, NUMA nodes, cores, PUs, network devices and GPUs, and the
+//! switches between the nodes.
+//!
+//! One file per source ([`toml`](self), hwloc XML, synthetic strings, this machine); all of them
+//! make the same values. Indices: cores and NUMA nodes are L# (their position in the lists of the
+//! [`Machine`]), PUs are P#.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::ids::{CoreId, NodeId, NumaId, PuId};
+use crate::units::{Bytes, BytesPerSecond, Seconds};
+
+/// A cluster: nodes of one or several types, and the switches that connect them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cluster {
+    /// Its name, for people.
+    pub name: String,
+    /// Whether the cores do not really exist (several hosts on one machine): binding is then to
+    /// PU modulo the real count and cannot be verified.
+    pub emulated: bool,
+    /// What data costs where a device does not say it.
+    pub rates: Rates,
+    /// Node groups: all nodes of one group are alike.
+    pub groups: Vec<NodeGroup>,
+    /// The nodes, in the order that `blocked` fills them.
+    pub nodes: Vec<Node>,
+    /// The switches, every parent behind its children; empty for one ideal switch.
+    pub switches: Vec<Switch>,
+}
+
+/// What data costs on its way.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rates {
+    /// Where the rates come from: `paper-2013`, or what `calibrated` says.
+    pub name: String,
+    /// Whether the rates were measured on this cluster. If not, results say "rates assumed".
+    pub calibrated: bool,
+    /// Of a network device that names none.
+    pub nic_bandwidth: BytesPerSecond,
+    /// From one network device to another.
+    pub nic_latency: Seconds,
+    /// Of one NUMA node.
+    pub memory_bandwidth: BytesPerSecond,
+}
+
+impl Default for Rates {
+    /// The rates of Soryani et al. 2013, section 5: 1 GB/s network interfaces with 100 ns
+    /// latency, 4 GB/s memories.
+    fn default() -> Self {
+        Self {
+            name: "paper-2013".to_owned(),
+            calibrated: false,
+            nic_bandwidth: BytesPerSecond(1e9),
+            nic_latency: Seconds(100e-9),
+            memory_bandwidth: BytesPerSecond(4e9),
+        }
+    }
+}
+
+/// Nodes that are alike.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NodeGroup {
+    /// The hardware of each of them.
+    pub machine: Machine,
+    /// Which PUs jobs may use, by position in [`Machine::pus`] (L#).
+    pub free: Vec<bool>,
+}
+
+/// One node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Node {
+    /// Its host name; no other node of the cluster has it.
+    pub name: String,
+    /// Its type: position in [`Cluster::groups`].
+    pub group: usize,
+    /// The switch it hangs on: position in [`Cluster::switches`].
+    pub switch: Option<usize>,
+}
+
+/// A switch of the tree above the nodes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Switch {
+    /// Its name; no other switch of the cluster has it.
+    pub name: String,
+    /// The switch above: position in [`Cluster::switches`], behind this one.
+    pub parent: Option<usize>,
+    /// The link to the switch above, each way.
+    pub uplink: Option<BytesPerSecond>,
+}
+
+/// The hardware of one node.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Machine {
+    /// How many packages (sockets) there are.
+    pub packages: usize,
+    /// The memories, by L#.
+    pub numa_nodes: Vec<NumaNode>,
+    /// The cores, by L#.
+    pub cores: Vec<Core>,
+    /// The PUs, by L#: all PUs of a core stand together, cores in ascending order.
+    pub pus: Vec<Pu>,
+    /// The network devices, in PCI order where that is known.
+    pub nics: Vec<Nic>,
+    /// The GPUs, in PCI order where that is known.
+    pub gpus: Vec<Gpu>,
+    /// Relative cost from NUMA node (row, L#) to NUMA node (column), as the firmware tells (10 is
+    /// local); `None` where nobody says.
+    pub numa_distance: Option<Vec<Vec<u32>>>,
+}
+
+/// A memory with the cores next to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NumaNode {
+    /// The operating system's number (P#), what `numactl --membind` takes.
+    pub os_index: u32,
+    /// Its size, where known.
+    pub memory: Option<Bytes>,
+    /// Its kind where it is not plain memory: `HBM`, `NVM`, `GPUMemory`, ...
+    pub kind: Option<String>,
+}
+
+/// A core.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Core {
+    /// Its package, L#.
+    pub package: usize,
+    /// The nearest plain memory; a core beside several has the lowest.
+    pub numa: NumaId,
+    /// The last-level cache it shares, counted within the node; `None` where nobody says.
+    pub cache: Option<u32>,
+    /// Its PUs, P#, in L# order.
+    pub pus: Vec<PuId>,
+}
+
+/// A hardware thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Pu {
+    /// The operating system's number.
+    pub id: PuId,
+    /// Its core, L#.
+    pub core: CoreId,
+}
+
+/// A network device: one PCI function, whatever number of names the system has for it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Nic {
+    /// The name by which libraries select it: `mlx5_0`, `hfi1_0`, `cxi0`, `eth0`.
+    pub name: String,
+    /// Further names of the same function: `ib0` of `mlx5_0`.
+    pub aliases: Vec<String>,
+    /// The NUMA nodes next to it; empty where that is unknown or all are equally far.
+    pub near: Vec<NumaId>,
+    /// Each way, where known; else [`Rates::nic_bandwidth`].
+    pub bandwidth: Option<BytesPerSecond>,
+    /// To another device, where known; else [`Rates::nic_latency`].
+    pub latency: Option<Seconds>,
+    /// How many processes can use it at a time, where it has such a limit.
+    pub contexts: Option<u32>,
+    /// Its PCI address, where known: `0000:41:00.0`.
+    pub pci: Option<String>,
+}
+
+/// A GPU.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Gpu {
+    /// Its name: `cuda0`, `rsmi0`, `card0`.
+    pub name: String,
+    /// The NUMA nodes next to it; empty where that is unknown.
+    pub near: Vec<NumaId>,
+    /// Its PCI address, where known.
+    pub pci: Option<String>,
+}
+
+impl Cluster {
+    /// The node with this id.
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// The hardware of a node.
+    #[must_use]
+    pub fn machine(&self, id: NodeId) -> &Machine {
+        &self.group(id).machine
+    }
+
+    /// The group that a node belongs to.
+    #[must_use]
+    pub fn group(&self, id: NodeId) -> &NodeGroup {
+        &self.groups[self.nodes[id.index()].group]
+    }
+
+    /// The ids of all nodes, in order.
+    pub fn node_ids(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
+        (0..self.nodes.len()).map(NodeId::from_index)
+    }
+
+    /// The node with this host name. A full name matches its first label and the reverse, because
+    /// launchers and `gethostname` disagree on which of the two they give.
+    #[must_use]
+    pub fn find_node(&self, host: &str) -> Option<NodeId> {
+        let exact = self.nodes.iter().position(|node| node.name == host);
+        let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+        let found = exact.or_else(|| {
+            let host = short(host);
+            let mut same = (0..self.nodes.len()).filter(|i| short(&self.nodes[*i].name) == host);
+            // Two nodes of one short name: neither is meant for sure.
+            same.next().filter(|_| same.next().is_none())
+        });
+        found.map(NodeId::from_index)
+    }
+
+    /// How many bytes per second all network devices of a node carry each way.
+    #[must_use]
+    pub fn node_bandwidth(&self, id: NodeId) -> BytesPerSecond {
+        let nics = &self.machine(id).nics;
+        let sum: f64 = nics.iter().map(|nic| self.nic_bandwidth(nic).0).sum();
+        if nics.is_empty() { self.rates.nic_bandwidth } else { BytesPerSecond(sum) }
+    }
+
+    /// How many bytes per second a network device carries each way.
+    #[must_use]
+    pub fn nic_bandwidth(&self, nic: &Nic) -> BytesPerSecond {
+        nic.bandwidth.unwrap_or(self.rates.nic_bandwidth)
+    }
+
+    /// How many cores the cluster has, free or not.
+    #[must_use]
+    pub fn core_count(&self) -> usize {
+        self.node_ids().map(|id| self.machine(id).cores.len()).sum()
+    }
+}
+
+impl Machine {
+    /// The core of a PU; `None` if this node has no such PU.
+    #[must_use]
+    pub fn core_of(&self, pu: PuId) -> Option<CoreId> {
+        self.pus.iter().find(|candidate| candidate.id == pu).map(|candidate| candidate.core)
+    }
+
+    /// The ids of all cores, in order.
+    pub fn core_ids(&self) -> impl ExactSizeIterator<Item = CoreId> + use<> {
+        (0..self.cores.len()).map(CoreId::from_index)
+    }
+
+    /// The cores next to a NUMA node, in order.
+    pub fn cores_near(&self, numa: NumaId) -> impl Iterator<Item = CoreId> + '_ {
+        self.core_ids().filter(move |core| self.cores[core.index()].numa == numa)
+    }
+}
+
+impl fmt::Display for Machine {
+    /// `2 packages, 4 NUMA nodes, 64 cores, 128 PUs, 2 NICs`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = [
+            (self.packages, "package"),
+            (self.numa_nodes.len(), "NUMA node"),
+            (self.cores.len(), "core"),
+            (self.pus.len(), "PU"),
+            (self.nics.len(), "NIC"),
+            (self.gpus.len(), "GPU"),
+        ];
+        let mut shown = counts.iter().filter(|(count, name)| *count > 0 || *name == "NIC");
+        let Some((count, name)) = shown.next() else {
+            return Ok(());
+        };
+        write!(f, "{count} {name}{}", plural(*count))?;
+        shown.try_for_each(|(count, name)| write!(f, ", {count} {name}{}", plural(*count)))
+    }
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}

@@ -1,0 +1,206 @@
+//! The one way in and the one way out: reading an input file with errors that name the place, and
+//! writing an output file whole or not at all.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The largest text input that is read; anything larger is not one of our inputs.
+pub const LARGEST_TEXT: u64 = 1 << 30;
+
+/// What is wrong with an input: where, what was found, what was expected, what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputError {
+    /// The file, or what stands for it (`-` for standard input, `--on` for an argument).
+    pub file: String,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// The field, as the user wrote it (`node[2].nic "mlx5_0".near`).
+    pub field: Option<String>,
+    /// What stands there.
+    pub found: String,
+    /// What could stand there.
+    pub expected: String,
+    /// What to do about it, where that is not plain from what was expected.
+    pub advice: Option<String>,
+}
+
+impl InputError {
+    /// An error in `file` as a whole; the other parts are added by the methods below.
+    pub fn new(
+        file: impl fmt::Display,
+        found: impl fmt::Display,
+        expected: impl fmt::Display,
+    ) -> Self {
+        Self {
+            file: file.to_string(),
+            line: None,
+            field: None,
+            found: found.to_string(),
+            expected: expected.to_string(),
+            advice: None,
+        }
+    }
+
+    /// The error, at this line (from 1).
+    #[must_use]
+    pub fn at_line(mut self, line: usize) -> Self {
+        self.line = u32::try_from(line).ok();
+        self
+    }
+
+    /// The error, in this field.
+    #[must_use]
+    pub fn in_field(mut self, field: impl fmt::Display) -> Self {
+        self.field = Some(field.to_string());
+        self
+    }
+
+    /// The error, with what to do about it.
+    #[must_use]
+    pub fn with_advice(mut self, advice: impl fmt::Display) -> Self {
+        self.advice = Some(advice.to_string());
+        self
+    }
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        f.write_str(": ")?;
+        if let Some(field) = &self.field {
+            write!(f, "{field}: ")?;
+        }
+        write!(f, "found {}, expected {}", self.found, self.expected)?;
+        if let Some(advice) = &self.advice {
+            write!(f, "; {advice}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// Reads a text file whole.
+///
+/// # Errors
+/// If the file cannot be opened, is larger than [`LARGEST_TEXT`] or is not UTF-8; `expected` says
+/// what the file should have been ("a cluster description").
+pub fn read_text(path: &Path, expected: &str) -> Result<String, InputError> {
+    let bytes = read_bytes(path, expected)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
+        InputError::new(path.display(), "bytes that are not UTF-8 text", expected).at_line(line)
+    })
+}
+
+/// Reads a file whole.
+///
+/// # Errors
+/// As [`read_text`], without its demand on the encoding.
+pub fn read_bytes(path: &Path, expected: &str) -> Result<Vec<u8>, InputError> {
+    let unreadable = |error: &io::Error| InputError::new(path.display(), describe(error), expected);
+    let size = fs::metadata(path).map_err(|error| unreadable(&error))?.len();
+    if size > LARGEST_TEXT {
+        let found = format!("a file of {size} bytes");
+        return Err(InputError::new(path.display(), found, expected));
+    }
+    fs::read(path).map_err(|error| unreadable(&error))
+}
+
+/// An operating system error in words that fit after "found".
+#[must_use]
+pub fn describe(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "no permission to read it".to_owned(),
+        io::ErrorKind::IsADirectory => "a directory".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// An output file that could not be written. Nothing of it is left behind.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: cannot be written: {source}", path.display())]
+pub struct WriteError {
+    /// The file that was to be written.
+    pub path: PathBuf,
+    /// What the operating system said.
+    pub source: io::Error,
+}
+
+/// Writes `contents` to `path`: to a temporary file beside it, then renamed, so that a reader sees
+/// the old file or the new one and never half of either.
+///
+/// # Errors
+/// If the directory is missing or not writable, or the disk is full.
+pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), WriteError> {
+    replace_atomically(path, |temporary| {
+        let mut file = File::create(temporary)?;
+        file.write_all(contents)?;
+        file.sync_all()
+    })
+}
+
+/// Lets `write` make a file at a temporary path beside `path` and renames it to `path` if that
+/// succeeds.
+///
+/// # Errors
+/// Whatever `write` returns, or that the rename failed; the temporary file is removed.
+pub fn replace_atomically(
+    path: &Path,
+    write: impl FnOnce(&Path) -> io::Result<()>,
+) -> Result<(), WriteError> {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".partial-{}", std::process::id()));
+    let temporary = path.with_file_name(name);
+    write(&temporary).and_then(|()| fs::rename(&temporary, path)).map_err(|source| {
+        // The file may not exist; the first error is the one worth telling.
+        let _ = fs::remove_file(&temporary);
+        WriteError { path: path.to_owned(), source }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_place_found_expected_and_way_out() {
+        let error = InputError::new("c.toml", "`numa:9`", "numa:0 or numa:1")
+            .at_line(7)
+            .in_field("near")
+            .with_advice("this node has 2 NUMA nodes");
+        let text =
+            "c.toml:7: near: found `numa:9`, expected numa:0 or numa:1; this node has 2 NUMA nodes";
+        assert_eq!(error.to_string(), text);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.json");
+        write_atomically(&path, b"old").unwrap();
+        let result = replace_atomically(&path, |temporary| {
+            fs::write(temporary, b"half")?;
+            Err(io::Error::other("disk full"))
+        });
+        assert!(result.unwrap_err().to_string().contains("disk full"));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn text_that_is_not_utf8_is_an_error_with_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.csv");
+        fs::write(&path, b"a\nb\xff\n").unwrap();
+        let error = read_text(&path, "a table").unwrap_err();
+        assert_eq!(error.line, Some(2));
+    }
+}

@@ -1,0 +1,31 @@
+//! rankwright places MPI processes ("ranks") on the cores, memories and network devices of a
+//! cluster so that they wait as little as possible for each other.
+//!
+//! Data flows one way; a module uses only what stands before it (`ARCHITECTURE.md` has the table,
+//! `tests/it/layering.rs` enforces it):
+//!
+//! ```text
+//!  cluster      traffic        what there is, what runs
+//!      └───┬──────┘
+//!      placement               rank -> PUs, memory, NICs, GPUs; valid by construction
+//!      ┌───┴────┐
+//!    model    launch           predict · write
+//!      │
+//!     map                      search
+//!      │
+//!    choose                    judge
+//!      │
+//!    report                    present
+//! ```
+//!
+//! The library prints nothing, reads no environment, starts no process, asks no clock and keeps no
+//! global state. It opens a file only when it is given the path.
+
+pub mod files;
+pub mod ids;
+pub mod units;
+
+pub mod cluster;
+pub mod traffic;
+
+pub mod placement;

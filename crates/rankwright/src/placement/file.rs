@@ -1,0 +1,293 @@
+//! `placement.json`: a placement with the names of everything, so that it can be launched and
+//! checked without the cluster description.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{JobPlacement, JobShape, Placement, PlacementError, RankPlacement};
+use crate::cluster::Cluster;
+use crate::files::{InputError, WriteError, read_text, write_atomically};
+use crate::ids::{CoreId, JobId, NumaId, PuId, Rank};
+use crate::traffic::Workload;
+
+/// The newest version of the format that is read, and the one that is written.
+pub(super) const FORMAT: u32 = 1;
+
+const EXPECTED: &str = "a placement as `rankwright place` writes it";
+
+/// The contents of a `placement.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlacementFile {
+    /// The version of the format: 1.
+    pub format: u32,
+    /// The strategy that made it, with its options.
+    pub strategy: String,
+    /// The cluster that it is for.
+    pub cluster: ClusterEntry,
+    /// `sha256:...` of the workload that it was made for.
+    pub workload_digest: String,
+    /// The nodes that it uses, in the order of the cluster.
+    pub nodes: Vec<NodeEntry>,
+    /// The jobs.
+    pub jobs: Vec<JobEntry>,
+    /// What the strategy's judge predicts, by quantity; times in seconds, amounts in bytes.
+    #[serde(default)]
+    pub predicted: BTreeMap<String, f64>,
+}
+
+/// What a placement file says of its cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterEntry {
+    /// Its name.
+    pub name: String,
+    /// `sha256:...` of its description.
+    pub digest: String,
+    /// Whether its cores do not really exist.
+    #[serde(default)]
+    pub emulated: bool,
+}
+
+/// A node that a placement uses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeEntry {
+    /// Its host name.
+    pub name: String,
+    /// How many cores it has, free or not.
+    pub cores: u32,
+    /// How many PUs it has, free or not.
+    pub pus: u32,
+    /// The operating system's number (P#) of each NUMA node, by L#.
+    pub numa_os: Vec<u32>,
+}
+
+/// A job of a placement file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobEntry {
+    /// Its name.
+    pub name: String,
+    /// Its ranks; position is rank.
+    pub ranks: Vec<RankEntry>,
+}
+
+/// Where one rank runs, by names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankEntry {
+    /// The rank.
+    pub rank: Rank,
+    /// The host name of its node.
+    pub node: String,
+    /// Its cores, L# within the node.
+    pub cores: Vec<CoreId>,
+    /// Its PUs, P#.
+    pub pus: Vec<PuId>,
+    /// Its memory, L#; `null` for several or the system's default.
+    pub numa: Option<NumaId>,
+    /// Its network devices.
+    #[serde(default)]
+    pub nics: Vec<String>,
+    /// Its GPUs.
+    #[serde(default)]
+    pub gpus: Vec<String>,
+    /// Whether it is bound to its PUs.
+    #[serde(default = "bound")]
+    pub bound: bool,
+}
+
+fn bound() -> bool {
+    true
+}
+
+/// `sha256:` and the digest of a value's JSON.
+///
+/// # Panics
+/// If the value has a map with keys that are no strings; clusters and workloads have none.
+#[must_use]
+pub fn digest(value: &impl Serialize) -> String {
+    let json = serde_json::to_vec(value).expect("plain data has a JSON form");
+    let hex: String = Sha256::digest(&json).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+impl PlacementFile {
+    /// The file for a placement.
+    #[must_use]
+    pub fn new(
+        cluster: &Cluster,
+        workload: &Workload,
+        placement: &Placement,
+        predicted: BTreeMap<String, f64>,
+    ) -> Self {
+        let used: HashSet<_> = placement.ranks().map(|rank| rank.node).collect();
+        let node = |id| {
+            let machine = cluster.machine(id);
+            NodeEntry {
+                name: cluster.node(id).name.clone(),
+                cores: CoreId::from_index(machine.cores.len()).0,
+                pus: PuId::from_index(machine.pus.len()).0,
+                numa_os: machine.numa_nodes.iter().map(|numa| numa.os_index).collect(),
+            }
+        };
+        let rank = |(index, place): (usize, &RankPlacement)| RankEntry {
+            rank: Rank::from_index(index),
+            node: cluster.node(place.node).name.clone(),
+            cores: place.cores.clone(),
+            pus: place.pus.clone(),
+            numa: place.numa,
+            nics: place.nics.clone(),
+            gpus: place.gpus.clone(),
+            bound: place.bound,
+        };
+        let job = |job: &JobPlacement| JobEntry {
+            name: job.name.clone(),
+            ranks: job.ranks.iter().enumerate().map(rank).collect(),
+        };
+        Self {
+            format: FORMAT,
+            strategy: placement.strategy().to_owned(),
+            cluster: ClusterEntry {
+                name: cluster.name.clone(),
+                digest: digest(cluster),
+                emulated: cluster.emulated,
+            },
+            workload_digest: digest(workload),
+            nodes: cluster.node_ids().filter(|id| used.contains(id)).map(node).collect(),
+            jobs: placement.jobs().iter().map(job).collect(),
+            predicted,
+        }
+    }
+
+    /// Reads a placement file and checks it as far as is possible without the cluster.
+    ///
+    /// # Errors
+    /// If it cannot be read, is no placement, is of a newer format, or is not valid in itself: a
+    /// rank missing or twice, a node that is not listed, a PU taken twice.
+    pub fn read(path: &Path) -> Result<Self, InputError> {
+        let text = read_text(path, EXPECTED)?;
+        Self::parse(&text, &path.display().to_string())
+    }
+
+    /// As [`PlacementFile::read`], from a text; `name` stands for the file in errors.
+    ///
+    /// # Errors
+    /// As [`PlacementFile::read`].
+    pub fn parse(text: &str, name: &str) -> Result<Self, InputError> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+        let malformed = |error: &serde_json::Error| {
+            InputError::new(name, error, EXPECTED).at_line(error.line())
+        };
+        let Format { format } = serde_json::from_str(text).map_err(|error| malformed(&error))?;
+        if format != FORMAT {
+            return Err(InputError::new(name, format, FORMAT)
+                .in_field("format")
+                .with_advice("make it again with this version's `rankwright place`"));
+        }
+        let file: Self = serde_json::from_str(text).map_err(|error| malformed(&error))?;
+        file.check(name)?;
+        Ok(file)
+    }
+
+    fn check(&self, name: &str) -> Result<(), InputError> {
+        let nodes: HashMap<&str, &NodeEntry> =
+            self.nodes.iter().map(|node| (node.name.as_str(), node)).collect();
+        let mut taken = HashMap::new();
+        for job in &self.jobs {
+            for (index, entry) in job.ranks.iter().enumerate() {
+                let field = format!("jobs \"{}\" rank {index}", job.name);
+                let wrong = |found: String, expected: String| {
+                    Err(InputError::new(name, found, expected).in_field(&field))
+                };
+                if entry.rank.index() != index {
+                    return wrong(format!("rank {}", entry.rank), format!("rank {index}"));
+                }
+                let Some(node) = nodes.get(entry.node.as_str()) else {
+                    return wrong(format!("node `{}`", entry.node), "a node of `nodes`".to_owned());
+                };
+                if entry.pus.is_empty() {
+                    return wrong("no PU".to_owned(), "at least one".to_owned());
+                }
+                if let Some(core) = entry.cores.iter().find(|core| core.0 >= node.cores) {
+                    return wrong(format!("core L#{core}"), format!("one below {}", node.cores));
+                }
+                if let Some(numa) = entry.numa.filter(|n| n.index() >= node.numa_os.len()) {
+                    return wrong(format!("NUMA node L#{numa}"), "one of the node".to_owned());
+                }
+                for &pu in entry.pus.iter().filter(|_| entry.bound) {
+                    if let Some(first) = taken.insert((entry.node.as_str(), pu), index) {
+                        let found = format!("PU P#{pu} of {}, which rank {first} has", entry.node);
+                        return wrong(found, "a PU of its own".to_owned());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The placement on `cluster`, checked whole.
+    ///
+    /// # Errors
+    /// If a node is not of the cluster, or for any reason of [`Placement::new`].
+    pub fn placement(&self, cluster: &Cluster) -> Result<Placement, PlacementError> {
+        let shape = |job: &JobEntry| JobShape {
+            name: job.name.clone(),
+            ranks: Rank::from_index(job.ranks.len()).0,
+        };
+        let shapes: Vec<JobShape> = self.jobs.iter().map(shape).collect();
+        let rank = |job: usize, entry: &RankEntry| {
+            let node = cluster.find_node(&entry.node).ok_or_else(|| PlacementError::NoSuch {
+                job: JobId::from_index(job),
+                rank: entry.rank,
+                node: entry.node.clone(),
+                what: format!("entry in cluster `{}`", cluster.name),
+            })?;
+            Ok(RankPlacement {
+                node,
+                cores: entry.cores.clone(),
+                pus: entry.pus.clone(),
+                numa: entry.numa,
+                nics: entry.nics.clone(),
+                gpus: entry.gpus.clone(),
+                bound: entry.bound,
+            })
+        };
+        let jobs: Result<Vec<JobPlacement>, PlacementError> = (0..)
+            .zip(&self.jobs)
+            .map(|(index, job)| {
+                let ranks: Result<_, _> =
+                    job.ranks.iter().map(|entry| rank(index, entry)).collect();
+                Ok(JobPlacement { name: job.name.clone(), ranks: ranks? })
+            })
+            .collect();
+        Placement::new(cluster, &shapes, self.strategy.clone(), jobs?)
+    }
+
+    /// The node entry of this name.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<&NodeEntry> {
+        self.nodes.iter().find(|node| node.name == name)
+    }
+
+    /// The text of the file.
+    ///
+    /// # Panics
+    /// Never: the file is plain data.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("plain data has a JSON form");
+        text.push('\n');
+        text
+    }
+
+    /// Writes the file, whole or not at all.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), WriteError> {
+        write_atomically(path, self.to_json().as_bytes())
+    }
+}

@@ -1,0 +1,292 @@
+//! Where every rank runs: its node, cores, PUs, memory, network devices and GPUs.
+//!
+//! A [`Placement`] can only be made for a cluster and a workload, by [`Placement::new`], which
+//! checks it whole: what exists is valid. [`slots`] cuts the free cores of a cluster into the
+//! places that ranks can take; a mapper only says which rank takes which slot.
+
+mod file;
+mod slots;
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use file::{ClusterEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, digest};
+pub use slots::{Granularity, Slot, slots};
+
+use crate::cluster::Cluster;
+use crate::ids::{CoreId, JobId, NodeId, NumaId, PuId, Rank};
+use crate::traffic::Workload;
+
+/// A valid placement of all ranks of a workload on a cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placement {
+    strategy: String,
+    jobs: Vec<JobPlacement>,
+}
+
+/// Where the ranks of one job run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobPlacement {
+    /// The job's name.
+    pub name: String,
+    /// The place of each rank; position is rank.
+    pub ranks: Vec<RankPlacement>,
+}
+
+/// Where one rank runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RankPlacement {
+    /// Its node.
+    pub node: NodeId,
+    /// Its cores, L#, ascending.
+    pub cores: Vec<CoreId>,
+    /// The PUs it may run on, P#, in the order of its cores. An unbound rank has all free PUs of
+    /// its node.
+    pub pus: Vec<PuId>,
+    /// The memory it allocates from; `None` for several or for the system's default.
+    pub numa: Option<NumaId>,
+    /// The names of the network devices it uses; empty for the library's default.
+    pub nics: Vec<String>,
+    /// The names of the GPUs it uses.
+    pub gpus: Vec<String>,
+    /// Whether the rank is bound to its PUs; if not, several ranks share them.
+    pub bound: bool,
+}
+
+/// Why a placement is not valid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlacementError {
+    /// More ranks than places.
+    #[error("{ranks} ranks need {} free {unit}{}, but cluster `{cluster}` offers {places}{}", ranks, plural(*ranks), of_all(*places, *total, unit))]
+    TooFewPlaces {
+        /// The cluster's name.
+        cluster: String,
+        /// How many ranks there are.
+        ranks: usize,
+        /// How many places there are.
+        places: usize,
+        /// How many cores there are, free or not.
+        total: usize,
+        /// What one place is: `core`, `PU`, `group of 4 cores`.
+        unit: String,
+    },
+    /// Two ranks on one PU.
+    #[error("node {node} PU P#{pu} is taken twice: by rank {} of job {} and rank {} of job {}", first.1, first.0, second.1, second.0)]
+    PuTakenTwice {
+        /// The node's name.
+        node: String,
+        /// The PU.
+        pu: PuId,
+        /// Who has it.
+        first: (JobId, Rank),
+        /// Who wants it too.
+        second: (JobId, Rank),
+    },
+    /// A PU that jobs may not use, or that the node does not have.
+    #[error("rank {rank} of job {job}: PU P#{pu} of node {node} {why}")]
+    PuNotFree {
+        /// The job.
+        job: JobId,
+        /// The rank.
+        rank: Rank,
+        /// The node's name.
+        node: String,
+        /// The PU.
+        pu: PuId,
+        /// `is not free` or `does not exist`.
+        why: &'static str,
+    },
+    /// The placement has other jobs or ranks than the workload.
+    #[error("found {found}, expected {expected}: every rank of every job needs exactly one place")]
+    RanksDiffer {
+        /// What the placement has.
+        found: String,
+        /// What the workload has.
+        expected: String,
+    },
+    /// Something that a node does not have.
+    #[error("rank {rank} of job {job}: node {node} has no {what}")]
+    NoSuch {
+        /// The job.
+        job: JobId,
+        /// The rank.
+        rank: Rank,
+        /// The node's name.
+        node: String,
+        /// What it has not: `core L#9`, `NUMA node L#4`, `network device mlx5_7`.
+        what: String,
+    },
+    /// A rank without a PU, or with PUs that are not those of its cores.
+    #[error("rank {rank} of job {job}: {what}")]
+    Inconsistent {
+        /// The job.
+        job: JobId,
+        /// The rank.
+        rank: Rank,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn of_all(places: usize, total: usize, unit: &str) -> String {
+    if unit == "core" && places != total {
+        format!(" (of {total} cores in all)")
+    } else {
+        String::new()
+    }
+}
+
+/// What the ranks of a workload are, as far as a placement must know it: per job its name and
+/// number of ranks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobShape {
+    /// The job's name.
+    pub name: String,
+    /// How many ranks it has.
+    pub ranks: u32,
+}
+
+impl JobShape {
+    /// The shapes of a workload's jobs.
+    #[must_use]
+    pub fn of(workload: &Workload) -> Vec<Self> {
+        let shape = |job: &crate::traffic::Job| Self { name: job.name.clone(), ranks: job.ranks };
+        workload.jobs.iter().map(shape).collect()
+    }
+}
+
+impl Placement {
+    /// Checks `jobs` against the cluster and the jobs that are to run.
+    ///
+    /// # Errors
+    /// If a rank is missing or extra; if a bound rank has no PU or one that is not free, does not
+    /// exist, is not on its cores or is taken by another bound rank; if a node, core, NUMA node,
+    /// network device or GPU does not exist.
+    pub fn new(
+        cluster: &Cluster,
+        shapes: &[JobShape],
+        strategy: impl Into<String>,
+        jobs: Vec<JobPlacement>,
+    ) -> Result<Self, PlacementError> {
+        check_ranks(shapes, &jobs)?;
+        let mut taken = HashMap::new();
+        for (job_index, job) in jobs.iter().enumerate() {
+            for (rank_index, place) in job.ranks.iter().enumerate() {
+                let who = (JobId::from_index(job_index), Rank::from_index(rank_index));
+                check_rank(cluster, who, place)?;
+                if !place.bound {
+                    continue;
+                }
+                for &pu in &place.pus {
+                    if let Some(first) = taken.insert((place.node, pu), who) {
+                        let node = cluster.node(place.node).name.clone();
+                        return Err(PlacementError::PuTakenTwice { node, pu, first, second: who });
+                    }
+                }
+            }
+        }
+        Ok(Self { strategy: strategy.into(), jobs })
+    }
+
+    /// The placement that gives rank r of all jobs, counted through, the slot `slot_of[r]`.
+    ///
+    /// # Errors
+    /// As [`Placement::new`]; two ranks on one slot are two ranks on one PU.
+    pub fn from_slots(
+        cluster: &Cluster,
+        shapes: &[JobShape],
+        strategy: impl Into<String>,
+        slots: &[Slot],
+        slot_of: &[usize],
+    ) -> Result<Self, PlacementError> {
+        let mut next = slot_of.iter().map(|&slot| slots[slot].place());
+        let take = |shape: &JobShape| JobPlacement {
+            name: shape.name.clone(),
+            ranks: next.by_ref().take(shape.ranks as usize).collect(),
+        };
+        Self::new(cluster, shapes, strategy, shapes.iter().map(take).collect())
+    }
+
+    /// The name of the strategy that made it, with its options.
+    #[must_use]
+    pub fn strategy(&self) -> &str {
+        &self.strategy
+    }
+
+    /// The jobs, in the order of the workload.
+    #[must_use]
+    pub fn jobs(&self) -> &[JobPlacement] {
+        &self.jobs
+    }
+
+    /// The places of all ranks of all jobs, counted through.
+    pub fn ranks(&self) -> impl Iterator<Item = &RankPlacement> {
+        self.jobs.iter().flat_map(|job| &job.ranks)
+    }
+}
+
+fn check_ranks(shapes: &[JobShape], jobs: &[JobPlacement]) -> Result<(), PlacementError> {
+    let describe = |parts: Vec<(&str, usize)>| {
+        let parts: Vec<String> =
+            parts.iter().map(|(name, ranks)| format!("{name}: {ranks} ranks")).collect();
+        if parts.is_empty() { "no job".to_owned() } else { parts.join(", ") }
+    };
+    let expected: Vec<_> = shapes.iter().map(|s| (s.name.as_str(), s.ranks as usize)).collect();
+    let found: Vec<_> = jobs.iter().map(|j| (j.name.as_str(), j.ranks.len())).collect();
+    if found == expected {
+        return Ok(());
+    }
+    Err(PlacementError::RanksDiffer { found: describe(found), expected: describe(expected) })
+}
+
+fn check_rank(
+    cluster: &Cluster,
+    (job, rank): (JobId, Rank),
+    place: &RankPlacement,
+) -> Result<(), PlacementError> {
+    if place.node.index() >= cluster.nodes.len() {
+        let node = format!("#{} of cluster `{}`", place.node, cluster.name);
+        return Err(PlacementError::NoSuch { job, rank, node, what: "such node".to_owned() });
+    }
+    let node = &cluster.node(place.node).name;
+    let group = cluster.group(place.node);
+    let machine = &group.machine;
+    let no_such =
+        |what: String| Err(PlacementError::NoSuch { job, rank, node: node.clone(), what });
+    let inconsistent =
+        |what: &str| Err(PlacementError::Inconsistent { job, rank, what: what.to_owned() });
+    if place.pus.is_empty() {
+        return inconsistent("it has no PU");
+    }
+    if let Some(core) = place.cores.iter().find(|core| core.index() >= machine.cores.len()) {
+        return no_such(format!("core L#{core}"));
+    }
+    for &pu in &place.pus {
+        let Some(position) = machine.pus.iter().position(|candidate| candidate.id == pu) else {
+            let why = "does not exist";
+            return Err(PlacementError::PuNotFree { job, rank, node: node.clone(), pu, why });
+        };
+        if !group.free[position] {
+            let why = "is not free";
+            return Err(PlacementError::PuNotFree { job, rank, node: node.clone(), pu, why });
+        }
+        if !place.cores.contains(&machine.pus[position].core) {
+            return inconsistent(&format!("PU P#{pu} is not on one of its cores"));
+        }
+    }
+    if let Some(numa) = place.numa.filter(|numa| numa.index() >= machine.numa_nodes.len()) {
+        return no_such(format!("NUMA node L#{numa}"));
+    }
+    if let Some(nic) = place.nics.iter().find(|nic| machine.nics.iter().all(|n| n.name != **nic)) {
+        return no_such(format!("network device {nic}"));
+    }
+    if let Some(gpu) = place.gpus.iter().find(|gpu| machine.gpus.iter().all(|g| g.name != **gpu)) {
+        return no_such(format!("GPU {gpu}"));
+    }
+    Ok(())
+}

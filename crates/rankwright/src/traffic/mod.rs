@@ -1,0 +1,141 @@
+//! What runs: jobs of ranks, and who sends how much to whom.
+//!
+//! A [`Workload`] holds the jobs that run at the same time; a [`Job`] its point-to-point traffic as
+//! a sparse list of [`Flow`]s, and its collective calls as the program made them.
+
+use serde::Serialize;
+
+use crate::ids::Rank;
+
+/// Jobs that run at the same time on one cluster.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Workload {
+    /// Its name, for people.
+    pub name: String,
+    /// The jobs.
+    pub jobs: Vec<Job>,
+}
+
+/// A parallel program: its ranks and their traffic.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Job {
+    /// Its name; no other job of the workload has it.
+    pub name: String,
+    /// How many ranks it has.
+    pub ranks: u32,
+    /// Point-to-point traffic: one entry per pair that communicates, ordered by source, then
+    /// destination. Self messages are kept; they use no network.
+    pub flows: Vec<Flow>,
+}
+
+/// All messages from one rank to another.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Flow {
+    /// The sender.
+    pub source: Rank,
+    /// The receiver.
+    pub destination: Rank,
+    /// How many messages.
+    pub messages: u64,
+    /// How many bytes in all.
+    pub bytes: u64,
+    /// The largest message, in bytes.
+    pub largest: u64,
+}
+
+/// Why traffic is not that of a job.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TrafficError {
+    /// A rank that the job does not have.
+    #[error("job `{job}`: a message from rank {source_rank} to rank {destination}, but the job has {ranks} ranks (0 to {})", ranks.saturating_sub(1))]
+    RankOutOfRange {
+        /// The job.
+        job: String,
+        /// The sender.
+        source_rank: Rank,
+        /// The receiver.
+        destination: Rank,
+        /// How many ranks the job has.
+        ranks: u32,
+    },
+    /// No rank at all.
+    #[error("job `{job}`: found 0 ranks, expected at least 1")]
+    NoRanks {
+        /// The job.
+        job: String,
+    },
+}
+
+impl Workload {
+    /// A workload of one job, named as the job.
+    #[must_use]
+    pub fn single(job: Job) -> Self {
+        Self { name: job.name.clone(), jobs: vec![job] }
+    }
+
+    /// How many ranks all jobs have together.
+    #[must_use]
+    pub fn rank_count(&self) -> usize {
+        self.jobs.iter().map(|job| job.ranks as usize).sum()
+    }
+
+    /// The position of each job's rank 0 when the ranks of all jobs are counted through, and the
+    /// number of ranks at the end.
+    #[must_use]
+    pub fn rank_offsets(&self) -> Vec<usize> {
+        let mut offsets = vec![0];
+        for job in &self.jobs {
+            offsets.push(offsets[offsets.len() - 1] + job.ranks as usize);
+        }
+        offsets
+    }
+}
+
+impl Job {
+    /// A job from flows in any order; flows of the same pair are joined.
+    ///
+    /// # Errors
+    /// If the job has no rank, or a flow names a rank that it does not have.
+    pub fn new(
+        name: impl Into<String>,
+        ranks: u32,
+        flows: impl IntoIterator<Item = Flow>,
+    ) -> Result<Self, TrafficError> {
+        let name = name.into();
+        if ranks == 0 {
+            return Err(TrafficError::NoRanks { job: name });
+        }
+        let mut flows: Vec<Flow> = flows.into_iter().collect();
+        if let Some(wrong) = flows.iter().find(|f| f.source.0.max(f.destination.0) >= ranks) {
+            return Err(TrafficError::RankOutOfRange {
+                job: name,
+                source_rank: wrong.source,
+                destination: wrong.destination,
+                ranks,
+            });
+        }
+        flows.sort_by_key(|flow| (flow.source, flow.destination));
+        flows.dedup_by(|next, kept| {
+            let same = (next.source, next.destination) == (kept.source, kept.destination);
+            if same {
+                kept.messages = kept.messages.saturating_add(next.messages);
+                kept.bytes = kept.bytes.saturating_add(next.bytes);
+                kept.largest = kept.largest.max(next.largest);
+            }
+            same
+        });
+        Ok(Self { name, ranks, flows })
+    }
+
+    /// The bytes of all messages, self messages included.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.bytes).fold(0, u64::saturating_add)
+    }
+
+    /// How many messages there are, self messages included.
+    #[must_use]
+    pub fn total_messages(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.messages).fold(0, u64::saturating_add)
+    }
+}
