@@ -3,6 +3,13 @@
 //! A [`Workload`] holds the jobs that run at the same time; a [`Job`] its point-to-point traffic as
 //! a sparse list of [`Flow`]s, and its collective calls as the program made them.
 
+pub mod collectives;
+pub mod import;
+pub mod pattern;
+pub mod profile;
+pub mod profile_file;
+pub mod trace_file;
+
 use serde::Serialize;
 
 use crate::ids::Rank;
