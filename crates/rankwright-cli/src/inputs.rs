@@ -1,10 +1,80 @@
 //! What users name on the command line: clusters and workloads, each as a file or by a built-in
 //! name.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use rankwright::files::{InputError, LARGEST_TEXT, read_text};
+use rankwright::files::{InputError, LARGEST_TEXT, describe, read_text};
+use rankwright::traffic::Workload;
+use rankwright::traffic::collectives::Expansion;
+use rankwright::traffic::import::{self, FORMATS};
+use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::profile::Profile;
+use rankwright::traffic::profile_file::{self, SQLITE_MAGIC};
+
+use crate::exit_code::UsageError;
+
+const WORKLOAD: &str = "a profile (app.rwp), an edge list, a Matrix Market file, a METIS graph or \
+                        pattern:SHAPE:RANKS";
+
+/// The workload that users name by a file, `-` or a built-in name. Collective calls of a profile
+/// are expanded by the default algorithms.
+pub(crate) fn workload(name: &str) -> anyhow::Result<Workload> {
+    if let Some(pattern) = name.strip_prefix("pattern:") {
+        return Ok(Workload::single(parse_pattern(pattern)?));
+    }
+    let path = Path::new(name);
+    if is_profile(path)? {
+        return Ok(Workload::single(profile(path)?.job(Expansion::Default)?));
+    }
+    text_workload(path, None)
+}
+
+/// The job of a pattern.
+pub(crate) fn parse_pattern(text: &str) -> anyhow::Result<rankwright::traffic::Job> {
+    let job = Pattern::parse(text).and_then(|pattern| pattern.job());
+    job.map_err(|error| UsageError(error.to_string()).into())
+}
+
+/// Traffic in a text format; sniffed where the user names none.
+pub(crate) fn text_workload(path: &Path, format: Option<&str>) -> anyhow::Result<Workload> {
+    let text = read_text_or_stdin(path, WORKLOAD)?;
+    let file = path.display().to_string();
+    let format = match format {
+        Some(name) => import::find(name).ok_or_else(|| {
+            let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+            UsageError(format!("--from: found `{name}`, expected one of {}", known.join(", ")))
+        })?,
+        None => import::sniff(&text)
+            .ok_or_else(|| InputError::new(&file, "text of an unknown format", WORKLOAD))?,
+    };
+    Ok((format.read)(&text, &file)?)
+}
+
+/// A profile. Its job is named after the file where the program has no name.
+pub(crate) fn profile(path: &Path) -> anyhow::Result<Profile> {
+    let mut profile = profile_file::read(path)?;
+    if profile.run.program.is_empty() {
+        profile.run.program =
+            path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    }
+    Ok(profile)
+}
+
+/// Whether a file is a profile (any SQLite file is taken for one).
+pub(crate) fn is_profile(path: &Path) -> Result<bool, InputError> {
+    if path.as_os_str() == "-" {
+        return Ok(false);
+    }
+    let mut first = Vec::new();
+    let read = File::open(path)
+        .and_then(|file| file.take(SQLITE_MAGIC.len() as u64).read_to_end(&mut first));
+    read.map_err(|error| InputError::new(path.display(), describe(&error), WORKLOAD))?;
+    // A profile that was cut within its first bytes is still best explained by its reader.
+    let named_so = path.extension().is_some_and(|extension| extension == "rwp");
+    Ok(named_so || first == SQLITE_MAGIC)
+}
 
 /// Reads a text input: a file, or standard input for `-`.
 pub(crate) fn read_text_or_stdin(path: &Path, expected: &str) -> Result<String, InputError> {

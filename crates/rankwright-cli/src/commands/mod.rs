@@ -2,6 +2,7 @@
 
 mod completion;
 mod man;
+mod traffic;
 
 use std::process::ExitCode;
 
@@ -12,6 +13,8 @@ use crate::cli::Verbosity;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Show, import, export and generate traffic: who sends how much to whom
+    Traffic(traffic::Traffic),
     /// Print the completion script of a shell
     Completion(completion::Completion),
     /// Print the manual page, or write those of all commands to a folder
@@ -21,6 +24,7 @@ pub(crate) enum Command {
 /// Runs a command; the exit code is its result where it is that of another program.
 pub(crate) fn run(command: Command, _verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Traffic(command) => command.run(),
         Command::Completion(command) => command.run(),
         Command::Man(command) => command.run(),
     }

@@ -225,20 +225,20 @@ impl Group {
         match operation {
             O::Barrier => {}
             O::Bcast if tree => self.tree(Direction::Down, |_| self.bytes[0], flows),
-            O::Bcast => self.from_first(|_| self.bytes[0], flows),
+            O::Bcast => self.first_to_all(|_| self.bytes[0], flows),
             O::Reduce if tree => self.tree(Direction::Up, |_| self.largest(), flows),
-            O::Reduce => self.to_first(flows),
+            O::Reduce => self.all_to_first(flows),
             O::Gather if tree => {
                 let subtree = |range: std::ops::Range<usize>| self.bytes[range].iter().sum();
                 self.tree(Direction::Up, subtree, flows);
             }
-            O::Gather | O::Gatherv => self.to_first(flows),
+            O::Gather | O::Gatherv => self.all_to_first(flows),
             O::Scatter if tree => {
                 let block = self.bytes[0] / self.members.len().max(1) as u64;
                 self.tree(Direction::Down, |range| block * range.len() as u64, flows);
             }
             O::Scatter | O::Scatterv => {
-                self.from_first(|_| self.bytes[0] / self.members.len().max(1) as u64, flows);
+                self.first_to_all(|_| self.bytes[0] / self.members.len().max(1) as u64, flows);
             }
             O::Allreduce => self.allreduce(expansion, flows),
             O::Allgather | O::Allgatherv if expansion == Expansion::Linear => {
@@ -255,8 +255,8 @@ impl Group {
         let long = self.largest() / self.calls.max(1) >= LONG_REDUCTION;
         match expansion {
             Expansion::Linear => {
-                self.to_first(flows);
-                self.from_first(|_| self.largest(), flows);
+                self.all_to_first(flows);
+                self.first_to_all(|_| self.largest(), flows);
             }
             Expansion::Binomial => {
                 self.tree(Direction::Up, |_| self.largest(), flows);
@@ -278,12 +278,12 @@ impl Group {
         Flow { source, destination, messages, bytes, largest: bytes.div_ceil(messages.max(1)) }
     }
 
-    fn from_first(&self, bytes: impl Fn(usize) -> u64, flows: &mut Vec<Flow>) {
+    fn first_to_all(&self, bytes: impl Fn(usize) -> u64, flows: &mut Vec<Flow>) {
         let others = 1..self.members.len();
         flows.extend(others.map(|member| self.flow(0, member, bytes(member), self.calls)));
     }
 
-    fn to_first(&self, flows: &mut Vec<Flow>) {
+    fn all_to_first(&self, flows: &mut Vec<Flow>) {
         let others = 1..self.members.len();
         flows.extend(others.map(|member| self.flow(member, 0, self.bytes[member], self.calls)));
     }

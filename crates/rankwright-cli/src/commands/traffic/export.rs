@@ -1,0 +1,48 @@
+//! `rankwright traffic export`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rankwright::files::write_atomically;
+use rankwright::traffic::Workload;
+use rankwright::traffic::collectives::Expansion;
+use rankwright::traffic::import;
+
+use crate::exit_code::UsageError;
+use crate::output;
+
+/// Options of `rankwright traffic export`.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// A profile, a file of another format, or pattern:SHAPE:RANKS
+    workload: String,
+    #[arg(long, default_value = "csv", value_name = "FORMAT", help = format!("The format to write: {}", super::format_names()))]
+    format: String,
+    /// Add collective calls as messages of this algorithm
+    #[arg(long, value_parser = super::parse_expansion, default_value = "none", value_name = "ALGORITHM")]
+    collectives: Expansion,
+    /// Keep messages that ranks send to themselves
+    #[arg(long = "self")]
+    with_self: bool,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Export {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let format = import::find(&self.format).ok_or_else(|| {
+            let known = super::format_names();
+            UsageError(format!("--format: found `{}`, expected one of {known}", self.format))
+        })?;
+        let mut job = super::profile_of(&self.workload)?.job(self.collectives)?;
+        if !self.with_self {
+            job.flows.retain(|flow| flow.source != flow.destination);
+        }
+        let text = (format.write)(&Workload::single(job))?;
+        match self.output.filter(|path| path.as_os_str() != "-") {
+            Some(path) => Ok(write_atomically(&path, text.as_bytes())?),
+            None => output::print(&text),
+        }
+    }
+}

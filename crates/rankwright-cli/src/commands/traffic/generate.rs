@@ -1,0 +1,81 @@
+//! `rankwright traffic generate`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rankwright::traffic::pattern::{Pattern, SHAPES};
+
+use crate::exit_code::UsageError;
+
+/// Options of `rankwright traffic generate`.
+#[derive(Debug, Args)]
+#[command(after_help = shapes())]
+pub(crate) struct Generate {
+    /// The shape (below), or SHAPE:RANKS:OPTION=VALUE,...
+    pattern: String,
+    /// How many ranks
+    #[arg(long, value_name = "N")]
+    ranks: Option<u32>,
+    /// Points of a halo's stencil: 4, 5 or 9 in 2D, 7 or 27 in 3D
+    #[arg(long, value_name = "N")]
+    points: Option<u32>,
+    /// Ranks along each axis of a halo's grid, like 8x4; the most even one where not given
+    #[arg(long, value_name = "AxB")]
+    grid: Option<String>,
+    /// Let a halo's grid wrap around
+    #[arg(long)]
+    periodic: bool,
+    /// Destinations per rank of `random`
+    #[arg(long, value_name = "N")]
+    degree: Option<u32>,
+    /// Bytes per message, like "64 KiB"
+    #[arg(long, value_name = "BYTES")]
+    length: Option<String>,
+    /// Messages per pair
+    #[arg(long, value_name = "N")]
+    messages: Option<u64>,
+    /// Number the ranks at random
+    #[arg(long)]
+    renumber: bool,
+    /// Seed of everything that is random
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// The profile (.rwp) or edge list (.csv) to write; standard output gets an edge list
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+fn shapes() -> String {
+    let lines = SHAPES.iter().map(|(name, _, summary)| format!("  {name:<12}{summary}\n"));
+    format!("Shapes:\n{}", lines.collect::<String>())
+}
+
+impl Generate {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let usage =
+            |error: rankwright::traffic::pattern::PatternError| UsageError(error.to_string());
+        let text = match self.ranks {
+            Some(ranks) => format!("{}:{ranks}", self.pattern),
+            None if self.pattern.contains(':') => self.pattern.clone(),
+            None => return Err(UsageError("--ranks: how many ranks?".to_owned()).into()),
+        };
+        let mut pattern = Pattern::parse(&text).map_err(usage)?;
+        let given = [
+            ("points", self.points.map(|points| points.to_string())),
+            ("grid", self.grid),
+            ("periodic", self.periodic.then(|| "true".to_owned())),
+            ("degree", self.degree.map(|degree| degree.to_string())),
+            ("length", self.length),
+            ("messages", self.messages.map(|messages| messages.to_string())),
+            ("renumber", self.renumber.then(|| "true".to_owned())),
+            ("seed", self.seed.map(|seed| seed.to_string())),
+        ];
+        for (key, value) in given {
+            if let Some(value) = value {
+                pattern.set(key, &value).map_err(usage)?;
+            }
+        }
+        let job = pattern.job().map_err(usage)?;
+        super::write_job(job, "generated", self.output.as_deref())
+    }
+}

@@ -1,0 +1,3 @@
+//! Results as text for people.
+
+pub mod traffic;

@@ -1,0 +1,233 @@
+//! Traffic for people: totals, heaviest pairs, and a picture of who sends to whom.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::ids::Rank;
+use crate::traffic::profile::{Profile, ShareOfTime};
+use crate::traffic::{Flow, Job};
+use crate::units::Bytes;
+
+/// What there is to say about a profile before any placement.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrafficSummary {
+    /// The program.
+    pub program: String,
+    /// How the traffic came to be known.
+    pub origin: String,
+    /// The MPI library; empty where there was none.
+    pub mpi_library: String,
+    /// How many ranks.
+    pub ranks: u32,
+    /// How many hosts they were seen on; 0 where that is unknown.
+    pub hosts: usize,
+    /// Point-to-point messages between two ranks.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The bytes of messages that ranks send to themselves.
+    pub self_bytes: u64,
+    /// Bytes between ranks of one host, for the binding seen; `None` where hosts are unknown.
+    pub bytes_within_hosts: Option<u64>,
+    /// How many pairs communicate.
+    pub pairs: usize,
+    /// How often each collective operation was called by a rank, and the bytes put in.
+    pub collectives: Vec<CollectiveSummary>,
+    /// The pairs with the most bytes.
+    pub heaviest: Vec<Flow>,
+    /// How much of the time was spent inside MPI; `None` where no time was recorded.
+    pub time_in_mpi: Option<ShareOfTime>,
+}
+
+/// All calls to one collective operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CollectiveSummary {
+    /// Its name.
+    pub operation: &'static str,
+    /// Calls, summed over ranks.
+    pub calls: u64,
+    /// Bytes that the ranks put in.
+    pub bytes: u64,
+}
+
+impl TrafficSummary {
+    /// Sums up a profile; `heaviest` pairs are listed.
+    #[must_use]
+    pub fn new(profile: &Profile, heaviest: usize) -> Self {
+        let between = |flow: &&Flow| flow.source != flow.destination;
+        let flows = || profile.flows.iter().map(|record| &record.flow);
+        let host = |rank: Rank| profile.ranks[rank.index()].host.as_str();
+        let mut hosts: Vec<&str> = profile.ranks.iter().map(|rank| rank.host.as_str()).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let known = !hosts.contains(&"");
+        let within = || {
+            let same = |flow: &&Flow| host(flow.source) == host(flow.destination);
+            sum(flows().filter(between).filter(same))
+        };
+        let mut pairs: Vec<Flow> = flows().filter(between).copied().collect();
+        let count = pairs.len();
+        pairs.sort_by_key(|f| (std::cmp::Reverse(f.bytes), f.source, f.destination));
+        pairs.truncate(heaviest);
+        Self {
+            program: profile.run.program.clone(),
+            origin: profile.run.origin.clone(),
+            mpi_library: profile.run.mpi_library.clone(),
+            ranks: Rank::from_index(profile.ranks.len()).0,
+            hosts: if known { hosts.len() } else { 0 },
+            messages: flows().filter(between).map(|flow| flow.messages).sum(),
+            bytes: sum(flows().filter(between)),
+            self_bytes: sum(flows().filter(|flow| !between(flow))),
+            bytes_within_hosts: known.then(within),
+            pairs: count,
+            collectives: collectives(profile),
+            heaviest: pairs,
+            time_in_mpi: profile.share_of_time_in_mpi(),
+        }
+    }
+
+    /// The summary as lines of text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let mut line = |name: &str, value: String| {
+            let _ = writeln!(text, "{name:<16}{value}");
+        };
+        line("program", format!("{}, {} ranks", self.program, self.ranks));
+        let library = if self.mpi_library.is_empty() { "" } else { ", " };
+        line("recorded by", format!("{}{library}{}", self.origin, self.mpi_library));
+        line(
+            "point-to-point",
+            format!(
+                "{:.1} in {} messages between {} pairs",
+                Bytes(self.bytes),
+                self.messages,
+                self.pairs
+            ),
+        );
+        if self.self_bytes > 0 {
+            line("to itself", format!("{:.1}", Bytes(self.self_bytes)));
+        }
+        if let Some(within) = self.bytes_within_hosts {
+            let share = 100.0 * within as f64 / self.bytes.max(1) as f64;
+            let hosts = if self.hosts == 1 { "1 host" } else { &format!("{} hosts", self.hosts) };
+            line("within hosts", format!("{share:.1} % of the bytes, as it ran on {hosts}"));
+        }
+        for collective in &self.collectives {
+            let CollectiveSummary { operation, calls, bytes } = collective;
+            line("collective", format!("{operation}: {calls} calls, {:.1} put in", Bytes(*bytes)));
+        }
+        if let Some(share) = self.time_in_mpi {
+            let (mean, largest) = (100.0 * share.mean, 100.0 * share.largest);
+            line("time in MPI", format!("{mean:.1} % (rank with the most: {largest:.1} %)"));
+        }
+        text
+    }
+}
+
+fn sum<'a>(flows: impl Iterator<Item = &'a Flow>) -> u64 {
+    flows.map(|flow| flow.bytes).fold(0, u64::saturating_add)
+}
+
+fn collectives(profile: &Profile) -> Vec<CollectiveSummary> {
+    let mut sums: std::collections::BTreeMap<_, (u64, u64)> = std::collections::BTreeMap::new();
+    for calls in &profile.collectives {
+        let sum = sums.entry(calls.operation).or_default();
+        sum.0 += calls.calls;
+        sum.1 = sum.1.saturating_add(calls.bytes);
+    }
+    let summary = |(operation, (calls, bytes)): (crate::traffic::collectives::Operation, _)| {
+        CollectiveSummary { operation: operation.name(), calls, bytes }
+    };
+    sums.into_iter().map(summary).collect()
+}
+
+/// From no bytes to the most.
+const SHADES: [char; 6] = ['·', '░', '▒', '▓', '█', '█'];
+
+/// A picture of who sends how much to whom: senders down, receivers across, at most `width` cells
+/// each way; several ranks share a cell where there are more. Shades are logarithmic.
+#[must_use]
+pub fn heat_map(job: &Job, width: u32) -> String {
+    let per_cell = job.ranks.div_ceil(width.max(1)).max(1);
+    let cells = job.ranks.div_ceil(per_cell) as usize;
+    let mut bytes = vec![vec![0_u64; cells]; cells];
+    for flow in &job.flows {
+        let cell = |rank: Rank| (rank.0 / per_cell) as usize;
+        let sum = &mut bytes[cell(flow.source)][cell(flow.destination)];
+        *sum = sum.saturating_add(flow.bytes);
+    }
+    let most = bytes.iter().flatten().copied().max().unwrap_or_default();
+    let least = bytes.iter().flatten().copied().filter(|bytes| *bytes > 0).min().unwrap_or(1);
+    let label = |cell: usize| cell as u64 * u64::from(per_cell);
+    let digits = label(cells - 1).to_string().len().max("sender".len());
+    let mut text = format!("{:>digits$}  receiver\n", "sender");
+    for place in axis_labels(cells, &label) {
+        let _ = writeln!(text, "{:>digits$}  {}", "", place.trim_end());
+    }
+    for (row, cells) in bytes.iter().enumerate() {
+        let shades: String = cells.iter().map(|bytes| shade(*bytes, least, most)).collect();
+        let _ = writeln!(text, "{:>digits$}  {shades}", label(row));
+    }
+    let ranks = if per_cell == 1 { "rank".to_owned() } else { format!("{per_cell} ranks") };
+    let _ = write!(text, "\none cell: {ranks}; · none");
+    if most > least {
+        let _ = write!(text, ", ░ from {:.1} to █ {:.1}", Bytes(least), Bytes(most));
+    } else if most > 0 {
+        let _ = write!(text, ", █ {:.1}", Bytes(most));
+    }
+    text.push('\n');
+    text
+}
+
+/// The labels of the receivers, written downwards digit by digit, every fourth cell.
+fn axis_labels(cells: usize, label: &dyn Fn(usize) -> u64) -> Vec<String> {
+    let digits = label(cells - 1).to_string().len();
+    let mut lines = vec![String::new(); digits];
+    for cell in 0..cells {
+        let number = format!("{:>digits$}", label(cell));
+        for (line, digit) in lines.iter_mut().zip(number.chars()) {
+            line.push(if cell % 4 == 0 { digit } else { ' ' });
+        }
+    }
+    lines
+}
+
+fn shade(bytes: u64, least: u64, most: u64) -> char {
+    if bytes == 0 {
+        return SHADES[0];
+    }
+    let span = (most as f64 / least as f64).ln();
+    let place = if span > 0.0 { (bytes as f64 / least as f64).ln() / span } else { 1.0 };
+    // The lightest visible shade for the least, the darkest for the most.
+    SHADES[1 + (place * 4.0).floor() as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::pattern::Pattern;
+
+    #[test]
+    fn a_heat_map_has_labelled_axes_and_a_legend() {
+        let job = Pattern::parse("halo-2d:16:points=9").unwrap().job().unwrap();
+        insta::assert_snapshot!(heat_map(&job, 64));
+    }
+
+    #[test]
+    fn many_ranks_share_cells() {
+        let job = Pattern::parse("ring:1000").unwrap().job().unwrap();
+        let map = heat_map(&job, 20);
+        assert!(map.contains("one cell: 50 ranks"), "{map}");
+        assert!(map.lines().all(|line| line.chars().count() < 60));
+    }
+
+    #[test]
+    fn no_traffic_is_no_division_by_zero() {
+        let job = Job::new("quiet", 3, []).unwrap();
+        assert!(heat_map(&job, 10).contains("···"));
+        let profile = Profile::of_job(&job, "generated");
+        assert!(TrafficSummary::new(&profile, 5).text().contains("3 ranks"));
+    }
+}
