@@ -5,7 +5,9 @@ mod cli;
 mod commands;
 mod exit_code;
 mod inputs;
+mod mpi;
 mod output;
+mod shim;
 
 use std::process::ExitCode;
 

@@ -2,6 +2,7 @@
 
 mod completion;
 mod man;
+mod profile;
 mod traffic;
 
 use std::process::ExitCode;
@@ -13,6 +14,8 @@ use crate::cli::Verbosity;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run a program and record who sends how much to whom, and the time inside MPI
+    Profile(profile::Profile),
     /// Show, import, export and generate traffic: who sends how much to whom
     Traffic(traffic::Traffic),
     /// Print the completion script of a shell
@@ -22,8 +25,9 @@ pub(crate) enum Command {
 }
 
 /// Runs a command; the exit code is its result where it is that of another program.
-pub(crate) fn run(command: Command, _verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(command: Command, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Profile(command) => command.run(verbosity),
         Command::Traffic(command) => command.run(),
         Command::Completion(command) => command.run(),
         Command::Man(command) => command.run(),

@@ -89,8 +89,10 @@ fn facts(section: &mut Bytes<'_>, run: &mut Run) -> Result<u32, String> {
     let world_size = section.u32()?;
     let _thread_level = section.u32()?;
     let _clock = section.u32()?;
-    // Libraries append details of their build behind the first line.
-    run.mpi_library = section.string()?.lines().next().unwrap_or_default().trim().to_owned();
+    // Libraries append details of their build: `Open MPI v4.1.4, package: ...`.
+    let library = section.string()?;
+    let short = library.split([',', '\n']).next().unwrap_or_default();
+    run.mpi_library = short.split_whitespace().collect::<Vec<_>>().join(" ");
     run.origin = format!("tracer {}", section.string()?);
     Ok(world_size)
 }

@@ -1,0 +1,124 @@
+//! `rankwright profile`.
+
+mod launch_line;
+mod tracer;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus};
+
+use anyhow::Context;
+use clap::Args;
+use rankwright::report::traffic::TrafficSummary;
+use rankwright::traffic::{profile_file, trace_file};
+
+use crate::cli::Verbosity;
+use crate::exit_code::{NotStarted, UsageError};
+use crate::mpi::Mpi;
+use crate::{output, shim};
+
+/// Options of `rankwright profile`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: rankwright profile -o app.rwp -- mpirun -np 16 ./app input.dat")]
+pub(crate) struct Profile {
+    /// The profile to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The program as the profile names it; its file name where not given
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// The launcher's command line: mpirun or mpiexec with its options, the program, its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl Profile {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        let (launcher, arguments) = self.command.split_first().expect("clap requires one");
+        let mpi = Mpi::of_launcher(Path::new(launcher))?;
+        let programs = launch_line::program_positions(arguments);
+        let Some(first) = programs.first() else {
+            let text = format!(
+                "found no program in `{}`, expected mpirun [OPTIONS] PROGRAM [ARGUMENTS]",
+                self.command.join(" ")
+            );
+            return Err(UsageError(text).into());
+        };
+        let library = tracer::library(&mpi)?;
+        let trace = self.trace_file()?;
+        let name = self.name.clone().unwrap_or_else(|| program_name(&arguments[*first]));
+
+        let mut command = Command::new(&mpi.launcher);
+        for (place, argument) in arguments.iter().enumerate() {
+            if programs.contains(&place) {
+                command.arg(shim::path()?).arg("--trace").arg(&trace);
+                command.arg("--tracer").arg(&library).arg("--");
+            }
+            command.arg(argument);
+        }
+        let status = command.status().map_err(|error| NotStarted {
+            code: 126,
+            why: format!("{}: {error}", mpi.launcher.display()),
+        })?;
+        let result = self.finish(&trace, &name, status, verbosity);
+        // Absent if the program did not reach MPI_Finalize; `finish` has said so.
+        let _ = std::fs::remove_file(&trace);
+        result
+    }
+
+    /// Where the tracer leaves its file: beside the profile, which every host of the job is asked
+    /// to see.
+    fn trace_file(&self) -> anyhow::Result<PathBuf> {
+        let output = std::path::absolute(&self.output)?;
+        let folder = output.parent().context("the profile needs a folder")?;
+        let folder = folder.canonicalize().map_err(|error| NotStarted {
+            code: 125,
+            why: format!("{}: {error}; make the folder first", folder.display()),
+        })?;
+        let name = self.output.file_name().unwrap_or_default().to_string_lossy();
+        Ok(folder.join(format!("{name}.trace-{}", std::process::id())))
+    }
+
+    /// Turns the trace into the profile and says what it tells at once. The program's own exit
+    /// code is ours.
+    fn finish(
+        &self,
+        trace: &Path,
+        name: &str,
+        status: ExitStatus,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<ExitCode> {
+        let code = shim::exit_code(status);
+        if !trace.exists() {
+            let ended = match (status.success(), status.code()) {
+                (true, _) => "the program never called MPI_Init, is linked statically, or another \
+                              host cannot write to this folder"
+                    .to_owned(),
+                (false, Some(code)) => format!("the program ended with exit code {code}"),
+                (false, None) => "the launcher was ended by a signal".to_owned(),
+            };
+            let text = format!("no profile: the ranks left no trace; {ended}");
+            if status.success() {
+                anyhow::bail!(text);
+            }
+            output::warn(verbosity, text);
+            return Ok(code);
+        }
+        let profile = trace_file::read(trace, name)?;
+        profile_file::write(&profile, &self.output)?;
+        let summary = TrafficSummary::new(&profile, 0);
+        output::note(verbosity, format!("\n{}", summary.text().trim_end()));
+        if let Some(share) = summary.time_in_mpi {
+            let largest = 100.0 * share.largest;
+            let gain = format!("no placement can gain more than {largest:.0} % of the run time");
+            output::note(verbosity, format!("{:<16}{gain}", "verdict"));
+        }
+        output::note(verbosity, format!("{:<16}{}", "profile", self.output.display()));
+        Ok(code)
+    }
+}
+
+/// A program's file name.
+fn program_name(program: &str) -> String {
+    let name = Path::new(program).file_name().map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_else(|| program.to_owned())
+}

@@ -1,0 +1,106 @@
+//! Which MPI a launcher on this machine belongs to.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::exit_code::NotStarted;
+
+/// The families of MPI implementations that are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// Open MPI: `libmpi.so.40`.
+    OpenMpi,
+    /// MPICH and what shares its ABI: `libmpi.so.12`.
+    Mpich,
+}
+
+/// A launcher and the MPI that it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mpi {
+    pub(crate) launcher: PathBuf,
+    pub(crate) family: Family,
+    /// Major and minor version.
+    pub(crate) version: (u32, u32),
+}
+
+impl Mpi {
+    /// Asks a launcher what it is.
+    ///
+    /// # Errors
+    /// If it is not found or is no launcher of an MPI that we know.
+    pub(crate) fn of_launcher(name: &Path) -> Result<Self, NotStarted> {
+        let launcher = find_program(name).ok_or_else(|| NotStarted {
+            code: 127,
+            why: format!("{}: no such program", name.display()),
+        })?;
+        let told = Command::new(&launcher).arg("--version").stdin(Stdio::null()).output();
+        let told = told.map_err(|error| NotStarted {
+            code: 126,
+            why: format!("{}: {error}", launcher.display()),
+        })?;
+        let text = String::from_utf8_lossy(&told.stdout);
+        let (family, version) = parse_version(&text).ok_or_else(|| {
+            let first = text.lines().next().unwrap_or("nothing");
+            let name = name.display();
+            let why = format!(
+                "{name}: found a program whose --version says `{first}`, expected the launcher of \
+                 Open MPI or MPICH (mpirun, mpiexec)"
+            );
+            NotStarted { code: 125, why }
+        })?;
+        Ok(Self { launcher, family, version })
+    }
+}
+
+/// `mpirun (Open MPI) 4.1.4`, `mpirun.openmpi (OpenRTE) 4.1.4`, `mpirun (PRRTE) ...`, or Hydra's
+/// `Version: 4.0.2`.
+fn parse_version(text: &str) -> Option<(Family, (u32, u32))> {
+    let numbers = |text: &str| {
+        let mut parts = text.trim().split('.');
+        let major = parts.next()?.parse().ok()?;
+        let minor = parts.next().unwrap_or("0");
+        let digits = minor.find(|c: char| !c.is_ascii_digit()).unwrap_or(minor.len());
+        Some((major, minor[..digits].parse().ok()?))
+    };
+    let first = text.lines().next()?;
+    if let Some(family) = ["(Open MPI)", "(OpenRTE)"].iter().find(|name| first.contains(**name)) {
+        let (_, version) = first.split_once(family)?;
+        return Some((Family::OpenMpi, numbers(version)?));
+    }
+    let hydra = text.contains("HYDRA");
+    let version = text.lines().find_map(|line| line.trim().strip_prefix("Version:"))?;
+    hydra.then_some((Family::Mpich, numbers(version)?))
+}
+
+/// A program by its path, or by its name in the folders of `PATH`.
+pub(crate) fn find_program(name: &Path) -> Option<PathBuf> {
+    let executable = |path: &Path| {
+        path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    };
+    if name.components().count() > 1 {
+        return executable(name).then(|| name.to_owned());
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| executable(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launchers_are_told_apart_by_what_they_say() {
+        let cases = [
+            ("mpirun (Open MPI) 5.0.11\n", Some((Family::OpenMpi, (5, 0)))),
+            ("mpirun.openmpi (OpenRTE) 4.1.4\n", Some((Family::OpenMpi, (4, 1)))),
+            ("HYDRA build details:\n    Version:   4.0.2\n", Some((Family::Mpich, (4, 0)))),
+            ("HYDRA build details:\n    Version:   4.2rc1\n", Some((Family::Mpich, (4, 2)))),
+            ("GNU bash, version 5.2\n", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse_version(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,387 @@
+#include "collectives.h"
+
+#include "allocate.h"
+#include "communicators.h"
+#include "point_to_point.h"
+
+#include <stdlib.h>
+
+/* ---- storing ---- */
+
+/* What one call sends to each of `count` world ranks; -1 stands for no one in the trace. */
+struct row {
+    int count;
+    const int *destinations;
+    uint64_t *bytes;
+};
+
+static struct rw_collective *find_record(struct rw_communicator *communicator,
+                                         enum rw_operation operation, unsigned flags, int root)
+{
+    /* Sorted by key, the records come in the order of the trace: the root as a signed number. */
+    const uint64_t key =
+        (uint64_t)operation << 48 | (uint64_t)flags << 32 | ((uint32_t)root ^ 0x80000000u);
+    struct rw_collective *record = rw_table_find(&communicator->collectives, key);
+    if (record)
+        return record;
+    record = rw_allocate(1, sizeof *record);
+    if (!record || !rw_table_insert(&communicator->collectives, key, record))
+        return NULL;
+    record->operation = (uint16_t)operation;
+    record->flags = (uint16_t)flags;
+    record->root = root;
+    return record;
+}
+
+static void add_call(struct rw_collective *record, const struct rw_call *call, uint64_t bytes)
+{
+    if (record->calls == 0 || call->start < record->first)
+        record->first = call->start;
+    if (call->start > record->last)
+        record->last = call->start;
+    record->calls++;
+    record->bytes += bytes;
+    record->ticks += call->ticks;
+}
+
+static void add_row(struct rw_collective *record, const struct row *row)
+{
+    for (int i = 0; i < row->count; i++) {
+        if (row->bytes[i] == 0 || row->destinations[i] < 0)
+            continue;
+        const uint64_t key = (uint64_t)row->destinations[i];
+        struct rw_row_entry *entry = rw_table_find(&record->row, key);
+        if (!entry) {
+            entry = rw_allocate(1, sizeof *entry);
+            if (!entry || !rw_table_insert(&record->row, key, entry))
+                return;
+        }
+        if (entry->latest_call != record->calls) /* a neighbour listed twice is one message */
+            entry->messages++;
+        entry->latest_call = record->calls;
+        entry->bytes += row->bytes[i];
+    }
+}
+
+static void store(const struct rw_call *call, struct rw_communicator *communicator,
+                  enum rw_operation operation, int root, uint64_t bytes, const struct row *row)
+{
+    rw_lock();
+    struct rw_collective *found = find_record(communicator, operation, call->flags, root);
+    if (found) {
+        add_call(found, call, bytes);
+        if (row)
+            add_row(found, row);
+    }
+    rw_unlock();
+}
+
+/* ---- roots, and rows ---- */
+
+static bool is_root(const struct rw_communicator *communicator, int root)
+{
+    return communicator->members->intercommunicator ? root == MPI_ROOT
+                                                    : root == communicator->members->local_rank;
+}
+
+/* In an intercommunicator the root's own group passes MPI_ROOT or MPI_PROC_NULL. */
+static bool in_root_group(const struct rw_communicator *communicator, int root)
+{
+    return communicator->members->intercommunicator && root < 0;
+}
+
+static int root_world_rank(const struct rw_communicator *communicator, int root)
+{
+    if (is_root(communicator, root))
+        return rw_tracer.world_rank;
+    if (root < 0)
+        return RW_ROOT_NOT_STATED;
+    const int world_rank = communicator->members->destinations[root];
+    return world_rank < 0 ? RW_ROOT_NOT_STATED : world_rank;
+}
+
+static MPI_Datatype datatype_at(struct rw_datatypes datatypes, int i)
+{
+    return datatypes.c ? datatypes.c[i] : PMPI_Type_f2c(datatypes.fortran[i]);
+}
+
+/* Fills the row and returns its sum. With `datatypes` each entry has its own, else all have one. */
+static uint64_t fill_row(struct row *row, const int counts[], MPI_Datatype datatype,
+                         const struct rw_datatypes *datatypes)
+{
+    uint64_t sum = 0;
+    const uint64_t size = datatypes ? 0 : rw_bytes(1, datatype);
+    for (int i = 0; i < row->count; i++) {
+        if (datatypes)
+            row->bytes[i] = counts[i] > 0 ? rw_bytes(counts[i], datatype_at(*datatypes, i)) : 0;
+        else
+            row->bytes[i] = counts[i] > 0 ? (uint64_t)counts[i] * size : 0;
+        sum += row->bytes[i];
+    }
+    return sum;
+}
+
+static void record_row(const struct rw_call *call, struct rw_communicator *communicator,
+                       enum rw_operation operation, int root, const int counts[],
+                       MPI_Datatype datatype, const struct rw_datatypes *datatypes)
+{
+    struct row row = {communicator->members->destination_count,
+                      communicator->members->destinations, NULL};
+    row.bytes = rw_allocate((size_t)row.count, sizeof *row.bytes);
+    if (!row.bytes)
+        return;
+    const uint64_t sum = fill_row(&row, counts, datatype, datatypes);
+    store(call, communicator, operation, root, sum, &row);
+    free(row.bytes);
+}
+
+/* `counts` NULL: `count` to each neighbour. */
+static void record_neighbours(const struct rw_call *call, MPI_Comm comm,
+                              enum rw_operation operation, int count, const int counts[],
+                              MPI_Datatype datatype, const struct rw_datatypes *datatypes)
+{
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (!communicator || !rw_find_neighbours(communicator))
+        return;
+    struct row row = {communicator->neighbour_count, communicator->neighbours, NULL};
+    row.bytes = rw_allocate((size_t)row.count, sizeof *row.bytes);
+    if (!row.bytes)
+        return;
+    uint64_t sum = 0;
+    if (counts)
+        fill_row(&row, counts, datatype, datatypes);
+    for (int i = 0; i < row.count; i++) {
+        if (!counts)
+            row.bytes[i] = rw_bytes(count, datatype);
+        if (row.destinations[i] < 0)
+            row.bytes[i] = 0;
+        sum += row.bytes[i];
+    }
+    store(call, communicator, operation, RW_NO_ROOT, sum, &row);
+    free(row.bytes);
+}
+
+/* ---- the operations ---- */
+
+static void record_rootless(const struct rw_call *call, MPI_Comm comm, enum rw_operation operation,
+                            uint64_t bytes)
+{
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (communicator)
+        store(call, communicator, operation, RW_NO_ROOT, bytes, NULL);
+}
+
+void rw_record_barrier(const struct rw_call *call, MPI_Comm comm)
+{
+    record_rootless(call, comm, RW_OPERATION_BARRIER, 0);
+}
+
+void rw_record_bcast(const struct rw_call *call, int count, MPI_Datatype datatype, int root,
+                     MPI_Comm comm)
+{
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (!communicator)
+        return;
+    const uint64_t bytes = is_root(communicator, root) ? rw_bytes(count, datatype) : 0;
+    store(call, communicator, RW_OPERATION_BCAST, root_world_rank(communicator, root), bytes,
+          NULL);
+}
+
+void rw_record_gather(const struct rw_call *call, const void *sendbuf, int sendcount,
+                      MPI_Datatype sendtype, int recvcount, MPI_Datatype recvtype, int root,
+                      MPI_Comm comm)
+{
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (!communicator)
+        return;
+    uint64_t bytes = 0;
+    if (!in_root_group(communicator, root))
+        bytes = sendbuf == MPI_IN_PLACE ? rw_bytes(recvcount, recvtype)
+                                        : rw_bytes(sendcount, sendtype);
+    store(call, communicator, RW_OPERATION_GATHER, root_world_rank(communicator, root), bytes,
+          NULL);
+}
+
+void rw_record_gatherv(const struct rw_call *call, const void *sendbuf, int sendcount,
+                       MPI_Datatype sendtype, const int recvcounts[], MPI_Datatype recvtype,
+                       int root, MPI_Comm comm)
+{
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (!communicator)
+        return;
+    const int root_rank = root_world_rank(communicator, root);
+    uint64_t bytes = 0;
+    if (!in_root_group(communicator, root))
+        bytes = sendbuf == MPI_IN_PLACE
+            ? rw_bytes(recvcounts[communicator->members->local_rank], recvtype)
+            : rw_bytes(sendcount, sendtype);
+    const struct row to_root = {1, &root_rank, &bytes};
+    store(call, communicator, RW_OPERATION_GATHERV, root_rank, bytes, &to_root);
+}
+
+void rw_record_scatter(const struct rw_call *call, int sendcount, MPI_Datatype sendtype, int root,
+                       MPI_Comm comm)
+{
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (!communicator)
+        return;
+    const uint64_t ranks = (uint64_t)communicator->members->destination_count;
+    const uint64_t bytes = is_root(communicator, root) ? ranks * rw_bytes(sendcount, sendtype) : 0;
+    store(call, communicator, RW_OPERATION_SCATTER, root_world_rank(communicator, root), bytes,
+          NULL);
+}
+
+void rw_record_scatterv(const struct rw_call *call, const int sendcounts[], MPI_Datatype sendtype,
+                        int root, MPI_Comm comm)
+{
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (!communicator)
+        return;
+    const int root_rank = root_world_rank(communicator, root);
+    if (is_root(communicator, root))
+        record_row(call, communicator, RW_OPERATION_SCATTERV, root_rank, sendcounts, sendtype,
+                   NULL);
+    else
+        store(call, communicator, RW_OPERATION_SCATTERV, root_rank, 0, NULL);
+}
+
+void rw_record_allgather(const struct rw_call *call, const void *sendbuf, int sendcount,
+                         MPI_Datatype sendtype, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    record_rootless(call, comm, RW_OPERATION_ALLGATHER,
+                    sendbuf == MPI_IN_PLACE ? rw_bytes(recvcount, recvtype)
+                                            : rw_bytes(sendcount, sendtype));
+}
+
+void rw_record_allgatherv(const struct rw_call *call, const void *sendbuf, int sendcount,
+                          MPI_Datatype sendtype, const int recvcounts[], MPI_Datatype recvtype,
+                          MPI_Comm comm)
+{
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (!communicator)
+        return;
+    const uint64_t bytes = sendbuf == MPI_IN_PLACE
+        ? rw_bytes(recvcounts[communicator->members->local_rank], recvtype)
+        : rw_bytes(sendcount, sendtype);
+    store(call, communicator, RW_OPERATION_ALLGATHERV, RW_NO_ROOT, bytes, NULL);
+}
+
+void rw_record_alltoall(const struct rw_call *call, const void *sendbuf, int sendcount,
+                        MPI_Datatype sendtype, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (!communicator)
+        return;
+    const uint64_t block = sendbuf == MPI_IN_PLACE ? rw_bytes(recvcount, recvtype)
+                                                   : rw_bytes(sendcount, sendtype);
+    store(call, communicator, RW_OPERATION_ALLTOALL, RW_NO_ROOT,
+           block * (uint64_t)communicator->members->destination_count, NULL);
+}
+
+void rw_record_alltoallv(const struct rw_call *call, const void *sendbuf, const int sendcounts[],
+                         MPI_Datatype sendtype, const int recvcounts[], MPI_Datatype recvtype,
+                         MPI_Comm comm)
+{
+    const bool in_place = sendbuf == MPI_IN_PLACE;
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (communicator)
+        record_row(call, communicator, RW_OPERATION_ALLTOALLV, RW_NO_ROOT,
+                   in_place ? recvcounts : sendcounts, in_place ? recvtype : sendtype, NULL);
+}
+
+void rw_record_alltoallw(const struct rw_call *call, const void *sendbuf, const int sendcounts[],
+                         struct rw_datatypes sendtypes, const int recvcounts[],
+                         struct rw_datatypes recvtypes, MPI_Comm comm)
+{
+    const bool in_place = sendbuf == MPI_IN_PLACE;
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (communicator)
+        record_row(call, communicator, RW_OPERATION_ALLTOALLW, RW_NO_ROOT,
+                   in_place ? recvcounts : sendcounts, MPI_DATATYPE_NULL,
+                   in_place ? &recvtypes : &sendtypes);
+}
+
+void rw_record_reduce(const struct rw_call *call, int count, MPI_Datatype datatype, int root,
+                      MPI_Comm comm)
+{
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (!communicator)
+        return;
+    const uint64_t bytes = in_root_group(communicator, root) ? 0 : rw_bytes(count, datatype);
+    store(call, communicator, RW_OPERATION_REDUCE, root_world_rank(communicator, root), bytes,
+          NULL);
+}
+
+void rw_record_allreduce(const struct rw_call *call, int count, MPI_Datatype datatype,
+                         MPI_Comm comm)
+{
+    record_rootless(call, comm, RW_OPERATION_ALLREDUCE, rw_bytes(count, datatype));
+}
+
+void rw_record_scan(const struct rw_call *call, int count, MPI_Datatype datatype, MPI_Comm comm)
+{
+    record_rootless(call, comm, RW_OPERATION_SCAN, rw_bytes(count, datatype));
+}
+
+void rw_record_exscan(const struct rw_call *call, int count, MPI_Datatype datatype, MPI_Comm comm)
+{
+    record_rootless(call, comm, RW_OPERATION_EXSCAN, rw_bytes(count, datatype));
+}
+
+void rw_record_reduce_scatter(const struct rw_call *call, const int recvcounts[],
+                              MPI_Datatype datatype, MPI_Comm comm)
+{
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (!communicator)
+        return;
+    if (!communicator->members->intercommunicator) {
+        record_row(call, communicator, RW_OPERATION_REDUCE_SCATTER, RW_NO_ROOT, recvcounts,
+                   datatype, NULL);
+        return;
+    }
+    uint64_t bytes = 0;
+    for (int i = 0; i < communicator->members->local_size; i++)
+        bytes += rw_bytes(recvcounts[i], datatype);
+    store(call, communicator, RW_OPERATION_REDUCE_SCATTER, RW_NO_ROOT, bytes, NULL);
+}
+
+void rw_record_reduce_scatter_block(const struct rw_call *call, int recvcount,
+                                    MPI_Datatype datatype, MPI_Comm comm)
+{
+    struct rw_communicator *communicator = rw_find_communicator(comm);
+    if (communicator)
+        store(call, communicator, RW_OPERATION_REDUCE_SCATTER_BLOCK, RW_NO_ROOT,
+               (uint64_t)communicator->members->local_size * rw_bytes(recvcount, datatype), NULL);
+}
+
+void rw_record_neighbor_allgather(const struct rw_call *call, int sendcount, MPI_Datatype sendtype,
+                                  MPI_Comm comm)
+{
+    record_neighbours(call, comm, RW_OPERATION_NEIGHBOR_ALLGATHER, sendcount, NULL, sendtype, NULL);
+}
+
+void rw_record_neighbor_allgatherv(const struct rw_call *call, int sendcount,
+                                   MPI_Datatype sendtype, MPI_Comm comm)
+{
+    record_neighbours(call, comm, RW_OPERATION_NEIGHBOR_ALLGATHERV, sendcount, NULL, sendtype,
+                      NULL);
+}
+
+void rw_record_neighbor_alltoall(const struct rw_call *call, int sendcount, MPI_Datatype sendtype,
+                                 MPI_Comm comm)
+{
+    record_neighbours(call, comm, RW_OPERATION_NEIGHBOR_ALLTOALL, sendcount, NULL, sendtype, NULL);
+}
+
+void rw_record_neighbor_alltoallv(const struct rw_call *call, const int sendcounts[],
+                                  MPI_Datatype sendtype, MPI_Comm comm)
+{
+    record_neighbours(call, comm, RW_OPERATION_NEIGHBOR_ALLTOALLV, 0, sendcounts, sendtype, NULL);
+}
+
+void rw_record_neighbor_alltoallw(const struct rw_call *call, const int sendcounts[],
+                                  struct rw_datatypes sendtypes, MPI_Comm comm)
+{
+    record_neighbours(call, comm, RW_OPERATION_NEIGHBOR_ALLTOALLW, 0, sendcounts,
+                      MPI_DATATYPE_NULL, &sendtypes);
+}

@@ -1,0 +1,364 @@
+#include "communicators.h"
+
+#include "allocate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CACHE_SIZE = 64 };
+
+static struct {
+    MPI_Comm handle;
+    struct rw_communicator *communicator;
+} cache[CACHE_SIZE]; /* under the tracer's lock */
+
+/* Guards everything below; taken before the tracer's lock, and not by the deletion callback, which MPI
+ * may call under its own attribute lock. */
+static pthread_mutex_t registration = PTHREAD_MUTEX_INITIALIZER;
+static int keyval = MPI_KEYVAL_INVALID;
+static struct rw_table by_digest;
+static struct rw_table duplicating;
+static struct rw_members *first_members;
+static struct rw_members **last_members = &first_members;
+
+static uint64_t key_of(MPI_Comm comm)
+{
+    uint64_t key = 0;
+    memcpy(&key, &comm, sizeof comm);
+    return key;
+}
+
+static size_t cache_index(MPI_Comm comm)
+{
+    return (size_t)((key_of(comm) * 0x9e3779b97f4a7c15u) >> 58);
+}
+
+_Static_assert(CACHE_SIZE == 1 << (64 - 58), "cache_index yields six bits");
+
+/* ---- member lists ---- */
+
+static int lowest(const int *ranks, int count)
+{
+    int found = rw_tracer.world_size;
+    for (int i = 0; i < count; i++)
+        if (ranks[i] >= 0 && ranks[i] < found)
+            found = ranks[i];
+    return found;
+}
+
+static uint64_t digest_list(uint64_t digest, const int *ranks, int count)
+{
+    digest = (digest ^ (uint64_t)count) * 0x100000001b3u;
+    for (int i = 0; i < count; i++) {
+        digest = (digest ^ (uint32_t)ranks[i]) * 0x9e3779b97f4a7c15u;
+        digest ^= digest >> 29;
+    }
+    return digest;
+}
+
+static int *world_ranks(MPI_Group group, int count)
+{
+    int *ranks = rw_allocate((size_t)count, sizeof *ranks);
+    int *own = rw_allocate((size_t)count, sizeof *own);
+    if (ranks && own) {
+        for (int i = 0; i < count; i++)
+            own[i] = i;
+        PMPI_Group_translate_ranks(group, count, own, rw_tracer.world_group, ranks);
+        for (int i = 0; i < count; i++)
+            if (ranks[i] == MPI_UNDEFINED)
+                ranks[i] = -1;
+    }
+    free(own);
+    return ranks;
+}
+
+static void free_members(struct rw_members *members)
+{
+    free(members->local);
+    free(members->remote);
+    free(members);
+}
+
+static void complete_members(struct rw_members *members)
+{
+    const int world = rw_tracer.world_size;
+    members->local_first = !members->intercommunicator
+        || lowest(members->local, members->local_size) < lowest(members->remote, members->remote_size)
+        || lowest(members->remote, members->remote_size) == world;
+    members->destinations = members->intercommunicator ? members->remote : members->local;
+    members->destination_count =
+        members->intercommunicator ? members->remote_size : members->local_size;
+    uint64_t digest = members->intercommunicator ? 2 : 1;
+    const bool local_first = members->local_first;
+    digest = digest_list(digest, local_first ? members->local : members->remote,
+                         local_first ? members->local_size : members->remote_size);
+    members->digest = digest_list(digest, local_first ? members->remote : members->local,
+                                  local_first ? members->remote_size : members->local_size);
+}
+
+static struct rw_members *ask_members(MPI_Comm comm)
+{
+    struct rw_members *members = rw_allocate(1, sizeof *members);
+    if (!members)
+        return NULL;
+    int is_inter = 0;
+    MPI_Group group;
+    PMPI_Comm_test_inter(comm, &is_inter);
+    members->intercommunicator = is_inter;
+    PMPI_Comm_rank(comm, &members->local_rank);
+    PMPI_Comm_group(comm, &group);
+    PMPI_Group_size(group, &members->local_size);
+    members->local = world_ranks(group, members->local_size);
+    PMPI_Group_free(&group);
+    if (is_inter) {
+        PMPI_Comm_remote_group(comm, &group);
+        PMPI_Group_size(group, &members->remote_size);
+        members->remote = world_ranks(group, members->remote_size);
+        PMPI_Group_free(&group);
+    }
+    if (!members->local || (is_inter && !members->remote)) {
+        free_members(members);
+        return NULL;
+    }
+    complete_members(members);
+    return members;
+}
+
+static bool same_members(const struct rw_members *a, const struct rw_members *b)
+{
+    return a->intercommunicator == b->intercommunicator && a->local_size == b->local_size
+        && a->remote_size == b->remote_size
+        && memcmp(a->local, b->local, (size_t)a->local_size * sizeof *a->local) == 0
+        && (a->remote_size == 0
+            || memcmp(a->remote, b->remote, (size_t)a->remote_size * sizeof *a->remote) == 0);
+}
+
+/* The one copy of these member lists; takes over the argument. */
+static struct rw_members *intern_members(struct rw_members *members)
+{
+    struct rw_members *first = rw_table_find(&by_digest, members->digest);
+    for (struct rw_members *known = first; known; known = known->next_same_digest) {
+        if (same_members(known, members)) {
+            free_members(members);
+            return known;
+        }
+    }
+    if (first) {
+        members->next_same_digest = first->next_same_digest;
+        first->next_same_digest = members;
+    } else if (!rw_table_insert(&by_digest, members->digest, members)) {
+        free_members(members);
+        return NULL;
+    }
+    *last_members = members;
+    last_members = &members->next;
+    return members;
+}
+
+const struct rw_members *rw_all_members(void)
+{
+    return first_members;
+}
+
+/* ---- slots ---- */
+
+static struct rw_communicator *take_slot(struct rw_members *members)
+{
+    struct rw_communicator **link = &members->slots;
+    uint32_t slot = 0;
+    rw_lock();
+    while (*link && (*link)->living) {
+        link = &(*link)->next;
+        slot++;
+    }
+    struct rw_communicator *communicator = *link;
+    if (!communicator) {
+        communicator = rw_allocate(1, sizeof *communicator);
+        if (communicator) {
+            communicator->members = members;
+            communicator->slot = slot;
+            *link = communicator;
+        }
+    }
+    if (communicator) {
+        communicator->living = true;
+        communicator->created++;
+        communicator->neighbour_count = -1;
+    }
+    rw_unlock();
+    return communicator;
+}
+
+static void give_back_slot(struct rw_communicator *communicator)
+{
+    rw_lock();
+    communicator->living = false;
+    const size_t i = cache_index(communicator->handle);
+    if (cache[i].communicator == communicator)
+        cache[i].communicator = NULL;
+    rw_unlock();
+}
+
+static void keep_name(struct rw_communicator *communicator, MPI_Comm comm)
+{
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    int length = 0;
+    PMPI_Comm_get_name(comm, name, &length);
+    /* Open MPI's own description of an unnamed communicator is not a name that the program gave. */
+    if (length > 0 && strncmp(name, "MPI COMMUNICATOR ", 17) != 0)
+        memcpy(communicator->name, name, sizeof name);
+}
+
+static int on_delete(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)key;
+    (void)state;
+    if (!atomic_load(&rw_tracer.active))
+        return MPI_SUCCESS;
+    keep_name(value, comm);
+    give_back_slot(value);
+    return MPI_SUCCESS;
+}
+
+/* ---- registration and look-up ---- */
+
+static struct rw_communicator *bind_handle(struct rw_communicator *communicator, MPI_Comm comm)
+{
+    if (communicator) {
+        communicator->handle = comm;
+        PMPI_Comm_set_attr(comm, keyval, communicator);
+    }
+    return communicator;
+}
+
+/* A duplicate that was never used nor freed through us: its handle now means something else. */
+static void drop_duplicating(MPI_Comm comm)
+{
+    struct rw_communicator *stale = rw_table_remove(&duplicating, key_of(comm));
+    if (stale)
+        give_back_slot(stale);
+}
+
+static struct rw_communicator *create(MPI_Comm comm, struct rw_members *members)
+{
+    drop_duplicating(comm);
+    if (!members) {
+        members = ask_members(comm);
+        members = members ? intern_members(members) : NULL;
+    }
+    return members ? bind_handle(take_slot(members), comm) : NULL;
+}
+
+static struct rw_communicator *look_up(MPI_Comm comm)
+{
+    struct rw_communicator *communicator = NULL;
+    int found = 0;
+    pthread_mutex_lock(&registration);
+    PMPI_Comm_get_attr(comm, keyval, &communicator, &found);
+    if (!found) {
+        communicator = rw_table_remove(&duplicating, key_of(comm));
+        communicator = communicator ? bind_handle(communicator, comm) : create(comm, NULL);
+    }
+    pthread_mutex_unlock(&registration);
+    return communicator;
+}
+
+struct rw_communicator *rw_lock_communicator(MPI_Comm comm)
+{
+    const size_t i = cache_index(comm);
+    rw_lock();
+    if (cache[i].communicator && cache[i].handle == comm)
+        return cache[i].communicator;
+    rw_unlock();
+    struct rw_communicator *communicator = look_up(comm);
+    rw_lock();
+    cache[i].handle = comm;
+    cache[i].communicator = communicator;
+    return communicator;
+}
+
+struct rw_communicator *rw_find_communicator(MPI_Comm comm)
+{
+    struct rw_communicator *communicator = rw_lock_communicator(comm);
+    rw_unlock();
+    return communicator;
+}
+
+void rw_record_created(const struct rw_call *call, MPI_Comm created)
+{
+    (void)call;
+    if (created == MPI_COMM_NULL)
+        return;
+    pthread_mutex_lock(&registration);
+    create(created, NULL);
+    pthread_mutex_unlock(&registration);
+}
+
+void rw_record_duplicated(const struct rw_call *call, MPI_Comm parent, MPI_Comm created)
+{
+    (void)call;
+    const struct rw_communicator *known = rw_find_communicator(parent);
+    if (!known)
+        return;
+    pthread_mutex_lock(&registration);
+    create(created, known->members);
+    pthread_mutex_unlock(&registration);
+}
+
+void rw_record_duplicating(const struct rw_call *call, MPI_Comm parent, MPI_Comm created)
+{
+    (void)call;
+    const struct rw_communicator *known = rw_find_communicator(parent);
+    if (!known)
+        return;
+    pthread_mutex_lock(&registration);
+    drop_duplicating(created);
+    struct rw_communicator *communicator = take_slot(known->members);
+    if (communicator) {
+        communicator->handle = created;
+        rw_table_insert(&duplicating, key_of(created), communicator);
+    }
+    pthread_mutex_unlock(&registration);
+}
+
+/* ---- begin and end ---- */
+
+static struct rw_members *world_members(void)
+{
+    struct rw_members *members = rw_allocate(1, sizeof *members);
+    if (!members)
+        return NULL;
+    members->local_rank = rw_tracer.world_rank;
+    members->local_size = rw_tracer.world_size;
+    members->local = rw_allocate((size_t)members->local_size, sizeof *members->local);
+    if (!members->local) {
+        free_members(members);
+        return NULL;
+    }
+    for (int i = 0; i < members->local_size; i++)
+        members->local[i] = i;
+    complete_members(members);
+    return intern_members(members);
+}
+
+void rw_communicators_begin(void)
+{
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL);
+    struct rw_members *world = world_members();
+    if (world)
+        create(MPI_COMM_WORLD, world);
+    create(MPI_COMM_SELF, NULL);
+}
+
+void rw_communicators_end(void)
+{
+    PMPI_Comm_free_keyval(&keyval);
+}
+
+void rw_keep_names(void)
+{
+    for (struct rw_members *members = first_members; members; members = members->next)
+        for (struct rw_communicator *c = members->slots; c; c = c->next)
+            if (c->living && rw_table_find(&duplicating, key_of(c->handle)) != c)
+                keep_name(c, c->handle);
+}

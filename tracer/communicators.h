@@ -1,0 +1,71 @@
+/*
+ * communicators.h - the communicators of this process: members as world ranks, slots, collectives.
+ *
+ * A communicator's record is found through an attribute on its handle (freed with it) and a small
+ * cache. The record itself stays to the end of the run and is reused by the next communicator that
+ * takes its slot; trace_format.h defines slots and identity.
+ */
+#ifndef RANKWRIGHT_COMMUNICATORS_H
+#define RANKWRIGHT_COMMUNICATORS_H
+
+#include "hash_table.h"
+#include "tracer.h"
+
+#pragma GCC visibility push(hidden)
+
+struct rw_communicator {
+    struct rw_members *members;
+    uint32_t slot;
+    uint32_t created;
+    uint32_t identifier;    /* in the trace, known at the end only */
+    bool living;
+    MPI_Comm handle;        /* while living */
+    char name[MPI_MAX_OBJECT_NAME];
+    int *neighbours;        /* world ranks this rank sends to in the topology, -1 for none */
+    int neighbour_count;    /* -1: not asked yet */
+    struct rw_table collectives;
+    struct rw_communicator *next;
+};
+
+/* Distinct member lists, shared by the communicators that have them. */
+struct rw_members {
+    bool intercommunicator;
+    bool local_first;       /* canonical order: the group with the smaller lowest world rank is first */
+    int local_rank;
+    int local_size;
+    int remote_size;        /* 0 for an intracommunicator */
+    int *local;             /* world ranks; -1: outside MPI_COMM_WORLD */
+    int *remote;
+    const int *destinations; /* what a destination rank means: remote, or local if there is none */
+    int destination_count;
+    uint64_t digest;        /* of kind and canonical lists: the same on all members */
+    struct rw_communicator *slots; /* ascending */
+    struct rw_members *next_same_digest;
+    struct rw_members *next;
+};
+
+void rw_communicators_begin(void);
+void rw_communicators_end(void);
+
+/* The record of a communicator in use; NULL only when out of memory. */
+struct rw_communicator *rw_find_communicator(MPI_Comm comm);
+/* The same, returning under the lock even if NULL. */
+struct rw_communicator *rw_lock_communicator(MPI_Comm comm);
+
+/* Neighbours this rank sends to, in the order of the send arguments. False: out of memory. */
+bool rw_find_neighbours(struct rw_communicator *communicator);
+
+/* Before the end: the names of the communicators that were not freed. */
+void rw_keep_names(void);
+
+/* All member lists in the order of their first appearance. */
+const struct rw_members *rw_all_members(void);
+
+/* Called by the wrappers of functions that create communicators; MPI_COMM_NULL is ignored. */
+void rw_record_created(const struct rw_call *call, MPI_Comm created);
+void rw_record_duplicated(const struct rw_call *call, MPI_Comm parent, MPI_Comm created);
+/* The new handle may not be used by anyone before its request completes: noted, bound later. */
+void rw_record_duplicating(const struct rw_call *call, MPI_Comm parent, MPI_Comm created);
+
+#pragma GCC visibility pop
+#endif

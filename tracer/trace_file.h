@@ -1,0 +1,22 @@
+/* trace_file.h - the file on rank 0: temporary name, checksum, then renamed; or one warning. */
+#ifndef RANKWRIGHT_TRACE_FILE_H
+#define RANKWRIGHT_TRACE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Opens path.tmp.PID and writes the header. False: warned. */
+bool rw_file_open(const char *path);
+void rw_file_section(const char tag[4], uint64_t length);
+/* A failure is kept to the end, so that the ranks still sending need not care. */
+void rw_file_write(const void *bytes, size_t length);
+/* Keeps the first reason why there will be no trace. */
+void rw_file_fail(const char *reason);
+/* Writes the end section and gives the file its name, or warns and removes it. */
+void rw_file_close(void);
+
+#pragma GCC visibility pop
+#endif

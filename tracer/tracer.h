@@ -1,0 +1,97 @@
+/* tracer.h - the state of the tracer in this process, and what every wrapper does around a call. */
+#ifndef RANKWRIGHT_TRACER_H
+#define RANKWRIGHT_TRACER_H
+
+#include "clock.h"
+#include "trace_format.h"
+
+#include <mpi.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RW_TRACER_VERSION "0.1.0"
+
+#pragma GCC visibility push(hidden)
+
+struct rw_tracer {
+    atomic_bool active;        /* between MPI_Init and MPI_Finalize of a traced run */
+    bool concurrent;           /* MPI_THREAD_MULTIPLE: shared data needs the lock */
+    int world_rank;
+    int world_size;
+    int thread_level;
+    MPI_Comm private_world;    /* for the gathering at the end */
+    MPI_Group world_group;
+    char *trace_file;
+    int64_t start_unix_ns;
+    pthread_mutex_t lock;
+    struct rw_class_total {
+        _Atomic uint64_t calls;
+        _Atomic uint64_t ticks;
+    } classes[RW_CLASS_COUNT];
+};
+
+extern struct rw_tracer rw_tracer;
+
+/* True inside a wrapper, so that MPI calls made by MPI itself are not counted again. The library is
+ * loaded at program start, hence the cheap model. */
+extern _Thread_local bool rw_inside __attribute__((tls_model("initial-exec")));
+
+/* One recorded call: when it began, how long it took, RW_FLAG_*. */
+struct rw_call {
+    uint64_t start;
+    uint64_t ticks;
+    unsigned flags;
+};
+
+static inline bool rw_enter(void)
+{
+    if (!atomic_load_explicit(&rw_tracer.active, memory_order_relaxed) || rw_inside)
+        return false;
+    rw_inside = true;
+    return true;
+}
+
+/* A read-modify-write is needed only if another thread may add at the same time. */
+static inline void rw_add(_Atomic uint64_t *total, uint64_t value)
+{
+    if (rw_tracer.concurrent)
+        atomic_fetch_add_explicit(total, value, memory_order_relaxed);
+    else
+        atomic_store_explicit(total, atomic_load_explicit(total, memory_order_relaxed) + value,
+                              memory_order_relaxed);
+}
+
+static inline struct rw_call rw_leave(enum rw_class class, uint64_t start, unsigned flags)
+{
+    const struct rw_call call = {start, rw_ticks() - start, flags};
+    rw_add(&rw_tracer.classes[class].calls, 1);
+    rw_add(&rw_tracer.classes[class].ticks, call.ticks);
+    rw_inside = false;
+    return call;
+}
+
+/* No MPI function may be called under the lock: MPI calls back to us under locks of its own. */
+static inline void rw_lock(void)
+{
+    if (rw_tracer.concurrent)
+        pthread_mutex_lock(&rw_tracer.lock);
+}
+
+static inline void rw_unlock(void)
+{
+    if (rw_tracer.concurrent)
+        pthread_mutex_unlock(&rw_tracer.lock);
+}
+
+/* After MPI_Init and before MPI_Finalize, from the C or the Fortran entry point. */
+void rw_begin(void);
+void rw_end(void);
+
+/* One line on stderr, "rankwright tracer: ...". */
+void rw_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#pragma GCC visibility pop
+#endif
