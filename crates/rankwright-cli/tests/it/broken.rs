@@ -4,7 +4,27 @@
 use crate::command::{rankwright, repository, transcript};
 
 /// What is wrong (the name of the case and of its file), and the command that meets it.
-const CASES: &[(&str, &[&str])] = &[];
+#[rustfmt::skip]
+const CASES: &[(&str, &[&str])] = &[
+    ("missing-profile", &["traffic", "show", "testdata/no-such.rwp"]),
+    ("truncated-profile", &["traffic", "show", "testdata/broken/truncated-profile.rwp"]),
+    ("newer-profile", &["traffic", "show", "testdata/broken/newer-profile.rwp"]),
+    ("other-database", &["traffic", "show", "testdata/broken/other-database.rwp"]),
+    ("no-ranks", &["traffic", "export", "testdata/broken/no-ranks.rwp"]),
+    ("rank-out-of-range", &["traffic", "show", "testdata/broken/rank-out-of-range.rwp"]),
+    ("text-profile", &["traffic", "show", "testdata/broken/text-profile.rwp"]),
+    ("missing-cell", &["traffic", "import", "testdata/broken/missing-cell.csv"]),
+    ("negative-bytes", &["traffic", "import", "testdata/broken/negative-bytes.csv"]),
+    ("unknown-columns", &["traffic", "import", "testdata/broken/unknown-columns.csv"]),
+    ("asymmetric-graph", &["traffic", "show", "testdata/broken/asymmetric-graph.graph"]),
+    ("missing-vertex", &["traffic", "show", "testdata/broken/missing-vertex.graph"]),
+    ("not-square", &["traffic", "show", "testdata/broken/not-square.mtx"]),
+    ("unknown-format", &["traffic", "import", "testdata/broken/unknown-format.txt"]),
+    ("unknown-shape", &["traffic", "generate", "star", "--ranks", "8"]),
+    ("zero-ranks", &["traffic", "generate", "ring", "--ranks", "0"]),
+    ("wrong-grid", &["traffic", "generate", "halo-2d", "--ranks", "8", "--grid", "3x3"]),
+    ("unknown-expansion", &["traffic", "export", "pattern:ring:4", "--collectives", "magic"]),
+];
 
 #[test]
 fn bad_input_is_named_with_file_place_and_way_out() {

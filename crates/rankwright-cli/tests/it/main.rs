@@ -2,3 +2,5 @@
 
 mod broken;
 mod command;
+mod profile;
+mod traffic;

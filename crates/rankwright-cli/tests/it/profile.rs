@@ -1,0 +1,120 @@
+//! `rankwright profile` with the real MPIs of this machine.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::command::{rankwright, repository, transcript};
+
+/// An MPI of this machine: its launcher with the options that tests need, and its compiler.
+struct Mpi {
+    launcher: &'static str,
+    options: &'static [&'static str],
+    compiler: &'static str,
+}
+
+/// MPICH 4.0 spins without yielding, so it gets few ranks.
+const MPIS: [Mpi; 2] = [
+    Mpi {
+        launcher: "mpirun.openmpi",
+        options: &["-np", "4", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"],
+        compiler: "mpicc.openmpi",
+    },
+    Mpi { launcher: "mpiexec.mpich", options: &["-n", "4"], compiler: "mpicc.mpich" },
+];
+
+/// The heat equation of `examples/`, compiled; `None` (and said so) where the MPI is missing.
+fn heat(mpi: &Mpi, folder: &Path) -> Option<PathBuf> {
+    let program = folder.join("heat2d");
+    let source = repository().join("examples/heat2d.c");
+    let compiled = Command::new(mpi.compiler)
+        .arg("-O1")
+        .arg(source)
+        .arg("-o")
+        .arg(&program)
+        .arg("-lm")
+        .output();
+    match compiled {
+        Ok(output) if output.status.success() => Some(program),
+        Ok(output) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => {
+            eprintln!("SKIPPED: {}: {error}", mpi.compiler);
+            None
+        }
+    }
+}
+
+fn profile(folder: &Path, launch: &[&str]) -> (Output, String) {
+    let profile = folder.join("app.rwp").display().to_string();
+    let arguments = [&["profile", "-o", &profile, "--"], launch].concat();
+    let output = Command::new("timeout")
+        .arg("60")
+        .arg(env!("CARGO_BIN_EXE_rankwright"))
+        .args(&arguments)
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .env("XDG_CACHE_HOME", folder.join("cache"))
+        .output()
+        .expect("the program starts");
+    let text = transcript(&arguments, &output);
+    (output, text)
+}
+
+#[test]
+fn a_real_program_is_recorded_under_each_mpi() {
+    for mpi in &MPIS {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(program) = heat(mpi, folder.path()) else { continue };
+        let program = program.display().to_string();
+        let run = ["--cells", "64", "--fields", "2", "--iterations", "5"];
+        let launch = [&[mpi.launcher], mpi.options, &[program.as_str()], &run[..]].concat();
+        // One retry: launchers on a loaded machine do hang now and then.
+        let (mut output, mut text) = profile(folder.path(), &launch);
+        if !output.status.success() {
+            eprintln!("retried: {text}");
+            (output, text) = profile(folder.path(), &launch);
+        }
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("no placement can gain more than"), "{text}");
+        let file = folder.path().join("app.rwp").display().to_string();
+        let shown = rankwright(&["traffic", "show", &file, "--format", "json"]).output().unwrap();
+        let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+        // 2 x 2 blocks of 32 cells: 8 pairs, 5 messages each, of 32 cells x 2 fields x 8 bytes.
+        assert_eq!(shown["program"], "heat2d");
+        assert_eq!(shown["pairs"], 8, "{}: {shown}", mpi.launcher);
+        assert_eq!(shown["messages"], 40);
+        assert_eq!(shown["bytes"], 40 * 32 * 2 * 8);
+        assert_eq!(shown["hosts"], 1);
+        let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        assert_eq!(files.len(), 3, "only program, cache and profile: {files:?}");
+    }
+}
+
+#[test]
+fn a_program_that_is_not_mpi_or_fails_leaves_no_profile_and_its_exit_code() {
+    let mpi = &MPIS[0];
+    let folder = tempfile::tempdir().unwrap();
+    if Command::new(mpi.launcher).arg("--version").output().is_err() {
+        eprintln!("SKIPPED: {} is missing", mpi.launcher);
+        return;
+    }
+    for (program, code) in [("true", 1), ("false", 1)] {
+        let launch = [&[mpi.launcher], mpi.options, &[program]].concat();
+        let (output, text) = profile(folder.path(), &launch);
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        assert!(text.contains("the ranks left no trace"), "{text}");
+        assert!(!folder.path().join("app.rwp").exists());
+    }
+}
+
+#[test]
+fn a_launcher_that_is_none_is_said_before_anything_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    for (launch, code, message) in [
+        (&["no-such-launcher", "./app"][..], 127, "no such program"),
+        (&["sh", "./app"], 125, "expected the launcher of Open MPI or MPICH"),
+    ] {
+        let (output, text) = profile(folder.path(), launch);
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        assert!(text.contains(message), "{text}");
+    }
+}

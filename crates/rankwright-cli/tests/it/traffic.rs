@@ -1,0 +1,61 @@
+//! `rankwright traffic`, from one format to another and back.
+
+use crate::command::{rankwright, transcript};
+
+fn output(arguments: &[&str]) -> String {
+    let output = rankwright(arguments).output().expect("the program starts");
+    let text = transcript(arguments, &output);
+    assert!(output.status.success(), "{text}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn traffic_goes_through_every_format_and_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let original = output(&["traffic", "export", "pattern:halo-2d:12:renumber"]);
+    let generate = ["traffic", "generate", "halo-2d", "--ranks", "12", "--renumber", "-o"];
+    for (format, file) in [("csv", "a.csv"), ("matrix-market", "a.mtx")] {
+        let profile = path("a.rwp");
+        output(&[&generate[..], &[profile.as_str()]].concat());
+        output(&["traffic", "export", &profile, "--format", format, "-o", &path(file)]);
+        output(&["traffic", "import", &path(file), "-o", &path("b.rwp")]);
+        let back = output(&["traffic", "export", &path("b.rwp")]);
+        let bytes = |text: &str| -> Vec<String> {
+            let fields =
+                |line: &str| -> Vec<String> { line.split(',').map(str::to_owned).collect() };
+            text.lines().map(fields).map(|f| format!("{} {} {}", f[1], f[2], f[4])).collect()
+        };
+        assert_eq!(bytes(&back), bytes(&original), "{format}");
+    }
+}
+
+#[test]
+fn show_prints_totals_pairs_and_a_heat_map() {
+    insta::assert_snapshot!(output(&["traffic", "show", "pattern:ring:6", "--top", "2"]));
+}
+
+#[test]
+fn show_speaks_json_and_csv() {
+    let json = output(&["traffic", "show", "pattern:ring:6", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["ranks"], 6);
+    assert_eq!(json["heaviest"].as_array().unwrap().len(), 6);
+    let csv = output(&["traffic", "show", "pattern:ring:6", "--format", "csv"]);
+    assert!(csv.starts_with("source,destination,messages,bytes,largest\n0,1,100,"), "{csv}");
+}
+
+#[test]
+fn standard_input_is_a_file_too() {
+    use std::io::Write;
+    let mut child = rankwright(&["traffic", "import", "-"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"source,destination,bytes\n0,1,5\n").unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(String::from_utf8(output.stdout).unwrap().contains("job,0,1,1,5,5"));
+}
