@@ -1,5 +1,6 @@
 //! One file per command: its options and what it does.
 
+mod cluster;
 mod completion;
 mod man;
 
@@ -12,6 +13,8 @@ use crate::cli::Verbosity;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Discover, import, show and check cluster descriptions
+    Cluster(cluster::ClusterCommand),
     /// Print the completion script of a shell
     Completion(completion::Completion),
     /// Print the manual page, or write those of all commands to a folder
@@ -19,8 +22,9 @@ pub(crate) enum Command {
 }
 
 /// Runs a command; the exit code is its result where it is that of another program.
-pub(crate) fn run(command: Command, _verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(command: Command, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Cluster(command) => command.run(verbosity),
         Command::Completion(command) => command.run(),
         Command::Man(command) => command.run(),
     }

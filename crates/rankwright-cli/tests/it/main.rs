@@ -1,4 +1,5 @@
 //! Tests of the command line: the program as users start it.
 
 mod broken;
+mod cluster;
 mod command;
