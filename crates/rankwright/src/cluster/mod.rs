@@ -5,9 +5,13 @@
 //! make the same values. Indices: cores and NUMA nodes are L# (their position in the lists of the
 //! [`Machine`]), PUs are P#.
 
+mod levels;
+
 use std::fmt;
 
 use serde::Serialize;
+
+pub use levels::{Level, LevelKind, Levels};
 
 use crate::ids::{CoreId, NodeId, NumaId, PuId};
 use crate::units::{Bytes, BytesPerSecond, Seconds};
