@@ -7,6 +7,7 @@ mod exit_code;
 mod inputs;
 mod mpi;
 mod output;
+mod planning;
 mod shim;
 
 use std::process::ExitCode;

@@ -30,4 +30,10 @@ pub mod traffic;
 
 pub mod placement;
 
+pub mod model;
+
+pub mod map;
+
+pub mod choose;
+
 pub mod report;

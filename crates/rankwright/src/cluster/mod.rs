@@ -9,6 +9,7 @@ pub mod built_in;
 pub mod distance;
 pub mod hostlist;
 pub mod hwloc_xml;
+mod levels;
 #[cfg(feature = "hwloc")]
 pub mod live;
 pub mod synthetic;
@@ -18,6 +19,8 @@ mod tree;
 use std::fmt;
 
 use serde::Serialize;
+
+pub use levels::{Level, LevelKind, Levels};
 
 use crate::ids::{CoreId, NodeId, NumaId, PuId};
 use crate::units::{Bytes, BytesPerSecond, Seconds};

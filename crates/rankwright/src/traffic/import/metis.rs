@@ -84,6 +84,34 @@ pub fn read(text: &str, file: &str) -> Result<Workload, InputError> {
     Ok(Workload::single(job))
 }
 
+/// The weight of every vertex of a graph, 1 where the format gives none; of several weights the
+/// first.
+///
+/// # Errors
+/// If the first line is wrong, a weight is missing, or the weights sum up to 2^63 or more.
+pub fn vertex_weights(text: &str, file: &str) -> Result<Vec<u64>, InputError> {
+    let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.starts_with('%'));
+    let header = lines.next().and_then(|(_, first)| Header::new(first));
+    let header =
+        header.ok_or_else(|| InputError::new(file, "another first line", EXPECTED).at_line(1))?;
+    let Some(column) = header.weight_column else {
+        return Ok(vec![1; header.vertices as usize]);
+    };
+    let mut sum = 0_u64;
+    let weight = |(number, line): (usize, &str)| {
+        let cell = line.split_whitespace().nth(column).unwrap_or("nothing");
+        let weight = cell.parse::<u64>().ok();
+        let weight = weight.filter(|w| sum.checked_add(*w).is_some_and(|sum| sum < 1 << 63));
+        let Some(weight) = weight else {
+            let expected = "the weight of a vertex, and less than 2^63 for all of them together";
+            return Err(InputError::new(file, format!("`{cell}`"), expected).at_line(number));
+        };
+        sum += weight;
+        Ok(weight)
+    };
+    lines.take(header.vertices as usize).map(weight).collect()
+}
+
 type Edge = (u32, u32, u64);
 
 fn first_difference(up: &[Edge], down: &[Edge]) -> Option<Edge> {
@@ -98,6 +126,8 @@ struct Header {
     edge_weights: bool,
     /// Numbers before the edges of a vertex: its size and weights.
     skipped: usize,
+    /// Which number on a vertex's line is its first weight.
+    weight_column: Option<usize>,
 }
 
 impl Header {
@@ -116,7 +146,8 @@ impl Header {
             None => usize::from(flag(1)),
         };
         let skipped = usize::from(flag(2)) + if flag(1) { weights } else { 0 };
-        Some(Self { vertices, edges, edge_weights: flag(0), skipped })
+        let weight_column = (flag(1) && weights > 0).then_some(usize::from(flag(2)));
+        Some(Self { vertices, edges, edge_weights: flag(0), skipped, weight_column })
     }
 
     /// The neighbours (from 0) and weights on a vertex's line; a cell that is wrong as an error.
@@ -186,6 +217,17 @@ mod tests {
         let weighted = read("3 2 011 2\n9 9 2 50\n9 9 1 50 3 7\n9 9 2 7\n", "g.graph").unwrap();
         let bytes: Vec<u64> = weighted.jobs[0].flows.iter().map(|flow| flow.bytes).collect();
         assert_eq!(bytes, [50, 7]);
+    }
+
+    #[test]
+    fn weights_of_vertices_are_read_on_their_own() {
+        let weights = |text: &str| vertex_weights(text, "g.graph");
+        assert_eq!(weights("2 1\n2\n1\n"), Ok(vec![1, 1]));
+        assert_eq!(weights("2 1 011\n7 2 5\n9 1 5\n"), Ok(vec![7, 9]));
+        assert_eq!(weights("% sizes first\n2 1 110 2\n4 7 8 2\n4 9 8 1\n"), Ok(vec![7, 9]));
+        let error = weights("2 1 10\n7 2\nx 1\n").unwrap_err().to_string();
+        assert!(error.starts_with("g.graph:3: found `x`, expected the weight"), "{error}");
+        assert!(weights("2 1 10\n9223372036854775807 2\n1 1\n").is_err());
     }
 
     #[test]

@@ -1,0 +1,120 @@
+//! `rankwright map`.
+
+mod bare_graph;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use rankwright::cluster::Levels;
+use rankwright::files::write_atomically;
+use rankwright::placement::{Placement, PlacementFile};
+use rankwright::report::{mapping_header, mapping_rows};
+
+use crate::cli::Verbosity;
+use crate::exit_code::UsageError;
+use crate::planning::{self, RankSize, SearchOptions};
+use crate::{inputs, output};
+
+/// Options of `rankwright map`.
+#[derive(Debug, Args)]
+#[command(after_help = planning::strategy_help())]
+pub(crate) struct Map {
+    /// A profile, a text file of traffic, or pattern:SHAPE:RANKS
+    #[arg(required_unless_present = "graph", conflicts_with = "graph")]
+    workload: Option<String>,
+    /// The cluster: a cluster.toml, an hwloc XML file, or a built-in name
+    #[arg(
+        long,
+        value_name = "CLUSTER",
+        required_unless_present = "graph",
+        conflicts_with = "graph"
+    )]
+    on: Option<String>,
+    /// How many nodes, where the cluster is one node's hwloc description
+    #[arg(long, value_name = "NUMBER", requires = "on")]
+    nodes: Option<u32>,
+    /// The strategy
+    #[arg(long, value_name = "STRATEGY")]
+    strategy: String,
+    #[command(flatten)]
+    search: SearchOptions,
+    #[command(flatten)]
+    rank_size: RankSize,
+    #[command(flatten)]
+    bare_graph: bare_graph::BareGraph,
+    /// How to write the result [default: table; json with --output; list with --graph]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<MapFormat>,
+    /// Write the result to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// How a mapping is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum MapFormat {
+    /// Aligned columns for people
+    Table,
+    /// A placement file
+    Json,
+    /// Comma-separated values with a header line
+    Csv,
+    /// One line per rank: the L# of its first core, counted over all nodes
+    List,
+}
+
+impl Map {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        let strategy = self.search.strategy(&self.strategy)?;
+        if let Some(graph) = &self.bare_graph.graph {
+            if self.format.is_some_and(|format| format != MapFormat::List) {
+                let text = "--graph: the result has one form only, --format list";
+                return Err(UsageError(text.to_owned()).into());
+            }
+            let mapping = self.bare_graph.map(graph, &strategy)?;
+            self.write(&list(mapping.cores.iter().copied()))?;
+            output::note(verbosity, format!("J = {}", mapping.cost));
+            return Ok(ExitCode::SUCCESS);
+        }
+        // clap has made sure that both are there.
+        let on = self.on.as_deref().context("--on is missing")?;
+        let cluster = inputs::cluster(on, self.nodes)?;
+        let workload = inputs::workload(self.workload.as_deref().context("no workload")?)?;
+        let found = self.search.candidates(&cluster, &workload, &self.rank_size, &[strategy])?;
+        let candidate = found.first().context("no strategy")?;
+        let predicted = candidate.load.predicted();
+        let file = PlacementFile::new(&cluster, &workload, &candidate.placement, predicted);
+        self.write(&match self.format() {
+            MapFormat::Table => output::table(&mapping_header(), &mapping_rows(&file)),
+            MapFormat::Csv => output::csv(&mapping_header(), &mapping_rows(&file)),
+            MapFormat::Json => file.to_json(),
+            MapFormat::List => list(cores(&Levels::new(&cluster), &candidate.placement)),
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn format(&self) -> MapFormat {
+        let default = if self.output.is_some() { MapFormat::Json } else { MapFormat::Table };
+        self.format.unwrap_or(default)
+    }
+
+    fn write(&self, text: &str) -> anyhow::Result<()> {
+        match &self.output {
+            Some(path) if path.as_os_str() != "-" => Ok(write_atomically(path, text.as_bytes())?),
+            _ => output::print(text),
+        }
+    }
+}
+
+fn cores(levels: &Levels, placement: &Placement) -> impl Iterator<Item = usize> {
+    let core = |place: &rankwright::placement::RankPlacement| {
+        place.cores.first().map(|core| levels.core(place.node, *core))
+    };
+    placement.ranks().filter_map(core)
+}
+
+fn list(numbers: impl Iterator<Item = usize>) -> String {
+    numbers.map(|number| format!("{number}\n")).collect()
+}

@@ -1,0 +1,103 @@
+//! What `place`, `compare` and `map` share: their options, and the way from inputs to candidates.
+
+use std::num::NonZeroUsize;
+
+use clap::{Args, ValueEnum};
+use rankwright::choose::{Candidate, candidates};
+use rankwright::cluster::Cluster;
+use rankwright::map::{MAPPERS, Problem, Strategy};
+use rankwright::placement::Granularity;
+use rankwright::traffic::Workload;
+
+use crate::exit_code::UsageError;
+
+/// Options of every search.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SearchOptions {
+    /// What strategies draw their random numbers from, where they have no seed of their own
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u32>,
+    /// How many strategies may run at the same time; the result does not depend on it
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub(crate) threads: NonZeroUsize,
+}
+
+/// What one rank gets.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RankSize {
+    /// Whole cores for each rank
+    #[arg(long, value_name = "NUMBER", default_value = "1", conflicts_with = "per")]
+    cores_per_rank: std::num::NonZeroU32,
+    /// One rank per core with all its PUs, or one per PU
+    #[arg(long, value_enum, default_value_t)]
+    per: Per,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Per {
+    #[default]
+    Core,
+    Pu,
+}
+
+impl RankSize {
+    /// The same as the library names it.
+    pub(crate) fn granularity(&self) -> Granularity {
+        match self.per {
+            Per::Core => Granularity::Cores(self.cores_per_rank.get()),
+            Per::Pu => Granularity::Pu,
+        }
+    }
+}
+
+impl SearchOptions {
+    /// One strategy by the name the user gave it.
+    pub(crate) fn strategy(&self, text: &str) -> anyhow::Result<Strategy> {
+        let parsed = text.parse::<Strategy>().and_then(|strategy| match self.seed {
+            Some(seed) => strategy.with_default("seed", &seed.to_string()),
+            None => Ok(strategy),
+        });
+        parsed.map_err(|error| UsageError(error.to_string()).into())
+    }
+
+    /// The strategies of a list like `blocked,drb:seed=3,kway`; all of them where there is none.
+    pub(crate) fn strategies(&self, list: Option<&str>) -> anyhow::Result<Vec<Strategy>> {
+        let Some(list) = list else {
+            return MAPPERS.iter().map(|entry| self.strategy(entry.name)).collect();
+        };
+        let mut texts: Vec<String> = Vec::new();
+        for part in list.split(',') {
+            // `seed=3` behind a comma is one more option of the strategy before it.
+            match texts.last_mut().filter(|_| part.contains('=') && !part.contains(':')) {
+                Some(last) => *last = format!("{last},{part}"),
+                None => texts.push(part.to_owned()),
+            }
+        }
+        texts.iter().map(|text| self.strategy(text)).collect()
+    }
+
+    /// What all strategies make of it.
+    pub(crate) fn candidates(
+        &self,
+        cluster: &Cluster,
+        workload: &Workload,
+        rank_size: &RankSize,
+        strategies: &[Strategy],
+    ) -> anyhow::Result<Vec<Candidate>> {
+        let problem = Problem::new(cluster, workload, rank_size.granularity())?;
+        Ok(candidates(&problem, strategies, self.threads)?)
+    }
+}
+
+/// The strategies for help texts: one line each.
+pub(crate) fn strategy_help() -> String {
+    let line = |entry: &rankwright::map::MapperEntry| {
+        let options: Vec<String> =
+            entry.options.iter().map(|o| format!("{}={}", o.name, o.default)).collect();
+        let options =
+            if options.is_empty() { String::new() } else { format!(" [{}]", options.join(",")) };
+        format!("  {:<9}{}{options}\n", entry.name, entry.summary)
+    };
+    let lines: String = MAPPERS.iter().map(line).collect();
+    format!("Strategies, written as name or name:option=value:\n{lines}")
+}

@@ -1,0 +1,359 @@
+//! What two cores share: the same core, cache, NUMA node, package, node, switch or only the
+//! cluster; and how many hops lie between them.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::{Cluster, Core};
+use crate::ids::{CoreId, NodeId};
+
+/// The levels that cores of a cluster can share, from the core up. Each level divides all cores
+/// into groups, and every group lies within one group of the level above.
+///
+/// A level whose groups are those of its neighbour in every node is left out: a NUMA node that is
+/// a whole package is only a package here. Where the hardware does not nest (a cache that reaches
+/// over two NUMA nodes in one node type and lies within one in another), the finer level is cut at
+/// the borders of the coarser one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Levels {
+    levels: Vec<Level>,
+    /// The first core of each node when the cores of all nodes are counted through.
+    first_core: Vec<usize>,
+    core_count: usize,
+}
+
+/// One of the [`Levels`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Level {
+    kind: LevelKind,
+    distance: u64,
+    /// The group of each core; groups are numbered in the order of their first cores.
+    group_of: Vec<u32>,
+    group_count: usize,
+}
+
+/// What the cores of a group have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LevelKind {
+    /// The core itself.
+    Core,
+    /// The last-level cache.
+    Cache,
+    /// The nearest memory.
+    Numa,
+    /// The package (socket).
+    Package,
+    /// The node.
+    Node,
+    /// A switch; 1 is the nearest to the nodes.
+    Switch(u32),
+    /// Nothing but the cluster.
+    Cluster,
+}
+
+impl fmt::Display for LevelKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Core => f.write_str("core"),
+            Self::Cache => f.write_str("cache"),
+            Self::Numa => f.write_str("numa"),
+            Self::Package => f.write_str("package"),
+            Self::Node => f.write_str("node"),
+            Self::Switch(height) => write!(f, "switch-{height}"),
+            Self::Cluster => f.write_str("cluster"),
+        }
+    }
+}
+
+impl Serialize for LevelKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Level {
+    /// What the cores of a group have in common.
+    #[must_use]
+    pub fn kind(&self) -> LevelKind {
+        self.kind
+    }
+
+    /// How far apart two cores are whose lowest common level this is.
+    #[must_use]
+    pub fn distance(&self) -> u64 {
+        self.distance
+    }
+
+    /// The group of a core; cores are counted over all nodes.
+    #[must_use]
+    pub fn group_of(&self, core: usize) -> u32 {
+        self.group_of[core]
+    }
+
+    /// How many groups there are.
+    #[must_use]
+    pub fn group_count(&self) -> usize {
+        self.group_count
+    }
+}
+
+impl Levels {
+    /// The levels of a cluster, with our distances: two **hops** for every level that two cores do
+    /// not share, one up and one down the tree. So 0 on the same core, 2 if the next level above
+    /// the core is common, and so on.
+    #[must_use]
+    pub fn new(cluster: &Cluster) -> Self {
+        let mut first_core = Vec::with_capacity(cluster.nodes.len());
+        let mut core_count = 0;
+        for node in cluster.node_ids() {
+            first_core.push(core_count);
+            core_count += cluster.machine(node).cores.len();
+        }
+        let mut above: Vec<u32> = vec![0; core_count];
+        let mut nested = Vec::new();
+        for (kind, labels) in candidates(cluster).into_iter().rev() {
+            let (group_of, group_count) = refine(&above, &labels);
+            above.clone_from(&group_of);
+            nested.push(Level { kind, distance: 0, group_of, group_count });
+        }
+        nested.reverse();
+        let mut levels = without_repeats(nested);
+        for (position, level) in levels.iter_mut().enumerate() {
+            level.distance = 2 * position as u64;
+        }
+        Self { levels, first_core, core_count }
+    }
+
+    /// The same levels with other distances, one per level from the core up.
+    ///
+    /// # Panics
+    /// If there are not as many distances as levels.
+    #[must_use]
+    pub fn with_distances(mut self, distances: &[u64]) -> Self {
+        assert_eq!(distances.len(), self.levels.len(), "one distance per level");
+        for (level, distance) in self.levels.iter_mut().zip(distances) {
+            level.distance = *distance;
+        }
+        self
+    }
+
+    /// The levels, from the core up; never empty.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// How many cores the cluster has.
+    #[must_use]
+    pub fn core_count(&self) -> usize {
+        self.core_count
+    }
+
+    /// A core's L# when the cores of all nodes are counted through.
+    #[must_use]
+    pub fn core(&self, node: NodeId, core: CoreId) -> usize {
+        self.first_core[node.index()] + core.index()
+    }
+
+    /// The position of the lowest level that two cores share: 0 for the same core.
+    #[must_use]
+    pub fn lowest_common(&self, a: usize, b: usize) -> usize {
+        let shared = |level: &Level| level.group_of[a] == level.group_of[b];
+        // Cores that share nothing, not even a switch, share the top.
+        self.levels.iter().position(shared).unwrap_or(self.levels.len() - 1)
+    }
+
+    /// How far apart two cores are.
+    #[must_use]
+    pub fn distance(&self, a: usize, b: usize) -> u64 {
+        self.levels[self.lowest_common(a, b)].distance
+    }
+}
+
+/// What a core has in common with others at one level: equal labels, same group.
+type Labels = Vec<(usize, usize, usize)>;
+
+/// All levels that the description knows, from the core up, nested or not.
+fn candidates(cluster: &Cluster) -> Vec<(LevelKind, Labels)> {
+    let per_core = |label: &dyn Fn(usize, usize, &Core) -> (usize, usize, usize)| -> Labels {
+        let label = &label;
+        let of_node = |node: NodeId| {
+            let cores = cluster.machine(node).cores.iter().enumerate();
+            cores.map(move |(index, core)| label(node.index(), index, core))
+        };
+        cluster.node_ids().flat_map(of_node).collect()
+    };
+    let cache = |node, _, core: &Core| match core.cache {
+        Some(cache) => (node, 0, cache as usize),
+        None => (node, 1, core.numa.index()),
+    };
+    let mut inside = [
+        (LevelKind::Cache, per_core(&cache)),
+        (LevelKind::Numa, per_core(&|node, _, core| (node, 0, core.numa.index()))),
+        (LevelKind::Package, per_core(&|node, _, core| (node, 0, core.package))),
+    ];
+    // Which of them contains which differs between machines: the more groups, the lower.
+    inside.sort_by_key(|(_, labels)| std::cmp::Reverse(refine(&vec![0; labels.len()], labels).1));
+    let mut all = vec![(LevelKind::Core, per_core(&|node, index, _| (node, 1, index)))];
+    all.extend(inside);
+    all.push((LevelKind::Node, per_core(&|node, _, _| (node, 0, 0))));
+    let paths: Vec<Vec<usize>> =
+        cluster.nodes.iter().map(|node| switch_path(cluster, node.switch)).collect();
+    let depth = paths.iter().map(Vec::len).max().unwrap_or_default();
+    for height in 1..=depth {
+        // Counted from the top, so that two nodes meet at the switch where their ways meet; a
+        // shorter way ends in the same switch on all levels below.
+        let switch = |node: usize| match paths[node].get(depth - height).or(paths[node].last()) {
+            Some(switch) => (*switch, 0, 0),
+            None => (node, 1, 0),
+        };
+        let kind = LevelKind::Switch(u32::try_from(height).unwrap_or(u32::MAX));
+        all.push((kind, per_core(&|node, _, _| switch(node))));
+    }
+    all.push((LevelKind::Cluster, per_core(&|_, _, _| (0, 0, 0))));
+    all
+}
+
+/// The switches from the top down to the one that a node hangs on.
+fn switch_path(cluster: &Cluster, lowest: Option<usize>) -> Vec<usize> {
+    let mut path: Vec<usize> =
+        std::iter::successors(lowest, |switch| cluster.switches[*switch].parent).collect();
+    path.reverse();
+    path
+}
+
+/// Divides the groups of the level above by labels.
+fn refine(above: &[u32], labels: &Labels) -> (Vec<u32>, usize) {
+    let mut numbers = HashMap::new();
+    let group = |pair| {
+        let next = u32::try_from(numbers.len()).expect("fewer than 2^32 groups");
+        *numbers.entry(pair).or_insert(next)
+    };
+    let group_of: Vec<u32> = above.iter().zip(labels).map(group).collect();
+    let count = group_of.iter().max().map_or(0, |largest| *largest as usize + 1);
+    (group_of, count)
+}
+
+/// Of neighbouring levels with the same groups, only the one that says the most to people.
+fn without_repeats(nested: Vec<Level>) -> Vec<Level> {
+    let importance = |level: &Level| match level.kind {
+        LevelKind::Core => 6,
+        LevelKind::Node => 5,
+        LevelKind::Cluster => 4,
+        LevelKind::Package => 3,
+        LevelKind::Numa => 2,
+        LevelKind::Cache => 1,
+        LevelKind::Switch(_) => 0,
+    };
+    let mut kept: Vec<Level> = Vec::new();
+    for level in nested {
+        // Nested levels with as many groups have the same groups.
+        match kept.last_mut().filter(|below| below.group_count == level.group_count) {
+            Some(below) if importance(&level) > importance(below) => *below = level,
+            Some(_) => {}
+            None => kept.push(level),
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{Machine, Node, NodeGroup, Rates, Switch};
+    use crate::ids::NumaId;
+
+    /// One core per entry: package, NUMA node, cache.
+    fn group(cores: &[(usize, u32, Option<u32>)]) -> NodeGroup {
+        let core = |&(package, numa, cache): &(usize, u32, Option<u32>)| Core {
+            package,
+            numa: NumaId(numa),
+            cache,
+            pus: Vec::new(),
+        };
+        let machine = Machine { cores: cores.iter().map(core).collect(), ..Machine::default() };
+        NodeGroup { machine, free: Vec::new() }
+    }
+
+    fn cluster(groups: Vec<NodeGroup>, nodes: &[(usize, Option<usize>)]) -> Cluster {
+        let node = |(index, &(group, switch)): (usize, &(usize, Option<usize>))| Node {
+            name: format!("n{index}"),
+            group,
+            switch,
+        };
+        Cluster {
+            name: "test".to_owned(),
+            emulated: false,
+            rates: Rates::default(),
+            groups,
+            nodes: nodes.iter().enumerate().map(node).collect(),
+            switches: Vec::new(),
+        }
+    }
+
+    fn kinds(levels: &Levels) -> Vec<String> {
+        levels.as_slice().iter().map(|level| level.kind().to_string()).collect()
+    }
+
+    #[test]
+    fn plain_nodes_share_core_node_or_cluster() {
+        let cluster = cluster(vec![group(&[(0, 0, None); 4])], &[(0, None), (0, None)]);
+        let levels = Levels::new(&cluster);
+        assert_eq!(kinds(&levels), ["core", "node", "cluster"]);
+        assert_eq!(
+            (levels.distance(1, 1), levels.distance(0, 3), levels.distance(3, 4)),
+            (0, 2, 4)
+        );
+    }
+
+    #[test]
+    fn a_cache_below_and_a_cache_above_the_memory_stand_in_their_order() {
+        let below = [(0, 0, Some(0)), (0, 0, Some(0)), (0, 0, Some(1)), (0, 0, Some(1))];
+        let below: Vec<_> =
+            below.into_iter().chain(below.map(|(_, _, c)| (1, 1, c.map(|c| c + 2)))).collect();
+        let levels = Levels::new(&cluster(vec![group(&below)], &[(0, None), (0, None)]));
+        assert_eq!(kinds(&levels), ["core", "cache", "package", "node", "cluster"]);
+        let above = [0, 0, 1, 1, 2, 2, 3, 3].map(|numa| (numa as usize / 2, numa, Some(numa / 2)));
+        let levels = Levels::new(&cluster(vec![group(&above)], &[(0, None)]));
+        assert_eq!(kinds(&levels), ["core", "numa", "package", "node"]);
+        assert_eq!(levels.distance(0, 2), 4);
+    }
+
+    #[test]
+    fn nodes_of_different_types_have_the_levels_of_both() {
+        let flat = group(&[(0, 0, None); 2]);
+        let deep = group(&[(0, 0, None), (0, 0, None), (1, 1, None), (1, 1, None)]);
+        let levels = Levels::new(&cluster(vec![flat, deep], &[(0, None), (1, None)]));
+        assert_eq!(kinds(&levels), ["core", "package", "node", "cluster"]);
+        assert_eq!(levels.core(NodeId(1), CoreId(2)), 4);
+        assert_eq!(levels.distance(0, 1), 2);
+        assert_eq!(levels.distance(2, 4), 4);
+        assert_eq!(levels.distance(1, 2), 6);
+    }
+
+    #[test]
+    fn nodes_meet_at_the_switch_where_their_ways_meet() {
+        let switch = |parent| Switch { name: format!("s{parent:?}"), parent, uplink: None };
+        // The top has node 4 itself; two switches below have two nodes each.
+        let mut tree = cluster(
+            vec![group(&[(0, 0, None); 2])],
+            &[(0, Some(0)), (0, Some(0)), (0, Some(1)), (0, Some(1)), (0, Some(2))],
+        );
+        tree.switches = vec![switch(Some(2)), switch(Some(2)), switch(None)];
+        let levels = Levels::new(&tree);
+        assert_eq!(kinds(&levels), ["core", "node", "switch-1", "cluster"]);
+        assert_eq!(levels.distance(0, 2), 4);
+        assert_eq!(levels.distance(0, 4), 6);
+        assert_eq!(levels.distance(0, 8), 6);
+    }
+
+    #[test]
+    fn a_single_core_is_one_level() {
+        let levels = Levels::new(&cluster(vec![group(&[(0, 0, None)])], &[(0, None)]));
+        assert_eq!(kinds(&levels), ["core"]);
+        let levels = Levels::new(&cluster(vec![group(&[(0, 0, None)])], &[(0, None), (0, None)]));
+        assert_eq!(kinds(&levels), ["core", "cluster"]);
+    }
+}

@@ -1,0 +1,176 @@
+//! Who talks with whom, as compressed rows.
+
+use crate::traffic::Workload;
+
+/// An undirected graph with weighted edges. Every edge stands in the rows of both its ends; rows
+/// are ordered by neighbour; there are no loops and no edges of weight 0.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Graph {
+    /// Where the row of each vertex begins, and the end of the last row.
+    offsets: Vec<usize>,
+    neighbours: Vec<u32>,
+    weights: Vec<u64>,
+}
+
+impl Graph {
+    /// The graph of all ranks of all jobs, counted through: an edge weighs the bytes of both
+    /// directions together. Self messages and empty messages are left out.
+    #[must_use]
+    pub fn from_workload(workload: &Workload) -> Self {
+        let offsets = workload.rank_offsets();
+        let mut edges = Vec::with_capacity(workload.jobs.iter().map(|job| job.flows.len()).sum());
+        for (job, first) in workload.jobs.iter().zip(&offsets) {
+            for flow in job.flows.iter().filter(|flow| flow.bytes > 0) {
+                let (a, b) = (first + flow.source.index(), first + flow.destination.index());
+                edges.push((vertex(a.min(b)), vertex(a.max(b)), flow.bytes));
+            }
+        }
+        Self::from_edges(workload.rank_count(), edges)
+    }
+
+    /// A graph from edges in any order; edges of the same pair are joined, their sum saturates.
+    ///
+    /// # Panics
+    /// If an edge names a vertex that does not exist.
+    #[must_use]
+    pub fn from_edges(vertices: usize, mut edges: Vec<(u32, u32, u64)>) -> Self {
+        edges.retain(|(a, b, weight)| a != b && *weight > 0);
+        for edge in &mut edges {
+            *edge = (edge.0.min(edge.1), edge.0.max(edge.1), edge.2);
+        }
+        edges.sort_unstable();
+        edges.dedup_by(|next, kept| {
+            let same = (next.0, next.1) == (kept.0, kept.1);
+            if same {
+                kept.2 = kept.2.saturating_add(next.2);
+            }
+            same
+        });
+        let mut offsets = vec![0; vertices + 1];
+        for (a, b, _) in &edges {
+            offsets[*a as usize + 1] += 1;
+            offsets[*b as usize + 1] += 1;
+        }
+        for row in 0..vertices {
+            offsets[row + 1] += offsets[row];
+        }
+        let mut next = offsets.clone();
+        let mut neighbours = vec![0; 2 * edges.len()];
+        let mut weights = vec![0; 2 * edges.len()];
+        // Lower neighbours first, then higher ones: two passes leave every row in order.
+        let mut put = |row: u32, neighbour: u32, weight: u64| {
+            let place = &mut next[row as usize];
+            neighbours[*place] = neighbour;
+            weights[*place] = weight;
+            *place += 1;
+        };
+        edges.iter().for_each(|(a, b, weight)| put(*b, *a, *weight));
+        edges.iter().for_each(|(a, b, weight)| put(*a, *b, *weight));
+        Self { offsets, neighbours, weights }
+    }
+
+    /// How many vertices there are.
+    #[must_use]
+    pub fn vertex_count(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// How many edges there are, each counted once.
+    #[must_use]
+    pub fn edge_count(&self) -> usize {
+        self.neighbours.len() / 2
+    }
+
+    /// The neighbours of a vertex with the weights of the edges to them.
+    pub fn row(&self, vertex: usize) -> impl ExactSizeIterator<Item = (usize, u64)> + '_ {
+        let row = self.offsets[vertex]..self.offsets[vertex + 1];
+        let neighbours = self.neighbours[row.clone()].iter().map(|vertex| *vertex as usize);
+        neighbours.zip(self.weights[row].iter().copied())
+    }
+
+    /// The sum over all edges, each counted once, of weight times `distance` between its ends.
+    #[must_use]
+    pub fn cost(&self, distance: impl Fn(usize, usize) -> u64) -> u128 {
+        let mut cost = 0;
+        for vertex in 0..self.vertex_count() {
+            for (neighbour, weight) in self.row(vertex).filter(|(other, _)| *other > vertex) {
+                cost += u128::from(weight) * u128::from(distance(vertex, neighbour));
+            }
+        }
+        cost
+    }
+
+    /// The graph of some vertices and the edges between them; vertex i of it is `vertices[i]`.
+    /// `position` is scratch space with an entry for every vertex of this graph.
+    pub(in crate::map) fn subgraph(&self, vertices: &[u32], position: &mut [u32]) -> Self {
+        let outside = u32::MAX;
+        for (index, vertex) in (0..).zip(vertices) {
+            position[*vertex as usize] = index;
+        }
+        let mut graph = Self { offsets: vec![0], ..Self::default() };
+        for vertex in vertices {
+            for (neighbour, weight) in self.row(*vertex as usize) {
+                if position[neighbour] != outside {
+                    graph.neighbours.push(position[neighbour]);
+                    graph.weights.push(weight);
+                }
+            }
+            graph.offsets.push(graph.neighbours.len());
+        }
+        for vertex in vertices {
+            position[*vertex as usize] = outside;
+        }
+        graph
+    }
+
+    pub(in crate::map) fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    pub(in crate::map) fn neighbours(&self) -> &[u32] {
+        &self.neighbours
+    }
+
+    pub(in crate::map) fn weights(&self) -> &[u64] {
+        &self.weights
+    }
+}
+
+fn vertex(index: usize) -> u32 {
+    u32::try_from(index).expect("fewer than 2^32 ranks")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Rank;
+    use crate::traffic::{Flow, Job};
+
+    #[test]
+    fn both_directions_are_summed_and_loops_dropped() {
+        let flow = |source, destination, bytes| Flow {
+            source: Rank(source),
+            destination: Rank(destination),
+            messages: 1,
+            bytes,
+            largest: bytes,
+        };
+        let first = Job::new("a", 2, [flow(0, 1, 5), flow(1, 0, 7), flow(1, 1, 9)]).unwrap();
+        let second = Job::new("b", 2, [flow(1, 0, u64::MAX), flow(0, 1, 1)]).unwrap();
+        let workload = Workload { name: "both".to_owned(), jobs: vec![first, second] };
+        let graph = Graph::from_workload(&workload);
+        assert_eq!((graph.vertex_count(), graph.edge_count()), (4, 2));
+        assert_eq!(graph.row(1).collect::<Vec<_>>(), [(0, 12)]);
+        assert_eq!(graph.row(2).collect::<Vec<_>>(), [(3, u64::MAX)]);
+        assert_eq!(graph.cost(|_, _| 2), 24 + 2 * u128::from(u64::MAX));
+    }
+
+    #[test]
+    fn a_subgraph_has_the_edges_inside() {
+        let graph = Graph::from_edges(4, vec![(0, 1, 1), (1, 2, 2), (3, 2, 3), (0, 3, 4)]);
+        let part = graph.subgraph(&[3, 2, 1], &mut [u32::MAX; 4]);
+        assert_eq!(part.row(0).collect::<Vec<_>>(), [(1, 3)]);
+        assert_eq!(part.row(1).collect::<Vec<_>>(), [(2, 2), (0, 3)]);
+        assert_eq!(part.row(2).collect::<Vec<_>>(), [(1, 2)]);
+    }
+}

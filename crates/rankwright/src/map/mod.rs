@@ -1,0 +1,80 @@
+//! Strategies: which rank takes which slot.
+//!
+//! Each strategy is a [`Mapper`] in a file of its own; the table [`MAPPERS`] names them for the
+//! command line, its help, the documentation and the tests.
+
+mod blocked;
+mod cyclic;
+#[cfg(feature = "scotch")]
+mod drb;
+mod graph;
+mod hierarchy;
+mod kway;
+mod metis;
+mod problem;
+mod random;
+mod repair;
+#[cfg(feature = "scotch")]
+mod scotch;
+mod strategy;
+mod tree;
+
+use std::fmt;
+
+pub use graph::Graph;
+pub use hierarchy::{Hierarchy, HierarchyError};
+pub use problem::Problem;
+pub use strategy::{MAPPERS, MapperEntry, OptionEntry, Options, Strategy, StrategyError, find};
+
+/// A strategy with its options.
+pub trait Mapper: fmt::Debug + Send + Sync {
+    /// The slot of each rank. The same problem gives the same answer, on any thread and beside any
+    /// other call.
+    ///
+    /// # Errors
+    /// If a partitioner fails.
+    fn map(&self, problem: &Problem) -> Result<Vec<usize>, MapError>;
+}
+
+/// Why there is no mapping.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MapError {
+    /// The graph or the machine has more parts than the partitioner can count.
+    #[error("{what} is too large for {library}, which counts with 32 bits")]
+    TooLarge {
+        /// The partitioner.
+        library: &'static str,
+        /// What is too large.
+        what: &'static str,
+    },
+    /// The partitioner reports an error.
+    #[error("{library} failed: {what}")]
+    Library {
+        /// The partitioner.
+        library: &'static str,
+        /// What it said, or the call that failed.
+        what: String,
+    },
+    /// The mapper gave an answer that is none.
+    #[error("the mapper is wrong: {what}; please report this")]
+    Invalid {
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// Puts ranks, in an order, into slots, in an order: each slot until it holds its share.
+fn fill(problem: &Problem, ranks: &[usize], slots: &[usize]) -> Vec<usize> {
+    let mut slot_of = vec![0; ranks.len()];
+    let mut position = 0;
+    let mut filled = 0;
+    for rank in ranks {
+        if filled >= problem.share() && position + 1 < slots.len() {
+            position += 1;
+            filled = 0;
+        }
+        slot_of[*rank] = slots[position];
+        filled += problem.loads()[*rank];
+    }
+    slot_of
+}

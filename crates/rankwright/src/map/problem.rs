@@ -1,0 +1,190 @@
+//! What a mapper is asked.
+
+use super::MapError;
+use super::graph::Graph;
+use super::tree::Tree;
+use crate::cluster::{Cluster, Levels};
+use crate::placement::{Granularity, PlacementError, Slot, slots};
+use crate::traffic::Workload;
+
+/// Ranks that need slots. All ranks of all jobs are counted through.
+#[derive(Debug, Clone)]
+pub struct Problem<'a> {
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    /// The jobs.
+    pub workload: &'a Workload,
+    slots: Vec<Slot>,
+    levels: Levels,
+    graph: Graph,
+    /// How much of a slot each rank takes.
+    loads: Vec<u64>,
+    /// What a slot would hold if all held the same, rounded up.
+    share: u64,
+    /// What a slot may hold at most.
+    limit: u64,
+}
+
+impl<'a> Problem<'a> {
+    /// One slot for every rank.
+    ///
+    /// # Errors
+    /// If there are more ranks than slots.
+    pub fn new(
+        cluster: &'a Cluster,
+        workload: &'a Workload,
+        granularity: Granularity,
+    ) -> Result<Self, PlacementError> {
+        let ranks = workload.rank_count();
+        let slots = slots(cluster, granularity, ranks)?;
+        Ok(Self::with_slots(cluster, workload, slots, vec![1; ranks], 1))
+    }
+
+    /// Slots that several ranks may share. Each rank has a load; with W the sum of all loads and C
+    /// the number of slots, a slot may hold the larger of (1 + `imbalance`) ⌈W / C⌉, rounded down,
+    /// and ⌈W / C⌉ plus the largest load minus 1. (The second guarantees that a solution exists;
+    /// where all loads are 1 it is never the larger one.)
+    ///
+    /// # Errors
+    /// If there is no slot at all.
+    ///
+    /// # Panics
+    /// If there is not exactly one load for each rank.
+    pub fn sharing(
+        cluster: &'a Cluster,
+        workload: &'a Workload,
+        granularity: Granularity,
+        loads: Vec<u64>,
+        imbalance: f64,
+    ) -> Result<Self, PlacementError> {
+        assert_eq!(loads.len(), workload.rank_count(), "one load for each rank");
+        let slots = slots(cluster, granularity, 1)?;
+        let sum = loads.iter().fold(0_u64, |sum, load| sum.saturating_add(*load));
+        let share = sum.div_ceil(slots.len() as u64).max(1);
+        let largest = loads.iter().max().copied().unwrap_or(1).max(1);
+        let limit =
+            (((1.0 + imbalance) * share as f64) as u64).max(share.saturating_add(largest - 1));
+        let mut problem = Self::with_slots(cluster, workload, slots, loads, share);
+        problem.limit = limit;
+        Ok(problem)
+    }
+
+    fn with_slots(
+        cluster: &'a Cluster,
+        workload: &'a Workload,
+        slots: Vec<Slot>,
+        loads: Vec<u64>,
+        share: u64,
+    ) -> Self {
+        let graph = Graph::from_workload(workload);
+        let levels = Levels::new(cluster);
+        Self { cluster, workload, slots, levels, graph, loads, share, limit: share }
+    }
+
+    /// The same problem with other distances, one per level of [`Problem::levels`].
+    ///
+    /// # Panics
+    /// If there are not as many distances as levels.
+    #[must_use]
+    pub fn with_distances(mut self, distances: &[u64]) -> Self {
+        self.levels = self.levels.with_distances(distances);
+        self
+    }
+
+    /// The places, node by node.
+    #[must_use]
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// What the cores of the cluster share.
+    #[must_use]
+    pub fn levels(&self) -> &Levels {
+        &self.levels
+    }
+
+    /// Who talks with whom.
+    #[must_use]
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// How many ranks there are.
+    #[must_use]
+    pub fn rank_count(&self) -> usize {
+        self.loads.len()
+    }
+
+    /// The core of a slot, L# counted over all nodes; the first one where a slot has several.
+    #[must_use]
+    pub fn core(&self, slot: usize) -> usize {
+        let slot = &self.slots[slot];
+        self.levels.core(slot.node, slot.cores[0])
+    }
+
+    /// J: the sum over all pairs of ranks of their bytes in both directions times the distance of
+    /// their cores.
+    #[must_use]
+    pub fn cost(&self, slot_of: &[usize]) -> u128 {
+        let cores: Vec<usize> = slot_of.iter().map(|slot| self.core(*slot)).collect();
+        self.graph.cost(|a, b| self.levels.distance(cores[a], cores[b]))
+    }
+
+    /// Whether an answer is one: a slot for every rank, and no slot overfull.
+    ///
+    /// # Errors
+    /// If it is not; that is an error of the mapper.
+    pub(super) fn check(&self, slot_of: &[usize]) -> Result<(), MapError> {
+        let wrong = |what: String| Err(MapError::Invalid { what });
+        if slot_of.len() != self.rank_count() {
+            return wrong(format!("{} slots for {} ranks", slot_of.len(), self.rank_count()));
+        }
+        let mut filled = vec![0_u64; self.slots.len()];
+        for (rank, (slot, load)) in slot_of.iter().zip(&self.loads).enumerate() {
+            let Some(filled) = filled.get_mut(*slot) else {
+                return wrong(format!("slot {slot} of {} for rank {rank}", self.slots.len()));
+            };
+            *filled = filled.saturating_add(*load);
+            if *filled > self.limit {
+                return wrong(format!("slot {slot} holds {filled}, its limit is {}", self.limit));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn loads(&self) -> &[u64] {
+        &self.loads
+    }
+
+    pub(super) fn share(&self) -> u64 {
+        self.share
+    }
+
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The slots of each node, as ranges, in the order of the cluster; nodes without one left out.
+    pub(super) fn slots_of_nodes(&self) -> Vec<std::ops::Range<usize>> {
+        let mut end = 0;
+        let nodes = self.slots.chunk_by(|a, b| a.node == b.node);
+        nodes
+            .map(|slots| {
+                end += slots.len();
+                end - slots.len()..end
+            })
+            .collect()
+    }
+
+    /// The tree over the slots of the fewest nodes, in the order of the cluster, that hold all
+    /// ranks; and which slot each of its bins is.
+    pub(super) fn tree_of_fewest_nodes(&self) -> (Tree, Vec<usize>) {
+        let needed = self.loads.iter().fold(0_u64, |sum, load| sum.saturating_add(*load));
+        let holds = |slots: usize| self.share.saturating_mul(slots as u64) >= needed;
+        let ends = self.slots_of_nodes().into_iter().map(|slots| slots.end);
+        let used = ends.clone().find(|end| holds(*end)).or(ends.last()).unwrap_or_default();
+        let cores: Vec<usize> = (0..used).map(|slot| self.core(slot)).collect();
+        // The first `used` slots are those of whole nodes, so positions are slots.
+        Tree::new(&self.levels, &cores)
+    }
+}

@@ -1,0 +1,5 @@
+//! What a placement costs, without running anything.
+
+mod load;
+
+pub use load::{BusiestNic, Direction, LevelCut, Load, NicLoad, NumaLoad};

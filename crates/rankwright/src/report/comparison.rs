@@ -1,0 +1,262 @@
+//! Strategies side by side.
+
+use serde::Serialize;
+
+use crate::choose::{Candidate, Verdict};
+use crate::cluster::Cluster;
+use crate::model::{Direction, LevelCut};
+
+/// A comparison as it is shown. Its JSON form is described in `docs/src/formats.md`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// By what the strategies were judged: `static`.
+    pub by: &'static str,
+    /// The name of the winner, with options.
+    pub best: String,
+    /// Whether the choice makes a difference.
+    pub matters: bool,
+    /// Why the winner wins.
+    pub reason: String,
+    /// The bytes of all messages between different ranks.
+    pub total_bytes: u64,
+    /// Where the rates come from.
+    pub rates: String,
+    /// Whether they were measured on this cluster.
+    pub calibrated: bool,
+    /// One entry per strategy, in the order in which they were named.
+    pub strategies: Vec<StrategyRow>,
+}
+
+/// The metrics of one strategy.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StrategyRow {
+    /// Its name, with options.
+    pub name: String,
+    /// Bytes between nodes.
+    pub inter_node_bytes: u64,
+    /// Their share of all bytes, from 0 to 1.
+    pub inter_node_share: f64,
+    /// Messages between nodes.
+    pub inter_node_messages: u64,
+    /// The busiest network device; `null` if nothing passes between nodes.
+    pub busiest_nic: Option<NicRow>,
+    /// How long it needs, in seconds; 0 if there is none.
+    pub busiest_nic_time_s: f64,
+    /// Bytes times hops.
+    pub hop_bytes: u128,
+    /// Bytes between the groups of each level, from the core up.
+    pub cut: Vec<LevelCutRow>,
+    /// Bytes through each network device.
+    pub nics: Vec<NicLoadRow>,
+    /// Bytes through each memory.
+    pub memories: Vec<MemoryRow>,
+}
+
+/// A network device in one direction.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NicRow {
+    /// The node's name.
+    pub node: String,
+    /// The device's name; `null` for all of the node.
+    pub nic: Option<String>,
+    /// `out` or `in`.
+    pub direction: Direction,
+    /// Bytes this way.
+    pub bytes: u64,
+    /// How long that takes, in seconds.
+    pub time_s: f64,
+}
+
+/// The bytes that cross the borders of a level.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LevelCutRow {
+    /// The level.
+    pub level: String,
+    /// The bytes.
+    pub bytes: u64,
+}
+
+/// A network device in both directions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NicLoadRow {
+    /// The node's name.
+    pub node: String,
+    /// The device's name; `null` for all of the node.
+    pub nic: Option<String>,
+    /// Bytes out of the node.
+    pub out_bytes: u64,
+    /// Bytes into the node.
+    pub in_bytes: u64,
+}
+
+/// A memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MemoryRow {
+    /// The node's name.
+    pub node: String,
+    /// L# within the node.
+    pub numa: u32,
+    /// Bytes sent and received by its ranks.
+    pub bytes: u64,
+}
+
+impl Comparison {
+    /// The comparison of candidates for a cluster.
+    #[must_use]
+    pub fn new(cluster: &Cluster, candidates: &[Candidate], verdict: &Verdict) -> Self {
+        Self {
+            by: "static",
+            best: candidates[verdict.best].strategy.clone(),
+            matters: verdict.matters,
+            reason: verdict.reason.clone(),
+            total_bytes: candidates[verdict.best].load.total.0,
+            rates: cluster.rates.name.clone(),
+            calibrated: cluster.rates.calibrated,
+            strategies: candidates.iter().map(|one| StrategyRow::new(cluster, one)).collect(),
+        }
+    }
+
+    /// What must be said with every estimate.
+    #[must_use]
+    pub fn caveat(&self) -> String {
+        if self.calibrated {
+            format!("static estimate, rates calibrated ({})", self.rates)
+        } else {
+            format!("static estimate, rates assumed ({})", self.rates)
+        }
+    }
+
+    /// The main metrics for people: header and rows. The winner has a star.
+    #[must_use]
+    pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let header = vec![
+            "strategy",
+            "between nodes",
+            "share",
+            "messages",
+            "busiest NIC",
+            "bytes",
+            "time",
+            "hops/byte",
+            "NUMA max",
+        ];
+        (header, self.strategies.iter().map(|row| self.table_row(row)).collect())
+    }
+
+    fn table_row(&self, row: &StrategyRow) -> Vec<String> {
+        let amount = |bytes: u64| format!("{:.1}", crate::units::Bytes(bytes));
+        let nothing = || "-".to_owned();
+        let nic = row.busiest_nic.as_ref();
+        // Without any byte the sum is 0 too.
+        let hops = row.hop_bytes as f64 / self.total_bytes.max(1) as f64;
+        let memory = row.memories.iter().map(|memory| memory.bytes).max();
+        let star = if row.name == self.best { "*" } else { "" };
+        vec![
+            format!("{}{star}", row.name),
+            amount(row.inter_node_bytes),
+            format!("{:.1} %", 100.0 * row.inter_node_share),
+            row.inter_node_messages.to_string(),
+            nic.map_or_else(nothing, NicRow::label),
+            nic.map_or_else(nothing, |nic| amount(nic.bytes)),
+            nic.map_or_else(nothing, |nic| format!("{:.2}", crate::units::Seconds(nic.time_s))),
+            format!("{hops:.2}"),
+            memory.map_or_else(nothing, amount),
+        ]
+    }
+
+    /// All metrics that have one value per strategy, in plain units: header and rows.
+    #[must_use]
+    pub fn csv(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let mut header: Vec<String> = [
+            "strategy",
+            "best",
+            "inter_node_bytes",
+            "inter_node_share",
+            "inter_node_messages",
+            "busiest_nic",
+            "busiest_nic_bytes",
+            "busiest_nic_time_s",
+            "hop_bytes",
+            "busiest_memory_bytes",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let cuts = self.strategies.first().map(|row| row.cut.as_slice()).unwrap_or_default();
+        header.extend(cuts.iter().map(|cut| format!("cut_{}_bytes", cut.level)));
+        let row = |row: &StrategyRow| {
+            let nic = row.busiest_nic.as_ref();
+            let mut cells = vec![
+                row.name.clone(),
+                (row.name == self.best).to_string(),
+                row.inter_node_bytes.to_string(),
+                row.inter_node_share.to_string(),
+                row.inter_node_messages.to_string(),
+                nic.map(NicRow::label).unwrap_or_default(),
+                nic.map_or(0, |nic| nic.bytes).to_string(),
+                row.busiest_nic_time_s.to_string(),
+                row.hop_bytes.to_string(),
+                row.memories.iter().map(|m| m.bytes).max().unwrap_or_default().to_string(),
+            ];
+            cells.extend(row.cut.iter().map(|cut| cut.bytes.to_string()));
+            cells
+        };
+        (header, self.strategies.iter().map(row).collect())
+    }
+
+    /// The comparison as JSON, with a line end.
+    ///
+    /// # Panics
+    /// Never: it is plain data.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data has a JSON form") + "\n"
+    }
+}
+
+impl StrategyRow {
+    fn new(cluster: &Cluster, candidate: &Candidate) -> Self {
+        let load = &candidate.load;
+        let name = |node| cluster.node(node).name.clone();
+        let busiest = load.busiest_nic().map(|nic| NicRow {
+            node: name(nic.node),
+            nic: nic.nic,
+            direction: nic.direction,
+            bytes: nic.bytes.0,
+            time_s: nic.time.0,
+        });
+        let nic = |nic: &crate::model::NicLoad| NicLoadRow {
+            node: name(nic.node),
+            nic: nic.nic.clone(),
+            out_bytes: nic.out.0,
+            in_bytes: nic.incoming.0,
+        };
+        let memory = |memory: &crate::model::NumaLoad| MemoryRow {
+            node: name(memory.node),
+            numa: memory.numa.0,
+            bytes: memory.bytes.0,
+        };
+        let cut = |cut: &LevelCut| LevelCutRow { level: cut.level.to_string(), bytes: cut.bytes.0 };
+        Self {
+            name: candidate.strategy.clone(),
+            inter_node_bytes: load.inter_node.0,
+            inter_node_share: load.inter_node_share(),
+            inter_node_messages: load.inter_node_messages,
+            busiest_nic: busiest,
+            busiest_nic_time_s: load.busiest_nic_time().0,
+            hop_bytes: load.hop_bytes,
+            cut: load.cuts.iter().map(cut).collect(),
+            nics: load.nics.iter().map(nic).collect(),
+            memories: load.memories.iter().map(memory).collect(),
+        }
+    }
+}
+
+impl NicRow {
+    /// `n1 out` or `n1 mlx5_0 in`.
+    fn label(&self) -> String {
+        match &self.nic {
+            Some(nic) => format!("{} {nic} {}", self.node, self.direction),
+            None => format!("{} {}", self.node, self.direction),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Which candidate wins, why, and how that is shown.
+
+use std::num::NonZeroUsize;
+
+use rankwright::choose::{Candidate, Verdict, candidates, judge};
+use rankwright::cluster::Cluster;
+use rankwright::map::{Problem, Strategy};
+use rankwright::placement::Granularity;
+use rankwright::report::Comparison;
+use rankwright::traffic::Workload;
+
+use crate::clusters::{Kind, cluster, four_by_four};
+use crate::workloads::{cliques, job, ring, scattered_halo, workload};
+
+fn compared(cluster: &Cluster, jobs: &Workload, names: &[&str]) -> (Vec<Candidate>, Verdict) {
+    let problem = Problem::new(cluster, jobs, Granularity::Cores(1)).unwrap();
+    let strategies: Vec<Strategy> = names.iter().map(|name| name.parse().unwrap()).collect();
+    let candidates = candidates(&problem, &strategies, NonZeroUsize::MIN).unwrap();
+    let verdict = judge(cluster, &candidates);
+    (candidates, verdict)
+}
+
+#[test]
+fn the_least_time_at_the_busiest_nic_wins() {
+    let jobs = workload(vec![scattered_halo(4, 1_000_000)]);
+    let (_, verdict) = compared(&four_by_four(), &jobs, &["blocked", "cyclic", "kway"]);
+    assert_eq!((verdict.best, verdict.matters), (2, true));
+    insta::assert_snapshot!(verdict.reason);
+}
+
+#[test]
+fn with_equal_nics_hops_decide() {
+    // Pairs 0-4, 1-5, ..: blocked and kway keep all in the node, kway also in one package.
+    let jobs = workload(vec![cliques(4, 2)]);
+    let (_, verdict) = compared(&cluster(&[(1, Kind(4, 1, 2, 1))]), &jobs, &["blocked", "kway"]);
+    assert_eq!(verdict.best, 1);
+    insta::assert_snapshot!(verdict.reason);
+}
+
+#[test]
+fn blocked_is_preferred_among_equals() {
+    let jobs = workload(vec![ring("a", 16, 1000)]);
+    let (_, verdict) = compared(&four_by_four(), &jobs, &["cyclic", "kway", "blocked"]);
+    assert_eq!((verdict.best, verdict.matters), (2, true));
+    insta::assert_snapshot!(verdict.reason);
+}
+
+#[test]
+fn without_traffic_it_does_not_matter() {
+    let jobs = workload(vec![job("a", 16, vec![])]);
+    let (_, verdict) = compared(&four_by_four(), &jobs, &["cyclic", "blocked", "kway"]);
+    assert_eq!((verdict.best, verdict.matters), (1, false));
+    insta::assert_snapshot!(verdict.reason);
+}
+
+#[test]
+fn a_single_candidate_wins() {
+    let jobs = workload(vec![ring("a", 16, 1000)]);
+    let (_, verdict) = compared(&four_by_four(), &jobs, &["cyclic"]);
+    assert_eq!(verdict.reason, "cyclic is the only strategy that was tried.");
+}
+
+#[test]
+fn a_comparison_has_a_stable_json_form() {
+    let cluster = cluster(&[(2, Kind(1, 1, 2, 1))]);
+    let jobs = workload(vec![cliques(2, 2)]);
+    let (candidates, verdict) = compared(&cluster, &jobs, &["blocked", "kway:seed=3"]);
+    let comparison = Comparison::new(&cluster, &candidates, &verdict);
+    insta::assert_snapshot!(comparison.to_json());
+    assert_eq!(comparison.caveat(), "static estimate, rates assumed (paper-2013)");
+}

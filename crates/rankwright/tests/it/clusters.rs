@@ -1,0 +1,100 @@
+//! Small clusters for tests, described in a few numbers.
+
+use rankwright::cluster::{
+    Cluster, Core, Machine, Nic, Node, NodeGroup, NumaNode, Pu, Rates, Switch,
+};
+use rankwright::ids::{CoreId, NumaId, PuId};
+use rankwright::units::BytesPerSecond;
+
+/// A kind of node: packages, NUMA nodes in each, cores in each of those, PUs in each of those.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kind(pub(crate) u32, pub(crate) u32, pub(crate) u32, pub(crate) u32);
+
+/// A cluster of so many nodes of each kind, 1 GB/s for each node, no switches.
+pub(crate) fn cluster(kinds: &[(usize, Kind)]) -> Cluster {
+    let mut nodes = Vec::new();
+    for (group, (count, _)) in kinds.iter().enumerate() {
+        for _ in 0..*count {
+            nodes.push(Node { name: format!("node{}", nodes.len()), group, switch: None });
+        }
+    }
+    Cluster {
+        name: "test".to_owned(),
+        emulated: false,
+        rates: Rates::default(),
+        groups: kinds.iter().map(|(_, kind)| group(*kind)).collect(),
+        nodes,
+        switches: Vec::new(),
+    }
+}
+
+/// 4 nodes of 4 cores.
+pub(crate) fn four_by_four() -> Cluster {
+    cluster(&[(4, Kind(1, 1, 4, 1))])
+}
+
+/// The cluster with its nodes under switches of `each` nodes, and one switch above those.
+pub(crate) fn with_switches(mut cluster: Cluster, each: usize) -> Cluster {
+    let leaves = cluster.nodes.len().div_ceil(each);
+    for (index, node) in cluster.nodes.iter_mut().enumerate() {
+        node.switch = Some(index / each);
+    }
+    let switch = |index: usize| Switch {
+        name: format!("switch{index}"),
+        parent: (index < leaves).then_some(leaves),
+        uplink: None,
+    };
+    cluster.switches = (0..=leaves).map(switch).collect();
+    cluster
+}
+
+/// The cluster with the PUs of some cores (L#) of the first kind of node taken.
+pub(crate) fn without_cores(mut cluster: Cluster, taken: &[u32]) -> Cluster {
+    let group = &mut cluster.groups[0];
+    for (pu, free) in group.machine.pus.iter().zip(&mut group.free) {
+        *free &= !taken.contains(&pu.core.0);
+    }
+    cluster
+}
+
+/// The cluster with two network devices in each node: `fast` at 3 GB/s and `slow` at 1 GB/s.
+pub(crate) fn with_two_nics(mut cluster: Cluster) -> Cluster {
+    let nic = |name: &str, bandwidth| Nic {
+        name: name.to_owned(),
+        aliases: Vec::new(),
+        near: Vec::new(),
+        bandwidth: Some(BytesPerSecond(bandwidth)),
+        latency: None,
+        contexts: None,
+        pci: None,
+    };
+    for group in &mut cluster.groups {
+        group.machine.nics = vec![nic("fast", 3e9), nic("slow", 1e9)];
+    }
+    cluster
+}
+
+fn group(Kind(packages, numa_nodes, cores, pus): Kind) -> NodeGroup {
+    let count = packages * numa_nodes * cores;
+    // As on most machines: first threads of all cores first.
+    let pu = |core: u32, thread: u32| PuId(core + thread * count);
+    let core = |index: u32| Core {
+        package: (index / cores / numa_nodes) as usize,
+        numa: NumaId(index / cores),
+        cache: None,
+        pus: (0..pus).map(|thread| pu(index, thread)).collect(),
+    };
+    let numa = |os_index| NumaNode { os_index, memory: None, kind: None };
+    let machine = Machine {
+        packages: packages as usize,
+        numa_nodes: (0..packages * numa_nodes).map(numa).collect(),
+        cores: (0..count).map(core).collect(),
+        pus: (0..count)
+            .flat_map(|core| {
+                (0..pus).map(move |thread| Pu { id: pu(core, thread), core: CoreId(core) })
+            })
+            .collect(),
+        ..Machine::default()
+    };
+    NodeGroup { free: vec![true; machine.pus.len()], machine }
+}

@@ -1,0 +1,7 @@
+//! Tests of the library as a whole.
+
+mod choose;
+mod clusters;
+mod load;
+mod mappers;
+mod workloads;
