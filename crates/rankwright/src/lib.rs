@@ -29,3 +29,5 @@ pub mod cluster;
 pub mod traffic;
 
 pub mod placement;
+
+pub mod launch;

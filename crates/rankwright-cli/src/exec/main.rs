@@ -1,3 +1,79 @@
-//! The per-rank shim.
+//! `rankwright-exec`, the per-rank shim: it finds its rank, reads that rank's line of `ranks.map`,
+//! binds itself to the PUs and the memory there and becomes the program. Every rank of a job starts
+//! it, so it uses the standard library and libc only, opens one small file and links statically.
 
-fn main() {}
+mod affinity;
+mod arguments;
+mod bind;
+mod failure;
+mod host_name;
+mod identity;
+mod memory;
+mod pu_list;
+mod ranks_map;
+mod report;
+mod report_line;
+mod trace;
+
+use std::io::{ErrorKind, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+use arguments::{Arguments, Request};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let request = match arguments::parse(std::env::args_os().skip(1)) {
+        Ok(request) => request,
+        Err(failure) => return fail(&failure),
+    };
+    let result = match request {
+        Request::Print(text) => print(&text),
+        Request::Report { map, bind } => {
+            report::report(map.as_deref(), bind).and_then(|line| print(&format!("{line}\n")))
+        }
+        Request::Start(arguments) => Err(start(&arguments)),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => fail(&failure),
+    }
+}
+
+/// Binds this process and becomes the program; what returns is why that failed.
+fn start(arguments: &Arguments) -> Failure {
+    let mut program = Command::new(&arguments.program);
+    program.args(&arguments.program_arguments);
+    if let Some(map) = &arguments.map {
+        match bind::bind(map) {
+            Ok(bound) => program.envs(bound.variables),
+            Err(failure) => return failure,
+        };
+    }
+    if let Some(trace) = &arguments.trace {
+        match trace.variables() {
+            Ok(variables) => program.envs(variables),
+            Err(failure) => return failure,
+        };
+    }
+    let error = program.exec();
+    let name = arguments.program.display();
+    match error.kind() {
+        ErrorKind::NotFound => {
+            Failure { code: 127, text: format!("{name}: not found on this host") }
+        }
+        _ => Failure { code: 126, text: format!("{name}: cannot be run: {error}") },
+    }
+}
+
+/// Writes to standard output in one piece, so that launchers do not mix the lines of ranks.
+fn print(text: &str) -> Result<(), Failure> {
+    let written = std::io::stdout().write_all(text.as_bytes());
+    written.map_err(|error| Failure::ours(format!("standard output: {error}")))
+}
+
+fn fail(failure: &Failure) -> ExitCode {
+    // Nobody is left to tell if standard error is closed.
+    let _ = std::io::stderr().write_all(format!("rankwright-exec: {}\n", failure.text).as_bytes());
+    ExitCode::from(failure.code)
+}

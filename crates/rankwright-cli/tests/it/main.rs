@@ -2,3 +2,7 @@
 
 mod broken;
 mod command;
+mod exec;
+mod launch;
+mod placements;
+mod real_launchers;

@@ -1,0 +1,100 @@
+//! Binding this process as its line of the map says.
+
+use std::io;
+use std::path::Path;
+
+use crate::affinity;
+use crate::failure::Failure;
+use crate::host_name::same_host;
+use crate::identity::{host_name, rank};
+use crate::memory;
+use crate::pu_list;
+use crate::ranks_map::{self, Line};
+
+/// The PUs that a rank of an emulated cluster would have had.
+const WANTED_PUS: &str = "RANKWRIGHT_WANTED_PUS";
+
+/// What the program gets to know.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    /// Variables for the program.
+    pub(crate) variables: Option<(&'static str, String)>,
+}
+
+/// Binds this process to the PUs and the memory of its line.
+///
+/// # Errors
+/// If the rank is unknown, the map unreadable, the host another one, or a binding is refused.
+pub(crate) fn bind(map: &Path) -> Result<Bound, Failure> {
+    let rank = rank()?;
+    let line = ranks_map::read(map, rank)?;
+    let host = host_name();
+    if !same_host(&line.host, &host) {
+        return Err(Failure::ours(format!(
+            "rank {rank} runs on {host}, but is placed on {}: the launcher put it elsewhere than \
+             {} says; was the job started with other files or on other nodes?",
+            line.host,
+            map.display()
+        )));
+    }
+    bind_to(rank, &line)?;
+    let variables = line.emulated.then(|| (WANTED_PUS, pu_list::format(&line.pus)));
+    Ok(Bound { variables })
+}
+
+/// Binds this process to the PUs and the memory of `line`.
+///
+/// # Errors
+/// If a binding is refused.
+pub(crate) fn bind_to(rank: u32, line: &Line) -> Result<(), Failure> {
+    if line.emulated {
+        return bind_emulated(rank, line);
+    }
+    // The kernel grants what the cpuset contains of it, without a word if that is less.
+    let result = affinity::set(&line.pus).and_then(|()| affinity::current());
+    let granted = match &result {
+        Ok(granted) => *granted == line.pus || (!line.bound && !granted.is_empty()),
+        Err(_) => false,
+    };
+    if !granted {
+        return Err(refused(rank, line));
+    }
+    let Some(node) = line.numa else { return Ok(()) };
+    match memory::prefer(node) {
+        Ok(()) => Ok(()),
+        // Containers often forbid the call. Pages then come from where they are first touched,
+        // which is the same memory for a rank that is bound beside it.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) => Ok(()),
+        Err(error) => Err(Failure::ours(format!(
+            "rank {rank} on {}: memory of NUMA node P#{node} refused: {error}; does this host have \
+             that node and the job a share of it?",
+            line.host
+        ))),
+    }
+}
+
+fn refused(rank: u32, line: &Line) -> Failure {
+    let wanted = pu_list::format(&line.pus);
+    let granted = match affinity::widen() {
+        Ok(granted) => format!("this job may use P#{}", pu_list::format(&granted)),
+        Err(error) => format!("the system says: {error}"),
+    };
+    Failure::ours(format!(
+        "rank {rank} on {}: PUs P#{wanted} refused, {granted}; ask the resource manager for whole \
+         nodes, or place again with the cores free that the job has; for hosts that do not really \
+         exist say `emulated = true` in the cluster description",
+        line.host
+    ))
+}
+
+/// Binds to PUs that exist: the n-th of those granted for P#n, counted round and round.
+fn bind_emulated(rank: u32, line: &Line) -> Result<(), Failure> {
+    let bind = || -> io::Result<()> {
+        let real = affinity::widen()?;
+        let mut pus: Vec<u32> =
+            line.pus.iter().map(|pu| real[*pu as usize % real.len().max(1)]).collect();
+        pus.sort_unstable();
+        affinity::set(&pus)
+    };
+    bind().map_err(|error| Failure::ours(format!("rank {rank}: binding refused: {error}")))
+}

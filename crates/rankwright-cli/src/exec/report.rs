@@ -1,0 +1,60 @@
+//! Saying where this rank is.
+
+use std::path::Path;
+
+use crate::failure::Failure;
+use crate::host_name::same_host;
+use crate::report_line::ReportLine;
+use crate::{affinity, bind, identity, memory, pu_list, ranks_map};
+
+/// Binds as the program would be bound (if there is a map and `bind` says so), then looks where
+/// this process is. A binding that is refused shows in the report.
+///
+/// # Errors
+/// If the map cannot be read or the system does not tell.
+pub(crate) fn report(map: Option<&Path>, bind: bool) -> Result<ReportLine, Failure> {
+    let rank = identity::rank();
+    let host = identity::host_name();
+    if let (Some(map), Ok(rank)) = (map, &rank) {
+        let line = ranks_map::read(map, *rank)?;
+        if bind && same_host(&line.host, &host) {
+            // What was refused shows in what is reported.
+            let _ = bind::bind_to(*rank, &line);
+        }
+    }
+    look(rank.ok(), host).map_err(|error| Failure::ours(format!("affinity: {error}")))
+}
+
+fn look(rank: Option<u32>, host: String) -> std::io::Result<ReportLine> {
+    let pus = affinity::current()?;
+    let pu = affinity::running_on();
+    let cpuset = affinity::widen()?;
+    affinity::set(&pus)?;
+    Ok(ReportLine {
+        rank,
+        host,
+        pu,
+        numa: numa_nodes(&pus).map_or("-".to_owned(), |nodes| pu_list::format(&nodes)),
+        pus: pu_list::format(&pus),
+        memory: memory::policy(),
+        cpuset: pu_list::format(&cpuset),
+    })
+}
+
+/// The NUMA nodes of PUs; `None` where the system does not tell.
+fn numa_nodes(pus: &[u32]) -> Option<Vec<u32>> {
+    let mut nodes = Vec::new();
+    for entry in std::fs::read_dir("/sys/devices/system/node").ok()?.flatten() {
+        let name = entry.file_name();
+        let Some(node) = name.to_str().and_then(|name| name.strip_prefix("node")?.parse().ok())
+        else {
+            continue;
+        };
+        let list = std::fs::read_to_string(entry.path().join("cpulist")).ok()?;
+        if pu_list::parse(&list)?.iter().any(|pu| pus.contains(pu)) {
+            nodes.push(node);
+        }
+    }
+    nodes.sort_unstable();
+    (!nodes.is_empty()).then_some(nodes)
+}

@@ -1,0 +1,48 @@
+//! Loading the tracer into the program.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use crate::failure::Failure;
+
+/// What to trace with, and where to.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    /// The file that the tracer writes.
+    pub(crate) file: PathBuf,
+    /// The tracer's library.
+    pub(crate) library: PathBuf,
+}
+
+impl Trace {
+    /// The variables that load the tracer: for the program only, not for this process.
+    ///
+    /// # Errors
+    /// If the library is missing here: the dynamic linker would only warn and the program would run
+    /// untraced.
+    pub(crate) fn variables(&self) -> Result<[(&'static str, OsString); 2], Failure> {
+        let name = self.library.display();
+        if let Err(error) = std::fs::metadata(&self.library) {
+            return Err(Failure::ours(format!(
+                "{name}: {error}; the tracer must lie where every host of the job can read it"
+            )));
+        }
+        if self.library.as_os_str().as_bytes().iter().any(|byte| b": ".contains(byte)) {
+            return Err(Failure::ours(format!(
+                "{name}: a library whose path has a blank or `:` cannot be loaded; put it elsewhere"
+            )));
+        }
+        let absolute = |path: &PathBuf| {
+            std::path::absolute(path)
+                .map_err(|error| Failure::ours(format!("{}: {error}", path.display())))
+        };
+        let mut preload = absolute(&self.library)?.into_os_string();
+        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+            preload.push(":");
+            preload.push(others);
+        }
+        let file = absolute(&self.file)?.into_os_string();
+        Ok([("LD_PRELOAD", preload), ("RANKWRIGHT_TRACE_FILE", file)])
+    }
+}
