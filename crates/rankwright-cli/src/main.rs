@@ -1,13 +1,20 @@
 //! The `rankwright` command line: arguments, progress, exit codes and child processes around the
 //! library, which does the work.
 
+mod child;
 mod cli;
 mod commands;
 mod exit_code;
+#[path = "exec/host_name.rs"]
+mod host_name;
 mod inputs;
+mod launching;
 mod mpi;
+mod mpi_launcher;
 mod output;
 mod planning;
+#[path = "exec/report_line.rs"]
+mod report_line;
 mod shim;
 
 use std::process::ExitCode;

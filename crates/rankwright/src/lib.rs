@@ -36,4 +36,5 @@ pub mod map;
 
 pub mod choose;
 
+pub mod launch;
 pub mod report;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::affinity;
 use crate::failure::Failure;
-use crate::identity::{host_name, rank, same_host};
+use crate::host_name::same_host;
+use crate::identity::{host_name, rank};
 use crate::memory;
 use crate::pu_list;
 use crate::ranks_map::{self, Line};

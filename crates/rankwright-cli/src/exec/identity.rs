@@ -47,16 +47,6 @@ pub(crate) fn host_name() -> String {
     name.map_or("?".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Whether two names are of one host: equal, or one of them short and the first label of the other.
-/// `localhost` is what every host calls itself.
-pub(crate) fn same_host(placed: &str, actual: &str) -> bool {
-    let short = |name: &str| !name.contains('.');
-    let label = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
-    placed.eq_ignore_ascii_case(actual)
-        || placed == "localhost"
-        || ((short(placed) || short(actual)) && label(placed) == label(actual))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,15 +65,5 @@ mod tests {
         assert_eq!(rank_of(&[("SLURM_PROCID", "7")]), Ok(7));
         assert!(rank_of(&[]).unwrap_err().contains("start this under a launcher"));
         assert!(rank_of(&[("PMI_RANK", "x")]).unwrap_err().contains("PMI_RANK: found `x`"));
-    }
-
-    #[test]
-    fn short_and_full_host_names_are_the_same_host() {
-        assert!(same_host("n1", "n1.cluster.org"));
-        assert!(same_host("n1.cluster.org", "n1"));
-        assert!(same_host("N1", "n1"));
-        assert!(same_host("localhost", "n1"));
-        assert!(!same_host("n1", "n10"));
-        assert!(!same_host("n1.a.org", "n1.b.org"));
     }
 }

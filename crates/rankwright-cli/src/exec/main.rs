@@ -6,6 +6,7 @@ mod affinity;
 mod arguments;
 mod bind;
 mod failure;
+mod host_name;
 mod identity;
 mod memory;
 mod pu_list;

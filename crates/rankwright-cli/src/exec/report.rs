@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::failure::Failure;
+use crate::host_name::same_host;
 use crate::report_line::ReportLine;
 use crate::{affinity, bind, identity, memory, pu_list, ranks_map};
 
@@ -16,7 +17,7 @@ pub(crate) fn report(map: Option<&Path>, bind: bool) -> Result<ReportLine, Failu
     let host = identity::host_name();
     if let (Some(map), Ok(rank)) = (map, &rank) {
         let line = ranks_map::read(map, *rank)?;
-        if bind && identity::same_host(&line.host, &host) {
+        if bind && same_host(&line.host, &host) {
             // What was refused shows in what is reported.
             let _ = bind::bind_to(*rank, &line);
         }

@@ -11,7 +11,11 @@ pub(crate) fn repository() -> PathBuf {
 /// `rankwright` with arguments, in the repository's root, with nothing of the user's set-up.
 pub(crate) fn rankwright(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rankwright"));
-    command.args(arguments).current_dir(repository()).env("NO_COLOR", "1");
+    command
+        .args(arguments)
+        .current_dir(repository())
+        .env("NO_COLOR", "1")
+        .env_remove("RANKWRIGHT_AGENT");
     command
 }
 
@@ -24,4 +28,21 @@ pub(crate) fn transcript(arguments: &[&str], output: &Output) -> String {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr),
     )
+}
+
+/// This host's name.
+pub(crate) fn on_this_host() -> String {
+    let output = Command::new("uname").arg("-n").output().expect("uname is everywhere");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// How many PUs this process may run on.
+pub(crate) fn pus_here() -> usize {
+    std::thread::available_parallelism().map_or(1, Into::into)
+}
+
+/// Says on standard output what a test does not do, or does again.
+#[expect(clippy::print_stdout, reason = "this is where the test runner looks")]
+pub(crate) fn say(what: impl std::fmt::Display) {
+    println!("{what}");
 }

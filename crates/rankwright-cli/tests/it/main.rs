@@ -3,5 +3,9 @@
 mod broken;
 mod cluster;
 mod command;
+mod exec;
+mod launch;
+mod placements;
 mod profile;
+mod real_launchers;
 mod traffic;

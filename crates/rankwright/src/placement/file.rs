@@ -272,6 +272,12 @@ impl PlacementFile {
         self.nodes.iter().find(|node| node.name == name)
     }
 
+    /// The operating system's number (P#) of a rank's memory; `None` where it has none of its own.
+    #[must_use]
+    pub fn numa_os(&self, entry: &RankEntry) -> Option<u32> {
+        self.node(&entry.node)?.numa_os.get(entry.numa?.index()).copied()
+    }
+
     /// The text of the file.
     ///
     /// # Panics

@@ -5,6 +5,7 @@
 //! places that ranks can take; a mapper only says which rank takes which slot.
 
 mod file;
+pub mod ranks_map;
 mod slots;
 
 use std::collections::HashMap;

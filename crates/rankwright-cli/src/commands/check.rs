@@ -1,0 +1,145 @@
+//! `rankwright check`: lets every rank report where it is and holds that against the placement.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{ExitCode, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use rankwright::launch::Task;
+use rankwright::units::Seconds;
+
+use crate::child;
+use crate::cli::Verbosity;
+use crate::commands::run::{Started, duration};
+use crate::exit_code::Mismatch;
+use crate::launching::LaunchOptions;
+use crate::mpi_launcher::{self, Family};
+use crate::output::{ResultOptions, note, warn};
+use crate::report_line::ReportLine;
+
+mod verdict;
+
+/// Options of `rankwright check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit code 0 if every rank is where it should be, 5 if not.")]
+pub(crate) struct Check {
+    #[command(flatten)]
+    options: LaunchOptions,
+    /// The launcher
+    #[arg(long = "for", value_enum, default_value_t, value_name = "LAUNCHER")]
+    launcher: Family,
+    /// How long the ranks may take to report
+    #[arg(long, value_name = "TIME", default_value = "30 s")]
+    timeout: Seconds,
+    #[command(flatten)]
+    result: ResultOptions,
+}
+
+impl Check {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        let prepared = self.options.prepare()?;
+        let job = prepared.one_job()?;
+        let installed = mpi_launcher::find(self.launcher)?;
+        let mut started =
+            Started::new(&prepared, &installed, Task::Report, verbosity, |command| {
+                command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            })?;
+        let collected = collect(&mut started, job.ranks.len(), duration(self.timeout))?;
+        if collected.reports.is_empty() {
+            anyhow::bail!("no rank reported: {}{}", collected.end, indented(&collected.noise));
+        }
+        let verdicts = verdict::verdicts(prepared.placement(), job, &collected.reports);
+        self.result.write(&verdict::render(&verdicts, self.result.format)?)?;
+        note(verbosity, &started.launch.binding);
+        if let Some(limit) = verdict::unverifiable(prepared.placement(), &collected.reports) {
+            note(verbosity, limit);
+        }
+        let wrong = verdicts.iter().filter(|verdict| !verdict.is_ok()).count();
+        if wrong == 0 {
+            note(verbosity, format_args!("all {} ranks are where they should be", verdicts.len()));
+            return Ok(ExitCode::SUCCESS);
+        }
+        if collected.reports.len() < job.ranks.len() {
+            let what = format!("not all ranks reported: {}", collected.end);
+            warn(verbosity, what + &indented(&collected.noise));
+        }
+        let text = format!("{wrong} of {} ranks are not where they should be", verdicts.len());
+        Err(Mismatch(text).into())
+    }
+}
+
+/// What came from the ranks and the launcher.
+struct Collected {
+    reports: Vec<ReportLine>,
+    /// Everything else that was printed.
+    noise: String,
+    /// How the launcher ended.
+    end: String,
+}
+
+/// How long the launcher may take to end, and its pipes to be closed, when all is said.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+fn collect(started: &mut Started, ranks: usize, limit: Duration) -> anyhow::Result<Collected> {
+    let deadline = Instant::now() + limit;
+    let (sender, lines) = mpsc::channel();
+    let pipes: [Option<Box<dyn Read + Send>>; 2] = [
+        started.child.stdout.take().map(|pipe| Box::new(pipe) as _),
+        started.child.stderr.take().map(|pipe| Box::new(pipe) as _),
+    ];
+    for pipe in pipes.into_iter().flatten() {
+        let sender = sender.clone();
+        thread::spawn(move || {
+            for line in BufReader::new(pipe).split(b'\n') {
+                let Ok(line) = line else { break };
+                if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    drop(sender);
+    let mut collected = Collected { reports: Vec::new(), noise: String::new(), end: String::new() };
+    collected.listen(&lines, ranks, deadline);
+    let last_words = deadline.min(Instant::now() + LAST_WORDS);
+    collected.end = match child::wait(&mut started.child, Some(last_words))? {
+        Some(status) => format!("the launcher ended with {status}"),
+        None => {
+            child::end(&mut started.child)?;
+            format!("the launcher had not ended after {} s", limit.as_secs_f64())
+        }
+    };
+    // Once more ranks than placed have reported, the rest is of interest too.
+    collected.listen(&lines, usize::MAX, Instant::now() + LAST_WORDS);
+    Ok(collected)
+}
+
+impl Collected {
+    /// Takes lines until there are `enough` reports, all pipes are closed or time is up.
+    fn listen(&mut self, lines: &Receiver<String>, enough: usize, deadline: Instant) {
+        const LONGEST_NOISE: usize = 64 * 1024;
+        while self.reports.len() < enough {
+            let line = match lines.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+            };
+            match line.parse() {
+                Ok(report) => self.reports.push(report),
+                Err(()) if self.noise.len() + line.len() < LONGEST_NOISE => {
+                    self.noise += line.trim_end();
+                    self.noise.push('\n');
+                }
+                Err(()) => {}
+            }
+        }
+    }
+}
+
+/// The launcher's words below ours.
+fn indented(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.map(|line| format!("\n  {line}")).collect()
+}

@@ -1,0 +1,262 @@
+//! Where every rank should be, where it is, and whether that is the same.
+
+use rankwright::ids::PuSet;
+use rankwright::placement::{JobEntry, PlacementFile, RankEntry};
+use serde::Serialize;
+
+use crate::host_name::same_host;
+use crate::output::{self, Format};
+use crate::report_line::ReportLine;
+
+/// One rank. PUs and NUMA nodes are P#.
+#[derive(Debug, Serialize)]
+pub(super) struct Verdict {
+    /// `None` for a process that does not know its rank.
+    rank: Option<u32>,
+    /// `None` for a process that was not placed.
+    wanted: Option<Wanted>,
+    /// `None` for a rank that did not report.
+    actual: Option<Actual>,
+    /// What differs; empty if nothing does.
+    differences: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Wanted {
+    host: String,
+    pus: String,
+    numa: Option<u32>,
+    bound: bool,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Actual {
+    host: String,
+    pus: String,
+    running_on: Option<u32>,
+    numa: String,
+    memory: String,
+    cpuset: String,
+}
+
+impl Verdict {
+    pub(super) fn is_ok(&self) -> bool {
+        self.differences.is_empty()
+    }
+}
+
+/// Holds the reports against the placement of `job`: one verdict per rank, then one for every
+/// process that is no rank of it.
+pub(super) fn verdicts(
+    placement: &PlacementFile,
+    job: &JobEntry,
+    reports: &[ReportLine],
+) -> Vec<Verdict> {
+    let rank = |entry: &RankEntry| {
+        let mut own = reports.iter().filter(|report| report.rank == Some(entry.rank.0));
+        let first = own.next();
+        let mut differences = match first {
+            Some(report) => differences(placement, entry, report),
+            None => vec!["did not report".to_owned()],
+        };
+        let others = own.count();
+        if others > 0 {
+            differences.push(format!("{} processes say they are this rank", others + 1));
+        }
+        let wanted = Wanted {
+            host: entry.node.clone(),
+            pus: wanted_pus(entry).to_string(),
+            numa: placement.numa_os(entry),
+            bound: entry.bound,
+        };
+        let (rank, wanted) = (Some(entry.rank.0), Some(wanted));
+        Verdict { rank, wanted, actual: first.map(actual), differences }
+    };
+    let not_placed =
+        |report: &&ReportLine| report.rank.is_none_or(|rank| rank as usize >= job.ranks.len());
+    let stranger = |report: &ReportLine| {
+        let what = if report.rank.is_some() { "was not placed" } else { "found no rank variable" };
+        let differences = vec![what.to_owned()];
+        Verdict { rank: report.rank, wanted: None, actual: Some(actual(report)), differences }
+    };
+    let ranks = job.ranks.iter().map(rank);
+    ranks.chain(reports.iter().filter(not_placed).map(stranger)).collect()
+}
+
+/// What cannot be verified here, in words.
+pub(super) fn unverifiable(placement: &PlacementFile, reports: &[ReportLine]) -> Option<String> {
+    let granted = |report: &ReportLine| report.cpuset.parse().map_or(0, |pus: PuSet| pus.len());
+    let pus = reports.iter().map(granted).max()?;
+    let plural = if pus == 1 { "" } else { "s" };
+    placement.cluster.emulated.then(|| format!("cores: not verifiable here ({pus} PU{plural})"))
+}
+
+fn wanted_pus(entry: &RankEntry) -> PuSet {
+    entry.pus.iter().copied().collect()
+}
+
+fn actual(report: &ReportLine) -> Actual {
+    Actual {
+        host: report.host.clone(),
+        pus: report.pus.clone(),
+        running_on: report.pu,
+        numa: report.numa.clone(),
+        memory: report.memory.clone(),
+        cpuset: report.cpuset.clone(),
+    }
+}
+
+fn differences(placement: &PlacementFile, entry: &RankEntry, report: &ReportLine) -> Vec<String> {
+    let mut differences = Vec::new();
+    if !same_host(&entry.node, &report.host) {
+        differences.push(format!("on {} instead of {}", report.host, entry.node));
+    }
+    if placement.cluster.emulated {
+        return differences;
+    }
+    let wanted = wanted_pus(entry);
+    let fits = report.pus.parse().is_ok_and(|pus: PuSet| {
+        let is_wanted = |pu| wanted.as_slice().contains(pu);
+        pus == wanted || (!entry.bound && !pus.is_empty() && pus.as_slice().iter().all(is_wanted))
+    });
+    if !fits {
+        let (pus, cpuset) = (&report.pus, &report.cpuset);
+        differences.push(format!("PUs P#{pus} instead of P#{wanted} (the job may use P#{cpuset})"));
+    }
+    if let Some(numa) = placement.numa_os(entry)
+        && !takes_memory_from(numa, report)
+    {
+        let (memory, nodes) = (&report.memory, &report.numa);
+        differences.push(format!(
+            "memory policy {memory} with PUs beside NUMA node P#{nodes} instead of P#{numa}"
+        ));
+    }
+    differences
+}
+
+/// Whether a process takes its memory from this NUMA node first: by its policy, or without one
+/// because all its PUs are beside it. Where the system tells neither, it is believed.
+fn takes_memory_from(numa: u32, report: &ReportLine) -> bool {
+    match report.memory.split_once(':') {
+        Some(("preferred" | "bind", nodes)) => nodes == numa.to_string(),
+        Some(_) => false,
+        None => report.numa == numa.to_string() || report.numa == "-",
+    }
+}
+
+const HEADER: [&str; 9] = [
+    "rank",
+    "host wanted",
+    "host",
+    "PUs P# wanted",
+    "PUs P#",
+    "NUMA P# wanted",
+    "NUMA P#",
+    "memory",
+    "verdict",
+];
+
+/// The result as the user wants it; the table has all ranks if all are right, else the wrong ones.
+pub(super) fn render(verdicts: &[Verdict], format: Format) -> anyhow::Result<String> {
+    let rows = |chosen: &dyn Fn(&Verdict) -> bool| -> Vec<Vec<String>> {
+        verdicts.iter().filter(|verdict| chosen(verdict)).map(cells).collect()
+    };
+    let all_ok = verdicts.iter().all(Verdict::is_ok);
+    Ok(match format {
+        Format::Table => output::table(&HEADER, &rows(&|verdict| all_ok || !verdict.is_ok())),
+        Format::Csv => output::csv(&HEADER, &rows(&|_| true)),
+        Format::Json => {
+            let json = serde_json::json!({"ok": all_ok, "ranks": verdicts});
+            serde_json::to_string_pretty(&json)? + "\n"
+        }
+    })
+}
+
+fn cells(verdict: &Verdict) -> Vec<String> {
+    let dash = || "-".to_owned();
+    let number = |number: Option<u32>| number.map_or_else(dash, |number| number.to_string());
+    let wanted = |field: fn(&Wanted) -> String| verdict.wanted.as_ref().map_or_else(dash, field);
+    let actual = |field: fn(&Actual) -> String| verdict.actual.as_ref().map_or_else(dash, field);
+    vec![
+        number(verdict.rank),
+        wanted(|wanted| wanted.host.clone()),
+        actual(|actual| actual.host.clone()),
+        wanted(|wanted| wanted.pus.clone()),
+        actual(|actual| actual.pus.clone()),
+        wanted(|wanted| wanted.numa.map_or("-".to_owned(), |numa| numa.to_string())),
+        actual(|actual| actual.numa.clone()),
+        actual(|actual| actual.memory.clone()),
+        if verdict.is_ok() { "ok".to_owned() } else { verdict.differences.join("; ") },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACEMENT: &str = r#"{
+        "format": 1, "strategy": "by hand", "workload_digest": "",
+        "cluster": {"name": "c", "digest": "", "emulated": false},
+        "nodes": [{"name": "n0", "cores": 4, "pus": 4, "numa_os": [0, 8]}],
+        "jobs": [{"name": "j", "ranks": [
+            {"rank": 0, "node": "n0", "cores": [2], "pus": [2], "numa": 1},
+            {"rank": 1, "node": "n0", "cores": [0, 1], "pus": [0, 1], "numa": 0, "bound": false}
+        ]}]
+    }"#;
+
+    fn report(rank: Option<u32>, host: &str, pus: &str, numa: &str, memory: &str) -> ReportLine {
+        ReportLine {
+            rank,
+            host: host.to_owned(),
+            pus: pus.to_owned(),
+            pu: Some(0),
+            numa: numa.to_owned(),
+            memory: memory.to_owned(),
+            cpuset: "0-3".to_owned(),
+        }
+    }
+
+    /// Per verdict: the rank and what differs.
+    fn differences_of(reports: &[ReportLine]) -> Vec<(Option<u32>, String)> {
+        let placement = PlacementFile::parse(PLACEMENT, "test").unwrap();
+        let verdicts = verdicts(&placement, &placement.jobs[0], reports);
+        verdicts.into_iter().map(|verdict| (verdict.rank, verdict.differences.join("; "))).collect()
+    }
+
+    #[test]
+    fn ranks_in_their_places_differ_in_nothing() {
+        let reports = [
+            report(Some(1), "n0.cluster.org", "1", "0", "default"),
+            report(Some(0), "n0", "2", "8", "preferred:8"),
+        ];
+        let nothing = String::new();
+        assert_eq!(differences_of(&reports), [(Some(0), nothing.clone()), (Some(1), nothing)]);
+    }
+
+    #[test]
+    fn every_kind_of_difference_is_named() {
+        let reports = [
+            report(Some(0), "n1", "3", "0", "default"),
+            report(Some(1), "n0", "0-1", "0", "bind:8"),
+            report(Some(1), "n0", "0-1", "0", "default"),
+            report(Some(2), "n0", "0", "0", "default"),
+            report(None, "n0", "0", "0", "default"),
+        ];
+        let expected = [
+            (
+                Some(0),
+                "on n1 instead of n0; PUs P#3 instead of P#2 (the job may use P#0-3); \
+                 memory policy default with PUs beside NUMA node P#0 instead of P#8",
+            ),
+            (
+                Some(1),
+                "memory policy bind:8 with PUs beside NUMA node P#0 instead of P#0; \
+                 2 processes say they are this rank",
+            ),
+            (Some(2), "was not placed"),
+            (None, "found no rank variable"),
+        ];
+        assert_eq!(differences_of(&reports), expected.map(|(rank, text)| (rank, text.to_owned())));
+        assert_eq!(differences_of(&[])[0].1, "did not report");
+    }
+}

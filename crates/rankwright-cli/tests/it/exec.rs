@@ -1,0 +1,160 @@
+//! The shim `rankwright-exec`, started as a launcher would: the rank is in the environment.
+
+use std::process::{Command, Output};
+
+use rankwright::placement::PlacementFile;
+use rankwright::placement::ranks_map::ranks_map;
+use tempfile::TempDir;
+
+use crate::command::{on_this_host, pus_here, rankwright, say};
+use crate::placements::placement;
+
+/// Variables of launchers that may be set around the tests.
+const RANK_VARIABLES: [&str; 7] = [
+    "OMPI_COMM_WORLD_RANK",
+    "PALS_RANKID",
+    "MV2_COMM_WORLD_RANK",
+    "FLUX_TASK_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "SLURM_PROCID",
+];
+
+/// A map in a folder.
+struct Map {
+    folder: TempDir,
+}
+
+impl Map {
+    fn new(placement: &PlacementFile) -> Self {
+        let folder = tempfile::tempdir().expect("a folder for the map");
+        let text = ranks_map(placement, &placement.jobs[0]);
+        std::fs::write(folder.path().join("ranks.map"), text).expect("the folder is writable");
+        Self { folder }
+    }
+
+    /// `rankwright-exec --map ranks.map` with more arguments, as this rank.
+    fn exec(&self, rank: &[(&str, &str)], arguments: &[&str]) -> Output {
+        let map = self.folder.path().join("ranks.map");
+        let mut command = shim();
+        command.arg("--map").arg(map).args(arguments).envs(rank.iter().copied());
+        command.output().expect("the shim starts")
+    }
+}
+
+fn shim() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rankwright-exec"));
+    for name in RANK_VARIABLES {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// The exit code and what was said on standard error.
+fn failure(output: &Output) -> (Option<i32>, String) {
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{:?}", failure(output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The PUs that the kernel says a program may run on.
+const ALLOWED: [&str; 3] = ["--", "grep", "Cpus_allowed_list"];
+
+#[test]
+fn a_rank_is_bound_to_its_pu_and_becomes_the_program() {
+    if pus_here() < 2 {
+        say("SKIPPED: two PUs are needed");
+        return;
+    }
+    let host = on_this_host();
+    let map = Map::new(&placement(2, false, &[(&host, 1), (&host, 0)]));
+    let arguments = [&ALLOWED[..], &["/proc/self/status"]].concat();
+    let pus_of = |rank| stdout(&map.exec(&[("PMI_RANK", rank)], &arguments));
+    assert_eq!(pus_of("0"), "Cpus_allowed_list:\t1\n");
+    assert_eq!(pus_of("1"), "Cpus_allowed_list:\t0\n");
+}
+
+#[test]
+fn a_stale_slurm_rank_does_not_count() {
+    let map = Map::new(&placement(9, true, &[("localhost", 4), ("localhost", 7)]));
+    let rank = [("SLURM_PROCID", "0"), ("OMPI_COMM_WORLD_RANK", "1")];
+    let output = map.exec(&rank, &["printenv", "RANKWRIGHT_WANTED_PUS"]);
+    assert_eq!(stdout(&output), "7\n");
+    let output = map.exec(&rank[..1], &["printenv", "RANKWRIGHT_WANTED_PUS"]);
+    assert_eq!(stdout(&output), "4\n");
+}
+
+#[test]
+fn an_emulated_pu_becomes_one_that_exists() {
+    let map = Map::new(&placement(64, true, &[("localhost", 63)]));
+    let arguments = [&ALLOWED[..], &["/proc/self/status"]].concat();
+    let text = stdout(&map.exec(&[("PMI_RANK", "0")], &arguments));
+    assert!(!text.contains([',', '-']), "one PU: {text}");
+}
+
+#[test]
+fn what_is_wrong_ends_the_rank_before_the_program() {
+    let host = on_this_host();
+    let here = Map::new(&placement(60_001, false, &[(&host, 60_000)]));
+    let elsewhere = Map::new(&placement(1, false, &[("elsewhere", 0)]));
+    let rank_0 = [("PMI_RANK", "0")];
+    for (output, code, says) in [
+        (here.exec(&rank_0, &["true"]), 125, "PUs P#60000 refused, this job may use P#0"),
+        (elsewhere.exec(&rank_0, &["true"]), 125, "but is placed on elsewhere"),
+        (here.exec(&[], &["true"]), 125, "found no rank: none of OMPI_COMM_WORLD_RANK, "),
+        (here.exec(&[("PMI_RANK", "x")], &["true"]), 125, "PMI_RANK: found `x`"),
+        (here.exec(&[("PMI_RANK", "1")], &["true"]), 125, "has 1 ranks (0 to 0)"),
+        (here.exec(&rank_0, &["--mpa"]), 125, "unknown option --mpa"),
+        (
+            shim().args(["--map", "/none", "true"]).env("PMI_RANK", "0").output().unwrap(),
+            125,
+            "/none: No such file",
+        ),
+        (shim().arg("/none").output().unwrap(), 127, "/none: not found on this host"),
+        (shim().arg("/").output().unwrap(), 126, "/: cannot be run"),
+    ] {
+        let (found, text) = failure(&output);
+        assert_eq!(found, Some(code), "{text}");
+        assert!(text.contains(says), "expected `{says}` in `{text}`");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn a_report_is_one_line_even_where_the_binding_is_refused() {
+    let host = on_this_host();
+    let map = Map::new(&placement(60_001, false, &[(&host, 60_000)]));
+    let text = stdout(&map.exec(&[("PMI_RANK", "0")], &["--report"]));
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(text.starts_with(&format!("@rankwright-report rank=0 host={host} pus=0")), "{text}");
+    assert!(text.ends_with(" @end\n"), "{text}");
+}
+
+#[test]
+fn the_tracer_is_loaded_into_the_program_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("tracer.so");
+    std::fs::write(&library, "").unwrap();
+    let library = library.to_str().unwrap();
+    let trace = ["--trace", "/tmp/app.trace", "--tracer", library];
+    let variables = ["printenv", "LD_PRELOAD", "RANKWRIGHT_TRACE_FILE"];
+    // The empty library cannot be loaded, of which the dynamic linker warns and goes on.
+    let output = shim().args(trace).args(variables).env("LD_PRELOAD", "").output().unwrap();
+    assert_eq!(stdout(&output), format!("{library}\n/tmp/app.trace\n"));
+    let output = shim().args(trace).args(variables).env("LD_PRELOAD", "/x.so").output().unwrap();
+    assert_eq!(stdout(&output), format!("{library}:/x.so\n/tmp/app.trace\n"));
+    let output = shim().args(["--trace=t", "--tracer=/none.so"]).args(variables).output().unwrap();
+    assert_eq!(failure(&output).0, Some(125));
+    assert!(failure(&output).1.contains("/none.so: No such file"));
+}
+
+#[test]
+fn rankwright_exec_is_the_shim() {
+    let output = rankwright(&["exec", "sh", "-c", "exit 9"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(9));
+    let output = rankwright(&["exec", "--help"]).output().unwrap();
+    assert!(stdout(&output).contains("Usage: rankwright-exec [OPTIONS]"));
+}

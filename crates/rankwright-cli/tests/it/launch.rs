@@ -1,0 +1,100 @@
+//! `rankwright launch`: what is written for every launcher, as snapshots.
+
+use std::path::Path;
+
+use rankwright::ids::PuId;
+use rankwright::launch::LAUNCHERS;
+use rankwright::placement::{JobEntry, PlacementFile};
+
+use crate::command::{rankwright, repository, transcript};
+use crate::placements::{EIGHT_ON_FOUR, placement, ranks, write};
+
+/// Runs `launch` and returns what it printed and wrote, with the folder's name taken out.
+fn launched(placement: &PlacementFile, arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = write(placement, folder.path());
+    let out = folder.path().join("out");
+    let shim = ["--shim", "/opt/bin/rankwright-exec"];
+    let out_argument = ["-o", out.to_str().expect("it is UTF-8")];
+    let file = [file.to_str().expect("it is UTF-8")];
+    let all = [&["launch"], &file[..], arguments, &shim, &out_argument].concat();
+    // The program stands last, behind `--`.
+    let (program, options): (Vec<&str>, Vec<&str>) = (vec!["--", "./app", "-n", "two words"], all);
+    let command: Vec<&str> = options.into_iter().chain(program).collect();
+    let output = rankwright(&command).output().expect("the program starts");
+    let mut text = transcript(&command, &output);
+    append_files(&out, &mut text);
+    text.replace(folder.path().to_str().expect("it is UTF-8"), "[FOLDER]")
+}
+
+/// Adds every file below a folder; trailing blanks, which ranks.map has, are left out.
+fn append_files(folder: &Path, text: &mut String) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            append_files(&path, text);
+            continue;
+        }
+        let contents = std::fs::read_to_string(&path).expect("it is text");
+        let lines: Vec<&str> = contents.lines().map(str::trim_end).collect();
+        *text += &format!("--- {}\n{}\n", path.display(), lines.join("\n"));
+    }
+}
+
+macro_rules! assert_golden {
+    ($name:expr, $text:expr) => {
+        insta::with_settings!({snapshot_path => repository().join("testdata/golden/launch"), prepend_module_to_snapshot => false}, {
+            insta::assert_snapshot!($name, $text);
+        });
+    };
+}
+
+#[test]
+fn every_launcher_gets_its_files_and_command_line() {
+    let real = placement(4, false, &EIGHT_ON_FOUR);
+    for launcher in LAUNCHERS {
+        let text = launched(&real, &["--for", launcher.name]);
+        assert_golden!(launcher.name.replace([':', '.'], "-"), text);
+    }
+}
+
+#[test]
+fn the_shim_binds_where_the_launcher_cannot() {
+    let emulated = placement(4, true, &EIGHT_ON_FOUR);
+    assert_golden!("openmpi4-emulated", launched(&emulated, &["--for", "openmpi4"]));
+    assert_golden!("mpich-emulated", launched(&emulated, &["--for", "mpich"]));
+    let mut half_cores = placement(4, false, &EIGHT_ON_FOUR);
+    half_cores.nodes.iter_mut().for_each(|node| node.pus = 8);
+    assert_golden!("openmpi4-half-cores", launched(&half_cores, &["--for", "openmpi4"]));
+    let mut unbound = placement(4, false, &[("n0", 1), ("n1", 1)]);
+    unbound.jobs[0].ranks[1].bound = false;
+    assert_golden!("mpich-unbound", launched(&unbound, &["--for", "mpich"]));
+}
+
+#[test]
+fn options_reach_the_command_line() {
+    let hosts = placement(4, false, &[("n1", 1), ("n0", 1)]);
+    let more = ["--agent", "/opt/my shell", "--launcher-args", "--tag-output -x 'A=b c'"];
+    let options = [&["--for", "openmpi4", "--binding", "exec"][..], &more].concat();
+    assert_golden!("openmpi4-options", launched(&hosts, &options));
+    let more = ["--agent", "/opt/my shell", "--launcher-args", "-prepend-rank"];
+    let options = [&["--for", "mpich:4.0", "--format", "json"][..], &more].concat();
+    assert_golden!("mpich-4-0-options", launched(&hosts, &options));
+}
+
+#[test]
+fn several_pus_per_rank_and_several_jobs_are_written() {
+    let mut file = placement(4, false, &[("n1", 0), ("n0", 2)]);
+    file.nodes.iter_mut().for_each(|node| node.pus = 8);
+    for entry in &mut file.jobs[0].ranks {
+        let core = entry.cores[0].0;
+        entry.pus = vec![PuId(core), PuId(core + 4)];
+    }
+    let mut other = ranks(&[("n0", 3)]);
+    other[0].pus.push(PuId(7));
+    file.jobs.push(JobEntry { name: "../post".to_owned(), ranks: other });
+    assert_golden!("two-jobs-openmpi4", launched(&file, &["--for", "openmpi4", "--format", "csv"]));
+    assert_golden!("one-of-two-jobs-mpich", launched(&file, &["--for", "mpich", "--job", "app"]));
+}

@@ -1,0 +1,287 @@
+//! Open MPI 4 and MPICH themselves. Hosts are invented: `tests/fake-ssh` gives each a name in a
+//! namespace of its own. Every run has a timeout and one retry (Open MPI 4.1.4 hangs once in a
+//! hundred runs).
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rankwright::placement::PlacementFile;
+use tempfile::TempDir;
+
+use crate::command::{pus_here, rankwright, say};
+use crate::placements::{EIGHT_ON_FOUR, placement, write};
+
+/// What each launcher is called here and in Debian.
+const LAUNCHERS: [(&str, &str); 2] = [("openmpi4", "mpirun.openmpi"), ("mpich", "mpiexec.mpich")];
+
+/// The launchers that are installed.
+fn launchers() -> impl Iterator<Item = &'static str> {
+    let installed = |program: &str| {
+        let output = Command::new(program).arg("--version").output();
+        let installed = output.is_ok_and(|output| output.status.success());
+        if !installed {
+            say(format_args!("SKIPPED: {program} is not installed"));
+        }
+        installed
+    };
+    LAUNCHERS.iter().filter(move |(_, program)| installed(program)).map(|(name, _)| *name)
+}
+
+fn fake_ssh() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake-ssh")
+}
+
+/// Whether this machine lets us invent hosts.
+fn can_invent_hosts() -> bool {
+    let output = Command::new(fake_ssh()).args(["n7", "hostname"]).output();
+    let can = output.is_ok_and(|output| output.stdout == b"n7\n");
+    if !can {
+        say("SKIPPED: namespaces with a host name of their own are not permitted here");
+    }
+    can
+}
+
+/// A placement file in a working directory of its own.
+struct Job {
+    folder: TempDir,
+    agent: PathBuf,
+}
+
+impl Job {
+    fn new(placement: &PlacementFile) -> Self {
+        let folder = tempfile::tempdir().expect("a working directory");
+        write(placement, folder.path());
+        Self { folder, agent: fake_ssh() }
+    }
+
+    /// With a remote shell that is this script; `$FAKE_SSH` is the usual one.
+    fn with_agent(mut self, script: &str) -> Self {
+        let agent = self.folder.path().join("agent");
+        let text = format!("#!/bin/sh\nFAKE_SSH='{}'\n{script}\n", fake_ssh().display());
+        std::fs::write(&agent, text).expect("the folder is writable");
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&agent, executable).expect("it is ours");
+        self.agent = agent;
+        self
+    }
+
+    /// `rankwright COMMAND placement.json ...` in the working directory.
+    fn command(&self, command: &str, arguments: &[&str]) -> Command {
+        let mut program = rankwright(&[command, "placement.json"]);
+        program.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        program.env("RANKWRIGHT_AGENT", &self.agent).env("SLURM_PROCID", "0");
+        program.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        program
+    }
+
+    /// The output of a command, run again once if it is not `accepted`.
+    fn output(
+        &self,
+        command: &str,
+        arguments: &[&str],
+        accepted: impl Fn(&Output) -> bool,
+    ) -> Output {
+        let run = || self.command(command, arguments).output().expect("the program starts");
+        let first = run();
+        if accepted(&first) {
+            return first;
+        }
+        say(format_args!("RETRIED: {}", described(&first)));
+        let second = run();
+        assert!(accepted(&second), "{command} {arguments:?}: {}", described(&second));
+        second
+    }
+
+    /// Whether nothing but the placement (and the agent) is in the working directory.
+    fn is_clean(&self) -> bool {
+        let names = std::fs::read_dir(self.folder.path()).expect("it is there");
+        names
+            .flatten()
+            .all(|entry| entry.file_name() == "placement.json" || entry.file_name() == "agent")
+    }
+}
+
+fn described(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    format!("{}\n{}{}", output.status, text(&output.stdout), text(&output.stderr))
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap_or(-1)
+}
+
+/// The columns rank, host and PUs of `check --format csv`.
+fn reported(output: &Output) -> Vec<(String, String, String)> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        (cells[0].to_owned(), cells[2].to_owned(), cells[4].to_owned())
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+#[test]
+fn eight_ranks_start_on_four_hosts_in_the_wanted_order() {
+    if !can_invent_hosts() {
+        return;
+    }
+    let job = Job::new(&placement(4, true, &EIGHT_ON_FOUR));
+    for launcher in launchers() {
+        let arguments = ["--for", launcher, "--timeout", "60s", "--format", "csv"];
+        let output = job.output("check", &arguments, |output| code(output) == 0);
+        let hosts: Vec<String> = reported(&output).into_iter().map(|(_, host, _)| host).collect();
+        assert_eq!(hosts, EIGHT_ON_FOUR.map(|(host, _)| host), "{launcher}");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.contains("cores: not verifiable here ("), "{told}");
+    }
+    assert!(job.is_clean());
+}
+
+#[test]
+fn ranks_are_bound_to_swapped_pus_by_the_launcher_and_by_the_shim() {
+    if !can_invent_hosts() || pus_here() < 2 {
+        say("SKIPPED: two PUs are needed");
+        return;
+    }
+    let places = [("n1", 1), ("n0", 0), ("n0", 1), ("n1", 0)];
+    let job = Job::new(&placement(2, false, &places));
+    for launcher in launchers() {
+        // MPICH 4.0, which Debian has, cannot bind by itself.
+        let bindings = if launcher == "openmpi4" { &["native", "exec"][..] } else { &["exec"] };
+        for binding in bindings {
+            let arguments =
+                ["--for", launcher, "--binding", binding, "--timeout", "60s", "--format", "csv"];
+            let output = job.output("check", &arguments, |output| code(output) == 0);
+            let pus: Vec<(String, String)> =
+                reported(&output).into_iter().map(|(_, host, pus)| (host, pus)).collect();
+            let wanted = places.map(|(host, pu)| (host.to_owned(), pu.to_string()));
+            assert_eq!(pus, wanted, "{launcher} {binding}");
+        }
+    }
+}
+
+#[test]
+fn one_host_needs_no_remote_shell() {
+    let job =
+        Job::new(&placement(2, true, &[("localhost", 0), ("localhost", 1)])).with_agent("exit 1");
+    for launcher in launchers() {
+        let output = job
+            .output("check", &["--for", launcher, "--timeout", "60s"], |output| code(output) == 0);
+        assert!(String::from_utf8_lossy(&output.stderr).contains("all 2 ranks"));
+    }
+}
+
+#[test]
+fn check_names_what_differs() {
+    if !can_invent_hosts() {
+        return;
+    }
+    // A remote shell that puts n1's ranks on a host n9.
+    let places = [("n0", 60_000), ("n1", 60_000)];
+    let job = Job::new(&placement(60_001, false, &places))
+        .with_agent("exec \"$FAKE_SSH\" $(printf '%s\\n' \"$@\" | sed 's/^n1$/n9/')");
+    let arguments = ["--for", "mpich", "--binding", "exec", "--timeout", "60s"];
+    if !launchers().any(|launcher| launcher == "mpich") {
+        return;
+    }
+    let output = job.output("check", &arguments, |output| code(output) == 5);
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(table.contains("on n9 instead of n1; PUs P#"), "{table}");
+    assert!(table.contains("instead of P#60000 (the job may use P#0"), "{table}");
+    // The same launch is refused by the ranks themselves.
+    let run = ["--for", "mpich", "--timeout", "60s", "--", "echo", "started"];
+    let output = job.output("run", &run, |output| code(output) == 125);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("rank 1 runs on n9, but is placed on n1"), "{told}");
+    assert!(output.stdout.is_empty(), "{}", described(&output));
+}
+
+#[test]
+fn check_does_not_wait_for_ever() {
+    let job = Job::new(&placement(1, true, &[("n0", 0), ("n1", 0)])).with_agent("exec sleep 30");
+    for launcher in launchers() {
+        let arguments = ["check", "--for", launcher, "--timeout", "1s"];
+        let output = job.command(arguments[0], &arguments[1..]).output().expect("it starts");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(code(&output), 1, "{told}");
+        assert!(told.contains("no rank reported: the launcher had not ended after 1 s"), "{told}");
+    }
+    assert!(job.is_clean());
+}
+
+#[test]
+fn run_returns_the_programs_code_or_why_it_was_not_started() {
+    let job = Job::new(&placement(1, true, &[("localhost", 0)]));
+    for launcher in launchers() {
+        for (program, expected) in [
+            (&["sh", "-c", "exit 7"][..], 7),
+            (&["true"], 0),
+            (&["./missing"], 127),
+            (&["./placement.json"], 126),
+        ] {
+            let arguments = [&["--for", launcher, "--timeout", "60s", "--"], program].concat();
+            job.output("run", &arguments, |output| code(output) == expected);
+        }
+        let arguments = ["--for", launcher, "--timeout", "1s", "--", "sleep", "60"];
+        job.output("run", &arguments, |output| code(output) == 124);
+    }
+    assert!(job.is_clean());
+    let output = job.command("run", &["--job", "none", "--", "true"]).output().unwrap();
+    assert_eq!(code(&output), 125, "{}", described(&output));
+}
+
+#[test]
+fn run_finds_no_launcher_on_an_empty_path() {
+    let job = Job::new(&placement(1, true, &[("localhost", 0)]));
+    let output = job.command("run", &["--", "true"]).env("PATH", "").output().unwrap();
+    assert_eq!(code(&output), 127);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("found no launcher of Open MPI 4 or MPICH on PATH"), "{told}");
+}
+
+#[test]
+fn a_termination_signal_reaches_the_program() {
+    const PROGRAM: &str =
+        "trap 'echo terminated; kill $!; exit 9' TERM; sleep 30 & echo ready; wait";
+    let job = Job::new(&placement(1, true, &[("localhost", 0)]));
+    for launcher in launchers() {
+        let arguments = ["--for", launcher, "--timeout", "60s", "--", "sh", "-c", PROGRAM];
+        let mut child = job
+            .command("run", &arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut ready = String::new();
+        lines.read_line(&mut ready).expect("the launcher passes it on");
+        assert_eq!(ready, "ready\n", "{launcher}");
+        let number = child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &number]).status().unwrap().success());
+        let mut rest = String::new();
+        lines.read_to_string(&mut rest).expect("it ends");
+        assert!(rest.contains("terminated"), "{launcher}: {rest}");
+        let status = child.wait().unwrap();
+        assert!(!status.success(), "{launcher}: {status}");
+    }
+    assert!(job.is_clean());
+}
+
+#[test]
+fn a_dry_run_shows_files_and_command_line_and_writes_nothing() {
+    let job = Job::new(&placement(4, true, &EIGHT_ON_FOUR));
+    for launcher in launchers() {
+        let arguments = ["--for", launcher, "--dry-run", "--", "./app"];
+        let output = job.command("run", &arguments).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(code(&output), 0, "{text}");
+        for part in
+            ["# FOLDER/hosts\nn2\nn0\n", "# FOLDER/ranks.map\n", "--map FOLDER/ranks.map -- ./app"]
+        {
+            assert!(text.contains(part), "{launcher}: expected `{part}` in\n{text}");
+        }
+    }
+    assert!(job.is_clean());
+}
