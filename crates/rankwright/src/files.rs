@@ -135,11 +135,17 @@ pub struct WriteError {
 }
 
 /// Writes `contents` to `path`: to a temporary file beside it, then renamed, so that a reader sees
-/// the old file or the new one and never half of either.
+/// the old file or the new one and never half of either. A device or pipe (`/dev/null`) is written
+/// to as it is.
 ///
 /// # Errors
 /// If the directory is missing or not writable, or the disk is full.
 pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), WriteError> {
+    if is_special(path) {
+        let written = File::options().write(true).open(path);
+        let written = written.and_then(|mut file| file.write_all(contents));
+        return written.map_err(|source| WriteError { path: path.to_owned(), source });
+    }
     replace_atomically(path, |temporary| {
         let mut file = File::create(temporary)?;
         file.write_all(contents)?;
@@ -148,22 +154,33 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), WriteError> 
 }
 
 /// Lets `write` make a file at a temporary path beside `path` and renames it to `path` if that
-/// succeeds.
+/// succeeds. A symbolic link stays; the file that it points to is replaced.
 ///
 /// # Errors
-/// Whatever `write` returns, or that the rename failed; the temporary file is removed.
+/// Whatever `write` returns, that `path` is a device, pipe or directory, or that the rename failed;
+/// the temporary file is removed.
 pub fn replace_atomically(
     path: &Path,
     write: impl FnOnce(&Path) -> io::Result<()>,
 ) -> Result<(), WriteError> {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    let failed = |source| WriteError { path: path.to_owned(), source };
+    if is_special(path) {
+        return Err(failed(io::Error::other("not a regular file")));
+    }
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut name = target.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".partial-{}", std::process::id()));
-    let temporary = path.with_file_name(name);
-    write(&temporary).and_then(|()| fs::rename(&temporary, path)).map_err(|source| {
+    let temporary = target.with_file_name(name);
+    write(&temporary).and_then(|()| fs::rename(&temporary, &target)).map_err(|source| {
         // The file may not exist; the first error is the one worth telling.
         let _ = fs::remove_file(&temporary);
-        WriteError { path: path.to_owned(), source }
+        failed(source)
     })
+}
+
+/// Whether there is something that a rename would destroy: `/dev/null`, a pipe, a directory.
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
 }
 
 #[cfg(test)]
@@ -193,6 +210,28 @@ mod tests {
         assert!(result.unwrap_err().to_string().contains("disk full"));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_regular_file_is_written_to_and_not_replaced() {
+        use std::os::unix::fs::{FileTypeExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, b"old").unwrap();
+        let link = folder.path().join("link");
+        symlink(&file, &link).unwrap();
+        write_atomically(&link, b"new").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+
+        let device = folder.path().join("device");
+        symlink("/dev/null", &device).unwrap();
+        write_atomically(&device, b"x").unwrap();
+        assert!(replace_atomically(&device, |_| Ok(())).is_err());
+        assert!(fs::metadata(&device).unwrap().file_type().is_char_device());
+        assert!(write_atomically(folder.path(), b"x").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod cluster;
 mod compare;
 mod completion;
 mod exec;
+mod lab;
 mod launch;
 mod man;
 mod map;
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Exec(exec::Exec),
     /// Write the files and the command line that a launcher needs for a placement
     Launch(launch::Launch),
+    /// Make an emulated cluster on this machine to try placements in
+    Lab(lab::Lab),
     /// Print the manual page, or write those of all commands to a folder
     Man(man::Man),
     /// Start a program as placed, with the launcher that is installed
@@ -61,6 +64,7 @@ pub(crate) fn run(command: Command, verbosity: &Verbosity) -> anyhow::Result<Exi
         Command::Completion(command) => command.run(),
         Command::Exec(command) => command.run(),
         Command::Launch(command) => command.run(verbosity),
+        Command::Lab(command) => command.run(verbosity),
         Command::Man(command) => command.run(),
         Command::Run(command) => command.run(verbosity),
     }

@@ -4,6 +4,7 @@ mod broken;
 mod cluster;
 mod command;
 mod exec;
+mod lab;
 mod launch;
 mod placements;
 mod profile;

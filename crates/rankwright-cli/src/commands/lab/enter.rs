@@ -1,0 +1,82 @@
+//! Entering the namespaces of a lab's nodes.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+use super::network::{self, DATA_DEVICE, DATA_NETWORK, MANAGEMENT_DEVICE, MANAGEMENT_NETWORK};
+use super::process;
+use super::state::{FOLDER_VARIABLE, Folder, HEAD, Lab, NAME_VARIABLE};
+use super::tools;
+
+/// `nsenter` into some namespaces (`n`et, `u`ts, `i`pc, `m`ount) of a process, and into its user
+/// namespace where that is another; the command to run there is to be added.
+pub(super) fn enter(pid: u32, namespaces: &[&str]) -> anyhow::Result<Command> {
+    let mut command = tools::command("nsenter");
+    command.arg(format!("--target={pid}")).args(namespaces);
+    let user = process::namespace(pid, "user").with_context(|| format!("process {pid} is gone"))?;
+    // The kernel refuses to enter the user namespace that one is in.
+    if Some(user) != process::namespace(std::process::id(), "user") {
+        command.args(["--user", "--preserve-credentials"]);
+    }
+    command.arg("--");
+    Ok(command)
+}
+
+/// `nsenter` into a node by its name or address.
+pub(super) fn enter_node(folder: &Folder, lab: &Lab, host: &str) -> anyhow::Result<Command> {
+    let names: Vec<String> = lab.nodes.iter().map(|node| node.name.clone()).collect();
+    let found = network::find(host, &names).with_context(|| format!("lab `{}`", folder.name))?;
+    let (holder, name) = match found {
+        None => (lab.head, HEAD),
+        Some(index) => (lab.nodes[index].holder, lab.nodes[index].name.as_str()),
+    };
+    if !process::is_in_lab(holder, folder) {
+        bail!(
+            "lab `{0}`: the process that holds {name} has ended; remove the lab with `rankwright \
+             lab down --name {0}` and make it again",
+            folder.name
+        );
+    }
+    enter(holder, &["--net", "--uts", "--ipc", "--mount"])
+}
+
+/// What launchers need in a lab: its remote shell, its networks, and patience on few real cores.
+pub(super) fn launcher_environment(folder: &Folder) -> Vec<(&'static str, String)> {
+    let agent = text(&folder.file("agent"));
+    vec![
+        (NAME_VARIABLE, folder.name.to_string()),
+        (FOLDER_VARIABLE, text(folder.root())),
+        ("RANKWRIGHT_AGENT", agent.clone()),
+        // Open MPI 4; whoever makes a lab is root in it
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1".to_owned()),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1".to_owned()),
+        ("OMPI_MCA_plm_rsh_agent", agent.clone()),
+        ("OMPI_MCA_plm_rsh_no_tree_spawn", "1".to_owned()),
+        ("OMPI_MCA_oob_tcp_if_include", MANAGEMENT_NETWORK.to_owned()),
+        ("OMPI_MCA_orte_tmpdir_base", "/dev/shm".to_owned()),
+        // Open MPI 5
+        ("PRTE_ALLOW_RUN_AS_ROOT", "1".to_owned()),
+        ("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1".to_owned()),
+        ("PRTE_MCA_plm_ssh_agent", agent.clone()),
+        ("PRTE_MCA_plm_ssh_no_tree_spawn", "1".to_owned()),
+        ("PRTE_MCA_prte_if_include", MANAGEMENT_NETWORK.to_owned()),
+        ("PRTE_MCA_prte_tmpdir_base", "/dev/shm".to_owned()),
+        // Both
+        ("OMPI_MCA_pml", "ob1".to_owned()),
+        ("OMPI_MCA_btl", "self,vader,tcp".to_owned()),
+        ("OMPI_MCA_btl_tcp_if_include", DATA_NETWORK.to_owned()),
+        ("OMPI_MCA_mpi_yield_when_idle", "1".to_owned()),
+        // MPICH
+        ("HYDRA_LAUNCHER", "ssh".to_owned()),
+        ("HYDRA_LAUNCHER_EXEC", agent),
+        ("HYDRA_IFACE", MANAGEMENT_DEVICE.to_owned()),
+        ("UCX_NET_DEVICES", DATA_DEVICE.to_owned()),
+        ("FI_TCP_IFACE", DATA_DEVICE.to_owned()),
+    ]
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,138 @@
+//! The sleeping processes that hold the namespaces of a lab's nodes.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use super::enter::enter;
+use super::state::Folder;
+use super::tools;
+
+/// Longer than any machine needs to make namespaces.
+const LONGEST_START: Duration = Duration::from_secs(60);
+
+/// Makes the process that runs it a node. The mark is set first: from then on `down` finds it.
+/// Without IPv6 no packets flow but those of the programs; TCP keeps its window when idle, as on
+/// the tuned hosts of a cluster.
+const BECOME_A_NODE: &str = r#"set -e
+mount -t tmpfs -o mode=1777 "$1" /dev/shm
+mount --bind "$2" /etc/hosts
+hostname "$3"
+for kind in all default; do
+  file=/proc/sys/net/ipv6/conf/$kind/disable_ipv6
+  if [ -e $file ]; then echo 1 >$file; fi
+done
+echo 0 >/proc/sys/net/ipv4/tcp_slow_start_after_idle
+echo ready
+exec sleep infinity >/dev/null 2>&1
+"#;
+
+/// How this user may make namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Privilege {
+    /// As root.
+    Root,
+    /// As root of a user namespace of the lab's own.
+    UserNamespace,
+}
+
+impl Privilege {
+    /// Finds out what is permitted here.
+    pub(super) fn probe() -> anyhow::Result<Self> {
+        let mut refusal = String::new();
+        for privilege in [Self::Root, Self::UserNamespace] {
+            let output = privilege.unshare().arg("true").output().context("starting unshare")?;
+            if output.status.success() {
+                return Ok(privilege);
+            }
+            refusal = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        }
+        bail!(
+            "a lab needs namespaces, which are not permitted here ({refusal}); run it as root \
+             (in a container: with the capability SYS_ADMIN), or allow user namespaces"
+        )
+    }
+
+    fn unshare(self) -> Command {
+        let mut command = tools::command("unshare");
+        command.args(["--net", "--uts", "--ipc", "--mount"]);
+        if self == Self::UserNamespace {
+            command.args(["--user", "--map-root-user"]);
+        }
+        command.arg("--").stdin(Stdio::null());
+        command
+    }
+}
+
+/// A node's holder, started by this process.
+#[derive(Debug)]
+pub(super) struct Holder {
+    host: String,
+    child: Child,
+}
+
+impl Holder {
+    /// Starts the holder of a lab's first node, the switch.
+    pub(super) fn start_switch(
+        folder: &Folder,
+        host: &str,
+        privilege: Privilege,
+    ) -> anyhow::Result<Self> {
+        Self::start(privilege.unshare(), folder, host)
+    }
+
+    /// Starts the holder of another node; it lives in the switch's user namespace.
+    pub(super) fn start_node(folder: &Folder, host: &str, switch: u32) -> anyhow::Result<Self> {
+        let mut command = enter(switch, &[])?;
+        command.args(["unshare", "--net", "--uts", "--ipc", "--mount", "--"]);
+        Self::start(command, folder, host)
+    }
+
+    fn start(mut command: Command, folder: &Folder, host: &str) -> anyhow::Result<Self> {
+        // A session of its own: no terminal's end or interrupt reaches it.
+        command.args(["setsid", "sh", "-c", BECOME_A_NODE, "rankwright-lab"]);
+        command.arg(folder.mark()).arg(folder.file("hosts")).arg(host);
+        command.current_dir("/").stdin(Stdio::null());
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        Ok(Self { host: host.to_owned(), child: child.context("starting a node")? })
+    }
+
+    /// Its process: the programs it began as replaced each other.
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until it is a node.
+    pub(super) fn wait_until_ready(&mut self) -> anyhow::Result<()> {
+        let output = self.child.stdout.take().context("a node is waited for once")?;
+        if first_line(output).as_deref() == Some("ready") {
+            return Ok(());
+        }
+        // It may be stuck; its end closes the pipe that is read next.
+        let _ = self.child.kill();
+        let mut said = String::new();
+        if let Some(mut errors) = self.child.stderr.take() {
+            let _ = errors.read_to_string(&mut said);
+        }
+        bail!("node `{}` did not start: {}", self.host, said.trim().replace('\n', "; "))
+    }
+
+    /// Waits for its end, so that no entry of it stays in the table of processes.
+    pub(super) fn reap(mut self) {
+        let _ = self.child.wait();
+    }
+}
+
+/// The first line, or `None` if none comes in time.
+fn first_line(output: ChildStdout) -> Option<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let line = BufReader::new(output).lines().next();
+        // Nobody waits any more if it took too long.
+        let _ = sender.send(line.and_then(Result::ok));
+    });
+    receiver.recv_timeout(LONGEST_START).ok().flatten()
+}

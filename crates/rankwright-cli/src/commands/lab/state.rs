@@ -1,0 +1,281 @@
+//! What is kept of a lab while it is up: a folder with `lab.json`, `hosts`, `agent` and
+//! `cluster.toml`. Nothing in it is needed to remove the lab.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context, anyhow, bail};
+use rankwright::files::{InputError, read_text, write_atomically};
+use rankwright::units::BytesPerSecond;
+use serde::{Deserialize, Serialize};
+
+/// Names the lab where `--name` is not given; set inside a lab.
+pub(super) const NAME_VARIABLE: &str = "RANKWRIGHT_LAB";
+
+/// The folder of all labs, where it is not the usual one; set inside a lab, because there a user
+/// may look like root.
+pub(super) const FOLDER_VARIABLE: &str = "RANKWRIGHT_LAB_FOLDER";
+
+/// The launcher's node: the switch, on the management network only.
+pub(super) const HEAD: &str = "head";
+
+const FORMAT: u32 = 1;
+
+/// The name of a lab: safe as a file name and in messages.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct LabName(String);
+
+impl FromStr for LabName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let valid = text.len() <= 40 && text.chars().all(allowed) && !text.starts_with('-');
+        if valid && !text.is_empty() {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err("expected up to 40 of a-z, 0-9 and -, not beginning with -".to_owned())
+        }
+    }
+}
+
+impl fmt::Display for LabName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A lab as `lab.json` describes it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Lab {
+    /// The version of the format: 1.
+    format: u32,
+    /// Whether `up` finished.
+    pub(super) complete: bool,
+    /// Cores that each node pretends to have.
+    pub(super) cores: u32,
+    /// What each node's `eth0` carries each way.
+    pub(super) nic: BytesPerSecond,
+    /// The process that holds the switch's namespaces.
+    pub(super) head: u32,
+    /// The nodes in order.
+    pub(super) nodes: Vec<Node>,
+}
+
+/// A node of a lab.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Node {
+    /// Its host name.
+    pub(super) name: String,
+    /// The process that holds its namespaces.
+    pub(super) holder: u32,
+}
+
+impl Lab {
+    /// A lab that is being made.
+    pub(super) fn unfinished(cores: u32, nic: BytesPerSecond, head: u32, nodes: Vec<Node>) -> Self {
+        Self { format: FORMAT, complete: false, cores, nic, head, nodes }
+    }
+
+    /// The holders of all namespaces, the switch's first.
+    pub(super) fn holders(&self) -> impl Iterator<Item = u32> {
+        std::iter::once(self.head).chain(self.nodes.iter().map(|node| node.holder))
+    }
+}
+
+/// The folder of one lab.
+#[derive(Debug, Clone)]
+pub(super) struct Folder {
+    pub(super) name: LabName,
+    path: PathBuf,
+}
+
+impl Folder {
+    /// The folder of the lab of this name, whether or not it exists.
+    pub(super) fn of(name: &LabName) -> anyhow::Result<Self> {
+        Ok(Self { name: name.clone(), path: root()?.join(&name.0) })
+    }
+
+    /// The folders of all labs, by name; names that are none of ours are left alone.
+    pub(super) fn all() -> anyhow::Result<Vec<Self>> {
+        let root = root()?;
+        let entries = match fs::read_dir(&root) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error).context(root.display().to_string()),
+        };
+        let name = |entry: io::Result<fs::DirEntry>| {
+            entry.ok()?.file_name().to_str().and_then(|name| name.parse::<LabName>().ok())
+        };
+        let mut names: Vec<LabName> = entries.filter_map(name).collect();
+        names.sort();
+        names.iter().map(Self::of).collect()
+    }
+
+    /// Makes the folder; it is the lock against a second lab of the same name.
+    pub(super) fn create(&self) -> anyhow::Result<()> {
+        let root = self.path.parent().unwrap_or(Path::new("/"));
+        for _ in 0..10 {
+            fs::create_dir_all(root).with_context(|| root.display().to_string())?;
+            match fs::create_dir(&self.path) {
+                Ok(()) => return Ok(()),
+                // The last lab went down just now and took the root with it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    bail!(
+                        "lab `{0}` exists already; `rankwright lab down --name {0}` removes it, \
+                         `--name` makes another beside it",
+                        self.name
+                    );
+                }
+                Err(error) => return Err(error).context(self.path.display().to_string()),
+            }
+        }
+        bail!("{}: disappears again and again", root.display())
+    }
+
+    /// Removes the folder, and that of all labs if this was the last.
+    pub(super) fn remove(&self) -> anyhow::Result<()> {
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(error).context(self.path.display().to_string());
+            }
+            _ => {}
+        }
+        if let Some(root) = self.path.parent() {
+            // Other labs may be there; then it stays.
+            let _ = fs::remove_dir(root);
+        }
+        Ok(())
+    }
+
+    /// Whether there is such a folder.
+    pub(super) fn exists(&self) -> bool {
+        self.path.exists()
+    }
+
+    /// A file of the lab.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The folder of all labs.
+    pub(super) fn root(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
+    }
+
+    /// What the mount namespaces of the lab's nodes bear: the name of their `/dev/shm`.
+    pub(super) fn mark(&self) -> String {
+        format!("rankwright-lab:{}", self.path.display())
+    }
+
+    /// Records the lab.
+    pub(super) fn write(&self, lab: &Lab) -> anyhow::Result<()> {
+        let text = serde_json::to_string_pretty(lab)? + "\n";
+        Ok(write_atomically(&self.file("lab.json"), text.as_bytes())?)
+    }
+
+    /// Reads the record, whatever state the lab is in; `None` if there is none.
+    pub(super) fn read(&self) -> Result<Option<Lab>, InputError> {
+        let path = self.file("lab.json");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let expected = "the record of a lab";
+        let advice = || format!("`rankwright lab down --name {}` removes the lab", self.name);
+        let text = read_text(&path, expected)?;
+        let lab: Lab = serde_json::from_str(&text).map_err(|error| {
+            InputError::new(path.display(), &error, expected)
+                .at_line(error.line())
+                .with_advice(advice())
+        })?;
+        if lab.format == FORMAT {
+            Ok(Some(lab))
+        } else {
+            Err(InputError::new(path.display(), lab.format, FORMAT)
+                .in_field("format")
+                .with_advice(advice()))
+        }
+    }
+
+    /// Reads the record of a lab that is up.
+    pub(super) fn read_complete(&self) -> anyhow::Result<Lab> {
+        let name = &self.name;
+        match self.read()? {
+            Some(lab) if lab.complete => Ok(lab),
+            None if !self.exists() => Err(anyhow!("no lab `{name}` is up; {}", known()?)),
+            _ => Err(anyhow!(
+                "lab `{name}` is being made, or was never finished; \
+                 `rankwright lab down --name {name}` removes it"
+            )),
+        }
+    }
+}
+
+fn known() -> anyhow::Result<String> {
+    let names: Vec<String> =
+        Folder::all()?.iter().map(|folder| format!("`{}`", folder.name)).collect();
+    Ok(if names.is_empty() {
+        "`rankwright lab up` makes one".to_owned()
+    } else {
+        format!("there is {}", names.join(", "))
+    })
+}
+
+/// Where labs are kept: `/run/rankwright-lab` for root, else in the user's runtime folder.
+fn root() -> anyhow::Result<PathBuf> {
+    let variable =
+        |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let absolute = |name: &str, path: PathBuf| {
+        if path.is_absolute() {
+            Ok(path)
+        } else {
+            Err(anyhow!("{name}: expected an absolute path"))
+        }
+    };
+    if let Some(root) = variable(FOLDER_VARIABLE) {
+        return absolute(FOLDER_VARIABLE, root);
+    }
+    // The owner of this process's entry is its effective user.
+    if fs::metadata("/proc/self").context("/proc/self")?.uid() == 0 {
+        return Ok(PathBuf::from("/run/rankwright-lab"));
+    }
+    let runtime = variable("XDG_RUNTIME_DIR").context(
+        "XDG_RUNTIME_DIR is not set, so there is no place for a lab; set it to a folder of yours",
+    )?;
+    Ok(absolute("XDG_RUNTIME_DIR", runtime)?.join("rankwright-lab"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_safe_as_file_names() {
+        for name in ["lab", "a", "run-7"] {
+            assert_eq!(name.parse::<LabName>().unwrap().to_string(), name);
+        }
+        for name in ["", "..", "a/b", "A", "-x", "a b", &"x".repeat(41)] {
+            assert!(name.parse::<LabName>().is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_cut_off_is_an_error_with_a_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let lab = Folder { name: LabName("x".to_owned()), path: folder.path().join("x") };
+        lab.create().unwrap();
+        assert!(lab.create().unwrap_err().to_string().contains("exists already"));
+        assert!(lab.read().unwrap().is_none());
+        fs::write(lab.file("lab.json"), "{\"format\": 1,").unwrap();
+        let error = lab.read().unwrap_err().to_string();
+        assert!(error.contains("lab down --name x"), "{error}");
+        lab.remove().unwrap();
+        assert!(!lab.exists());
+    }
+}

@@ -1,0 +1,74 @@
+//! The system's programs that a lab is made with.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+
+/// Program, and the package that has it on Debian and on Fedora.
+const TOOLS: [(&str, &str, &str); 7] = [
+    ("ip", "iproute2", "iproute"),
+    ("tc", "iproute2", "iproute-tc"),
+    ("nsenter", "util-linux", "util-linux"),
+    ("unshare", "util-linux", "util-linux"),
+    ("setsid", "util-linux", "util-linux"),
+    ("mount", "mount", "util-linux"),
+    ("hostname", "hostname", "hostname"),
+];
+
+/// A program, found also where ordinary users do not look (`/usr/sbin`).
+pub(super) fn command(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env("PATH", path());
+    command
+}
+
+/// Fails if a program is missing, and says how to install it.
+pub(super) fn check() -> anyhow::Result<()> {
+    let path = path();
+    let missing: Vec<_> = TOOLS
+        .iter()
+        .filter(|(name, ..)| !env::split_paths(&path).any(|folder| folder.join(name).is_file()))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let list = |field: fn(&(&'static str, &'static str, &'static str)) -> &'static str, between| {
+        let mut words: Vec<&str> = missing.iter().map(|tool| field(tool)).collect();
+        words.dedup();
+        words.join(between)
+    };
+    bail!(
+        "a lab needs {}, not found here; Debian, Ubuntu: apt install {}; Fedora, RHEL: dnf \
+         install {}",
+        list(|tool| tool.0, ", "),
+        list(|tool| tool.1, " "),
+        list(|tool| tool.2, " "),
+    );
+}
+
+/// Feeds `ip` or `tc` with commands in the network namespace of a process. They are started
+/// through `enter`, which is `nsenter` with its options.
+pub(super) fn batch(mut enter: Command, program: &str, commands: &str) -> anyhow::Result<()> {
+    enter.args([program, "-batch", "-"]);
+    enter.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = enter.spawn().with_context(|| format!("starting {program}"))?;
+    let mut input = child.stdin.take().context("its input is a pipe")?;
+    // A program that ends early closes the pipe; what it says is more than that.
+    let written = input.write_all(commands.as_bytes());
+    drop(input);
+    let output = child.wait_with_output().with_context(|| format!("waiting for {program}"))?;
+    if output.status.success() && written.is_ok() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    bail!("{program} failed ({}): {}", output.status, said.trim().replace('\n', "; "))
+}
+
+fn path() -> OsString {
+    let mut path = env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
+    path.push(":/usr/sbin:/sbin");
+    path
+}
