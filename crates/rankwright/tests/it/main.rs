@@ -5,3 +5,5 @@ mod clusters;
 mod load;
 mod mappers;
 mod workloads;
+mod layering;
+mod rust_paths;

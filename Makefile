@@ -1,0 +1,55 @@
+# Thin: every target calls a script or cargo. `scripts/with-rust` finds a cargo that is new enough.
+
+PREFIX ?= /usr/local
+CARGO := scripts/with-rust cargo
+PROFILE ?= release
+BUILT := target/$(PROFILE)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check build docs bench install dist clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## See a real MPI program traced, placed, launched and checked
+	scripts/bootstrap demo
+	$(MAKE) build
+	scripts/demo
+
+test: ## Install what the tests need, then run all checks
+	scripts/bootstrap test
+	scripts/check
+
+check: ## Run all checks, in the order of continuous integration
+	scripts/check
+
+# The shim that starts every rank is linked statically: it must start on any node, and fast.
+build: ## Build rankwright and its per-rank shim
+	$(CARGO) build --profile $(PROFILE) --locked -p rankwright-cli --bin rankwright
+	$(CARGO) rustc --profile $(PROFILE) --locked -p rankwright-cli --bin rankwright-exec -- -C target-feature=+crt-static
+
+docs: ## Build the guide (needs mdbook) and the library's reference
+	scripts/docs
+
+bench: ## Measure the speed of rankwright itself
+	scripts/bootstrap bench
+	$(MAKE) build
+	scripts/bench
+
+install: build ## Install below PREFIX (/usr/local)
+	install -D -t $(DESTDIR)$(PREFIX)/bin $(BUILT)/rankwright $(BUILT)/rankwright-exec
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	$(BUILT)/rankwright man --all $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	$(BUILT)/rankwright completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/rankwright
+	install -d $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	$(BUILT)/rankwright completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_rankwright
+	install -d $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	$(BUILT)/rankwright completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/rankwright.fish
+
+dist: ## Pack what `make install` installs into target/dist/
+	scripts/dist
+
+clean: ## Remove everything that was built
+	$(CARGO) clean
+	rm -rf demo-output
