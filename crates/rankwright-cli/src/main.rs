@@ -15,7 +15,6 @@ mod output;
 mod planning;
 #[path = "exec/report_line.rs"]
 mod report_line;
-mod shim;
 
 use std::process::ExitCode;
 

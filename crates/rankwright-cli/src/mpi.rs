@@ -1,9 +1,12 @@
 //! Which MPI a launcher on this machine belongs to.
 
+use std::fmt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use crate::child;
 use crate::exit_code::NotStarted;
 
 /// The families of MPI implementations that are told apart.
@@ -15,6 +18,15 @@ pub(crate) enum Family {
     Mpich,
 }
 
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OpenMpi => "Open MPI",
+            Self::Mpich => "MPICH",
+        })
+    }
+}
+
 /// A launcher and the MPI that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mpi {
@@ -24,8 +36,11 @@ pub(crate) struct Mpi {
     pub(crate) version: (u32, u32),
 }
 
+/// How long a launcher may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 impl Mpi {
-    /// Asks a launcher what it is.
+    /// The MPI of the launcher that a user names.
     ///
     /// # Errors
     /// If it is not found or is no launcher of an MPI that we know.
@@ -34,22 +49,28 @@ impl Mpi {
             code: 127,
             why: format!("{}: no such program", name.display()),
         })?;
-        let told = Command::new(&launcher).arg("--version").stdin(Stdio::null()).output();
-        let told = told.map_err(|error| NotStarted {
-            code: 126,
-            why: format!("{}: {error}", launcher.display()),
-        })?;
-        let text = String::from_utf8_lossy(&told.stdout);
-        let (family, version) = parse_version(&text).ok_or_else(|| {
-            let first = text.lines().next().unwrap_or("nothing");
+        Self::ask(launcher).map_err(|said| {
             let name = name.display();
             let why = format!(
-                "{name}: found a program whose --version says `{first}`, expected the launcher of \
+                "{name}: found a program whose --version says `{said}`, expected the launcher of \
                  Open MPI or MPICH (mpirun, mpiexec)"
             );
             NotStarted { code: 125, why }
-        })?;
-        Ok(Self { launcher, family, version })
+        })
+    }
+
+    /// Asks a launcher what it is.
+    ///
+    /// # Errors
+    /// The first line that it says, if it is no launcher of an MPI that we know.
+    pub(crate) fn ask(launcher: PathBuf) -> Result<Self, String> {
+        let mut command = Command::new(&launcher);
+        command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
+        let said = child::first_output(&mut command, PATIENCE).unwrap_or_default();
+        match parse_version(&said) {
+            Some((family, version)) => Ok(Self { launcher, family, version }),
+            None => Err(said.lines().next().unwrap_or("nothing").trim().to_owned()),
+        }
     }
 }
 

@@ -1,14 +1,12 @@
 //! The MPI launcher of this machine: which one is on PATH, and of which version.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use clap::ValueEnum;
 use rankwright::launch::{self, Launcher};
 
-use crate::child;
 use crate::exit_code::NotStarted;
+use crate::mpi::{self, Mpi, find_program};
 
 /// Which launcher to use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -42,25 +40,27 @@ const NAMES: [&str; 7] = [
     "mpiexec.hydra",
 ];
 
-/// How long a launcher may take to say its version.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// Finds the launcher of a family on PATH.
 ///
 /// # Errors
 /// If there is none; the error says what was found instead.
 pub(crate) fn find(family: Family) -> Result<MpiLauncher, NotStarted> {
     let mut seen = Vec::new();
-    for program in NAMES.iter().filter_map(|name| on_path(name)) {
-        let version = version(&program);
-        if let Some((name, wanted)) = classify(&version)
-            && (family == Family::Auto || family == wanted)
-            && let Some(launcher) = launch::find(name)
-        {
-            return Ok(MpiLauncher { program, launcher });
+    for program in NAMES.iter().filter_map(|name| find_program(Path::new(name))) {
+        let name = program.display().to_string();
+        match Mpi::ask(program) {
+            Ok(mpi) => {
+                if let Some((row, offered)) = row(&mpi)
+                    && (family == Family::Auto || family == offered)
+                    && let Some(launcher) = launch::find(row)
+                {
+                    return Ok(MpiLauncher { program: mpi.launcher, launcher });
+                }
+                let (major, minor) = mpi.version;
+                seen.push(format!("{name} ({} {major}.{minor})", mpi.family));
+            }
+            Err(said) => seen.push(format!("{name} (which says `{said}`)")),
         }
-        let first = version.lines().next().unwrap_or("says no version").trim().to_owned();
-        seen.push(format!("{} ({first})", program.display()));
     }
     let wanted = match family {
         Family::Auto => "Open MPI 4 or MPICH",
@@ -75,29 +75,14 @@ pub(crate) fn find(family: Family) -> Result<MpiLauncher, NotStarted> {
     Err(NotStarted { code: 127, why })
 }
 
-/// The row of the launcher table, and the family, for what `--version` printed.
-fn classify(version: &str) -> Option<(&'static str, Family)> {
-    if let Some((_, number)) = version.split_once("(Open MPI) ") {
-        return number.starts_with("4.").then_some(("openmpi4", Family::Openmpi4));
+/// The row of the launcher table that writes for this MPI, and its choice on the command line.
+fn row(mpi: &Mpi) -> Option<(&'static str, Family)> {
+    match (mpi.family, mpi.version) {
+        (mpi::Family::OpenMpi, (4, _)) => Some(("openmpi4", Family::Openmpi4)),
+        (mpi::Family::OpenMpi, _) => None,
+        (mpi::Family::Mpich, version) if version >= (4, 1) => Some(("mpich", Family::Mpich)),
+        (mpi::Family::Mpich, _) => Some(("mpich:4.0", Family::Mpich)),
     }
-    let (_, details) = version.split_once("HYDRA build details:")?;
-    let (_, number) = details.split_once("Version:")?;
-    let mut parts = number.trim_start().split(|c: char| !c.is_ascii_digit());
-    let mut part = || parts.next().and_then(|part| part.parse::<u32>().ok());
-    let number = (part()?, part().unwrap_or(0));
-    Some((if number >= (4, 1) { "mpich" } else { "mpich:4.0" }, Family::Mpich))
-}
-
-fn version(program: &Path) -> String {
-    let mut command = Command::new(program);
-    command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
-    child::first_output(&mut command, PATIENCE).unwrap_or_default()
-}
-
-/// The file that a name means as a command.
-pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 #[cfg(test)]
@@ -106,16 +91,14 @@ mod tests {
 
     #[test]
     fn versions_choose_the_row_of_the_table() {
-        let row = |text: &str| classify(text).map(|(name, _)| name);
-        assert_eq!(row("mpirun (Open MPI) 4.1.4\n\nReport bugs to"), Some("openmpi4"));
-        assert_eq!(row("mpirun (Open MPI) 5.0.11\n"), None);
-        let hydra = |version| {
-            format!("HYDRA build details:\n    Version:                {version}\n   Release Date")
+        let row = |family, version| {
+            row(&Mpi { launcher: PathBuf::new(), family, version }).map(|(name, _)| name)
         };
-        assert_eq!(row(&hydra("4.0.2")), Some("mpich:4.0"));
-        assert_eq!(row(&hydra("3.4")), Some("mpich:4.0"));
-        assert_eq!(row(&hydra("4.1")), Some("mpich"));
-        assert_eq!(row(&hydra("5.0.0rc1")), Some("mpich"));
-        assert_eq!(row("Intel(R) MPI Library for Linux* OS, Version 2021.19"), None);
+        assert_eq!(row(mpi::Family::OpenMpi, (4, 1)), Some("openmpi4"));
+        assert_eq!(row(mpi::Family::OpenMpi, (5, 0)), None);
+        assert_eq!(row(mpi::Family::Mpich, (3, 4)), Some("mpich:4.0"));
+        assert_eq!(row(mpi::Family::Mpich, (4, 0)), Some("mpich:4.0"));
+        assert_eq!(row(mpi::Family::Mpich, (4, 1)), Some("mpich"));
+        assert_eq!(row(mpi::Family::Mpich, (5, 0)), Some("mpich"));
     }
 }

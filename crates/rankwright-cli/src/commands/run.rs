@@ -15,6 +15,7 @@ use crate::child;
 use crate::cli::Verbosity;
 use crate::exit_code::NotStarted;
 use crate::launching::{LaunchOptions, Prepared, write_files};
+use crate::mpi::find_program;
 use crate::mpi_launcher::{self, Family, MpiLauncher};
 use crate::output::{self, note, warn};
 
@@ -135,7 +136,7 @@ fn why_not_started(program: &str) -> Option<u8> {
     let file = if program.contains('/') {
         Some(PathBuf::from(program))
     } else {
-        mpi_launcher::on_path(program)
+        find_program(Path::new(program))
     };
     let metadata = file.and_then(|file| std::fs::metadata(file).ok());
     match metadata {

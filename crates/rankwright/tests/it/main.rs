@@ -2,8 +2,8 @@
 
 mod choose;
 mod clusters;
+mod layering;
 mod load;
 mod mappers;
-mod workloads;
-mod layering;
 mod rust_paths;
+mod workloads;

@@ -13,8 +13,9 @@ use rankwright::traffic::{profile_file, trace_file};
 
 use crate::cli::Verbosity;
 use crate::exit_code::{NotStarted, UsageError};
+use crate::launching::shim_beside_us;
 use crate::mpi::Mpi;
-use crate::{output, shim};
+use crate::{child, output};
 
 /// Options of `rankwright profile`.
 #[derive(Debug, Args)]
@@ -47,18 +48,21 @@ impl Profile {
         let trace = self.trace_file()?;
         let name = self.name.clone().unwrap_or_else(|| program_name(&arguments[*first]));
 
+        let shim = shim_beside_us()?;
         let mut command = Command::new(&mpi.launcher);
         for (place, argument) in arguments.iter().enumerate() {
             if programs.contains(&place) {
-                command.arg(shim::path()?).arg("--trace").arg(&trace);
+                command.arg(&shim).arg("--trace").arg(&trace);
                 command.arg("--tracer").arg(&library).arg("--");
             }
             command.arg(argument);
         }
-        let status = command.status().map_err(|error| NotStarted {
+        let mut launcher = command.spawn().map_err(|error| NotStarted {
             code: 126,
             why: format!("{}: {error}", mpi.launcher.display()),
         })?;
+        child::pass_signals_to(&launcher);
+        let status = child::wait(&mut launcher, None)?.context("the launcher still runs")?;
         let result = self.finish(&trace, &name, status, verbosity);
         // Absent if the program did not reach MPI_Finalize; `finish` has said so.
         let _ = std::fs::remove_file(&trace);
@@ -87,7 +91,7 @@ impl Profile {
         status: ExitStatus,
         verbosity: &Verbosity,
     ) -> anyhow::Result<ExitCode> {
-        let code = shim::exit_code(status);
+        let code = ExitCode::from(child::code(status));
         if !trace.exists() {
             let ended = match (status.success(), status.code()) {
                 (true, _) => "the program never called MPI_Init, is linked statically, or another \
