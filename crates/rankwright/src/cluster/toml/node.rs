@@ -90,7 +90,8 @@ fn hardware(
         Ok(NodeGroup::all_free(machine))
     } else if let Some(path) = &table.xml {
         hwloc_xml::read(&at.source.folder.join(path.get_ref())).map_err(|error| {
-            let named = format!("it is named in {}:{}", at.source.file, at.source.line(path.span()));
+            let named =
+                format!("it is named in {}:{}", at.source.file, at.source.line(path.span()));
             error.with_advice(named)
         })
     } else if let Some(lines) = &table.cores {
