@@ -92,6 +92,7 @@ fn a_description_is_read_from_standard_input() {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "a test says what it skips")]
 fn this_machine_is_discovered_and_agrees_with_lstopo() {
     let output = rankwright(&["cluster", "discover"]).output().expect("the program starts");
     assert!(output.status.success(), "{output:?}");

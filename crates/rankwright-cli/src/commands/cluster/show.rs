@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use rankwright::cluster::distance::MachineMatrix;
 use rankwright::cluster::{Cluster, Machine, Nic, NodeGroup, hostlist};
-use rankwright::ids::{NodeId, NumaId, format_index_list};
+use rankwright::ids::{CoreId, NodeId, NumaId, format_index_list};
 use rankwright::units::Bytes;
 
 use super::Named;
@@ -96,9 +96,11 @@ fn group_tree(text: &mut String, cluster: &Cluster, group: &NodeGroup) {
     }
 }
 
-/// The package that a memory is shown with: that of its first core.
+/// The package that a memory is shown with: that of its first core. A memory without cores of its
+/// own hangs where the one counted before it does.
 fn package_of(machine: &Machine, numa: NumaId) -> usize {
-    let first = machine.cores_near(numa).next();
+    let beside = |numa| machine.cores_near(NumaId(numa)).next();
+    let first = (0..=numa.0).rev().find_map(beside);
     first.map_or(0, |core| machine.cores[core.index()].package)
 }
 
@@ -115,7 +117,7 @@ fn numa_tree(text: &mut String, cluster: &Cluster, group: &NodeGroup, numa: Numa
     for gpu in machine.gpus.iter().filter(|gpu| beside(&gpu.near)) {
         let _ = writeln!(text, "      {}", gpu_line(gpu));
     }
-    let cores: Vec<usize> = machine.cores_near(numa).map(|core| core.index()).collect();
+    let cores: Vec<usize> = machine.cores_near(numa).map(CoreId::index).collect();
     let together = |a: &usize, b: &usize| {
         let (a, b) = (&machine.cores[*a], &machine.cores[*b]);
         (a.cache, a.package, a.pus.len()) == (b.cache, b.package, b.pus.len())

@@ -103,11 +103,24 @@ fn switches_are_ordered_with_parents_behind_children() {
     assert_eq!(again(&cluster), cluster);
 }
 
+const NODE: &str = "[[node]]\nnames = \"n[0-3]\"\n";
+
+/// A valid table of three lines.
+fn plain_node() -> String {
+    format!("{NODE}topology = \"core:4 pu:1\"\n")
+}
+
+fn check_messages(cases: &[(String, &str)]) {
+    for (text, start) in cases {
+        let message = message(text);
+        assert!(message.contains(start), "{message}\nwanted: {start}");
+    }
+}
+
 #[test]
-fn what_is_wrong_is_named_with_line_and_field() {
-    let node = "[[node]]\nnames = \"n[0-3]\"\n";
-    let plain = format!("{node}topology = \"core:4 pu:1\"\n");
-    let cases = [
+fn what_is_wrong_with_nodes_is_named_with_line_and_field() {
+    let (node, plain) = (NODE, plain_node());
+    check_messages(&[
         (String::new(), "c.toml: node: found no node"),
         (format!("{plain}color = 3\n"), "c.toml:4: found unknown field `color`, expected one of"),
         (format!("{plain}memory = 3\n"), "c.toml:4: found invalid type: integer `3`"),
@@ -122,6 +135,26 @@ fn what_is_wrong_is_named_with_line_and_field() {
         (format!("{plain}memory = \"-1 GB\"\n"), "c.toml:4: node \"n[0-3]\".memory: found `-1 GB`"),
         (format!("{plain}numa_distance = [[10, 20]]\n"), "c.toml:4: node \"n[0-3]\".numa_distance"),
         (
+            format!("{plain}\n[[node]]\nnames = \"n3\"\ntopology = \"4\"\n"),
+            "c.toml:6: node.names: found a second node `n3`",
+        ),
+        (
+            "[[node]]\nnames = \"n[0-999999]\"\ntopology = \"4\"\n".to_owned(),
+            "c.toml:2: node.names: found more than 100000 names",
+        ),
+        (
+            format!("{node}cores = [\"package:0 pus:0\", \"pus:0\"]\n"),
+            "c.toml:3: node \"n[0-3]\".cores: found PU P#0 in a second core",
+        ),
+        ("name = \n".to_owned(), "c.toml:1: "),
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_devices_is_named_with_line_and_field() {
+    let plain = plain_node();
+    check_messages(&[
+        (
             format!("{plain}[[node.nic]]\nname = \"a\"\nnear = \"numa:1\"\n"),
             "c.toml:6: node \"n[0-3]\".nic \"a\".near: found `numa:1`: NUMA node L#1",
         ),
@@ -135,14 +168,13 @@ fn what_is_wrong_is_named_with_line_and_field() {
         ),
         (format!("{plain}[[node.nic]]\nname = \"a\"\ncontexts = 0\n"), "c.toml:6: "),
         (format!("{plain}[[node.nic]]\nname = \"a b\"\n"), "c.toml:5: "),
-        (
-            format!("{plain}\n[[node]]\nnames = \"n3\"\ntopology = \"4\"\n"),
-            "c.toml:6: node.names: found a second node `n3`",
-        ),
-        (
-            "[[node]]\nnames = \"n[0-999999]\"\ntopology = \"4\"\n".to_owned(),
-            "c.toml:2: node.names: found more than 100000 names",
-        ),
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_rates_and_switches_is_named_with_line_and_field() {
+    let plain = plain_node();
+    check_messages(&[
         (format!("rates = \"fast\"\n{plain}"), "c.toml:1: rates: found `fast`"),
         (format!("[rates]\nnic_latency = \"-1 s\"\n{plain}"), "c.toml:2: rates.nic_latency"),
         (format!("[rates]\nspeed = 1\n{plain}"), "c.toml:2: found unknown field `speed`"),
@@ -170,16 +202,7 @@ fn what_is_wrong_is_named_with_line_and_field() {
             format!("{plain}[[switch]]\nname = \"s\"\n[[switch]]\nname = \"s\"\n"),
             "c.toml:7: switch.name: found a second switch",
         ),
-        (
-            format!("{node}cores = [\"package:0 pus:0\", \"pus:0\"]\n"),
-            "c.toml:3: node \"n[0-3]\".cores: found PU P#0 in a second core",
-        ),
-        ("name = \n".to_owned(), "c.toml:1: "),
-    ];
-    for (text, start) in cases {
-        let message = message(&text);
-        assert!(message.contains(start), "{message}\nwanted: {start}");
-    }
+    ]);
 }
 
 fn machines() -> impl Strategy<Value = Machine> {

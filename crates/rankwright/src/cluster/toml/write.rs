@@ -79,20 +79,7 @@ fn topology(machine: &Machine) -> Option<String> {
     let caches =
         machine.cores.iter().filter_map(|core| core.cache).max().map(|last| last as usize + 1);
     let cores = machine.cores.len();
-    let memory = machine.numa_nodes[0].memory;
-    let memory = match memory {
-        Some(size) if machine.numa_nodes.iter().all(|node| node.memory == memory) => {
-            format!("(memory={})", size.to_string().replace(' ', ""))
-        }
-        _ => String::new(),
-    };
-    let numbers = machine.pus.iter().map(|pu| pu.id.0).collect::<Vec<_>>();
-    let indexes = if numbers.iter().zip(0..).all(|(number, index)| *number == index) {
-        String::new()
-    } else {
-        let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-        format!("(indexes={})", numbers.join(","))
-    };
+    let (memory, indexes) = (memory_attribute(machine), indexes_attribute(machine));
     // Which stands above which cannot be seen from the counts alone: try, and keep what fits.
     let pack = ("pack", packages, "");
     let numa = ("numa", numa, memory.as_str());
@@ -117,6 +104,42 @@ fn topology(machine: &Machine) -> Option<String> {
         })
     })?;
     Some(text)
+}
+
+/// `(memory=64GB)`, where all memories are known to have that size.
+fn memory_attribute(machine: &Machine) -> String {
+    let memory = machine.numa_nodes[0].memory;
+    match memory {
+        Some(size) if machine.numa_nodes.iter().all(|node| node.memory == memory) => {
+            let text = match size.0 {
+                bytes if bytes.is_multiple_of(1_000_000_000) => {
+                    format!("{}GB", bytes / 1_000_000_000)
+                }
+                _ => size.to_string().replace(' ', ""),
+            };
+            format!("(memory={text})")
+        }
+        _ => String::new(),
+    }
+}
+
+/// `(indexes=..)`, where the PUs are not numbered in order. Linux mostly numbers all first PUs of
+/// the cores before all second ones, which has a short form.
+fn indexes_attribute(machine: &Machine) -> String {
+    let numbers: Vec<usize> = machine.pus.iter().map(|pu| pu.id.index()).collect();
+    let cores = machine.cores.len();
+    let threads = numbers.len() / cores;
+    let numbered = |number: fn(usize, usize, usize) -> usize| {
+        numbers.iter().enumerate().all(|(pu, known)| *known == number(pu, cores, threads))
+    };
+    if numbered(|pu, _, _| pu) {
+        String::new()
+    } else if numbered(|pu, cores, threads| pu / threads % cores + pu % threads * cores) {
+        format!("(indexes={threads}*{cores}:1*{threads})")
+    } else {
+        let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+        format!("(indexes={})", numbers.join(","))
+    }
 }
 
 /// `pack:2 numa:1 ..` from the total number of objects on each level.
