@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::command::{rankwright, repository, transcript};
+use crate::command::{rankwright, repository, say, transcript};
 
 /// An MPI of this machine: its launcher with the options that tests need, and its compiler.
 struct Mpi {
@@ -37,7 +37,7 @@ fn heat(mpi: &Mpi, folder: &Path) -> Option<PathBuf> {
         Ok(output) if output.status.success() => Some(program),
         Ok(output) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
         Err(error) => {
-            eprintln!("SKIPPED: {}: {error}", mpi.compiler);
+            say(format_args!("SKIPPED: {}: {error}", mpi.compiler));
             None
         }
     }
@@ -70,7 +70,7 @@ fn a_real_program_is_recorded_under_each_mpi() {
         // One retry: launchers on a loaded machine do hang now and then.
         let (mut output, mut text) = profile(folder.path(), &launch);
         if !output.status.success() {
-            eprintln!("retried: {text}");
+            say(format_args!("retried: {text}"));
             (output, text) = profile(folder.path(), &launch);
         }
         assert!(output.status.success(), "{text}");
@@ -94,7 +94,7 @@ fn a_program_that_is_not_mpi_or_fails_leaves_no_profile_and_its_exit_code() {
     let mpi = &MPIS[0];
     let folder = tempfile::tempdir().unwrap();
     if Command::new(mpi.launcher).arg("--version").output().is_err() {
-        eprintln!("SKIPPED: {} is missing", mpi.launcher);
+        say(format_args!("SKIPPED: {} is missing", mpi.launcher));
         return;
     }
     for (program, code) in [("true", 1), ("false", 1)] {
