@@ -223,11 +223,14 @@ def main():
         trace = load(options.file)
     except (OSError, TraceError) as error:
         sys.exit(f"{options.file}: {error}")
-    if options.format == "json":
-        json.dump(trace, sys.stdout, indent=1)
-        print()
-    else:
-        print_text(trace)
+    try:
+        if options.format == "json":
+            json.dump(trace, sys.stdout, indent=1)
+            print()
+        else:
+            print_text(trace)
+    except BrokenPipeError:  # `dump_trace.py FILE | head`
+        sys.stderr.close()
 
 
 if __name__ == "__main__":

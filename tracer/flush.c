@@ -259,7 +259,10 @@ static bool prepare(void)
     if (rw_tracer.world_rank == 0) {
         gathering.chunk = rw_allocate(CHUNK, 1);
         gathering.parts = rw_allocate((size_t)rw_tracer.world_size, sizeof *gathering.parts);
-        ready = gathering.chunk && gathering.parts && rw_file_open(rw_tracer.trace_file);
+        ready = gathering.chunk && gathering.parts;
+        if (!ready)
+            rw_warn("no trace written to %s: out of memory", rw_tracer.trace_file);
+        ready = ready && rw_file_open(rw_tracer.trace_file);
     }
     return PMPI_Bcast(&ready, 1, MPI_INT, 0, rw_tracer.private_world) == MPI_SUCCESS && ready;
 }

@@ -80,10 +80,11 @@ class Call:
             by_name = {argument.name: argument for argument in self.arguments}
             self.record_arguments = [by_name[name] for name in inner.split(", ")]
 
-    def nonblocking(self, row):
-        name, class_name, since, arguments, record = row
-        return Call("I" + name[0].lower() + name[1:], class_name, since,
-                    arguments + ", MPI_Request *request", record, nonblocking=True)
+
+def nonblocking_form(row):
+    name, class_name, since, arguments, record = row
+    return Call("I" + name[0].lower() + name[1:], class_name, since,
+                arguments + ", MPI_Request *request", record, nonblocking=True)
 
 
 def read_table(path):
@@ -98,7 +99,7 @@ def read_table(path):
             raise SystemExit(f"{path.name}:{number}: not a call: {error}")
         calls.append(call)
         if row[1] == "collective":
-            calls.append(call.nonblocking(row))
+            calls.append(nonblocking_form(row))
     return calls
 
 

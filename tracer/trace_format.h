@@ -55,7 +55,8 @@
  *   u32      kind: 0 intracommunicator, 1 intercommunicator
  *   u32      slot, see below
  *   u32      created: how many communicators have stood in this slot one after the other
- *   string   name given by the program (MPI_Comm_set_name), or MPI_COMM_WORLD, MPI_COMM_SELF; else ""
+ *   string   name given by the program (MPI_Comm_set_name) to the last communicator in this slot that
+ *            got one, or MPI_COMM_WORLD, MPI_COMM_SELF; else ""
  *   u32      size of the first group
  *   u32[]    its members: world ranks in the order of their rank in the communicator
  *   u32      size of the second group; 0 for an intracommunicator

@@ -7,8 +7,9 @@
  * Beside each call stands what the tracer has to record of it, in plain numbers; every rank writes
  * these expectations to FOLDER/expected.RANK, in two kinds of lines:
  *   send DESTINATION BYTES
- *   collective COMMUNICATOR OPERATION NONBLOCKING ROOT BYTES [DESTINATION:BYTES ...]
- * Ranks are world ranks, communicators are named by MPI_Comm_set_name.
+ *   collective MEMBERS OPERATION NONBLOCKING ROOT BYTES [DESTINATION:BYTES ...]
+ * Ranks are world ranks. MEMBERS are those of the communicator, "0,1,2,3", or "0,1/2,3" for an
+ * intercommunicator.
  */
 #include "sampler.h"
 
@@ -23,21 +24,55 @@ void expect_send(int destination, long bytes)
     fprintf(expectations, "send %d %ld\n", destination, bytes);
 }
 
-void expect_collective(const char *communicator, const char *operation, int nonblocking, int root,
-                       long bytes, const long row[4])
+static int print_members(MPI_Group group, char *text)
 {
-    fprintf(expectations, "collective %s %s %d %d %ld", communicator, operation, nonblocking, root, bytes);
+    int size, length = 0;
+    MPI_Group world;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_size(group, &size);
+    for (int i = 0; i < size; i++) {
+        int world_rank;
+        MPI_Group_translate_ranks(group, 1, &i, world, &world_rank);
+        length += sprintf(text + length, "%s%d", i ? "," : "", world_rank);
+    }
+    MPI_Group_free(&world);
+    MPI_Group_free(&group);
+    return length;
+}
+
+static void print_communicator(MPI_Comm comm, char text[64])
+{
+    int is_inter;
+    MPI_Group local, remote;
+    MPI_Comm_test_inter(comm, &is_inter);
+    MPI_Comm_group(comm, &local);
+    if (!is_inter) {
+        print_members(local, text);
+        return;
+    }
+    MPI_Comm_remote_group(comm, &remote);
+    /* All intercommunicators here join the lower with the upper half. */
+    const int length = print_members(rank < 2 ? local : remote, text);
+    text[length] = '/';
+    print_members(rank < 2 ? remote : local, text + length + 1);
+}
+
+void expect_collective(MPI_Comm comm, const char *operation, int nonblocking, int root, long bytes,
+                       const long row[4])
+{
+    char members[64];
+    print_communicator(comm, members);
+    fprintf(expectations, "collective %s %s %d %d %ld", members, operation, nonblocking, root, bytes);
     for (int i = 0; row && i < 4; i++)
         if (row[i] > 0)
             fprintf(expectations, " %d:%ld", i, row[i]);
     fprintf(expectations, "\n");
 }
 
-void expect_both(const char *communicator, const char *operation, int root, long bytes,
-                 const long row[4])
+void expect_both(MPI_Comm comm, const char *operation, int root, long bytes, const long row[4])
 {
-    expect_collective(communicator, operation, 0, root, bytes, row);
-    expect_collective(communicator, operation, 1, root, bytes, row);
+    expect_collective(comm, operation, 0, root, bytes, row);
+    expect_collective(comm, operation, 1, root, bytes, row);
 }
 
 void finish(MPI_Request *request)

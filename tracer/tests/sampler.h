@@ -11,11 +11,10 @@ extern char outgoing[4096], incoming[4096];
 
 /* Writes down what the tracer has to record. */
 void expect_send(int destination, long bytes);
-void expect_collective(const char *communicator, const char *operation, int nonblocking, int root,
-                       long bytes, const long row[4]);
+void expect_collective(MPI_Comm comm, const char *operation, int nonblocking, int root, long bytes,
+                       const long row[4]);
 /* The blocking call and its nonblocking form. */
-void expect_both(const char *communicator, const char *operation, int root, long bytes,
-                 const long row[4]);
+void expect_both(MPI_Comm comm, const char *operation, int root, long bytes, const long row[4]);
 
 void finish(MPI_Request *request);
 

@@ -9,7 +9,7 @@ static void use(MPI_Comm comm, const char *name, int destination, int source, in
                  MPI_STATUS_IGNORE);
     expect_send(world, bytes);
     MPI_Barrier(comm);
-    expect_collective(name, "barrier", 0, -1, 0, NULL);
+    expect_collective(comm, "barrier", 0, -1, 0, NULL);
 }
 
 static void duplicates(void)

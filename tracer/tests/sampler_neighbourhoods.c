@@ -12,7 +12,7 @@
 enum { MOST = 4 };
 
 /* The destinations in the order of the topology, -1 for MPI_PROC_NULL; as many sources. */
-static void all_operations(MPI_Comm comm, const char *name, int neighbours, const int destinations[])
+static void all_operations(MPI_Comm comm, int neighbours, const int destinations[])
 {
     const int ones[MOST] = {1, 1, 1, 1}, twos[MOST] = {2, 2, 2, 2};
     const int displacements[MOST] = {0, 100, 200, 300};
@@ -24,24 +24,23 @@ static void all_operations(MPI_Comm comm, const char *name, int neighbours, cons
             reached++;
             row[destinations[i]] += 8;
         }
-    MPI_Comm_set_name(comm, name);
     BOTH(MPI_Neighbor_allgather, MPI_Ineighbor_allgather, outgoing, 2, MPI_INT, incoming, 2, MPI_INT,
          comm);
-    expect_both(name, "neighbor_allgather", -1, 8 * reached, row);
+    expect_both(comm, "neighbor_allgather", -1, 8 * reached, row);
     BOTH(MPI_Neighbor_allgatherv, MPI_Ineighbor_allgatherv, outgoing, 2, MPI_INT, incoming, twos,
          displacements, MPI_INT, comm);
-    expect_both(name, "neighbor_allgatherv", -1, 8 * reached, row);
+    expect_both(comm, "neighbor_allgatherv", -1, 8 * reached, row);
     BOTH(MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall, outgoing, 2, MPI_INT, incoming, 2, MPI_INT,
          comm);
-    expect_both(name, "neighbor_alltoall", -1, 8 * reached, row);
+    expect_both(comm, "neighbor_alltoall", -1, 8 * reached, row);
     BOTH(MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv, outgoing, twos, displacements, MPI_INT,
          incoming, twos, displacements, MPI_INT, comm);
-    expect_both(name, "neighbor_alltoallv", -1, 8 * reached, row);
+    expect_both(comm, "neighbor_alltoallv", -1, 8 * reached, row);
     for (int i = 0; i < 4; i++)
         row[i] /= 2;
     BOTH(MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, outgoing, ones, offsets, types, incoming,
          ones, offsets, types, comm);
-    expect_both(name, "neighbor_alltoallw", -1, 4 * reached, row);
+    expect_both(comm, "neighbor_alltoallw", -1, 4 * reached, row);
 }
 
 static void cartesian(void)
@@ -52,9 +51,9 @@ static void cartesian(void)
     /* Rows {0,1} and {2,3}; closed only along a row, where left and right are the same rank. */
     const int along = rank ^ 1;
     const int destinations[4] = {rank < 2 ? -1 : rank - 2, rank < 2 ? rank + 2 : -1, along, along};
-    all_operations(grid, "cartesian", 4, destinations);
+    all_operations(grid, 4, destinations);
     MPI_Cart_sub(grid, keep_second, &line);
-    all_operations(line, "cartesian_line", 2, destinations + 2);
+    all_operations(line, 2, destinations + 2);
     MPI_Comm_free(&line);
     MPI_Comm_free(&grid);
 }
@@ -66,7 +65,7 @@ static void graph(void)
     const int index[4] = {1, 3, 5, 6}, edges[6] = {1, 0, 2, 1, 3, 2};
     const int first = rank == 0 ? 0 : index[rank - 1];
     MPI_Graph_create(MPI_COMM_WORLD, 4, index, edges, 0, &comm);
-    all_operations(comm, "graph", index[rank] - first, edges + first);
+    all_operations(comm, index[rank] - first, edges + first);
     MPI_Comm_free(&comm);
 }
 
@@ -79,10 +78,10 @@ static void distributed_graphs(void)
     const int next_in_world = 3 - next;
     MPI_Dist_graph_create_adjacent(backwards, 1, &previous, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED,
                                    MPI_INFO_NULL, 0, &comm);
-    all_operations(comm, "ring_adjacent", 1, &next_in_world);
+    all_operations(comm, 1, &next_in_world);
     MPI_Comm_free(&comm);
     MPI_Dist_graph_create(backwards, 1, &own, &one, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
-    all_operations(comm, "ring", 1, &next_in_world);
+    all_operations(comm, 1, &next_in_world);
     MPI_Comm_free(&comm);
     MPI_Comm_free(&backwards);
 }

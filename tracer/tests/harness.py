@@ -1,0 +1,191 @@
+"""What the tests share: building with both MPI libraries, running with time limits, reading results."""
+
+import collections
+import contextlib
+import functools
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TESTS = pathlib.Path(__file__).resolve().parent
+TRACER = TESTS.parent
+ROOT = TRACER.parent
+sys.path.insert(0, str(TRACER))
+
+import dump_trace  # noqa: E402
+
+MPIS = ("openmpi", "mpich")
+NO_FALSE_WARNINGS = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]  # MPI_STATUSES_IGNORE, in MPICH
+COMPILE = ["-shared", "-fPIC", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
+# Many ranks on few cores: let waiting ranks yield, use shared memory only.
+OPENMPI_OPTIONS = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+                   "--mca", "mpi_yield_when_idle", "1", "--mca", "pml", "^ucx,cm,v",
+                   "--mca", "osc", "^ucx"]
+# The library's own count of the messages, with algorithms that do not hide in it as user messages.
+MONITORING_OPTIONS = ["--mca", "pml_monitoring_enable", "2", "--mca", "pml_monitoring_enable_output", "3",
+                      "--mca", "coll_tuned_use_dynamic_rules", "1",
+                      "--mca", "coll_tuned_alltoall_algorithm", "2",
+                      "--mca", "coll_tuned_alltoallv_algorithm", "2"]
+
+_folder = tempfile.TemporaryDirectory(prefix="rankwright-tracer-")
+FOLDER = pathlib.Path(_folder.name)
+
+
+def need(*commands):
+    for command in commands:
+        if not shutil.which(command):
+            raise unittest.SkipTest(f"SKIPPED: {command} is not installed")
+
+
+def compile_with(command, *arguments):
+    result = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    if result.returncode != 0:
+        raise AssertionError(f"{command} {' '.join(map(str, arguments))}\n{result.stderr}")
+
+
+@functools.cache
+def tracer(mpi):
+    need(f"mpicc.{mpi}")
+    library = FOLDER / f"librankwright_tracer.{mpi}.so"
+    compile_with(f"mpicc.{mpi}", *COMPILE, *sorted(TRACER.glob("*.c")), "-o", library, "-ldl", "-lpthread")
+    return library
+
+
+@functools.cache
+def c_program(mpi, *sources):
+    need(f"mpicc.{mpi}")
+    program = FOLDER / f"{pathlib.Path(sources[0]).stem}.{mpi}"
+    compile_with(f"mpicc.{mpi}", "-O2", "-std=gnu11", "-Wall", "-Wextra", *NO_FALSE_WARNINGS,
+                 *(ROOT / source for source in sources), "-o", program, "-lpthread")
+    return program
+
+
+@functools.cache
+def fortran_program(mpi, source, dialect):
+    need(f"mpif90.{mpi}")
+    program = FOLDER / f"{pathlib.Path(source).stem}.{dialect}.{mpi}"
+    compile_with(f"mpif90.{mpi}", "-O2", f"-D{dialect}", "-fallow-argument-mismatch", "-J", FOLDER,
+                 ROOT / source, "-o", program)
+    return program
+
+
+@functools.cache
+def gathering_traffic():
+    need("mpicc.openmpi")
+    library = FOLDER / "gathering_traffic.so"
+    compile_with("mpicc.openmpi", "-shared", "-fPIC", "-O2", "-D_GNU_SOURCE",
+                 TESTS / "gathering_traffic.c", "-o", library, "-ldl")
+    return library
+
+
+Run = collections.namedtuple("Run", "code output errors")
+
+
+def run_once(command, timeout, folder):
+    """In a session of its own, so that nothing of it survives the time limit."""
+    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, cwd=folder, start_new_session=True)
+    try:
+        output, errors = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+    return Run(process.returncode, output, errors)
+
+
+def run(command, timeout=60, folder=None):
+    """Once more after a time-out: both libraries hang now and then when ranks outnumber the cores."""
+    folder = folder or FOLDER
+    try:
+        return run_once(command, timeout, folder)
+    except subprocess.TimeoutExpired:
+        print(f"\ntimed out after {timeout} s, trying once more: {' '.join(map(str, command))}",
+              file=sys.stderr)
+        return run_once(command, timeout, folder)
+
+
+def mpirun(mpi, ranks, program, *arguments, environment=None, options=(), timeout=60, folder=None):
+    need(f"mpirun.{mpi}")
+    command = [f"mpirun.{mpi}"]
+    if mpi == "openmpi":
+        command += OPENMPI_OPTIONS
+    command += options
+    for name, value in (environment or {}).items():
+        command += ["-x", f"{name}={value}"] if mpi == "openmpi" else ["-genv", name, str(value)]
+    return run([*command, "-n", ranks, program, *arguments], timeout, folder)
+
+
+def variables(mpi, trace):
+    return {"LD_PRELOAD": tracer(mpi), "RANKWRIGHT_TRACE_FILE": trace}
+
+
+@contextlib.contextmanager
+def new_folder():
+    with tempfile.TemporaryDirectory(dir=FOLDER) as name:
+        yield pathlib.Path(name)
+
+
+def traced(mpi, ranks, program, *arguments, **keywords):
+    """Runs under the tracer; the trace, and what the run printed."""
+    with new_folder() as folder:
+        path = folder / "trace.rwt"
+        result = mpirun(mpi, ranks, program, *arguments, environment=variables(mpi, path), **keywords)
+        if result.code != 0 or not path.exists():
+            raise AssertionError(f"{program} under {mpi}: exit code {result.code}\n{result.output}{result.errors}")
+        return dump_trace.load(path), result
+
+
+def traced_and_monitored(ranks, program, *arguments, **keywords):
+    """One run under the tracer and Open MPI's monitoring: the trace, and the monitoring's matrix."""
+    with new_folder() as folder:
+        path = folder / "trace.rwt"
+        environment = variables("openmpi", path)
+        environment["LD_PRELOAD"] = f"{gathering_traffic()}:{tracer('openmpi')}"
+        environment["GATHERING_TRAFFIC"] = folder / "gathering"
+        options = [*MONITORING_OPTIONS, "--mca", "pml_monitoring_filename", str(folder / "monitored")]
+        result = mpirun("openmpi", ranks, program, *arguments, environment=environment, options=options,
+                        **keywords)
+        if result.code != 0 or not path.exists():
+            raise AssertionError(f"{program}: exit code {result.code}\n{result.output}{result.errors}")
+        matrix = read_monitoring(folder, ranks)
+        for rank in range(ranks):
+            for line in (folder / f"gathering.{rank}").read_text().splitlines():
+                source, destination, messages, size = map(int, line.split())
+                known = matrix[source, destination]
+                matrix[source, destination] = (known[0] - messages, known[1] - size)
+        return dump_trace.load(path), {pair: value for pair, value in matrix.items() if value != (0, 0)}
+
+
+def read_monitoring(folder, ranks):
+    """(source, destination) -> (messages, bytes) of the E lines: messages with tags of the user."""
+    matrix = {}
+    pattern = re.compile(r"E\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs sent")
+    for rank in range(ranks):
+        for line in (folder / f"monitored.{rank}.prof").read_text().splitlines():
+            if match := pattern.match(line):
+                source, destination, size, messages = map(int, match.groups())
+                matrix[source, destination] = (messages, size)
+    return matrix
+
+
+def matrix_of(trace):
+    return {(p["source"], p["destination"]): (p["messages"], p["bytes"]) for p in trace["pairs"]}
+
+
+def logical(trace):
+    """All that does not depend on time: what must be equal under any MPI library."""
+    pairs = [(p["source"], p["destination"], p["messages"], p["bytes"], p["largest"],
+              tuple(sorted(p["histogram"].items()))) for p in trace["pairs"]]
+    communicators = [(c["kind"], c["slot"], c["created"], c["name"], c["members"], c["second_group"])
+                     for c in trace["communicators"]]
+    collectives = [(c["rank"], c["communicator"], c["operation"], c["nonblocking"], c["root"], c["calls"],
+                    c["bytes"], tuple((e["destination"], e["messages"], e["bytes"]) for e in c["row"]))
+                   for c in trace["collectives"]]
+    return {"pairs": pairs, "communicators": communicators, "collectives": collectives}
