@@ -1,12 +1,13 @@
 //! `rankwright launch`: what is written for every launcher, as snapshots.
 
 use std::path::Path;
+use std::process::Command;
 
 use rankwright::ids::PuId;
 use rankwright::launch::LAUNCHERS;
 use rankwright::placement::{JobEntry, PlacementFile};
 
-use crate::command::{rankwright, repository, transcript};
+use crate::command::{pus_here, rankwright, repository, say, transcript};
 use crate::placements::{EIGHT_ON_FOUR, placement, ranks, write};
 
 /// Runs `launch` and returns what it printed and wrote, with the folder's name taken out.
@@ -97,4 +98,28 @@ fn several_pus_per_rank_and_several_jobs_are_written() {
     file.jobs.push(JobEntry { name: "../post".to_owned(), ranks: other });
     assert_golden!("two-jobs-openmpi4", launched(&file, &["--for", "openmpi4", "--format", "csv"]));
     assert_golden!("one-of-two-jobs-mpich", launched(&file, &["--for", "mpich", "--job", "app"]));
+}
+
+#[test]
+fn the_numactl_wrapper_binds_its_rank() {
+    let numactl = Command::new("numactl").arg("--show").output();
+    if pus_here() < 2 || !numactl.is_ok_and(|output| output.status.success()) {
+        say("SKIPPED: numactl and two PUs are needed");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = write(&placement(2, false, &[("localhost", 1), ("localhost", 0)]), folder.path());
+    let (file, out) = (file.to_str().unwrap(), folder.path().to_str().unwrap());
+    let launch = ["launch", file, "--for", "numactl", "-o", out, "--", "./app"];
+    assert!(rankwright(&launch).output().unwrap().status.success());
+    let wrapper = |rank| {
+        let mut command = Command::new(folder.path().join("bind.sh"));
+        command.args(["grep", "-h", "Cpus_allowed_list", "/proc/self/status"]);
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("PMI_RANK", rank).output().expect("it is executable")
+    };
+    assert_eq!(wrapper("0").stdout, b"Cpus_allowed_list:\t1\n");
+    assert_eq!(wrapper("1").stdout, b"Cpus_allowed_list:\t0\n");
+    assert_eq!(wrapper("2").status.code(), Some(125));
+    assert_eq!(wrapper("").status.code(), Some(125));
 }
