@@ -90,6 +90,19 @@ impl LaunchOptions {
 }
 
 impl Prepared {
+    /// A placement that was just written to `file`, with default options.
+    pub(crate) fn of_written(placement: PlacementFile, file: &Path) -> anyhow::Result<Self> {
+        Ok(Self {
+            placement,
+            file: file.display().to_string(),
+            job: None,
+            binding: Binding::Auto,
+            agent: None,
+            shim: text_of(&shim_beside_us()?)?,
+            launcher_arguments: Vec::new(),
+        })
+    }
+
     /// The placement.
     pub(crate) fn placement(&self) -> &PlacementFile {
         &self.placement

@@ -8,6 +8,7 @@ mod exit_code;
 #[path = "exec/host_name.rs"]
 mod host_name;
 mod inputs;
+mod launch_files;
 mod launching;
 mod mpi;
 mod mpi_launcher;

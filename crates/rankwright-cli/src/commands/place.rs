@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use rankwright::choose::{Candidate, judge};
 use rankwright::cluster::Cluster;
+use rankwright::launch::{LAUNCHERS, Launcher};
 use rankwright::placement::PlacementFile;
 use rankwright::report::Comparison;
 use rankwright::traffic::Workload;
@@ -13,6 +14,9 @@ use rankwright::traffic::Workload;
 use super::compare;
 use crate::cli::Verbosity;
 use crate::inputs;
+use crate::launch_files::{self, LauncherName};
+use crate::launching::Prepared;
+use crate::mpi_launcher::{self, Family};
 use crate::output::{self, Format};
 use crate::planning::{self, RankSize, SearchOptions};
 
@@ -42,6 +46,15 @@ pub(crate) struct Place {
     /// Write the placement to this file
     #[arg(short, long, value_name = "FILE", default_value = "placement.json")]
     output: PathBuf,
+    /// The launcher to write files for; by default the one that is installed, else openmpi4
+    #[arg(long = "for", value_name = "LAUNCHER", value_parser = LauncherName)]
+    launcher: Option<&'static Launcher>,
+    /// Write the launch files to this folder [default: beside the placement, NAME.launch]
+    #[arg(long, value_name = "FOLDER")]
+    launch_files: Option<PathBuf>,
+    /// The program and its arguments, for the launch files
+    #[arg(last = true, value_name = "PROGRAM")]
+    program: Vec<String>,
 }
 
 impl Place {
@@ -53,8 +66,8 @@ impl Place {
             self.search.candidates(&cluster, &workload, &self.rank_size, &strategies)?;
         let verdict = judge(&cluster, &candidates);
         let comparison = Comparison::new(&cluster, &candidates, &verdict);
-        self.write(&cluster, &workload, &candidates[verdict.best], verbosity)?;
         output::print(&compare::show(&comparison, self.format))?;
+        self.write(&cluster, &workload, &candidates[verdict.best], verbosity)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -88,10 +101,25 @@ impl Place {
     ) -> anyhow::Result<()> {
         let file = PlacementFile::new(cluster, workload, &best.placement, best.load.predicted());
         file.write(&self.output)?;
-        output::note(
-            verbosity,
-            format!("{}: placement by {}", self.output.display(), best.strategy),
-        );
+        let output = self.output.display();
+        output::note(verbosity, format!("{output}: placement by {}", best.strategy));
+
+        let launcher = self.launcher.or_else(installed_launcher).unwrap_or(&LAUNCHERS[0]);
+        let folder = self.launch_files.clone().unwrap_or(self.output.with_extension("launch"));
+        let job = workload.jobs.first().map_or("app", |job| job.name.as_str());
+        let stand_in = [format!("./{job}")];
+        let program = if self.program.is_empty() { &stand_in } else { self.program.as_slice() };
+        let prepared = Prepared::of_written(file, &self.output)?;
+        for job in launch_files::write(&prepared, launcher, &folder, program)? {
+            let folder = job.folder.display();
+            output::note(verbosity, format!("{folder}: launch files for {}", launcher.name));
+            output::note(verbosity, job.command_line());
+        }
         Ok(())
     }
+}
+
+/// The row of the launcher table for what is installed here.
+fn installed_launcher() -> Option<&'static Launcher> {
+    mpi_launcher::find(Family::Auto).ok().map(|installed| installed.launcher)
 }
