@@ -1,5 +1,6 @@
 //! One file per command: its options and what it does.
 
+mod cluster;
 mod compare;
 mod completion;
 mod man;
@@ -27,6 +28,8 @@ pub(crate) enum Command {
     Profile(profile::Profile),
     /// Show, import, export and generate traffic: who sends how much to whom
     Traffic(traffic::Traffic),
+    /// Discover, import, show and check cluster descriptions
+    Cluster(cluster::ClusterCommand),
     /// Print the completion script of a shell
     Completion(completion::Completion),
     /// Print the manual page, or write those of all commands to a folder
@@ -41,6 +44,7 @@ pub(crate) fn run(command: Command, verbosity: &Verbosity) -> anyhow::Result<Exi
         Command::Map(command) => command.run(verbosity),
         Command::Profile(command) => command.run(verbosity),
         Command::Traffic(command) => command.run(),
+        Command::Cluster(command) => command.run(verbosity),
         Command::Completion(command) => command.run(),
         Command::Man(command) => command.run(),
     }

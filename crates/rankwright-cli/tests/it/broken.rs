@@ -3,8 +3,10 @@
 
 use crate::command::{rankwright, repository, transcript};
 
+/// A graph that is right: eight vertices in two groups.
+const GRAPH: &str = "testdata/workloads/two-groups.graph";
+
 /// What is wrong (the name of the case and of its file), and the command that meets it.
-#[rustfmt::skip]
 const CASES: &[(&str, &[&str])] = &[
     ("missing-profile", &["traffic", "show", "testdata/no-such.rwp"]),
     ("truncated-profile", &["traffic", "show", "testdata/broken/truncated-profile.rwp"]),
@@ -24,6 +26,241 @@ const CASES: &[(&str, &[&str])] = &[
     ("zero-ranks", &["traffic", "generate", "ring", "--ranks", "0"]),
     ("wrong-grid", &["traffic", "generate", "halo-2d", "--ranks", "8", "--grid", "3x3"]),
     ("unknown-expansion", &["traffic", "export", "pattern:ring:4", "--collectives", "magic"]),
+    (
+        "unknown-strategy",
+        &[
+            "map",
+            "pattern:ring:4",
+            "--on",
+            "examples/clusters/four-nodes.toml",
+            "--strategy",
+            "treematch",
+        ],
+    ),
+    (
+        "unknown-strategy-option",
+        &[
+            "map",
+            "pattern:ring:4",
+            "--on",
+            "examples/clusters/four-nodes.toml",
+            "--strategy",
+            "kway:sed=1",
+        ],
+    ),
+    (
+        "absurd-seed",
+        &[
+            "compare",
+            "pattern:ring:4",
+            "--on",
+            "examples/clusters/four-nodes.toml",
+            "--strategies",
+            "kway:seed=-1",
+        ],
+    ),
+    (
+        "unknown-judge",
+        &[
+            "compare",
+            "pattern:ring:4",
+            "--on",
+            "examples/clusters/four-nodes.toml",
+            "--by",
+            "model",
+        ],
+    ),
+    (
+        "zero-cores-per-rank",
+        &[
+            "compare",
+            "pattern:ring:4",
+            "--on",
+            "examples/clusters/four-nodes.toml",
+            "--cores-per-rank",
+            "0",
+        ],
+    ),
+    (
+        "more-ranks-than-cores",
+        &[
+            "place",
+            "pattern:ring:17",
+            "--on",
+            "examples/clusters/four-nodes.toml",
+            "-o",
+            "testdata/broken/x.json",
+        ],
+    ),
+    (
+        "more-ranks-than-core-pairs",
+        &[
+            "compare",
+            "pattern:ring:9",
+            "--on",
+            "examples/clusters/four-nodes.toml",
+            "--cores-per-rank",
+            "2",
+        ],
+    ),
+    (
+        "missing-workload",
+        &["place", "testdata/no-such.rwp", "--on", "examples/clusters/four-nodes.toml"],
+    ),
+    ("no-cluster", &["map", "pattern:ring:4", "--strategy", "kway"]),
+    (
+        "hierarchy-shorter-than-distances",
+        &[
+            "map",
+            "--graph",
+            GRAPH,
+            "--hierarchy",
+            "4:8",
+            "--distances",
+            "1:10:100",
+            "--strategy",
+            "kway",
+        ],
+    ),
+    (
+        "hierarchy-with-zero",
+        &[
+            "map",
+            "--graph",
+            GRAPH,
+            "--hierarchy",
+            "4:0",
+            "--distances",
+            "1:10",
+            "--strategy",
+            "kway",
+        ],
+    ),
+    (
+        "distances-not-growing",
+        &[
+            "map",
+            "--graph",
+            GRAPH,
+            "--hierarchy",
+            "4:8",
+            "--distances",
+            "10:10",
+            "--strategy",
+            "kway",
+        ],
+    ),
+    ("graph-without-hierarchy", &["map", "--graph", GRAPH, "--strategy", "kway"]),
+    (
+        "graph-as-table",
+        &[
+            "map",
+            "--graph",
+            GRAPH,
+            "--hierarchy",
+            "4",
+            "--distances",
+            "1",
+            "--strategy",
+            "kway",
+            "--format",
+            "table",
+        ],
+    ),
+    (
+        "negative-imbalance",
+        &[
+            "map",
+            "--graph",
+            GRAPH,
+            "--hierarchy",
+            "4",
+            "--distances",
+            "1",
+            "--strategy",
+            "kway",
+            "--imbalance",
+            "-0.1",
+        ],
+    ),
+    (
+        "more-vertices-than-cores",
+        &[
+            "map",
+            "--graph",
+            GRAPH,
+            "--hierarchy",
+            "2:2",
+            "--distances",
+            "1:10",
+            "--strategy",
+            "kway",
+            "-o",
+            "testdata/broken/x",
+        ],
+    ),
+    (
+        "no-vertex-weight",
+        &[
+            "map",
+            "--graph",
+            "testdata/broken/no-vertex-weight.graph",
+            "--hierarchy",
+            "2",
+            "--distances",
+            "1",
+            "--strategy",
+            "kway",
+            "--imbalance",
+            "0.1",
+        ],
+    ),
+    (
+        "cluster-absurd-bandwidth",
+        &["cluster", "check", "testdata/broken/cluster-absurd-bandwidth.toml"],
+    ),
+    ("cluster-bad-synthetic", &["cluster", "check", "testdata/broken/cluster-bad-synthetic.toml"]),
+    ("cluster-cut-off", &["cluster", "check", "testdata/broken/cluster-cut-off.toml"]),
+    (
+        "cluster-free-pu-missing",
+        &["cluster", "check", "testdata/broken/cluster-free-pu-missing.toml"],
+    ),
+    ("cluster-million-names", &["cluster", "check", "testdata/broken/cluster-million-names.toml"]),
+    (
+        "cluster-negative-bandwidth",
+        &["cluster", "check", "testdata/broken/cluster-negative-bandwidth.toml"],
+    ),
+    (
+        "cluster-nic-near-missing-numa",
+        &["cluster", "check", "testdata/broken/cluster-nic-near-missing-numa.toml"],
+    ),
+    (
+        "cluster-node-in-two-switches",
+        &["cluster", "check", "testdata/broken/cluster-node-in-two-switches.toml"],
+    ),
+    ("cluster-switch-circle", &["cluster", "check", "testdata/broken/cluster-switch-circle.toml"]),
+    (
+        "cluster-topology-and-xml",
+        &["cluster", "check", "testdata/broken/cluster-topology-and-xml.toml"],
+    ),
+    (
+        "cluster-two-nodes-one-name",
+        &["cluster", "check", "testdata/broken/cluster-two-nodes-one-name.toml"],
+    ),
+    ("cluster-unknown-field", &["cluster", "check", "testdata/broken/cluster-unknown-field.toml"]),
+    ("cluster-unknown-rates", &["cluster", "check", "testdata/broken/cluster-unknown-rates.toml"]),
+    ("cluster-without-nodes", &["cluster", "check", "testdata/broken/cluster-without-nodes.toml"]),
+    ("cluster-xml-missing", &["cluster", "check", "testdata/broken/cluster-xml-missing.toml"]),
+    ("hwloc-cut-off", &["cluster", "check", "testdata/broken/hwloc-cut-off.xml"]),
+    ("hwloc-entity-bomb", &["cluster", "check", "testdata/broken/hwloc-entity-bomb.xml"]),
+    ("hwloc-other-xml", &["cluster", "check", "testdata/broken/hwloc-other-xml.xml"]),
+    ("hwloc-version-1", &["cluster", "check", "testdata/broken/hwloc-version-1.xml"]),
+    ("hwloc-version-3", &["cluster", "check", "testdata/broken/hwloc-version-3.xml"]),
+    ("cluster-file-missing", &["cluster", "check", "no-such-cluster.toml"]),
+    ("cluster-name-unknown", &["cluster", "show", "paper:1999"]),
+    ("cluster-zero-nodes", &["cluster", "show", "synthetic:core:4 pu:1", "--nodes", "0"]),
+    ("cluster-import-no-xml", &["cluster", "import", "examples/clusters/four-nodes.toml"]),
+    ("cluster-import-bad-hostlist", &["cluster", "import", "--synthetic", "4", "--nodes", "n[0-"]),
 ];
 
 #[test]

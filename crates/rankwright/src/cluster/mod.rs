@@ -1,11 +1,20 @@
 //! What there is: nodes with packages, NUMA nodes, cores, PUs, network devices and GPUs, and the
 //! switches between the nodes.
 //!
-//! One file per source ([`toml`](self), hwloc XML, synthetic strings, this machine); all of them
+//! One file per source ([`toml`], [`hwloc_xml`], [`synthetic`] strings, this machine); all of them
 //! make the same values. Indices: cores and NUMA nodes are L# (their position in the lists of the
 //! [`Machine`]), PUs are P#.
 
+pub mod built_in;
+pub mod distance;
+pub mod hostlist;
+pub mod hwloc_xml;
 mod levels;
+#[cfg(feature = "hwloc")]
+pub mod live;
+pub mod synthetic;
+pub mod toml;
+mod tree;
 
 use std::fmt;
 
@@ -177,7 +186,46 @@ pub struct Gpu {
     pub pci: Option<String>,
 }
 
+impl NodeGroup {
+    /// Nodes with this hardware, all of it free.
+    #[must_use]
+    pub fn all_free(machine: Machine) -> Self {
+        let free = vec![true; machine.pus.len()];
+        Self { machine, free }
+    }
+}
+
+impl Nic {
+    /// A network device of which only the name is known.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            aliases: Vec::new(),
+            near: Vec::new(),
+            bandwidth: None,
+            latency: None,
+            contexts: None,
+            pci: None,
+        }
+    }
+}
+
 impl Cluster {
+    /// A cluster of like nodes at one ideal switch, with assumed rates.
+    #[must_use]
+    pub fn uniform(name: impl Into<String>, names: Vec<String>, group: NodeGroup) -> Self {
+        let node = |name| Node { name, group: 0, switch: None };
+        Self {
+            name: name.into(),
+            emulated: false,
+            rates: Rates::default(),
+            groups: vec![group],
+            nodes: names.into_iter().map(node).collect(),
+            switches: Vec::new(),
+        }
+    }
+
     /// The node with this id.
     #[must_use]
     pub fn node(&self, id: NodeId) -> &Node {

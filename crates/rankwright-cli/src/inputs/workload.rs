@@ -1,11 +1,10 @@
-//! What users name on the command line: clusters and workloads, each as a file or by a built-in
-//! name.
+//! Workloads, as users name them.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use rankwright::files::{InputError, LARGEST_TEXT, describe, read_text};
+use rankwright::files::{InputError, describe};
 use rankwright::traffic::Workload;
 use rankwright::traffic::collectives::Expansion;
 use rankwright::traffic::import::{self, FORMATS};
@@ -13,6 +12,7 @@ use rankwright::traffic::pattern::Pattern;
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::profile_file::{self, SQLITE_MAGIC};
 
+use super::read_text_or_stdin;
 use crate::exit_code::UsageError;
 
 const WORKLOAD: &str = "a profile (app.rwp), an edge list, a Matrix Market file, a METIS graph or \
@@ -74,15 +74,4 @@ pub(crate) fn is_profile(path: &Path) -> Result<bool, InputError> {
     // A profile that was cut within its first bytes is still best explained by its reader.
     let named_so = path.extension().is_some_and(|extension| extension == "rwp");
     Ok(named_so || first == SQLITE_MAGIC)
-}
-
-/// Reads a text input: a file, or standard input for `-`.
-pub(crate) fn read_text_or_stdin(path: &Path, expected: &str) -> Result<String, InputError> {
-    if path.as_os_str() != "-" {
-        return read_text(path, expected);
-    }
-    let mut text = String::new();
-    let read = std::io::stdin().lock().take(LARGEST_TEXT).read_to_string(&mut text);
-    read.map_err(|error| InputError::new("-", error, expected))?;
-    Ok(text)
 }

@@ -1,0 +1,76 @@
+//! Clusters, as users name them.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use rankwright::cluster::built_in::{self, BUILT_IN};
+use rankwright::cluster::{Cluster, NodeGroup, hostlist, hwloc_xml, synthetic, toml};
+use rankwright::files::InputError;
+
+use super::read_text_or_stdin;
+use crate::exit_code::UsageError;
+
+/// What begins the name of a cluster that is given as a synthetic string.
+const SYNTHETIC: &str = "synthetic:";
+
+/// What can stand where a cluster is expected.
+const CLUSTERS: &str = "a cluster.toml, an hwloc XML file, `-` for standard input, \
+    synthetic:STRING or a built-in name";
+
+/// Reads the cluster that a user names: a `cluster.toml` or hwloc XML file, `-` for either on
+/// standard input, `synthetic:STRING`, or a built-in name. `nodes` says how many nodes an hwloc
+/// file or a synthetic string is meant for (default 1); the nodes are called node0, node1, ...
+pub(crate) fn cluster(text: &str, nodes: Option<u32>) -> anyhow::Result<Cluster> {
+    if let Some(string) = text.strip_prefix(SYNTHETIC) {
+        let machine = synthetic::parse(string)
+            .map_err(|error| InputError::new(text, error.found, error.expected))?;
+        return uniform(text, NodeGroup::all_free(machine), nodes);
+    }
+    let path = Path::new(text);
+    if let Some(built_in) = built_in::find(text) {
+        no_count(nodes, text)?;
+        return Ok(built_in.cluster());
+    }
+    if text.starts_with("paper:") && !path.exists() {
+        return Err(unknown_cluster(text).into());
+    }
+    let content = read_text_or_stdin(path, CLUSTERS).map_err(|error| match path.exists() {
+        true => error,
+        false => error.with_advice(format!("the built-in names are {}", built_in_names())),
+    })?;
+    if hwloc_xml::sniff(&content) {
+        let name = path.file_stem().and_then(OsStr::to_str).filter(|stem| *stem != "-");
+        return uniform(name.unwrap_or("cluster"), hwloc_xml::parse(&content, text)?, nodes);
+    }
+    no_count(nodes, text)?;
+    Ok(toml::parse(&content, text, path.parent().unwrap_or(Path::new("")))?)
+}
+
+fn unknown_cluster(name: &str) -> UsageError {
+    UsageError(format!("there is no built-in cluster `{name}`; there are {}", built_in_names()))
+}
+
+fn built_in_names() -> String {
+    BUILT_IN.iter().map(|built_in| built_in.name).collect::<Vec<_>>().join(", ")
+}
+
+/// `nodes` like nodes of one description.
+fn uniform(name: &str, group: NodeGroup, nodes: Option<u32>) -> anyhow::Result<Cluster> {
+    let count = nodes.unwrap_or(1);
+    let most = hostlist::MOST_NAMES;
+    if count == 0 || count as usize > most {
+        return Err(UsageError(format!("--nodes {count}: expected 1 to {most}")).into());
+    }
+    let names = (0..count).map(|number| format!("node{number}")).collect();
+    Ok(Cluster::uniform(name, names, group))
+}
+
+fn no_count(nodes: Option<u32>, text: &str) -> Result<(), UsageError> {
+    match nodes {
+        None => Ok(()),
+        Some(_) => Err(UsageError(format!(
+            "--nodes does not go with `{text}`, which names its nodes itself; it is for hwloc XML \
+             files and synthetic strings"
+        ))),
+    }
+}

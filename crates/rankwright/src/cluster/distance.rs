@@ -1,0 +1,137 @@
+//! The machine matrix of Mercier and Clet-Ortega 2009, section 2.2: how well two cores are
+//! connected.
+
+use serde::Serialize;
+
+use super::{Cluster, Machine};
+use crate::ids::{CoreId, NodeId, PuId};
+
+/// Two cores on one die (beside the same memory), fig. 3.
+pub const SAME_DIE: u32 = 1000;
+/// Two cores whose memories are next to each other, fig. 3.
+pub const NEAR: u32 = 100;
+/// Two cores of one node whose memories are farther apart, fig. 3.
+pub const FAR: u32 = 10;
+/// Two cores of different nodes. The paper only says that it is the smallest weight.
+pub const NETWORK: u32 = 1;
+
+/// The matrix: symmetric, larger is closer, 0 on the diagonal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MachineMatrix {
+    /// What each row and column stands for: the first PU of each core, nodes in the order of the
+    /// cluster and PUs by P# within a node, as the paper numbers them.
+    pub cores: Vec<(NodeId, PuId)>,
+    /// The weights, row by row.
+    pub weights: Vec<Vec<u32>>,
+}
+
+impl MachineMatrix {
+    /// The matrix of these nodes.
+    ///
+    /// Which memories are near: those at the smallest remote distance of `numa_distance`; all
+    /// others are far. Where nobody says the distances, memories of one package are nearer than
+    /// those of different packages.
+    #[must_use]
+    pub fn new(cluster: &Cluster, nodes: &[NodeId]) -> Self {
+        let mut cores: Vec<(NodeId, PuId, CoreId)> = Vec::new();
+        for &node in nodes {
+            let machine = cluster.machine(node);
+            let first = cores.len();
+            cores.extend(machine.core_ids().map(|id| (node, machine.cores[id.index()].pus[0], id)));
+            cores[first..].sort_unstable_by_key(|(_, pu, _)| *pu);
+        }
+        let nearest: Vec<u32> =
+            cluster.groups.iter().map(|group| nearest_remote(&group.machine)).collect();
+        let weight = |a: &(NodeId, PuId, CoreId), b: &(NodeId, PuId, CoreId)| {
+            if a.0 != b.0 {
+                return NETWORK;
+            }
+            if a.2 == b.2 {
+                return 0;
+            }
+            let machine = cluster.machine(a.0);
+            let numa = |core: CoreId| machine.cores[core.index()].numa.index();
+            let (from, to) = (numa(a.2), numa(b.2));
+            // Firmware tables need not be symmetric; the matrix is.
+            let distance = numa_distance(machine, from, to).min(numa_distance(machine, to, from));
+            match distance {
+                _ if from == to => SAME_DIE,
+                distance if distance <= nearest[cluster.node(a.0).group] => NEAR,
+                _ => FAR,
+            }
+        };
+        let row = |a| cores.iter().map(|b| weight(a, b)).collect();
+        let weights = cores.iter().map(row).collect();
+        Self { cores: cores.iter().map(|(node, pu, _)| (*node, *pu)).collect(), weights }
+    }
+}
+
+/// The smallest distance between two different memories that have cores.
+fn nearest_remote(machine: &Machine) -> u32 {
+    let mut with_cores: Vec<usize> = machine.cores.iter().map(|core| core.numa.index()).collect();
+    with_cores.sort_unstable();
+    with_cores.dedup();
+    let pairs = with_cores.iter().flat_map(|a| with_cores.iter().map(move |b| (*a, *b)));
+    let remote = pairs.filter(|(a, b)| a != b);
+    remote.map(|(a, b)| numa_distance(machine, a, b)).min().unwrap_or(0)
+}
+
+/// The firmware's distance, or one in its place that only tells packages apart.
+fn numa_distance(machine: &Machine, from: usize, to: usize) -> u32 {
+    if let Some(distance) = &machine.numa_distance {
+        return distance[from][to];
+    }
+    let package = |numa: usize| {
+        let core = machine.cores.iter().find(|core| core.numa.index() == numa);
+        core.map(|core| core.package)
+    };
+    if package(from) == package(to) { 1 } else { 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{Cluster, NodeGroup, built_in, synthetic};
+
+    #[test]
+    fn figure_3_comes_out_for_the_opteron_node() {
+        let cluster = built_in::find("paper:2009-placement").unwrap().cluster();
+        let matrix = MachineMatrix::new(&cluster, &[NodeId(0)]);
+        assert_eq!(
+            matrix.cores.iter().map(|(_, pu)| pu.0).collect::<Vec<_>>(),
+            [0, 1, 2, 3, 4, 5, 6, 7]
+        );
+        assert_eq!(
+            matrix.weights,
+            [
+                [0, 100, 100, 10, 1000, 100, 100, 10],
+                [100, 0, 10, 100, 100, 1000, 10, 100],
+                [100, 10, 0, 100, 100, 10, 1000, 100],
+                [10, 100, 100, 0, 10, 100, 100, 1000],
+                [1000, 100, 100, 10, 0, 100, 100, 10],
+                [100, 1000, 10, 100, 100, 0, 10, 100],
+                [100, 10, 1000, 100, 100, 10, 0, 100],
+                [10, 100, 100, 1000, 10, 100, 100, 0],
+            ]
+        );
+    }
+
+    #[test]
+    fn cores_of_two_nodes_have_the_smallest_weight() {
+        let cluster = built_in::find("paper:2009-placement").unwrap().cluster();
+        let matrix = MachineMatrix::new(&cluster, &[NodeId(2), NodeId(7)]);
+        assert_eq!(matrix.cores.len(), 16);
+        assert_eq!(matrix.cores[8], (NodeId(7), PuId(0)));
+        assert_eq!(matrix.weights[0][8], NETWORK);
+        assert_eq!(matrix.weights[8][12], SAME_DIE);
+    }
+
+    #[test]
+    fn without_distances_the_package_decides() {
+        let machine = synthetic::parse("pack:2 numa:2 core:1 pu:1").unwrap();
+        let group = NodeGroup::all_free(machine);
+        let cluster = Cluster::uniform("c", vec!["n".to_owned()], group);
+        let matrix = MachineMatrix::new(&cluster, &[NodeId(0)]);
+        assert_eq!(matrix.weights[0], [0, NEAR, FAR, FAR]);
+    }
+}

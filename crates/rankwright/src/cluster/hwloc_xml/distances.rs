@@ -1,0 +1,89 @@
+//! The distances between NUMA nodes that the firmware tells.
+
+use std::collections::BTreeMap;
+
+use super::Version2;
+use super::element::Element;
+use crate::files::InputError;
+use crate::ids::NumaId;
+
+/// The bit of hwloc's `kind` that says "these are latencies".
+const MEANS_LATENCY: u32 = 4;
+
+/// The matrix by L#, where the file has one for all NUMA nodes.
+pub(super) fn numa_latency(
+    file: &Version2<'_>,
+    root: &Element,
+    logical: &BTreeMap<u32, NumaId>,
+) -> Result<Option<Vec<Vec<u32>>>, InputError> {
+    let Some(matrix) = file.topology.children.iter().find(|child| is_numa_latency(child)) else {
+        return Ok(None);
+    };
+    let indexes = numbers(file, matrix, "indexes")?;
+    let values = numbers(file, matrix, "u64values")?;
+    let by_gp = gp_indexes(root);
+    let gp = matrix.attribute("indexing") == Some("gp");
+    let position = |index: &u64| {
+        let os = if gp { *by_gp.get(index)? } else { u32::try_from(*index).ok()? };
+        logical.get(&os).map(|numa| numa.index())
+    };
+    let positions: Vec<Option<usize>> = indexes.iter().map(position).collect();
+    let count = indexes.len();
+    if values.len() != count * count {
+        let found = format!("{} distances between {count} NUMA nodes", values.len());
+        return Err(file.error(matrix, found, &format!("{} numbers", count * count)));
+    }
+    let mut distance = vec![vec![0; logical.len()]; logical.len()];
+    let mut known = vec![false; logical.len()];
+    for (from, row) in positions.iter().zip(values.chunks(count.max(1))) {
+        let Some(from) = *from else { continue };
+        known[from] = true;
+        for (to, value) in positions.iter().zip(row) {
+            let Some(to) = *to else { continue };
+            distance[from][to] = u32::try_from(*value).unwrap_or(u32::MAX);
+        }
+    }
+    // Distances between some of the nodes only cannot be compared with the others.
+    Ok(known.iter().all(|known| *known).then_some(distance))
+}
+
+fn is_numa_latency(element: &Element) -> bool {
+    let kind = element.attribute("kind").and_then(|kind| kind.parse::<u32>().ok()).unwrap_or(0);
+    element.name == "distances2"
+        && element.attribute("type") == Some("NUMANode")
+        && match element.attribute("name") {
+            Some(name) => name == "NUMALatency",
+            // hwloc 2.0 wrote no names.
+            None => kind & MEANS_LATENCY != 0,
+        }
+}
+
+/// The numbers of all children of this name; hwloc splits long lists.
+fn numbers(file: &Version2<'_>, matrix: &Element, name: &str) -> Result<Vec<u64>, InputError> {
+    let mut numbers = Vec::new();
+    for part in matrix.children.iter().filter(|child| child.name == name) {
+        for word in part.text.split_whitespace() {
+            let number = word.rsplit(':').next().and_then(|word| word.parse().ok());
+            numbers.push(number.ok_or_else(|| {
+                file.error(part, format!("`{word}` in <{name}>"), "whole numbers")
+            })?);
+        }
+    }
+    Ok(numbers)
+}
+
+/// hwloc's own number of each NUMA node, to its P#.
+fn gp_indexes(root: &Element) -> BTreeMap<u64, u32> {
+    let mut all = BTreeMap::new();
+    let mut left = vec![root];
+    while let Some(element) = left.pop() {
+        left.extend(&element.children);
+        if element.attribute("type") == Some("NUMANode") {
+            let number = |name| element.attribute(name).and_then(|text| text.parse::<u64>().ok());
+            if let (Some(gp), Some(os)) = (number("gp_index"), number("os_index")) {
+                all.insert(gp, u32::try_from(os).unwrap_or(u32::MAX));
+            }
+        }
+    }
+    all
+}

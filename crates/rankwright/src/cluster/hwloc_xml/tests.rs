@@ -1,0 +1,128 @@
+use std::path::PathBuf;
+
+use super::*;
+use crate::ids::PuId;
+
+fn machine(name: &str) -> NodeGroup {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/machines");
+    read(&root.join(name)).unwrap()
+}
+
+fn near(numbers: &[u32]) -> Vec<NumaId> {
+    numbers.iter().copied().map(NumaId).collect()
+}
+
+#[test]
+fn one_function_is_one_device_named_as_libraries_do() {
+    let nics = machine("omni-path-2s.xml").machine.nics;
+    let told: Vec<_> =
+        nics.iter().map(|nic| (nic.name.as_str(), nic.aliases.len(), nic.near.clone())).collect();
+    assert_eq!(told, [("eno1", 0, near(&[0])), ("hfi1_0", 1, near(&[1]))]);
+    assert_eq!(nics[1].aliases, ["hsi0"]);
+    assert_eq!(nics[1].pci.as_deref(), Some("0000:81:00.0"));
+}
+
+#[test]
+fn devices_stand_in_the_order_of_the_bus() {
+    let nics = machine("infiniband-2s-8ports.xml").machine.nics;
+    let names: Vec<&str> = nics.iter().map(|nic| nic.name.as_str()).collect();
+    let wanted: Vec<String> = (0..8).map(|number| format!("mlx5_{number}")).collect();
+    assert_eq!(names, wanted);
+    assert_eq!(nics[3].near, near(&[0]));
+    assert_eq!(nics[4].near, near(&[1]));
+}
+
+#[test]
+fn gpus_are_counted_once_and_console_displays_are_none() {
+    assert!(machine("omni-path-2s.xml").machine.gpus.is_empty());
+    let gpus = machine("slingshot-4numa.xml").machine.gpus;
+    let told: Vec<_> = gpus.iter().map(|gpu| (gpu.name.as_str(), gpu.near.clone())).collect();
+    let wanted = [
+        ("rsmi2", near(&[2])),
+        ("rsmi3", near(&[3])),
+        ("rsmi0", near(&[0])),
+        ("rsmi1", near(&[1])),
+    ];
+    assert_eq!(told, wanted);
+}
+
+#[test]
+fn pus_that_are_not_allowed_are_not_free() {
+    let group = machine("slingshot-4numa.xml");
+    let pus = group.machine.pus.iter().zip(&group.free);
+    let taken: Vec<PuId> = pus.filter(|(_, free)| !**free).map(|(pu, _)| pu.id).collect();
+    assert_eq!(taken, [PuId(0), PuId(16)]);
+}
+
+#[test]
+fn distances_are_those_between_numa_nodes() {
+    let distance = machine("opteron-2218.xml").machine.numa_distance.unwrap();
+    assert_eq!(distance[1], [16, 10, 22, 16]);
+}
+
+#[test]
+fn cores_are_beside_plain_memory() {
+    let machine = machine("hbm-2die.xml").machine;
+    let kinds: Vec<_> = machine.numa_nodes.iter().map(|node| node.kind.as_deref()).collect();
+    assert_eq!(kinds, [None, Some("HBM"), None, Some("HBM")]);
+    assert_eq!(machine.cores[3].numa, NumaId(2));
+    assert!(machine.nics[0].near.is_empty(), "a device of the whole machine is near nothing");
+}
+
+#[test]
+fn numbers_above_32_and_memory_caches_are_read() {
+    let machine = machine("sparse-numbers.xml").machine;
+    let numbers: Vec<u32> = machine.pus.iter().map(|pu| pu.id.0).collect();
+    assert_eq!(numbers, [0, 8, 33, 40, 64, 70]);
+    assert_eq!(machine.numa_nodes.len(), 2);
+}
+
+#[test]
+fn lists_of_distances_may_be_split_and_numbered_by_hwloc() {
+    let text = r#"<topology version="2.0"><object type="Machine">
+        <object type="Group"><object type="NUMANode" os_index="3" gp_index="11"/>
+          <object type="Core"><object type="PU" os_index="0"/></object></object>
+        <object type="Group"><object type="NUMANode" os_index="5" gp_index="12"/>
+          <object type="Core"><object type="PU" os_index="1"/></object></object></object>
+        <distances2 type="NUMANode" nbobjs="2" kind="5" indexing="gp">
+          <indexes length="3">12 </indexes><indexes length="3">11 </indexes>
+          <u64values length="6">10 21 </u64values><u64values length="6">22 11 </u64values>
+        </distances2></topology>"#;
+    let machine = parse(text, "x.xml").unwrap().machine;
+    assert_eq!(machine.numa_distance, Some(vec![vec![11, 22], vec![21, 10]]));
+}
+
+#[test]
+fn other_versions_are_named() {
+    for (text, part) in [
+        ("<topology><object type=\"Machine\"/></topology>", "version 1, "),
+        ("<topology version=\"3.0\"/>", "version 3.0, "),
+        ("<html/>", "<html>"),
+        ("<topology version=\"2.0\"/>", "no object of type Machine"),
+        ("<topology version=\"2.0\"><object type=\"Machine\"/></topology>", "no PU"),
+    ] {
+        let message = parse(text, "x.xml").unwrap_err().to_string();
+        assert!(message.contains(part) && message.starts_with("x.xml:1: "), "{message}");
+    }
+}
+
+#[test]
+fn hostile_files_end_in_an_error_with_a_line() {
+    let deep = format!("<topology version=\"2.0\">\n{}", "<object type=\"Group\">".repeat(100_000));
+    let whole = std::fs::read_to_string(
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/machines/hbm-2die.xml"),
+    )
+    .unwrap();
+    let entities =
+        "<!DOCTYPE t [<!ENTITY a \"aa\"><!ENTITY b \"&a;&a;\">]>\n<topology>&b;</topology>";
+    let unknown = "<topology version=\"2.0\">\n<object type=\"&bomb;\"/></topology>";
+    for text in [deep.as_str(), entities, unknown, "", "\n<a", "<a></b>", "plain text"] {
+        assert!(parse(text, "x.xml").unwrap_err().line.is_some(), "{text:.40}");
+    }
+    // A file cut off anywhere is an error or, behind the last element, whole.
+    for end in (0..whole.len()).filter(|end| whole.is_char_boundary(*end)) {
+        if let Ok(group) = parse(&whole[..end], "x.xml") {
+            assert!(end >= whole.trim_end().len(), "cut at {end}: {}", group.machine);
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The words of a synthetic string.
+
+use super::{SyntheticError, error};
+use crate::units::Bytes;
+
+/// One word: so many objects in each object of the level before.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Level {
+    pub(super) kind: LevelKind,
+    pub(super) count: u64,
+    /// The size of each memory of a NUMA level.
+    pub(super) memory: Option<Bytes>,
+    /// The text of `indexes=`.
+    pub(super) indexes: Option<String>,
+    /// The memories attached to each of the objects.
+    pub(super) attached: Vec<Attached>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LevelKind {
+    Group,
+    Package,
+    Die,
+    Numa,
+    Cache,
+    Core,
+    Pu,
+}
+
+/// A memory in brackets.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Attached {
+    pub(super) memory: Option<Bytes>,
+    pub(super) indexes: Option<String>,
+}
+
+const TYPES: &str =
+    "one of `group`, `pack`, `die`, `numa`, `l1` to `l5`, `core`, `pu`, with a number: `core:8`";
+
+/// hwloc's own limit is 128 levels.
+const MOST_LEVELS: usize = 100;
+
+/// Reads the levels below the machine, and the memories attached to the machine itself.
+pub(super) fn levels(text: &str) -> Result<(Vec<Level>, Vec<Attached>), SyntheticError> {
+    let mut levels: Vec<(Level, String, bool)> = Vec::new();
+    let mut root = Vec::new();
+    let mut rest = text.trim_start();
+    if let Some(attributes) = rest.strip_prefix('(') {
+        // Attributes of the machine mean nothing here, but they must be well-formed.
+        rest = attributes_of(attributes)?.1.trim_start();
+    }
+    while !rest.is_empty() {
+        if let Some(inside) = rest.strip_prefix('[') {
+            let (memory, after) = attached(inside)?;
+            levels.last_mut().map_or(&mut root, |(level, ..)| &mut level.attached).push(memory);
+            rest = after.trim_start();
+            continue;
+        }
+        let (level, name, after) = word(rest)?;
+        let typed = level.is_some();
+        let (kind, count, attributes) = name;
+        let level = Level {
+            kind: level.unwrap_or(LevelKind::Group),
+            count,
+            memory: attributes.memory,
+            indexes: attributes.indexes,
+            attached: Vec::new(),
+        };
+        levels.push((level, kind, typed));
+        if levels.len() > MOST_LEVELS {
+            return Err(error("too many levels", format!("at most {MOST_LEVELS}")));
+        }
+        rest = after.trim_start();
+    }
+    assign_kinds(&mut levels, !root.is_empty())?;
+    check_order(&levels, !root.is_empty())?;
+    Ok((levels.into_iter().map(|(level, ..)| level).collect(), root))
+}
+
+/// The name, count and attributes of a word.
+type Word = (String, u64, Attached);
+
+/// Reads `core:8(..)` or `8`.
+fn word(text: &str) -> Result<(Option<LevelKind>, Word, &str), SyntheticError> {
+    let end = text.find([' ', '(', '[', '\t', '\n']).unwrap_or(text.len());
+    let (head, mut rest) = text.split_at(end);
+    let (kind, name, count) = match head.split_once(':') {
+        Some((name, count)) => (Some(level_kind(name)?), name, count),
+        None if head.starts_with(|c: char| c.is_ascii_digit()) => (None, head, head),
+        None => return Err(error(format!("`{head}`"), TYPES)),
+    };
+    let number = count.parse::<u64>().ok().filter(|number| *number > 0);
+    let number = number.ok_or_else(|| {
+        error(format!("`{count}` as the count in `{head}`"), "a number from 1 up")
+    })?;
+    let mut attributes = Attached::default();
+    if let Some(inside) = rest.strip_prefix('(') {
+        (attributes, rest) = attributes_of(inside)?;
+    }
+    Ok((kind, (name.to_owned(), number, attributes), rest))
+}
+
+/// The type with this name or an abbreviation of at least two letters; caches may say `d`, `i` or
+/// `u` and `cache` behind their level.
+pub(super) fn level_kind(name: &str) -> Result<LevelKind, SyntheticError> {
+    let lower = name.to_ascii_lowercase();
+    let short_for = |long: &str| lower.len() >= 2 && long.starts_with(&lower);
+    let is_cache = || {
+        let level = lower.strip_prefix('l')?;
+        let kind = level.strip_prefix(['1', '2', '3', '4', '5'])?;
+        let kind = kind.strip_suffix("cache").unwrap_or(kind);
+        matches!(kind, "" | "d" | "i" | "u").then_some(())
+    };
+    let is_group = || {
+        let name = lower.trim_end_matches(|c: char| c.is_ascii_digit());
+        name.len() >= 2 && "group".starts_with(name)
+    };
+    match () {
+        () if short_for("package") || short_for("socket") => Ok(LevelKind::Package),
+        () if short_for("numanode") || short_for("node") => Ok(LevelKind::Numa),
+        () if short_for("die") => Ok(LevelKind::Die),
+        () if short_for("core") => Ok(LevelKind::Core),
+        () if short_for("pu") => Ok(LevelKind::Pu),
+        () if is_cache().is_some() => Ok(LevelKind::Cache),
+        () if is_group() => Ok(LevelKind::Group),
+        () => Err(error(format!("the type `{name}`"), TYPES)),
+    }
+}
+
+/// Reads `numa(memory=16GB)]` behind an opening bracket.
+fn attached(text: &str) -> Result<(Attached, &str), SyntheticError> {
+    let wrong =
+        || error(format!("`[` in `[{text}`"), "an attached memory like [numa(memory=16GB)]");
+    let (inside, after) = text.split_once(']').ok_or_else(wrong)?;
+    let (name, attributes) = match inside.split_once('(') {
+        Some((name, attributes)) => (name, attributes_of(attributes)?.0),
+        None => (inside, Attached::default()),
+    };
+    match level_kind(name.trim()) {
+        Ok(LevelKind::Numa) => Ok((attributes, after)),
+        _ => Err(wrong()),
+    }
+}
+
+/// Reads `memory=16GB indexes=0,1)` behind an opening parenthesis.
+fn attributes_of(text: &str) -> Result<(Attached, &str), SyntheticError> {
+    let Some((inside, after)) = text.split_once(')') else {
+        return Err(error(format!("`(` without `)` before `{text}`"), "a closing parenthesis"));
+    };
+    let mut attributes = Attached::default();
+    for attribute in inside.split_whitespace() {
+        match attribute.split_once('=') {
+            Some(("memory", size)) => attributes.memory = Some(memory_size(size)?),
+            Some(("indexes", list)) => attributes.indexes = Some(list.to_owned()),
+            // Sizes of caches have no meaning for a placement.
+            Some(("size" | "memorysidecachesize", size)) => drop(memory_size(size)?),
+            _ => {
+                let known = "one of `memory=`, `size=`, `memorysidecachesize=`, `indexes=`";
+                return Err(error(format!("the attribute `{attribute}`"), known));
+            }
+        }
+    }
+    Ok((attributes, after))
+}
+
+fn memory_size(text: &str) -> Result<Bytes, SyntheticError> {
+    let wrong = || error(format!("the size `{text}`"), "a size like 16GB or 64GiB");
+    let with_unit = if text.ends_with(['B', 'b']) { text.to_owned() } else { format!("{text} B") };
+    let bytes = with_unit.replace(['b'], "B").parse::<Bytes>().map_err(|_| wrong())?;
+    if bytes.0 == 0 { Err(wrong()) } else { Ok(bytes) }
+}
+
+/// Gives untyped levels the types that hwloc gives them.
+fn assign_kinds(
+    levels: &mut [(Level, String, bool)],
+    root_memory: bool,
+) -> Result<(), SyntheticError> {
+    let Some(((last, name, last_typed), above)) = levels.split_last_mut() else {
+        return Err(error("nothing", "a synthetic string like pack:2 numa:1 core:8 pu:1"));
+    };
+    if *last_typed && last.kind != LevelKind::Pu {
+        return Err(error(format!("`{name}` as the last level"), "`pu`, like in core:8 pu:1"));
+    }
+    last.kind = LevelKind::Pu;
+    if above.iter().all(|(.., typed)| *typed) {
+        return Ok(());
+    }
+    if let Some((_, name, _)) = above.iter().find(|(.., typed)| *typed) {
+        let untyped = above.iter().find(|(.., typed)| !*typed);
+        let untyped = untyped.map_or("", |(_, name, _)| name);
+        let found = format!("`{untyped}` without a type beside `{name}` with one");
+        return Err(error(found, "types for all levels or for none"));
+    }
+    if root_memory || above.iter().any(|(level, ..)| !level.attached.is_empty()) {
+        return Err(error("an attached memory among plain numbers", "types for all levels"));
+    }
+    let mut kinds = vec![LevelKind::Numa];
+    let count = above.len();
+    if count >= 2 {
+        kinds.insert(0, LevelKind::Package);
+    }
+    let caches = count.saturating_sub(3).min(4);
+    kinds.extend(vec![LevelKind::Cache; caches]);
+    if count >= 3 {
+        kinds.push(LevelKind::Core);
+    }
+    let mut all = vec![LevelKind::Group; count - kinds.len()];
+    all.append(&mut kinds);
+    for ((level, ..), kind) in above.iter_mut().zip(all) {
+        level.kind = kind;
+    }
+    Ok(())
+}
+
+fn check_order(levels: &[(Level, String, bool)], root_memory: bool) -> Result<(), SyntheticError> {
+    let position = |kind| levels.iter().position(|(level, ..)| level.kind == kind);
+    for kind in
+        [LevelKind::Package, LevelKind::Die, LevelKind::Numa, LevelKind::Core, LevelKind::Pu]
+    {
+        if let Some((_, name, _)) = levels.iter().filter(|(level, ..)| level.kind == kind).nth(1) {
+            return Err(error(format!("`{name}` twice"), "one level of this type"));
+        }
+    }
+    if let (Some(core), Some(package)) = (position(LevelKind::Core), position(LevelKind::Package))
+        && core < package
+    {
+        let found = format!("`{}` inside `{}`", levels[package].1, levels[core].1);
+        return Err(error(found, "packages above cores"));
+    }
+    let attached = root_memory || levels.iter().any(|(level, ..)| !level.attached.is_empty());
+    if attached && position(LevelKind::Numa).is_some() {
+        let found = "NUMA nodes both as a level and attached in brackets";
+        return Err(error(found, "one of the two"));
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! `cluster.toml`: the description of a cluster that people write and `rankwright cluster` makes.
+//! `docs/src/formats.md` has the schema.
+
+mod devices;
+mod node;
+mod schema;
+mod switches;
+mod write;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+use ::toml::Spanned;
+
+use self::schema::RatesField;
+use super::{Cluster, Node, NodeGroup, Rates, hostlist};
+use crate::files::{InputError, read_text};
+use crate::units::UnitError;
+
+pub use write::write;
+
+/// What a file must be, for error messages.
+pub const EXPECTED: &str = "a cluster description (cluster.toml)";
+
+/// The names that `rates = ".."` may have.
+const NAMED_RATES: &str = "\"paper-2013\", or a table [rates]";
+
+/// Reads a `cluster.toml`; an `xml = ".."` in it is looked for beside it.
+///
+/// # Errors
+/// If the file, or an XML file it names, cannot be read, does not follow the schema or contradicts
+/// itself; the error has the line and the field.
+pub fn read(path: &Path) -> Result<Cluster, InputError> {
+    let text = read_text(path, EXPECTED)?;
+    parse(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new("")))
+}
+
+/// Reads the text of a `cluster.toml`. `file` names it in errors; `folder` is where an
+/// `xml = ".."` is looked for.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Cluster, InputError> {
+    let source = Source { file, text, folder };
+    let tables: schema::File = ::toml::from_str(text).map_err(|error| source.syntax(&error))?;
+    let rates = rates(&source, tables.rates.as_ref())?;
+    let mut cluster = Cluster {
+        name: tables.name.unwrap_or_else(|| "cluster".to_owned()),
+        emulated: tables.emulated,
+        rates,
+        groups: Vec::new(),
+        nodes: Vec::new(),
+        switches: Vec::new(),
+    };
+    let mut defined = BTreeMap::new();
+    for table in &tables.node {
+        let group = node::group(&source, table.get_ref(), table.span())?;
+        add_nodes(&source, &mut cluster, &mut defined, &table.get_ref().names, group)?;
+    }
+    if cluster.nodes.is_empty() {
+        let expected = "at least one table [[node]]";
+        return Err(InputError::new(file, "no node", expected).in_field("node"));
+    }
+    switches::add(&source, &mut cluster, &tables.switch)?;
+    Ok(cluster)
+}
+
+/// Adds the nodes of one table; a group that is equal to an earlier one is the same group.
+fn add_nodes(
+    source: &Source<'_>,
+    cluster: &mut Cluster,
+    defined: &mut BTreeMap<String, usize>,
+    names: &Spanned<String>,
+    group: NodeGroup,
+) -> Result<(), InputError> {
+    let field = "node.names";
+    let expanded = expand(source, names, field)?;
+    if cluster.nodes.len() + expanded.len() > hostlist::MOST_NAMES {
+        let found = format!("{} nodes so far", cluster.nodes.len() + expanded.len());
+        let expected = format!("at most {} nodes in a cluster", hostlist::MOST_NAMES);
+        return Err(source.error(names.span(), field, found, expected));
+    }
+    let index = cluster.groups.iter().position(|known| *known == group).unwrap_or_else(|| {
+        cluster.groups.push(group);
+        cluster.groups.len() - 1
+    });
+    for name in expanded {
+        let line = source.line(names.span());
+        if let Some(first) = defined.insert(name.clone(), line) {
+            let found = format!("a second node `{name}`");
+            let expected = "every node once".to_owned();
+            let advice = format!("the first one is named in line {first}");
+            return Err(source.error(names.span(), field, found, expected).with_advice(advice));
+        }
+        cluster.nodes.push(Node { name, group: index, switch: None });
+    }
+    Ok(())
+}
+
+fn rates(source: &Source<'_>, field: Option<&Spanned<RatesField>>) -> Result<Rates, InputError> {
+    let mut rates = Rates::default();
+    let Some(field) = field else {
+        return Ok(rates);
+    };
+    match field.get_ref() {
+        RatesField::Name(name) if *name == rates.name => {}
+        RatesField::Name(name) => {
+            return Err(source.error(field.span(), "rates", format!("`{name}`"), NAMED_RATES));
+        }
+        RatesField::Table(table) => {
+            rates.name = table.name.clone().unwrap_or_else(|| "own".to_owned());
+            rates.calibrated = table.calibrated;
+            let quantity = |text, field, target: &mut _| source.quantity_into(text, field, target);
+            quantity(&table.nic_bandwidth, "rates.nic_bandwidth", &mut rates.nic_bandwidth)?;
+            quantity(
+                &table.memory_bandwidth,
+                "rates.memory_bandwidth",
+                &mut rates.memory_bandwidth,
+            )?;
+            source.quantity_into(
+                &table.nic_latency,
+                "rates.nic_latency",
+                &mut rates.nic_latency,
+            )?;
+        }
+    }
+    Ok(rates)
+}
+
+/// The names of a hostlist in a field.
+fn expand(
+    source: &Source<'_>,
+    text: &Spanned<String>,
+    field: &str,
+) -> Result<Vec<String>, InputError> {
+    hostlist::expand(text.get_ref())
+        .map_err(|error| source.error(text.span(), field, error.found, error.expected))
+}
+
+/// The text being read, to say where in it something is wrong.
+struct Source<'a> {
+    file: &'a str,
+    text: &'a str,
+    folder: &'a Path,
+}
+
+impl Source<'_> {
+    fn line(&self, span: Range<usize>) -> usize {
+        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
+        1 + before.iter().filter(|byte| **byte == b'\n').count()
+    }
+
+    fn error(
+        &self,
+        span: Range<usize>,
+        field: &str,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> InputError {
+        let error = InputError::new(self.file, found.into(), expected.into());
+        error.at_line(self.line(span)).in_field(field)
+    }
+
+    /// What the TOML reader says, in our form.
+    fn syntax(&self, error: &::toml::de::Error) -> InputError {
+        let message = error.message().trim().replace('\n', " ");
+        let (found, expected) = match message.split_once(", expected ") {
+            Some((found, expected)) => (found.to_owned(), expected.to_owned()),
+            None => match message.strip_prefix("missing field ") {
+                Some(field) => (format!("no field {field}"), format!("{field} in this table")),
+                None => (message, EXPECTED.to_owned()),
+            },
+        };
+        let input = InputError::new(self.file, found, expected);
+        match error.span() {
+            Some(span) => input.at_line(self.line(span)),
+            None => input,
+        }
+    }
+
+    fn quantity<T: std::str::FromStr<Err = UnitError>>(
+        &self,
+        text: &Spanned<String>,
+        field: &str,
+    ) -> Result<T, InputError> {
+        let wrong =
+            |e: UnitError| self.error(text.span(), field, format!("`{}`", e.found), e.expected);
+        text.get_ref().parse().map_err(wrong)
+    }
+
+    fn quantity_into<T: std::str::FromStr<Err = UnitError>>(
+        &self,
+        text: &Option<Spanned<String>>,
+        field: &str,
+        target: &mut T,
+    ) -> Result<(), InputError> {
+        if let Some(text) = text {
+            *target = self.quantity(text, field)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

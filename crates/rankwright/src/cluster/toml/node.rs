@@ -1,0 +1,209 @@
+//! A table `[[node]]`: the hardware of nodes that are alike.
+
+use std::ops::Range;
+
+use ::toml::Spanned;
+
+use super::super::{Core, Machine, NodeGroup, NumaNode, Pu, hwloc_xml, synthetic};
+use super::{Source, devices, schema};
+use crate::files::InputError;
+use crate::ids::{CoreId, NumaId, PuId, parse_index_list};
+use crate::units::Bytes;
+
+type Text = Spanned<String>;
+
+/// Makes the group that a table describes.
+pub(super) fn group(
+    source: &Source<'_>,
+    table: &schema::Node,
+    span: Range<usize>,
+) -> Result<NodeGroup, InputError> {
+    let at = Place { source, node: table.names.get_ref() };
+    let NodeGroup { mut machine, mut free } = hardware(&at, table, span)?;
+    memories(&at, table, &mut machine)?;
+    if let Some(distance) = &table.numa_distance {
+        let nodes = machine.numa_nodes.len();
+        let rows = distance.get_ref();
+        if rows.len() != nodes || rows.iter().any(|row| row.len() != nodes) {
+            let found = format!("{} rows of {:?} numbers", rows.len(), lengths(rows));
+            let expected = format!("{nodes} rows of {nodes}, one for each NUMA node");
+            return Err(at.error(distance.span(), "numa_distance", found, expected));
+        }
+        machine.numa_distance = Some(rows.clone());
+    }
+    devices::add(&at, table, &mut machine)?;
+    if let Some(list) = &table.free {
+        free = free_pus(&at, list, &machine)?;
+    }
+    Ok(NodeGroup { machine, free })
+}
+
+fn lengths(rows: &[Vec<u32>]) -> Vec<usize> {
+    let mut lengths: Vec<usize> = rows.iter().map(Vec::len).collect();
+    lengths.dedup();
+    lengths
+}
+
+/// A table `[[node]]` in the file.
+pub(super) struct Place<'a> {
+    pub(super) source: &'a Source<'a>,
+    node: &'a str,
+}
+
+impl Place<'_> {
+    /// `node "n[0-7]".topology`.
+    pub(super) fn field(&self, field: &str) -> String {
+        format!("node \"{}\".{field}", self.node)
+    }
+
+    pub(super) fn error(
+        &self,
+        span: Range<usize>,
+        field: &str,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> InputError {
+        self.source.error(span, &self.field(field), found, expected)
+    }
+}
+
+/// The machine from whichever of the three sources the table names.
+fn hardware(
+    at: &Place<'_>,
+    table: &schema::Node,
+    span: Range<usize>,
+) -> Result<NodeGroup, InputError> {
+    let expected = "one of `topology` (a synthetic string), `xml` (a file) and `cores` (a list)";
+    let given = [
+        table.topology.as_ref().map(Spanned::span),
+        table.xml.as_ref().map(Spanned::span),
+        table.cores.as_ref().map(Spanned::span),
+    ];
+    let mut given: Vec<_> = given.into_iter().flatten().collect();
+    given.sort_by_key(|span| span.start);
+    if given.len() > 1 {
+        return Err(at.error(given[1].clone(), "topology", "more than one of them", expected));
+    }
+    if let Some(text) = &table.topology {
+        let machine = synthetic::parse(text.get_ref())
+            .map_err(|error| at.error(text.span(), "topology", error.found, error.expected))?;
+        Ok(NodeGroup::all_free(machine))
+    } else if let Some(path) = &table.xml {
+        hwloc_xml::read(&at.source.folder.join(path.get_ref())).map_err(|error| {
+            let named =
+                format!("it is named in {}:{}", at.source.file, at.source.line(path.span()));
+            error.with_advice(named)
+        })
+    } else if let Some(lines) = &table.cores {
+        Ok(NodeGroup::all_free(listed_cores(at, lines, table.numa.as_ref())?))
+    } else {
+        Err(at.error(span, "topology", "none of them", expected))
+    }
+}
+
+/// Cores written out one by one: `"package:0 numa:0 cache:0 pus:0,64"`.
+fn listed_cores(
+    at: &Place<'_>,
+    lines: &Spanned<Vec<Text>>,
+    numa: Option<&Spanned<Vec<schema::Numa>>>,
+) -> Result<Machine, InputError> {
+    let numa_nodes = numa.map_or(1, |numa| numa.get_ref().len().max(1));
+    let mut machine = Machine::default();
+    for index in 0..numa_nodes {
+        let os_index = u32::try_from(index).unwrap_or(u32::MAX);
+        machine.numa_nodes.push(NumaNode { os_index, memory: None, kind: None });
+    }
+    for line in lines.get_ref() {
+        let core = listed_core(line.get_ref()).filter(|core| core.numa.index() < numa_nodes);
+        let core = core.ok_or_else(|| {
+            let expected = "a core like \"package:0 numa:0 cache:0 pus:0,64\", with numa below";
+            let expected = format!("{expected} {numa_nodes} (the number of tables [[node.numa]])");
+            at.error(line.span(), "cores", format!("`{}`", line.get_ref()), expected)
+        })?;
+        machine.packages = machine.packages.max(core.package + 1);
+        let id = CoreId::from_index(machine.cores.len());
+        for pu in &core.pus {
+            if machine.pus.iter().any(|known| known.id == *pu) {
+                let found = format!("PU P#{pu} in a second core");
+                return Err(at.error(line.span(), "cores", found, "every PU in one core"));
+            }
+            machine.pus.push(Pu { id: *pu, core: id });
+        }
+        machine.cores.push(core);
+    }
+    if machine.cores.is_empty() {
+        return Err(at.error(lines.span(), "cores", "no core", "at least one"));
+    }
+    Ok(machine)
+}
+
+fn listed_core(text: &str) -> Option<Core> {
+    let mut core = Core { package: 0, numa: NumaId(0), cache: None, pus: Vec::new() };
+    for part in text.split_whitespace() {
+        let (name, value) = part.split_once(':')?;
+        match name {
+            "package" => core.package = usize::from(value.parse::<u16>().ok()?),
+            "numa" => core.numa = NumaId(value.parse().ok()?),
+            "cache" => core.cache = Some(value.parse().ok()?),
+            "pus" => core.pus = parse_index_list(value).ok()?.into_iter().map(PuId).collect(),
+            _ => return None,
+        }
+    }
+    (!core.pus.is_empty()).then_some(core)
+}
+
+/// `memory = ".."` (each NUMA node) and `[[node.numa]]` (one table for each).
+fn memories(at: &Place<'_>, table: &schema::Node, machine: &mut Machine) -> Result<(), InputError> {
+    if let Some(text) = &table.memory {
+        let memory: Bytes = at.source.quantity(text, &at.field("memory"))?;
+        machine.numa_nodes.iter_mut().for_each(|node| node.memory = Some(memory));
+    }
+    let Some(tables) = &table.numa else {
+        return Ok(());
+    };
+    if tables.get_ref().len() != machine.numa_nodes.len() {
+        let found = format!("{} tables", tables.get_ref().len());
+        let nodes = machine.numa_nodes.len();
+        let expected = format!("{nodes}, one for each NUMA node in the order of their L#");
+        return Err(at.error(tables.span(), "numa", found, expected));
+    }
+    for (node, table) in machine.numa_nodes.iter_mut().zip(tables.get_ref()) {
+        node.os_index = table.os_index.unwrap_or(node.os_index);
+        if let Some(text) = &table.memory {
+            node.memory = Some(at.source.quantity(text, &at.field("numa.memory"))?);
+        }
+        if let Some(kind) = &table.kind {
+            node.kind = Some(kind.clone());
+        }
+    }
+    let mut numbers: Vec<u32> = machine.numa_nodes.iter().map(|node| node.os_index).collect();
+    numbers.sort_unstable();
+    if let Some(pair) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
+        let found = format!("two NUMA nodes P#{}", pair[0]);
+        return Err(at.error(
+            tables.span(),
+            "numa.os_index",
+            found,
+            "a number of its own for each",
+        ));
+    }
+    Ok(())
+}
+
+/// `free = "0-11"`: the PUs, L#, that jobs may use.
+fn free_pus(at: &Place<'_>, list: &Text, machine: &Machine) -> Result<Vec<bool>, InputError> {
+    let pus = machine.pus.len();
+    let wrong = |found: String, expected: String| at.error(list.span(), "free", found, expected);
+    let indices = parse_index_list(list.get_ref()).map_err(|error| {
+        let expected = format!("PUs (L#) from 0 to {}, like 0-3,8", pus - 1);
+        wrong(format!("`{}`", error.found), expected)
+    })?;
+    let mut free = vec![false; pus];
+    for index in indices {
+        let Some(entry) = free.get_mut(index as usize) else {
+            return Err(wrong(format!("PU L#{index}"), format!("PUs L#0 to L#{}", pus - 1)));
+        };
+        *entry = true;
+    }
+    Ok(free)
+}

@@ -1,0 +1,128 @@
+//! The tables of `cluster.toml` as they are written. Texts keep their place in the file, so that
+//! errors about their meaning can name the line.
+
+use std::fmt;
+
+use ::toml::Spanned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// A text with its place in the file.
+pub(super) type Text = Spanned<String>;
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) name: Option<String>,
+    #[serde(default)]
+    pub(super) emulated: bool,
+    pub(super) rates: Option<Spanned<RatesField>>,
+    #[serde(default)]
+    pub(super) node: Vec<Spanned<Node>>,
+    #[serde(default)]
+    pub(super) switch: Vec<Spanned<Switch>>,
+}
+
+/// `[[node]]`: nodes that are alike.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Node {
+    pub(super) names: Text,
+    pub(super) topology: Option<Text>,
+    pub(super) xml: Option<Text>,
+    pub(super) cores: Option<Spanned<Vec<Text>>>,
+    pub(super) free: Option<Text>,
+    pub(super) memory: Option<Text>,
+    pub(super) numa_distance: Option<Spanned<Vec<Vec<u32>>>>,
+    pub(super) numa: Option<Spanned<Vec<Numa>>>,
+    #[serde(default)]
+    pub(super) nic: Vec<Nic>,
+    #[serde(default)]
+    pub(super) gpu: Vec<Gpu>,
+}
+
+/// `[[node.numa]]`: a memory, in L# order.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Numa {
+    pub(super) os_index: Option<u32>,
+    pub(super) memory: Option<Text>,
+    pub(super) kind: Option<String>,
+}
+
+/// `[[node.nic]]`: a network device.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nic {
+    pub(super) name: Text,
+    pub(super) aliases: Option<Vec<String>>,
+    pub(super) near: Option<Text>,
+    pub(super) bandwidth: Option<Text>,
+    pub(super) latency: Option<Text>,
+    pub(super) contexts: Option<Spanned<u32>>,
+    pub(super) pci: Option<String>,
+}
+
+/// `[[node.gpu]]`: a GPU.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Gpu {
+    pub(super) name: Text,
+    pub(super) near: Option<Text>,
+    pub(super) pci: Option<String>,
+}
+
+/// `[[switch]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Switch {
+    pub(super) name: Text,
+    pub(super) nodes: Option<Text>,
+    pub(super) switches: Option<Text>,
+    pub(super) uplink: Option<Text>,
+}
+
+/// `rates = "paper-2013"` or `[rates]`.
+#[derive(Debug)]
+pub(super) enum RatesField {
+    Name(String),
+    Table(RatesTable),
+}
+
+/// `[rates]`; what it does not say is as in `paper-2013`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RatesTable {
+    pub(super) name: Option<String>,
+    #[serde(default)]
+    pub(super) calibrated: bool,
+    pub(super) nic_bandwidth: Option<Text>,
+    pub(super) nic_latency: Option<Text>,
+    pub(super) memory_bandwidth: Option<Text>,
+}
+
+impl<'de> Deserialize<'de> for RatesField {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NameOrTable;
+
+        impl<'de> Visitor<'de> for NameOrTable {
+            type Value = RatesField;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(super::NAMED_RATES)
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<RatesField, E> {
+                Ok(RatesField::Name(name.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RatesField, A::Error> {
+                RatesTable::deserialize(MapAccessDeserializer::new(map)).map(RatesField::Table)
+            }
+        }
+
+        deserializer.deserialize_any(NameOrTable)
+    }
+}

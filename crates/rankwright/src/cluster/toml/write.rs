@@ -1,0 +1,242 @@
+//! Writing a cluster as `cluster.toml`.
+
+use std::fmt::{Display, Write as _};
+use std::str::FromStr;
+
+use super::super::{Cluster, Gpu, Machine, Nic, NodeGroup, Rates, hostlist, synthetic};
+use crate::ids::{NumaId, format_index_list};
+use crate::units::{BytesPerSecond, Seconds};
+
+/// The text that [`parse`](super::parse) reads as the same cluster. Neighbouring nodes of one
+/// group stand in one table; a group whose nodes do not all stand together is written once for
+/// each run of them.
+#[must_use]
+pub fn write(cluster: &Cluster) -> String {
+    let mut text = format!("name = {}\n", quoted(&cluster.name));
+    if cluster.emulated {
+        text += "emulated = true\n";
+    }
+    rates(&mut text, &cluster.rates);
+    let mut rest = cluster.nodes.as_slice();
+    while let Some(first) = rest.first() {
+        let run = rest.iter().take_while(|node| node.group == first.group).count();
+        let names: Vec<&str> = rest[..run].iter().map(|node| node.name.as_str()).collect();
+        group(&mut text, &names, &cluster.groups[first.group]);
+        rest = &rest[run..];
+    }
+    switches(&mut text, cluster);
+    text
+}
+
+fn rates(text: &mut String, rates: &Rates) {
+    if *rates == Rates::default() {
+        *text += &format!("rates = {}\n", quoted(&rates.name));
+        return;
+    }
+    *text += "\n[rates]\n";
+    line(text, "name", quoted(&rates.name));
+    line(text, "calibrated", rates.calibrated);
+    line(text, "nic_bandwidth", bandwidth(rates.nic_bandwidth));
+    line(text, "nic_latency", latency(rates.nic_latency));
+    line(text, "memory_bandwidth", bandwidth(rates.memory_bandwidth));
+}
+
+fn group(text: &mut String, names: &[&str], group: &NodeGroup) {
+    let machine = &group.machine;
+    *text += "\n[[node]]\n";
+    line(text, "names", quoted(&hostlist::compress(names)));
+    let described = match topology(machine) {
+        Some(topology) => {
+            line(text, "topology", quoted(&topology));
+            synthetic::parse(&topology).unwrap_or_default()
+        }
+        None => {
+            cores(text, machine);
+            Machine::default()
+        }
+    };
+    if group.free.iter().any(|free| !free) {
+        let free: Vec<u32> =
+            (0..).zip(&group.free).filter(|(_, free)| **free).map(|(i, _)| i).collect();
+        line(text, "free", quoted(&format_index_list(&free)));
+    }
+    if let Some(distance) = &machine.numa_distance {
+        let rows: Vec<String> = distance.iter().map(|row| format!("{row:?}")).collect();
+        line(text, "numa_distance", format!("[\n  {},\n]", rows.join(",\n  ")));
+    }
+    if described.numa_nodes != machine.numa_nodes {
+        memories(text, machine);
+    }
+    machine.nics.iter().for_each(|device| nic(text, device));
+    machine.gpus.iter().for_each(|device| gpu(text, device));
+}
+
+/// A synthetic string with the same cores, where there is one. The NUMA nodes it describes may
+/// differ from the machine's in number (P#), size and kind.
+fn topology(machine: &Machine) -> Option<String> {
+    let packages = machine.packages;
+    let numa = machine.numa_nodes.len();
+    let caches =
+        machine.cores.iter().filter_map(|core| core.cache).max().map(|last| last as usize + 1);
+    let cores = machine.cores.len();
+    let memory = machine.numa_nodes[0].memory;
+    let memory = match memory {
+        Some(size) if machine.numa_nodes.iter().all(|node| node.memory == memory) => {
+            format!("(memory={})", size.to_string().replace(' ', ""))
+        }
+        _ => String::new(),
+    };
+    let numbers = machine.pus.iter().map(|pu| pu.id.0).collect::<Vec<_>>();
+    let indexes = if numbers.iter().zip(0..).all(|(number, index)| *number == index) {
+        String::new()
+    } else {
+        let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+        format!("(indexes={})", numbers.join(","))
+    };
+    // Which stands above which cannot be seen from the counts alone: try, and keep what fits.
+    let pack = ("pack", packages, "");
+    let numa = ("numa", numa, memory.as_str());
+    let cache = ("l3", caches.unwrap_or(1), "");
+    let core = ("core", cores, "");
+    let pu = ("pu", machine.pus.len(), indexes.as_str());
+    let orders: [&[_]; 4] = match caches {
+        Some(_) => [
+            &[pack, numa, cache, core, pu],
+            &[pack, cache, numa, core, pu],
+            &[numa, pack, cache, core, pu],
+            &[cache, pack, numa, core, pu],
+        ],
+        None => [&[pack, numa, core, pu], &[numa, pack, core, pu], &[], &[]],
+    };
+    let text = orders.iter().filter_map(|order| level_counts(order)).find(|text| {
+        synthetic::parse(text).is_ok_and(|made| {
+            made.cores == machine.cores
+                && made.pus == machine.pus
+                && made.packages == machine.packages
+                && made.numa_nodes.len() == machine.numa_nodes.len()
+        })
+    })?;
+    Some(text)
+}
+
+/// `pack:2 numa:1 ..` from the total number of objects on each level.
+fn level_counts(levels: &[(&str, usize, &str)]) -> Option<String> {
+    let mut above = 1;
+    let mut words = Vec::new();
+    for (name, total, attributes) in levels {
+        if *total < above || !total.is_multiple_of(above) {
+            return None;
+        }
+        words.push(format!("{name}:{}{attributes}", total / above));
+        above = *total;
+    }
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+fn cores(text: &mut String, machine: &Machine) {
+    *text += "cores = [\n";
+    for core in &machine.cores {
+        let cache = core.cache.map(|cache| format!(" cache:{cache}")).unwrap_or_default();
+        let pus: Vec<String> = core.pus.iter().map(ToString::to_string).collect();
+        let _ = writeln!(
+            text,
+            "  \"package:{} numa:{}{cache} pus:{}\",",
+            core.package,
+            core.numa,
+            pus.join(",")
+        );
+    }
+    *text += "]\n";
+}
+
+fn memories(text: &mut String, machine: &Machine) {
+    for node in &machine.numa_nodes {
+        *text += "\n[[node.numa]]\n";
+        line(text, "os_index", node.os_index);
+        if let Some(memory) = node.memory {
+            line(text, "memory", quoted(&memory.to_string()));
+        }
+        if let Some(kind) = &node.kind {
+            line(text, "kind", quoted(kind));
+        }
+    }
+}
+
+fn nic(text: &mut String, nic: &Nic) {
+    *text += "\n[[node.nic]]\n";
+    line(text, "name", quoted(&nic.name));
+    if !nic.aliases.is_empty() {
+        let aliases: Vec<String> = nic.aliases.iter().map(|alias| quoted(alias)).collect();
+        line(text, "aliases", format!("[{}]", aliases.join(", ")));
+    }
+    near(text, &nic.near);
+    if let Some(rate) = nic.bandwidth {
+        line(text, "bandwidth", bandwidth(rate));
+    }
+    if let Some(time) = nic.latency {
+        line(text, "latency", latency(time));
+    }
+    if let Some(contexts) = nic.contexts {
+        line(text, "contexts", contexts);
+    }
+    if let Some(pci) = &nic.pci {
+        line(text, "pci", quoted(pci));
+    }
+}
+
+fn gpu(text: &mut String, gpu: &Gpu) {
+    *text += "\n[[node.gpu]]\n";
+    line(text, "name", quoted(&gpu.name));
+    near(text, &gpu.near);
+    if let Some(pci) = &gpu.pci {
+        line(text, "pci", quoted(pci));
+    }
+}
+
+fn near(text: &mut String, near: &[NumaId]) {
+    if !near.is_empty() {
+        let numbers: Vec<u32> = near.iter().map(|numa| numa.0).collect();
+        line(text, "near", quoted(&format!("numa:{}", format_index_list(&numbers))));
+    }
+}
+
+fn switches(text: &mut String, cluster: &Cluster) {
+    for (index, switch) in cluster.switches.iter().enumerate() {
+        *text += "\n[[switch]]\n";
+        line(text, "name", quoted(&switch.name));
+        let nodes = cluster.nodes.iter().filter(|node| node.switch == Some(index));
+        let nodes: Vec<&str> = nodes.map(|node| node.name.as_str()).collect();
+        let below = cluster.switches.iter().filter(|switch| switch.parent == Some(index));
+        let below: Vec<&str> = below.map(|switch| switch.name.as_str()).collect();
+        for (field, names) in [("nodes", nodes), ("switches", below)] {
+            if !names.is_empty() {
+                line(text, field, quoted(&hostlist::compress(&names)));
+            }
+        }
+        if let Some(rate) = switch.uplink {
+            line(text, "uplink", bandwidth(rate));
+        }
+    }
+}
+
+fn line(text: &mut String, field: &str, value: impl Display) {
+    let _ = writeln!(text, "{field} = {value}");
+}
+
+fn quoted(text: &str) -> String {
+    ::toml::Value::from(text).to_string()
+}
+
+fn bandwidth(rate: BytesPerSecond) -> String {
+    exact(rate, format!("{} B/s", rate.0))
+}
+
+fn latency(time: Seconds) -> String {
+    exact(time, format!("{} s", time.0))
+}
+
+/// The text with a prefix if it reads back as the same number, else the one without.
+fn exact<T: Display + FromStr + PartialEq>(value: T, plain: String) -> String {
+    let text = value.to_string();
+    quoted(if text.parse().is_ok_and(|parsed: T| parsed == value) { &text } else { &plain })
+}
