@@ -68,7 +68,7 @@ pub(crate) fn show(comparison: &Comparison, format: Format) -> String {
         Format::Table => {
             let (header, rows) = comparison.table();
             let table = output::table(&header, &rows);
-            format!("{table}\n{}\n({})\n", comparison.reason, comparison.caveat())
+            format!("{table}\n{}\n{}\n", comparison.reason, comparison.caveat())
         }
         Format::Json => comparison.to_json(),
         Format::Csv => {

@@ -7,6 +7,7 @@ mod exec;
 mod lab;
 mod launch;
 mod placements;
+mod placing;
 mod profile;
 mod real_launchers;
 mod traffic;

@@ -173,11 +173,12 @@ impl Levels {
 }
 
 /// What a core has in common with others at one level: equal labels, same group.
-type Labels = Vec<(usize, usize, usize)>;
+type Label = (usize, usize, usize);
+type Labels = Vec<Label>;
 
 /// All levels that the description knows, from the core up, nested or not.
 fn candidates(cluster: &Cluster) -> Vec<(LevelKind, Labels)> {
-    let per_core = |label: &dyn Fn(usize, usize, &Core) -> (usize, usize, usize)| -> Labels {
+    let per_core = |label: &dyn Fn(usize, usize, &Core) -> Label| -> Labels {
         let label = &label;
         let of_node = |node: NodeId| {
             let cores = cluster.machine(node).cores.iter().enumerate();

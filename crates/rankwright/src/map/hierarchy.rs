@@ -35,7 +35,7 @@ pub enum HierarchyError {
         example: &'static str,
     },
     /// Not as many distances as levels.
-    #[error("found {distances} distances for {levels} levels, expected one distance per level")]
+    #[error("distances: found {distances} for {levels} levels, expected one for each")]
     LengthsDiffer {
         /// How many levels there are.
         levels: usize,
@@ -235,7 +235,7 @@ mod tests {
         assert!(message("4:x", "1:2").starts_with("hierarchy `4:x`: found `x`, expected"));
         assert!(message("4:0", "1:2").contains("found `0`"));
         assert!(message("4:2", "0:2").contains("distances `0:2`: found `0`"));
-        assert!(message("4:2", "1").starts_with("found 1 distances for 2 levels"));
+        assert!(message("4:2", "1").starts_with("distances: found 1 for 2 levels"));
         assert!(message("4:2", "3:3").starts_with("distances: found 3 after 3"));
         assert!(message("65536:65536", "1:2").contains("more than 16777216 cores"));
         assert!(message("", "").contains("found ``"));

@@ -24,7 +24,7 @@ use std::fmt;
 pub use graph::Graph;
 pub use hierarchy::{Hierarchy, HierarchyError};
 pub use problem::Problem;
-pub use strategy::{MAPPERS, MapperEntry, OptionEntry, Options, Strategy, StrategyError, find};
+pub use strategy::{MAPPERS, MapperEntry, OptionEntry, Strategy, StrategyError, find};
 
 /// A strategy with its options.
 pub trait Mapper: fmt::Debug + Send + Sync {

@@ -181,8 +181,8 @@ impl<'a> Problem<'a> {
     pub(super) fn tree_of_fewest_nodes(&self) -> (Tree, Vec<usize>) {
         let needed = self.loads.iter().fold(0_u64, |sum, load| sum.saturating_add(*load));
         let holds = |slots: usize| self.share.saturating_mul(slots as u64) >= needed;
-        let ends = self.slots_of_nodes().into_iter().map(|slots| slots.end);
-        let used = ends.clone().find(|end| holds(*end)).or(ends.last()).unwrap_or_default();
+        let mut ends = self.slots_of_nodes().into_iter().map(|slots| slots.end);
+        let used = ends.find(|end| holds(*end)).unwrap_or(self.slots.len());
         let cores: Vec<usize> = (0..used).map(|slot| self.core(slot)).collect();
         // The first `used` slots are those of whole nodes, so positions are slots.
         Tree::new(&self.levels, &cores)

@@ -43,7 +43,7 @@ pub struct OptionEntry {
 
 /// What was set, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options(BTreeMap<String, String>);
+struct Options(BTreeMap<String, String>);
 
 const SEED: OptionEntry =
     OptionEntry { name: "seed", default: "1", summary: "another number, another result" };

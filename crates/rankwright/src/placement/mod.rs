@@ -59,7 +59,7 @@ pub struct RankPlacement {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
     /// More ranks than places.
-    #[error("{ranks} ranks need {} free {unit}{}, but cluster `{cluster}` offers {places}{}", ranks, plural(*ranks), of_all(*places, *total, unit))]
+    #[error("{ranks} ranks need {ranks} free {}, but cluster `{cluster}` offers {places}{}", units(*ranks, unit), of_all(*places, *total, unit))]
     TooFewPlaces {
         /// The cluster's name.
         cluster: String,
@@ -130,8 +130,13 @@ pub enum PlacementError {
     },
 }
 
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
+/// `core` or `cores`, `group of 2 cores` or `groups of 2 cores`.
+fn units(count: usize, unit: &str) -> String {
+    if count == 1 {
+        return unit.to_owned();
+    }
+    let (noun, rest) = unit.split_at(unit.find(' ').unwrap_or(unit.len()));
+    format!("{noun}s{rest}")
 }
 
 fn of_all(places: usize, total: usize, unit: &str) -> String {

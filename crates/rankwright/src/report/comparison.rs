@@ -120,9 +120,9 @@ impl Comparison {
     #[must_use]
     pub fn caveat(&self) -> String {
         if self.calibrated {
-            format!("static estimate, rates calibrated ({})", self.rates)
+            format!("static estimate, rates calibrated: {}", self.rates)
         } else {
-            format!("static estimate, rates assumed ({})", self.rates)
+            format!("static estimate, rates assumed: {}", self.rates)
         }
     }
 

@@ -67,5 +67,5 @@ fn a_comparison_has_a_stable_json_form() {
     let (candidates, verdict) = compared(&cluster, &jobs, &["blocked", "kway:seed=3"]);
     let comparison = Comparison::new(&cluster, &candidates, &verdict);
     insta::assert_snapshot!(comparison.to_json());
-    assert_eq!(comparison.caveat(), "static estimate, rates assumed (paper-2013)");
+    assert_eq!(comparison.caveat(), "static estimate, rates assumed: paper-2013");
 }

@@ -29,10 +29,13 @@ fn case(
 }
 
 fn cases() -> Vec<Case> {
+    clusters_of_all_kinds().into_iter().chain(workloads_of_all_kinds()).collect()
+}
+
+fn clusters_of_all_kinds() -> Vec<Case> {
     let one = Granularity::Cores(1);
     let halo = || workload(vec![scattered_halo(4, 1000)]);
     let mixed = || cluster(&[(2, Kind(1, 1, 3, 1)), (2, Kind(2, 2, 2, 2)), (1, Kind(1, 1, 1, 1))]);
-    let largest = (1 << 63) - 1;
     vec![
         case("all cores", four_by_four(), halo(), one),
         case(
@@ -71,6 +74,13 @@ fn cases() -> Vec<Case> {
             one,
         ),
         case("one node", cluster(&[(1, Kind(2, 1, 4, 1))]), workload(vec![ring("a", 8, 1)]), one),
+    ]
+}
+
+fn workloads_of_all_kinds() -> Vec<Case> {
+    let one = Granularity::Cores(1);
+    let largest = (1 << 63) - 1;
+    vec![
         case("one rank", four_by_four(), workload(vec![ring("a", 1, 1)]), one),
         case("two ranks", four_by_four(), workload(vec![ring("a", 2, 1)]), one),
         case("no traffic", four_by_four(), workload(vec![job("a", 13, vec![])]), one),

@@ -42,14 +42,15 @@ pub(crate) struct Map {
     search: SearchOptions,
     #[command(flatten)]
     rank_size: RankSize,
-    #[command(flatten)]
-    bare_graph: bare_graph::BareGraph,
     /// How to write the result [default: table; json with --output; list with --graph]
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<MapFormat>,
     /// Write the result to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    // Last, because its heading holds for all options behind it.
+    #[command(flatten)]
+    bare_graph: bare_graph::BareGraph,
 }
 
 /// How a mapping is written.

@@ -1,0 +1,136 @@
+//! `rankwright place`, `compare` and `map`.
+
+use std::fs;
+
+use crate::command::{rankwright, transcript};
+
+const FOUR_NODES: &str = "examples/clusters/four-nodes.toml";
+const GRAPH: &str = "testdata/workloads/two-groups.graph";
+const SCATTERED: &str = "pattern:halo-2d:16:renumber";
+
+/// What is written to standard output and standard error.
+fn run(arguments: &[&str]) -> (String, String) {
+    let output = rankwright(arguments).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(arguments, &output));
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (text(output.stdout), text(output.stderr))
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn compare_shows_all_strategies_and_why_one_wins() {
+    let strategies = "blocked,cyclic,random,kway";
+    let arguments = ["compare", SCATTERED, "--on", FOUR_NODES, "--strategies", strategies];
+    insta::assert_snapshot!(run(&arguments).0);
+    insta::assert_snapshot!(run(&[&arguments[..], &["--format", "csv"]].concat()).0);
+    let comparison = json(&run(&[&arguments[..], &["--format", "json"]].concat()).0);
+    assert_eq!(comparison["by"], "static");
+    assert_eq!(comparison["best"], "kway");
+    assert_eq!(comparison["strategies"].as_array().expect("a list").len(), 4);
+}
+
+#[test]
+fn compare_gives_the_same_for_any_number_of_threads() {
+    let arguments = ["compare", SCATTERED, "--on", FOUR_NODES, "--format", "json", "--threads"];
+    let with = |threads| run(&[&arguments[..], &[threads]].concat()).0;
+    assert_eq!(with("1"), with("4"));
+}
+
+#[test]
+fn strategies_have_options_of_their_own() {
+    let list = "random:seed=3,random,blocked";
+    let arguments = ["compare", SCATTERED, "--on", FOUR_NODES, "--strategies", list];
+    let (text, _) = run(&[&arguments[..], &["--seed", "7", "--format", "csv"]].concat());
+    let names: Vec<&str> = text.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(names, ["random:seed=3", "random:seed=7", "blocked"]);
+}
+
+#[test]
+fn place_writes_the_best_placement() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("placement.json").display().to_string();
+    let jobs = ["place", "pattern:ring:4", "pattern:ring:4", "--on", FOUR_NODES, "-o", &path];
+    let (text, notes) = run(&jobs);
+    assert!(text.contains("static estimate, rates assumed"), "{text}");
+    assert!(notes.contains("placement.json: placement by "), "{notes}");
+    let placement = json(&fs::read_to_string(&path).unwrap());
+    assert_eq!(placement["format"], 1);
+    assert_eq!(placement["jobs"][0]["name"], "ring-4");
+    assert_eq!(placement["jobs"][1]["name"], "ring-4-2");
+    assert_eq!(placement["predicted"]["inter_node_bytes"], 0.0);
+}
+
+#[test]
+fn map_writes_one_placement_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.json").display().to_string();
+    let arguments = ["map", "pattern:ring:6", "--on", FOUR_NODES, "--strategy", "cyclic"];
+    insta::assert_snapshot!(run(&arguments).0);
+    let (list, _) = run(&[&arguments[..], &["--format", "list"]].concat());
+    assert_eq!(list, "0\n4\n8\n12\n1\n5\n");
+    let (csv, _) = run(&[&arguments[..], &["--format", "csv"]].concat());
+    assert!(
+        csv.starts_with("job,rank,node,cores L#,PUs P#,NUMA L#\nring-6,0,node0,0,0,0\n"),
+        "{csv}"
+    );
+    let (printed, _) = run(&[&arguments[..], &["--format", "json"]].concat());
+    run(&[&arguments[..], &["-o", &path]].concat());
+    assert_eq!(fs::read_to_string(&path).unwrap(), printed);
+    // What the digests are does not matter here.
+    insta::with_settings!({filters => vec![(r"sha256:[0-9a-f]{64}", "sha256:DIGEST")]}, {
+        insta::assert_snapshot!(printed);
+    });
+}
+
+#[test]
+fn several_cores_or_one_pu_per_rank() {
+    let place = |size: [&str; 2]| {
+        let arguments = ["map", "pattern:ring:2", "--on", FOUR_NODES, "--strategy", "blocked"];
+        json(&run(&[&arguments[..], &size, &["--format", "json"]].concat()).0)
+    };
+    let wide = place(["--cores-per-rank", "3"]);
+    assert_eq!(wide["jobs"][0]["ranks"][1]["node"], "node1");
+    assert_eq!(wide["jobs"][0]["ranks"][1]["pus"], serde_json::json!([0, 1, 2]));
+    assert_eq!(place(["--per", "pu"])["jobs"][0]["ranks"][1]["pus"], serde_json::json!([1]));
+}
+
+#[test]
+fn a_bare_graph_becomes_a_list_of_cores() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out").display().to_string();
+    let map = |strategy: &str, more: &[&str]| {
+        let fixed = ["map", "--graph", GRAPH, "--hierarchy", "2:2:2", "--distances", "1:10:100"];
+        let strategy = ["--strategy", strategy, "--format", "list", "-o", &path];
+        let (_, notes) = run(&[&fixed[..], &strategy, more].concat());
+        (fs::read_to_string(&path).unwrap(), notes)
+    };
+    let (list, notes) = map("blocked", &[]);
+    assert_eq!(list, "0\n1\n2\n3\n4\n5\n6\n7\n");
+    // Per group: 0-2 and 4-6 at 10, the other four pairs at 100; and the weak edge at 1.
+    assert_eq!(notes, "J = 8401\n");
+    // Each group in a half: 2 pairs at 1, 4 pairs at 10; the weak edge at 100.
+    let strategies: &[&str] = if rankwright_has_drb() { &["drb", "kway"] } else { &["kway"] };
+    for strategy in strategies {
+        assert_eq!(map(strategy, &["--seed", "1", "--threads", "2"]).1, "J = 940\n", "{strategy}");
+    }
+    assert_eq!(map("kway", &["--quiet"]).1, "");
+}
+
+fn rankwright_has_drb() -> bool {
+    run(&["map", "--help"]).0.contains("drb ")
+}
+
+#[test]
+fn vertices_share_cores_where_that_is_wanted() {
+    let arguments = ["map", "--graph", GRAPH, "--hierarchy", "2", "--distances", "1"];
+    let more = ["--strategy", "kway", "--imbalance", "0.1", "--quiet"];
+    let (list, _) = run(&[&arguments[..], &more].concat());
+    let cores: Vec<&str> = list.lines().collect();
+    let even: Vec<&str> = cores.iter().copied().step_by(2).collect();
+    let odd: Vec<&str> = cores.iter().copied().skip(1).step_by(2).collect();
+    assert!(even.iter().all(|core| *core == even[0]), "{list}");
+    assert!(odd.iter().all(|core| *core == odd[0] && *core != even[0]), "{list}");
+}
