@@ -47,7 +47,7 @@ install: build ## Install below PREFIX (/usr/local)
 	install -d $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	$(BUILT)/rankwright completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/rankwright.fish
 
-dist: ## Pack what `make install` installs into target/dist/
+dist: ## Pack what `make install` installs into target/package/
 	scripts/dist
 
 clean: ## Remove everything that was built
