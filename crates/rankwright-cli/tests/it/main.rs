@@ -10,4 +10,5 @@ mod placements;
 mod placing;
 mod profile;
 mod real_launchers;
+mod road;
 mod traffic;
