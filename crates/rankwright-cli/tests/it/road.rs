@@ -75,7 +75,7 @@ impl Lab {
                 (bytes("bytes_out"), bytes("bytes_in")),
             )
         };
-        json.as_array().expect("a list").iter().map(row).collect()
+        json["nodes"].as_array().expect("a list").iter().map(row).collect()
     }
 }
 
