@@ -282,6 +282,11 @@ fn an_up_that_fails_leaves_nothing() {
     assert!(output.stdout.is_empty());
     labs.assert_nothing_left();
 
+    let mut up = labs.command(&UP).stdout(Stdio::piped()).spawn().expect("it starts");
+    drop(up.stdout.take());
+    assert_eq!(up.wait().expect("it ends").code(), Some(1), "nobody reads the description");
+    labs.assert_nothing_left();
+
     let error = labs.fails(&[&UP[..], &["-o", "/no/such/folder/c.toml"]].concat(), 1);
     assert!(error.contains("/no/such/folder/c.toml"), "{error}");
     labs.assert_nothing_left();

@@ -56,6 +56,10 @@ pub(super) fn launcher_environment(folder: &Folder) -> Vec<(&'static str, String
         ("OMPI_MCA_plm_rsh_no_tree_spawn", "1".to_owned()),
         ("OMPI_MCA_oob_tcp_if_include", MANAGEMENT_NETWORK.to_owned()),
         ("OMPI_MCA_orte_tmpdir_base", "/dev/shm".to_owned()),
+        // A session of its own for every node is a scheduling group of its own in Linux. Ranks that
+        // yield to each other then do not yield to those of other nodes, and may hold a busy core
+        // for a minute.
+        ("OMPI_MCA_orte_leave_session_attached", "1".to_owned()),
         // Open MPI 5
         ("PRTE_ALLOW_RUN_AS_ROOT", "1".to_owned()),
         ("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1".to_owned()),
@@ -63,6 +67,7 @@ pub(super) fn launcher_environment(folder: &Folder) -> Vec<(&'static str, String
         ("PRTE_MCA_plm_ssh_no_tree_spawn", "1".to_owned()),
         ("PRTE_MCA_prte_if_include", MANAGEMENT_NETWORK.to_owned()),
         ("PRTE_MCA_prte_tmpdir_base", "/dev/shm".to_owned()),
+        ("PRTE_MCA_prte_leave_session_attached", "1".to_owned()),
         // Both
         ("OMPI_MCA_pml", "ob1".to_owned()),
         ("OMPI_MCA_btl", "self,vader,tcp".to_owned()),
