@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::command::rankwright;
+use crate::command::{rankwright, say};
 
 const RING: &str = r#"
 #include <mpi.h>
@@ -55,7 +55,7 @@ impl Labs {
                 return Some(Self { folder, links: host_links() });
             }
         }
-        println!("SKIPPED: namespaces are not permitted here");
+        say("SKIPPED: namespaces are not permitted here");
         None
     }
 
@@ -360,7 +360,7 @@ fn where_namespaces_are_not_permitted_it_says_so() {
     let output = unshare.env("RANKWRIGHT_LAB_FOLDER", labs.path()).output().expect("it starts");
     let error = String::from_utf8_lossy(&output.stderr);
     if !error.starts_with("error:") {
-        println!("SKIPPED: user namespaces are not permitted here");
+        say("SKIPPED: user namespaces are not permitted here");
         return;
     }
     assert_eq!(output.status.code(), Some(1), "{error}");
@@ -432,7 +432,7 @@ fn ring_goes_through_the_devices(mpi: &Mpi, ranks: usize, nodes: usize) {
     fs::write(&source, RING).unwrap();
     let compiler = Command::new(mpi.compiler).arg("-o").args([&program, &source]).status();
     if !compiler.is_ok_and(|status| status.success()) {
-        println!("SKIPPED: {} is missing or fails", mpi.compiler);
+        say(format_args!("SKIPPED: {} is missing or fails", mpi.compiler));
         return;
     }
     // Open MPI 4.1.4 hangs in one of a hundred starts: one more try, in a new lab.
@@ -442,7 +442,7 @@ fn ring_goes_through_the_devices(mpi: &Mpi, ranks: usize, nodes: usize) {
         let counters = counters(&labs, "a");
         labs.ok(&["down", "--name", "a"]);
         let Some(hosts) = hosts else {
-            println!("{} hung, attempt {attempt}", mpi.launcher);
+            say(format_args!("{} hung, attempt {attempt}", mpi.launcher));
             continue;
         };
         let wanted: Vec<String> = (0..ranks).map(|rank| format!("node{}", rank % nodes)).collect();
