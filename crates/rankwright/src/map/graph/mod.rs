@@ -4,4 +4,6 @@ mod csr;
 mod weights;
 
 pub use csr::Graph;
-pub(super) use weights::{TooManyWeights, scale_weights};
+#[cfg(feature = "scotch")]
+pub(super) use weights::TooManyWeights;
+pub(super) use weights::scale_weights;
