@@ -10,6 +10,7 @@ use rankwright::placement::Granularity;
 use rankwright::traffic::Workload;
 
 use crate::exit_code::UsageError;
+use crate::inputs;
 
 /// Options of every search.
 #[derive(Debug, Clone, Args)]
@@ -20,6 +21,24 @@ pub(crate) struct SearchOptions {
     /// How many strategies may run at the same time; the result does not depend on it
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) threads: NonZeroUsize,
+}
+
+/// On what cluster.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ClusterOptions {
+    /// The cluster: a cluster.toml, an hwloc XML file, or a built-in name
+    #[arg(long, value_name = "CLUSTER")]
+    on: String,
+    /// How many nodes, where the cluster is one node's hwloc description
+    #[arg(long, value_name = "NUMBER")]
+    nodes: Option<u32>,
+}
+
+impl ClusterOptions {
+    /// Reads the cluster.
+    pub(crate) fn read(&self) -> anyhow::Result<Cluster> {
+        inputs::cluster(&self.on, self.nodes)
+    }
 }
 
 /// What one rank gets.

@@ -9,7 +9,7 @@ use rankwright::report::Comparison;
 use crate::cli::Verbosity;
 use crate::inputs;
 use crate::output::{self, Format, ResultOptions};
-use crate::planning::{self, RankSize, SearchOptions};
+use crate::planning::{self, ClusterOptions, RankSize, SearchOptions};
 
 /// Options of `rankwright compare`.
 #[derive(Debug, Args)]
@@ -17,12 +17,8 @@ use crate::planning::{self, RankSize, SearchOptions};
 pub(crate) struct Compare {
     /// A profile, a text file of traffic, or pattern:SHAPE:RANKS
     workload: String,
-    /// The cluster: a cluster.toml, an hwloc XML file, or a built-in name
-    #[arg(long, value_name = "CLUSTER")]
-    on: String,
-    /// How many nodes, where the cluster is one node's hwloc description
-    #[arg(long, value_name = "NUMBER")]
-    nodes: Option<u32>,
+    #[command(flatten)]
+    cluster: ClusterOptions,
     /// By what the strategies are judged
     #[arg(long, value_enum, default_value_t)]
     by: By,
@@ -48,7 +44,7 @@ enum By {
 impl Compare {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let strategies = self.search.strategies(self.strategies.as_deref())?;
-        let cluster = inputs::cluster(&self.on, self.nodes)?;
+        let cluster = self.cluster.read()?;
         let workload = inputs::workload(&self.workload)?;
         let candidates =
             self.search.candidates(&cluster, &workload, &self.rank_size, &strategies)?;

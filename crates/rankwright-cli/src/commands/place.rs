@@ -18,7 +18,7 @@ use crate::launch_files::{self, LauncherName};
 use crate::launching::Prepared;
 use crate::mpi_launcher::{self, Family};
 use crate::output::{self, Format};
-use crate::planning::{self, RankSize, SearchOptions};
+use crate::planning::{self, ClusterOptions, RankSize, SearchOptions};
 
 /// Options of `rankwright place`.
 #[derive(Debug, Args)]
@@ -27,12 +27,8 @@ pub(crate) struct Place {
     /// The jobs: profiles, text files of traffic, or pattern:SHAPE:RANKS
     #[arg(required = true, value_name = "WORKLOAD")]
     workloads: Vec<String>,
-    /// The cluster: a cluster.toml, an hwloc XML file, or a built-in name
-    #[arg(long, value_name = "CLUSTER")]
-    on: String,
-    /// How many nodes, where the cluster is one node's hwloc description
-    #[arg(long, value_name = "NUMBER")]
-    nodes: Option<u32>,
+    #[command(flatten)]
+    cluster: ClusterOptions,
     /// The strategies to try, separated by commas; all of them by default
     #[arg(long, value_name = "LIST")]
     strategies: Option<String>,
@@ -60,7 +56,7 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let strategies = self.search.strategies(self.strategies.as_deref())?;
-        let cluster = inputs::cluster(&self.on, self.nodes)?;
+        let cluster = self.cluster.read()?;
         let workload = self.workload()?;
         let candidates =
             self.search.candidates(&cluster, &workload, &self.rank_size, &strategies)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rankwright::files::{InputError, describe};
 use rankwright::traffic::Workload;
-use rankwright::traffic::collectives::Expansion;
+use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::import::{self, FORMATS};
 use rankwright::traffic::pattern::Pattern;
 use rankwright::traffic::profile::Profile;

@@ -4,6 +4,8 @@
 //! a sparse list of [`Flow`]s, and its collective calls as the program made them.
 
 pub mod collectives;
+pub mod communicator;
+pub mod expansion;
 pub mod import;
 pub mod pattern;
 pub mod profile;

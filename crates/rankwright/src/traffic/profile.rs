@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use super::collectives::{self, CollectiveCalls, Expansion};
+use super::collectives::CollectiveCalls;
+use super::communicator::Communicator;
+use super::expansion::{self, Expansion};
 use super::{Flow, Job, TrafficError};
 use crate::ids::{PuSet, Rank};
 use crate::units::Seconds;
@@ -73,19 +75,6 @@ pub struct TimeInMpi {
     pub time: Seconds,
 }
 
-/// A communicator.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Communicator {
-    /// The name the program gave it; empty for none.
-    pub name: String,
-    /// Its members in the order of their rank in it; `None` for a process outside the job.
-    pub members: Vec<Option<Rank>>,
-    /// The other group of an intercommunicator; empty for an intracommunicator.
-    pub remote_members: Vec<Option<Rank>>,
-    /// How many communicators with these members stood in its place one after the other.
-    pub created: u32,
-}
-
 /// The point-to-point messages of one pair, with their times. Times are seconds since MPI started
 /// on the source.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -137,7 +126,7 @@ impl Profile {
     /// # Errors
     /// If the profile has no rank.
     pub fn job(&self, expansion: Expansion) -> Result<Job, TrafficError> {
-        let expanded = collectives::expand(&self.collectives, &self.communicators, expansion);
+        let expanded = expansion::expand(&self.collectives, &self.communicators, expansion);
         let flows = self.flows.iter().map(|record| record.flow).chain(expanded);
         Job::new(self.run.program.clone(), Rank::from_index(self.ranks.len()).0, flows)
     }

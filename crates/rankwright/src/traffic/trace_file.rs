@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::Flow;
 use super::collectives::{CollectiveCalls, Operation, RowEntry};
-use super::profile::{Communicator, FlowRecord, FlowTimes, Profile, RankRecord, Run, TimeInMpi};
+use super::communicator::Communicator;
+use super::profile::{FlowRecord, FlowTimes, Profile, RankRecord, Run, TimeInMpi};
 use crate::files::{InputError, read_bytes};
 use crate::ids::{PuId, Rank};
 use crate::units::Seconds;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rankwright::files::write_atomically;
 use rankwright::traffic::Workload;
-use rankwright::traffic::collectives::Expansion;
+use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::import;
 
 use crate::exit_code::UsageError;

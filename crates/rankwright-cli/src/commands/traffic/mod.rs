@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use rankwright::traffic::collectives::{EXPANSIONS, Expansion};
+use rankwright::traffic::expansion::{EXPANSIONS, Expansion};
 use rankwright::traffic::import::{FORMATS, csv};
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::{Job, Workload, profile_file};

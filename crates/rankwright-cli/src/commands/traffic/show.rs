@@ -3,7 +3,7 @@
 use clap::Args;
 use rankwright::report::traffic::{TrafficSummary, heat_map};
 use rankwright::traffic::Flow;
-use rankwright::traffic::collectives::Expansion;
+use rankwright::traffic::expansion::Expansion;
 
 use crate::output::{Format, ResultOptions, csv, table};
 

@@ -1,0 +1,100 @@
+//! `app.rwp`: a profile as one SQLite file. `docs/src/formats.md` describes its tables, which
+//! people read with `sqlite3`, pandas or DuckDB.
+
+mod read;
+mod write;
+
+pub use read::read;
+pub use write::write;
+
+/// Marks the file as ours ("RWPR"); `file` shows it.
+const APPLICATION_ID: i32 = 0x5257_5052;
+/// The newest version of the tables that is read, and the one that is written.
+const FORMAT_VERSION: i32 = 1;
+/// The first bytes of every SQLite file.
+pub const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::ids::Rank;
+    use crate::traffic::Flow;
+    use crate::traffic::collectives::{CollectiveCalls, Operation, RowEntry};
+    use crate::traffic::communicator::Communicator;
+    use crate::traffic::profile::{FlowRecord, FlowTimes, Profile, RankRecord};
+    use crate::units::Seconds;
+
+    fn profile() -> Profile {
+        let flow =
+            Flow { source: Rank(0), destination: Rank(1), messages: 2, bytes: 300, largest: 200 };
+        let times = FlowTimes { first: Seconds(0.5), last: Seconds(1.0), ..FlowTimes::default() };
+        let record = FlowRecord { flow, times: Some(times), size_histogram: vec![0, 0, 1, 1] };
+        let other = Flow { source: Rank(1), destination: Rank(0), ..flow };
+        let calls = CollectiveCalls {
+            rank: Rank(1),
+            communicator: 0,
+            operation: Operation::Alltoallv,
+            nonblocking: true,
+            root: None,
+            calls: 3,
+            bytes: 12,
+            seconds: 0.1,
+            first: 0.2,
+            last: 0.3,
+            row: vec![RowEntry { destination: Rank(0), messages: 3, bytes: 12 }],
+        };
+        let members = vec![Some(Rank(0)), Some(Rank(1)), None];
+        Profile {
+            ranks: vec![RankRecord { host: "a".into(), ..RankRecord::default() }; 2],
+            communicators: vec![Communicator { members, created: 1, ..Communicator::default() }],
+            flows: vec![
+                record,
+                FlowRecord { flow: other, times: None, size_histogram: Vec::new() },
+            ],
+            collectives: vec![calls],
+            ..Profile::default()
+        }
+    }
+
+    #[test]
+    fn a_profile_reads_back_as_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("app.rwp");
+        write(&profile(), &path).unwrap();
+        assert_eq!(read(&path).unwrap(), profile());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_cut_or_damaged_profile_is_an_error_and_never_a_panic() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("app.rwp");
+        write(&profile(), &path).unwrap();
+        let whole = fs::read(&path).unwrap();
+        for length in (0..whole.len()).step_by(509) {
+            fs::write(&path, &whole[..length]).unwrap();
+            assert!(read(&path).is_err(), "cut at {length}");
+        }
+        for place in (0..whole.len()).step_by(97) {
+            let mut changed = whole.clone();
+            changed[place] = !changed[place];
+            fs::write(&path, &changed).unwrap();
+            // A changed byte of a name or a count is not detectable; it must only do no harm.
+            let _ = read(&path);
+        }
+    }
+
+    #[test]
+    fn a_newer_profile_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("app.rwp");
+        write(&profile(), &path).unwrap();
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", 9).unwrap();
+        let message = read(&path).unwrap_err().to_string();
+        assert!(message.contains("format version 9") && message.contains("update"), "{message}");
+    }
+}

@@ -1,0 +1,249 @@
+//! Reading a profile.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, Row, Statement};
+
+use super::{APPLICATION_ID, FORMAT_VERSION};
+use crate::files::{InputError, describe};
+use crate::ids::{PuSet, Rank};
+use crate::traffic::Flow;
+use crate::traffic::collectives::{CollectiveCalls, Operation, RowEntry};
+use crate::traffic::communicator::Communicator;
+use crate::traffic::profile::{FlowRecord, FlowTimes, Profile, RankRecord, TimeInMpi};
+use crate::units::Seconds;
+
+const EXPECTED: &str = "a profile as `rankwright profile` writes it";
+const CUT_SHORT: &str = "a file that was cut short or is damaged";
+/// More ranks than any machine has; a larger number is a damaged file.
+const MOST_RANKS: usize = 1 << 27;
+
+/// Reads a profile whole.
+///
+/// # Errors
+/// If there is no such file, it is no profile, was cut short, is damaged, or is of a newer version.
+pub fn read(path: &Path) -> Result<Profile, InputError> {
+    let wrong = |found: String| InputError::new(path.display(), found, EXPECTED);
+    // SQLite's own message for a missing file does not say so.
+    let size = std::fs::File::open(path).and_then(|file| file.metadata());
+    let size = size.map_err(|error| wrong(describe(&error)))?.len();
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let file = Connection::open_with_flags(path, flags).map_err(|error| wrong(explain(&error)))?;
+    let pragma = |name: &str| {
+        let value: Result<i32, _> = file.pragma_query_value(None, name, |row| row.get(0));
+        value.map_err(|error| wrong(explain(&error)))
+    };
+    if pragma("application_id")? != APPLICATION_ID {
+        return Err(wrong("another kind of SQLite file".to_owned()));
+    }
+    let version = pragma("user_version")?;
+    if version != FORMAT_VERSION {
+        return Err(wrong(format!("a profile of format version {version}"))
+            .with_advice(format!("this rankwright reads version {FORMAT_VERSION}: update it")));
+    }
+    // SQLite itself overlooks a missing end of the last page.
+    let pages = pragma("page_count")?;
+    let whole = i64::from(pages) * i64::from(pragma("page_size")?);
+    if i64::try_from(size) != Ok(whole) {
+        return Err(wrong(CUT_SHORT.to_owned()));
+    }
+    let profile = read_tables(&file).map_err(|error| wrong(explain(&error)))?;
+    check(&profile).map_err(wrong)?;
+    Ok(profile)
+}
+
+fn explain(error: &rusqlite::Error) -> String {
+    use rusqlite::ErrorCode;
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => "another kind of file".to_owned(),
+        Some(ErrorCode::DatabaseCorrupt) => CUT_SHORT.to_owned(),
+        _ => format!("a damaged profile ({error})"),
+    }
+}
+
+fn check(profile: &Profile) -> Result<(), String> {
+    let ranks = profile.ranks.len();
+    if ranks == 0 {
+        return Err("a profile of 0 ranks".to_owned());
+    }
+    let missing = |rank: Rank| rank.index() >= ranks;
+    let flows = profile.flows.iter().map(|record| record.flow);
+    let in_flows = flows.flat_map(|flow| [flow.source, flow.destination]);
+    let in_collectives = profile.collectives.iter().flat_map(|calls| {
+        let row = calls.row.iter().map(|entry| entry.destination);
+        [Some(calls.rank), calls.root].into_iter().flatten().chain(row)
+    });
+    if let Some(rank) = in_flows.chain(in_collectives).find(|rank| missing(*rank)) {
+        return Err(format!("rank {rank} in a profile of {ranks} ranks"));
+    }
+    let communicators = profile.communicators.len();
+    match profile.collectives.iter().find(|calls| calls.communicator >= communicators) {
+        Some(calls) => Err(format!("communicator {} of {communicators}", calls.communicator)),
+        None => Ok(()),
+    }
+}
+
+fn read_tables(file: &Connection) -> rusqlite::Result<Profile> {
+    let mut profile = Profile { ranks: read_ranks(file)?, ..Profile::default() };
+    let mut facts = file.prepare("SELECT key, value FROM run")?;
+    for fact in facts.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))? {
+        let (key, value): (String, String) = fact?;
+        match key.as_str() {
+            "program" => profile.run.program = value,
+            "origin" => profile.run.origin = value,
+            "mpi_library" => profile.run.mpi_library = value,
+            _ => {}
+        }
+    }
+    profile.communicators = read_communicators(file)?;
+    profile.flows = read_flows(file)?;
+    profile.collectives = read_collectives(file)?;
+    Ok(profile)
+}
+
+fn read_ranks(file: &Connection) -> rusqlite::Result<Vec<RankRecord>> {
+    let mut select = file.prepare("SELECT * FROM ranks ORDER BY rank")?;
+    let record = |row: &Row<'_>| -> rusqlite::Result<RankRecord> {
+        let time = |calls, time| -> rusqlite::Result<TimeInMpi> {
+            Ok(TimeInMpi { calls: amount(row, calls)?, time: Seconds(row.get(time)?) })
+        };
+        let pus: String = row.get("pus")?;
+        let wrong = |error| {
+            rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Text, error)
+        };
+        let pus: PuSet = pus.parse().map_err(|error| wrong(Box::new(error)))?;
+        Ok(RankRecord {
+            host: row.get("host")?,
+            pus,
+            start_unix_ns: row.get("start_unix_ns")?,
+            wall: Seconds(row.get("wall_s")?),
+            point_to_point: time("point_to_point_calls", "point_to_point_s")?,
+            wait: time("wait_calls", "wait_s")?,
+            collective: time("collective_calls", "collective_s")?,
+            other: time("other_calls", "other_s")?,
+            outside_messages: amount(row, "outside_messages")?,
+            outside_bytes: amount(row, "outside_bytes")?,
+        })
+    };
+    let mut records = Vec::new();
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let rank: i64 = row.get("rank")?;
+        if usize::try_from(rank) != Ok(records.len()) || records.len() >= MOST_RANKS {
+            return Err(rusqlite::Error::IntegralValueOutOfRange(0, rank));
+        }
+        records.push(record(row)?);
+    }
+    Ok(records)
+}
+
+fn read_communicators(file: &Connection) -> rusqlite::Result<Vec<Communicator>> {
+    let mut select = file
+        .prepare("SELECT communicator, name, created FROM communicators ORDER BY communicator")?;
+    let communicator = |row: &Row<'_>| {
+        Ok(Communicator { name: row.get(1)?, created: row.get(2)?, ..Communicator::default() })
+    };
+    let mut communicators: Vec<Communicator> =
+        select.query_map([], communicator)?.collect::<Result<_, _>>()?;
+    let mut select = file.prepare(
+        "SELECT communicator, remote, rank FROM communicator_members \
+         ORDER BY communicator, remote, position",
+    )?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get(0)?;
+        let communicator = usize::try_from(id)
+            .ok()
+            .and_then(|index| communicators.get_mut(index))
+            .ok_or(rusqlite::Error::IntegralValueOutOfRange(0, id))?;
+        let remote: bool = row.get(1)?;
+        let members =
+            if remote { &mut communicator.remote_members } else { &mut communicator.members };
+        members.push(row.get::<_, Option<u32>>(2)?.map(Rank));
+    }
+    Ok(communicators)
+}
+
+fn read_flows(file: &Connection) -> rusqlite::Result<Vec<FlowRecord>> {
+    let mut select = file.prepare("SELECT * FROM flows ORDER BY source, destination")?;
+    let record = |row: &Row<'_>| -> rusqlite::Result<FlowRecord> {
+        let first: Option<f64> = row.get("first_s")?;
+        let times = match first {
+            None => None,
+            Some(first) => Some(FlowTimes {
+                first: Seconds(first),
+                last: Seconds(row.get("last_s")?),
+                gap_mean: Seconds(row.get("gap_mean_s")?),
+                gap_cv: row.get("gap_cv")?,
+            }),
+        };
+        let flow = Flow {
+            source: Rank(row.get("source")?),
+            destination: Rank(row.get("destination")?),
+            messages: amount(row, "messages")?,
+            bytes: amount(row, "bytes")?,
+            largest: amount(row, "largest")?,
+        };
+        Ok(FlowRecord { flow, times, size_histogram: Vec::new() })
+    };
+    let mut records: Vec<FlowRecord> = select.query_map([], record)?.collect::<Result<_, _>>()?;
+    let mut select =
+        file.prepare("SELECT source, destination, bin, messages FROM flow_sizes ORDER BY 1, 2, 3")?;
+    let mut rows = select.query([])?;
+    let mut position = 0;
+    while let Some(row) = rows.next()? {
+        let pair = (Rank(row.get(0)?), Rank(row.get(1)?));
+        let before = |record: &FlowRecord| (record.flow.source, record.flow.destination) < pair;
+        position += records[position..].iter().take_while(|record| before(record)).count();
+        let bin: usize = row.get::<_, u8>(2)?.into();
+        let Some(record) = records.get_mut(position) else { break };
+        if record.size_histogram.len() <= bin {
+            record.size_histogram.resize(bin + 1, 0);
+        }
+        record.size_histogram[bin] = amount(row, "messages")?;
+    }
+    Ok(records)
+}
+
+fn read_collectives(file: &Connection) -> rusqlite::Result<Vec<CollectiveCalls>> {
+    let mut rows_of =
+        file.prepare("SELECT * FROM collective_rows WHERE collective = ? ORDER BY destination")?;
+    let entry = |row: &Row<'_>| {
+        Ok(RowEntry {
+            destination: Rank(row.get("destination")?),
+            messages: amount(row, "messages")?,
+            bytes: amount(row, "bytes")?,
+        })
+    };
+    let row_entries = |statement: &mut Statement<'_>, id: i64| -> rusqlite::Result<Vec<RowEntry>> {
+        statement.query_map([id], entry)?.collect()
+    };
+    let mut select = file.prepare("SELECT * FROM collectives ORDER BY id")?;
+    let mut rows = select.query([])?;
+    let mut collectives = Vec::new();
+    while let Some(row) = rows.next()? {
+        let name: String = row.get("operation")?;
+        let operation = Operation::from_name(&name)
+            .ok_or_else(|| rusqlite::Error::InvalidParameterName(format!("operation {name}")))?;
+        let communicator: i64 = row.get("communicator")?;
+        collectives.push(CollectiveCalls {
+            rank: Rank(row.get("rank")?),
+            communicator: usize::try_from(communicator).unwrap_or(usize::MAX),
+            operation,
+            nonblocking: row.get("nonblocking")?,
+            root: row.get::<_, Option<u32>>("root")?.map(Rank),
+            calls: amount(row, "calls")?,
+            bytes: amount(row, "bytes")?,
+            seconds: row.get("seconds")?,
+            first: row.get("first_s")?,
+            last: row.get("last_s")?,
+            row: row_entries(&mut rows_of, row.get("id")?)?,
+        });
+    }
+    Ok(collectives)
+}
+
+fn amount(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, value))
+}

@@ -1,0 +1,170 @@
+//! Writing a profile.
+
+use std::path::Path;
+
+use rusqlite::{Connection, params};
+
+use super::{APPLICATION_ID, FORMAT_VERSION};
+use crate::files::{WriteError, replace_atomically};
+use crate::traffic::Flow;
+use crate::traffic::profile::Profile;
+
+const TABLES: &str = "
+CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE ranks (
+  rank INTEGER PRIMARY KEY, host TEXT NOT NULL, pus TEXT NOT NULL, start_unix_ns INTEGER NOT NULL,
+  wall_s REAL NOT NULL,
+  point_to_point_calls INTEGER NOT NULL, point_to_point_s REAL NOT NULL,
+  wait_calls INTEGER NOT NULL, wait_s REAL NOT NULL,
+  collective_calls INTEGER NOT NULL, collective_s REAL NOT NULL,
+  other_calls INTEGER NOT NULL, other_s REAL NOT NULL,
+  outside_messages INTEGER NOT NULL, outside_bytes INTEGER NOT NULL);
+CREATE TABLE communicators (
+  communicator INTEGER PRIMARY KEY, name TEXT NOT NULL, created INTEGER NOT NULL);
+CREATE TABLE communicator_members (
+  communicator INTEGER NOT NULL, remote INTEGER NOT NULL, position INTEGER NOT NULL, rank INTEGER,
+  PRIMARY KEY (communicator, remote, position)) WITHOUT ROWID;
+CREATE TABLE flows (
+  source INTEGER NOT NULL, destination INTEGER NOT NULL,
+  messages INTEGER NOT NULL, bytes INTEGER NOT NULL, largest INTEGER NOT NULL,
+  first_s REAL, last_s REAL, gap_mean_s REAL, gap_cv REAL,
+  PRIMARY KEY (source, destination)) WITHOUT ROWID;
+CREATE TABLE flow_sizes (
+  source INTEGER NOT NULL, destination INTEGER NOT NULL, bin INTEGER NOT NULL,
+  messages INTEGER NOT NULL, PRIMARY KEY (source, destination, bin)) WITHOUT ROWID;
+CREATE TABLE collectives (
+  id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, communicator INTEGER NOT NULL,
+  operation TEXT NOT NULL, nonblocking INTEGER NOT NULL, root INTEGER,
+  calls INTEGER NOT NULL, bytes INTEGER NOT NULL,
+  seconds REAL NOT NULL, first_s REAL NOT NULL, last_s REAL NOT NULL);
+CREATE TABLE collective_rows (
+  collective INTEGER NOT NULL, destination INTEGER NOT NULL,
+  messages INTEGER NOT NULL, bytes INTEGER NOT NULL,
+  PRIMARY KEY (collective, destination)) WITHOUT ROWID;
+";
+
+/// Writes a profile, whole or not at all.
+///
+/// # Errors
+/// If the file cannot be written, or an amount is 2^63 or more, which SQLite cannot hold.
+pub fn write(profile: &Profile, path: &Path) -> Result<(), WriteError> {
+    replace_atomically(path, |temporary| {
+        write_tables(profile, temporary).map_err(std::io::Error::other)
+    })
+}
+
+fn write_tables(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
+    let mut file = Connection::open(path)?;
+    // The file is renamed only when it is whole: no journal is needed on the way.
+    file.execute_batch(&format!(
+        "PRAGMA journal_mode = OFF; PRAGMA application_id = {APPLICATION_ID}; \
+         PRAGMA user_version = {FORMAT_VERSION};"
+    ))?;
+    let transaction = file.transaction()?;
+    transaction.execute_batch(TABLES)?;
+    write_run(&transaction, profile)?;
+    write_communicators(&transaction, profile)?;
+    write_flows(&transaction, profile)?;
+    write_collectives(&transaction, profile)?;
+    transaction.commit()?;
+    file.close().map_err(|(_, error)| error)
+}
+
+fn write_run(file: &Connection, profile: &Profile) -> rusqlite::Result<()> {
+    let run = &profile.run;
+    let facts =
+        [("program", &run.program), ("origin", &run.origin), ("mpi_library", &run.mpi_library)];
+    for (key, value) in facts {
+        file.execute("INSERT INTO run VALUES (?, ?)", [key, value])?;
+    }
+    let mut insert = file.prepare("INSERT INTO ranks VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")?;
+    for (rank, record) in (0_i64..).zip(&profile.ranks) {
+        insert.execute(params![
+            rank,
+            record.host,
+            record.pus.to_string(),
+            record.start_unix_ns,
+            record.wall.0,
+            integer(record.point_to_point.calls)?,
+            record.point_to_point.time.0,
+            integer(record.wait.calls)?,
+            record.wait.time.0,
+            integer(record.collective.calls)?,
+            record.collective.time.0,
+            integer(record.other.calls)?,
+            record.other.time.0,
+            integer(record.outside_messages)?,
+            integer(record.outside_bytes)?,
+        ])?;
+    }
+    Ok(())
+}
+
+fn write_communicators(file: &Connection, profile: &Profile) -> rusqlite::Result<()> {
+    let mut insert = file.prepare("INSERT INTO communicators VALUES (?,?,?)")?;
+    let mut insert_member = file.prepare("INSERT INTO communicator_members VALUES (?,?,?,?)")?;
+    for (id, communicator) in (0_i64..).zip(&profile.communicators) {
+        insert.execute(params![id, communicator.name, communicator.created])?;
+        for (remote, members) in [(0, &communicator.members), (1, &communicator.remote_members)] {
+            for (position, member) in (0_i64..).zip(members) {
+                let member = member.map(|rank| rank.0);
+                insert_member.execute(params![id, remote, position, member])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_flows(file: &Connection, profile: &Profile) -> rusqlite::Result<()> {
+    let mut insert = file.prepare("INSERT INTO flows VALUES (?,?,?,?,?,?,?,?,?)")?;
+    let mut insert_size = file.prepare("INSERT INTO flow_sizes VALUES (?,?,?,?)")?;
+    for record in &profile.flows {
+        let Flow { source, destination, messages, bytes, largest } = record.flow;
+        let times = record.times;
+        insert.execute(params![
+            source.0,
+            destination.0,
+            integer(messages)?,
+            integer(bytes)?,
+            integer(largest)?,
+            times.map(|times| times.first.0),
+            times.map(|times| times.last.0),
+            times.map(|times| times.gap_mean.0),
+            times.map(|times| times.gap_cv),
+        ])?;
+        for (bin, count) in (0_i64..).zip(&record.size_histogram).filter(|(_, count)| **count > 0) {
+            insert_size.execute(params![source.0, destination.0, bin, integer(*count)?])?;
+        }
+    }
+    Ok(())
+}
+
+fn write_collectives(file: &Connection, profile: &Profile) -> rusqlite::Result<()> {
+    let mut insert = file.prepare("INSERT INTO collectives VALUES (?,?,?,?,?,?,?,?,?,?,?)")?;
+    let mut insert_row = file.prepare("INSERT INTO collective_rows VALUES (?,?,?,?)")?;
+    for (id, calls) in (0_i64..).zip(&profile.collectives) {
+        insert.execute(params![
+            id,
+            calls.rank.0,
+            i64::try_from(calls.communicator).unwrap_or(i64::MAX),
+            calls.operation.name(),
+            calls.nonblocking,
+            calls.root.map(|root| root.0),
+            integer(calls.calls)?,
+            integer(calls.bytes)?,
+            calls.seconds,
+            calls.first,
+            calls.last,
+        ])?;
+        for entry in &calls.row {
+            let (messages, bytes) = (integer(entry.messages)?, integer(entry.bytes)?);
+            insert_row.execute(params![id, entry.destination.0, messages, bytes])?;
+        }
+    }
+    Ok(())
+}
+
+/// SQLite's integers have 63 bits and a sign.
+fn integer(amount: u64) -> rusqlite::Result<i64> {
+    i64::try_from(amount).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}
