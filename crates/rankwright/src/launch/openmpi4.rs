@@ -67,7 +67,11 @@ pub(super) fn unbound(request: &Request<'_>) -> (Vec<String>, Option<LaunchFile>
 /// Ranks that share cores must give them up while they wait.
 pub(super) fn environment(request: &Request<'_>) -> Vec<(&'static str, String)> {
     let emulated = request.placement.cluster.emulated;
-    emulated.then(|| ("OMPI_MCA_mpi_yield_when_idle", "1".to_owned())).into_iter().collect()
+    // Daemons that leave the session get a scheduling group each; ranks that yield in one of them
+    // then starve all others on the PUs that they share.
+    let names = ["OMPI_MCA_mpi_yield_when_idle", "OMPI_MCA_orte_leave_session_attached"];
+    let names = if emulated { &names[..] } else { &[] };
+    names.iter().map(|name| (*name, "1".to_owned())).collect()
 }
 
 fn rankfile(ranks: &[RankEntry]) -> String {
