@@ -30,6 +30,14 @@ pub(crate) fn transcript(arguments: &[&str], output: &Output) -> String {
     )
 }
 
+/// Sends a signal to a process, or to a group of them if the number is negative. By the shell's own
+/// `kill`: small systems have no other.
+pub(crate) fn signal(name: &str, process: i64) {
+    let script = format!("kill -s {name} -- {process}");
+    let status = Command::new("sh").args(["-c", &script]).status().expect("sh is everywhere");
+    assert!(status.success(), "{script}");
+}
+
 /// This host's name.
 pub(crate) fn on_this_host() -> String {
     let output = Command::new("uname").arg("-n").output().expect("uname is everywhere");

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::command::{rankwright, say};
+use crate::command::{rankwright, say, signal};
 
 const RING: &str = r#"
 #include <mpi.h>
@@ -257,8 +257,7 @@ fn a_lab_whose_holders_were_killed_says_so_and_goes_down() {
     let record = fs::read_to_string(labs.path().join("a/lab.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     for node in record["nodes"].as_array().unwrap() {
-        let kill = Command::new("kill").args(["-9", &node["holder"].to_string()]).status();
-        assert!(kill.unwrap().success());
+        signal("KILL", node["holder"].as_i64().expect("a number"));
     }
     wait_until("only head and program are left", || labs.processes().len() == 2);
     assert!(labs.ok(&["status", "--format", "csv"]).contains("a,broken,3,"));
@@ -302,8 +301,7 @@ fn an_up_that_is_interrupted_leaves_nothing() {
     let up = up.spawn().expect("it starts");
     wait_until("it is at work", || seen.exists());
     // As a terminal does: to the whole group.
-    let group = format!("-{}", up.id());
-    assert!(Command::new("kill").args(["-INT", "--", &group]).status().unwrap().success());
+    signal("INT", -i64::from(up.id()));
     let output = up.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     labs.assert_nothing_left();

@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use rankwright::placement::PlacementFile;
 use tempfile::TempDir;
 
-use crate::command::{pus_here, rankwright, say};
+use crate::command::{pus_here, rankwright, say, signal};
 use crate::placements::{EIGHT_ON_FOUR, placement, write};
 
 /// What each launcher is called here and in Debian.
@@ -258,8 +258,7 @@ fn a_termination_signal_reaches_the_program() {
         let mut ready = String::new();
         lines.read_line(&mut ready).expect("the launcher passes it on");
         assert_eq!(ready, "ready\n", "{launcher}");
-        let number = child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &number]).status().unwrap().success());
+        signal("TERM", child.id().into());
         let mut rest = String::new();
         lines.read_to_string(&mut rest).expect("it ends");
         assert!(rest.contains("terminated"), "{launcher}: {rest}");

@@ -15,6 +15,11 @@ use super::tools;
 pub(super) fn enter(pid: u32, namespaces: &[&str]) -> anyhow::Result<Command> {
     let mut command = tools::command("nsenter");
     command.arg(format!("--target={pid}")).args(namespaces);
+    if namespaces.contains(&"--mount") {
+        // The root of the mount namespace is another folder than the process's where the lab was
+        // made in a chroot.
+        command.arg("--root").arg("--wd");
+    }
     let user = process::namespace(pid, "user").with_context(|| format!("process {pid} is gone"))?;
     // The kernel refuses to enter the user namespace that one is in.
     if Some(user) != process::namespace(std::process::id(), "user") {

@@ -42,17 +42,25 @@ pub(super) enum Privilege {
 impl Privilege {
     /// Finds out what is permitted here.
     pub(super) fn probe() -> anyhow::Result<Self> {
-        let mut refusal = String::new();
+        let mut refusals = Vec::new();
         for privilege in [Self::Root, Self::UserNamespace] {
             let output = privilege.unshare().arg("true").output().context("starting unshare")?;
             if output.status.success() {
                 return Ok(privilege);
             }
-            refusal = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let refusal = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            if refusal.contains("root filesystem propagation") {
+                bail!(
+                    "a lab needs a root folder that is a mount point ({refusal}); this looks like \
+                     a chroot: `mount --bind FOLDER FOLDER` before entering it"
+                );
+            }
+            refusals.push(refusal);
         }
         bail!(
-            "a lab needs namespaces, which are not permitted here ({refusal}); run it as root \
-             (in a container: with the capability SYS_ADMIN), or allow user namespaces"
+            "a lab needs namespaces, which are not permitted here ({}); run it as root (in a \
+             container: with the capability SYS_ADMIN), or allow user namespaces",
+            refusals.join("; in a user namespace: ")
         )
     }
 
