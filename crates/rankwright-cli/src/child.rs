@@ -20,11 +20,25 @@ static CHILD: AtomicI32 = AtomicI32::new(0);
 /// The last signal that came; 0 for none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// Passes SIGINT, SIGTERM and SIGHUP on to `child` instead of ending by them. What the terminal
-/// sends (ctrl-c) reaches the child by itself and is not sent twice: launchers take a second ctrl-c
-/// for "at once".
+/// Starts a child and from then on passes SIGINT, SIGTERM and SIGHUP on to it instead of ending by
+/// them. What the terminal sends (ctrl-c) reaches the child by itself and is not sent twice:
+/// launchers take a second ctrl-c for "at once".
+#[expect(unsafe_code, reason = "the standard library sends no signals")]
+pub(crate) fn start(command: &mut Command) -> io::Result<Child> {
+    catch_signals();
+    let child = command.spawn()?;
+    CHILD.store(child.id() as i32, Ordering::SeqCst);
+    // What came before the child's number was known.
+    let signal = SIGNAL.load(Ordering::SeqCst);
+    if signal != 0 {
+        // SAFETY: the child has not been waited for, so its number is still its own.
+        unsafe { libc::kill(child.id() as i32, signal) };
+    }
+    Ok(child)
+}
+
 #[expect(unsafe_code, reason = "the standard library has no call for this")]
-pub(crate) fn pass_signals_to(child: &Child) {
+fn catch_signals() {
     extern "C" fn pass_on(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
         SIGNAL.store(signal, Ordering::SeqCst);
         let child = CHILD.load(Ordering::SeqCst);
@@ -36,7 +50,6 @@ pub(crate) fn pass_signals_to(child: &Child) {
             }
         }
     }
-    CHILD.store(child.id() as i32, Ordering::SeqCst);
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: `action` is a valid sigaction and the handler only uses atomics and kills.
         unsafe {

@@ -37,14 +37,24 @@ impl WrittenLaunch {
     }
 }
 
-/// Writes the launch files of the chosen jobs to a folder; with several jobs, to a folder per job in
-/// it. Nothing is written if one of them cannot be launched so.
-pub(crate) fn write(
-    prepared: &Prepared,
+/// A job whose launch files can be written.
+pub(crate) struct PlannedLaunch<'a> {
+    job: &'a JobEntry,
+    folder: PathBuf,
+    launch: launch::Launch,
+}
+
+/// Makes the launch files of the chosen jobs for a folder; with several jobs, for a folder per job
+/// in it. Writes nothing yet.
+///
+/// # Errors
+/// If one of the jobs cannot be launched so.
+pub(crate) fn plan<'a>(
+    prepared: &'a Prepared,
     launcher: &Launcher,
     folder: &Path,
     program: &[String],
-) -> anyhow::Result<Vec<WrittenLaunch>> {
+) -> anyhow::Result<Vec<PlannedLaunch<'a>>> {
     let jobs = prepared.jobs()?;
     let output = std::path::absolute(folder).context("folder of the launch files")?;
     let mut launches = Vec::new();
@@ -52,9 +62,14 @@ pub(crate) fn write(
         let folder =
             if jobs.len() == 1 { output.clone() } else { output.join(folder_name(&jobs, index)) };
         let launch = prepared.launch(launcher, None, job, &folder, Task::Program(program))?;
-        launches.push((*job, folder, launch));
+        launches.push(PlannedLaunch { job, folder, launch });
     }
-    let written = launches.into_iter().map(|(job, folder, launch)| {
+    Ok(launches)
+}
+
+/// Writes what was planned.
+pub(crate) fn write(launches: Vec<PlannedLaunch<'_>>) -> anyhow::Result<Vec<WrittenLaunch>> {
+    let written = launches.into_iter().map(|PlannedLaunch { job, folder, launch }| {
         Ok(WrittenLaunch {
             job: job.name.clone(),
             binding: if launch.by_exec { "exec" } else { "native" },

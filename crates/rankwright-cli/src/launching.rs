@@ -90,8 +90,8 @@ impl LaunchOptions {
 }
 
 impl Prepared {
-    /// A placement that was just written to `file`, with default options.
-    pub(crate) fn of_written(placement: PlacementFile, file: &Path) -> anyhow::Result<Self> {
+    /// A placement that is to be written to `file`, with default options.
+    pub(crate) fn of_new(placement: PlacementFile, file: &Path) -> anyhow::Result<Self> {
         Ok(Self {
             placement,
             file: file.display().to_string(),

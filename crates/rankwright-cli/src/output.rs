@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -11,6 +11,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use rankwright::files::write_atomically;
 
 use crate::cli::Verbosity;
+use crate::exit_code::UsageError;
 
 /// How a result is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -43,6 +44,14 @@ impl ResultOptions {
             _ => print(text),
         }
     }
+}
+
+/// Refuses `-` where the result is no text for standard output.
+pub(crate) fn refuse_stdout(path: &Path) -> Result<(), UsageError> {
+    if path.as_os_str() == "-" {
+        return Err(UsageError("--output: found `-`, expected a name".to_owned()));
+    }
+    Ok(())
 }
 
 /// Writes to standard output.

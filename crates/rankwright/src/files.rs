@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The largest text input that is read; anything larger is not one of our inputs.
@@ -91,7 +91,14 @@ impl std::error::Error for InputError {}
 /// If the file cannot be opened, is larger than [`LARGEST_TEXT`] or is not UTF-8; `expected` says
 /// what the file should have been ("a cluster description").
 pub fn read_text(path: &Path, expected: &str) -> Result<String, InputError> {
-    let bytes = read_bytes(path, expected)?;
+    let mut bytes = Vec::new();
+    let read =
+        File::open(path).and_then(|file| file.take(LARGEST_TEXT + 1).read_to_end(&mut bytes));
+    read.map_err(|error| InputError::new(path.display(), describe(&error), expected))?;
+    if bytes.len() as u64 > LARGEST_TEXT {
+        let found = format!("more than {LARGEST_TEXT} bytes");
+        return Err(InputError::new(path.display(), found, expected));
+    }
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
@@ -99,18 +106,12 @@ pub fn read_text(path: &Path, expected: &str) -> Result<String, InputError> {
     })
 }
 
-/// Reads a file whole.
+/// Reads a file whole, of whatever size.
 ///
 /// # Errors
-/// As [`read_text`], without its demand on the encoding.
+/// If it cannot be opened or read.
 pub fn read_bytes(path: &Path, expected: &str) -> Result<Vec<u8>, InputError> {
-    let unreadable = |error: &io::Error| InputError::new(path.display(), describe(error), expected);
-    let size = fs::metadata(path).map_err(|error| unreadable(&error))?.len();
-    if size > LARGEST_TEXT {
-        let found = format!("a file of {size} bytes");
-        return Err(InputError::new(path.display(), found, expected));
-    }
-    fs::read(path).map_err(|error| unreadable(&error))
+    fs::read(path).map_err(|error| InputError::new(path.display(), describe(&error), expected))
 }
 
 /// An operating system error in words that fit after "found".

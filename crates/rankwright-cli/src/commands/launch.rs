@@ -35,8 +35,10 @@ pub(crate) struct Launch {
 
 impl Launch {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        output::refuse_stdout(&self.output)?;
         let prepared = self.options.prepare()?;
-        let written = launch_files::write(&prepared, self.launcher, &self.output, &self.program)?;
+        let planned = launch_files::plan(&prepared, self.launcher, &self.output, &self.program)?;
+        let written = launch_files::write(planned)?;
         for job in &written {
             let (count, folder) = (job.files.len(), job.folder.display());
             note(verbosity, format_args!("wrote {count} files to {folder}"));

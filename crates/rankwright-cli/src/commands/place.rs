@@ -55,6 +55,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        output::refuse_stdout(&self.output)?;
         let strategies = self.search.strategies(self.strategies.as_deref())?;
         let cluster = self.cluster.read()?;
         let workload = self.workload()?;
@@ -96,17 +97,18 @@ impl Place {
         verbosity: &Verbosity,
     ) -> anyhow::Result<()> {
         let file = PlacementFile::new(cluster, workload, &best.placement, best.load.predicted());
-        file.write(&self.output)?;
-        let output = self.output.display();
-        output::note(verbosity, format!("{output}: placement by {}", best.strategy));
-
         let launcher = self.launcher.or_else(installed_launcher).unwrap_or(&LAUNCHERS[0]);
         let folder = self.launch_files.clone().unwrap_or(self.output.with_extension("launch"));
         let job = workload.jobs.first().map_or("app", |job| job.name.as_str());
         let stand_in = [format!("./{job}")];
         let program = if self.program.is_empty() { &stand_in } else { self.program.as_slice() };
-        let prepared = Prepared::of_written(file, &self.output)?;
-        for job in launch_files::write(&prepared, launcher, &folder, program)? {
+        let prepared = Prepared::of_new(file, &self.output)?;
+        let launches = launch_files::plan(&prepared, launcher, &folder, program)?;
+
+        prepared.placement().write(&self.output)?;
+        let output = self.output.display();
+        output::note(verbosity, format!("{output}: placement by {}", best.strategy));
+        for job in launch_files::write(launches)? {
             let folder = job.folder.display();
             output::note(verbosity, format!("{folder}: launch files for {}", launcher.name));
             output::note(verbosity, job.command_line());

@@ -100,11 +100,10 @@ impl Started {
         command.args(&launch.command[1..]);
         command.envs(launch.environment.iter().map(|(name, value)| (*name, value)));
         adapt(&mut command);
-        let child = command.spawn().map_err(|error| {
+        let child = child::start(&mut command).map_err(|error| {
             let code = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
             NotStarted { code, why: format!("{}: {error}", program.display()) }
         })?;
-        child::pass_signals_to(&child);
         Ok(Self { child, launch, _folder: folder })
     }
 

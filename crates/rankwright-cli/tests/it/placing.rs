@@ -64,6 +64,17 @@ fn place_writes_the_best_placement() {
 }
 
 #[test]
+fn place_writes_nothing_where_the_launcher_cannot_do_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("placement.json").display().to_string();
+    let arguments =
+        ["place", "pattern:ring:4", "--on", FOUR_NODES, "-o", &path, "--", "./app", ":", "x"];
+    let output = rankwright(&arguments).output().expect("the program starts");
+    assert_eq!(output.status.code(), Some(4), "{}", transcript(&arguments, &output));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn map_writes_one_placement_in_every_format() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.json").display().to_string();

@@ -118,3 +118,40 @@ fn a_launcher_that_is_none_is_said_before_anything_starts() {
         assert!(text.contains(message), "{text}");
     }
 }
+
+#[test]
+fn a_tracer_that_cannot_be_compiled_leaves_nothing() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let script = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path.display().to_string()
+    };
+    let launcher = script("mpirun", "echo 'mpirun (Open MPI) 4.1.4'");
+    script("mpicc", "[ \"$1\" = -showme:version ] || { echo 'no mpi.h' >&2; exit 1; }");
+    let (output, text) = profile(folder.path(), &[&launcher, "-np", "1", "true"]);
+    assert_eq!(output.status.code(), Some(125), "{text}");
+    assert!(text.contains("could not compile the tracer:\nno mpi.h"), "{text}");
+    assert_eq!(std::fs::read_dir(folder.path().join("cache/rankwright")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_profile_that_cannot_be_a_file_is_refused_before_anything_starts() {
+    let directory = env!("CARGO_TARGET_TMPDIR");
+    let launch = ["mpirun.openmpi", "-np", "1", "true"];
+    for (output, code, message) in
+        [(directory, 125, "found a directory, expected a file"), ("-", 2, "expected a name")]
+    {
+        if output != "-" && Command::new(launch[0]).arg("--version").output().is_err() {
+            say(format_args!("SKIPPED: {} is missing", launch[0]));
+            continue;
+        }
+        let arguments = [&["profile", "-o", output, "--"], &launch[..]].concat();
+        let refused = rankwright(&arguments).output().expect("the program starts");
+        let text = transcript(&arguments, &refused);
+        assert_eq!(refused.status.code(), Some(code), "{text}");
+        assert!(text.contains(message), "{text}");
+    }
+}

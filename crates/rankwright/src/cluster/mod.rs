@@ -286,12 +286,6 @@ impl Cluster {
 }
 
 impl Machine {
-    /// The core of a PU; `None` if this node has no such PU.
-    #[must_use]
-    pub fn core_of(&self, pu: PuId) -> Option<CoreId> {
-        self.pus.iter().find(|candidate| candidate.id == pu).map(|candidate| candidate.core)
-    }
-
     /// The ids of all cores, in order.
     pub fn core_ids(&self) -> impl ExactSizeIterator<Item = CoreId> + use<> {
         (0..self.cores.len()).map(CoreId::from_index)

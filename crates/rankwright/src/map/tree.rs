@@ -24,7 +24,7 @@ impl Tree {
     /// bins is.
     pub(super) fn new(levels: &Levels, cores: &[usize]) -> (Self, Vec<usize>) {
         let mut order: Vec<usize> = (0..cores.len()).collect();
-        order.sort_by_key(|place| {
+        order.sort_by_cached_key(|place| {
             let core = cores[*place];
             let path: Vec<u32> = levels.as_slice().iter().rev().map(|l| l.group_of(core)).collect();
             (path, *place)

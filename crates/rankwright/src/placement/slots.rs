@@ -58,7 +58,8 @@ impl Slot {
 ///
 /// A core is free if at least one of its PUs is. With several cores per rank, each NUMA node is
 /// cut on its own first; what is left over in the NUMA nodes of one package is joined, then what is
-/// left over in the node, so that a slot crosses a border only where nothing else fits.
+/// left over in the node. Slots across NUMA nodes are offered only where nothing else fits: in nodes
+/// that have no other, and as many as ranks are left over when all others are taken.
 ///
 /// # Errors
 /// If there are fewer slots than `ranks`; the error carries both numbers.
@@ -67,18 +68,33 @@ pub fn slots(
     granularity: Granularity,
     ranks: usize,
 ) -> Result<Vec<Slot>, PlacementError> {
-    let slots: Vec<Slot> =
+    let mut slots: Vec<Slot> =
         cluster.node_ids().flat_map(|node| slots_of_node(cluster, node, granularity)).collect();
-    if slots.len() >= ranks {
-        return Ok(slots);
+    if slots.len() < ranks {
+        return Err(PlacementError::TooFewPlaces {
+            cluster: cluster.name.clone(),
+            ranks,
+            places: slots.len(),
+            total: cluster.core_count(),
+            unit: granularity.unit(),
+        });
     }
-    Err(PlacementError::TooFewPlaces {
-        cluster: cluster.name.clone(),
-        ranks,
-        places: slots.len(),
-        total: cluster.core_count(),
-        unit: granularity.unit(),
-    })
+    let mut has_whole = vec![false; cluster.nodes.len()];
+    for slot in slots.iter().filter(|slot| slot.numa.is_some()) {
+        has_whole[slot.node.index()] = true;
+    }
+    let avoidable = |slot: &Slot| slot.numa.is_none() && has_whole[slot.node.index()];
+    let others = slots.iter().filter(|slot| !avoidable(slot)).count();
+    let mut left_over = ranks.saturating_sub(others);
+    slots.retain(|slot| {
+        if !avoidable(slot) {
+            return true;
+        }
+        let needed = left_over > 0;
+        left_over -= usize::from(needed);
+        needed
+    });
+    Ok(slots)
 }
 
 fn slots_of_node(cluster: &Cluster, node: NodeId, granularity: Granularity) -> Vec<Slot> {

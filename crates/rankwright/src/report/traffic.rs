@@ -76,7 +76,7 @@ impl TrafficSummary {
             mpi_library: profile.run.mpi_library.clone(),
             ranks: Rank::from_index(profile.ranks.len()).0,
             hosts: if known { hosts.len() } else { 0 },
-            messages: flows().filter(between).map(|flow| flow.messages).sum(),
+            messages: flows().filter(between).map(|f| f.messages).fold(0, u64::saturating_add),
             bytes: sum(flows().filter(between)),
             self_bytes: sum(flows().filter(|flow| !between(flow))),
             bytes_within_hosts: known.then(within),
@@ -134,7 +134,7 @@ fn collectives(profile: &Profile) -> Vec<CollectiveSummary> {
     let mut sums: std::collections::BTreeMap<_, (u64, u64)> = std::collections::BTreeMap::new();
     for calls in &profile.collectives {
         let sum = sums.entry(calls.operation).or_default();
-        sum.0 += calls.calls;
+        sum.0 = sum.0.saturating_add(calls.calls);
         sum.1 = sum.1.saturating_add(calls.bytes);
     }
     let summary = |(operation, (calls, bytes)): (crate::traffic::collectives::Operation, _)| {
@@ -221,6 +221,14 @@ mod tests {
         let map = heat_map(&job, 20);
         assert!(map.contains("one cell: 50 ranks"), "{map}");
         assert!(map.lines().all(|line| line.chars().count() < 60));
+    }
+
+    #[test]
+    fn sums_saturate() {
+        let pattern = "ring:4:length=1B,messages=18446744073709551615";
+        let job = Pattern::parse(pattern).unwrap().job().unwrap();
+        let summary = TrafficSummary::new(&Profile::of_job(&job, "generated"), 1);
+        assert_eq!((summary.messages, summary.bytes), (u64::MAX, u64::MAX));
     }
 
     #[test]

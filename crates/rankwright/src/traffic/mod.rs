@@ -135,16 +135,4 @@ impl Job {
         });
         Ok(Self { name, ranks, flows })
     }
-
-    /// The bytes of all messages, self messages included.
-    #[must_use]
-    pub fn total_bytes(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.bytes).fold(0, u64::saturating_add)
-    }
-
-    /// How many messages there are, self messages included.
-    #[must_use]
-    pub fn total_messages(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.messages).fold(0, u64::saturating_add)
-    }
 }

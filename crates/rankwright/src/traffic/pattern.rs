@@ -6,6 +6,8 @@
 //! assert_eq!(job.ranks, 16);
 //! ```
 
+use std::collections::BTreeSet;
+
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -168,9 +170,13 @@ impl Pattern {
             Shape::Halo3d => ranks * 26,
             _ => ranks * 8,
         };
-        if pairs > MOST_PAIRS || self.length.0.checked_mul(self.messages.max(1)).is_none() {
-            let found = format!("{pairs} pairs of {} messages", self.messages);
-            return Err(PatternError::new("ranks", found, format!("at most {MOST_PAIRS} pairs")));
+        if pairs > MOST_PAIRS {
+            let found = format!("{pairs} pairs");
+            return Err(PatternError::new("ranks", found, format!("at most {MOST_PAIRS}")));
+        }
+        if self.length.0.checked_mul(self.messages).is_none() {
+            let found = format!("{} messages of {} bytes", self.messages, self.length.0);
+            return Err(PatternError::new("messages", found, "fewer than 2^64 bytes per pair"));
         }
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let mut flows = self.flows(&mut rng)?;
@@ -218,18 +224,21 @@ impl Pattern {
         }
     }
 
+    /// Floyd's sampling: as many draws as destinations, however many of the others that are.
     fn random_flows(&self, rng: &mut impl Rng) -> Vec<Flow> {
-        let degree = self.degree.min(self.ranks - 1) as usize;
+        let others = self.ranks - 1;
         let mut flows = Vec::new();
         for source in 0..self.ranks {
-            let mut destinations: Vec<u32> = Vec::with_capacity(degree);
-            while destinations.len() < degree {
-                let destination = rng.random_range(0..self.ranks);
-                if destination != source && !destinations.contains(&destination) {
-                    destinations.push(destination);
+            let mut drawn = BTreeSet::new();
+            for last in others - self.degree.min(others)..others {
+                let other = rng.random_range(0..=last);
+                if !drawn.insert(other) {
+                    drawn.insert(last);
                 }
             }
-            flows.extend(destinations.into_iter().map(|d| self.flow(source, d, 1)));
+            // The others are counted without the source.
+            let destination = |other: u32| other + u32::from(other >= source);
+            flows.extend(drawn.into_iter().map(|other| self.flow(source, destination(other), 1)));
         }
         flows
     }
@@ -244,7 +253,7 @@ impl Pattern {
             (_, None) => false,
         };
         let grid = self.grid.clone().unwrap_or_else(|| most_even_grid(self.ranks, dimensions));
-        let places: u64 = grid.iter().map(|axis| u64::from(*axis)).product();
+        let places = grid.iter().fold(1, |places: u64, axis| places.saturating_mul((*axis).into()));
         if grid.len() != dimensions || places != u64::from(self.ranks) {
             let found = grid.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
             let expected = format!("{dimensions} axes whose product is {} ranks", self.ranks);
@@ -375,9 +384,18 @@ mod tests {
             ("gather:8", 7),
             ("random:8:degree=3", 24),
             ("random:2:degree=9", 2),
+            ("random:1", 0),
+            ("random:1000:degree=999", 999_000),
         ] {
             assert_eq!(job(text).flows.len(), pairs, "{text}");
         }
+    }
+
+    #[test]
+    fn random_destinations_are_others_and_all_different() {
+        let flows = job("random:50:degree=20,seed=3").flows;
+        assert_eq!(flows.len(), 50 * 20);
+        assert!(flows.iter().all(|flow| flow.source != flow.destination && flow.messages == 100));
     }
 
     #[test]
@@ -402,6 +420,8 @@ mod tests {
             ("ring:8:lenght=1", "option: found `lenght`"),
             ("ring:0", "ranks: found 0"),
             ("all-to-all:4000000000", "ranks: found"),
+            ("ring:8:messages=18446744073709551615", "messages: found 18446744073709551615 mess"),
+            ("halo-3d:8:grid=4294967295x4294967295x4294967295", "grid: found 4294967295x"),
         ] {
             let error = Pattern::parse(text).and_then(|pattern| pattern.job()).unwrap_err();
             assert!(error.to_string().contains(message), "{error}");

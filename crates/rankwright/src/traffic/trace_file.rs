@@ -72,7 +72,11 @@ fn checked(profile: Profile, world_size: u32, sum_is_right: bool) -> Result<Prof
         return Err("a damaged file (its checksum does not fit)".to_owned());
     }
     let in_world = |rank: Rank| rank.0 < world_size;
+    let members = profile.communicators.iter().flat_map(|communicator| {
+        communicator.members.iter().chain(&communicator.remote_members).copied().flatten()
+    });
     let ranks_exist = profile.ranks.len() == world_size as usize
+        && members.into_iter().all(in_world)
         && profile.flows.iter().all(|r| in_world(r.flow.source) && in_world(r.flow.destination))
         && profile.collectives.iter().all(|call| {
             in_world(call.rank)

@@ -279,3 +279,18 @@ fn every_named_strategy_is_found() {
     }
     assert_eq!(find("drb").is_some(), cfg!(feature = "scotch"));
 }
+
+#[test]
+fn a_rank_stays_inside_one_numa_node_where_it_fits() {
+    // Two NUMA nodes of three cores: of three pairs of cores one crosses the border.
+    let cluster = cluster(&[(2, Kind(2, 1, 3, 1))]);
+    for (ranks, crossing) in [(1, 0), (4, 0), (5, 1), (6, 2)] {
+        let jobs = workload(vec![ring("a", ranks, 10)]);
+        let problem = Problem::new(&cluster, &jobs, Granularity::Cores(2)).unwrap();
+        for entry in MAPPERS {
+            let slot_of = entry.name.parse::<Strategy>().unwrap().map(&problem).unwrap();
+            let crosses = |slot: &&usize| problem.slots()[**slot].numa.is_none();
+            assert_eq!(slot_of.iter().filter(crosses).count(), crossing, "{}", entry.name);
+        }
+    }
+}

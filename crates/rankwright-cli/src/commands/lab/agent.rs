@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::Context;
 use clap::Args;
+use rankwright::launch::shell;
 
 use super::Which;
 use super::enter::enter_node;
@@ -67,8 +68,8 @@ pub(super) fn script(folder: &Folder) -> anyhow::Result<String> {
          # The remote shell of the lab `{0}`, called as: agent [options] HOST command...\n\
          {FOLDER_VARIABLE}={1} exec {2} lab agent --name {0} -- \"$@\"\n",
         folder.name,
-        quote(&folder.root().display().to_string()),
-        quote(&program.display().to_string()),
+        shell::quote(&folder.root().display().to_string()),
+        shell::quote(&program.display().to_string()),
     ))
 }
 
@@ -88,11 +89,6 @@ fn host_and_command(arguments: &[String]) -> Option<(&str, &[String])> {
     let (host, command) = rest.split_first()?;
     let host = host.rsplit_once('@').map_or(host.as_str(), |(_, host)| host);
     (!command.is_empty()).then_some((host, command))
-}
-
-/// A word for the shell.
-fn quote(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]
@@ -118,10 +114,5 @@ mod tests {
             assert_eq!(found.map(|(host, _)| host), host, "{line}");
             assert!(found.is_none_or(|(_, command)| command == ["true"]), "{line}");
         }
-    }
-
-    #[test]
-    fn words_are_quoted_for_the_shell() {
-        assert_eq!(quote("/a b/it's"), "'/a b/it'\\''s'");
     }
 }

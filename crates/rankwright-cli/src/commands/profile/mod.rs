@@ -34,9 +34,10 @@ pub(crate) struct Profile {
 
 impl Profile {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        output::refuse_stdout(&self.output)?;
         let (launcher, arguments) = self.command.split_first().expect("clap requires one");
         let mpi = Mpi::of_launcher(Path::new(launcher))?;
-        let programs = launch_line::program_positions(arguments);
+        let programs = launch_line::program_positions(mpi.family, arguments);
         let Some(first) = programs.first() else {
             let text = format!(
                 "found no program in `{}`, expected mpirun [OPTIONS] PROGRAM [ARGUMENTS]",
@@ -57,11 +58,10 @@ impl Profile {
             }
             command.arg(argument);
         }
-        let mut launcher = command.spawn().map_err(|error| NotStarted {
+        let mut launcher = child::start(&mut command).map_err(|error| NotStarted {
             code: 126,
             why: format!("{}: {error}", mpi.launcher.display()),
         })?;
-        child::pass_signals_to(&launcher);
         let status = child::wait(&mut launcher, None)?.context("the launcher still runs")?;
         let result = self.finish(&trace, &name, status, verbosity);
         // Absent if the program did not reach MPI_Finalize; `finish` has said so.
@@ -73,6 +73,10 @@ impl Profile {
     /// to see.
     fn trace_file(&self) -> anyhow::Result<PathBuf> {
         let output = std::path::absolute(&self.output)?;
+        if output.is_dir() {
+            let why = format!("{}: found a directory, expected a file", output.display());
+            return Err(NotStarted { code: 125, why }.into());
+        }
         let folder = output.parent().context("the profile needs a folder")?;
         let folder = folder.canonicalize().map_err(|error| NotStarted {
             code: 125,

@@ -26,7 +26,7 @@ pub(super) fn library(mpi: &Mpi) -> anyhow::Result<PathBuf> {
     let folder = cache_folder()?.join(format!("tracer-{family}-{major}.{minor}-{key}"));
     let library = folder.join("librankwright_tracer.so");
     if !library.exists() {
-        build(&compiler, &folder, &library)?;
+        build(&compiler, &library)?;
     }
     Ok(library)
 }
@@ -75,11 +75,14 @@ fn cache_folder() -> anyhow::Result<PathBuf> {
     Ok(cache.join("rankwright"))
 }
 
-/// Compiles in a temporary folder and renames the result, so that two builds at a time do not meet.
-fn build(compiler: &Path, folder: &Path, library: &Path) -> anyhow::Result<()> {
-    let making = || format!("building the tracer in {}", folder.display());
-    fs::create_dir_all(folder).with_context(making)?;
-    let work = tempfile::tempdir_in(folder).with_context(making)?;
+/// Compiles in a temporary folder and renames the result, so that two builds at a time do not meet
+/// and one that fails leaves nothing.
+fn build(compiler: &Path, library: &Path) -> anyhow::Result<()> {
+    let folder = library.parent().context("the tracer's library lies in a folder")?;
+    let cache = folder.parent().context("the tracer's folder lies in the cache")?;
+    let making = || format!("building the tracer in {}", cache.display());
+    fs::create_dir_all(cache).with_context(making)?;
+    let work = tempfile::tempdir_in(cache).with_context(making)?;
     let mut sources = Vec::new();
     for (name, text) in SOURCES {
         let path = work.path().join(name);
@@ -102,5 +105,6 @@ fn build(compiler: &Path, folder: &Path, library: &Path) -> anyhow::Result<()> {
         let why = format!("{} could not compile the tracer:\n{said}", compiler.display());
         return Err(NotStarted { code: 125, why }.into());
     }
+    fs::create_dir_all(folder).with_context(making)?;
     fs::rename(&built, library).with_context(making)
 }

@@ -73,7 +73,11 @@ fn check(profile: &Profile) -> Result<(), String> {
         let row = calls.row.iter().map(|entry| entry.destination);
         [Some(calls.rank), calls.root].into_iter().flatten().chain(row)
     });
-    if let Some(rank) = in_flows.chain(in_collectives).find(|rank| missing(*rank)) {
+    let in_communicators = profile.communicators.iter().flat_map(|communicator| {
+        communicator.members.iter().chain(&communicator.remote_members).copied().flatten()
+    });
+    let mut named = in_flows.chain(in_collectives).chain(in_communicators);
+    if let Some(rank) = named.find(|rank| missing(*rank)) {
         return Err(format!("rank {rank} in a profile of {ranks} ranks"));
     }
     let communicators = profile.communicators.len();

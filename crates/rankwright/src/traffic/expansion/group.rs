@@ -1,92 +1,23 @@
-//! Collective operations turned into messages by a stated algorithm.
-//!
-//! What an MPI library really sends depends on its version, the sizes and the number of ranks. The
-//! default here is what libraries choose most often; [`Expansion`] offers the alternatives.
+//! The algorithms: what the members of one communicator send for the calls of one operation.
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
-use super::Flow;
-use super::collectives::{CollectiveCalls, Operation, RowEntry};
-use super::communicator::Communicator;
+use super::Expansion;
 use crate::ids::Rank;
-
-/// How collective calls become messages. An algorithm that an operation does not know falls back
-/// to the default for that operation; operations with a stated row always send it directly.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub enum Expansion {
-    /// Not at all.
-    None,
-    /// Trees for rooted operations, recursive doubling for short and a ring for long reductions to
-    /// all, a ring for gathers to all, everything else directly.
-    #[default]
-    Default,
-    /// Every contribution directly from where it is to where it goes.
-    Linear,
-    /// Rooted operations along a binomial tree; reductions to all as a reduction to the first rank
-    /// and a broadcast from it.
-    Binomial,
-    /// Operations to all around a ring.
-    Ring,
-}
-
-/// The names of the expansions on the command line.
-pub const EXPANSIONS: [(&str, Expansion); 5] = [
-    ("none", Expansion::None),
-    ("default", Expansion::Default),
-    ("linear", Expansion::Linear),
-    ("binomial", Expansion::Binomial),
-    ("ring", Expansion::Ring),
-];
+use crate::traffic::Flow;
+use crate::traffic::collectives::{CollectiveCalls, Operation};
+use crate::traffic::communicator::Communicator;
 
 /// Mean vector length in bytes from which libraries leave recursive doubling for a ring.
 const LONG_REDUCTION: u64 = 10_000;
 
-/// The messages of all collective calls, in no particular order; pairs may repeat.
-#[must_use]
-pub fn expand(
-    calls: &[CollectiveCalls],
-    communicators: &[Communicator],
-    expansion: Expansion,
-) -> Vec<Flow> {
-    let mut flows = Vec::new();
-    if expansion == Expansion::None {
-        return flows;
-    }
-    let mut together: BTreeMap<_, Vec<&CollectiveCalls>> = BTreeMap::new();
-    for call in calls {
-        if call.row.is_empty() {
-            let key = (call.communicator, call.operation, call.root, call.nonblocking);
-            together.entry(key).or_default().push(call);
-        } else {
-            flows.extend(call.row.iter().map(|entry| flow_of_row(call, entry)));
-        }
-    }
-    for ((communicator, operation, root, _), calls) in together {
-        let Some(communicator) = communicators.get(communicator) else { continue };
-        let group = Group::new(communicator, &calls, root);
-        group.expand(operation, expansion, &mut flows);
-    }
-    flows.retain(|flow| flow.bytes > 0 && flow.source != flow.destination);
-    flows
-}
-
-fn flow_of_row(call: &CollectiveCalls, entry: &RowEntry) -> Flow {
-    Flow {
-        source: call.rank,
-        destination: entry.destination,
-        messages: entry.messages,
-        bytes: entry.bytes,
-        largest: entry.bytes.div_ceil(entry.messages.max(1)),
-    }
-}
-
 /// The calls of all members of a communicator to one operation. Positions count the members, from
 /// the root on where there is one.
-struct Group {
+pub(super) struct Group {
     members: Vec<Rank>,
+    /// The other group of an intercommunicator, as far as it is in the job.
     remote: Vec<Rank>,
+    between_groups: bool,
     /// Bytes contributed by each member of `members`, over all calls.
     bytes: Vec<u64>,
     /// The same for `remote`.
@@ -97,10 +28,15 @@ struct Group {
 }
 
 impl Group {
-    fn new(communicator: &Communicator, calls: &[&CollectiveCalls], root: Option<Rank>) -> Self {
+    pub(super) fn new(
+        communicator: &Communicator,
+        calls: &[&CollectiveCalls],
+        root: Option<Rank>,
+    ) -> Self {
         let mut bytes_of: BTreeMap<Rank, u64> = BTreeMap::new();
         for call in calls {
-            *bytes_of.entry(call.rank).or_default() += call.bytes;
+            let bytes = bytes_of.entry(call.rank).or_default();
+            *bytes = bytes.saturating_add(call.bytes);
         }
         let contributed = |rank: &Rank| bytes_of.get(rank).copied().unwrap_or_default();
         let from_root = |members: &[Option<Rank>]| {
@@ -117,17 +53,22 @@ impl Group {
             remote_bytes: remote.iter().map(contributed).collect(),
             members,
             remote,
+            between_groups: !communicator.remote_members.is_empty(),
             calls: calls.iter().map(|call| call.calls).max().unwrap_or_default(),
             root,
         }
     }
 
-    fn expand(&self, operation: Operation, expansion: Expansion, flows: &mut Vec<Flow>) {
+    pub(super) fn expand(&self, operation: Operation, expansion: Expansion, flows: &mut Vec<Flow>) {
         use Operation as O;
-        if !self.remote.is_empty() {
+        if self.between_groups {
             return self.between_groups(operation, flows);
         }
-        let tree = matches!(expansion, Expansion::Default | Expansion::Binomial);
+        let root_is_outside = is_rooted(operation) && self.root != self.members.first().copied();
+        if self.members.len() < 2 || root_is_outside {
+            return;
+        }
+        let tree = expansion != Expansion::Linear;
         match operation {
             O::Barrier => {}
             O::Bcast if tree => self.tree(Direction::Down, |_| self.bytes[0], flows),
@@ -135,17 +76,13 @@ impl Group {
             O::Reduce if tree => self.tree(Direction::Up, |_| self.largest(), flows),
             O::Reduce => self.all_to_first(flows),
             O::Gather if tree => {
-                let subtree = |range: std::ops::Range<usize>| self.bytes[range].iter().sum();
-                self.tree(Direction::Up, subtree, flows);
+                self.tree(Direction::Up, |range| sum(&self.bytes[range]), flows);
             }
             O::Gather | O::Gatherv => self.all_to_first(flows),
             O::Scatter if tree => {
-                let block = self.bytes[0] / self.members.len().max(1) as u64;
-                self.tree(Direction::Down, |range| block * range.len() as u64, flows);
+                self.tree(Direction::Down, |range| self.block(0) * range.len() as u64, flows);
             }
-            O::Scatter | O::Scatterv => {
-                self.first_to_all(|_| self.bytes[0] / self.members.len().max(1) as u64, flows);
-            }
+            O::Scatter | O::Scatterv => self.first_to_all(|_| self.block(0), flows),
             O::Allreduce => self.allreduce(expansion, flows),
             O::Allgather | O::Allgatherv if expansion == Expansion::Linear => {
                 self.all_pairs(|source| self.bytes[source], flows);
@@ -153,7 +90,7 @@ impl Group {
             O::Allgather | O::Allgatherv => self.gather_ring(flows),
             O::Scan | O::Exscan => self.chain(flows),
             // What is left divides its contribution among all members.
-            _ => self.all_pairs(|s| self.bytes[s] / self.members.len().max(1) as u64, flows),
+            _ => self.all_pairs(|source| self.block(source), flows),
         }
     }
 
@@ -172,6 +109,11 @@ impl Group {
             Expansion::Default | Expansion::None if long => self.reduce_ring(flows),
             Expansion::Default | Expansion::None => self.recursive_doubling(flows),
         }
+    }
+
+    /// What a member sends to each where it divides its contribution among all.
+    fn block(&self, member: usize) -> u64 {
+        self.bytes[member] / self.members.len() as u64
     }
 
     /// The vector of a reduction: the same on all members.
@@ -225,10 +167,10 @@ impl Group {
     /// Every member passes on the blocks of all others but its right neighbour.
     fn gather_ring(&self, flows: &mut Vec<Flow>) {
         let count = self.members.len();
-        let total: u64 = self.bytes.iter().sum();
+        let total = sum(&self.bytes);
+        let messages = self.calls.saturating_mul(count as u64 - 1);
         for member in 0..count {
             let next = (member + 1) % count;
-            let messages = self.calls * (count as u64 - 1);
             flows.push(self.flow(member, next, total - self.bytes[next], messages));
         }
     }
@@ -236,9 +178,10 @@ impl Group {
     /// A reduce-scatter and a gather, each of which moves (n - 1) / n of the vector per member.
     fn reduce_ring(&self, flows: &mut Vec<Flow>) {
         let count = self.members.len();
-        let moved = 2 * self.largest() / count.max(1) as u64 * (count as u64 - 1);
+        let others = count as u64 - 1;
+        let moved = (self.largest() / count as u64).saturating_mul(2 * others);
+        let messages = self.calls.saturating_mul(2 * others);
         for member in 0..count {
-            let messages = 2 * self.calls * (count as u64 - 1);
             flows.push(self.flow(member, (member + 1) % count, moved, messages));
         }
     }
@@ -300,104 +243,18 @@ impl Group {
     }
 }
 
+/// Whether an operation has a root.
+pub(super) fn is_rooted(operation: Operation) -> bool {
+    use Operation as O;
+    matches!(operation, O::Bcast | O::Gather | O::Gatherv | O::Scatter | O::Scatterv | O::Reduce)
+}
+
+fn sum(bytes: &[u64]) -> u64 {
+    bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Direction {
     Up,
     Down,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn world(ranks: u32) -> Vec<Communicator> {
-        let members = (0..ranks).map(|rank| Some(Rank(rank))).collect();
-        vec![Communicator { members, created: 1, ..Communicator::default() }]
-    }
-
-    fn calls(ranks: u32, operation: Operation, bytes: impl Fn(u32) -> u64) -> Vec<CollectiveCalls> {
-        let call = |rank| CollectiveCalls {
-            rank: Rank(rank),
-            communicator: 0,
-            operation,
-            nonblocking: false,
-            root: matches!(
-                operation,
-                Operation::Bcast | Operation::Gather | Operation::Scatter | Operation::Reduce
-            )
-            .then_some(Rank(1)),
-            calls: 1,
-            bytes: bytes(rank),
-            seconds: 0.0,
-            first: 0.0,
-            last: 0.0,
-            row: Vec::new(),
-        };
-        (0..ranks).map(call).collect()
-    }
-
-    fn total(flows: &[Flow]) -> u64 {
-        flows.iter().map(|flow| flow.bytes).sum()
-    }
-
-    #[test]
-    fn a_broadcast_reaches_every_rank_once_by_tree_or_directly() {
-        for ranks in [1, 2, 3, 7, 8, 13] {
-            let calls = calls(ranks, Operation::Bcast, |rank| if rank == 1 { 100 } else { 0 });
-            for expansion in [Expansion::Default, Expansion::Linear, Expansion::Binomial] {
-                let flows = expand(&calls, &world(ranks), expansion);
-                let mut reached: Vec<u32> = flows.iter().map(|flow| flow.destination.0).collect();
-                reached.sort_unstable();
-                let others: Vec<u32> = (0..ranks).filter(|rank| *rank != 1).collect();
-                if ranks > 1 {
-                    assert_eq!(reached, others, "{ranks} ranks, {expansion:?}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_gather_by_tree_brings_every_block_to_the_root() {
-        let calls = calls(8, Operation::Gather, |_| 10);
-        let flows = expand(&calls, &world(8), Expansion::Default);
-        let arriving: u64 =
-            flows.iter().filter(|flow| flow.destination == Rank(1)).map(|flow| flow.bytes).sum();
-        assert_eq!(arriving, 70);
-    }
-
-    #[test]
-    fn rings_and_direct_sending_move_the_same_bytes_to_all() {
-        let calls = calls(6, Operation::Allgather, |rank| u64::from(rank) + 1);
-        let ring = expand(&calls, &world(6), Expansion::Ring);
-        let direct = expand(&calls, &world(6), Expansion::Linear);
-        assert_eq!(total(&ring), 21 * 5);
-        assert_eq!(total(&direct), 21 * 5);
-        assert_eq!(ring.len(), 6);
-    }
-
-    #[test]
-    fn rows_are_sent_as_stated() {
-        let mut calls = calls(2, Operation::Alltoallv, |_| 7);
-        calls[0].row = vec![RowEntry { destination: Rank(1), messages: 2, bytes: 7 }];
-        let flows = expand(&calls[..1], &world(2), Expansion::Binomial);
-        assert_eq!(flows.len(), 1);
-        assert_eq!((flows[0].bytes, flows[0].largest), (7, 4));
-        assert!(expand(&calls, &world(2), Expansion::None).is_empty());
-    }
-
-    #[test]
-    fn no_expansion_names_a_rank_outside_the_communicator() {
-        for number in 0..22 {
-            let operation = Operation::from_number(number).unwrap();
-            assert_eq!(Operation::from_name(operation.name()), Some(operation));
-            for ranks in 1..10 {
-                for (_, expansion) in EXPANSIONS {
-                    let calls = calls(ranks, operation, |_| 1000);
-                    let flows = expand(&calls, &world(ranks), expansion);
-                    assert!(flows.iter().all(|f| f.source.0.max(f.destination.0) < ranks));
-                    assert!(flows.iter().all(|f| f.source != f.destination && f.messages > 0));
-                }
-            }
-        }
-    }
 }
