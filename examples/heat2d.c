@@ -179,6 +179,7 @@ static void set_initial_state(struct block *block)
 static void exchange_halos(struct block *block)
 {
     MPI_Request requests[2 * SIDES];
+    MPI_Status statuses[2 * SIDES];
     double *halo[SIDES], *edge[SIDES];
     halo[NORTH] = cell(block, block->old, 0, 1);
     edge[NORTH] = cell(block, block->old, 1, 1);
@@ -197,7 +198,7 @@ static void exchange_halos(struct block *block)
         MPI_Isend(edge[side], 1, type, block->neighbour[side], 0, MPI_COMM_WORLD,
                   &requests[SIDES + side]);
     }
-    MPI_Waitall(2 * SIDES, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(2 * SIDES, requests, statuses);
 }
 
 static void relax(struct block *block)

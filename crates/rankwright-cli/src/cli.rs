@@ -48,6 +48,8 @@ pub(crate) fn command() -> clap::Command {
         }
         list.push('\n');
     }
+    // `--help` of each command says all that `help` would.
+    let command = command.disable_help_subcommand(true);
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}Options:\n{{options}}\n\n\
          `rankwright <command> --help` tells more about a command.\n"

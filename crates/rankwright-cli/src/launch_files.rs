@@ -45,7 +45,7 @@ pub(crate) struct PlannedLaunch<'a> {
 }
 
 /// Makes the launch files of the chosen jobs for a folder; with several jobs, for a folder per job
-/// in it. Writes nothing yet.
+/// in it. `program` says what each job runs, with its arguments. Writes nothing yet.
 ///
 /// # Errors
 /// If one of the jobs cannot be launched so.
@@ -53,7 +53,7 @@ pub(crate) fn plan<'a>(
     prepared: &'a Prepared,
     launcher: &Launcher,
     folder: &Path,
-    program: &[String],
+    program: &dyn Fn(&JobEntry) -> Vec<String>,
 ) -> anyhow::Result<Vec<PlannedLaunch<'a>>> {
     let jobs = prepared.jobs()?;
     let output = std::path::absolute(folder).context("folder of the launch files")?;
@@ -61,7 +61,8 @@ pub(crate) fn plan<'a>(
     for (index, job) in jobs.iter().enumerate() {
         let folder =
             if jobs.len() == 1 { output.clone() } else { output.join(folder_name(&jobs, index)) };
-        let launch = prepared.launch(launcher, None, job, &folder, Task::Program(program))?;
+        let task = Task::Program(&program(job));
+        let launch = prepared.launch(launcher, None, job, &folder, task)?;
         launches.push(PlannedLaunch { job, folder, launch });
     }
     Ok(launches)

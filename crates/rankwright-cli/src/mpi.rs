@@ -27,6 +27,13 @@ impl fmt::Display for Family {
     }
 }
 
+impl Family {
+    /// The family of a library by what it says of itself: `Open MPI v4.1.4`.
+    pub(crate) fn of_library(library: &str) -> Option<Self> {
+        [Self::OpenMpi, Self::Mpich].into_iter().find(|f| library.contains(&f.to_string()))
+    }
+}
+
 /// A launcher and the MPI that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mpi {
@@ -49,14 +56,19 @@ impl Mpi {
             code: 127,
             why: format!("{}: no such program", name.display()),
         })?;
-        Self::ask(launcher).map_err(|said| {
+        let not_one = |found: String| {
             let name = name.display();
-            let why = format!(
-                "{name}: found a program whose --version says `{said}`, expected the launcher of \
-                 Open MPI or MPICH (mpirun, mpiexec)"
-            );
-            NotStarted { code: 125, why }
-        })
+            let expected = "the launcher of Open MPI or MPICH (mpirun, mpiexec) with its options";
+            NotStarted { code: 125, why: format!("{name}: found {found}, expected {expected}") }
+        };
+        // Anything else would run, for as long as it takes, if it were asked for its version.
+        if !is_named_as_a_launcher(name) {
+            let found =
+                "another program; if it is a script, put rankwright before the launcher in it";
+            return Err(not_one(found.to_owned()));
+        }
+        Self::ask(launcher)
+            .map_err(|said| not_one(format!("a program whose --version says `{said}`")))
     }
 
     /// Asks a launcher what it is.
@@ -72,6 +84,11 @@ impl Mpi {
             None => Err(said.lines().next().unwrap_or("nothing").trim().to_owned()),
         }
     }
+}
+
+fn is_named_as_a_launcher(program: &Path) -> bool {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    ["mpirun", "mpiexec", "orterun", "prterun"].iter().any(|known| name.starts_with(known))
 }
 
 /// `mpirun (Open MPI) 4.1.4`, `mpirun.openmpi (OpenRTE) 4.1.4`, `mpirun (PRRTE) ...`, or Hydra's

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use rankwright::launch::{self, Launcher};
+use rankwright::placement::JobEntry;
 
 use crate::exit_code::NotStarted;
 use crate::mpi::{self, Mpi, find_program};
@@ -39,6 +40,20 @@ const NAMES: [&str; 7] = [
     "mpiexec.mpich",
     "mpiexec.hydra",
 ];
+
+/// Finds the launcher that `choice` names on PATH. If that leaves it open, the launcher of the MPI
+/// library that the job was profiled with; under another one every process would believe to be
+/// rank 0 of 1.
+///
+/// # Errors
+/// As [`find`].
+pub(crate) fn find_for(choice: Family, job: &JobEntry) -> Result<MpiLauncher, NotStarted> {
+    match (choice, mpi::Family::of_library(&job.mpi_library)) {
+        (Family::Auto, Some(mpi::Family::OpenMpi)) => find(Family::Openmpi4),
+        (Family::Auto, Some(mpi::Family::Mpich)) => find(Family::Mpich),
+        (choice, _) => find(choice),
+    }
+}
 
 /// Finds the launcher of a family on PATH.
 ///

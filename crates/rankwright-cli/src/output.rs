@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use comfy_table::{CellAlignment, Table, presets};
+use indicatif::ProgressBar;
 use rankwright::files::write_atomically;
 
 use crate::cli::Verbosity;
@@ -99,6 +100,16 @@ pub(crate) fn note(verbosity: &Verbosity, text: impl Display) {
     if !verbosity.quiet {
         to_stderr(format_args!("{text}"));
     }
+}
+
+/// A sign of life on standard error during long work, if that is a terminal.
+pub(crate) fn spinner(verbosity: &Verbosity, what: String) -> ProgressBar {
+    if verbosity.quiet || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let spinner = ProgressBar::new_spinner().with_message(what);
+    spinner.enable_steady_tick(std::time::Duration::from_millis(100));
+    spinner
 }
 
 /// Warns on standard error unless the user wants quiet.

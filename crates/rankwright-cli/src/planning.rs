@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use rankwright::choose::{Candidate, candidates};
 use rankwright::cluster::Cluster;
@@ -9,8 +10,9 @@ use rankwright::map::{MAPPERS, Problem, Strategy};
 use rankwright::placement::Granularity;
 use rankwright::traffic::Workload;
 
+use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
-use crate::inputs;
+use crate::{inputs, output};
 
 /// Options of every search.
 #[derive(Debug, Clone, Args)]
@@ -95,16 +97,26 @@ impl SearchOptions {
         texts.iter().map(|text| self.strategy(text)).collect()
     }
 
-    /// What all strategies make of it.
+    /// What all strategies make of it. One that fails is warned of; an error if none is left.
     pub(crate) fn candidates(
         &self,
         cluster: &Cluster,
         workload: &Workload,
         rank_size: &RankSize,
         strategies: &[Strategy],
+        verbosity: &Verbosity,
     ) -> anyhow::Result<Vec<Candidate>> {
         let problem = Problem::new(cluster, workload, rank_size.granularity())?;
-        Ok(candidates(&problem, strategies, self.threads)?)
+        let spinner = output::spinner(verbosity, format!("trying {} strategies", strategies.len()));
+        let results = candidates(&problem, strategies, self.threads);
+        spinner.finish_and_clear();
+        let (found, failed): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+        let mut failed = failed.into_iter().filter_map(Result::err);
+        if found.is_empty() {
+            return Err(failed.next().context("no strategy was named")?.into());
+        }
+        failed.for_each(|error| output::warn(verbosity, format_args!("left out: {error}")));
+        Ok(found.into_iter().filter_map(Result::ok).collect())
     }
 }
 

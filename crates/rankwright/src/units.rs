@@ -94,7 +94,7 @@ impl FromStr for Bytes {
 impl fmt::Display for Bytes {
     /// With a binary prefix where that is exact (`64 KiB`), else decimal; `{:.1}` rounds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if f.precision().is_some() {
+        if f.precision().is_some() && self.0 >= 1000 {
             return with_prefix(f, self.0 as f64, "B");
         }
         for (prefix, factor) in BINARY.iter().rev() {

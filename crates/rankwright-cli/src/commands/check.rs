@@ -41,7 +41,7 @@ impl Check {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let prepared = self.options.prepare()?;
         let job = prepared.one_job()?;
-        let installed = mpi_launcher::find(self.launcher)?;
+        let installed = mpi_launcher::find_for(self.launcher, prepared.one_job()?)?;
         let mut started =
             Started::new(&prepared, &installed, Task::Report, verbosity, |command| {
                 command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -78,7 +78,13 @@ impl Discover {
         let names = hostlist::expand(&host)
             .map_err(|error| InputError::new("host name", error.found, error.expected))?;
         let cluster = Cluster::uniform(&host, names, this_machine()?);
-        write_description(&cluster, self.output.as_deref(), verbosity)
+        write_description(&cluster, self.output.as_deref(), verbosity)?;
+        output::note(
+            verbosity,
+            "next: name all nodes that are like this one in `names`, for example \"node[00-15]\", \
+             and give every [[node.nic]] its bandwidth (1 GB/s is assumed where there is none)",
+        );
+        Ok(())
     }
 }
 

@@ -47,7 +47,7 @@ impl Compare {
         let cluster = self.cluster.read()?;
         let workload = inputs::workload(&self.workload)?;
         let candidates =
-            self.search.candidates(&cluster, &workload, &self.rank_size, &strategies)?;
+            self.search.candidates(&cluster, &workload, &self.rank_size, &strategies, verbosity)?;
         let By::Static = self.by;
         let comparison = Comparison::new(&cluster, &candidates, &judge(&cluster, &candidates));
         self.result.write(&show(&comparison, self.result.format))?;
@@ -64,7 +64,11 @@ pub(crate) fn show(comparison: &Comparison, format: Format) -> String {
         Format::Table => {
             let (header, rows) = comparison.table();
             let table = output::table(&header, &rows);
-            format!("{table}\n{}\n{}\n", comparison.reason, comparison.caveat())
+            let (header, rows) = comparison.cut_table();
+            let header: Vec<&str> = header.iter().map(String::as_str).collect();
+            let cuts = output::table(&header, &rows);
+            let (reason, caveat) = (&comparison.reason, comparison.caveat());
+            format!("{table}\n{cuts}\n{reason}\n{caveat}\n")
         }
         Format::Json => comparison.to_json(),
         Format::Csv => {

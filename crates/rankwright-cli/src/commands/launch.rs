@@ -37,7 +37,8 @@ impl Launch {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         output::refuse_stdout(&self.output)?;
         let prepared = self.options.prepare()?;
-        let planned = launch_files::plan(&prepared, self.launcher, &self.output, &self.program)?;
+        let planned =
+            launch_files::plan(&prepared, self.launcher, &self.output, &|_| self.program.clone())?;
         let written = launch_files::write(planned)?;
         for job in &written {
             let (count, folder) = (job.files.len(), job.folder.display());

@@ -1,8 +1,9 @@
 //! `rankwright man`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Args;
 use rankwright::files::write_atomically;
 
@@ -24,14 +25,21 @@ impl Man {
             output::print(&page(command)?)?;
             return Ok(ExitCode::SUCCESS);
         };
-        for subcommand in command.get_subcommands().filter(|c| c.get_name() != "help").cloned() {
-            let name = format!("rankwright-{}", subcommand.get_name());
-            let path = folder.join(format!("{name}.1"));
-            write_atomically(&path, page(subcommand.name(name))?.as_bytes())?;
-        }
-        write_atomically(&folder.join("rankwright.1"), page(command)?.as_bytes())?;
+        std::fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
+        write_pages(command, "rankwright".to_owned(), &folder)?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The page of a command and those of the commands below it.
+fn write_pages(command: clap::Command, name: String, folder: &Path) -> anyhow::Result<()> {
+    let below = command.get_subcommands().filter(|c| c.get_name() != "help" && !c.is_hide_set());
+    for subcommand in below.cloned() {
+        let name = format!("{name}-{}", subcommand.get_name());
+        write_pages(subcommand, name, folder)?;
+    }
+    let path = folder.join(format!("{name}.1"));
+    Ok(write_atomically(&path, page(command.name(name))?.as_bytes())?)
 }
 
 fn page(command: clap::Command) -> anyhow::Result<String> {

@@ -7,12 +7,13 @@ use clap::Args;
 use rankwright::choose::{Candidate, judge};
 use rankwright::cluster::Cluster;
 use rankwright::launch::{LAUNCHERS, Launcher};
-use rankwright::placement::PlacementFile;
+use rankwright::placement::{JobEntry, PlacementFile};
 use rankwright::report::Comparison;
 use rankwright::traffic::Workload;
 
 use super::compare;
 use crate::cli::Verbosity;
+use crate::exit_code::UsageError;
 use crate::inputs;
 use crate::launch_files::{self, LauncherName};
 use crate::launching::Prepared;
@@ -56,11 +57,16 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         output::refuse_stdout(&self.output)?;
+        if !self.program.is_empty() && self.workloads.len() > 1 {
+            let text = "one program for several jobs: leave out `-- PROGRAM`, and write the launch \
+                        files of each with `rankwright launch --job NAME`";
+            return Err(UsageError(text.to_owned()).into());
+        }
         let strategies = self.search.strategies(self.strategies.as_deref())?;
         let cluster = self.cluster.read()?;
         let workload = self.workload()?;
         let candidates =
-            self.search.candidates(&cluster, &workload, &self.rank_size, &strategies)?;
+            self.search.candidates(&cluster, &workload, &self.rank_size, &strategies, verbosity)?;
         let verdict = judge(&cluster, &candidates);
         let comparison = Comparison::new(&cluster, &candidates, &verdict);
         output::print(&compare::show(&comparison, self.format))?;
@@ -97,13 +103,15 @@ impl Place {
         verbosity: &Verbosity,
     ) -> anyhow::Result<()> {
         let file = PlacementFile::new(cluster, workload, &best.placement, best.load.predicted());
-        let launcher = self.launcher.or_else(installed_launcher).unwrap_or(&LAUNCHERS[0]);
+        let launcher = self.launcher.or_else(|| installed_launcher(&file.jobs));
+        let launcher = launcher.unwrap_or(&LAUNCHERS[0]);
         let folder = self.launch_files.clone().unwrap_or(self.output.with_extension("launch"));
-        let job = workload.jobs.first().map_or("app", |job| job.name.as_str());
-        let stand_in = [format!("./{job}")];
-        let program = if self.program.is_empty() { &stand_in } else { self.program.as_slice() };
+        let program = |job: &JobEntry| match self.program.as_slice() {
+            [] => vec![format!("./{}", job.name)],
+            program => program.to_vec(),
+        };
         let prepared = Prepared::of_new(file, &self.output)?;
-        let launches = launch_files::plan(&prepared, launcher, &folder, program)?;
+        let launches = launch_files::plan(&prepared, launcher, &folder, &program)?;
 
         prepared.placement().write(&self.output)?;
         let output = self.output.display();
@@ -113,11 +121,15 @@ impl Place {
             output::note(verbosity, format!("{folder}: launch files for {}", launcher.name));
             output::note(verbosity, job.command_line());
         }
+        if self.program.is_empty() {
+            output::note(verbosity, "give `-- PROGRAM ARGUMENTS` to have your own in these lines");
+        }
         Ok(())
     }
 }
 
-/// The row of the launcher table for what is installed here.
-fn installed_launcher() -> Option<&'static Launcher> {
-    mpi_launcher::find(Family::Auto).ok().map(|installed| installed.launcher)
+/// The row of the launcher table for what is installed here and fits the jobs.
+fn installed_launcher(jobs: &[JobEntry]) -> Option<&'static Launcher> {
+    let found = mpi_launcher::find_for(Family::Auto, jobs.first()?);
+    found.ok().map(|installed| installed.launcher)
 }

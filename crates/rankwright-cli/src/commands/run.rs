@@ -54,7 +54,7 @@ impl Run {
     fn start(&self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let prepared = self.options.prepare()?;
         let job = prepared.one_job()?;
-        let installed = mpi_launcher::find(self.launcher)?;
+        let installed = mpi_launcher::find_for(self.launcher, prepared.one_job()?)?;
         let task = Task::Program(&self.program);
         if self.dry_run {
             let folder = Path::new("FOLDER");

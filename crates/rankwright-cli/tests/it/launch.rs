@@ -95,7 +95,11 @@ fn several_pus_per_rank_and_several_jobs_are_written() {
     }
     let mut other = ranks(&[("n0", 3)]);
     other[0].pus.push(PuId(7));
-    file.jobs.push(JobEntry { name: "../post".to_owned(), ranks: other });
+    file.jobs.push(JobEntry {
+        name: "../post".to_owned(),
+        mpi_library: String::new(),
+        ranks: other,
+    });
     assert_golden!("two-jobs-openmpi4", launched(&file, &["--for", "openmpi4", "--format", "csv"]));
     assert_golden!("one-of-two-jobs-mpich", launched(&file, &["--for", "mpich", "--job", "app"]));
 }

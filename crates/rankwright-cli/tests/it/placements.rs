@@ -20,7 +20,11 @@ pub(crate) fn placement(cores: u32, emulated: bool, places: &[(&str, u32)]) -> P
         cluster: ClusterEntry { name: "test".to_owned(), digest: "sha256:0".to_owned(), emulated },
         workload_digest: "sha256:0".to_owned(),
         nodes: names.iter().map(node).collect(),
-        jobs: vec![JobEntry { name: "app".to_owned(), ranks: ranks(places) }],
+        jobs: vec![JobEntry {
+            name: "app".to_owned(),
+            mpi_library: String::new(),
+            ranks: ranks(places),
+        }],
         predicted: BTreeMap::new(),
     }
 }

@@ -98,8 +98,8 @@ fn explain(cluster: &Cluster, best: &Candidate, other: &Candidate) -> String {
             format!("The two are within {limit:.0} % of each other, and {best_name} is {why}.")
         }
         Some(nic) if !equal(other_time.0, time.0) => format!(
-            "Its busiest NIC ({}) carries {:.1}, {:.1} at {}, against {other_time:.1} for \
-             {other_name}.",
+            "The busiest NIC of {best_name} ({}) carries {:.1}, {:.1} at {}, against \
+             {other_time:.1} for {other_name}.",
             describe(cluster, &nic),
             nic.bytes,
             nic.time,

@@ -35,16 +35,13 @@ pub enum SearchError {
     Placement(#[from] PlacementError),
 }
 
-/// The candidates of all strategies, in their order. At most `threads` strategies run at the same
-/// time; the result does not depend on how many.
-///
-/// # Errors
-/// If a strategy fails: the first error in the order of the strategies.
+/// The candidate of each strategy, or why it gave none, in their order. At most `threads` strategies
+/// run at the same time; the result does not depend on how many.
 pub fn candidates(
     problem: &Problem,
     strategies: &[Strategy],
     threads: NonZeroUsize,
-) -> Result<Vec<Candidate>, SearchError> {
+) -> Vec<Result<Candidate, SearchError>> {
     let mut results: Vec<_> = strategies.iter().map(|_| None).collect();
     let work = Mutex::new(strategies.iter().zip(&mut results));
     let next = || work.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();

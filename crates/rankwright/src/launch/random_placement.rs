@@ -61,7 +61,7 @@ fn file(nodes: u32, cores: u32, threads: u32, ranks: Vec<RankEntry>) -> Placemen
         cluster: ClusterEntry { name: "c".to_owned(), digest: String::new(), emulated: false },
         workload_digest: String::new(),
         nodes: (0..nodes).map(node).collect(),
-        jobs: vec![JobEntry { name: "j".to_owned(), ranks }],
+        jobs: vec![JobEntry { name: "j".to_owned(), mpi_library: String::new(), ranks }],
         predicted: BTreeMap::new(),
     }
 }

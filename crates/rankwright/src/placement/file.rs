@@ -68,6 +68,9 @@ pub struct NodeEntry {
 pub struct JobEntry {
     /// Its name.
     pub name: String,
+    /// The MPI library it was profiled with, as that names itself; empty where unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mpi_library: String,
     /// Its ranks; position is rank.
     pub ranks: Vec<RankEntry>,
 }
@@ -140,8 +143,9 @@ impl PlacementFile {
             gpus: place.gpus.clone(),
             bound: place.bound,
         };
-        let job = |job: &JobPlacement| JobEntry {
+        let job = |(index, job): (usize, &JobPlacement)| JobEntry {
             name: job.name.clone(),
+            mpi_library: workload.jobs[index].mpi_library.clone(),
             ranks: job.ranks.iter().enumerate().map(rank).collect(),
         };
         Self {
@@ -154,7 +158,7 @@ impl PlacementFile {
             },
             workload_digest: digest(workload),
             nodes: cluster.node_ids().filter(|id| used.contains(id)).map(node).collect(),
-            jobs: placement.jobs().iter().map(job).collect(),
+            jobs: placement.jobs().iter().enumerate().map(job).collect(),
             predicted,
         }
     }

@@ -1,5 +1,7 @@
 //! Strategies side by side.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::choose::{Candidate, Verdict};
@@ -32,6 +34,8 @@ pub struct Comparison {
 pub struct StrategyRow {
     /// Its name, with options.
     pub name: String,
+    /// How many nodes hold ranks.
+    pub nodes: usize,
     /// Bytes between nodes.
     pub inter_node_bytes: u64,
     /// Their share of all bytes, from 0 to 1.
@@ -131,6 +135,7 @@ impl Comparison {
     pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let header = vec![
             "strategy",
+            "nodes",
             "between nodes",
             "share",
             "messages",
@@ -153,6 +158,7 @@ impl Comparison {
         let star = if row.name == self.best { "*" } else { "" };
         vec![
             format!("{}{star}", row.name),
+            row.nodes.to_string(),
             amount(row.inter_node_bytes),
             format!("{:.1} %", 100.0 * row.inter_node_share),
             row.inter_node_messages.to_string(),
@@ -164,12 +170,26 @@ impl Comparison {
         ]
     }
 
+    /// The bytes that cross the borders of each level, for people: header and rows.
+    #[must_use]
+    pub fn cut_table(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let cuts = self.strategies.first().map(|row| row.cut.as_slice()).unwrap_or_default();
+        let mut header = vec!["bytes between".to_owned()];
+        header.extend(cuts.iter().map(|cut| cut.level.clone()));
+        let row = |row: &StrategyRow| {
+            let amount = |cut: &LevelCutRow| format!("{:.1}", crate::units::Bytes(cut.bytes));
+            [row.name.clone()].into_iter().chain(row.cut.iter().map(amount)).collect()
+        };
+        (header, self.strategies.iter().map(row).collect())
+    }
+
     /// All metrics that have one value per strategy, in plain units: header and rows.
     #[must_use]
     pub fn csv(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let mut header: Vec<String> = [
             "strategy",
             "best",
+            "nodes",
             "inter_node_bytes",
             "inter_node_share",
             "inter_node_messages",
@@ -188,6 +208,7 @@ impl Comparison {
             let mut cells = vec![
                 row.name.clone(),
                 (row.name == self.best).to_string(),
+                row.nodes.to_string(),
                 row.inter_node_bytes.to_string(),
                 row.inter_node_share.to_string(),
                 row.inter_node_messages.to_string(),
@@ -238,6 +259,7 @@ impl StrategyRow {
         let cut = |cut: &LevelCut| LevelCutRow { level: cut.level.to_string(), bytes: cut.bytes.0 };
         Self {
             name: candidate.strategy.clone(),
+            nodes: candidate.placement.ranks().map(|rank| rank.node).collect::<BTreeSet<_>>().len(),
             inter_node_bytes: load.inter_node.0,
             inter_node_share: load.inter_node_share(),
             inter_node_messages: load.inter_node_messages,

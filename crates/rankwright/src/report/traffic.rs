@@ -116,7 +116,10 @@ impl TrafficSummary {
         }
         for collective in &self.collectives {
             let CollectiveSummary { operation, calls, bytes } = collective;
-            line("collective", format!("{operation}: {calls} calls, {:.1} put in", Bytes(*bytes)));
+            line(
+                "collective",
+                format!("{operation}: {calls} calls by all ranks, {:.1} put in", Bytes(*bytes)),
+            );
         }
         if let Some(share) = self.time_in_mpi {
             let (mean, largest) = (100.0 * share.mean, 100.0 * share.largest);

@@ -30,6 +30,8 @@ pub struct Workload {
 pub struct Job {
     /// Its name; no other job of the workload has it.
     pub name: String,
+    /// The MPI library it was seen with, as that names itself; empty where unknown.
+    pub mpi_library: String,
     /// How many ranks it has.
     pub ranks: u32,
     /// Point-to-point traffic: one entry per pair that communicates, ordered by source, then
@@ -133,6 +135,6 @@ impl Job {
             }
             same
         });
-        Ok(Self { name, ranks, flows })
+        Ok(Self { name, mpi_library: String::new(), ranks, flows })
     }
 }

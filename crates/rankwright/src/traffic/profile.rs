@@ -1,12 +1,14 @@
 //! A profile: what a run of a parallel program was seen to send, and how long it spent inside MPI.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 
 use super::collectives::CollectiveCalls;
 use super::communicator::Communicator;
 use super::expansion::{self, Expansion};
 use super::{Flow, Job, TrafficError};
-use crate::ids::{PuSet, Rank};
+use crate::ids::{PuId, PuSet, Rank};
 use crate::units::Seconds;
 
 /// What was recorded of one run. Made by the tracer, by an importer or by a generator; the file it
@@ -128,7 +130,23 @@ impl Profile {
     pub fn job(&self, expansion: Expansion) -> Result<Job, TrafficError> {
         let expanded = expansion::expand(&self.collectives, &self.communicators, expansion);
         let flows = self.flows.iter().map(|record| record.flow).chain(expanded);
-        Job::new(self.run.program.clone(), Rank::from_index(self.ranks.len()).0, flows)
+        let ranks = Rank::from_index(self.ranks.len()).0;
+        let job = Job::new(self.run.program.clone(), ranks, flows)?;
+        Ok(Job { mpi_library: self.run.mpi_library.clone(), ..job })
+    }
+
+    /// The host whose PUs were shared by the most ranks, where some had to share: its name, how many
+    /// ranks it had and how many PUs they were allowed to run on.
+    #[must_use]
+    pub fn shared_pus(&self) -> Option<(&str, usize, usize)> {
+        let mut hosts: BTreeMap<&str, (usize, BTreeSet<PuId>)> = BTreeMap::new();
+        for rank in self.ranks.iter().filter(|rank| !rank.pus.is_empty()) {
+            let (ranks, pus) = hosts.entry(&rank.host).or_default();
+            *ranks += 1;
+            pus.extend(rank.pus.as_slice());
+        }
+        let shared = hosts.into_iter().map(|(host, (ranks, pus))| (host, ranks, pus.len()));
+        shared.filter(|(_, ranks, pus)| ranks > pus).max_by_key(|(_, ranks, _)| *ranks)
     }
 
     /// The largest part of the run time that any rank spent inside MPI, from 0 to 1: no placement

@@ -83,7 +83,8 @@ impl Map {
         let on = self.on.as_deref().context("--on is missing")?;
         let cluster = inputs::cluster(on, self.nodes)?;
         let workload = inputs::workload(self.workload.as_deref().context("no workload")?)?;
-        let found = self.search.candidates(&cluster, &workload, &self.rank_size, &[strategy])?;
+        let found =
+            self.search.candidates(&cluster, &workload, &self.rank_size, &[strategy], verbosity)?;
         let candidate = found.first().context("no strategy")?;
         let predicted = candidate.load.predicted();
         let file = PlacementFile::new(&cluster, &workload, &candidate.placement, predicted);

@@ -64,8 +64,10 @@ impl Profile {
         })?;
         let status = child::wait(&mut launcher, None)?.context("the launcher still runs")?;
         let result = self.finish(&trace, &name, status, verbosity);
-        // Absent if the program did not reach MPI_Finalize; `finish` has said so.
-        let _ = std::fs::remove_file(&trace);
+        if result.is_err() && trace.exists() {
+            return result.with_context(|| format!("the trace is kept in {}", trace.display()));
+        }
+        remove_traces(&trace);
         result
     }
 
@@ -98,10 +100,11 @@ impl Profile {
         let code = ExitCode::from(child::code(status));
         if !trace.exists() {
             let ended = match (status.success(), status.code()) {
-                (true, _) => "the program never called MPI_Init, is linked statically, or another \
-                              host cannot write to this folder"
+                (true, _) => "the program never called MPI_Init, is linked statically or with \
+                              another MPI than the launcher's, or another host cannot write to this \
+                              folder"
                     .to_owned(),
-                (false, Some(code)) => format!("the program ended with exit code {code}"),
+                (false, Some(code)) => format!("the launcher ended with exit code {code}"),
                 (false, None) => "the launcher was ended by a signal".to_owned(),
             };
             let text = format!("no profile: the ranks left no trace; {ended}");
@@ -119,9 +122,28 @@ impl Profile {
             let largest = 100.0 * share.largest;
             let gain = format!("no placement can gain more than {largest:.0} % of the run time");
             output::note(verbosity, format!("{:<16}{gain}", "verdict"));
+            if let Some((host, ranks, pus)) = profile.shared_pus() {
+                let text = format!(
+                    "{ranks} ranks shared {pus} PUs on {host}: the time in MPI includes waiting for \
+                     a PU, so the verdict says little; the traffic is right all the same"
+                );
+                output::warn(verbosity, text);
+            }
         }
         output::note(verbosity, format!("{:<16}{}", "profile", self.output.display()));
         Ok(code)
+    }
+}
+
+/// Removes the trace, and what a rank that was killed left of one under a temporary name. It may be
+/// absent; that has been said.
+fn remove_traces(trace: &Path) {
+    let (Some(folder), Some(name)) = (trace.parent(), trace.file_name()) else { return };
+    let name = name.to_string_lossy();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&*name) {
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }
 
