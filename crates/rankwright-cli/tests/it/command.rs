@@ -1,5 +1,6 @@
 //! Starting the program under test.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -49,8 +50,15 @@ pub(crate) fn pus_here() -> usize {
     std::thread::available_parallelism().map_or(1, Into::into)
 }
 
-/// Says on standard output what a test does not do, or does again.
+/// Says on standard output what a test does not do, or does again. The runner hides the output of
+/// tests that pass, so what is skipped is also kept for `scripts/check` to tell.
 #[expect(clippy::print_stdout, reason = "this is where the test runner looks")]
 pub(crate) fn say(what: impl std::fmt::Display) {
+    let what = what.to_string();
     println!("{what}");
+    if what.starts_with("SKIPPED") {
+        let list = Path::new(env!("CARGO_TARGET_TMPDIR")).join("skipped-tests");
+        let mut list = std::fs::File::options().create(true).append(true).open(list).unwrap();
+        list.write_all(format!("{what}\n").as_bytes()).unwrap();
+    }
 }
