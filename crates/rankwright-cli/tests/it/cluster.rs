@@ -97,7 +97,7 @@ fn this_machine_is_discovered_and_agrees_with_lstopo() {
     let output = rankwright(&["cluster", "discover"]).output().expect("the program starts");
     assert!(output.status.success(), "{output:?}");
     let Ok(lstopo) = Command::new("lstopo-no-graphics").args(["--of", "xml"]).output() else {
-        println!("SKIPPED: lstopo-no-graphics is not installed");
+        say("SKIPPED: lstopo-no-graphics is not installed");
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
