@@ -114,6 +114,22 @@ pub fn read_bytes(path: &Path, expected: &str) -> Result<Vec<u8>, InputError> {
     fs::read(path).map_err(|error| InputError::new(path.display(), describe(&error), expected))
 }
 
+/// The names of what stands in a folder, in alphabetical order; names that are not UTF-8 are left
+/// out.
+///
+/// # Errors
+/// If it is no folder or cannot be read; `expected` says what it should have held.
+pub fn names_in(folder: &Path, expected: &str) -> Result<Vec<String>, InputError> {
+    let unreadable =
+        |error: io::Error| InputError::new(folder.display(), describe(&error), expected);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        names.extend(entry.map_err(unreadable)?.file_name().into_string().ok());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// An operating system error in words that fit after "found".
 #[must_use]
 pub fn describe(error: &io::Error) -> String {

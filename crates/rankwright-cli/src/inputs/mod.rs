@@ -10,7 +10,7 @@ use std::path::Path;
 use rankwright::files::{InputError, LARGEST_TEXT, read_text};
 
 pub(crate) use cluster::cluster;
-pub(crate) use workload::{is_profile, profile, text_workload, workload};
+pub(crate) use workload::{imported, is_profile, parse_pattern, profile, workload};
 
 /// Reads a text input: a file, or standard input for `-`.
 pub(crate) fn read_text_or_stdin(path: &Path, expected: &str) -> Result<String, InputError> {

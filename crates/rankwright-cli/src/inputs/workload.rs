@@ -7,7 +7,7 @@ use std::path::Path;
 use rankwright::files::{InputError, describe};
 use rankwright::traffic::Workload;
 use rankwright::traffic::expansion::Expansion;
-use rankwright::traffic::import::{self, FORMATS};
+use rankwright::traffic::import::{self, FORMATS, Imported, Reader};
 use rankwright::traffic::pattern::Pattern;
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::profile_file::{self, SQLITE_MAGIC};
@@ -15,7 +15,7 @@ use rankwright::traffic::profile_file::{self, SQLITE_MAGIC};
 use super::read_text_or_stdin;
 use crate::exit_code::UsageError;
 
-const WORKLOAD: &str = "a profile (app.rwp), an edge list, a Matrix Market file, a METIS graph or \
+const WORKLOAD: &str = "a profile (app.rwp), traffic in a format that `traffic import` reads, or \
                         pattern:SHAPE:RANKS";
 
 /// The workload that users name by a file, `-` or a built-in name. Collective calls of a profile
@@ -28,7 +28,10 @@ pub(crate) fn workload(name: &str) -> anyhow::Result<Workload> {
     if is_profile(path)? {
         return Ok(Workload::single(profile(path)?.job(Expansion::Default)?));
     }
-    text_workload(path, None)
+    match imported(path, None)? {
+        Imported::Traffic(workload) => Ok(workload),
+        Imported::Run(profile) => Ok(Workload::single(profile.job(Expansion::Default)?)),
+    }
 }
 
 /// The job of a pattern.
@@ -37,19 +40,30 @@ pub(crate) fn parse_pattern(text: &str) -> anyhow::Result<rankwright::traffic::J
     job.map_err(|error| UsageError(error.to_string()).into())
 }
 
-/// Traffic in a text format; sniffed where the user names none.
-pub(crate) fn text_workload(path: &Path, format: Option<&str>) -> anyhow::Result<Workload> {
-    let text = read_text_or_stdin(path, WORKLOAD)?;
-    let file = path.display().to_string();
-    let format = match format {
-        Some(name) => import::find(name).ok_or_else(|| {
+/// Traffic in a format of another tool; sniffed where the user names none.
+pub(crate) fn imported(path: &Path, format: Option<&str>) -> anyhow::Result<Imported> {
+    let named = format.map(|name| {
+        import::find(name).ok_or_else(|| {
             let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
             UsageError(format!("--from: found `{name}`, expected one of {}", known.join(", ")))
-        })?,
-        None => import::sniff(&text)
-            .ok_or_else(|| InputError::new(&file, "text of an unknown format", WORKLOAD))?,
-    };
-    Ok((format.read)(&text, &file)?)
+        })
+    });
+    let named = named.transpose()?;
+    if path.as_os_str() != "-"
+        && let Some(format) = named.or_else(|| import::sniff_path(path))
+    {
+        return Ok(format.read_path(path)?);
+    }
+    let text = read_text_or_stdin(path, WORKLOAD)?;
+    let file = path.display().to_string();
+    let format = named
+        .or_else(|| import::sniff(&text))
+        .ok_or_else(|| InputError::new(&file, "text of an unknown format", WORKLOAD))?;
+    match format.read {
+        // The other files of the run are wanted too.
+        Reader::Run { .. } if file != "-" => Ok(format.read_path(path)?),
+        _ => Ok(format.read_text(text, &file)?),
+    }
 }
 
 /// A profile. Its job is named after the file where the program has no name.
@@ -67,11 +81,14 @@ pub(crate) fn is_profile(path: &Path) -> Result<bool, InputError> {
     if path.as_os_str() == "-" {
         return Ok(false);
     }
+    // A profile that was cut within its first bytes is still best explained by its reader.
+    let named_so = path.extension().is_some_and(|extension| extension == "rwp");
+    if !named_so && import::sniff_path(path).is_some() {
+        return Ok(false);
+    }
     let mut first = Vec::new();
     let read = File::open(path)
         .and_then(|file| file.take(SQLITE_MAGIC.len() as u64).read_to_end(&mut first));
     read.map_err(|error| InputError::new(path.display(), describe(&error), WORKLOAD))?;
-    // A profile that was cut within its first bytes is still best explained by its reader.
-    let named_so = path.extension().is_some_and(|extension| extension == "rwp");
     Ok(named_so || first == SQLITE_MAGIC)
 }

@@ -22,6 +22,33 @@ const CASES: &[(&str, &[&str])] = &[
     ("missing-vertex", &["traffic", "show", "testdata/broken/missing-vertex.graph"]),
     ("not-square", &["traffic", "show", "testdata/broken/not-square.mtx"]),
     ("unknown-format", &["traffic", "import", "testdata/broken/unknown-format.txt"]),
+    ("openmpi-missing-rank", &["traffic", "show", "testdata/broken/openmpi-missing-rank.0.prof"]),
+    ("openmpi-cut-off", &["traffic", "import", "testdata/broken/openmpi-cut-off.0.prof"]),
+    (
+        "openmpi-other-rank-count",
+        &["traffic", "import", "testdata/broken/openmpi-other-rank-count.0.prof"],
+    ),
+    (
+        "openmpi-other-rank-count-by-name",
+        &[
+            "traffic",
+            "import",
+            "testdata/broken/openmpi-other-rank-count.1.prof",
+            "--from",
+            "openmpi-monitoring",
+        ],
+    ),
+    ("openmpi-several-runs", &["traffic", "import", "testdata/broken"]),
+    (
+        "dense-missing-cell",
+        &["traffic", "import", "testdata/broken/dense-missing-cell.txt", "--from", "dense"],
+    ),
+    ("dense-not-square", &["traffic", "show", "testdata/broken/dense-not-square.csv"]),
+    ("ipm-without-calls", &["traffic", "show", "testdata/broken/ipm-without-calls.xml"]),
+    (
+        "merge-of-other-rank-counts",
+        &["traffic", "merge", "pattern:ring:4", "pattern:ring:5", "-o", "testdata/broken/x.rwp"],
+    ),
     ("unknown-shape", &["traffic", "generate", "star", "--ranks", "8"]),
     ("zero-ranks", &["traffic", "generate", "ring", "--ranks", "0"]),
     ("wrong-grid", &["traffic", "generate", "halo-2d", "--ranks", "8", "--grid", "3x3"]),

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::command::{rankwright, repository, transcript};
+use crate::command::{rankwright, repository, say, transcript};
 
 /// The snapshot of a command that must succeed, in `testdata/golden/cluster/`.
 fn golden(name: &str, arguments: &[&str]) {
@@ -92,7 +92,6 @@ fn a_description_is_read_from_standard_input() {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "a test says what it skips")]
 fn this_machine_is_discovered_and_agrees_with_lstopo() {
     let output = rankwright(&["cluster", "discover"]).output().expect("the program starts");
     assert!(output.status.success(), "{output:?}");

@@ -6,6 +6,7 @@ mod command;
 mod exec;
 mod lab;
 mod launch;
+mod openmpi_monitoring;
 mod placements;
 mod placing;
 mod profile;

@@ -6,14 +6,14 @@ use std::process::{Command, Output};
 use crate::command::{rankwright, repository, say, transcript};
 
 /// An MPI of this machine: its launcher with the options that tests need, and its compiler.
-struct Mpi {
-    launcher: &'static str,
-    options: &'static [&'static str],
+pub(crate) struct Mpi {
+    pub(crate) launcher: &'static str,
+    pub(crate) options: &'static [&'static str],
     compiler: &'static str,
 }
 
 /// MPICH 4.0 spins without yielding, so it gets few ranks.
-const MPIS: [Mpi; 2] = [
+pub(crate) const MPIS: [Mpi; 2] = [
     Mpi {
         launcher: "mpirun.openmpi",
         options: &["-np", "4", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"],
@@ -23,7 +23,7 @@ const MPIS: [Mpi; 2] = [
 ];
 
 /// The heat equation of `examples/`, compiled; `None` (and said so) where the MPI is missing.
-fn heat(mpi: &Mpi, folder: &Path) -> Option<PathBuf> {
+pub(crate) fn heat(mpi: &Mpi, folder: &Path) -> Option<PathBuf> {
     let program = folder.join("heat2d");
     let source = repository().join("examples/heat2d.c");
     let compiled = Command::new(mpi.compiler)
@@ -43,15 +43,17 @@ fn heat(mpi: &Mpi, folder: &Path) -> Option<PathBuf> {
     }
 }
 
-fn profile(folder: &Path, launch: &[&str]) -> (Output, String) {
+/// Lets Open MPI start although tests may run as root.
+pub(crate) fn as_root(command: &mut Command) -> &mut Command {
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+}
+
+pub(crate) fn profile(folder: &Path, launch: &[&str]) -> (Output, String) {
     let profile = folder.join("app.rwp").display().to_string();
     let arguments = [&["profile", "-o", &profile, "--"], launch].concat();
-    let output = Command::new("timeout")
-        .arg("60")
-        .arg(env!("CARGO_BIN_EXE_rankwright"))
-        .args(&arguments)
-        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+    let mut timeout = Command::new("timeout");
+    let command = timeout.arg("60").arg(env!("CARGO_BIN_EXE_rankwright")).args(&arguments);
+    let output = as_root(command)
         .env("XDG_CACHE_HOME", folder.join("cache"))
         .output()
         .expect("the program starts");

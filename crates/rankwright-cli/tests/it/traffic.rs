@@ -31,6 +31,44 @@ fn traffic_goes_through_every_format_and_comes_back() {
 }
 
 #[test]
+fn a_matrix_of_plain_numbers_is_traffic_without_being_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("halo.txt");
+    std::fs::write(&path, "0 5 0\n5 0 7\n0 7.0 0\n").unwrap();
+    let edges = output(&["traffic", "import", &path.display().to_string()]);
+    let expected = "halo,0,1,1,5,5\nhalo,1,0,1,5,5\nhalo,1,2,1,7,7\nhalo,2,1,1,7,7\n";
+    assert!(edges.ends_with(expected), "{edges}");
+}
+
+#[test]
+fn runs_are_merged_and_names_redacted_but_never_over_an_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for (file, messages) in [("a.rwp", "3"), ("b.rwp", "4")] {
+        let generate = ["traffic", "generate", "ring", "--ranks", "4", "--length", "10 B"];
+        output(&[&generate[..], &["--messages", messages, "-o", &path(file)]].concat());
+    }
+    output(&["traffic", "merge", &path("a.rwp"), &path("b.rwp"), "-o", &path("c.rwp")]);
+    let edges = output(&["traffic", "export", &path("c.rwp")]);
+    assert!(edges.contains("ring-4,3,0,7,70,10\n"), "{edges}");
+
+    output(&["traffic", "redact", &path("c.rwp"), "-o", &path("d.rwp")]);
+    let redacted = output(&["traffic", "export", &path("d.rwp")]);
+    assert_eq!(redacted, edges.replace("\nring-4,", "\njob,"));
+
+    let before = std::fs::read(path("a.rwp")).unwrap();
+    std::os::unix::fs::symlink(path("a.rwp"), path("link.rwp")).unwrap();
+    let (a, b, link) = (path("a.rwp"), path("b.rwp"), path("link.rwp"));
+    for arguments in
+        [&["traffic", "redact", &a, "-o", &link][..], &["traffic", "merge", &b, &a, "-o", &a]]
+    {
+        let output = rankwright(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", transcript(arguments, &output));
+        assert_eq!(std::fs::read(&a).unwrap(), before);
+    }
+}
+
+#[test]
 fn show_prints_totals_pairs_and_a_heat_map() {
     insta::assert_snapshot!(output(&["traffic", "show", "pattern:ring:6", "--top", "2"]));
 }

@@ -7,9 +7,11 @@ pub mod collectives;
 pub mod communicator;
 pub mod expansion;
 pub mod import;
+pub mod merge;
 pub mod pattern;
 pub mod profile;
 pub mod profile_file;
+pub mod redact;
 pub mod trace_file;
 
 use serde::Serialize;

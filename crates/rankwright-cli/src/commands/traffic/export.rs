@@ -6,7 +6,7 @@ use clap::Args;
 use rankwright::files::write_atomically;
 use rankwright::traffic::Workload;
 use rankwright::traffic::expansion::Expansion;
-use rankwright::traffic::import;
+use rankwright::traffic::import::{self, FORMATS};
 
 use crate::exit_code::UsageError;
 use crate::output;
@@ -16,7 +16,7 @@ use crate::output;
 pub(crate) struct Export {
     /// A profile, a file of another format, or pattern:SHAPE:RANKS
     workload: String,
-    #[arg(long, default_value = "csv", value_name = "FORMAT", help = format!("The format to write: {}", super::format_names()))]
+    #[arg(long, default_value = "csv", value_name = "FORMAT", help = format!("The format to write: {}", writable_names()))]
     format: String,
     /// Add collective calls as messages of this algorithm
     #[arg(long, value_parser = super::parse_expansion, default_value = "none", value_name = "ALGORITHM")]
@@ -31,18 +31,26 @@ pub(crate) struct Export {
 
 impl Export {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let format = import::find(&self.format).ok_or_else(|| {
-            let known = super::format_names();
-            UsageError(format!("--format: found `{}`, expected one of {known}", self.format))
-        })?;
+        let write =
+            import::find(&self.format).and_then(|format| format.write).ok_or_else(|| {
+                let known = writable_names();
+                UsageError(format!("--format: found `{}`, expected one of {known}", self.format))
+            })?;
         let mut job = super::profile_of(&self.workload)?.job(self.collectives)?;
         if !self.with_self {
             job.flows.retain(|flow| flow.source != flow.destination);
         }
-        let text = (format.write)(&Workload::single(job))?;
+        let text = write(&Workload::single(job))?;
         match self.output.filter(|path| path.as_os_str() != "-") {
             Some(path) => Ok(write_atomically(&path, text.as_bytes())?),
             None => output::print(&text),
         }
     }
+}
+
+/// The names of the formats that can be written, for `--help` and errors.
+fn writable_names() -> String {
+    let writable = FORMATS.iter().filter(|format| format.write.is_some());
+    let names: Vec<&str> = writable.map(|format| format.name).collect();
+    names.join(", ")
 }

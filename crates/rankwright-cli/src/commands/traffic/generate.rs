@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rankwright::traffic::pattern::{Pattern, SHAPES};
+use rankwright::traffic::profile::Profile;
 
 use crate::exit_code::UsageError;
 
@@ -76,6 +77,6 @@ impl Generate {
             }
         }
         let job = pattern.job().map_err(usage)?;
-        super::write_job(job, "generated", self.output.as_deref())
+        super::write_profile(&Profile::of_job(&job, "generated"), self.output.as_deref())
     }
 }

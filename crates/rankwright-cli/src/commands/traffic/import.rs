@@ -9,7 +9,8 @@ use crate::inputs;
 /// Options of `rankwright traffic import`.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// The file to read, or - for standard input
+    /// The file to read, or - for standard input; of several files of one run any one, their
+    /// folder, or what their names begin with
     file: PathBuf,
     /// Its format; found out where not given
     #[arg(long, value_name = "FORMAT", help = format!("Its format ({}); found out where not given", super::format_names()))]
@@ -24,8 +25,8 @@ pub(crate) struct Import {
 
 impl Import {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let workload = inputs::text_workload(&self.file, self.from.as_deref())?;
-        let job = super::chosen_job(workload, self.job.as_deref())?;
-        super::write_job(job, "imported", self.output.as_deref())
+        let imported = inputs::imported(&self.file, self.from.as_deref())?;
+        let profile = super::chosen_run(imported, self.job.as_deref())?;
+        super::write_profile(&profile, self.output.as_deref())
     }
 }

@@ -3,6 +3,8 @@
 mod export;
 mod generate;
 mod import;
+mod merge;
+mod redact;
 mod show;
 
 use std::path::Path;
@@ -10,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use rankwright::traffic::expansion::{EXPANSIONS, Expansion};
-use rankwright::traffic::import::{FORMATS, csv};
+use rankwright::traffic::import::{FORMATS, Imported, csv};
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::{Job, Workload, profile_file};
 
@@ -34,6 +36,10 @@ enum TrafficCommand {
     Export(export::Export),
     /// Make traffic of a known shape
     Generate(generate::Generate),
+    /// Add up several runs of one program
+    Merge(merge::Merge),
+    /// Replace the names of hosts, program and communicators by neutral ones
+    Redact(redact::Redact),
 }
 
 impl Traffic {
@@ -43,6 +49,8 @@ impl Traffic {
             TrafficCommand::Import(command) => command.run()?,
             TrafficCommand::Export(command) => command.run()?,
             TrafficCommand::Generate(command) => command.run()?,
+            TrafficCommand::Merge(command) => command.run()?,
+            TrafficCommand::Redact(command) => command.run()?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -57,11 +65,31 @@ fn parse_expansion(name: &str) -> Result<Expansion, String> {
 
 /// What a name stands for as a profile: recorded, or made from traffic of another origin.
 fn profile_of(workload: &str) -> anyhow::Result<Profile> {
-    if !workload.starts_with("pattern:") && inputs::is_profile(Path::new(workload))? {
-        return inputs::profile(Path::new(workload));
+    if let Some(pattern) = workload.strip_prefix("pattern:") {
+        return Ok(Profile::of_job(&inputs::parse_pattern(pattern)?, "generated"));
     }
-    let origin = if workload.starts_with("pattern:") { "generated" } else { "imported" };
-    Ok(Profile::of_job(&chosen_job(inputs::workload(workload)?, None)?, origin))
+    let path = Path::new(workload);
+    match inputs::is_profile(path)? {
+        true => inputs::profile(path),
+        false => chosen_run(inputs::imported(path, None)?, None),
+    }
+}
+
+/// The run that was imported, or the job of that name, or the only one.
+fn chosen_run(imported: Imported, name: Option<&str>) -> anyhow::Result<Profile> {
+    match imported {
+        Imported::Traffic(workload) => {
+            Ok(Profile::of_job(&chosen_job(workload, name)?, "imported"))
+        }
+        Imported::Run(profile) => match name.filter(|name| *name != profile.run.program) {
+            None => Ok(profile),
+            Some(name) => {
+                let program = &profile.run.program;
+                let text = format!("--job: found `{name}`, expected one of {program}");
+                Err(UsageError(text).into())
+            }
+        },
+    }
 }
 
 /// The job of that name, or the only one.
@@ -83,14 +111,28 @@ fn chosen_job(workload: Workload, name: Option<&str>) -> anyhow::Result<Job> {
     }
 }
 
-/// Writes a job: as a profile if the file is named `.rwp`, else as an edge list.
-fn write_job(job: Job, origin: &str, file: Option<&Path>) -> anyhow::Result<()> {
+/// An output that is one of the inputs is a slip of the hand more often than a wish.
+fn refuse_input_as_output(output: &Path, inputs: &[String]) -> Result<(), UsageError> {
+    let real = |path: &Path| path.canonicalize().ok();
+    let same =
+        |input: &&String| real(output).is_some_and(|path| real(Path::new(input)) == Some(path));
+    match inputs.iter().find(same) {
+        None => Ok(()),
+        Some(input) => {
+            Err(UsageError(format!("-o: found the input {input}, expected another file")))
+        }
+    }
+}
+
+/// Writes a profile: whole if the file is named `.rwp`, else its point-to-point traffic as an edge
+/// list.
+fn write_profile(profile: &Profile, file: Option<&Path>) -> anyhow::Result<()> {
     match file.filter(|path| path.as_os_str() != "-") {
         Some(path) if path.extension().is_some_and(|extension| extension == "rwp") => {
-            Ok(profile_file::write(&Profile::of_job(&job, origin), path)?)
+            Ok(profile_file::write(profile, path)?)
         }
         file => {
-            let text = csv::write(&Workload::single(job))?;
+            let text = csv::write(&Workload::single(profile.job(Expansion::None)?))?;
             match file {
                 Some(path) => Ok(rankwright::files::write_atomically(path, text.as_bytes())?),
                 None => output::print(&text),
@@ -99,7 +141,7 @@ fn write_job(job: Job, origin: &str, file: Option<&Path>) -> anyhow::Result<()> 
     }
 }
 
-/// The names of the text formats, for `--help` and errors.
+/// The names of the formats, for `--help` and errors.
 fn format_names() -> String {
     FORMATS.map(|format| format.name).join(", ")
 }

@@ -16,9 +16,10 @@ pub const HEADER: &str = "job,source,destination,messages,bytes,largest";
 const EXPECTED: &str =
     "an edge list with the columns job,source,destination,messages,bytes,largest";
 
-/// Whether a first line is a header with the columns that must be there, or our own comment.
+/// Whether the first line is a header with the columns that must be there, or our own comment.
 #[must_use]
-pub fn sniff(first_line: &str) -> bool {
+pub fn sniff(text: &str) -> bool {
+    let first_line = super::first_line(text);
     let names: Vec<&str> = first_line.split(',').map(str::trim).collect();
     first_line.starts_with("# ranks ")
         || ["source", "destination", "bytes"].iter().all(|name| names.contains(name))

@@ -12,10 +12,10 @@ const BANNER: &str = "%%MatrixMarket";
 const EXPECTED: &str = "a square Matrix Market file of bytes (`%%MatrixMarket matrix \
                         coordinate|array integer|real general|symmetric`)";
 
-/// Whether a first line is the banner.
+/// Whether the first line is the banner.
 #[must_use]
-pub fn sniff(first_line: &str) -> bool {
-    first_line.starts_with(BANNER)
+pub fn sniff(text: &str) -> bool {
+    super::first_line(text).starts_with(BANNER)
 }
 
 /// Reads a matrix. It says nothing of messages: each entry counts as one.
@@ -104,15 +104,10 @@ impl Kind {
     /// Row, column (from 0) and bytes of the `position`-th entry.
     fn entry(&self, text: &str, position: u64, ranks: u64) -> Option<(u64, u64, u64)> {
         let cells: Vec<&str> = text.split_whitespace().collect();
-        let bytes = |cell: &str| {
-            let value: f64 = cell.parse().ok()?;
-            let exact: Option<u64> = cell.parse().ok();
-            (0.0..9.2e18).contains(&value).then(|| exact.unwrap_or(value.round() as u64))
-        };
         if self.dense {
             let [cell] = cells.as_slice() else { return None };
             let (row, column) = self.dense_position(position, ranks)?;
-            return Some((row, column, bytes(cell)?));
+            return Some((row, column, super::amount(cell)?));
         }
         let index = |cell: &str| {
             let index: u64 = cell.parse().ok()?;
@@ -120,7 +115,9 @@ impl Kind {
         };
         match (cells.as_slice(), self.pattern) {
             ([row, column], true) => Some((index(row)?, index(column)?, 1)),
-            ([row, column, value], false) => Some((index(row)?, index(column)?, bytes(value)?)),
+            ([row, column, value], false) => {
+                Some((index(row)?, index(column)?, super::amount(value)?))
+            }
             _ => None,
         }
     }

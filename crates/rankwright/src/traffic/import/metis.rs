@@ -9,9 +9,10 @@ use crate::traffic::{Flow, Job, Workload};
 
 const EXPECTED: &str = "a METIS graph (first line: vertices, edges, and optionally the format)";
 
-/// Whether a first line is two to four numbers, or a comment.
+/// Whether the first line is two to four numbers, or a comment.
 #[must_use]
-pub fn sniff(first_line: &str) -> bool {
+pub fn sniff(text: &str) -> bool {
+    let first_line = super::first_line(text);
     let cells: Vec<&str> = first_line.split_whitespace().collect();
     let numbers = cells.iter().all(|cell| cell.bytes().all(|byte| byte.is_ascii_digit()));
     (2..=4).contains(&cells.len()) && numbers

@@ -1,52 +1,159 @@
-//! Text formats for traffic: one file per format, each with `sniff`, `read` and `write`; all of
-//! them stand in [`FORMATS`].
+//! Formats of other tools for traffic, one file or folder of source per format; all of them stand
+//! in [`FORMATS`].
 
 pub mod csv;
+pub mod dense;
+pub mod ipm;
 pub mod matrix_market;
 pub mod metis;
+pub mod openmpi_monitoring;
+
+use std::path::{Path, PathBuf};
 
 use super::Workload;
-use crate::files::InputError;
+use super::profile::Profile;
+use crate::files::{self, InputError};
 
-/// A text format for traffic.
+/// A format for traffic.
 #[derive(Debug)]
 pub struct Format {
     /// Its name on the command line.
     pub name: &'static str,
     /// What it is, in a few words.
     pub summary: &'static str,
-    /// Whether a text looks like it, from its first line that is not empty.
+    /// Whether a text looks like it.
     pub sniff: fn(&str) -> bool,
-    /// Reads a text; the second argument names the file in errors.
-    pub read: fn(&str, &str) -> Result<Workload, InputError>,
-    /// Writes traffic; jobs after the first are an error where the format holds one only.
-    pub write: fn(&Workload) -> Result<String, OneJobOnly>,
+    /// How it is read.
+    pub read: Reader,
+    /// How it is written; `None` for what only a profiler writes.
+    pub write: Option<Writer>,
+}
+
+/// How a format is read.
+#[derive(Debug, Clone, Copy)]
+pub enum Reader {
+    /// One text that says who sends how much to whom; the second argument names it in errors.
+    Traffic(fn(&str, &str) -> Result<Workload, InputError>),
+    /// What a profiler wrote of one run, in one file or in several.
+    Run {
+        /// The files of the run that a path names: one of its files, a folder, or what their names
+        /// have in common; none if it names none.
+        files: fn(&Path) -> Result<Vec<PathBuf>, InputError>,
+        /// Reads them, one after the other and in this order.
+        read: fn(&mut Sources<'_>) -> Result<Profile, InputError>,
+    },
+}
+
+/// Writes traffic; jobs after the first are an error where the format holds one only.
+pub type Writer = fn(&Workload) -> Result<String, OneJobOnly>;
+
+/// The texts of several files, each read when its turn comes.
+pub type Sources<'a> = dyn Iterator<Item = Result<Source, InputError>> + 'a;
+
+/// A text, and what names it in errors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The file; `-` for standard input.
+    pub file: String,
+    /// What stands in it.
+    pub text: String,
+}
+
+/// What a format held.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Imported {
+    /// Who sends how much to whom, perhaps for several jobs.
+    Traffic(Workload),
+    /// What was recorded of one run.
+    Run(Profile),
 }
 
 /// The formats, in the order in which they are tried.
-pub const FORMATS: [Format; 3] = [
+pub const FORMATS: [Format; 6] = [
     Format {
         name: "csv",
         summary: "edge list with the header job,source,destination,messages,bytes,largest",
         sniff: csv::sniff,
-        read: csv::read,
-        write: csv::write,
+        read: Reader::Traffic(csv::read),
+        write: Some(csv::write),
     },
     Format {
         name: "matrix-market",
         summary: "Matrix Market coordinate or array file: row sends to column",
         sniff: matrix_market::sniff,
-        read: matrix_market::read,
-        write: matrix_market::write,
+        read: Reader::Traffic(matrix_market::read),
+        write: Some(matrix_market::write),
+    },
+    Format {
+        name: "openmpi-monitoring",
+        summary: "files of Open MPI's monitoring, one per rank: NAME.0.prof, NAME.1.prof, ...",
+        sniff: openmpi_monitoring::sniff,
+        read: Reader::Run { files: openmpi_monitoring::files, read: openmpi_monitoring::read },
+        write: None,
+    },
+    Format {
+        name: "ipm",
+        summary: "XML file of IPM, written with IPM_LOG=full",
+        sniff: ipm::sniff,
+        read: Reader::Run { files: ipm::files, read: ipm::read },
+        write: None,
+    },
+    Format {
+        name: "dense",
+        summary: "square matrix of numbers with blanks or commas between them: row sends to column",
+        sniff: dense::sniff,
+        read: Reader::Traffic(dense::read),
+        write: None,
     },
     Format {
         name: "metis",
         summary: "METIS graph: vertices are ranks, edge weights bytes in both directions together",
         sniff: metis::sniff,
-        read: metis::read,
-        write: metis::write,
+        read: Reader::Traffic(metis::read),
+        write: Some(metis::write),
     },
 ];
+
+impl Format {
+    /// Reads a text that stands alone.
+    ///
+    /// # Errors
+    /// If it is not of this format, or not the whole of a run.
+    pub fn read_text(&self, text: String, file: &str) -> Result<Imported, InputError> {
+        match self.read {
+            Reader::Traffic(read) => read(&text, file).map(Imported::Traffic),
+            Reader::Run { read, .. } => {
+                let source = Source { file: file.to_owned(), text };
+                read(&mut std::iter::once(Ok(source))).map(Imported::Run)
+            }
+        }
+    }
+
+    /// Reads what a path names: a file, or for a format of several files any of the names that they
+    /// go by.
+    ///
+    /// # Errors
+    /// If a file cannot be read, is not of this format, or is missing.
+    pub fn read_path(&self, path: &Path) -> Result<Imported, InputError> {
+        let source = |path: &Path| {
+            let text = files::read_text(path, self.summary)?;
+            Ok(Source { file: path.display().to_string(), text })
+        };
+        match self.read {
+            Reader::Traffic(_) => {
+                let Source { file, text } = source(path)?;
+                self.read_text(text, &file)
+            }
+            Reader::Run { files, read } => {
+                let files = files(path)?;
+                if files.is_empty() {
+                    return Err(InputError::new(path.display(), "no such file", self.summary));
+                }
+                read(&mut files.iter().map(|path| source(path))).map(Imported::Run)
+            }
+        }
+    }
+}
 
 /// More ranks than this are taken for a damaged file.
 pub const MOST_RANKS: u32 = 1 << 27;
@@ -75,14 +182,38 @@ fn only_job(workload: &Workload) -> Result<&super::Job, OneJobOnly> {
 /// The format that a text looks like.
 #[must_use]
 pub fn sniff(text: &str) -> Option<&'static Format> {
-    let first = text.lines().find(|line| !line.trim().is_empty())?;
-    FORMATS.iter().find(|format| (format.sniff)(first.trim()))
+    FORMATS.iter().find(|format| (format.sniff)(text))
+}
+
+/// The format of several files that a folder, or the beginning of their names, stands for.
+#[must_use]
+pub fn sniff_path(path: &Path) -> Option<&'static Format> {
+    let names_files = |format: &&Format| match format.read {
+        // An error says that they are there and what is wrong with them.
+        Reader::Run { files, .. } => {
+            !path.is_file() && files(path).map_or(true, |files| !files.is_empty())
+        }
+        Reader::Traffic(_) => false,
+    };
+    FORMATS.iter().find(names_files)
 }
 
 /// The format with this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
+}
+
+/// The first line that is not empty; an empty one where there is none.
+fn first_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+}
+
+/// An amount of bytes, which tools write as a whole number or as any other; rounded.
+fn amount(cell: &str) -> Option<u64> {
+    let value: f64 = cell.parse().ok()?;
+    let exact: Option<u64> = cell.parse().ok();
+    (0.0..9.2e18).contains(&value).then(|| exact.unwrap_or(value.round() as u64))
 }
 
 /// The name of a job for a file: its name without folder and extension.
@@ -156,8 +287,9 @@ mod tests {
 
         #[test]
         fn no_text_makes_a_reader_panic(text in "[0-9 ,.%\n-]{0,80}") {
+            let _ = sniff(&text);
             for format in &FORMATS {
-                let _ = (format.read)(&text, "x");
+                let _ = format.read_text(text.clone(), "x");
             }
         }
     }

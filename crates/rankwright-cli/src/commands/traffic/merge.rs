@@ -1,0 +1,33 @@
+//! `rankwright traffic merge`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rankwright::files::InputError;
+use rankwright::traffic::merge::merge;
+use rankwright::traffic::profile_file;
+
+/// Options of `rankwright traffic merge`.
+#[derive(Debug, Args)]
+pub(crate) struct Merge {
+    /// Profiles, or files of other formats, of one program with one number of ranks
+    #[arg(required = true, num_args = 2.., value_name = "WORKLOAD")]
+    workloads: Vec<String>,
+    /// The profile (.rwp) to write; another file than those read
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+impl Merge {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        super::refuse_input_as_output(&self.output, &self.workloads)?;
+        let profiles = self.workloads.iter().map(|workload| super::profile_of(workload));
+        let profiles = profiles.collect::<anyhow::Result<Vec<_>>>()?;
+        let merged = merge(profiles).map_err(|error| {
+            let (file, first) = (&self.workloads[error.position], &self.workloads[0]);
+            let expected = format!("{}, as in {first}", error.expected);
+            InputError::new(file, format!("a profile of {}", error.found), expected)
+        })?;
+        Ok(profile_file::write(&merged, &self.output)?)
+    }
+}

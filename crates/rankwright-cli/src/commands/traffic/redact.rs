@@ -1,0 +1,26 @@
+//! `rankwright traffic redact`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rankwright::traffic::profile_file;
+use rankwright::traffic::redact::redact;
+
+/// Options of `rankwright traffic redact`.
+#[derive(Debug, Args)]
+pub(crate) struct Redact {
+    /// A profile, or a file of another format
+    workload: String,
+    /// The profile (.rwp) to write; another file than the one read
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+impl Redact {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        super::refuse_input_as_output(&self.output, std::slice::from_ref(&self.workload))?;
+        let mut profile = super::profile_of(&self.workload)?;
+        redact(&mut profile);
+        Ok(profile_file::write(&profile, &self.output)?)
+    }
+}

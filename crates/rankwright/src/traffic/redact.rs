@@ -1,0 +1,78 @@
+//! Profiles to give away: without the names that tell who ran what where.
+
+use std::collections::HashMap;
+
+use super::profile::Profile;
+
+/// Replaces the names of hosts, of the program and of communicators; everything else stays.
+///
+/// Hosts become `host-1`, `host-2`, ... in the order of the ranks, communicators `communicator-1`,
+/// ... in their order; equal names stay equal. Names that MPI itself gives (`MPI_COMM_WORLD`) and
+/// empty ones stay.
+pub fn redact(profile: &mut Profile) {
+    "job".clone_into(&mut profile.run.program);
+    let mut hosts = Neutral::new("host");
+    for rank in &mut profile.ranks {
+        hosts.replace(&mut rank.host);
+    }
+    let mut communicators = Neutral::new("communicator");
+    for communicator in &mut profile.communicators {
+        if !["MPI_COMM_WORLD", "MPI_COMM_SELF"].contains(&communicator.name.as_str()) {
+            communicators.replace(&mut communicator.name);
+        }
+    }
+}
+
+/// Neutral names for the names of one kind of thing.
+struct Neutral {
+    kind: &'static str,
+    known: HashMap<String, usize>,
+}
+
+impl Neutral {
+    fn new(kind: &'static str) -> Self {
+        Self { kind, known: HashMap::new() }
+    }
+
+    fn replace(&mut self, name: &mut String) {
+        if name.is_empty() {
+            return;
+        }
+        let next = self.known.len() + 1;
+        let number = self.known.entry(std::mem::take(name)).or_insert(next);
+        *name = format!("{}-{number}", self.kind);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::communicator::Communicator;
+    use crate::traffic::profile::{RankRecord, Run};
+
+    #[test]
+    fn names_go_and_everything_else_stays() {
+        let rank = |host: &str| RankRecord {
+            host: host.to_owned(),
+            start_unix_ns: 7,
+            outside_bytes: 5,
+            ..RankRecord::default()
+        };
+        let communicator = |name: &str| Communicator {
+            name: name.to_owned(),
+            created: 2,
+            ..Communicator::default()
+        };
+        let profile = |program: &str, hosts: [&str; 4], names: [&str; 5]| Profile {
+            run: Run { program: program.to_owned(), mpi_library: "MPI".into(), ..Run::default() },
+            ranks: hosts.map(rank).into(),
+            communicators: names.map(communicator).into(),
+            ..Profile::default()
+        };
+        let names = ["MPI_COMM_WORLD", "secret", "", "rows", "secret"];
+        let mut redacted = profile("app", ["b7", "a", "", "b7"], names);
+        redact(&mut redacted);
+        let names = ["MPI_COMM_WORLD", "communicator-1", "", "communicator-2", "communicator-1"];
+        assert_eq!(redacted, profile("job", ["host-1", "host-2", "", "host-1"], names));
+    }
+}
