@@ -11,6 +11,7 @@ use rankwright::traffic::Workload;
 
 use crate::exit_code::UsageError;
 use crate::inputs;
+use crate::termination::ended_by_sigterm;
 
 /// Options of every search.
 #[derive(Debug, Clone, Args)]
@@ -104,7 +105,7 @@ impl SearchOptions {
         strategies: &[Strategy],
     ) -> anyhow::Result<Vec<Candidate>> {
         let problem = Problem::new(cluster, workload, rank_size.granularity())?;
-        Ok(candidates(&problem, strategies, self.threads)?)
+        Ok(ended_by_sigterm(|| candidates(&problem, strategies, self.threads))?)
     }
 }
 

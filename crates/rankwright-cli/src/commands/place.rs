@@ -13,6 +13,7 @@ use rankwright::traffic::Workload;
 
 use super::compare;
 use crate::cli::Verbosity;
+use crate::exit_code::UsageError;
 use crate::inputs;
 use crate::launch_files::{self, LauncherName};
 use crate::launching::Prepared;
@@ -55,6 +56,10 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        if self.output.as_os_str() == "-" {
+            let text = "--output: found `-`, expected a file: standard output has the comparison";
+            return Err(UsageError(text.to_owned()).into());
+        }
         let strategies = self.search.strategies(self.strategies.as_deref())?;
         let cluster = self.cluster.read()?;
         let workload = self.workload()?;
@@ -100,8 +105,14 @@ impl Place {
         let output = self.output.display();
         output::note(verbosity, format!("{output}: placement by {}", best.strategy));
 
+        let folder = match &self.launch_files {
+            Some(folder) => folder.clone(),
+            // Nothing can start from a placement that went to a device, and nobody wants files
+            // beside one.
+            None if self.output.metadata().is_ok_and(|found| !found.is_file()) => return Ok(()),
+            None => self.output.with_extension("launch"),
+        };
         let launcher = self.launcher.or_else(installed_launcher).unwrap_or(&LAUNCHERS[0]);
-        let folder = self.launch_files.clone().unwrap_or(self.output.with_extension("launch"));
         let job = workload.jobs.first().map_or("app", |job| job.name.as_str());
         let stand_in = [format!("./{job}")];
         let program = if self.program.is_empty() { &stand_in } else { self.program.as_slice() };

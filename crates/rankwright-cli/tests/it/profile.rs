@@ -111,6 +111,7 @@ fn a_launcher_that_is_none_is_said_before_anything_starts() {
     let folder = tempfile::tempdir().unwrap();
     for (launch, code, message) in [
         (&["no-such-launcher", "./app"][..], 127, "no such program"),
+        (&["./Cargo.toml", "./app"], 126, "found a file that cannot be run"),
         (&["sh", "./app"], 125, "expected the launcher of Open MPI or MPICH"),
     ] {
         let (output, text) = profile(folder.path(), launch);

@@ -76,7 +76,7 @@ impl TrafficSummary {
             mpi_library: profile.run.mpi_library.clone(),
             ranks: Rank::from_index(profile.ranks.len()).0,
             hosts: if known { hosts.len() } else { 0 },
-            messages: flows().filter(between).map(|flow| flow.messages).sum(),
+            messages: flows().filter(between).fold(0, |sum, f| sum.saturating_add(f.messages)),
             bytes: sum(flows().filter(between)),
             self_bytes: sum(flows().filter(|flow| !between(flow))),
             bytes_within_hosts: known.then(within),
@@ -134,7 +134,7 @@ fn collectives(profile: &Profile) -> Vec<CollectiveSummary> {
     let mut sums: std::collections::BTreeMap<_, (u64, u64)> = std::collections::BTreeMap::new();
     for calls in &profile.collectives {
         let sum = sums.entry(calls.operation).or_default();
-        sum.0 += calls.calls;
+        sum.0 = sum.0.saturating_add(calls.calls);
         sum.1 = sum.1.saturating_add(calls.bytes);
     }
     let summary = |(operation, (calls, bytes)): (crate::traffic::collectives::Operation, _)| {
@@ -229,5 +229,20 @@ mod tests {
         assert!(heat_map(&job, 10).contains("···"));
         let profile = Profile::of_job(&job, "generated");
         assert!(TrafficSummary::new(&profile, 5).text().contains("3 ranks"));
+    }
+
+    #[test]
+    fn absurd_amounts_saturate() {
+        let flow = |source, destination| Flow {
+            source: Rank(source),
+            destination: Rank(destination),
+            messages: i64::MAX as u64,
+            bytes: i64::MAX as u64,
+            largest: 1,
+        };
+        let flows = [flow(0, 1), flow(1, 2), flow(2, 0)];
+        let profile = Profile::of_job(&Job::new("absurd", 3, flows).unwrap(), "imported");
+        let summary = TrafficSummary::new(&profile, 5);
+        assert_eq!((summary.messages, summary.bytes), (u64::MAX, u64::MAX));
     }
 }

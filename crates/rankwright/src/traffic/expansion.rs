@@ -100,7 +100,8 @@ impl Group {
     fn new(communicator: &Communicator, calls: &[&CollectiveCalls], root: Option<Rank>) -> Self {
         let mut bytes_of: BTreeMap<Rank, u64> = BTreeMap::new();
         for call in calls {
-            *bytes_of.entry(call.rank).or_default() += call.bytes;
+            let bytes = bytes_of.entry(call.rank).or_default();
+            *bytes = bytes.saturating_add(call.bytes);
         }
         let contributed = |rank: &Rank| bytes_of.get(rank).copied().unwrap_or_default();
         let from_root = |members: &[Option<Rank>]| {
@@ -127,6 +128,10 @@ impl Group {
         if !self.remote.is_empty() {
             return self.between_groups(operation, flows);
         }
+        if self.members.is_empty() {
+            // Nobody knows who they are: nothing can be said of their messages.
+            return;
+        }
         let tree = matches!(expansion, Expansion::Default | Expansion::Binomial);
         match operation {
             O::Barrier => {}
@@ -135,7 +140,7 @@ impl Group {
             O::Reduce if tree => self.tree(Direction::Up, |_| self.largest(), flows),
             O::Reduce => self.all_to_first(flows),
             O::Gather if tree => {
-                let subtree = |range: std::ops::Range<usize>| self.bytes[range].iter().sum();
+                let subtree = |range: std::ops::Range<usize>| saturating_sum(&self.bytes[range]);
                 self.tree(Direction::Up, subtree, flows);
             }
             O::Gather | O::Gatherv => self.all_to_first(flows),
@@ -225,10 +230,10 @@ impl Group {
     /// Every member passes on the blocks of all others but its right neighbour.
     fn gather_ring(&self, flows: &mut Vec<Flow>) {
         let count = self.members.len();
-        let total: u64 = self.bytes.iter().sum();
+        let total = saturating_sum(&self.bytes);
         for member in 0..count {
             let next = (member + 1) % count;
-            let messages = self.calls * (count as u64 - 1);
+            let messages = self.calls.saturating_mul(count as u64 - 1);
             flows.push(self.flow(member, next, total - self.bytes[next], messages));
         }
     }
@@ -236,9 +241,10 @@ impl Group {
     /// A reduce-scatter and a gather, each of which moves (n - 1) / n of the vector per member.
     fn reduce_ring(&self, flows: &mut Vec<Flow>) {
         let count = self.members.len();
-        let moved = 2 * self.largest() / count.max(1) as u64 * (count as u64 - 1);
+        let others = count as u64 - 1;
+        let moved = self.largest().saturating_mul(2) / count as u64 * others;
         for member in 0..count {
-            let messages = 2 * self.calls * (count as u64 - 1);
+            let messages = self.calls.saturating_mul(2 * others);
             flows.push(self.flow(member, (member + 1) % count, moved, messages));
         }
     }
@@ -300,6 +306,11 @@ impl Group {
     }
 }
 
+/// The sum of amounts; a damaged profile may hold more than fits.
+fn saturating_sum(amounts: &[u64]) -> u64 {
+    amounts.iter().copied().fold(0, u64::saturating_add)
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Direction {
     Up,
@@ -309,6 +320,7 @@ enum Direction {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::traffic::Job;
 
     fn world(ranks: u32) -> Vec<Communicator> {
         let members = (0..ranks).map(|rank| Some(Rank(rank))).collect();
@@ -397,6 +409,20 @@ mod tests {
                     assert!(flows.iter().all(|f| f.source.0.max(f.destination.0) < ranks));
                     assert!(flows.iter().all(|f| f.source != f.destination && f.messages > 0));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn absurd_amounts_and_unknown_members_are_no_panic() {
+        let unknown = Communicator { members: vec![None; 5], ..Communicator::default() };
+        for operation in (0..22).filter_map(Operation::from_number) {
+            let mut calls = calls(5, operation, |_| i64::MAX as u64);
+            calls.iter_mut().for_each(|call| call.calls = i64::MAX as u64);
+            for (_, expansion) in EXPANSIONS {
+                let flows = expand(&calls, &world(5), expansion);
+                assert!(Job::new("absurd", 5, flows).is_ok());
+                assert!(expand(&calls, std::slice::from_ref(&unknown), expansion).is_empty());
             }
         }
     }

@@ -71,13 +71,19 @@ fn cache_folder() -> anyhow::Result<PathBuf> {
     let absolute =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-    let cache = cache.context("neither XDG_CACHE_HOME nor HOME names a folder for the tracer")?;
+    let cache = cache.context(
+        "neither XDG_CACHE_HOME nor HOME names a folder for the tracer: set one of them to an \
+         absolute path",
+    )?;
     Ok(cache.join("rankwright"))
 }
 
 /// Compiles in a temporary folder and renames the result, so that two builds at a time do not meet.
 fn build(compiler: &Path, folder: &Path, library: &Path) -> anyhow::Result<()> {
-    let making = || format!("building the tracer in {}", folder.display());
+    let making = || {
+        let folder = folder.display();
+        format!("building the tracer in {folder} (XDG_CACHE_HOME names another place for it)")
+    };
     fs::create_dir_all(folder).with_context(making)?;
     let work = tempfile::tempdir_in(folder).with_context(making)?;
     let mut sources = Vec::new();

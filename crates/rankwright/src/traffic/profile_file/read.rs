@@ -16,7 +16,7 @@ use crate::units::Seconds;
 const EXPECTED: &str = "a profile as `rankwright profile` writes it";
 const CUT_SHORT: &str = "a file that was cut short or is damaged";
 /// More ranks than any machine has; a larger number is a damaged file.
-const MOST_RANKS: usize = 1 << 27;
+const MOST_RANKS: usize = 1 << 24;
 
 /// Reads a profile whole.
 ///
@@ -73,7 +73,11 @@ fn check(profile: &Profile) -> Result<(), String> {
         let row = calls.row.iter().map(|entry| entry.destination);
         [Some(calls.rank), calls.root].into_iter().flatten().chain(row)
     });
-    if let Some(rank) = in_flows.chain(in_collectives).find(|rank| missing(*rank)) {
+    let in_communicators = profile.communicators.iter().flat_map(|communicator| {
+        communicator.members.iter().chain(&communicator.remote_members).copied().flatten()
+    });
+    let mut named = in_flows.chain(in_collectives).chain(in_communicators);
+    if let Some(rank) = named.find(|rank| missing(*rank)) {
         return Err(format!("rank {rank} in a profile of {ranks} ranks"));
     }
     let communicators = profile.communicators.len();
