@@ -37,6 +37,16 @@ pub(crate) struct NotStarted {
     pub(crate) why: String,
 }
 
+impl NotStarted {
+    /// What failed before the program started, as with `env`: a failure of ours unless it says
+    /// otherwise.
+    pub(crate) fn by_us_unless_known(error: anyhow::Error) -> Self {
+        error
+            .downcast::<Self>()
+            .unwrap_or_else(|error| Self { code: 125, why: format!("{error:#}") })
+    }
+}
+
 macro_rules! error_with_text {
     ($name:ident, $field:tt) => {
         impl fmt::Display for $name {

@@ -1,16 +1,17 @@
 //! The files of a launch in a folder of the user's: what `launch` and `place` write.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::builder::PossibleValue;
-use rankwright::files::write_atomically;
-use rankwright::launch::{self, LAUNCHERS, Launcher, Task, shell};
+use rankwright::files::write_together;
+use rankwright::launch::{self, LAUNCHERS, Launch, Launcher, Task, shell};
 use rankwright::placement::JobEntry;
 use serde::Serialize;
 
-use crate::launching::{Prepared, make_executable, write_files};
+use crate::launching::{Prepared, make_executable};
 
 /// A job whose launch files are written.
 #[derive(Debug, Serialize)]
@@ -68,32 +69,55 @@ pub(crate) fn plan<'a>(
     Ok(launches)
 }
 
-/// Writes what was planned.
+/// Writes what was planned; if that fails, nothing of it is left.
 pub(crate) fn write(launches: Vec<PlannedLaunch<'_>>) -> anyhow::Result<Vec<WrittenLaunch>> {
-    let written = launches.into_iter().map(|PlannedLaunch { job, folder, launch }| {
-        Ok(WrittenLaunch {
-            job: job.name.clone(),
-            binding: if launch.by_exec { "exec" } else { "native" },
-            files: write_folder(&folder, &launch)?,
-            folder,
-            reason: launch.binding,
-            environment: launch.environment.into_iter().collect(),
-            command: launch.command,
-            notes: launch.notes,
-        })
+    let mut new: Vec<&Path> = launches
+        .iter()
+        .flat_map(|planned| planned.folder.ancestors().take_while(|folder| !folder.exists()))
+        .collect();
+    new.sort_by_key(|folder| Reverse(folder.components().count()));
+    if let Err(error) = write_folders(&launches) {
+        for folder in new {
+            // What is not empty belongs to others by now and stays.
+            let _ = std::fs::remove_dir(folder);
+        }
+        return Err(error);
+    }
+    let written = launches.into_iter().map(|PlannedLaunch { job, folder, launch }| WrittenLaunch {
+        job: job.name.clone(),
+        binding: if launch.by_exec { "exec" } else { "native" },
+        files: files_of(&folder, &launch).collect(),
+        folder,
+        reason: launch.binding,
+        environment: launch.environment.into_iter().collect(),
+        command: launch.command,
+        notes: launch.notes,
     });
-    written.collect()
+    Ok(written.collect())
 }
 
-/// Writes the files and the script; the paths of all.
-fn write_folder(folder: &Path, launch: &launch::Launch) -> anyhow::Result<Vec<PathBuf>> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("{}: cannot be made", folder.display()))?;
-    write_files(launch, folder)?;
-    let script = folder.join("launch.sh");
-    write_atomically(&script, launch.script().as_bytes())?;
-    make_executable(&script)?;
-    Ok(launch.files.iter().map(|file| folder.join(file.name)).chain([script]).collect())
+/// The script that starts a job, beside its other files.
+const SCRIPT: &str = "launch.sh";
+
+/// The paths of a launch's files, the script last.
+fn files_of<'a>(folder: &'a Path, launch: &'a Launch) -> impl Iterator<Item = PathBuf> + use<'a> {
+    launch.files.iter().map(|file| file.name).chain([SCRIPT]).map(|name| folder.join(name))
+}
+
+/// Writes the files and the scripts of all launches, or none of them.
+fn write_folders(launches: &[PlannedLaunch<'_>]) -> anyhow::Result<()> {
+    let mut files: Vec<(PathBuf, String)> = Vec::new();
+    let mut executable = Vec::new();
+    for PlannedLaunch { folder, launch, .. } in launches {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("{}: cannot be made", folder.display()))?;
+        let contents = launch.files.iter().map(|file| file.contents.clone());
+        files.extend(files_of(folder, launch).zip(contents.chain([launch.script()])));
+        let programs = launch.files.iter().filter(|file| file.executable).map(|file| file.name);
+        executable.extend(programs.chain([SCRIPT]).map(|name| folder.join(name)));
+    }
+    write_together(files.iter().map(|(path, text)| (path.as_path(), text.as_bytes())))?;
+    executable.iter().try_for_each(|path| make_executable(path))
 }
 
 /// A folder for a job: its name where that is a safe and unique file name, else its number.

@@ -16,6 +16,7 @@ mod output;
 mod planning;
 #[path = "exec/report_line.rs"]
 mod report_line;
+mod termination;
 
 use std::process::ExitCode;
 
@@ -24,6 +25,7 @@ use clap::FromArgMatches;
 fn main() -> ExitCode {
     // A closed pipe (`rankwright ... | head`) ends the program quietly, as other tools do.
     output::end_quietly_on_closed_pipe();
+    output::survive_file_size_limit();
     let matches = match cli::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => error.exit(),

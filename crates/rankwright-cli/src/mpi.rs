@@ -52,9 +52,13 @@ impl Mpi {
     /// # Errors
     /// If it is not found or is no launcher of an MPI that we know.
     pub(crate) fn of_launcher(name: &Path) -> Result<Self, NotStarted> {
-        let launcher = find_program(name).ok_or_else(|| NotStarted {
-            code: 127,
-            why: format!("{}: no such program", name.display()),
+        let launcher = find_program(name).ok_or_else(|| {
+            // A name without a folder is looked for on PATH only.
+            let (code, what) = match name.components().count() > 1 && name.exists() {
+                true => (126, "found a file that cannot be run"),
+                false => (127, "no such program"),
+            };
+            NotStarted { code, why: format!("{}: {what}", name.display()) }
         })?;
         let not_one = |found: String| {
             let name = name.display();

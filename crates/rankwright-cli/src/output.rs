@@ -50,7 +50,10 @@ impl ResultOptions {
 /// Refuses `-` where the result is no text for standard output.
 pub(crate) fn refuse_stdout(path: &Path) -> Result<(), UsageError> {
     if path.as_os_str() == "-" {
-        return Err(UsageError("--output: found `-`, expected a name".to_owned()));
+        return Err(UsageError(
+            "--output: found `-`, expected a file: this result cannot go to standard output"
+                .to_owned(),
+        ));
     }
     Ok(())
 }
@@ -138,6 +141,17 @@ fn paint(text: &str, colour: anstyle::AnsiColor) -> String {
         format!("{style}{text}{style:#}")
     } else {
         text.to_owned()
+    }
+}
+
+/// Lets a write beyond the file size limit fail as on a full disk, instead of ending the program in
+/// the middle of a file. A handler, because programs started from here would inherit "ignore".
+#[expect(unsafe_code, reason = "the standard library has no call for this")]
+pub(crate) fn survive_file_size_limit() {
+    extern "C" fn nothing(_: i32) {}
+    // SAFETY: the handler does nothing.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, nothing as *const () as usize);
     }
 }
 

@@ -12,6 +12,7 @@ use rankwright::traffic::Workload;
 
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
+use crate::termination::ended_by_sigterm;
 use crate::{inputs, output};
 
 /// Options of every search.
@@ -108,7 +109,7 @@ impl SearchOptions {
     ) -> anyhow::Result<Vec<Candidate>> {
         let problem = Problem::new(cluster, workload, rank_size.granularity())?;
         let spinner = output::spinner(verbosity, format!("trying {} strategies", strategies.len()));
-        let results = candidates(&problem, strategies, self.threads);
+        let results = ended_by_sigterm(|| candidates(&problem, strategies, self.threads));
         spinner.finish_and_clear();
         let (found, failed): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
         let mut failed = failed.into_iter().filter_map(Result::err);

@@ -91,14 +91,17 @@ impl std::error::Error for InputError {}
 /// If the file cannot be opened, is larger than [`LARGEST_TEXT`] or is not UTF-8; `expected` says
 /// what the file should have been ("a cluster description").
 pub fn read_text(path: &Path, expected: &str) -> Result<String, InputError> {
-    let mut bytes = Vec::new();
-    let read =
-        File::open(path).and_then(|file| file.take(LARGEST_TEXT + 1).read_to_end(&mut bytes));
-    read.map_err(|error| InputError::new(path.display(), describe(&error), expected))?;
-    if bytes.len() as u64 > LARGEST_TEXT {
-        let found = format!("more than {LARGEST_TEXT} bytes");
-        return Err(InputError::new(path.display(), found, expected));
-    }
+    let read = File::open(path).and_then(read_to_end);
+    let bytes =
+        read.map_err(|error| InputError::new(path.display(), describe(&error), expected))?;
+    text_of(bytes, path, expected)
+}
+
+/// What was read from `path` as text.
+///
+/// # Errors
+/// If it is not UTF-8; the error names the line.
+pub fn text_of(bytes: Vec<u8>, path: &Path, expected: &str) -> Result<String, InputError> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
@@ -130,6 +133,19 @@ pub fn names_in(folder: &Path, expected: &str) -> Result<Vec<String>, InputError
     Ok(names)
 }
 
+/// Reads all there is; a device or a pipe may never end, whatever its size says.
+///
+/// # Errors
+/// If reading fails or there is more than [`LARGEST_TEXT`].
+pub fn read_to_end(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(LARGEST_TEXT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST_TEXT {
+        return Err(io::Error::other(format!("more than {LARGEST_TEXT} bytes")));
+    }
+    Ok(bytes)
+}
+
 /// An operating system error in words that fit after "found".
 #[must_use]
 pub fn describe(error: &io::Error) -> String {
@@ -143,12 +159,12 @@ pub fn describe(error: &io::Error) -> String {
 
 /// An output file that could not be written. Nothing of it is left behind.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: cannot be written: {source}", path.display())]
+#[error("{}: cannot be written: {why}", path.display())]
 pub struct WriteError {
     /// The file that was to be written.
     pub path: PathBuf,
-    /// What the operating system said.
-    pub source: io::Error,
+    /// What the operating system said. It is no `source`: it stands in the text already.
+    pub why: io::Error,
 }
 
 /// Writes `contents` to `path`: to a temporary file beside it, then renamed, so that a reader sees
@@ -161,13 +177,9 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), WriteError> 
     if is_special(path) {
         let written = File::options().write(true).open(path);
         let written = written.and_then(|mut file| file.write_all(contents));
-        return written.map_err(|source| WriteError { path: path.to_owned(), source });
+        return written.map_err(|why| WriteError { path: path.to_owned(), why });
     }
-    replace_atomically(path, |temporary| {
-        let mut file = File::create(temporary)?;
-        file.write_all(contents)?;
-        file.sync_all()
-    })
+    replace_atomically(path, |temporary| write_whole(temporary, contents))
 }
 
 /// Lets `write` make a file at a temporary path beside `path` and renames it to `path` if that
@@ -180,19 +192,63 @@ pub fn replace_atomically(
     path: &Path,
     write: impl FnOnce(&Path) -> io::Result<()>,
 ) -> Result<(), WriteError> {
-    let failed = |source| WriteError { path: path.to_owned(), source };
-    if is_special(path) {
-        return Err(failed(io::Error::other("not a regular file")));
+    Staged::new(path, write)?.commit()
+}
+
+/// Writes several files, each as [`write_atomically`] does, or none of them: all are whole before
+/// the first takes its place.
+///
+/// # Errors
+/// As [`replace_atomically`].
+pub fn write_together<'a>(
+    files: impl IntoIterator<Item = (&'a Path, &'a [u8])>,
+) -> Result<(), WriteError> {
+    let stage = |(path, contents)| Staged::new(path, |temporary| write_whole(temporary, contents));
+    let staged: Vec<Staged> = files.into_iter().map(stage).collect::<Result<_, _>>()?;
+    staged.into_iter().try_for_each(Staged::commit)
+}
+
+fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(contents)?;
+    file.sync_all()
+}
+
+/// A file that is whole under a temporary name, which is removed unless it is committed.
+struct Staged {
+    path: PathBuf,
+    target: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Staged {
+    fn new(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<Self, WriteError> {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let mut name = target.file_name().unwrap_or_default().to_os_string();
+        name.push(format!(".partial-{}", std::process::id()));
+        let temporary = target.with_file_name(name);
+        let staged = Self { path: path.to_owned(), target, temporary };
+        if is_special(path) {
+            return Err(staged.failed(io::Error::other("it is no regular file")));
+        }
+        write(&staged.temporary).map_err(|why| staged.failed(why))?;
+        Ok(staged)
     }
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut name = target.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".partial-{}", std::process::id()));
-    let temporary = target.with_file_name(name);
-    write(&temporary).and_then(|()| fs::rename(&temporary, &target)).map_err(|source| {
-        // The file may not exist; the first error is the one worth telling.
-        let _ = fs::remove_file(&temporary);
-        failed(source)
-    })
+
+    fn commit(self) -> Result<(), WriteError> {
+        fs::rename(&self.temporary, &self.target).map_err(|why| self.failed(why))
+    }
+
+    fn failed(&self, why: io::Error) -> WriteError {
+        WriteError { path: self.path.clone(), why }
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // Not there after a rename; an error on the way is the one worth telling.
+        let _ = fs::remove_file(&self.temporary);
+    }
 }
 
 /// Whether there is something that a rename would destroy: `/dev/null`, a pipe, a directory.
@@ -227,6 +283,20 @@ mod tests {
         assert!(result.unwrap_err().to_string().contains("disk full"));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn files_are_written_together_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second] = ["a", "b"].map(|name| folder.path().join(name));
+        let files = [(first.as_path(), &b"1"[..]), (second.as_path(), &b"2"[..])];
+        fs::create_dir(&second).unwrap();
+        assert!(write_together(files).is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        fs::remove_dir(&second).unwrap();
+        write_together(files).unwrap();
+        assert_eq!(fs::read(&first).unwrap(), b"1");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[cfg(unix)]

@@ -105,13 +105,22 @@ impl Place {
         let file = PlacementFile::new(cluster, workload, &best.placement, best.load.predicted());
         let launcher = self.launcher.or_else(|| installed_launcher(&file.jobs));
         let launcher = launcher.unwrap_or(&LAUNCHERS[0]);
-        let folder = self.launch_files.clone().unwrap_or(self.output.with_extension("launch"));
+        let folder = match &self.launch_files {
+            Some(folder) => Some(folder.clone()),
+            // Nothing can start from a placement that went to a device, and nobody wants files
+            // beside one.
+            None if self.output.metadata().is_ok_and(|found| !found.is_file()) => None,
+            None => Some(self.output.with_extension("launch")),
+        };
         let program = |job: &JobEntry| match self.program.as_slice() {
             [] => vec![format!("./{}", job.name)],
             program => program.to_vec(),
         };
         let prepared = Prepared::of_new(file, &self.output)?;
-        let launches = launch_files::plan(&prepared, launcher, &folder, &program)?;
+        let launches = match &folder {
+            Some(folder) => launch_files::plan(&prepared, launcher, folder, &program)?,
+            None => Vec::new(),
+        };
 
         prepared.placement().write(&self.output)?;
         let output = self.output.display();

@@ -44,11 +44,7 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
-        // Whatever fails before the launcher runs is a failure of ours, as with `env`.
-        self.start(verbosity).map_err(|error| match error.downcast::<NotStarted>() {
-            Ok(not_started) => not_started.into(),
-            Err(error) => NotStarted { code: 125, why: format!("{error:#}") }.into(),
-        })
+        Ok(self.start(verbosity).map_err(NotStarted::by_us_unless_known)?)
     }
 
     fn start(&self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {

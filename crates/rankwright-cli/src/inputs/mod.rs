@@ -4,10 +4,9 @@
 mod cluster;
 mod workload;
 
-use std::io::Read;
 use std::path::Path;
 
-use rankwright::files::{InputError, LARGEST_TEXT, read_text};
+use rankwright::files::{InputError, describe, read_text, read_to_end, text_of};
 
 pub(crate) use cluster::cluster;
 pub(crate) use workload::{imported, is_profile, parse_pattern, profile, workload};
@@ -17,8 +16,7 @@ pub(crate) fn read_text_or_stdin(path: &Path, expected: &str) -> Result<String, 
     if path.as_os_str() != "-" {
         return read_text(path, expected);
     }
-    let mut text = String::new();
-    let read = std::io::stdin().lock().take(LARGEST_TEXT).read_to_string(&mut text);
-    read.map_err(|error| InputError::new("-", error, expected))?;
-    Ok(text)
+    let bytes = read_to_end(std::io::stdin().lock())
+        .map_err(|error| InputError::new("-", describe(&error), expected))?;
+    text_of(bytes, path, expected)
 }

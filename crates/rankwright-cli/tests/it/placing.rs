@@ -1,6 +1,10 @@
 //! `rankwright place`, `compare` and `map`.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use crate::command::{rankwright, transcript};
 
@@ -144,4 +148,25 @@ fn vertices_share_cores_where_that_is_wanted() {
     let odd: Vec<&str> = cores.iter().copied().skip(1).step_by(2).collect();
     assert!(even.iter().all(|core| *core == even[0]), "{list}");
     assert!(odd.iter().all(|core| *core == odd[0] && *core != even[0]), "{list}");
+}
+
+#[test]
+fn a_search_ends_by_sigterm_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.json");
+    let out = out.to_str().expect("it is UTF-8");
+    let cluster = ["--on", "synthetic:core:16 pu:1", "--nodes", "1024", "--strategy", "kway"];
+    let arguments = [&["map", "pattern:halo-2d:16384", "-o", out][..], &cluster].concat();
+    for milliseconds in [100, 300, 900] {
+        let mut search = rankwright(&arguments).stderr(Stdio::null()).spawn().expect("it starts");
+        thread::sleep(Duration::from_millis(milliseconds));
+        let process = search.id().to_string();
+        Command::new("kill").arg(&process).status().expect("kill is everywhere");
+        let status = search.wait().unwrap();
+        // A fast machine may have been done before.
+        assert!(status.signal() == Some(15) || status.success(), "{status}");
+        if !status.success() {
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        }
+    }
 }

@@ -113,6 +113,7 @@ fn a_launcher_that_is_none_is_said_before_anything_starts() {
     let folder = tempfile::tempdir().unwrap();
     for (launch, code, message) in [
         (&["no-such-launcher", "./app"][..], 127, "no such program"),
+        (&["./Cargo.toml", "./app"], 126, "found a file that cannot be run"),
         (&["sh", "./app"], 125, "found another program; if it is a script"),
     ] {
         let (output, text) = profile(folder.path(), launch);
@@ -144,7 +145,7 @@ fn a_profile_that_cannot_be_a_file_is_refused_before_anything_starts() {
     let directory = env!("CARGO_TARGET_TMPDIR");
     let launch = ["mpirun.openmpi", "-np", "1", "true"];
     for (output, code, message) in
-        [(directory, 125, "found a directory, expected a file"), ("-", 2, "expected a name")]
+        [(directory, 125, "found no regular file"), ("-", 2, "expected a file")]
     {
         if output != "-" && Command::new(launch[0]).arg("--version").output().is_err() {
             say(format_args!("SKIPPED: {} is missing", launch[0]));

@@ -197,36 +197,29 @@ impl PlacementFile {
     }
 
     fn check(&self, name: &str) -> Result<(), InputError> {
-        let nodes: HashMap<&str, &NodeEntry> =
-            self.nodes.iter().map(|node| (node.name.as_str(), node)).collect();
-        let mut taken = HashMap::new();
+        let mut nodes: HashMap<&str, &NodeEntry> = HashMap::new();
+        for node in &self.nodes {
+            if nodes.insert(&node.name, node).is_some() {
+                let found = format!("node `{}` twice", node.name);
+                return Err(InputError::new(name, found, "every node once").in_field("nodes"));
+            }
+        }
+        let mut taken = Taken::default();
         for job in &self.jobs {
             for (index, entry) in job.ranks.iter().enumerate() {
-                let field = format!("jobs \"{}\" rank {index}", job.name);
-                let wrong = |found: String, expected: String| {
-                    Err(InputError::new(name, found, expected).in_field(&field))
+                let wrong = |(found, expected): (String, String)| {
+                    let field = format!("jobs \"{}\" rank {index}", job.name);
+                    InputError::new(name, found, expected).in_field(field)
                 };
                 if entry.rank.index() != index {
-                    return wrong(format!("rank {}", entry.rank), format!("rank {index}"));
+                    let expected = format!("rank {index}");
+                    return Err(wrong((format!("rank {}", entry.rank), expected)));
                 }
-                let Some(node) = nodes.get(entry.node.as_str()) else {
-                    return wrong(format!("node `{}`", entry.node), "a node of `nodes`".to_owned());
-                };
-                if entry.pus.is_empty() {
-                    return wrong("no PU".to_owned(), "at least one".to_owned());
-                }
-                if let Some(core) = entry.cores.iter().find(|core| core.0 >= node.cores) {
-                    return wrong(format!("core L#{core}"), format!("one below {}", node.cores));
-                }
-                if let Some(numa) = entry.numa.filter(|n| n.index() >= node.numa_os.len()) {
-                    return wrong(format!("NUMA node L#{numa}"), "one of the node".to_owned());
-                }
-                for &pu in entry.pus.iter().filter(|_| entry.bound) {
-                    if let Some(first) = taken.insert((entry.node.as_str(), pu), index) {
-                        let found = format!("PU P#{pu} of {}, which rank {first} has", entry.node);
-                        return wrong(found, "a PU of its own".to_owned());
-                    }
-                }
+                let node = nodes.get(entry.node.as_str()).ok_or_else(|| {
+                    wrong((format!("node `{}`", entry.node), "a node of `nodes`".to_owned()))
+                })?;
+                check_rank(entry, node).map_err(wrong)?;
+                taken.add(entry, node).map_err(wrong)?;
             }
         }
         Ok(())
@@ -299,5 +292,57 @@ impl PlacementFile {
     /// If it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), WriteError> {
         write_atomically(path, self.to_json().as_bytes())
+    }
+}
+
+/// What was found and what was expected.
+type Contradiction = (String, String);
+
+/// Checks a rank against its node.
+fn check_rank(entry: &RankEntry, node: &NodeEntry) -> Result<(), Contradiction> {
+    let wrong = |found: String, expected: String| Err((found, expected));
+    if entry.cores.is_empty() || entry.pus.is_empty() {
+        let found = if entry.cores.is_empty() { "no core" } else { "no PU" };
+        return wrong(found.to_owned(), "at least one".to_owned());
+    }
+    if let Some(core) = entry.cores.iter().find(|core| core.0 >= node.cores) {
+        return wrong(format!("core L#{core}"), format!("one below {}", node.cores));
+    }
+    if let Some(pair) = entry.cores.windows(2).find(|pair| pair[0] >= pair[1]) {
+        let found = format!("core L#{} after L#{}", pair[1], pair[0]);
+        return wrong(found, "ascending cores, each once".to_owned());
+    }
+    if let Some(numa) = entry.numa.filter(|numa| numa.index() >= node.numa_os.len()) {
+        return wrong(format!("NUMA node L#{numa}"), "one of the node".to_owned());
+    }
+    Ok(())
+}
+
+/// What bound ranks have so far: (node, PU) and (node, core), with the rank.
+#[derive(Default)]
+struct Taken<'a> {
+    pus: HashMap<(&'a str, PuId), Rank>,
+    cores: HashMap<(&'a str, CoreId), Rank>,
+}
+
+impl<'a> Taken<'a> {
+    fn add(&mut self, entry: &'a RankEntry, node: &NodeEntry) -> Result<(), Contradiction> {
+        if !entry.bound {
+            return Ok(());
+        }
+        for &pu in &entry.pus {
+            if let Some(first) = self.pus.insert((&entry.node, pu), entry.rank) {
+                let found = format!("PU P#{pu} of {}, which rank {first} has", entry.node);
+                return Err((found, "a PU of its own".to_owned()));
+            }
+        }
+        // Cores of several PUs may be shared, one PU for each rank.
+        for &core in entry.cores.iter().filter(|_| node.cores == node.pus) {
+            if let Some(first) = self.cores.insert((&entry.node, core), entry.rank) {
+                let found = format!("core L#{core} of {}, which rank {first} has", entry.node);
+                return Err((found, "a core of its own, as every core has one PU".to_owned()));
+            }
+        }
+        Ok(())
     }
 }

@@ -241,4 +241,19 @@ mod tests {
         let profile = Profile::of_job(&job, "generated");
         assert!(TrafficSummary::new(&profile, 5).text().contains("3 ranks"));
     }
+
+    #[test]
+    fn absurd_amounts_saturate() {
+        let flow = |source, destination| Flow {
+            source: Rank(source),
+            destination: Rank(destination),
+            messages: i64::MAX as u64,
+            bytes: i64::MAX as u64,
+            largest: 1,
+        };
+        let flows = [flow(0, 1), flow(1, 2), flow(2, 0)];
+        let profile = Profile::of_job(&Job::new("absurd", 3, flows).unwrap(), "imported");
+        let summary = TrafficSummary::new(&profile, 5);
+        assert_eq!((summary.messages, summary.bytes), (u64::MAX, u64::MAX));
+    }
 }

@@ -10,6 +10,7 @@ use rankwright::traffic::import::metis;
 
 use crate::exit_code::{Infeasible, UsageError};
 use crate::inputs::read_text_or_stdin;
+use crate::termination::ended_by_sigterm;
 
 /// A graph, a hierarchy and how unequal the cores may be.
 #[derive(Debug, Args)]
@@ -45,7 +46,7 @@ impl BareGraph {
             Hierarchy::parse(sizes, distances).map_err(|error| UsageError(format!("--{error}")))?;
         let imbalance = self.imbalance.unwrap_or(0.0);
         if !(0.0..=1000.0).contains(&imbalance) {
-            let text = format!("--imbalance: found {imbalance}, expected a share from 0 to 1000");
+            let text = format!("--imbalance: found {imbalance:?}, expected a share from 0 to 1000");
             return Err(UsageError(text).into());
         }
         let text = read_text_or_stdin(graph, "a METIS graph")?;
@@ -69,7 +70,7 @@ impl BareGraph {
             })?
         };
         let problem = problem.with_distances(&hierarchy.distances());
-        let slot_of = strategy.map(&problem)?;
+        let slot_of = ended_by_sigterm(|| strategy.map(&problem))?;
         Ok(BareMapping {
             cost: problem.cost(&slot_of),
             cores: slot_of.iter().map(|slot| problem.core(*slot)).collect(),

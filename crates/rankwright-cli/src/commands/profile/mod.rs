@@ -3,8 +3,9 @@
 mod launch_line;
 mod tracer;
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Child, Command, ExitCode, ExitStatus};
 
 use anyhow::Context;
 use clap::Args;
@@ -35,6 +36,18 @@ pub(crate) struct Profile {
 impl Profile {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         output::refuse_stdout(&self.output)?;
+        let Started { mut launcher, trace, name } =
+            self.start().map_err(NotStarted::by_us_unless_known)?;
+        let status = child::wait(&mut launcher, None)?.context("the launcher still runs")?;
+        let result = self.finish(&trace, &name, status, verbosity);
+        if result.is_err() && trace.exists() {
+            return result.with_context(|| format!("the trace is kept in {}", trace.display()));
+        }
+        remove_trace(&trace);
+        result
+    }
+
+    fn start(&self) -> anyhow::Result<Started> {
         let (launcher, arguments) = self.command.split_first().expect("clap requires one");
         let mpi = Mpi::of_launcher(Path::new(launcher))?;
         let programs = launch_line::program_positions(mpi.family, arguments);
@@ -58,27 +71,23 @@ impl Profile {
             }
             command.arg(argument);
         }
-        let mut launcher = child::start(&mut command).map_err(|error| NotStarted {
+        let launcher = child::start(&mut command).map_err(|error| NotStarted {
             code: 126,
             why: format!("{}: {error}", mpi.launcher.display()),
         })?;
-        let status = child::wait(&mut launcher, None)?.context("the launcher still runs")?;
-        let result = self.finish(&trace, &name, status, verbosity);
-        if result.is_err() && trace.exists() {
-            return result.with_context(|| format!("the trace is kept in {}", trace.display()));
-        }
-        remove_traces(&trace);
-        result
+        Ok(Started { launcher, trace, name })
     }
 
     /// Where the tracer leaves its file: beside the profile, which every host of the job is asked
     /// to see.
     fn trace_file(&self) -> anyhow::Result<PathBuf> {
-        let output = std::path::absolute(&self.output)?;
-        if output.is_dir() {
-            let why = format!("{}: found a directory, expected a file", output.display());
+        let shown = self.output.display();
+        // Known now, it costs nothing; known after a run of hours, it costs the run.
+        if self.output.metadata().is_ok_and(|found| !found.is_file()) {
+            let why = format!("{shown}: found no regular file, expected one for the profile");
             return Err(NotStarted { code: 125, why }.into());
         }
+        let output = std::path::absolute(&self.output).with_context(|| shown.to_string())?;
         let folder = output.parent().context("the profile needs a folder")?;
         let folder = folder.canonicalize().map_err(|error| NotStarted {
             code: 125,
@@ -135,13 +144,23 @@ impl Profile {
     }
 }
 
-/// Removes the trace, and what a rank that was killed left of one under a temporary name. It may be
-/// absent; that has been said.
-fn remove_traces(trace: &Path) {
+/// A launcher that runs the program under the tracer.
+struct Started {
+    launcher: Child,
+    /// The file that the tracer leaves.
+    trace: PathBuf,
+    /// What the profile calls the program.
+    name: String,
+}
+
+/// Removes the tracer's file, and what ranks that were killed while they wrote it have left beside
+/// it. Neither is there if the program did not reach MPI_Finalize; `finish` has said so.
+fn remove_trace(trace: &Path) {
+    let _ = std::fs::remove_file(trace);
     let (Some(folder), Some(name)) = (trace.parent(), trace.file_name()) else { return };
-    let name = name.to_string_lossy();
+    let beginning = [name.as_bytes(), b".tmp."].concat();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&*name) {
+        if entry.file_name().as_bytes().starts_with(&beginning) {
             let _ = std::fs::remove_file(entry.path());
         }
     }

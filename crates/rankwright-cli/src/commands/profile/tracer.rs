@@ -71,7 +71,10 @@ fn cache_folder() -> anyhow::Result<PathBuf> {
     let absolute =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-    let cache = cache.context("neither XDG_CACHE_HOME nor HOME names a folder for the tracer")?;
+    let cache = cache.context(
+        "neither XDG_CACHE_HOME nor HOME names a folder for the tracer: set one of them to an \
+         absolute path",
+    )?;
     Ok(cache.join("rankwright"))
 }
 
@@ -80,7 +83,10 @@ fn cache_folder() -> anyhow::Result<PathBuf> {
 fn build(compiler: &Path, library: &Path) -> anyhow::Result<()> {
     let folder = library.parent().context("the tracer's library lies in a folder")?;
     let cache = folder.parent().context("the tracer's folder lies in the cache")?;
-    let making = || format!("building the tracer in {}", cache.display());
+    let making = || {
+        let cache = cache.display();
+        format!("building the tracer in {cache} (XDG_CACHE_HOME names another place for it)")
+    };
     fs::create_dir_all(cache).with_context(making)?;
     let work = tempfile::tempdir_in(cache).with_context(making)?;
     let mut sources = Vec::new();

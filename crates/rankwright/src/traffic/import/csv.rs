@@ -4,6 +4,7 @@
 //! there. Lines that begin with `#` are comments; `# ranks NAME 64` says how many ranks a job has
 //! where its highest ranks neither send nor receive.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::{MOST_RANKS, OneJobOnly};
@@ -32,14 +33,17 @@ pub fn sniff(text: &str) -> bool {
 /// outside its job.
 pub fn read(text: &str, file: &str) -> Result<Workload, InputError> {
     let mut columns = None;
-    // In order of appearance: name, ranks, flows.
-    let mut jobs: Vec<(String, u32, Vec<Flow>)> = Vec::new();
+    let mut jobs = Jobs::default();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let at = |error: InputError| error.at_line(number);
         if let Some(comment) = line.strip_prefix('#') {
             if let Some((name, ranks)) = ranks_comment(comment) {
-                let job = job_named(&mut jobs, name);
-                job.1 = job.1.max(ranks.min(MOST_RANKS));
+                if ranks > MOST_RANKS {
+                    let expected = format!("at most {MOST_RANKS}");
+                    return Err(at(InputError::new(file, format!("{ranks} ranks"), expected)));
+                }
+                let job = jobs.named(name);
+                job.ranks = job.ranks.max(ranks);
             }
             continue;
         }
@@ -49,15 +53,16 @@ pub fn read(text: &str, file: &str) -> Result<Workload, InputError> {
             continue;
         };
         let (job, flow) = columns.flow(&cells, file).map_err(at)?;
-        let job = job_named(&mut jobs, job);
-        job.1 = job.1.max(flow.source.0.max(flow.destination.0) + 1);
-        job.2.push(flow);
+        let job = jobs.named(job);
+        job.ranks = job.ranks.max(flow.source.0.max(flow.destination.0) + 1);
+        job.flows.push(flow);
     }
-    if jobs.is_empty() {
+    if jobs.list.is_empty() {
         return Err(InputError::new(file, "no line of traffic", EXPECTED));
     }
-    let jobs = jobs.into_iter().map(|(name, ranks, flows)| {
-        Job::new(name, ranks, flows).map_err(|error| InputError::new(file, error, EXPECTED))
+    let jobs = jobs.list.into_iter().map(|job| {
+        Job::new(job.name, job.ranks, job.flows)
+            .map_err(|error| InputError::new(file, error, EXPECTED))
     });
     Ok(Workload { name: super::job_name(file), jobs: jobs.collect::<Result<_, _>>()? })
 }
@@ -68,15 +73,30 @@ fn ranks_comment(comment: &str) -> Option<(&str, u32)> {
     Some((name, ranks.parse().ok()?))
 }
 
-fn job_named<'a>(
-    jobs: &'a mut Vec<(String, u32, Vec<Flow>)>,
-    name: &str,
-) -> &'a mut (String, u32, Vec<Flow>) {
-    let position = jobs.iter().position(|job| job.0 == name).unwrap_or_else(|| {
-        jobs.push((name.to_owned(), 0, Vec::new()));
-        jobs.len() - 1
-    });
-    &mut jobs[position]
+/// Jobs in order of appearance.
+#[derive(Default)]
+struct Jobs {
+    list: Vec<UnfinishedJob>,
+    positions: HashMap<String, usize>,
+}
+
+#[derive(Default)]
+struct UnfinishedJob {
+    name: String,
+    ranks: u32,
+    flows: Vec<Flow>,
+}
+
+impl Jobs {
+    /// The job of this name; a new one if there is none yet.
+    fn named(&mut self, name: &str) -> &mut UnfinishedJob {
+        let position = self.positions.get(name).copied().unwrap_or_else(|| {
+            self.positions.insert(name.to_owned(), self.list.len());
+            self.list.push(UnfinishedJob { name: name.to_owned(), ..UnfinishedJob::default() });
+            self.list.len() - 1
+        });
+        &mut self.list[position]
+    }
 }
 
 /// Where each column stands.

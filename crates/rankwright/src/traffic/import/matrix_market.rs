@@ -33,12 +33,12 @@ pub fn read(text: &str, file: &str) -> Result<Workload, InputError> {
     let (line, sizes) = lines.next().ok_or_else(|| wrong(1, "no sizes".into(), EXPECTED))?;
     let size: Vec<u64> = sizes.split_whitespace().filter_map(|cell| cell.parse().ok()).collect();
     let (ranks, entries) = match (size.as_slice(), kind.dense) {
-        ([rows, columns], true) if rows == columns => (*rows, rows * rows.min(&(1 << 31))),
+        ([rows, columns], true) if rows == columns => (*rows, rows.saturating_mul(*rows)),
         ([rows, columns, entries], false) if rows == columns => (*rows, *entries),
         _ => return Err(wrong(line, format!("`{sizes}`"), "the sizes of a square matrix")),
     };
     if ranks == 0 || ranks > u64::from(MOST_RANKS) {
-        return Err(wrong(line, format!("{ranks} ranks"), "from 1 to 134217728"));
+        return Err(wrong(line, format!("{ranks} ranks"), &format!("from 1 to {MOST_RANKS}")));
     }
     let mut flows = Vec::new();
     let mut count = 0_u64;
@@ -182,6 +182,7 @@ mod tests {
             ("%%MatrixMarket matrix coordinate integer general\n2 2 1\n3 1 5\n", "x:3: found"),
             ("%%MatrixMarket matrix coordinate integer general\n2 2 2\n2 1 5\n", "x: found 1 ent"),
             ("%%MatrixMarket matrix coordinate integer general\n0 0 0\n", "x:2: found 0 ranks"),
+            ("%%MatrixMarket matrix array integer general\n9999999999 9999999999\n", "x:2: found"),
         ];
         for (text, message) in cases {
             let error = read(text, "x").unwrap_err().to_string();

@@ -2,10 +2,16 @@
 
 use std::fmt::Write;
 
-use super::{MOST_RANKS, OneJobOnly, only_job};
+use super::{OneJobOnly, only_job};
 use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::{Flow, Job, Workload};
+
+/// More vertices than this are taken for a damaged file; a graph has a line for each.
+const MOST_VERTICES: u32 = 1 << 27;
+
+/// More weights of one vertex than this are taken for a damaged file.
+const MOST_WEIGHTS: usize = 1 << 16;
 
 const EXPECTED: &str = "a METIS graph (first line: vertices, edges, and optionally the format)";
 
@@ -45,7 +51,7 @@ pub fn read(text: &str, file: &str) -> Result<Workload, InputError> {
         for edge in header.edges_of(line) {
             let (neighbour, weight) = edge.map_err(|cell| {
                 let expected =
-                    format!("a vertex from 1 to {} and its edge's weight", header.vertices);
+                    format!("a vertex from 1 to {}{}", header.vertices, header.weight_hint());
                 wrong(number, format!("`{cell}`"), &expected)
             })?;
             match neighbour.cmp(&vertices) {
@@ -134,7 +140,7 @@ struct Header {
 impl Header {
     fn new(line: &str) -> Option<Self> {
         let cells: Vec<&str> = line.split_whitespace().collect();
-        let vertices = cells.first()?.parse().ok().filter(|v| (1..=MOST_RANKS).contains(v))?;
+        let vertices = cells.first()?.parse().ok().filter(|v| (1..=MOST_VERTICES).contains(v))?;
         let edges = cells.get(1)?.parse().ok()?;
         let format = cells.get(2).copied().unwrap_or("0");
         if cells.len() > 4 || format.len() > 3 || format.bytes().any(|b| !matches!(b, b'0' | b'1'))
@@ -143,12 +149,17 @@ impl Header {
         }
         let flag = |place: usize| format.bytes().rev().nth(place) == Some(b'1');
         let weights = match cells.get(3) {
-            Some(count) => count.parse().ok()?,
+            Some(count) => count.parse().ok().filter(|count| *count <= MOST_WEIGHTS)?,
             None => usize::from(flag(1)),
         };
         let skipped = usize::from(flag(2)) + if flag(1) { weights } else { 0 };
         let weight_column = (flag(1) && weights > 0).then_some(usize::from(flag(2)));
         Some(Self { vertices, edges, edge_weights: flag(0), skipped, weight_column })
+    }
+
+    /// What stands behind a neighbour, for error texts.
+    fn weight_hint(&self) -> &'static str {
+        if self.edge_weights { " and its edge's weight, from 0 to 2^63 - 1" } else { "" }
     }
 
     /// The neighbours (from 0) and weights on a vertex's line; a cell that is wrong as an error.
@@ -161,15 +172,13 @@ impl Header {
         std::iter::from_fn(move || {
             let cell = cells.next()?;
             let neighbour = cell.parse().ok().filter(|n| (1..=vertices).contains(n));
-            let weight = if weighted {
-                cells.next().and_then(|w| w.parse().ok()).filter(|w| *w <= i64::MAX as u64)
-            } else {
-                Some(1)
-            };
-            Some(match (neighbour, weight) {
-                (Some(neighbour), Some(weight)) => Ok((neighbour - 1, weight)),
-                _ => Err(cell),
-            })
+            let Some(neighbour) = neighbour else { return Some(Err(cell)) };
+            if !weighted {
+                return Some(Ok((neighbour - 1, 1)));
+            }
+            let cell = cells.next().unwrap_or_default();
+            let weight = cell.parse().ok().filter(|w| *w <= i64::MAX as u64);
+            Some(weight.map(|weight| (neighbour - 1, weight)).ok_or(cell))
         })
     }
 }
@@ -189,7 +198,8 @@ pub fn write(workload: &Workload) -> Result<String, OneJobOnly> {
     edges.dedup_by(|next, kept| {
         let same = (next.0, next.1) == (kept.0, kept.1);
         if same {
-            kept.2 = kept.2.saturating_add(next.2);
+            // As large as a weight that can be read back.
+            kept.2 = kept.2.saturating_add(next.2).min(i64::MAX as u64);
         }
         same
     });
@@ -238,6 +248,9 @@ mod tests {
             ("3\n", "x:1: found `3`"),
             ("0 0\n", "x:1: found `0 0`"),
             ("2 1\n3\n1\n", "x:2: found `3`"),
+            ("2 1 111 18446744073709551615\n", "x:1: found `2 1 111"),
+            ("2 1 1\n2 -5\n1 -5\n", "x:2: found `-5`, expected a vertex from 1 to 2 and its"),
+            ("2 1 1\n2\n1\n", "x:2: found ``"),
             ("2 1\n1\n\n", "x:2: found an edge from vertex 1 to itself"),
             ("2 1\n2\n\n", "x: found edge 1-2 at one end"),
             ("2 1 1\n2 5\n1 6\n", "x: found edge 1-2 at one end"),

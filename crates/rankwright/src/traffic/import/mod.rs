@@ -155,8 +155,9 @@ impl Format {
     }
 }
 
-/// More ranks than this are taken for a damaged file.
-pub const MOST_RANKS: u32 = 1 << 27;
+/// More ranks than this are taken for a damaged file: a few bytes may claim them, and each takes
+/// memory.
+pub const MOST_RANKS: u32 = 1 << 24;
 
 /// A format that holds one job was asked to hold several.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

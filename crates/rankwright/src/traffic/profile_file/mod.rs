@@ -97,4 +97,15 @@ mod tests {
         let message = read(&path).unwrap_err().to_string();
         assert!(message.contains("format version 9") && message.contains("update"), "{message}");
     }
+
+    #[test]
+    fn members_of_communicators_are_ranks_of_the_job() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("app.rwp");
+        let mut damaged = profile();
+        damaged.communicators[0].members[0] = Some(Rank(77));
+        write(&damaged, &path).unwrap();
+        let message = read(&path).unwrap_err().to_string();
+        assert!(message.contains("rank 77 in a profile of"), "{message}");
+    }
 }

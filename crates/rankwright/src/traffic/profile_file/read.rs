@@ -16,7 +16,7 @@ use crate::units::Seconds;
 const EXPECTED: &str = "a profile as `rankwright profile` writes it";
 const CUT_SHORT: &str = "a file that was cut short or is damaged";
 /// More ranks than any machine has; a larger number is a damaged file.
-const MOST_RANKS: usize = 1 << 27;
+const MOST_RANKS: usize = 1 << 24;
 
 /// Reads a profile whole.
 ///
