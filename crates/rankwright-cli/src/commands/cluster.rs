@@ -1,18 +1,17 @@
 //! `rankwright cluster`.
 
 mod check;
+mod import;
 mod show;
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use rankwright::cluster::{Cluster, NodeGroup, hostlist, hwloc_xml, synthetic, toml};
+use rankwright::cluster::{Cluster, NodeGroup, hostlist, toml};
 use rankwright::files::{InputError, write_atomically};
 
 use crate::cli::Verbosity;
-use crate::exit_code::UsageError;
 use crate::{inputs, output};
 
 /// Options of `rankwright cluster`.
@@ -27,8 +26,8 @@ pub(crate) struct ClusterCommand {
 enum Action {
     /// Describe this node as a cluster.toml
     Discover(Discover),
-    /// Make a cluster.toml of an hwloc XML file or a synthetic string
-    Import(Import),
+    /// Make a cluster.toml of hwloc XML, a synthetic string, a hostfile or a Slurm topology.conf
+    Import(import::Import),
     /// Show nodes, memories, cores, devices and switches
     Show(show::Show),
     /// Read a description, say what it holds and what is doubtful
@@ -74,11 +73,7 @@ struct Discover {
 
 impl Discover {
     fn run(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
-        let host = host_name()?;
-        let names = hostlist::expand(&host)
-            .map_err(|error| InputError::new("host name", error.found, error.expected))?;
-        let cluster = Cluster::uniform(&host, names, this_machine()?);
-        write_description(&cluster, self.output.as_deref(), verbosity)?;
+        write_description(&this_host()?, self.output.as_deref(), verbosity)?;
         output::note(
             verbosity,
             "next: name all nodes that are like this one in `names`, for example \"node[00-15]\", \
@@ -86,6 +81,14 @@ impl Discover {
         );
         Ok(())
     }
+}
+
+/// This host as a cluster of one node.
+fn this_host() -> anyhow::Result<Cluster> {
+    let host = host_name()?;
+    let names = hostlist::expand(&host)
+        .map_err(|error| InputError::new("host name", error.found, error.expected))?;
+    Ok(Cluster::uniform(&host, names, this_machine()?))
 }
 
 #[cfg(feature = "hwloc")]
@@ -110,53 +113,6 @@ fn host_name() -> anyhow::Result<String> {
     anyhow::ensure!(result == 0, "the host name cannot be read");
     let end = buffer.iter().position(|byte| *byte == 0).unwrap_or(buffer.len());
     Ok(String::from_utf8_lossy(&buffer[..end]).into_owned())
-}
-
-/// Options of `rankwright cluster import`.
-#[derive(Debug, Args)]
-struct Import {
-    /// An hwloc XML file (`lstopo node.xml`), `-` for standard input
-    #[arg(required_unless_present = "synthetic", conflicts_with = "synthetic")]
-    file: Option<PathBuf>,
-    /// An hwloc synthetic string instead of a file, like "pack:2 numa:1 core:8 pu:2"
-    #[arg(long, value_name = "STRING")]
-    synthetic: Option<String>,
-    /// The names of the nodes that look like this, as a hostlist
-    #[arg(long, value_name = "HOSTLIST", default_value = "node0")]
-    nodes: String,
-    /// The name of the cluster [default: that of the file]
-    #[arg(long)]
-    name: Option<String>,
-    /// Write to this file instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-}
-
-impl Import {
-    fn run(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
-        let names = hostlist::expand(&self.nodes)
-            .map_err(|error| UsageError(format!("--nodes: {error}")))?;
-        let group = self.group()?;
-        let stem = self.file.as_deref().and_then(Path::file_stem).and_then(OsStr::to_str);
-        let stem = stem.filter(|stem| *stem != "-").unwrap_or("cluster");
-        let cluster = Cluster::uniform(self.name.as_deref().unwrap_or(stem), names, group);
-        write_description(&cluster, self.output.as_deref(), verbosity)
-    }
-
-    fn group(&self) -> anyhow::Result<NodeGroup> {
-        if let Some(text) = &self.synthetic {
-            let machine = synthetic::parse(text)
-                .map_err(|error| InputError::new("--synthetic", error.found, error.expected))?;
-            return Ok(NodeGroup::all_free(machine));
-        }
-        let file = self.file.as_deref().unwrap_or(Path::new("-"));
-        let text = inputs::read_text_or_stdin(file, hwloc_xml::EXPECTED)?;
-        if !hwloc_xml::sniff(&text) {
-            let error = InputError::new(file.display(), "text that is no XML", hwloc_xml::EXPECTED);
-            return Err(error.with_advice("synthetic strings go behind --synthetic").into());
-        }
-        Ok(hwloc_xml::parse(&text, &file.display().to_string())?)
-    }
 }
 
 /// Writes a cluster.toml, and says what is in it if it goes to a file.

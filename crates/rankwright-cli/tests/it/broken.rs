@@ -290,8 +290,49 @@ const CASES: &[(&str, &[&str])] = &[
     ("hwloc-cut-off", &["cluster", "check", "testdata/broken/hwloc-cut-off.xml"]),
     ("hwloc-entity-bomb", &["cluster", "check", "testdata/broken/hwloc-entity-bomb.xml"]),
     ("hwloc-other-xml", &["cluster", "check", "testdata/broken/hwloc-other-xml.xml"]),
-    ("hwloc-version-1", &["cluster", "check", "testdata/broken/hwloc-version-1.xml"]),
-    ("hwloc-version-3", &["cluster", "check", "testdata/broken/hwloc-version-3.xml"]),
+    ("hwloc-version-9", &["cluster", "check", "testdata/broken/hwloc-version-9.xml"]),
+    (
+        "hostfile-zero-slots",
+        &[
+            "cluster",
+            "import",
+            "testdata/broken/hostfile-zero-slots.hosts",
+            "--node-type",
+            "paper:2013",
+        ],
+    ),
+    (
+        "hostfile-of-unknown-type",
+        &[
+            "cluster",
+            "import",
+            "testdata/clusters/hydra.hosts",
+            "--node-type",
+            "examples/clusters/mixed-tree.toml",
+        ],
+    ),
+    (
+        "topology-circle",
+        &["cluster", "import", "testdata/broken/topology-circle.conf", "--node-type", "paper:2013"],
+    ),
+    (
+        "topology-unknown-switch",
+        &[
+            "cluster",
+            "import",
+            "testdata/broken/topology-unknown-switch.conf",
+            "--node-type",
+            "paper:2013",
+        ],
+    ),
+    (
+        "topology-with-names",
+        &["cluster", "import", "testdata/clusters/topology-tree.conf", "--nodes", "n[0-3]"],
+    ),
+    (
+        "cluster-import-two-types",
+        &["cluster", "import", "testdata/machines/hbm-2die.xml", "--node-type", "paper:2013"],
+    ),
     ("cluster-file-missing", &["cluster", "check", "no-such-cluster.toml"]),
     ("cluster-name-unknown", &["cluster", "show", "paper:1999"]),
     ("cluster-zero-nodes", &["cluster", "show", "synthetic:core:4 pu:1", "--nodes", "0"]),

@@ -75,6 +75,91 @@ fn imported_descriptions_read_back() {
     golden("import-infiniband", &["cluster", "import", machine, "--nodes", "n[00-15]"]);
 }
 
+/// The machine in an XML file, as the JSON of `cluster show`.
+fn machine_in(path: &str) -> String {
+    let arguments = ["cluster", "show", path, "--format", "json"];
+    let output = rankwright(&arguments).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(&arguments, &output));
+    let cluster: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    format!("{:#}", cluster["groups"][0]["machine"])
+}
+
+/// What hwloc writes after it read a file: version 2, or 1 with flags `1`.
+fn through_hwloc(from: &str, flags: &str, to: &str) -> bool {
+    let _ = std::fs::remove_file(to);
+    let mut lstopo = Command::new("timeout");
+    lstopo.args(["20", "lstopo-no-graphics", "-i", from, "--whole-io", "--disallowed"]);
+    lstopo.args(["--no-collapse", "--export-xml-flags", flags, to]);
+    lstopo.output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "a test says what it skips")]
+fn hwloc_reads_versions_1_and_2_as_we_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("plain text").to_owned();
+    let (old, new) = (path("version1.xml"), path("version2.xml"));
+    for entry in std::fs::read_dir(repository().join("testdata/machines")).expect("it exists") {
+        let recorded = entry.expect("readable").path();
+        let recorded = recorded.to_str().expect("plain text");
+        if recorded.contains("version-3") {
+            // The hwloc of most systems is older.
+            continue;
+        }
+        if !through_hwloc(recorded, "0", &new) {
+            println!("SKIPPED: lstopo-no-graphics is not installed");
+            return;
+        }
+        assert_eq!(machine_in(recorded), machine_in(&new), "{recorded}");
+        assert!(through_hwloc(recorded, "1", &old) && through_hwloc(&old, "0", &new), "{recorded}");
+        assert_eq!(machine_in(&old), machine_in(&new), "{recorded} as version 1");
+    }
+}
+
+#[test]
+fn hostfiles_and_switches_are_imported() {
+    let type_of = "examples/clusters/mixed-tree.toml";
+    let openmpi = "testdata/clusters/openmpi.hosts";
+    golden("import-hostfile", &["cluster", "import", openmpi, "--node-type", type_of]);
+    let hydra = "testdata/clusters/hydra.hosts";
+    let synthetic = "synthetic:pack:2 core:2 pu:2";
+    golden("import-hydra", &["cluster", "import", hydra, "--node-type", synthetic]);
+    for name in ["tree", "block"] {
+        let file = format!("testdata/clusters/topology-{name}.conf");
+        let arguments = ["cluster", "import", &file, "--node-type", synthetic, "--name", name];
+        golden(&format!("import-topology-{name}"), &arguments);
+    }
+}
+
+#[test]
+fn imported_switches_read_back() {
+    let written = rankwright(&[
+        "cluster",
+        "import",
+        "testdata/clusters/topology-block.conf",
+        "--node-type",
+        "synthetic:4",
+    ])
+    .output()
+    .expect("the program starts");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("c.toml");
+    std::fs::write(&path, &written.stdout).expect("written");
+    let arguments = ["cluster", "check", path.to_str().expect("plain text")];
+    let output = rankwright(&arguments).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(&arguments, &output));
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("switch"), "{output:?}");
+}
+
+#[test]
+fn hosts_are_like_this_machine_if_nobody_says() {
+    let arguments = ["cluster", "import", "testdata/clusters/hydra.hosts", "--name", "c"];
+    let output = rankwright(&arguments).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(&arguments, &output));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("all hosts are taken to be like this one"), "{error}");
+}
+
 #[test]
 fn a_description_is_read_from_standard_input() {
     let written = rankwright(&["cluster", "import", "--synthetic", "pack:2 numa:1 core:2 pu:2"])

@@ -1,19 +1,22 @@
 //! What there is: nodes with packages, NUMA nodes, cores, PUs, network devices and GPUs, and the
 //! switches between the nodes.
 //!
-//! One file per source ([`toml`], [`hwloc_xml`], [`synthetic`] strings, this machine); all of them
-//! make the same values. Indices: cores and NUMA nodes are L# (their position in the lists of the
+//! One file per source ([`toml`], [`hwloc_xml`], [`hostfile`], [`topology_conf`], [`synthetic`]
+//! strings, this machine); all of them make the same values. Indices: cores and NUMA nodes are L# (their position in the lists of the
 //! [`Machine`]), PUs are P#.
 
 pub mod built_in;
 pub mod distance;
+pub mod hostfile;
 pub mod hostlist;
 pub mod hwloc_xml;
 mod levels;
 #[cfg(feature = "hwloc")]
 pub mod live;
+mod switch_order;
 pub mod synthetic;
 pub mod toml;
+pub mod topology_conf;
 mod tree;
 
 use std::fmt;

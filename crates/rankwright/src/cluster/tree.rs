@@ -34,6 +34,16 @@ impl Object {
         Self { kind, children: Vec::new(), memories: Vec::new() }
     }
 
+    /// Whether a memory is attached to it or to anything below it.
+    pub(super) fn has_memory(&self) -> bool {
+        !self.memories.is_empty() || self.children.iter().any(Self::has_memory)
+    }
+
+    /// Whether it is a PU or has one below it.
+    pub(super) fn has_pu(&self) -> bool {
+        matches!(self.kind, Kind::Pu(_)) || self.children.iter().any(Self::has_pu)
+    }
+
     /// Counts through the memories: those of the children before those of the object itself, as
     /// hwloc numbers them (L#).
     fn collect_memories(&self, into: &mut Vec<NumaNode>) {

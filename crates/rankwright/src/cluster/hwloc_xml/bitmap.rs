@@ -16,6 +16,10 @@ impl Bitmap {
         let word = self.words.get(number as usize / 32);
         word.map_or(self.infinite, |word| word >> (number % 32) & 1 == 1)
     }
+
+    pub(super) fn is_empty(&self) -> bool {
+        !self.infinite && self.words.iter().all(|word| *word == 0)
+    }
 }
 
 impl FromStr for Bitmap {
@@ -29,12 +33,17 @@ impl FromStr for Bitmap {
             "" => Ok(0),
             _ => u32::from_str_radix(word.strip_prefix("0x").ok_or(())?, 16).map_err(|_| ()),
         };
-        let mut words = if rest.is_empty() {
+        let mut words: Vec<u32> = if rest.is_empty() {
             Vec::new()
         } else {
             rest.split(',').map(word).collect::<Result<_, _>>()?
         };
         words.reverse();
+        // One form for each set, so that equal sets are equal.
+        let filling = if infinite { u32::MAX } else { 0 };
+        while words.last() == Some(&filling) {
+            words.pop();
+        }
         Ok(Self { words, infinite })
     }
 }

@@ -4,17 +4,46 @@
 use std::collections::BTreeMap;
 
 use super::element::Element;
-use super::{Bitmap, Version2};
+use super::{Bitmap, Document, Version, version1};
 use crate::cluster::{Gpu, Nic};
 use crate::files::InputError;
 use crate::ids::NumaId;
 
-/// The numbers that version 2 gives to types of OS devices.
-mod osdev_type {
-    pub(super) const GPU: &str = "1";
-    pub(super) const NETWORK: &str = "2";
-    pub(super) const OPENFABRICS: &str = "3";
-    pub(super) const COPROCESSOR: &str = "5";
+/// What an OS device is, as far as a node's devices tell them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// A device that message-passing libraries select by its name.
+    Fabric,
+    Network,
+    Coprocessor,
+    Gpu,
+}
+
+impl Role {
+    fn of(device: &Element, version: Version) -> Option<Self> {
+        let number: u64 = device.attribute("osdev_type")?.parse().ok()?;
+        // The meanings are those of hwloc's `hwloc_obj_osdev_type_t`: before hwloc 3 a number for
+        // each, since then a bit for each.
+        if version != Version::Three {
+            return match number {
+                1 => Some(Self::Gpu),
+                2 => Some(Self::Network),
+                3 => Some(Self::Fabric),
+                5 => Some(Self::Coprocessor),
+                _ => None,
+            };
+        }
+        let is = |bit: u32| number >> bit & 1 == 1;
+        // hwloc 3 no longer counts BXI as OpenFabrics, but its name still comes first.
+        let fabric = is(5) || is(4) && device.attribute("subtype") == Some("BXI");
+        let roles = [
+            (fabric, Self::Fabric),
+            (is(4), Self::Network),
+            (is(3), Self::Coprocessor),
+            (is(2), Self::Gpu),
+        ];
+        roles.into_iter().find_map(|(holds, role)| holds.then_some(role))
+    }
 }
 
 /// The PCI base class of display controllers.
@@ -29,7 +58,7 @@ const GPU_NAMES: [&str; 6] = ["cuda", "rsmi", "ze", "nvml", "opencl", "card"];
 
 /// All network devices and GPUs below the machine.
 pub(super) fn collect(
-    file: &Version2<'_>,
+    file: &Document<'_>,
     root: &Element,
     logical: &BTreeMap<u32, NumaId>,
 ) -> Result<(Vec<Nic>, Vec<Gpu>), InputError> {
@@ -46,12 +75,12 @@ pub(super) fn collect(
 struct Function<'a> {
     pci: Option<&'a Element>,
     near: Vec<NumaId>,
-    /// Type and name of each OS device on it.
-    os_devices: Vec<(&'a str, &'a str)>,
+    /// Role and name of each OS device on it.
+    os_devices: Vec<(Role, &'a str)>,
 }
 
 struct Walk<'a, 'b> {
-    file: &'b Version2<'b>,
+    file: &'b Document<'b>,
     logical: &'b BTreeMap<u32, NumaId>,
     functions: &'b mut Vec<Function<'a>>,
 }
@@ -70,15 +99,29 @@ impl<'a> Walk<'a, '_> {
             "PCIDev" => own_function = Some(self.add(Some(element), near)),
             "OSDev" => {
                 let index = function.unwrap_or_else(|| self.add(None, near));
-                let kind = element.attribute("osdev_type").unwrap_or_default();
-                let name = element.attribute("name").unwrap_or_default();
-                self.functions[index].os_devices.push((kind, name));
+                if let Some(role) = Role::of(element, self.file.version) {
+                    let name = element.attribute("name").unwrap_or_default();
+                    self.functions[index].os_devices.push((role, name));
+                }
             }
             "Bridge" | "Misc" => {}
             _ => own_near = self.locality(element)?,
         }
+        self.visit_children(element, &own_near, own_function)
+    }
+
+    fn visit_children(
+        &mut self,
+        element: &'a Element,
+        near: &[NumaId],
+        function: Option<usize>,
+    ) -> Result<(), InputError> {
         for child in element.children.iter().filter(|child| child.name == "object") {
-            self.visit(child, &own_near, own_function)?;
+            if version1::is_at(self.file, child, element)? {
+                self.visit_children(child, near, function)?;
+            } else {
+                self.visit(child, near, function)?;
+            }
         }
         Ok(())
     }
@@ -124,17 +167,17 @@ impl Function<'_> {
         (text.get(..2).unwrap_or_default(), vendor.map_or("", |(vendor, _)| vendor))
     }
 
-    fn names(&self, kinds: &[&str]) -> Vec<String> {
-        let of_kind = |kind: &str| {
-            let devices = self.os_devices.iter().filter(move |(known, _)| *known == kind);
-            devices.map(|(_, name)| (*name).to_owned()).collect::<Vec<_>>()
+    fn names(&self, roles: [Role; 2]) -> Vec<String> {
+        let of_role = |role: Role| {
+            let devices = self.os_devices.iter().filter(move |(known, _)| *known == role);
+            devices.map(|(_, name)| (*name).to_owned())
         };
-        kinds.iter().flat_map(|kind| of_kind(kind)).filter(|name| !name.is_empty()).collect()
+        roles.into_iter().flat_map(of_role).filter(|name| !name.is_empty()).collect()
     }
 
     /// The device by its OpenFabrics name, else its interface name.
     fn nic(&self) -> Option<Nic> {
-        let mut names = self.names(&[osdev_type::OPENFABRICS, osdev_type::NETWORK]).into_iter();
+        let mut names = self.names([Role::Fabric, Role::Network]).into_iter();
         let mut nic = Nic::new(names.next()?);
         nic.aliases = names.collect();
         nic.near.clone_from(&self.near);
@@ -144,7 +187,7 @@ impl Function<'_> {
 
     fn gpu(&self) -> Option<Gpu> {
         let (class, vendor) = self.class_and_vendor();
-        let names = self.names(&[osdev_type::COPROCESSOR, osdev_type::GPU]);
+        let names = self.names([Role::Coprocessor, Role::Gpu]);
         let rank = |name: &String| {
             let known = GPU_NAMES.iter().position(|start| name.starts_with(start));
             known.unwrap_or(GPU_NAMES.len())

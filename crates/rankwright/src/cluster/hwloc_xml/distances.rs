@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Version2;
+use super::Document;
 use super::element::Element;
 use crate::files::InputError;
 use crate::ids::NumaId;
@@ -12,7 +12,7 @@ const MEANS_LATENCY: u32 = 4;
 
 /// The matrix by L#, where the file has one for all NUMA nodes.
 pub(super) fn numa_latency(
-    file: &Version2<'_>,
+    file: &Document<'_>,
     root: &Element,
     logical: &BTreeMap<u32, NumaId>,
 ) -> Result<Option<Vec<Vec<u32>>>, InputError> {
@@ -59,7 +59,7 @@ fn is_numa_latency(element: &Element) -> bool {
 }
 
 /// The numbers of all children of this name; hwloc splits long lists.
-fn numbers(file: &Version2<'_>, matrix: &Element, name: &str) -> Result<Vec<u64>, InputError> {
+fn numbers(file: &Document<'_>, matrix: &Element, name: &str) -> Result<Vec<u64>, InputError> {
     let mut numbers = Vec::new();
     for part in matrix.children.iter().filter(|child| child.name == name) {
         for word in part.text.split_whitespace() {
@@ -80,7 +80,9 @@ fn gp_indexes(root: &Element) -> BTreeMap<u64, u32> {
         left.extend(&element.children);
         if element.attribute("type") == Some("NUMANode") {
             let number = |name| element.attribute(name).and_then(|text| text.parse::<u64>().ok());
-            if let (Some(gp), Some(os)) = (number("gp_index"), number("os_index")) {
+            // hwloc 3 calls it `obj7` too.
+            let id = || element.attribute("id")?.strip_prefix("obj")?.parse().ok();
+            if let (Some(gp), Some(os)) = (number("gp_index").or_else(id), number("os_index")) {
                 all.insert(gp, u32::try_from(os).unwrap_or(u32::MAX));
             }
         }

@@ -1,13 +1,15 @@
 //! Reading the XML files of hwloc (`lstopo node.xml`) without hwloc, so that a cluster can be
 //! planned for on a machine that has another version of it or none.
 //!
-//! Version 2 of the format is read, which hwloc 2.0 to 2.x write. PUs that the file lists but does
-//! not allow (another cgroup's) are not free; offline PUs are not there.
+//! Versions 1, 2 and 3 of the format are read, each written by the hwloc of that number. PUs that the
+//! file lists but does not allow (another cgroup's) are not free; nor are those that version 1 lists
+//! as offline. Versions 2 and 3 do not list offline PUs.
 
 mod bitmap;
 mod devices;
 mod distances;
 mod element;
+mod version1;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +23,7 @@ use crate::ids::{LARGEST_INDEX, NumaId};
 use crate::units::Bytes;
 
 /// What a file must be, for error messages.
-pub const EXPECTED: &str = "hwloc XML of version 2 (written by `lstopo node.xml`)";
+pub const EXPECTED: &str = "hwloc XML of version 1, 2 or 3 (written by `lstopo node.xml`)";
 
 /// Reads a file.
 ///
@@ -51,36 +53,63 @@ pub fn parse(text: &str, file: &str) -> Result<NodeGroup, InputError> {
     if topology.name != "topology" {
         return Err(wrong(&topology, format!("an element <{}>", topology.name)));
     }
-    // Version 1 has no such attribute.
-    let version = topology.attribute("version").unwrap_or("1");
-    if version.split('.').next() != Some("2") {
-        let advice = match version.starts_with('1') {
-            true => "hwloc 2 converts it: lstopo -i old.xml new.xml",
-            false => "export it with the lstopo of hwloc 2",
-        };
-        return Err(wrong(&topology, format!("hwloc XML of version {version}")).with_advice(advice));
-    }
+    let Some(version) = Version::of(&topology) else {
+        let version = topology.attribute("version").unwrap_or_default();
+        let error = wrong(&topology, format!("hwloc XML of version {version}"));
+        return Err(error.with_advice("export it with the lstopo of hwloc 1, 2 or 3"));
+    };
+    let is_root = |object: &&Element| {
+        let kind = object.attribute("type").unwrap_or_default();
+        kind == "Machine" || version == Version::One && version1::is_root(kind)
+    };
     let machine = topology.children.iter().find(|child| child.name == "object");
-    let Some(machine) = machine.filter(|object| object.attribute("type") == Some("Machine")) else {
+    let Some(machine) = machine.filter(is_root) else {
         return Err(wrong(&topology, "no object of type Machine".to_owned()));
     };
-    Version2 { file, topology: &topology }.group(machine)
+    Document { file, topology: &topology, version }.group(machine)
 }
 
-/// A file of version 2.
-struct Version2<'a> {
+/// A version of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    /// Of hwloc 1.0 to 1.11: the NUMA nodes stand between the machine and its cores.
+    One,
+    /// Of hwloc 2: the NUMA nodes are attached to the objects they are beside.
+    Two,
+    /// Of hwloc 3: as 2, and an OS device may be of several types.
+    Three,
+}
+
+impl Version {
+    /// That of a file, if it is known. Version 1 does not name itself.
+    fn of(topology: &Element) -> Option<Self> {
+        match topology.attribute("version").map_or("1", |v| v.split('.').next().unwrap_or(v)) {
+            "1" => Some(Self::One),
+            "2" => Some(Self::Two),
+            "3" => Some(Self::Three),
+            _ => None,
+        }
+    }
+}
+
+/// A file.
+struct Document<'a> {
     file: &'a str,
     topology: &'a Element,
+    version: Version,
 }
 
-impl Version2<'_> {
+impl Document<'_> {
     fn error(&self, element: &Element, found: impl Into<String>, expected: &str) -> InputError {
         InputError::new(self.file, found.into(), expected).at_line(element.line)
     }
 
     fn group(&self, root: &Element) -> Result<NodeGroup, InputError> {
         let mut object = Object::new(Kind::Other);
-        self.fill(&mut object, root)?;
+        match self.version {
+            Version::One => self.fill_version_1(&mut object, root)?,
+            Version::Two | Version::Three => self.fill(&mut object, root)?,
+        }
         let mut machine = tree::machine(&object)
             .map_err(|(found, expected)| self.error(root, found, &expected))?;
         let logical: BTreeMap<u32, NumaId> = machine
@@ -91,9 +120,12 @@ impl Version2<'_> {
             .collect();
         let devices = devices::collect(self, root, &logical)?;
         (machine.nics, machine.gpus) = devices;
-        machine.numa_distance = distances::numa_latency(self, root, &logical)?;
-        let allowed = self.bitmap(root, "allowed_cpuset")?;
-        let is_free = |number| allowed.as_ref().is_none_or(|allowed| allowed.contains(number));
+        machine.numa_distance = match self.version {
+            Version::One => version1::numa_latency(self, root, &logical)?,
+            Version::Two | Version::Three => distances::numa_latency(self, root, &logical)?,
+        };
+        let sets = [self.bitmap(root, "allowed_cpuset")?, self.bitmap(root, "online_cpuset")?];
+        let is_free = |number| sets.iter().flatten().all(|set| set.contains(number));
         let free = machine.pus.iter().map(|pu| is_free(pu.id.0)).collect();
         Ok(NodeGroup { machine, free })
     }
@@ -132,16 +164,20 @@ impl Version2<'_> {
     }
 
     fn memory(&self, element: &Element) -> Result<NumaNode, InputError> {
+        let kind = element.attribute("subtype").filter(|kind| !is_plain(kind));
+        Ok(NumaNode {
+            os_index: self.index(element)?,
+            memory: self.local_memory(element)?,
+            kind: kind.map(str::to_owned),
+        })
+    }
+
+    fn local_memory(&self, element: &Element) -> Result<Option<Bytes>, InputError> {
         let memory = element.attribute("local_memory").map(|size| {
             let size = size.parse().ok().filter(|size| *size < i64::MAX as u64);
             size.ok_or_else(|| self.error(element, "local_memory that is no size", "bytes"))
         });
-        let kind = element.attribute("subtype").filter(|kind| *kind != "DRAM" && !kind.is_empty());
-        Ok(NumaNode {
-            os_index: self.index(element)?,
-            memory: memory.transpose()?.filter(|size| *size > 0).map(Bytes),
-            kind: kind.map(str::to_owned),
-        })
+        Ok(memory.transpose()?.filter(|size| *size > 0).map(Bytes))
     }
 
     /// The P# of an object that must have one.
@@ -163,6 +199,11 @@ impl Version2<'_> {
             || self.error(element, format!("{name}=\"{text}\""), "a bitmap like 0x0000ffff");
         text.parse().map(Some).map_err(|()| wrong())
     }
+}
+
+/// Whether a memory of this subtype is what programs use without asking.
+fn is_plain(subtype: &str) -> bool {
+    subtype.is_empty() || subtype == "DRAM"
 }
 
 #[cfg(test)]

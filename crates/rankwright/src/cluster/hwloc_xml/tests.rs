@@ -93,10 +93,89 @@ fn lists_of_distances_may_be_split_and_numbered_by_hwloc() {
 }
 
 #[test]
+fn version_1_has_its_memories_above_the_cores() {
+    let group = machine("many-core-version-1.xml");
+    let machine = group.machine;
+    let memories: Vec<_> =
+        machine.numa_nodes.iter().map(|node| (node.os_index, node.kind.as_deref())).collect();
+    assert_eq!(memories, [(0, None), (2, Some("MCDRAM")), (1, None), (3, Some("MCDRAM"))]);
+    let beside: Vec<u32> = machine.cores.iter().map(|core| core.numa.0).collect();
+    assert_eq!(beside, [0, 0, 0, 0, 2, 2, 2, 2]);
+    let caches: Vec<_> = machine.cores.iter().filter_map(|core| core.cache).collect();
+    assert_eq!(caches, [0, 0, 1, 1, 2, 2, 3, 3], "caches of instructions are not shared data");
+    assert_eq!(machine.packages, 1);
+    let taken = machine.pus.iter().zip(&group.free).filter(|(_, free)| !**free);
+    let taken: Vec<u32> = taken.map(|(pu, _)| pu.id.0).collect();
+    assert_eq!(taken, [0, 13], "one not allowed, one offline");
+    // By L#: P#0, P#2, P#1, P#3.
+    assert_eq!(machine.numa_distance.unwrap()[1], [31, 10, 41, 41]);
+    let nic = &machine.nics[0];
+    assert_eq!((nic.name.as_str(), &nic.aliases[..]), ("hfi1_0", &["hsi0".to_owned()][..]));
+    assert_eq!(nic.near, near(&[0, 1]), "beside the cores, so beside both of their memories");
+}
+
+#[test]
+fn version_1_may_begin_with_a_memory_or_have_none() {
+    let pu = |number: u32| {
+        format!("<object type=\"PU\" os_index=\"{number}\" cpuset=\"0x{:x}\"/>", 1 << number)
+    };
+    let root = format!(
+        "<topology><object type=\"Node\" os_index=\"3\" local_memory=\"4096\" nodeset=\"0x8\">\
+         <object type=\"Misc\" cpuset=\"0x1\">{}</object></object></topology>",
+        pu(0)
+    );
+    let memory = Some(crate::units::Bytes(4096));
+    let found = parse(&root, "x.xml").unwrap().machine;
+    assert_eq!(found.numa_nodes, [NumaNode { os_index: 3, memory, kind: None }]);
+    let none = format!(
+        "<topology><object type=\"System\" local_memory=\"4096\">{}</object></topology>",
+        pu(0)
+    );
+    let found = parse(&none, "x.xml").unwrap().machine;
+    assert_eq!(found.numa_nodes, [NumaNode { os_index: 0, memory, kind: None }]);
+    // The second memory belongs to others; the third has no PUs and counts last.
+    let taken = format!(
+        "<topology><object type=\"Machine\" complete_cpuset=\"0x3\">\
+         <distances nbobjs=\"3\" latency_base=\"0.5\">{}</distances>\
+         <object type=\"Socket\"><object type=\"NUMANode\" os_index=\"2\" complete_cpuset=\"0x0\"/>\
+         </object>\
+         <object type=\"NUMANode\" os_index=\"0\" complete_cpuset=\"0x1\">{}</object>\
+         <object type=\"NUMANode\" os_index=\"1\" complete_cpuset=\"0x2\" nodeset=\"0x0\">{}</object>\
+         </object></topology>",
+        "<latency value=\"2\"/>".repeat(8) + "<latency value=\"1\"/>",
+        pu(0),
+        pu(1)
+    );
+    let found = parse(&taken, "x.xml").unwrap().machine;
+    let memories: Vec<u32> = found.numa_nodes.iter().map(|node| node.os_index).collect();
+    assert_eq!((memories, found.packages), (vec![0, 2], 1));
+    // Not all of them whole: in thousandths.
+    assert_eq!(found.numa_distance, Some(vec![vec![1000, 1000], vec![1000, 1000]]));
+    let short = taken.replacen("<latency value=\"2\"/>", "", 1);
+    assert!(parse(&short, "x.xml").unwrap_err().to_string().contains("8 distances"));
+    let endless = taken.replace("latency_base=\"0.5\"", "latency_base=\"inf\"");
+    assert!(parse(&endless, "x.xml").unwrap_err().to_string().contains("latency_base=\"inf\""));
+}
+
+#[test]
+fn version_3_has_a_bit_for_each_type_of_device() {
+    let machine = machine("bxi-version-3.xml").machine;
+    let nics: Vec<_> =
+        machine.nics.iter().map(|nic| (nic.name.as_str(), nic.near.clone())).collect();
+    assert_eq!(nics, [("mlx5_0", near(&[0])), ("eno1", near(&[1])), ("bxi0", near(&[1]))]);
+    assert_eq!(machine.nics[0].aliases, ["ib0"]);
+    let gpus: Vec<_> =
+        machine.gpus.iter().map(|gpu| (gpu.name.as_str(), gpu.near.clone())).collect();
+    assert_eq!(gpus, [("cuda0", near(&[0]))]);
+    assert_eq!(machine.numa_distance, Some(vec![vec![10, 21], vec![21, 10]]));
+}
+
+#[test]
 fn other_versions_are_named() {
     for (text, part) in [
-        ("<topology><object type=\"Machine\"/></topology>", "version 1, "),
-        ("<topology version=\"3.0\"/>", "version 3.0, "),
+        ("<topology version=\"9.1\"/>", "version 9.1, "),
+        ("<topology><object type=\"Machine\"/></topology>", "no PU"),
+        ("<topology version=\"2.0\"><object type=\"NUMANode\"/></topology>", "of type Machine"),
         ("<html/>", "<html>"),
         ("<topology version=\"2.0\"/>", "no object of type Machine"),
         ("<topology version=\"2.0\"><object type=\"Machine\"/></topology>", "no PU"),
@@ -120,6 +199,12 @@ fn hostile_files_end_in_an_error_with_a_line() {
         assert!(parse(text, "x.xml").unwrap_err().line.is_some(), "{text:.40}");
     }
     // A file cut off anywhere is an error or, behind the last element, whole.
+    for name in ["many-core-version-1.xml", "bxi-version-3.xml"] {
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/machines");
+        let whole = std::fs::read_to_string(root.join(name)).unwrap();
+        let ends = (0..whole.trim_end().len()).step_by(61);
+        assert!(ends.into_iter().all(|end| parse(&whole[..end], "x.xml").is_err()), "{name}");
+    }
     for end in (0..whole.len()).filter(|end| whole.is_char_boundary(*end)) {
         if let Ok(group) = parse(&whole[..end], "x.xml") {
             assert!(end >= whole.trim_end().len(), "cut at {end}: {}", group.machine);

@@ -1,11 +1,12 @@
 //! The tables `[[switch]]`: the tree of switches above the nodes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ::toml::Spanned;
 
 use super::schema::Text;
 use super::{Source, expand, schema};
+use crate::cluster::switch_order::children_first;
 use crate::cluster::{Cluster, Switch};
 use crate::files::InputError;
 
@@ -25,7 +26,12 @@ pub(super) fn add(
         }
     }
     let parents = parents(source, tables, &positions)?;
-    let order = children_first(source, tables, &parents)?;
+    let order = children_first(&parents).map_err(|inside| {
+        let name = &tables[inside].get_ref().name;
+        let found = format!("switch `{}` below itself", name.get_ref());
+        let field = format!("switch \"{}\".switches", name.get_ref());
+        source.error(name.span(), &field, found, "a tree of switches without a circle")
+    })?;
     let mut place = vec![0; tables.len()];
     for (position, &index) in order.iter().enumerate() {
         place[index] = position;
@@ -68,41 +74,6 @@ fn parents(
         }
     }
     Ok(parents)
-}
-
-/// The positions of the switches with every parent behind its children.
-fn children_first(
-    source: &Source<'_>,
-    tables: &[Spanned<schema::Switch>],
-    parents: &[Option<usize>],
-) -> Result<Vec<usize>, InputError> {
-    let mut waiting_for = vec![0_usize; tables.len()];
-    parents.iter().flatten().for_each(|&parent| waiting_for[parent] += 1);
-    let mut ready: BTreeSet<usize> =
-        (0..tables.len()).filter(|index| waiting_for[*index] == 0).collect();
-    let mut order = Vec::with_capacity(tables.len());
-    while let Some(index) = ready.pop_first() {
-        order.push(index);
-        if let Some(parent) = parents[index] {
-            waiting_for[parent] -= 1;
-            if waiting_for[parent] == 0 {
-                ready.insert(parent);
-            }
-        }
-    }
-    let Some(left) = (0..tables.len()).find(|index| waiting_for[*index] > 0) else {
-        return Ok(order);
-    };
-    // Following the parents from any switch that is left ends in the circle.
-    let mut inside = left;
-    for _ in 0..tables.len() {
-        inside = parents[inside].unwrap_or(inside);
-    }
-    let table = tables[inside].get_ref();
-    let name = table.name.get_ref();
-    let found = format!("switch `{name}` below itself");
-    let field = format!("switch \"{name}\".switches");
-    Err(source.error(table.name.span(), &field, found, "a tree of switches without a circle"))
 }
 
 fn attach_nodes(
