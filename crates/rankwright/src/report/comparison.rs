@@ -140,7 +140,8 @@ impl Comparison {
             "share",
             "messages",
             "busiest NIC",
-            "bytes",
+            "out",
+            "in",
             "time",
             "hops/byte",
             "NUMA max",
@@ -152,6 +153,9 @@ impl Comparison {
         let amount = |bytes: u64| format!("{:.1}", crate::units::Bytes(bytes));
         let nothing = || "-".to_owned();
         let nic = row.busiest_nic.as_ref();
+        let load = nic.and_then(|nic| {
+            row.nics.iter().find(|load| load.node == nic.node && load.nic == nic.nic)
+        });
         // Without any byte the sum is 0 too.
         let hops = row.hop_bytes as f64 / self.total_bytes.max(1) as f64;
         let memory = row.memories.iter().map(|memory| memory.bytes).max();
@@ -163,7 +167,8 @@ impl Comparison {
             format!("{:.1} %", 100.0 * row.inter_node_share),
             row.inter_node_messages.to_string(),
             nic.map_or_else(nothing, NicRow::label),
-            nic.map_or_else(nothing, |nic| amount(nic.bytes)),
+            load.map_or_else(nothing, |load| amount(load.out_bytes)),
+            load.map_or_else(nothing, |load| amount(load.in_bytes)),
             nic.map_or_else(nothing, |nic| format!("{:.2}", crate::units::Seconds(nic.time_s))),
             format!("{hops:.2}"),
             memory.map_or_else(nothing, amount),
