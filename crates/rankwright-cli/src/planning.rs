@@ -29,7 +29,7 @@ pub(crate) struct SearchOptions {
 /// On what cluster.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ClusterOptions {
-    /// The cluster: a cluster.toml, an hwloc XML file, or a built-in name
+    /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name
     #[arg(long, value_name = "CLUSTER")]
     on: String,
     /// How many nodes, where the cluster is one node's hwloc description

@@ -84,6 +84,12 @@ impl Import {
 
     /// Nodes of one type.
     fn uniform(&self, group: NodeGroup) -> anyhow::Result<Cluster> {
+        if let Some(count) = self.nodes.as_deref().filter(|nodes| nodes.parse::<u32>().is_ok()) {
+            let why = format!(
+                "--nodes: found the number {count}, expected names; for {count} nodes node[1-{count}]"
+            );
+            return Err(UsageError(why).into());
+        }
         let names = hostlist::expand(self.nodes.as_deref().unwrap_or("node0"))
             .map_err(|error| UsageError(format!("--nodes: {error}")))?;
         Ok(Cluster::uniform("", names, group))

@@ -1,6 +1,7 @@
 //! `rankwright traffic export`.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rankwright::files::write_atomically;
@@ -16,8 +17,8 @@ use crate::output;
 pub(crate) struct Export {
     /// A profile, a file of another format, or pattern:SHAPE:RANKS
     workload: String,
-    #[arg(long, default_value = "csv", value_name = "FORMAT", help = format!("The format to write: {}", writable_names()))]
-    format: String,
+    #[arg(long, value_name = "FORMAT", help = format!("The format to write: {}; by default that of the output's name (.mtx, .graph), else csv", writable_names()))]
+    format: Option<String>,
     /// Add collective calls as messages of this algorithm
     #[arg(long, value_parser = super::parse_expansion, default_value = "none", value_name = "ALGORITHM")]
     collectives: Expansion,
@@ -31,11 +32,11 @@ pub(crate) struct Export {
 
 impl Export {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let write =
-            import::find(&self.format).and_then(|format| format.write).ok_or_else(|| {
-                let known = writable_names();
-                UsageError(format!("--format: found `{}`, expected one of {known}", self.format))
-            })?;
+        let format = self.format.as_deref().unwrap_or_else(|| self.format_of_output());
+        let write = import::find(format).and_then(|format| format.write).ok_or_else(|| {
+            let known = writable_names();
+            UsageError(format!("--format: found `{format}`, expected one of {known}"))
+        })?;
         let mut job = super::profile_of(&self.workload)?.job(self.collectives)?;
         if !self.with_self {
             job.flows.retain(|flow| flow.source != flow.destination);
@@ -44,6 +45,18 @@ impl Export {
         match self.output.filter(|path| path.as_os_str() != "-") {
             Some(path) => Ok(write_atomically(&path, text.as_bytes())?),
             None => output::print(&text),
+        }
+    }
+}
+
+impl Export {
+    /// The format that the output's name ends with.
+    fn format_of_output(&self) -> &'static str {
+        let extension = self.output.as_deref().and_then(Path::extension);
+        match extension.and_then(OsStr::to_str) {
+            Some("mtx") => "matrix-market",
+            Some("graph") => "metis",
+            _ => "csv",
         }
     }
 }
