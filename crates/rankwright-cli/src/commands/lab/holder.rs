@@ -19,6 +19,10 @@ const LONGEST_START: Duration = Duration::from_secs(60);
 /// the tuned hosts of a cluster.
 const BECOME_A_NODE: &str = r#"set -e
 mount -t tmpfs -o mode=1777 "$1" /dev/shm
+if [ ! -e /etc/hosts ]; then
+  echo "there is no /etc/hosts here to stand in for; make one, an empty file will do" >&2
+  exit 1
+fi
 mount --bind "$2" /etc/hosts
 hostname "$3"
 for kind in all default; do
