@@ -20,7 +20,7 @@ const LONGEST_START: Duration = Duration::from_secs(60);
 const BECOME_A_NODE: &str = r#"set -e
 mount -t tmpfs -o mode=1777 "$1" /dev/shm
 if [ ! -e /etc/hosts ]; then
-  echo "there is no /etc/hosts here to stand in for; make one, an empty file will do" >&2
+  echo "there is no /etc/hosts here to stand in for; make one with the line: 127.0.0.1 localhost" >&2
   exit 1
 fi
 mount --bind "$2" /etc/hosts
