@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use crate::command::{rankwright, transcript};
+use crate::command::{rankwright, signal, transcript};
 
 const FOUR_NODES: &str = "examples/clusters/four-nodes.toml";
 const GRAPH: &str = "testdata/workloads/two-groups.graph";
@@ -160,8 +160,7 @@ fn a_search_ends_by_sigterm_and_leaves_nothing() {
     for milliseconds in [100, 300, 900] {
         let mut search = rankwright(&arguments).stderr(Stdio::null()).spawn().expect("it starts");
         thread::sleep(Duration::from_millis(milliseconds));
-        let process = search.id().to_string();
-        Command::new("kill").arg(&process).status().expect("kill is everywhere");
+        signal("TERM", search.id().into());
         let status = search.wait().unwrap();
         // A fast machine may have been done before.
         assert!(status.signal() == Some(15) || status.success(), "{status}");
