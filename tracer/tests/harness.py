@@ -18,7 +18,7 @@ TRACER = TESTS.parent
 ROOT = TRACER.parent
 sys.path.insert(0, str(TRACER))
 
-import dump_trace  # noqa: E402
+import dump_trace  # noqa: E402 (it lies in the folder that the line above adds)
 
 MPIS = ("openmpi", "mpich")
 NO_FALSE_WARNINGS = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]  # MPI_STATUSES_IGNORE, in MPICH
