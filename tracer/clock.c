@@ -7,15 +7,7 @@
 #include <cpuid.h>
 #endif
 
-bool rw_clock_is_tsc;
-
-struct instant {
-    uint64_t ticks;
-    uint64_t nanoseconds;
-};
-
-static struct instant zero;
-static double seconds_per_tick = 1e-9;
+enum rw_clock rw_clock = RW_CLOCK_MONOTONIC;
 
 /* Invariant says the processor; that the counters of all sockets agree, the kernel's own choice says. */
 static bool tsc_is_reliable(void)
@@ -36,10 +28,17 @@ static bool tsc_is_reliable(void)
 #endif
 }
 
-/* Both clocks at the same instant: the tightest of several attempts, in case one is interrupted. */
-static struct instant now(void)
+enum rw_clock rw_choose_clock(bool off)
 {
-    struct instant best = {0, 0};
+    if (off)
+        return RW_CLOCK_OFF;
+    return tsc_is_reliable() ? RW_CLOCK_TSC : RW_CLOCK_MONOTONIC;
+}
+
+/* The tightest of several attempts, in case one is interrupted. */
+struct rw_instant rw_now(void)
+{
+    struct rw_instant best = {0, 0};
     uint64_t tightest = UINT64_MAX;
     for (int attempt = 0; attempt < 8; attempt++) {
         const uint64_t before = rw_ticks();
@@ -47,32 +46,8 @@ static struct instant now(void)
         const uint64_t after = rw_ticks();
         if (after - before < tightest) {
             tightest = after - before;
-            best = (struct instant){before + (after - before) / 2, nanoseconds};
+            best = (struct rw_instant){before + (after - before) / 2, nanoseconds};
         }
     }
     return best;
-}
-
-void rw_clock_start(void)
-{
-    rw_clock_is_tsc = tsc_is_reliable();
-    zero = now();
-}
-
-void rw_clock_stop(void)
-{
-    const struct instant end = now();
-    if (rw_clock_is_tsc && end.ticks > zero.ticks)
-        seconds_per_tick =
-            (double)(end.nanoseconds - zero.nanoseconds) * 1e-9 / (double)(end.ticks - zero.ticks);
-}
-
-double rw_time(uint64_t ticks)
-{
-    return ticks > zero.ticks ? (double)(ticks - zero.ticks) * seconds_per_tick : 0.0;
-}
-
-double rw_duration(double ticks)
-{
-    return ticks * seconds_per_tick;
 }

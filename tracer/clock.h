@@ -2,10 +2,12 @@
  * clock.h - time in ticks: the time stamp counter where it is invariant, else CLOCK_MONOTONIC in ns.
  *
  * Two readings per MPI call are the largest part of the tracer's cost, hence the counter. It needs no
- * calibration run: ticks are stored, and converted at the end with the rate seen over the whole run.
+ * calibration run: ticks are stored, and the reader converts them with the rate seen over the whole run.
  */
 #ifndef RANKWRIGHT_CLOCK_H
 #define RANKWRIGHT_CLOCK_H
+
+#include "trace_format.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +19,12 @@
 
 #pragma GCC visibility push(hidden)
 
-extern bool rw_clock_is_tsc;
+extern enum rw_clock rw_clock;
+
+struct rw_instant { /* the same moment on both clocks */
+    uint64_t ticks;
+    uint64_t nanoseconds; /* CLOCK_MONOTONIC */
+};
 
 static inline uint64_t rw_nanoseconds(clockid_t clock)
 {
@@ -26,23 +33,20 @@ static inline uint64_t rw_nanoseconds(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* 0 if the clock is off. */
 static inline uint64_t rw_ticks(void)
 {
 #if defined(__x86_64__)
-    if (rw_clock_is_tsc)
+    if (rw_clock == RW_CLOCK_TSC)
         return __rdtsc();
 #endif
-    return rw_nanoseconds(CLOCK_MONOTONIC);
+    return rw_clock == RW_CLOCK_OFF ? 0 : rw_nanoseconds(CLOCK_MONOTONIC);
 }
 
-/* Chooses the clock and sets time zero. */
-void rw_clock_start(void);
-/* Fixes the tick rate; the conversions below are valid afterwards. */
-void rw_clock_stop(void);
+/* The best clock there is, or none. */
+enum rw_clock rw_choose_clock(bool off);
 
-/* Seconds since rw_clock_start of a point in time, and the length of a duration. */
-double rw_time(uint64_t ticks);
-double rw_duration(double ticks);
+struct rw_instant rw_now(void);
 
 #pragma GCC visibility pop
 #endif

@@ -2,11 +2,18 @@
 
 #include "allocate.h"
 #include "communicators.h"
+#include "hash_table.h"
 #include "point_to_point.h"
 
 #include <stdlib.h>
 
 /* ---- storing ---- */
+
+/* The calls of one record, and their rows. */
+struct collective {
+    struct rw_collective_record *record;
+    struct rw_table row; /* world rank -> rw_row_record */
+};
 
 /* What one call sends to each of `count` world ranks; -1 stands for no one in the trace. */
 struct row {
@@ -15,25 +22,32 @@ struct row {
     uint64_t *bytes;
 };
 
-static struct rw_collective *find_record(struct rw_communicator *communicator,
-                                         enum rw_operation operation, unsigned flags, int root)
+static struct collective *find_collective(struct rw_communicator *communicator,
+                                          enum rw_operation operation, unsigned flags, int root)
 {
-    /* Sorted by key, the records come in the order of the trace: the root as a signed number. */
-    const uint64_t key =
-        (uint64_t)operation << 48 | (uint64_t)flags << 32 | ((uint32_t)root ^ 0x80000000u);
-    struct rw_collective *record = rw_table_find(&communicator->collectives, key);
-    if (record)
-        return record;
-    record = rw_allocate(1, sizeof *record);
-    if (!record || !rw_table_insert(&communicator->collectives, key, record))
+    static uint32_t count; /* under the lock */
+    const uint64_t key = (uint64_t)operation << 48 | (uint64_t)flags << 32 | (uint32_t)root;
+    struct collective *collective = rw_table_find(&communicator->collectives, key);
+    if (collective)
+        return collective;
+    collective = rw_allocate(1, sizeof *collective);
+    if (!collective)
         return NULL;
+    struct rw_collective_record *record = rw_arena_add(RW_RECORD_COLLECTIVE, sizeof *record);
+    if (!record || !rw_table_insert(&communicator->collectives, key, collective)) {
+        free(collective);
+        return NULL;
+    }
+    record->id = count++;
+    record->communicator = communicator->record->id;
     record->operation = (uint16_t)operation;
     record->flags = (uint16_t)flags;
     record->root = root;
-    return record;
+    collective->record = record;
+    return collective;
 }
 
-static void add_call(struct rw_collective *record, const struct rw_call *call, uint64_t bytes)
+static void add_call(struct rw_collective_record *record, const struct rw_call *call, uint64_t bytes)
 {
     if (record->calls == 0 || call->start < record->first)
         record->first = call->start;
@@ -44,21 +58,30 @@ static void add_call(struct rw_collective *record, const struct rw_call *call, u
     record->ticks += call->ticks;
 }
 
-static void add_row(struct rw_collective *record, const struct row *row)
+static struct rw_row_record *find_entry(struct collective *collective, int destination)
+{
+    struct rw_row_record *entry = rw_table_find(&collective->row, (uint64_t)destination);
+    if (entry)
+        return entry;
+    entry = rw_arena_add(RW_RECORD_ROW, sizeof *entry);
+    if (!entry)
+        return NULL;
+    entry->collective = collective->record->id;
+    entry->destination = (uint32_t)destination;
+    return rw_table_insert(&collective->row, (uint64_t)destination, entry) ? entry : NULL;
+}
+
+static void add_row(struct collective *collective, const struct row *row)
 {
     for (int i = 0; i < row->count; i++) {
         if (row->bytes[i] == 0 || row->destinations[i] < 0)
             continue;
-        const uint64_t key = (uint64_t)row->destinations[i];
-        struct rw_row_entry *entry = rw_table_find(&record->row, key);
-        if (!entry) {
-            entry = rw_allocate(1, sizeof *entry);
-            if (!entry || !rw_table_insert(&record->row, key, entry))
-                return;
-        }
-        if (entry->latest_call != record->calls) /* a neighbour listed twice is one message */
+        struct rw_row_record *entry = find_entry(collective, row->destinations[i]);
+        if (!entry)
+            return;
+        if (entry->latest_call != collective->record->calls) /* a neighbour listed twice is one message */
             entry->messages++;
-        entry->latest_call = record->calls;
+        entry->latest_call = collective->record->calls;
         entry->bytes += row->bytes[i];
     }
 }
@@ -67,9 +90,9 @@ static void store(const struct rw_call *call, struct rw_communicator *communicat
                   enum rw_operation operation, int root, uint64_t bytes, const struct row *row)
 {
     rw_lock();
-    struct rw_collective *found = find_record(communicator, operation, call->flags, root);
+    struct collective *found = find_collective(communicator, operation, call->flags, root);
     if (found) {
-        add_call(found, call, bytes);
+        add_call(found->record, call, bytes);
         if (row)
             add_row(found, row);
     }

@@ -7,28 +7,9 @@
 #ifndef RANKWRIGHT_COLLECTIVES_H
 #define RANKWRIGHT_COLLECTIVES_H
 
-#include "hash_table.h"
 #include "tracer.h"
 
 #pragma GCC visibility push(hidden)
-
-struct rw_collective {
-    uint16_t operation;
-    uint16_t flags;
-    int32_t root;
-    uint64_t calls;
-    uint64_t bytes;
-    uint64_t ticks;
-    uint64_t first;
-    uint64_t last;
-    struct rw_table row; /* world rank -> rw_row_entry */
-};
-
-struct rw_row_entry {
-    uint64_t messages;
-    uint64_t bytes;
-    uint64_t latest_call;
-};
 
 /* An array of datatypes as C or as Fortran handles. */
 struct rw_datatypes {

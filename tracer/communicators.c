@@ -2,6 +2,7 @@
 
 #include "allocate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,9 @@ static pthread_mutex_t registration = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = MPI_KEYVAL_INVALID;
 static struct rw_table by_digest;
 static struct rw_table duplicating;
-static struct rw_members *first_members;
-static struct rw_members **last_members = &first_members;
+static struct rw_members *all_members;
+static uint32_t members_count;
+static uint32_t communicator_count;
 
 static uint64_t key_of(MPI_Comm comm)
 {
@@ -124,6 +126,53 @@ static struct rw_members *ask_members(MPI_Comm comm)
     return members;
 }
 
+/* The run that begins at ranks[0], as long as possible. */
+static struct rw_run longest_run(const int *ranks, int count)
+{
+    struct rw_run run = {ranks[0], 0, 1};
+    if (count > 1)
+        run.stride = ranks[1] - ranks[0];
+    while ((int)run.count < count && ranks[run.count] - ranks[run.count - 1] == run.stride)
+        run.count++;
+    if (run.count == 1)
+        run.stride = 0;
+    return run;
+}
+
+/* Their number; written to `runs` where that is not NULL. */
+static uint32_t find_runs(const int *ranks, int count, struct rw_run *runs)
+{
+    uint32_t found = 0;
+    for (int done = 0; done < count; found++) {
+        const struct rw_run run = longest_run(ranks + done, count - done);
+        if (runs)
+            runs[found] = run;
+        done += (int)run.count;
+    }
+    return found;
+}
+
+static void record_members(const struct rw_members *members)
+{
+    const bool local_first = members->local_first;
+    const int *const first = local_first ? members->local : members->remote;
+    const int *const second = local_first ? members->remote : members->local;
+    const int first_size = local_first ? members->local_size : members->remote_size;
+    const int second_size = local_first ? members->remote_size : members->local_size;
+    const uint32_t first_runs = find_runs(first, first_size, NULL);
+    const uint32_t second_runs = find_runs(second, second_size, NULL);
+    struct rw_members_record *record = rw_arena_add(
+        RW_RECORD_MEMBERS, sizeof *record + (first_runs + second_runs) * sizeof *record->runs);
+    if (!record)
+        return;
+    record->id = members->id;
+    record->intercommunicator = members->intercommunicator;
+    record->first_runs = first_runs;
+    record->second_runs = second_runs;
+    find_runs(first, first_size, record->runs);
+    find_runs(second, second_size, record->runs + first_runs);
+}
+
 static bool same_members(const struct rw_members *a, const struct rw_members *b)
 {
     return a->intercommunicator == b->intercommunicator && a->local_size == b->local_size
@@ -150,17 +199,31 @@ static struct rw_members *intern_members(struct rw_members *members)
         free_members(members);
         return NULL;
     }
-    *last_members = members;
-    last_members = &members->next;
+    members->next = all_members;
+    all_members = members;
+    members->id = members_count++;
+    record_members(members);
     return members;
 }
 
-const struct rw_members *rw_all_members(void)
-{
-    return first_members;
-}
-
 /* ---- slots ---- */
+
+static struct rw_communicator *add_slot(struct rw_members *members, uint32_t slot)
+{
+    struct rw_communicator *communicator = rw_allocate(1, sizeof *communicator);
+    if (!communicator)
+        return NULL;
+    communicator->members = members;
+    communicator->record = rw_arena_add(RW_RECORD_COMMUNICATOR, sizeof *communicator->record);
+    if (!communicator->record) {
+        free(communicator);
+        return NULL;
+    }
+    communicator->record->id = communicator_count++;
+    communicator->record->members = members->id;
+    communicator->record->slot = slot;
+    return communicator;
+}
 
 static struct rw_communicator *take_slot(struct rw_members *members)
 {
@@ -171,18 +234,12 @@ static struct rw_communicator *take_slot(struct rw_members *members)
         link = &(*link)->next;
         slot++;
     }
+    if (!*link)
+        *link = add_slot(members, slot);
     struct rw_communicator *communicator = *link;
-    if (!communicator) {
-        communicator = rw_allocate(1, sizeof *communicator);
-        if (communicator) {
-            communicator->members = members;
-            communicator->slot = slot;
-            *link = communicator;
-        }
-    }
     if (communicator) {
         communicator->living = true;
-        communicator->created++;
+        communicator->record->created++;
         communicator->neighbour_count = -1;
     }
     rw_unlock();
@@ -206,7 +263,7 @@ static void keep_name(struct rw_communicator *communicator, MPI_Comm comm)
     PMPI_Comm_get_name(comm, name, &length);
     /* Open MPI's own description of an unnamed communicator is not a name that the program gave. */
     if (length > 0 && strncmp(name, "MPI COMMUNICATOR ", 17) != 0)
-        memcpy(communicator->name, name, sizeof name);
+        snprintf(communicator->record->name, RW_NAME_BYTES, "%s", name);
 }
 
 static int on_delete(MPI_Comm comm, int key, void *value, void *state)
@@ -344,10 +401,13 @@ static struct rw_members *world_members(void)
 void rw_communicators_begin(void)
 {
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL);
-    struct rw_members *world = world_members();
+    struct rw_members *members = world_members();
+    struct rw_communicator *world = members ? create(MPI_COMM_WORLD, members) : NULL;
+    struct rw_communicator *self = create(MPI_COMM_SELF, NULL);
     if (world)
-        create(MPI_COMM_WORLD, world);
-    create(MPI_COMM_SELF, NULL);
+        keep_name(world, MPI_COMM_WORLD);
+    if (self)
+        keep_name(self, MPI_COMM_SELF);
 }
 
 void rw_communicators_end(void)
@@ -357,7 +417,7 @@ void rw_communicators_end(void)
 
 void rw_keep_names(void)
 {
-    for (struct rw_members *members = first_members; members; members = members->next)
+    for (struct rw_members *members = all_members; members; members = members->next)
         for (struct rw_communicator *c = members->slots; c; c = c->next)
             if (c->living && rw_table_find(&duplicating, key_of(c->handle)) != c)
                 keep_name(c, c->handle);

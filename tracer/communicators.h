@@ -15,12 +15,9 @@
 
 struct rw_communicator {
     struct rw_members *members;
-    uint32_t slot;
-    uint32_t created;
-    uint32_t identifier;    /* in the trace, known at the end only */
+    struct rw_communicator_record *record;
     bool living;
     MPI_Comm handle;        /* while living */
-    char name[MPI_MAX_OBJECT_NAME];
     int *neighbours;        /* world ranks this rank sends to in the topology, -1 for none */
     int neighbour_count;    /* -1: not asked yet */
     struct rw_table collectives;
@@ -38,7 +35,8 @@ struct rw_members {
     int *remote;
     const int *destinations; /* what a destination rank means: remote, or local if there is none */
     int destination_count;
-    uint64_t digest;        /* of kind and canonical lists: the same on all members */
+    uint64_t digest;        /* of kind and lists */
+    uint32_t id;            /* in the image */
     struct rw_communicator *slots; /* ascending */
     struct rw_members *next_same_digest;
     struct rw_members *next;
@@ -57,9 +55,6 @@ bool rw_find_neighbours(struct rw_communicator *communicator);
 
 /* Before the end: the names of the communicators that were not freed. */
 void rw_keep_names(void);
-
-/* All member lists in the order of their first appearance. */
-const struct rw_members *rw_all_members(void);
 
 /* Called by the wrappers of functions that create communicators; MPI_COMM_NULL is ignored. */
 void rw_record_created(const struct rw_call *call, MPI_Comm created);

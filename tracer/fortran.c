@@ -57,6 +57,7 @@ const void *rw_fortran_buffer(const void *buffer)
 }
 
 typedef void init_function(MPI_Fint *ierror);
+typedef void abort_function(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *ierror);
 typedef void init_thread_function(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ierror);
 
 static void finish_init(MPI_Fint error, MPI_Fint *ierror)
@@ -91,6 +92,15 @@ static void finalize(init_function *next, MPI_Fint *ierror)
         *ierror = error;
 }
 
+static void abort_program(abort_function *next, MPI_Fint *comm, MPI_Fint *code, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    rw_abort();
+    next(comm, code, &error);
+    if (ierror)
+        *ierror = error;
+}
+
 void mpi_init_f08_(MPI_Fint *ierror)
 {
     static _Atomic(void *) next;
@@ -108,6 +118,12 @@ void mpi_finalize_f08_(MPI_Fint *ierror)
 {
     static _Atomic(void *) next;
     finalize((init_function *)rw_next_symbol(&next, "mpi_finalize_f08_"), ierror);
+}
+
+void mpi_abort_f08_(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    abort_program((abort_function *)rw_next_symbol(&next, "mpi_abort_f08_"), comm, code, ierror);
 }
 
 #ifdef RW_WRAP_ALL_FORTRAN
@@ -129,6 +145,12 @@ void mpi_finalize_(MPI_Fint *ierror)
 {
     static _Atomic(void *) next;
     finalize((init_function *)rw_next_symbol(&next, "mpi_finalize_"), ierror);
+}
+
+void mpi_abort_(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    abort_program((abort_function *)rw_next_symbol(&next, "mpi_abort_"), comm, code, ierror);
 }
 
 #endif

@@ -56,25 +56,3 @@ void *rw_table_remove(struct rw_table *table, uint64_t key)
     table->count--;
     return value;
 }
-
-static int by_key(const void *left, const void *right)
-{
-    const uint64_t a = ((const struct rw_entry *)left)->key;
-    const uint64_t b = ((const struct rw_entry *)right)->key;
-    return (a > b) - (a < b);
-}
-
-struct rw_entry *rw_table_sorted(const struct rw_table *table)
-{
-    if (table->count == 0)
-        return NULL;
-    struct rw_entry *sorted = rw_allocate(table->count, sizeof *sorted);
-    if (!sorted)
-        return NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < table->capacity; i++)
-        if (table->entries[i].value)
-            sorted[count++] = table->entries[i];
-    qsort(sorted, count, sizeof *sorted, by_key);
-    return sorted;
-}

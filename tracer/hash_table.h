@@ -41,8 +41,6 @@ static inline void *rw_table_find(const struct rw_table *table, uint64_t key)
 bool rw_table_insert(struct rw_table *table, uint64_t key, void *value);
 /* Returns the value removed, NULL if there was none. */
 void *rw_table_remove(struct rw_table *table, uint64_t key);
-/* The entries in ascending order of their keys, to be freed; NULL if empty or out of memory. */
-struct rw_entry *rw_table_sorted(const struct rw_table *table);
 
 #pragma GCC visibility pop
 #endif

@@ -1,24 +1,27 @@
 #include "point_to_point.h"
 
-#include "allocate.h"
 #include "communicators.h"
 
-struct rw_point_to_point rw_point_to_point;
+static struct rw_table partners; /* world rank -> rw_pair_record */
 
-static struct rw_partner *find_partner(int world_rank)
+static struct rw_pair_record *find_partner(int world_rank)
 {
-    struct rw_partner *partner =
-        rw_table_find(&rw_point_to_point.partners, (uint64_t)world_rank);
+    struct rw_pair_record *partner = rw_table_find(&partners, (uint64_t)world_rank);
     if (partner)
         return partner;
-    partner = rw_allocate(1, sizeof *partner);
-    if (!partner || !rw_table_insert(&rw_point_to_point.partners, (uint64_t)world_rank, partner))
+    partner = rw_arena_add(RW_RECORD_PAIR,
+                           sizeof *partner + RW_HISTOGRAM_BINS * sizeof *partner->histogram);
+    if (!partner)
         return NULL;
-    return partner;
+    partner->peer = (uint32_t)world_rank;
+    partner->class = RW_PAIR_POINT_TO_POINT;
+    partner->bins = RW_HISTOGRAM_BINS;
+    return rw_table_insert(&partners, (uint64_t)world_rank, partner) ? partner : NULL;
 }
 
-/* Threads may take the lock in another order than they read the clock: no gap is below zero. */
-static void add_gap(struct rw_partner *partner, uint64_t start)
+/* Welford's recurrence. Threads may take the lock in another order than they read the clock: no gap is
+ * below zero. */
+static void add_gap(struct rw_pair_record *partner, uint64_t start)
 {
     const double gap = start > partner->last ? (double)(start - partner->last) : 0.0;
     const double deviation = gap - partner->gap_mean;
@@ -26,23 +29,29 @@ static void add_gap(struct rw_partner *partner, uint64_t start)
     partner->gap_m2 += deviation * (gap - partner->gap_mean);
 }
 
-/* Under the lock. */
-static void add_message(uint64_t start, int world_rank, uint64_t bytes)
+static void add_time(struct rw_pair_record *partner, uint64_t start)
 {
-    if (world_rank < 0) {
-        rw_point_to_point.outside_messages++;
-        rw_point_to_point.outside_bytes += bytes;
-        return;
-    }
-    struct rw_partner *partner = find_partner(world_rank);
-    if (!partner)
-        return;
     if (partner->messages > 0)
         add_gap(partner, start);
     if (partner->messages == 0 || start < partner->first)
         partner->first = start;
     if (start > partner->last)
         partner->last = start;
+}
+
+/* Under the lock. */
+static void add_message(uint64_t start, int world_rank, uint64_t bytes)
+{
+    if (world_rank < 0) {
+        rw_image->outside_messages++;
+        rw_image->outside_bytes += bytes;
+        return;
+    }
+    struct rw_pair_record *partner = find_partner(world_rank);
+    if (!partner)
+        return;
+    if (rw_clock != RW_CLOCK_OFF)
+        add_time(partner, start);
     partner->messages++;
     partner->bytes += bytes;
     if (bytes > partner->largest)

@@ -7,25 +7,6 @@
 
 #pragma GCC visibility push(hidden)
 
-struct rw_partner {
-    uint64_t messages;
-    uint64_t bytes;
-    uint64_t largest;
-    uint64_t first; /* ticks */
-    uint64_t last;
-    double gap_mean; /* Welford's recurrence over messages - 1 gaps, in ticks */
-    double gap_m2;
-    uint64_t histogram[RW_HISTOGRAM_BINS];
-};
-
-struct rw_point_to_point {
-    struct rw_table partners; /* world rank -> rw_partner */
-    uint64_t outside_messages;
-    uint64_t outside_bytes;
-};
-
-extern struct rw_point_to_point rw_point_to_point;
-
 static inline uint64_t rw_bytes(int count, MPI_Datatype datatype)
 {
     MPI_Count size = 0;

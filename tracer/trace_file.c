@@ -1,12 +1,11 @@
 #include "trace_file.h"
 
 #include "allocate.h"
-#include "buffer.h"
+#include "file_size_signal.h"
 #include "tracer.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +17,10 @@ static struct {
     FILE *stream;
     uint32_t crc;
     char reason[160]; /* empty: nothing failed */
-    sigset_t signals; /* the program's mask */
-    bool was_pending;
+    struct rw_held_signal held;
 } file;
+
+static const char KEPT[] = "; each rank's records stay in its spool file";
 
 static uint32_t crc_table[256];
 
@@ -42,28 +42,6 @@ static void add_to_crc(const uint8_t *bytes, size_t length)
     file.crc = ~crc;
 }
 
-/* Beyond the file size limit of the process, write would end the program by this signal. */
-static void hold_file_size_signal(void)
-{
-    sigset_t held, pending;
-    sigemptyset(&held);
-    sigaddset(&held, SIGXFSZ);
-    sigpending(&pending);
-    file.was_pending = sigismember(&pending, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &held, &file.signals);
-}
-
-static void release_file_size_signal(void)
-{
-    sigset_t held;
-    const struct timespec at_once = {0, 0};
-    sigemptyset(&held);
-    sigaddset(&held, SIGXFSZ);
-    if (!file.was_pending)
-        sigtimedwait(&held, NULL, &at_once);
-    pthread_sigmask(SIG_SETMASK, &file.signals, NULL);
-}
-
 void rw_file_fail(const char *reason)
 {
     if (!file.reason[0])
@@ -72,10 +50,10 @@ void rw_file_fail(const char *reason)
 
 static void warn(void)
 {
-    rw_warn("no trace written to %s: %s", file.path, file.reason);
+    rw_warn("no trace written to %s: %s%s", file.path, file.reason, rw_tracer.spool ? KEPT : "");
 }
 
-bool rw_file_open(const char *path)
+bool rw_file_open(const char *path, uint32_t world_size)
 {
     const size_t length = strlen(path) + 32;
     file.path = path;
@@ -90,25 +68,11 @@ bool rw_file_open(const char *path)
         warn();
         return false;
     }
-    hold_file_size_signal();
+    file.held = rw_hold_file_size_signal();
     make_crc_table();
-    struct rw_buffer header = {0};
-    rw_put_bytes(&header, RW_MAGIC, 8);
-    rw_put_u32(&header, RW_FORMAT_VERSION);
-    rw_put_u32(&header, RW_SECTION_COUNT);
-    rw_file_write(header.bytes, header.length);
-    rw_free_buffer(&header);
+    const struct rw_trace_head head = {RW_TRACE_MAGIC, RW_FORMAT_VERSION, world_size};
+    rw_file_write(&head, sizeof head);
     return true;
-}
-
-void rw_file_section(const char tag[4], uint64_t length)
-{
-    struct rw_buffer head = {0};
-    rw_put_bytes(&head, tag, 4);
-    rw_put_u32(&head, 0);
-    rw_put_u64(&head, length);
-    rw_file_write(head.bytes, head.length);
-    rw_free_buffer(&head);
 }
 
 void rw_file_write(const void *bytes, size_t length)
@@ -120,21 +84,20 @@ void rw_file_write(const void *bytes, size_t length)
         rw_file_fail(strerror(errno));
 }
 
-void rw_file_close(void)
+bool rw_file_close(void)
 {
-    struct rw_buffer checksum = {0};
-    rw_put_u32(&checksum, file.crc);
-    rw_file_section("END ", checksum.length);
-    rw_file_write(checksum.bytes, checksum.length);
-    rw_free_buffer(&checksum);
+    const struct rw_trace_tail tail = {RW_TAIL_MAGIC, file.crc, 0};
+    rw_file_write(&tail, sizeof tail);
     if (fclose(file.stream) != 0)
         rw_file_fail(strerror(errno));
     if (!file.reason[0] && rename(file.temporary, file.path) != 0)
         rw_file_fail(strerror(errno));
-    if (file.reason[0]) {
+    const bool written = !file.reason[0];
+    if (!written) {
         warn();
         unlink(file.temporary);
     }
-    release_file_size_signal();
+    rw_release_file_size_signal(&file.held);
     free(file.temporary);
+    return written;
 }

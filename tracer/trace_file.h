@@ -8,15 +8,14 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Opens path.tmp.PID and writes the header. False: warned. */
-bool rw_file_open(const char *path);
-void rw_file_section(const char tag[4], uint64_t length);
+/* Opens path.tmp.PID and writes the head. False: warned. */
+bool rw_file_open(const char *path, uint32_t world_size);
 /* A failure is kept to the end, so that the ranks still sending need not care. */
 void rw_file_write(const void *bytes, size_t length);
 /* Keeps the first reason why there will be no trace. */
 void rw_file_fail(const char *reason);
-/* Writes the end section and gives the file its name, or warns and removes it. */
-void rw_file_close(void);
+/* Writes the tail and gives the file its name, or warns and removes it. */
+bool rw_file_close(void);
 
 #pragma GCC visibility pop
 #endif

@@ -1,119 +1,234 @@
 /*
- * trace_format.h - the file that the tracer writes at MPI_Finalize, byte by byte.
+ * trace_format.h - what a rank records, byte by byte: in its spool file and in the gathered trace.
  *
  * Conventions
- *   - All integers and doubles (IEEE 754 binary64) are little endian; nothing is aligned or padded.
- *   - u8 u16 u32 u64 are unsigned, i32 i64 two's complement, f64 a double.
- *   - string = u32 length, then that many bytes; no terminator; normally UTF-8, but not checked.
+ *   - The structures below as a little-endian machine lays them out: every field at a multiple of its
+ *     size, no hidden padding, records at multiples of 8 bytes. f64 = double = IEEE 754 binary64.
  *   - "world rank" is the rank in MPI_COMM_WORLD, 0 .. world size - 1.
- *   - Times are seconds on the writing rank's monotonic clock, which starts at 0 when MPI_Init (or
- *     MPI_Init_thread) returns on that rank. Every rank has its own zero; start_unix_ns of the rank
- *     record relates them, as well as the hosts' clocks agree.
+ *   - Times are ticks of the writing rank's clock; rw_image says how long a tick is. Every rank has its
+ *     own zero (begin_ticks); start_unix_ns relates them, as well as the hosts' clocks agree.
  *
- * File = header, sections, end section.
+ * Rank image = struct rw_image, then records up to `length` bytes in all.
+ *   A spool file (rank-N.rwr) is the image of a rank as it lies in that rank's memory: it is right at any
+ *   time, also after the rank was killed. Behind `length` it has unused bytes.
  *
- * Header (16 bytes)
- *   8 bytes  magic  "RWTRACE\n"
- *   u32      format version (RW_FORMAT_VERSION); a reader refuses a version it does not know
- *   u32      number of sections that follow, the end section included
+ * Gathered trace = struct rw_trace_head, the images of all ranks in ascending order, struct rw_trace_tail.
+ *   In it a pair lists only the bins of its histogram that are not zero at the ends, and there is no
+ *   padding record. A file without a right tail was cut short.
  *
- * Section
- *   4 bytes  tag, ASCII
- *   u32      0
- *   u64      payload length in bytes
- *   payload
- * Sections come in the order FACT RANK COMM PAIR COLL END. A reader skips a tag it does not know.
- * Each of RANK COMM PAIR COLL begins with u64: the number of records in it.
+ * A reader refuses a version it does not know, and skips records of a kind it does not know.
+ */
+#ifndef RANKWRIGHT_TRACE_FORMAT_H
+#define RANKWRIGHT_TRACE_FORMAT_H
+
+#include <stdint.h>
+
+#define RW_FORMAT_VERSION 2u
+#define RW_IMAGE_MAGIC "RWRANK2\n"
+#define RW_TRACE_MAGIC "RWTRACE\n"
+#define RW_TAIL_MAGIC "RWTREND\n"
+
+/* ---- the gathered trace ---- */
+
+struct rw_trace_head {
+    char magic[8];
+    uint32_t version;
+    uint32_t world_size;
+};
+
+struct rw_trace_tail {
+    char magic[8];
+    uint32_t crc; /* CRC-32 (IEEE 802.3, as in zlib) of all bytes before the tail */
+    uint32_t zero;
+};
+
+/* ---- the image of a rank ---- */
+
+/* How the rank ended. */
+enum rw_state {
+    RW_STATE_RUNNING = 0,   /* it still runs, was killed, or left by _exit */
+    RW_STATE_FINALIZED = 1, /* it called MPI_Finalize */
+    RW_STATE_ABORTED = 2,   /* it called MPI_Abort */
+    RW_STATE_EXITED = 3     /* it left by exit or return from main, without MPI_Finalize */
+};
+
+enum rw_clock {
+    RW_CLOCK_MONOTONIC = 0, /* CLOCK_MONOTONIC: a tick is a nanosecond */
+    RW_CLOCK_TSC = 1,       /* invariant time stamp counter */
+    RW_CLOCK_OFF = 2        /* no-gaps: times of calls are not taken, all ticks below are 0 */
+};
+
+#define RW_IMAGE_LOST_RECORDS 1u  /* out of memory: records are missing */
+#define RW_IMAGE_SPOOL_ENDED 2u   /* the spool file could not grow: later records are missing from it */
+
+/*
+ * Classes of time. Point-to-point: sends of all modes, receives, probes, starts of persistent requests.
+ * Wait: MPI_Wait*, MPI_Test*, MPI_Request_get_status. Collective: collective operations, and the starting
+ * call of nonblocking ones. One-sided: communication on windows and its synchronisation. Other: creating
+ * and freeing communicators, windows and requests. Calls that the tracer does not wrap are in no class.
+ */
+enum rw_class {
+    RW_CLASS_POINT_TO_POINT = 0,
+    RW_CLASS_WAIT = 1,
+    RW_CLASS_COLLECTIVE = 2,
+    RW_CLASS_ONE_SIDED = 3,
+    RW_CLASS_OTHER = 4,
+    RW_CLASS_COUNT = 5
+};
+
+struct rw_image {
+    char magic[8];
+    uint32_t version;
+    uint32_t head_bytes;     /* size of this structure */
+    uint32_t rank;
+    uint32_t world_size;
+    uint64_t run;            /* a number that all ranks of a run share and other runs do not have */
+    uint32_t state;          /* enum rw_state */
+    uint32_t flags;          /* RW_IMAGE_* */
+    uint32_t thread_level;   /* that MPI provided: 0 single, 1 funneled, 2 serialized, 3 multiple */
+    uint32_t clock;          /* enum rw_clock */
+    uint64_t length;         /* bytes of the image that are valid, this structure included */
+    int64_t start_unix_ns;   /* CLOCK_REALTIME when MPI_Init returned, nanoseconds since 1970 */
+    uint64_t begin_ticks;    /* when MPI_Init returned, on both clocks; the second is CLOCK_MONOTONIC */
+    uint64_t begin_ns;
+    uint64_t latest_ticks;   /* when MPI_Finalize was called; while running about every second */
+    uint64_t latest_ns;
+    uint64_t peak_memory;    /* largest resident set until `latest`, bytes; 0: not known */
+    uint64_t outside_messages; /* to processes outside MPI_COMM_WORLD (connected jobs); in no pair */
+    uint64_t outside_bytes;
+    struct rw_class_total {
+        uint64_t calls;
+        uint64_t ticks;      /* summed over threads: may exceed the run time in threaded programs */
+    } classes[RW_CLASS_COUNT];
+};
+
+enum rw_record_kind {
+    RW_RECORD_END = 0, /* never written: what unused bytes look like */
+    RW_RECORD_PADDING = 1,
+    RW_RECORD_TEXT = 2,
+    RW_RECORD_BINDING = 3,
+    RW_RECORD_MEMBERS = 4,
+    RW_RECORD_COMMUNICATOR = 5,
+    RW_RECORD_PAIR = 6,
+    RW_RECORD_COLLECTIVE = 7,
+    RW_RECORD_ROW = 8,
+    RW_RECORD_TOPOLOGY = 9
+};
+
+struct rw_record {
+    uint32_t kind;
+    uint32_t length; /* bytes, this structure included; a multiple of 8 */
+};
+
+enum rw_text { RW_TEXT_HOST = 0, RW_TEXT_LIBRARY = 1, RW_TEXT_TRACER = 2 };
+
+/* gethostname, MPI_Get_library_version, the tracer's version; normally UTF-8, but not checked. */
+struct rw_text_record {
+    struct rw_record head;
+    uint32_t which;
+    uint32_t bytes;
+    char text[];
+};
+
+/* Where the rank may run: its affinity mask when MPI_Init returned. Both counts 0: not readable. */
+struct rw_binding_record {
+    struct rw_record head;
+    uint32_t pu_count;
+    uint32_t numa_count;
+    uint32_t numbers[]; /* PUs, then the NUMA nodes that have them: P# of the operating system, ascending */
+};
+
+/*
+ * A list of world ranks in runs: first, first + stride, ..., `count` of them. The same list always gives
+ * the same runs. A member outside MPI_COMM_WORLD is -1.
+ */
+struct rw_run {
+    int32_t first;
+    int32_t stride;
+    uint32_t count;
+};
+
+/*
+ * Member lists of communicators, in the order of their ranks. Of an intercommunicator the group with the
+ * smaller lowest world rank is the first, so that all members write the same.
+ */
+struct rw_members_record {
+    struct rw_record head;
+    uint32_t id; /* within the image */
+    uint32_t intercommunicator;
+    uint32_t first_runs;
+    uint32_t second_runs; /* 0 for an intracommunicator */
+    struct rw_run runs[];
+};
+
+#define RW_NAME_BYTES 128
+
+/*
+ * Identity: two ranks speak of the same communicator when member lists and slot agree. A communicator
+ * takes, when it is created, the lowest slot that no living communicator with the same member lists
+ * holds, and gives it back when it is freed. Creation and release are collective, so all members see the
+ * same order and agree on the slot without exchanging a message. (A program whose threads create or free
+ * communicators with the same members in an order that differs between ranks may see them exchanged; the
+ * members are right in any case.) A communicator created and freed in a loop is therefore one record with
+ * a high `created`. Slot 0 of the world's list in order is MPI_COMM_WORLD.
+ */
+struct rw_communicator_record {
+    struct rw_record head;
+    uint32_t id; /* within the image */
+    uint32_t members;
+    uint32_t slot;
+    uint32_t created; /* how many communicators have stood in this slot one after the other */
+    /* Given by the program (MPI_Comm_set_name) to the last communicator in this slot that got one and was
+     * freed, or lived at MPI_Finalize; ends at the first zero. */
+    char name[RW_NAME_BYTES];
+};
+
+enum rw_pair_class {
+    RW_PAIR_POINT_TO_POINT = 0, /* data go from this rank to the peer */
+    RW_PAIR_PUT = 1,            /* one-sided, the same direction */
+    RW_PAIR_GET = 2,            /* one-sided: data go from the peer to this rank */
+    RW_PAIR_CLASS_COUNT = 3
+};
+
+#define RW_HISTOGRAM_BINS 64
+
+/*
+ * What this rank did with one peer; messages to oneself included, to MPI_PROC_NULL not. Only calls that
+ * returned MPI_SUCCESS; a persistent send counts at each start.
+ */
+struct rw_pair_record {
+    struct rw_record head;
+    uint32_t peer; /* world rank */
+    uint8_t class; /* enum rw_pair_class */
+    uint8_t first_bin;
+    uint16_t bins;
+    uint64_t messages;
+    uint64_t bytes;   /* count times MPI_Type_size, summed */
+    uint64_t largest; /* bytes of the largest message */
+    uint64_t first;   /* ticks when the first call began */
+    uint64_t last;
+    /* Gaps between the beginnings of successive calls to this peer; there are messages - 1 of them. The
+     * coefficient of variation is sqrt(gap_m2 / gaps) / gap_mean. */
+    double gap_mean;  /* ticks */
+    double gap_m2;    /* sum of the squared deviations from the mean, square ticks */
+    /* Messages by size, from first_bin on. Bin 0: 0 bytes; bin k+1: 2^k <= bytes < 2^(k+1). */
+    uint64_t histogram[];
+};
+
+#define RW_NO_ROOT (-1)
+#define RW_ROOT_NOT_STATED (-2)
+
+#define RW_FLAG_NONBLOCKING 1u
+#define RW_FLAG_PERSISTENT 2u
+
+/*
+ * Collective calls of this rank, one record per (communicator, operation, flags, root).
  *
- * FACT: facts of the run
- *   u32      world size
- *   u32      thread level that MPI provided on rank 0: 0 single, 1 funneled, 2 serialized, 3 multiple
- *   u32      clock: 0 clock_gettime(CLOCK_MONOTONIC), 1 invariant time stamp counter
- *   string   MPI library version (MPI_Get_library_version)
- *   string   tracer version
- *
- * RANK: one record per world rank, ascending, none missing
- *   u32      world rank
- *   string   host name (gethostname)
- *   u32      number of PUs in the affinity mask when MPI_Init returned; 0: mask not readable
- *   u32[]    their operating-system numbers (P#), ascending
- *   i64      start_unix_ns: CLOCK_REALTIME when MPI_Init returned, nanoseconds since 1970
- *   f64      wall: seconds from the return of MPI_Init to the call of MPI_Finalize
- *   4 times, for the classes point-to-point, wait, collective, other (RW_CLASS_*, in this order):
- *     u64    calls
- *     f64    seconds inside these calls (summed over threads: may exceed wall in threaded programs)
- *   u64      messages sent to processes outside MPI_COMM_WORLD (connected jobs); not in PAIR
- *   u64      bytes of these
- *
- *   Classes: point-to-point = sends of all modes, receives, probes, starts of persistent requests;
- *   wait = MPI_Wait*, MPI_Test*, MPI_Request_get_status; collective = collective operations, and the
- *   starting call of nonblocking ones; other = creating and freeing communicators and requests.
- *   Calls that the tracer does not wrap (one-sided, files, ...) are in no class.
- *
- * COMM: communicators, ascending identifiers 0, 1, 2, ... without a gap
- *   u32      identifier; 0 is MPI_COMM_WORLD
- *   u32      kind: 0 intracommunicator, 1 intercommunicator
- *   u32      slot, see below
- *   u32      created: how many communicators have stood in this slot one after the other
- *   string   name given by the program (MPI_Comm_set_name) to the last communicator in this slot that
- *            got one, or MPI_COMM_WORLD, MPI_COMM_SELF; else ""
- *   u32      size of the first group
- *   u32[]    its members: world ranks in the order of their rank in the communicator
- *   u32      size of the second group; 0 for an intracommunicator
- *   u32[]    its members
- *   A member outside MPI_COMM_WORLD is RW_OUTSIDE. The first group of an intercommunicator is the one
- *   with the smaller lowest world rank.
- *
- *   Identity: two ranks speak of the same communicator when kind, member lists and slot agree. A
- *   communicator takes, when it is created, the lowest slot that no living communicator of the same
- *   kind and member lists holds, and gives it back when it is freed. Creation and release are
- *   collective, so all members see the same order and agree on the slot without exchanging a message.
- *   (A program whose threads create or free communicators with the same members in an order that
- *   differs between ranks may see them exchanged; the members are right in any case.)
- *   A communicator created and freed in a loop is therefore one record with a high `created`.
- *
- * PAIR: point-to-point traffic, one record per (source, destination) with at least one message;
- * ascending source, then destination; messages to oneself included, to MPI_PROC_NULL not
- *   u32      source, world rank
- *   u32      destination, world rank
- *   u64      messages: sends of all modes that returned MPI_SUCCESS; a persistent send counts at each
- *            start
- *   u64      bytes: count times MPI_Type_size, summed
- *   u64      bytes of the largest message
- *   f64      time of the first send (when its call began)
- *   f64      time of the last send
- *   f64      mean of the gaps, in seconds, between the beginnings of successive sends to this
- *            destination; there are messages - 1 gaps; 0 if there is none
- *   f64      M2: sum of the squared deviations of the gaps from their mean, in square seconds. The
- *            coefficient of variation is sqrt(M2 / gaps) / mean.
- *   u32      first bin of the size histogram that is listed
- *   u32      number of bins listed
- *   u64[]    messages per bin, from the first to the last bin that is not zero
- *            bin 0: 0 bytes; bin k+1: 2^k <= bytes < 2^(k+1); 64 bins in all
- *
- * COLL: collective calls, one record per (rank, communicator, operation, flags, root), ascending in
- * this order (root as a signed number)
- *   u32      world rank that made the calls
- *   u32      identifier of the communicator
- *   u16      operation, RW_OPERATION_*
- *   u16      flags: bit 0 nonblocking (MPI_I...)
- *   i32      root as a world rank; RW_NO_ROOT if the operation has none; RW_ROOT_NOT_STATED if the
- *            rank does not say which (MPI_PROC_NULL in the root's group of an intercommunicator)
- *   u64      calls that returned MPI_SUCCESS
- *   u64      bytes contributed, see below
- *   f64      seconds inside these calls (for a nonblocking one: inside its starting call)
- *   f64      time of the first call (when it began)
- *   f64      time of the last call
- *   u32      number of row entries that follow, 0 for operations without a row; ascending destination
- *     u32    destination, world rank
- *     u64    messages: calls in which the arguments send at least one byte to this destination
- *     u64    bytes: what the arguments send to this destination, summed over the calls
- *
- * Bytes contributed: what this rank puts into the operation as its own arguments define it, without
- * any assumption on the algorithm. A rank's own block counts too, whether it is copied or, with
- * MPI_IN_PLACE, lies in place already. n = size of the communicator, for an intercommunicator size
- * of the remote group; "block" = count times MPI_Type_size of the send arguments, or of the receive
- * arguments where MPI_IN_PLACE replaces the former.
+ * Bytes contributed: what this rank puts into the operation as its own arguments define it, without any
+ * assumption on the algorithm. A rank's own block counts too, whether it is copied or, with MPI_IN_PLACE,
+ * lies in place already. n = size of the communicator, for an intercommunicator size of the remote group;
+ * "block" = count times MPI_Type_size of the send arguments, or of the receive arguments where
+ * MPI_IN_PLACE replaces the former.
  *   Barrier              0
  *   Bcast                the buffer at the root, 0 elsewhere
  *   Gather               the rank's block; intercommunicator: 0 in the root's group
@@ -133,35 +248,31 @@
  *   Neighbor_alltoall(v)(w)     sum of the blocks sent to the destinations
  *                        row of all Neighbor_*: the destinations in the topology; MPI_PROC_NULL
  *                        neighbours count nowhere, a neighbour listed twice counts twice
- *
- * END: payload of 4 bytes
- *   u32      CRC-32 (IEEE 802.3, as in zlib) of all bytes of the file before the END section's tag
- * The file ends there. A file without a right END section was cut short.
  */
-#ifndef RANKWRIGHT_TRACE_FORMAT_H
-#define RANKWRIGHT_TRACE_FORMAT_H
+struct rw_collective_record {
+    struct rw_record head;
+    uint32_t id;           /* within the image */
+    uint32_t communicator; /* id */
+    uint16_t operation;    /* enum rw_operation */
+    uint16_t flags;        /* RW_FLAG_* */
+    /* A world rank; RW_NO_ROOT if the operation has none; RW_ROOT_NOT_STATED if the rank does not say which
+     * (MPI_PROC_NULL in the root's group of an intercommunicator). */
+    int32_t root;
+    uint64_t calls; /* that returned MPI_SUCCESS; a persistent operation counts at each start */
+    uint64_t bytes; /* contributed */
+    uint64_t ticks; /* inside these calls (of a nonblocking one: inside its starting call) */
+    uint64_t first; /* when the first call began */
+    uint64_t last;
+};
 
-#define RW_MAGIC "RWTRACE\n"
-#define RW_FORMAT_VERSION 1u
-#define RW_SECTION_COUNT 6u
-
-#define RW_CLOCK_GETTIME 0u
-#define RW_CLOCK_TSC 1u
-
-#define RW_OUTSIDE 0xffffffffu
-#define RW_NO_ROOT (-1)
-#define RW_ROOT_NOT_STATED (-2)
-
-#define RW_FLAG_NONBLOCKING 1u
-
-#define RW_HISTOGRAM_BINS 64
-
-enum rw_class {
-    RW_CLASS_POINT_TO_POINT = 0,
-    RW_CLASS_WAIT = 1,
-    RW_CLASS_COLLECTIVE = 2,
-    RW_CLASS_OTHER = 3,
-    RW_CLASS_COUNT = 4
+/* What the arguments of a collective send to one destination. */
+struct rw_row_record {
+    struct rw_record head;
+    uint32_t collective;  /* id */
+    uint32_t destination; /* world rank */
+    uint64_t messages;    /* calls that send it at least one byte */
+    uint64_t bytes;       /* summed over the calls */
+    uint64_t latest_call; /* number of the last of these calls, counted from 1 */
 };
 
 /* The numbers are part of the format: new operations are appended. */
@@ -188,6 +299,27 @@ enum rw_operation {
     RW_OPERATION_NEIGHBOR_ALLTOALL = 19,
     RW_OPERATION_NEIGHBOR_ALLTOALLV = 20,
     RW_OPERATION_NEIGHBOR_ALLTOALLW = 21
+};
+
+enum rw_topology {
+    RW_TOPOLOGY_CARTESIAN = 1,
+    RW_TOPOLOGY_GRAPH = 2,
+    RW_TOPOLOGY_DISTRIBUTED_GRAPH = 3
+};
+
+/*
+ * What the program declares of its pattern by MPI_Cart_create, MPI_Graph_create or
+ * MPI_Dist_graph_create*: the latest of the communicators in the slot that declared something new.
+ */
+struct rw_topology_record {
+    struct rw_record head;
+    uint32_t communicator; /* id */
+    uint32_t kind;         /* enum rw_topology */
+    uint32_t dimensions;   /* of a Cartesian grid, else 0 */
+    uint32_t neighbours;   /* that this rank sends to */
+    /* For every dimension its extent and whether it is periodic (0, 1); then for every neighbour its world
+     * rank (-1: none there, or outside MPI_COMM_WORLD) and its weight (1 where the program gives none). */
+    int32_t numbers[];
 };
 
 #endif

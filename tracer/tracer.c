@@ -2,7 +2,7 @@
 
 #include "communicators.h"
 #include "flush.h"
-#include "serialize.h"
+#include "image.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,16 +26,16 @@ void rw_warn(const char *format, ...)
     fprintf(stderr, "rankwright tracer: %s\n", line);
 }
 
-/* The path, or NULL if this run is not to be traced. The value is emptied in place, so that programs
- * started by this one do not write to the same file; unsetenv would race with getenv of other threads. */
-static char *take_trace_file(void)
+/* A variable's value, or NULL if it is not set. It is emptied in place, so that programs started by this
+ * one do not write to the same files; unsetenv would race with getenv of other threads. */
+static char *take_variable(const char *name)
 {
-    char *value = getenv("RANKWRIGHT_TRACE_FILE");
+    char *value = getenv(name);
     if (!value || !value[0])
         return NULL;
-    char *path = strdup(value);
+    char *copy = strdup(value);
     value[0] = '\0';
-    return path;
+    return copy;
 }
 
 static bool is_spawned(void)
@@ -45,46 +45,133 @@ static bool is_spawned(void)
     return parent != MPI_COMM_NULL;
 }
 
+/* Words between commas; one that is not known belongs to a newer rankwright than this tracer. */
+static void read_options(char *options)
+{
+    bool no_gaps = false;
+    char *rest = options;
+    for (char *word = strsep(&rest, ","); word; word = strsep(&rest, ",")) {
+        if (strcmp(word, "no-gaps") == 0)
+            no_gaps = true;
+        else if (strcmp(word, "per-rank") == 0)
+            rw_tracer.per_rank = true;
+        else if (rw_tracer.world_rank == 0)
+            rw_warn("RANKWRIGHT_TRACE_OPTIONS: unknown word `%s`; is this tracer an older one?", word);
+    }
+    free(options);
+    rw_clock = rw_choose_clock(no_gaps);
+}
+
+/* The spool folder matters only if the run dies: without it the run goes on. */
+static void report_spool(int error)
+{
+    int failed = error != 0, failures = 0, largest = 0;
+    PMPI_Reduce(&failed, &failures, 1, MPI_INT, MPI_SUM, 0, rw_tracer.private_world);
+    PMPI_Reduce(&error, &largest, 1, MPI_INT, MPI_MAX, 0, rw_tracer.private_world);
+    if (failures > 0)
+        rw_warn("no spool file in %s on %d of %d ranks: %s; %s", rw_tracer.spool, failures,
+                rw_tracer.world_size, strerror(largest),
+                rw_tracer.per_rank ? "their records will be missing"
+                                   : "if the run dies, their records are lost");
+}
+
+/* The same on all ranks of this run. */
+static uint64_t number_of_run(void)
+{
+    uint64_t number = rw_nanoseconds(CLOCK_REALTIME) ^ (uint64_t)process << 48;
+    PMPI_Bcast(&number, 1, MPI_UINT64_T, 0, rw_tracer.private_world);
+    return number;
+}
+
+static void begin_records(void)
+{
+    const int error = rw_arena_begin(rw_tracer.spool, rw_tracer.world_rank);
+    rw_begin_image(number_of_run());
+    if (rw_tracer.spool)
+        report_spool(error);
+    rw_communicators_begin();
+}
+
+static bool is_absolute(const char *variable, const char *path)
+{
+    if (!path || path[0] == '/')
+        return true;
+    if (rw_tracer.world_rank == 0)
+        rw_warn("%s is not an absolute path (%s): no trace of this run", variable, path);
+    return false;
+}
+
 void rw_begin(void)
 {
-    char *path = take_trace_file();
+    char *path = take_variable("RANKWRIGHT_TRACE_FILE");
     if (!path || rw_tracer.trace_file || is_spawned()) {
         free(path);
         return;
     }
     rw_tracer.trace_file = path;
+    rw_tracer.spool = take_variable("RANKWRIGHT_TRACE_SPOOL");
     process = getpid();
     PMPI_Comm_rank(MPI_COMM_WORLD, &rw_tracer.world_rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &rw_tracer.world_size);
-    if (path[0] != '/') {
-        if (rw_tracer.world_rank == 0)
-            rw_warn("RANKWRIGHT_TRACE_FILE is not an absolute path (%s): no trace of this run", path);
+    if (!is_absolute("RANKWRIGHT_TRACE_FILE", path)
+        || !is_absolute("RANKWRIGHT_TRACE_SPOOL", rw_tracer.spool))
         return;
-    }
+    read_options(take_variable("RANKWRIGHT_TRACE_OPTIONS"));
     PMPI_Query_thread(&rw_tracer.thread_level);
     rw_tracer.concurrent = rw_tracer.thread_level == MPI_THREAD_MULTIPLE;
     PMPI_Comm_dup(MPI_COMM_WORLD, &rw_tracer.private_world);
     PMPI_Comm_set_errhandler(rw_tracer.private_world, MPI_ERRORS_RETURN);
     PMPI_Comm_group(MPI_COMM_WORLD, &rw_tracer.world_group);
-    rw_communicators_begin();
-    rw_describe_process();
-    rw_tracer.start_unix_ns = (int64_t)rw_nanoseconds(CLOCK_REALTIME);
-    rw_clock_start();
+    begin_records();
     atomic_store(&rw_tracer.active, true);
+}
+
+enum { FIRST_REFRESH = 1 << 20, LONGEST_REFRESH = 1 << 30 }; /* ticks: 0.3 ms to 0.5 s at 2 to 3 GHz */
+
+void rw_refresh(uint64_t now)
+{
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&busy))
+        return;
+    const uint64_t elapsed = now - rw_image->begin_ticks;
+    const uint64_t wait = elapsed < FIRST_REFRESH   ? FIRST_REFRESH
+                        : elapsed < LONGEST_REFRESH ? elapsed
+                                                    : LONGEST_REFRESH;
+    rw_refresh_image(RW_STATE_RUNNING);
+    atomic_store_explicit(&rw_tracer.next_refresh, now + wait, memory_order_relaxed);
+    atomic_flag_clear(&busy);
+}
+
+/* A forked child has no MPI of its own, and shares the image. */
+static bool is_ours(void)
+{
+    return atomic_load(&rw_tracer.active) && getpid() == process;
 }
 
 void rw_end(void)
 {
-    /* A forked child has no MPI of its own to gather with. */
-    if (!atomic_load(&rw_tracer.active) || getpid() != process)
+    if (!is_ours())
         return;
-    const uint64_t end = rw_ticks();
+    rw_refresh_image(RW_STATE_FINALIZED);
     atomic_store(&rw_tracer.active, false);
-    rw_clock_stop();
-    rw_flush(rw_time(end));
+    rw_keep_names();
+    const bool written = !rw_tracer.per_rank && rw_flush();
+    rw_arena_end(!written);
     rw_communicators_end();
     PMPI_Group_free(&rw_tracer.world_group);
     PMPI_Comm_free(&rw_tracer.private_world);
+}
+
+void rw_abort(void)
+{
+    if (is_ours())
+        rw_refresh_image(RW_STATE_ABORTED);
+}
+
+__attribute__((destructor)) static void exit_without_finalize(void)
+{
+    if (is_ours() && rw_image->state == RW_STATE_RUNNING)
+        rw_refresh_image(RW_STATE_EXITED);
 }
 
 int MPI_Init(int *argc, char ***argv)
@@ -107,4 +194,10 @@ int MPI_Finalize(void)
 {
     rw_end();
     return PMPI_Finalize();
+}
+
+int MPI_Abort(MPI_Comm comm, int error)
+{
+    rw_abort();
+    return PMPI_Abort(comm, error);
 }

@@ -2,8 +2,8 @@
 #ifndef RANKWRIGHT_TRACER_H
 #define RANKWRIGHT_TRACER_H
 
+#include "arena.h"
 #include "clock.h"
-#include "trace_format.h"
 
 #include <mpi.h>
 
@@ -25,12 +25,10 @@ struct rw_tracer {
     MPI_Comm private_world;    /* for the gathering at the end */
     MPI_Group world_group;
     char *trace_file;
-    int64_t start_unix_ns;
+    char *spool;               /* folder; NULL: none */
+    bool per_rank;             /* the spool files are the trace: nothing is gathered */
     pthread_mutex_t lock;
-    struct rw_class_total {
-        _Atomic uint64_t calls;
-        _Atomic uint64_t ticks;
-    } classes[RW_CLASS_COUNT];
+    _Atomic uint64_t next_refresh; /* ticks */
 };
 
 extern struct rw_tracer rw_tracer;
@@ -55,20 +53,26 @@ static inline bool rw_enter(void)
 }
 
 /* A read-modify-write is needed only if another thread may add at the same time. */
-static inline void rw_add(_Atomic uint64_t *total, uint64_t value)
+static inline void rw_add(uint64_t *total, uint64_t value)
 {
     if (rw_tracer.concurrent)
-        atomic_fetch_add_explicit(total, value, memory_order_relaxed);
+        __atomic_fetch_add(total, value, __ATOMIC_RELAXED);
     else
-        atomic_store_explicit(total, atomic_load_explicit(total, memory_order_relaxed) + value,
-                              memory_order_relaxed);
+        *total += value;
 }
+
+/* So that an image tells the time of a run that was killed. Rarer and rarer, about every second at last. */
+void rw_refresh(uint64_t now);
 
 static inline struct rw_call rw_leave(enum rw_class class, uint64_t start, unsigned flags)
 {
-    const struct rw_call call = {start, rw_ticks() - start, flags};
-    rw_add(&rw_tracer.classes[class].calls, 1);
-    rw_add(&rw_tracer.classes[class].ticks, call.ticks);
+    const uint64_t end = rw_ticks();
+    const struct rw_call call = {start, end - start, flags};
+    struct rw_class_total *total = &rw_image->classes[class];
+    rw_add(&total->calls, 1);
+    rw_add(&total->ticks, call.ticks);
+    if (end > atomic_load_explicit(&rw_tracer.next_refresh, memory_order_relaxed))
+        rw_refresh(end);
     rw_inside = false;
     return call;
 }
@@ -89,6 +93,8 @@ static inline void rw_unlock(void)
 /* After MPI_Init and before MPI_Finalize, from the C or the Fortran entry point. */
 void rw_begin(void);
 void rw_end(void);
+/* Before MPI_Abort. */
+void rw_abort(void);
 
 /* One line on stderr, "rankwright tracer: ...". */
 void rw_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

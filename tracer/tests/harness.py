@@ -21,6 +21,7 @@ sys.path.insert(0, str(TRACER))
 import dump_trace  # noqa: E402 (it lies in the folder that the line above adds)
 
 MPIS = ("openmpi", "mpich")
+WARNING = re.compile(r"^rankwright tracer: .*$", re.MULTILINE)
 NO_FALSE_WARNINGS = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]  # MPI_STATUSES_IGNORE, in MPICH
 COMPILE = ["-shared", "-fPIC", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
 # Many ranks on few cores: let waiting ranks yield, use shared memory only.
@@ -161,6 +162,14 @@ def traced_and_monitored(ranks, program, *arguments, **keywords):
                 known = matrix[source, destination]
                 matrix[source, destination] = (known[0] - messages, known[1] - size)
         return dump_trace.load(path), {pair: value for pair, value in matrix.items() if value != (0, 0)}
+
+
+def mount_tmpfs(test, folder, size):
+    """A file system that is soon full."""
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder],
+                             capture_output=True, text=True)
+    if mounted.returncode != 0:
+        test.skipTest(f"SKIPPED: no tmpfs can be mounted here: {mounted.stderr.strip()}")
 
 
 def read_monitoring(folder, ranks):

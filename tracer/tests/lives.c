@@ -3,6 +3,8 @@
  *   message        rank 0 sends 5 bytes to itself; ends well
  *   code           the same, exit code 3
  *   abort          MPI_Abort with code 4
+ *   killed         rank 1 kills itself
+ *   exit           exit(6) without MPI_Finalize
  *   fork           rank 0 forks a child that ends without MPI, starts a program (/bin/true), and
  *                  prints what that program finds in RANKWRIGHT_TRACE_FILE
  *   again FOLDER   rank 0 starts this program once more, alone, after its own MPI_Init
@@ -13,6 +15,8 @@
  */
 #include <mpi.h>
 
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +99,22 @@ static void many_communicators(void)
     }
 }
 
+/* When all have done what they do. */
+static void die(const char *way)
+{
+    const bool aborts = strcmp(way, "abort") == 0;
+    const bool is_killed = strcmp(way, "killed") == 0;
+    const bool exits = strcmp(way, "exit") == 0;
+    if (aborts || is_killed || exits)
+        MPI_Barrier(MPI_COMM_WORLD);
+    if (aborts)
+        MPI_Abort(MPI_COMM_WORLD, 4);
+    if (is_killed && rank == 1)
+        raise(SIGKILL);
+    if (exits)
+        exit(6);
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "message";
@@ -103,8 +123,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_get_parent(&parent);
     message();
-    if (strcmp(way, "abort") == 0)
-        MPI_Abort(MPI_COMM_WORLD, 4);
+    die(way);
     if (strcmp(way, "fork") == 0)
         fork_and_start();
     if (strcmp(way, "again") == 0)

@@ -5,11 +5,10 @@ import re
 import subprocess
 import unittest
 
-from harness import (MPIS, TESTS, TRACER, c_program, compile_with, dump_trace, fortran_program, matrix_of,
-                     mpirun, need, new_folder, traced, tracer, variables)
+from harness import (MPIS, TESTS, TRACER, WARNING, c_program, compile_with, dump_trace, fortran_program,
+                     matrix_of, mount_tmpfs, mpirun, need, new_folder, traced, tracer, variables)
 
 LIVES = "tracer/tests/lives.c"
-WARNING = re.compile(r"^rankwright tracer: .*$", re.MULTILINE)
 
 
 def without_times(text):
@@ -70,10 +69,7 @@ class Failures(unittest.TestCase):
     def test_full_disk(self):
         """A file system of 4 KiB, and a trace that is larger."""
         with new_folder() as folder:
-            mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", folder],
-                                     capture_output=True, text=True)
-            if mounted.returncode != 0:
-                self.skipTest(f"SKIPPED: no tmpfs can be mounted here: {mounted.stderr.strip()}")
+            mount_tmpfs(self, folder, "4k")
             try:
                 program = c_program("openmpi", "examples/heat2d.c")
                 result = mpirun("openmpi", 9, program, "--iterations", 1,

@@ -18,6 +18,9 @@ Options:
       --report        Print one line that says where this rank is, start no program
       --trace FILE    Load the tracer into the program and let it write to FILE
       --tracer LIB    The tracer's library, for --trace
+      --spool DIR     Where the tracer keeps this rank's records while it runs, for --trace
+      --trace-options WORDS
+                      What the tracer does otherwise, for --trace: no-gaps, per-rank; with commas
   -h, --help          Print this help
   -V, --version       Print the version
 
@@ -51,6 +54,7 @@ pub(crate) struct Arguments {
 /// Reads the arguments; the first that is no option is the program.
 pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, Failure> {
     let (mut map, mut file, mut library) = (None, None, None);
+    let (mut spool, mut options) = (None, None);
     let (mut report, mut bind) = (false, true);
     let program = loop {
         let Some(argument) = arguments.next() else { break None };
@@ -67,6 +71,8 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Req
             "--map" => map = Some(value()?),
             "--trace" => file = Some(value()?),
             "--tracer" => library = Some(value()?),
+            "--spool" => spool = Some(value()?),
+            "--trace-options" => options = Some(value()?.into_os_string()),
             "--report" => report = true,
             "--no-bind" => bind = false,
             "-h" | "--help" => return Ok(Request::Print(HELP.to_owned())),
@@ -82,8 +88,9 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Req
         }
     };
     let trace = match (file, library) {
-        (Some(file), Some(library)) => Some(Trace { file, library }),
-        (None, None) => None,
+        (Some(file), Some(library)) => Some(Trace { file, library, spool, options }),
+        (None, None) if spool.is_none() && options.is_none() => None,
+        (None, None) => return Err(usage("--spool and --trace-options are for --trace")),
         _ => return Err(usage("--trace and --tracer need each other")),
     };
     match (program, report) {
@@ -132,6 +139,7 @@ mod tests {
             (&["--map"][..], "--map needs a value"),
             (&["--mpa", "x"], "unknown option --mpa"),
             (&["--trace", "t", "app"], "need each other"),
+            (&["--spool", "s", "app"], "are for --trace"),
             (&["--report", "app"], "--report starts no program"),
             (&["--map", "m"], "no program"),
             (&["--no-bind", "app"], "--no-bind is for --report"),

@@ -13,6 +13,10 @@ pub(crate) struct Trace {
     pub(crate) file: PathBuf,
     /// The tracer's library.
     pub(crate) library: PathBuf,
+    /// The folder for this rank's records while it runs.
+    pub(crate) spool: Option<PathBuf>,
+    /// Words that the tracer understands, with commas between them.
+    pub(crate) options: Option<OsString>,
 }
 
 impl Trace {
@@ -21,7 +25,7 @@ impl Trace {
     /// # Errors
     /// If the library is missing here: the dynamic linker would only warn and the program would run
     /// untraced.
-    pub(crate) fn variables(&self) -> Result<[(&'static str, OsString); 2], Failure> {
+    pub(crate) fn variables(&self) -> Result<Vec<(&'static str, OsString)>, Failure> {
         let name = self.library.display();
         if let Err(error) = std::fs::metadata(&self.library) {
             return Err(Failure::ours(format!(
@@ -43,6 +47,13 @@ impl Trace {
             preload.push(others);
         }
         let file = absolute(&self.file)?.into_os_string();
-        Ok([("LD_PRELOAD", preload), ("RANKWRIGHT_TRACE_FILE", file)])
+        let mut variables = vec![("LD_PRELOAD", preload), ("RANKWRIGHT_TRACE_FILE", file)];
+        if let Some(spool) = &self.spool {
+            variables.push(("RANKWRIGHT_TRACE_SPOOL", absolute(spool)?.into_os_string()));
+        }
+        if let Some(options) = &self.options {
+            variables.push(("RANKWRIGHT_TRACE_OPTIONS", options.clone()));
+        }
+        Ok(variables)
     }
 }

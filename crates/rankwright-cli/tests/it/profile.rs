@@ -24,8 +24,13 @@ pub(crate) const MPIS: [Mpi; 2] = [
 
 /// The heat equation of `examples/`, compiled; `None` (and said so) where the MPI is missing.
 pub(crate) fn heat(mpi: &Mpi, folder: &Path) -> Option<PathBuf> {
-    let program = folder.join("heat2d");
-    let source = repository().join("examples/heat2d.c");
+    compiled(mpi, "examples/heat2d.c", folder)
+}
+
+/// A C program of the repository, compiled.
+fn compiled(mpi: &Mpi, source: &str, folder: &Path) -> Option<PathBuf> {
+    let source = repository().join(source);
+    let program = folder.join(source.file_stem().expect("a source file"));
     let compiled = Command::new(mpi.compiler)
         .arg("-O1")
         .arg(source)
@@ -43,14 +48,27 @@ pub(crate) fn heat(mpi: &Mpi, folder: &Path) -> Option<PathBuf> {
     }
 }
 
+/// A shell script; its path.
+fn script(folder: &Path, name: &str, text: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let path = folder.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
 /// Lets Open MPI start although tests may run as root.
 pub(crate) fn as_root(command: &mut Command) -> &mut Command {
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 }
 
 pub(crate) fn profile(folder: &Path, launch: &[&str]) -> (Output, String) {
+    profile_with(folder, &[], launch)
+}
+
+fn profile_with(folder: &Path, options: &[&str], launch: &[&str]) -> (Output, String) {
     let profile = folder.join("app.rwp").display().to_string();
-    let arguments = [&["profile", "-o", &profile, "--"], launch].concat();
+    let arguments = [&["profile", "-o", &profile], options, &["--"], launch].concat();
     let mut timeout = Command::new("timeout");
     let command = timeout.arg("60").arg(env!("CARGO_BIN_EXE_rankwright")).args(&arguments);
     let output = as_root(command)
@@ -92,6 +110,75 @@ fn a_real_program_is_recorded_under_each_mpi() {
 }
 
 #[test]
+fn a_run_that_dies_leaves_a_partial_profile() {
+    let mpi = &MPIS[0];
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(mpi, "tracer/tests/lives.c", folder.path()) else { return };
+    let program = program.display().to_string();
+    for (way, sentence) in [
+        ("killed", "died without MPI_Finalize: recorded until then"),
+        ("abort", "called MPI_Abort: recorded until then"),
+        ("exit", "ended without MPI_Finalize: recorded until then"),
+    ] {
+        let launch = [&[mpi.launcher], mpi.options, &[program.as_str(), way]].concat();
+        let (output, text) = profile(folder.path(), &launch);
+        assert_ne!(output.status.code(), Some(0), "{text}");
+        assert!(text.contains(sentence), "{text}");
+        let file = folder.path().join("app.rwp").display().to_string();
+        let shown = rankwright(&["traffic", "show", &file]).output().unwrap();
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(shown.contains("to itself       5 B"), "{shown}");
+        let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        assert_eq!(files.len(), 3, "only program, cache and profile: {files:?}");
+    }
+}
+
+#[test]
+fn spool_files_from_several_hosts_are_merged() {
+    let mpi = &MPIS[0];
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = heat(mpi, folder.path()) else { return };
+    let program = program.display().to_string();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::create_dir(at("spool")).unwrap();
+    // Nobody can join what lies where this host does not see it: the launcher's copy stands for that.
+    let spool = at("spool");
+    let copy = format!("rm -rf {0}; cp -r {spool} {0}", at("collected"));
+    let run = ["--cells", "64", "--fields", "2", "--iterations", "5"];
+    let launcher = script(folder.path(), "mpirun", &format!("{} \"$@\"; {copy}", mpi.launcher));
+    script(folder.path(), "mpicc", &format!("exec {} \"$@\"", mpi.compiler));
+    let (output, text) = profile_with(
+        folder.path(),
+        &["--per-rank", "--spool", &spool],
+        &[&[launcher.as_str()], mpi.options, &[program.as_str()], &run[..]].concat(),
+    );
+    assert!(output.status.success(), "{text}");
+    let direct =
+        rankwright(&["traffic", "export", &at("app.rwp"), "--format", "csv"]).output().unwrap();
+
+    let collected = std::fs::read_dir(at("collected")).unwrap().next().unwrap().unwrap().path();
+    let (a, b) = (at("a"), at("b"));
+    for (place, ranks) in [(&a, 0..2), (&b, 2..4)] {
+        std::fs::create_dir(place).unwrap();
+        for rank in ranks {
+            let name = format!("rank-{rank}.rwr");
+            std::fs::rename(collected.join(&name), Path::new(place).join(&name)).unwrap();
+        }
+    }
+    let merged = at("merged.rwp");
+    let arguments = ["profile", "-o", &merged, "--name", "heat2d", "--merge", &a, &b];
+    let output = rankwright(&arguments).output().unwrap();
+    assert!(output.status.success(), "{}", transcript(&arguments, &output));
+    let joined = rankwright(&["traffic", "export", &merged, "--format", "csv"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&joined.stdout).lines().count(), 9);
+    assert_eq!(joined.stdout, direct.stdout);
+
+    let arguments = ["profile", "-o", &merged, "--merge", &a];
+    let text = transcript(&arguments, &rankwright(&arguments).output().unwrap());
+    assert!(text.contains("partial: ranks 2-3 left no records"), "{text}");
+}
+
+#[test]
 fn a_program_that_is_not_mpi_or_fails_leaves_no_profile_and_its_exit_code() {
     let mpi = &MPIS[0];
     let folder = tempfile::tempdir().unwrap();
@@ -124,16 +211,13 @@ fn a_launcher_that_is_none_is_said_before_anything_starts() {
 
 #[test]
 fn a_tracer_that_cannot_be_compiled_leaves_nothing() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
-    let script = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        path.display().to_string()
-    };
-    let launcher = script("mpirun", "echo 'mpirun (Open MPI) 4.1.4'");
-    script("mpicc", "[ \"$1\" = -showme:version ] || { echo 'no mpi.h' >&2; exit 1; }");
+    let launcher = script(folder.path(), "mpirun", "echo 'mpirun (Open MPI) 4.1.4'");
+    script(
+        folder.path(),
+        "mpicc",
+        "[ \"$1\" = -showme:version ] || { echo 'no mpi.h' >&2; exit 1; }",
+    );
     let (output, text) = profile(folder.path(), &[&launcher, "-np", "1", "true"]);
     assert_eq!(output.status.code(), Some(125), "{text}");
     assert!(text.contains("could not compile the tracer:\nno mpi.h"), "{text}");

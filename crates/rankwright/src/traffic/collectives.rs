@@ -13,8 +13,8 @@ pub struct CollectiveCalls {
     pub communicator: usize,
     /// What was called.
     pub operation: Operation,
-    /// Whether it was the nonblocking form.
-    pub nonblocking: bool,
+    /// In which form.
+    pub form: Form,
     /// The root, where the operation has one and the rank knows it.
     pub root: Option<Rank>,
     /// How many calls.
@@ -32,6 +32,47 @@ pub struct CollectiveCalls {
     pub row: Vec<RowEntry>,
 }
 
+/// The form of a collective call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// `MPI_Bcast`.
+    #[default]
+    Blocking,
+    /// `MPI_Ibcast`.
+    Nonblocking,
+    /// `MPI_Bcast_init`: one call at each start.
+    Persistent,
+}
+
+impl Form {
+    /// The form that flags in a trace state.
+    #[must_use]
+    pub fn from_flags(flags: u16) -> Self {
+        match flags {
+            0 => Self::Blocking,
+            flags if flags & 2 != 0 => Self::Persistent,
+            _ => Self::Nonblocking,
+        }
+    }
+
+    /// Its name in a profile.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blocking => "blocking",
+            Self::Nonblocking => "nonblocking",
+            Self::Persistent => "persistent",
+        }
+    }
+
+    /// The form with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Blocking, Self::Nonblocking, Self::Persistent].into_iter().find(|f| f.name() == name)
+    }
+}
+
 /// What one rank sends to one destination in collective calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RowEntry {
@@ -45,7 +86,7 @@ pub struct RowEntry {
 
 macro_rules! operations {
     ($($name:ident = $number:literal $text:literal),* $(,)?) => {
-        /// A collective operation of MPI; the nonblocking form counts as the same operation.
+        /// A collective operation of MPI; all its forms count as the same operation.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Operation {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::collectives::CollectiveCalls;
+use super::collectives::{CollectiveCalls, Form};
 use super::communicator::Communicator;
-use super::profile::{FlowRecord, FlowTimes, Profile, RankRecord, TimeInMpi};
+use super::profile::{Ended, FlowKind, FlowRecord, FlowTimes, Profile, RankRecord, TimeInMpi};
+use super::topology::DeclaredTopology;
 use crate::ids::Rank;
 use crate::units::Seconds;
 
@@ -25,8 +26,8 @@ pub struct NotTheSameProgram {
 /// Counts, bytes and times are added. The largest message is that of any run; the first send is the
 /// earliest and the last the latest after the start of any run. Gaps between sends are pooled, the
 /// time between runs is none. What one of the runs does not know of a pair (its times, its size
-/// histogram) is unknown of them all. Host, PUs, start and the MPI library are kept where all runs
-/// agree.
+/// histogram) is unknown of them all. Host, PUs, NUMA nodes, start and the MPI library are kept where
+/// all runs agree. A rank that did not come to its end in one of the runs is marked.
 ///
 /// # Errors
 /// If programs or numbers of ranks differ.
@@ -48,12 +49,12 @@ pub fn merge(profiles: Vec<Profile>) -> Result<Profile, NotTheSameProgram> {
 }
 
 /// What tells collective calls apart: rank, communicator, operation's name, form, root.
-type CallKey = (Rank, usize, &'static str, bool, Option<Rank>);
+type CallKey = (Rank, usize, &'static str, Form, Option<Rank>);
 
 struct Sum {
     /// All but flows and collectives.
     profile: Profile,
-    flows: BTreeMap<(Rank, Rank), FlowRecord>,
+    flows: BTreeMap<(Rank, Rank, FlowKind), FlowRecord>,
     collectives: BTreeMap<CallKey, CollectiveCalls>,
 }
 
@@ -80,9 +81,14 @@ impl Sum {
         }
         let places = self.add_communicators(other.communicators);
         other.flows.into_iter().for_each(|record| self.add_flow(record));
+        let place = |communicator: usize| places.get(communicator).copied().unwrap_or_default();
         for mut calls in other.collectives {
-            calls.communicator = places.get(calls.communicator).copied().unwrap_or_default();
+            calls.communicator = place(calls.communicator);
             self.add_calls(calls);
+        }
+        for mut topology in other.topologies {
+            topology.communicator = place(topology.communicator);
+            self.add_topology(topology);
         }
     }
 
@@ -109,7 +115,7 @@ impl Sum {
     }
 
     fn add_flow(&mut self, record: FlowRecord) {
-        let key = (record.flow.source, record.flow.destination);
+        let key = (record.flow.source, record.flow.destination, record.kind);
         match self.flows.get_mut(&key) {
             Some(known) => add_record(known, record),
             None => {
@@ -119,8 +125,8 @@ impl Sum {
     }
 
     fn add_calls(&mut self, calls: CollectiveCalls) {
-        let CollectiveCalls { rank, communicator, operation, nonblocking, root, .. } = calls;
-        let key = (rank, communicator, operation.name(), nonblocking, root);
+        let CollectiveCalls { rank, communicator, operation, form, root, .. } = calls;
+        let key = (rank, communicator, operation.name(), form, root);
         let Some(known) = self.collectives.get_mut(&key) else {
             self.collectives.insert(key, calls);
             return;
@@ -142,6 +148,15 @@ impl Sum {
         });
     }
 
+    /// What the first run declares stands.
+    fn add_topology(&mut self, topology: DeclaredTopology) {
+        let key = |topology: &DeclaredTopology| (topology.communicator, topology.rank);
+        let known = &mut self.profile.topologies;
+        if let Err(place) = known.binary_search_by_key(&key(&topology), key) {
+            known.insert(place, topology);
+        }
+    }
+
     fn finish(self) -> Profile {
         Profile {
             flows: self.flows.into_values().collect(),
@@ -158,6 +173,16 @@ fn add_rank(known: &mut RankRecord, other: RankRecord) {
     if known.pus != other.pus {
         known.pus = crate::ids::PuSet::default();
     }
+    if known.numa != other.numa {
+        known.numa.clear();
+    }
+    if known.ended != other.ended {
+        let worse = |ended: Ended| !ended.is_whole();
+        known.ended =
+            [known.ended, other.ended].into_iter().find(|e| worse(*e)).unwrap_or_default();
+    }
+    known.cut |= other.cut;
+    known.peak_memory = known.peak_memory.max(other.peak_memory);
     if known.start_unix_ns != other.start_unix_ns {
         known.start_unix_ns = 0;
     }
@@ -169,6 +194,7 @@ fn add_rank(known: &mut RankRecord, other: RankRecord) {
     add(&mut known.point_to_point, other.point_to_point);
     add(&mut known.wait, other.wait);
     add(&mut known.collective, other.collective);
+    add(&mut known.one_sided, other.one_sided);
     add(&mut known.other, other.other);
     known.outside_messages = known.outside_messages.saturating_add(other.outside_messages);
     known.outside_bytes = known.outside_bytes.saturating_add(other.outside_bytes);
@@ -240,7 +266,8 @@ mod tests {
     fn recorded(flow: Flow, sends: &[f64], histogram: &[u64]) -> Profile {
         let mut profile = Profile::of_job(&Job::new("app", 2, []).unwrap(), "tracer");
         let size_histogram = histogram.to_vec();
-        profile.flows.push(FlowRecord { flow, times: Some(times(sends)), size_histogram });
+        let times = Some(times(sends));
+        profile.flows.push(FlowRecord { times, size_histogram, ..FlowRecord::of_flow(flow) });
         profile
     }
 
@@ -294,7 +321,7 @@ mod tests {
             rank: Rank(0),
             communicator,
             operation: Operation::Alltoallv,
-            nonblocking: false,
+            form: Form::Blocking,
             root: None,
             calls: 1,
             bytes,

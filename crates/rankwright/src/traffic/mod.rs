@@ -12,6 +12,7 @@ pub mod pattern;
 pub mod profile;
 pub mod profile_file;
 pub mod redact;
+pub mod topology;
 pub mod trace_file;
 
 use serde::Serialize;

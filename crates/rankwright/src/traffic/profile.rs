@@ -7,9 +7,10 @@ use serde::Serialize;
 use super::collectives::CollectiveCalls;
 use super::communicator::Communicator;
 use super::expansion::{self, Expansion};
+use super::topology::DeclaredTopology;
 use super::{Flow, Job, TrafficError};
 use crate::ids::{PuId, PuSet, Rank};
-use crate::units::Seconds;
+use crate::units::{Bytes, Seconds};
 
 /// What was recorded of one run. Made by the tracer, by an importer or by a generator; the file it
 /// lives in is described in `docs/src/formats.md`.
@@ -21,10 +22,13 @@ pub struct Profile {
     pub ranks: Vec<RankRecord>,
     /// The communicators that collective calls name; the first is `MPI_COMM_WORLD` if there is any.
     pub communicators: Vec<Communicator>,
-    /// Point-to-point traffic: one entry per pair, ordered by source, then destination.
+    /// Point-to-point and one-sided traffic: one entry per pair and kind, ordered by source, then
+    /// destination, then kind.
     pub flows: Vec<FlowRecord>,
     /// Collective calls as the program made them.
     pub collectives: Vec<CollectiveCalls>,
+    /// What the program declares of its pattern; ordered by communicator, then rank.
+    pub topologies: Vec<DeclaredTopology>,
 }
 
 /// Facts of a run.
@@ -46,6 +50,14 @@ pub struct RankRecord {
     /// The PUs it was allowed to run on, P#, when MPI started; empty where unknown.
     #[serde(serialize_with = "as_text")]
     pub pus: PuSet,
+    /// The NUMA nodes that have these PUs, P#, ascending; empty where unknown.
+    pub numa: Vec<u32>,
+    /// How it ended.
+    pub ended: Ended,
+    /// It did not come to its end, and not all that it did before was kept: the disk was full.
+    pub cut: bool,
+    /// The most memory that it had in use (resident set); 0 where unknown.
+    pub peak_memory: Bytes,
     /// When MPI started on this rank, nanoseconds since 1970; 0 where unknown.
     pub start_unix_ns: i64,
     /// From the end of `MPI_Init` to the begin of `MPI_Finalize`.
@@ -56,7 +68,9 @@ pub struct RankRecord {
     pub wait: TimeInMpi,
     /// Collective operations.
     pub collective: TimeInMpi,
-    /// Making and freeing communicators and requests.
+    /// One-sided communication and the synchronisation of windows.
+    pub one_sided: TimeInMpi,
+    /// Making and freeing communicators, windows and requests.
     pub other: TimeInMpi,
     /// Messages to processes outside `MPI_COMM_WORLD`; in no flow.
     pub outside_messages: u64,
@@ -68,6 +82,54 @@ fn as_text<S: serde::Serializer>(pus: &PuSet, serializer: S) -> Result<S::Ok, S:
     serializer.collect_str(pus)
 }
 
+/// How a rank ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// Not recorded: the traffic was imported or generated.
+    #[default]
+    Unknown,
+    /// It called `MPI_Finalize`: its record is whole.
+    Finalized,
+    /// It called `MPI_Abort`.
+    Aborted,
+    /// It left by `exit` or the end of `main`, without `MPI_Finalize`.
+    Exited,
+    /// It was killed, or left by `_exit`.
+    Killed,
+    /// It left no record at all.
+    Missing,
+}
+
+impl Ended {
+    const ALL: [(Self, &'static str); 6] = [
+        (Self::Unknown, "unknown"),
+        (Self::Finalized, "finalized"),
+        (Self::Aborted, "aborted"),
+        (Self::Exited, "exited"),
+        (Self::Killed, "killed"),
+        (Self::Missing, "missing"),
+    ];
+
+    /// Its name in a profile.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(ended, _)| *ended == self).map_or("unknown", |(_, name)| name)
+    }
+
+    /// The one with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(ended, _)| *ended)
+    }
+
+    /// Whether all that the rank did is in its record.
+    #[must_use]
+    pub fn is_whole(self) -> bool {
+        matches!(self, Self::Unknown | Self::Finalized)
+    }
+}
+
 /// Time spent inside MPI calls of one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct TimeInMpi {
@@ -77,18 +139,57 @@ pub struct TimeInMpi {
     pub time: Seconds,
 }
 
-/// The point-to-point messages of one pair, with their times. Times are seconds since MPI started
-/// on the source.
+/// The messages of one pair, with their times. Times are seconds since MPI started on the rank that
+/// made the calls: the destination of a get, else the source.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowRecord {
-    /// Who, to whom, how much.
+    /// Who, to whom, how much: in the direction of the data.
     #[serde(flatten)]
     pub flow: Flow,
+    /// By which calls.
+    pub kind: FlowKind,
     /// When; `None` where the traffic was imported.
     pub times: Option<FlowTimes>,
     /// Messages by size: bin 0 holds empty messages, bin k + 1 those of 2^k to 2^(k+1) - 1 bytes.
     /// Empty where unknown.
     pub size_histogram: Vec<u64>,
+}
+
+/// By which calls data move.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowKind {
+    /// Sends of all modes.
+    #[default]
+    PointToPoint,
+    /// One-sided, by the source: `MPI_Put`, `MPI_Accumulate`, ...
+    Put,
+    /// One-sided, by the destination: `MPI_Get`, ...
+    Get,
+}
+
+impl FlowKind {
+    /// The kind with this number in a trace.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
+        [Self::PointToPoint, Self::Put, Self::Get].get(usize::from(number)).copied()
+    }
+
+    /// Its name in a profile.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PointToPoint => "point_to_point",
+            Self::Put => "put",
+            Self::Get => "get",
+        }
+    }
+
+    /// The kind with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::PointToPoint, Self::Put, Self::Get].into_iter().find(|kind| kind.name() == name)
+    }
 }
 
 /// When the messages of one pair were sent.
@@ -108,8 +209,6 @@ impl Profile {
     /// A profile that holds only who sends how much to whom.
     #[must_use]
     pub fn of_job(job: &Job, origin: impl Into<String>) -> Self {
-        let record =
-            |flow: &Flow| FlowRecord { flow: *flow, times: None, size_histogram: Vec::new() };
         Self {
             run: Run {
                 program: job.name.clone(),
@@ -117,7 +216,7 @@ impl Profile {
                 mpi_library: String::new(),
             },
             ranks: vec![RankRecord::default(); job.ranks as usize],
-            flows: job.flows.iter().map(record).collect(),
+            flows: job.flows.iter().map(|flow| FlowRecord::of_flow(*flow)).collect(),
             ..Self::default()
         }
     }
@@ -133,6 +232,20 @@ impl Profile {
         let ranks = Rank::from_index(self.ranks.len()).0;
         let job = Job::new(self.run.program.clone(), ranks, flows)?;
         Ok(Job { mpi_library: self.run.mpi_library.clone(), ..job })
+    }
+
+    /// The ranks whose record is not whole: how they ended, and which they are.
+    #[must_use]
+    pub fn partial(&self) -> Vec<(Ended, Vec<Rank>)> {
+        let mut partial: Vec<(Ended, Vec<Rank>)> = Vec::new();
+        for (index, rank) in self.ranks.iter().enumerate().filter(|(_, r)| !r.ended.is_whole()) {
+            let rank_number = Rank::from_index(index);
+            match partial.iter_mut().find(|(ended, _)| *ended == rank.ended) {
+                Some((_, ranks)) => ranks.push(rank_number),
+                None => partial.push((rank.ended, vec![rank_number])),
+            }
+        }
+        partial
     }
 
     /// The host whose PUs were shared by the most ranks, where some had to share: its name, how many
@@ -154,7 +267,8 @@ impl Profile {
     #[must_use]
     pub fn share_of_time_in_mpi(&self) -> Option<ShareOfTime> {
         let wall: f64 = self.ranks.iter().map(|rank| rank.wall.0).sum();
-        if wall <= 0.0 {
+        let calls_were_timed = self.ranks.iter().any(|rank| rank.time_in_mpi().0 > 0.0);
+        if wall <= 0.0 || !calls_were_timed {
             return None;
         }
         let share = |rank: &RankRecord| (rank.time_in_mpi().0 / rank.wall.0).clamp(0.0, 1.0);
@@ -174,11 +288,20 @@ pub struct ShareOfTime {
     pub largest: f64,
 }
 
+impl FlowRecord {
+    /// Sends of which only the amount is known.
+    #[must_use]
+    pub fn of_flow(flow: Flow) -> Self {
+        let kind = FlowKind::PointToPoint;
+        Self { flow, kind, times: None, size_histogram: Vec::new() }
+    }
+}
+
 impl RankRecord {
     /// The time inside MPI calls of all classes.
     #[must_use]
     pub fn time_in_mpi(&self) -> Seconds {
-        let classes = [self.point_to_point, self.wait, self.collective, self.other];
+        let classes = [self.point_to_point, self.wait, self.collective, self.one_sided, self.other];
         Seconds(classes.iter().map(|class| class.time.0).sum())
     }
 }

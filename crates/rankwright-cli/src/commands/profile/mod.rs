@@ -1,26 +1,32 @@
 //! `rankwright profile`.
 
 mod launch_line;
+mod merge;
+mod recording;
 mod tracer;
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
 
 use anyhow::Context;
 use clap::Args;
+use rankwright::ids::format_index_list;
 use rankwright::report::traffic::TrafficSummary;
-use rankwright::traffic::{profile_file, trace_file};
+use rankwright::traffic::profile::{Ended, Profile as Recorded};
+use rankwright::traffic::profile_file;
 
 use crate::cli::Verbosity;
 use crate::exit_code::{NotStarted, UsageError};
 use crate::launching::shim_beside_us;
 use crate::mpi::Mpi;
 use crate::{child, output};
+use recording::Recording;
 
 /// Options of `rankwright profile`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example: rankwright profile -o app.rwp -- mpirun -np 16 ./app input.dat")]
+#[command(after_help = "\
+Examples: rankwright profile -o app.rwp -- mpirun -np 16 ./app input.dat
+          rankwright profile -o app.rwp --merge /collected/spool/*")]
 pub(crate) struct Profile {
     /// The profile to write
     #[arg(short, long, value_name = "FILE")]
@@ -28,23 +34,63 @@ pub(crate) struct Profile {
     /// The program as the profile names it; its file name where not given
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// Where each rank keeps its records while it runs, a folder on its own host: what is there when
+    /// a rank dies is not lost; beside the profile where not given
+    #[arg(long, value_name = "DIR")]
+    spool: Option<PathBuf>,
+    /// Whether to take the time of each call; without it the tracer costs less, and the profile holds
+    /// no times inside MPI and no gaps between messages
+    #[arg(long, value_name = "on|off", default_value = "on")]
+    gaps: Switch,
+    /// Every rank keeps its records in its spool file; nothing is gathered over the network
+    #[arg(long)]
+    per_rank: bool,
+    /// Instead of running a program: join the spool files of one run, in these folders
+    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["spool", "per_rank"])]
+    merge: Vec<PathBuf>,
     /// The launcher's command line: mpirun or mpiexec with its options, the program, its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(
+        last = true,
+        required_unless_present = "merge",
+        conflicts_with = "merge",
+        value_name = "COMMAND"
+    )]
     command: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Switch {
+    On,
+    Off,
 }
 
 impl Profile {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         output::refuse_stdout(&self.output)?;
-        let Started { mut launcher, trace, name } =
+        if !self.merge.is_empty() {
+            let profile = merge::read(&self.merge, self.name.as_deref())?;
+            self.finish(&profile, verbosity)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let Started { mut launcher, recording, name } =
             self.start().map_err(NotStarted::by_us_unless_known)?;
         let status = child::wait(&mut launcher, None)?.context("the launcher still runs")?;
-        let result = self.finish(&trace, &name, status, verbosity);
-        if result.is_err() && trace.exists() {
-            return result.with_context(|| format!("the trace is kept in {}", trace.display()));
+        let Some(profile) = recording.read(&name)? else {
+            recording.remove();
+            return no_profile(status, verbosity);
+        };
+        self.finish(&profile, verbosity)?;
+        if profile.ranks.iter().any(|rank| rank.ended == Ended::Missing) {
+            let text = format!(
+                "if ranks on other hosts left files in {}, collect them and join all with \
+                 `rankwright profile --merge`; those of this host are kept there",
+                recording.spool.display()
+            );
+            output::warn(verbosity, text);
+        } else {
+            recording.remove();
         }
-        remove_trace(&trace);
-        result
+        Ok(ExitCode::from(child::code(status)))
     }
 
     fn start(&self) -> anyhow::Result<Started> {
@@ -59,73 +105,43 @@ impl Profile {
             return Err(UsageError(text).into());
         };
         let library = tracer::library(&mpi)?;
-        let trace = self.trace_file()?;
-        let name = self.name.clone().unwrap_or_else(|| program_name(&arguments[*first]));
-
         let shim = shim_beside_us()?;
+        let name = self.name.clone().unwrap_or_else(|| program_name(&arguments[*first]));
+        let recording = Recording::begin(&self.output, self.spool.as_deref())?;
+
         let mut command = Command::new(&mpi.launcher);
         for (place, argument) in arguments.iter().enumerate() {
             if programs.contains(&place) {
-                command.arg(&shim).arg("--trace").arg(&trace);
-                command.arg("--tracer").arg(&library).arg("--");
+                command.arg(&shim).arg("--trace").arg(recording.trace());
+                command.arg("--tracer").arg(&library).arg("--spool").arg(&recording.spool);
+                let options = self.trace_options();
+                if !options.is_empty() {
+                    command.arg("--trace-options").arg(options.join(","));
+                }
+                command.arg("--");
             }
             command.arg(argument);
         }
-        let launcher = child::start(&mut command).map_err(|error| NotStarted {
-            code: 126,
-            why: format!("{}: {error}", mpi.launcher.display()),
-        })?;
-        Ok(Started { launcher, trace, name })
-    }
-
-    /// Where the tracer leaves its file: beside the profile, which every host of the job is asked
-    /// to see.
-    fn trace_file(&self) -> anyhow::Result<PathBuf> {
-        let shown = self.output.display();
-        // Known now, it costs nothing; known after a run of hours, it costs the run.
-        if self.output.metadata().is_ok_and(|found| !found.is_file()) {
-            let why = format!("{shown}: found no regular file, expected one for the profile");
-            return Err(NotStarted { code: 125, why }.into());
-        }
-        let output = std::path::absolute(&self.output).with_context(|| shown.to_string())?;
-        let folder = output.parent().context("the profile needs a folder")?;
-        let folder = folder.canonicalize().map_err(|error| NotStarted {
-            code: 125,
-            why: format!("{}: {error}; make the folder first", folder.display()),
-        })?;
-        let name = self.output.file_name().unwrap_or_default().to_string_lossy();
-        Ok(folder.join(format!("{name}.trace-{}", std::process::id())))
-    }
-
-    /// Turns the trace into the profile and says what it tells at once. The program's own exit
-    /// code is ours.
-    fn finish(
-        &self,
-        trace: &Path,
-        name: &str,
-        status: ExitStatus,
-        verbosity: &Verbosity,
-    ) -> anyhow::Result<ExitCode> {
-        let code = ExitCode::from(child::code(status));
-        if !trace.exists() {
-            let ended = match (status.success(), status.code()) {
-                (true, _) => "the program never called MPI_Init, is linked statically or with \
-                              another MPI than the launcher's, or another host cannot write to this \
-                              folder"
-                    .to_owned(),
-                (false, Some(code)) => format!("the launcher ended with exit code {code}"),
-                (false, None) => "the launcher was ended by a signal".to_owned(),
-            };
-            let text = format!("no profile: the ranks left no trace; {ended}");
-            if status.success() {
-                anyhow::bail!(text);
+        match child::start(&mut command) {
+            Ok(launcher) => Ok(Started { launcher, recording, name }),
+            Err(error) => {
+                recording.remove();
+                let why = format!("{}: {error}", mpi.launcher.display());
+                Err(NotStarted { code: 126, why }.into())
             }
-            output::warn(verbosity, text);
-            return Ok(code);
         }
-        let profile = trace_file::read(trace, name)?;
-        profile_file::write(&profile, &self.output)?;
-        let summary = TrafficSummary::new(&profile, 0);
+    }
+
+    /// The words that the tracer understands.
+    fn trace_options(&self) -> Vec<&'static str> {
+        let options = [(self.gaps == Switch::Off, "no-gaps"), (self.per_rank, "per-rank")];
+        options.into_iter().filter(|(wanted, _)| *wanted).map(|(_, word)| word).collect()
+    }
+
+    /// Writes the profile and says what it tells at once.
+    fn finish(&self, profile: &Recorded, verbosity: &Verbosity) -> anyhow::Result<()> {
+        profile_file::write(profile, &self.output)?;
+        let summary = TrafficSummary::new(profile, 0);
         output::note(verbosity, format!("\n{}", summary.text().trim_end()));
         if let Some(share) = summary.time_in_mpi {
             let largest = 100.0 * share.largest;
@@ -139,31 +155,64 @@ impl Profile {
                 output::warn(verbosity, text);
             }
         }
+        for text in partial(profile) {
+            output::warn(verbosity, text);
+        }
         output::note(verbosity, format!("{:<16}{}", "profile", self.output.display()));
-        Ok(code)
+        Ok(())
     }
 }
 
 /// A launcher that runs the program under the tracer.
 struct Started {
     launcher: Child,
-    /// The file that the tracer leaves.
-    trace: PathBuf,
+    recording: Recording,
     /// What the profile calls the program.
     name: String,
 }
 
-/// Removes the tracer's file, and what ranks that were killed while they wrote it have left beside
-/// it. Neither is there if the program did not reach MPI_Finalize; `finish` has said so.
-fn remove_trace(trace: &Path) {
-    let _ = std::fs::remove_file(trace);
-    let (Some(folder), Some(name)) = (trace.parent(), trace.file_name()) else { return };
-    let beginning = [name.as_bytes(), b".tmp."].concat();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_name().as_bytes().starts_with(&beginning) {
-            let _ = std::fs::remove_file(entry.path());
-        }
+/// Sentences on the ranks whose records are not whole.
+fn partial(profile: &Recorded) -> Vec<String> {
+    let sentence = |(ended, ranks): (Ended, Vec<rankwright::ids::Rank>)| {
+        let numbers: Vec<u32> = ranks.iter().map(|rank| rank.0).collect();
+        let rank = if ranks.len() == 1 { "rank" } else { "ranks" };
+        let what = match ended {
+            Ended::Aborted => "called MPI_Abort: recorded until then",
+            Ended::Exited => "ended without MPI_Finalize: recorded until then",
+            Ended::Missing => "left no records",
+            Ended::Killed => "died without MPI_Finalize: recorded until then",
+            Ended::Unknown | Ended::Finalized => "came to the end",
+        };
+        format!("partial: {rank} {} {what}", format_index_list(&numbers))
+    };
+    let mut sentences: Vec<String> = profile.partial().into_iter().map(sentence).collect();
+    let cut: Vec<u32> =
+        (0_u32..).zip(&profile.ranks).filter(|(_, rank)| rank.cut).map(|(rank, _)| rank).collect();
+    if !cut.is_empty() {
+        sentences.push(format!(
+            "partial: ranks {} had no room for all that they recorded (memory, or the disk of the \
+             spool folder)",
+            format_index_list(&cut)
+        ));
     }
+    sentences
+}
+
+/// Nothing was recorded: says why, as far as it is known from here.
+fn no_profile(status: ExitStatus, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+    let ended = match (status.success(), status.code()) {
+        (true, _) => "the program never called MPI_Init, is linked statically or with another MPI \
+                      than the launcher's, or another host cannot write to this folder"
+            .to_owned(),
+        (false, Some(code)) => format!("the launcher ended with exit code {code}"),
+        (false, None) => "the launcher was ended by a signal".to_owned(),
+    };
+    let text = format!("no profile: the ranks left no trace; {ended}");
+    if status.success() {
+        anyhow::bail!(text);
+    }
+    output::warn(verbosity, text);
+    Ok(ExitCode::from(child::code(status)))
 }
 
 /// A program's file name.

@@ -4,6 +4,7 @@ use clap::Args;
 use rankwright::report::traffic::{TrafficSummary, heat_map};
 use rankwright::traffic::Flow;
 use rankwright::traffic::expansion::Expansion;
+use rankwright::traffic::profile::FlowRecord;
 
 use crate::output::{Format, ResultOptions, csv, table};
 
@@ -30,12 +31,7 @@ impl Show {
         let mut profile = super::profile_of(&self.workload)?;
         let job = profile.job(self.collectives)?;
         if self.collectives != Expansion::None {
-            let record = |flow: &Flow| rankwright::traffic::profile::FlowRecord {
-                flow: *flow,
-                times: None,
-                size_histogram: Vec::new(),
-            };
-            profile.flows = job.flows.iter().map(record).collect();
+            profile.flows = job.flows.iter().map(|flow| FlowRecord::of_flow(*flow)).collect();
         }
         let summary = TrafficSummary::new(&profile, self.top);
         let rows: Vec<Vec<u64>> = summary.heaviest.iter().map(cells).collect();

@@ -57,7 +57,7 @@ pub fn expand(
     let mut together: BTreeMap<_, Vec<&CollectiveCalls>> = BTreeMap::new();
     for call in calls {
         if call.row.is_empty() {
-            let key = (call.communicator, call.operation, call.root, call.nonblocking);
+            let key = (call.communicator, call.operation, call.root, call.form);
             together.entry(key).or_default().push(call);
         } else {
             flows.extend(call.row.iter().map(|entry| flow_of_row(call, entry)));
@@ -87,7 +87,7 @@ mod tests {
     use super::group::is_rooted;
     use super::*;
     use crate::ids::Rank;
-    use crate::traffic::collectives::Operation;
+    use crate::traffic::collectives::{Form, Operation};
 
     fn world(ranks: u32) -> Vec<Communicator> {
         let members = (0..ranks).map(|rank| Some(Rank(rank))).collect();
@@ -99,7 +99,7 @@ mod tests {
             rank: Rank(rank),
             communicator: 0,
             operation,
-            nonblocking: false,
+            form: Form::Blocking,
             root: is_rooted(operation).then_some(Rank(1.min(ranks - 1))),
             calls: 1,
             bytes: bytes(rank),

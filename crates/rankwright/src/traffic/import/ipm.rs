@@ -197,11 +197,8 @@ impl Tasks<'_> {
         let messages = self.number(tag, "count", 1, i64::from(u32::MAX) << 20)?;
         let destination = Rank(destination);
         let flow = Flow { source, destination, messages: 0, bytes: 0, largest: 0 };
-        let record = self.flows.entry((source, destination)).or_insert(FlowRecord {
-            flow,
-            times: None,
-            size_histogram: Vec::new(),
-        });
+        let record =
+            self.flows.entry((source, destination)).or_insert_with(|| FlowRecord::of_flow(flow));
         let bin = (u64::BITS - size.leading_zeros()) as usize;
         if record.size_histogram.len() <= bin {
             record.size_histogram.resize(bin + 1, 0);

@@ -10,7 +10,7 @@ pub use write::write;
 /// Marks the file as ours ("RWPR"); `file` shows it.
 const APPLICATION_ID: i32 = 0x5257_5052;
 /// The newest version of the tables that is read, and the one that is written.
-const FORMAT_VERSION: i32 = 1;
+const FORMAT_VERSION: i32 = 2;
 /// The first bytes of every SQLite file.
 pub const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
@@ -23,22 +23,25 @@ mod tests {
     use super::*;
     use crate::ids::Rank;
     use crate::traffic::Flow;
-    use crate::traffic::collectives::{CollectiveCalls, Operation, RowEntry};
+    use crate::traffic::collectives::{CollectiveCalls, Form, Operation, RowEntry};
     use crate::traffic::communicator::Communicator;
-    use crate::traffic::profile::{FlowRecord, FlowTimes, Profile, RankRecord};
-    use crate::units::Seconds;
+    use crate::traffic::profile::{Ended, FlowKind, FlowRecord, FlowTimes, Profile, RankRecord};
+    use crate::traffic::topology::{DeclaredTopology, Neighbour, TopologyKind};
+    use crate::units::{Bytes, Seconds};
 
     fn profile() -> Profile {
         let flow =
             Flow { source: Rank(0), destination: Rank(1), messages: 2, bytes: 300, largest: 200 };
         let times = FlowTimes { first: Seconds(0.5), last: Seconds(1.0), ..FlowTimes::default() };
-        let record = FlowRecord { flow, times: Some(times), size_histogram: vec![0, 0, 1, 1] };
+        let size_histogram = vec![0, 0, 1, 1];
+        let kind = FlowKind::Put;
+        let record = FlowRecord { flow, kind, times: Some(times), size_histogram };
         let other = Flow { source: Rank(1), destination: Rank(0), ..flow };
         let calls = CollectiveCalls {
             rank: Rank(1),
             communicator: 0,
             operation: Operation::Alltoallv,
-            nonblocking: true,
+            form: Form::Nonblocking,
             root: None,
             calls: 3,
             bytes: 12,
@@ -47,15 +50,28 @@ mod tests {
             last: 0.3,
             row: vec![RowEntry { destination: Rank(0), messages: 3, bytes: 12 }],
         };
+        let rank = RankRecord {
+            host: "a".into(),
+            numa: vec![0, 3],
+            ended: Ended::Killed,
+            cut: true,
+            peak_memory: Bytes(7),
+            ..RankRecord::default()
+        };
+        let topology = DeclaredTopology {
+            communicator: 0,
+            rank: Rank(1),
+            kind: TopologyKind::Cartesian,
+            grid: vec![(2, true), (1, false)],
+            neighbours: vec![Neighbour { rank: Rank(0), weight: 1 }; 2],
+        };
         let members = vec![Some(Rank(0)), Some(Rank(1)), None];
         Profile {
-            ranks: vec![RankRecord { host: "a".into(), ..RankRecord::default() }; 2],
+            ranks: vec![rank; 2],
             communicators: vec![Communicator { members, created: 1, ..Communicator::default() }],
-            flows: vec![
-                record,
-                FlowRecord { flow: other, times: None, size_histogram: Vec::new() },
-            ],
+            flows: vec![record, FlowRecord::of_flow(other)],
             collectives: vec![calls],
+            topologies: vec![topology],
             ..Profile::default()
         }
     }

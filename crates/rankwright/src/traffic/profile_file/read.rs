@@ -6,12 +6,15 @@ use rusqlite::{Connection, OpenFlags, Row, Statement};
 
 use super::{APPLICATION_ID, FORMAT_VERSION};
 use crate::files::{InputError, describe};
-use crate::ids::{PuSet, Rank};
+use crate::ids::{PuSet, Rank, parse_index_list};
 use crate::traffic::Flow;
-use crate::traffic::collectives::{CollectiveCalls, Operation, RowEntry};
+use crate::traffic::collectives::{CollectiveCalls, Form, Operation, RowEntry};
 use crate::traffic::communicator::Communicator;
-use crate::traffic::profile::{FlowRecord, FlowTimes, Profile, RankRecord, TimeInMpi};
-use crate::units::Seconds;
+use crate::traffic::profile::{
+    Ended, FlowKind, FlowRecord, FlowTimes, Profile, RankRecord, TimeInMpi,
+};
+use crate::traffic::topology::{DeclaredTopology, Neighbour, TopologyKind};
+use crate::units::{Bytes, Seconds};
 
 const EXPECTED: &str = "a profile as `rankwright profile` writes it";
 const CUT_SHORT: &str = "a file that was cut short or is damaged";
@@ -38,8 +41,9 @@ pub fn read(path: &Path) -> Result<Profile, InputError> {
     }
     let version = pragma("user_version")?;
     if version != FORMAT_VERSION {
+        let way_out = if version < FORMAT_VERSION { "measure again" } else { "update it" };
         return Err(wrong(format!("a profile of format version {version}"))
-            .with_advice(format!("this rankwright reads version {FORMAT_VERSION}: update it")));
+            .with_advice(format!("this rankwright reads version {FORMAT_VERSION}: {way_out}")));
     }
     // SQLite itself overlooks a missing end of the last page.
     let pages = pragma("page_count")?;
@@ -76,13 +80,19 @@ fn check(profile: &Profile) -> Result<(), String> {
     let in_communicators = profile.communicators.iter().flat_map(|communicator| {
         communicator.members.iter().chain(&communicator.remote_members).copied().flatten()
     });
-    let mut named = in_flows.chain(in_collectives).chain(in_communicators);
+    let in_topologies = profile.topologies.iter().flat_map(|topology| {
+        let neighbours = topology.neighbours.iter().map(|neighbour| neighbour.rank);
+        neighbours.chain([topology.rank])
+    });
+    let mut named = in_flows.chain(in_collectives).chain(in_communicators).chain(in_topologies);
     if let Some(rank) = named.find(|rank| missing(*rank)) {
         return Err(format!("rank {rank} in a profile of {ranks} ranks"));
     }
     let communicators = profile.communicators.len();
-    match profile.collectives.iter().find(|calls| calls.communicator >= communicators) {
-        Some(calls) => Err(format!("communicator {} of {communicators}", calls.communicator)),
+    let of_calls = profile.collectives.iter().map(|calls| calls.communicator);
+    let of_topologies = profile.topologies.iter().map(|topology| topology.communicator);
+    match of_calls.chain(of_topologies).find(|communicator| *communicator >= communicators) {
+        Some(communicator) => Err(format!("communicator {communicator} of {communicators}")),
         None => Ok(()),
     }
 }
@@ -102,6 +112,7 @@ fn read_tables(file: &Connection) -> rusqlite::Result<Profile> {
     profile.communicators = read_communicators(file)?;
     profile.flows = read_flows(file)?;
     profile.collectives = read_collectives(file)?;
+    profile.topologies = read_topologies(file)?;
     Ok(profile)
 }
 
@@ -116,14 +127,21 @@ fn read_ranks(file: &Connection) -> rusqlite::Result<Vec<RankRecord>> {
             rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Text, error)
         };
         let pus: PuSet = pus.parse().map_err(|error| wrong(Box::new(error)))?;
+        let numa: String = row.get("numa")?;
+        let ended: String = row.get("ended")?;
         Ok(RankRecord {
             host: row.get("host")?,
             pus,
             start_unix_ns: row.get("start_unix_ns")?,
             wall: Seconds(row.get("wall_s")?),
+            numa: parse_index_list(&numa).map_err(|error| wrong(Box::new(error)))?,
+            ended: Ended::from_name(&ended).ok_or_else(|| unknown("ended", &ended))?,
+            cut: row.get("cut")?,
+            peak_memory: Bytes(amount(row, "peak_memory_bytes")?),
             point_to_point: time("point_to_point_calls", "point_to_point_s")?,
             wait: time("wait_calls", "wait_s")?,
             collective: time("collective_calls", "collective_s")?,
+            one_sided: time("one_sided_calls", "one_sided_s")?,
             other: time("other_calls", "other_s")?,
             outside_messages: amount(row, "outside_messages")?,
             outside_bytes: amount(row, "outside_bytes")?,
@@ -188,19 +206,18 @@ fn read_flows(file: &Connection) -> rusqlite::Result<Vec<FlowRecord>> {
             bytes: amount(row, "bytes")?,
             largest: amount(row, "largest")?,
         };
-        Ok(FlowRecord { flow, times, size_histogram: Vec::new() })
+        Ok(FlowRecord { flow, kind: kind(row)?, times, size_histogram: Vec::new() })
     };
     let mut records: Vec<FlowRecord> = select.query_map([], record)?.collect::<Result<_, _>>()?;
-    let mut select =
-        file.prepare("SELECT source, destination, bin, messages FROM flow_sizes ORDER BY 1, 2, 3")?;
+    let key = |record: &FlowRecord| (record.flow.source, record.flow.destination, record.kind);
+    records.sort_by_key(key);
+    let mut select = file.prepare("SELECT * FROM flow_sizes ORDER BY source, destination")?;
     let mut rows = select.query([])?;
-    let mut position = 0;
     while let Some(row) = rows.next()? {
-        let pair = (Rank(row.get(0)?), Rank(row.get(1)?));
-        let before = |record: &FlowRecord| (record.flow.source, record.flow.destination) < pair;
-        position += records[position..].iter().take_while(|record| before(record)).count();
-        let bin: usize = row.get::<_, u8>(2)?.into();
-        let Some(record) = records.get_mut(position) else { break };
+        let of = (Rank(row.get("source")?), Rank(row.get("destination")?), kind(row)?);
+        let Ok(position) = records.binary_search_by_key(&of, key) else { continue };
+        let bin: usize = row.get::<_, u8>("bin")?.into();
+        let record = &mut records[position];
         if record.size_histogram.len() <= bin {
             record.size_histogram.resize(bin + 1, 0);
         }
@@ -227,14 +244,14 @@ fn read_collectives(file: &Connection) -> rusqlite::Result<Vec<CollectiveCalls>>
     let mut collectives = Vec::new();
     while let Some(row) = rows.next()? {
         let name: String = row.get("operation")?;
-        let operation = Operation::from_name(&name)
-            .ok_or_else(|| rusqlite::Error::InvalidParameterName(format!("operation {name}")))?;
+        let operation = Operation::from_name(&name).ok_or_else(|| unknown("operation", &name))?;
+        let form: String = row.get("form")?;
         let communicator: i64 = row.get("communicator")?;
         collectives.push(CollectiveCalls {
             rank: Rank(row.get("rank")?),
             communicator: usize::try_from(communicator).unwrap_or(usize::MAX),
             operation,
-            nonblocking: row.get("nonblocking")?,
+            form: Form::from_name(&form).ok_or_else(|| unknown("form", &form))?,
             root: row.get::<_, Option<u32>>("root")?.map(Rank),
             calls: amount(row, "calls")?,
             bytes: amount(row, "bytes")?,
@@ -245,6 +262,50 @@ fn read_collectives(file: &Connection) -> rusqlite::Result<Vec<CollectiveCalls>>
         });
     }
     Ok(collectives)
+}
+
+fn read_topologies(file: &Connection) -> rusqlite::Result<Vec<DeclaredTopology>> {
+    let mut select = file.prepare("SELECT * FROM topologies ORDER BY communicator, rank")?;
+    let topology = |row: &Row<'_>| -> rusqlite::Result<DeclaredTopology> {
+        let kind: String = row.get("kind")?;
+        let (extents, periodic): (String, String) = (row.get("extents")?, row.get("periodic")?);
+        let periodic = numbers(&periodic)?.into_iter().map(|number| number != 0);
+        Ok(DeclaredTopology {
+            communicator: row.get::<_, u32>("communicator")? as usize,
+            rank: Rank(row.get("rank")?),
+            kind: TopologyKind::from_name(&kind).ok_or_else(|| unknown("kind", &kind))?,
+            grid: numbers(&extents)?.into_iter().zip(periodic).collect(),
+            neighbours: Vec::new(),
+        })
+    };
+    let mut topologies: Vec<DeclaredTopology> =
+        select.query_map([], topology)?.collect::<Result<_, _>>()?;
+    let mut select =
+        file.prepare("SELECT * FROM topology_neighbours ORDER BY communicator, rank, position")?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let of = (row.get::<_, u32>("communicator")? as usize, Rank(row.get("rank")?));
+        let key = |topology: &DeclaredTopology| (topology.communicator, topology.rank);
+        let Ok(position) = topologies.binary_search_by_key(&of, key) else { continue };
+        let neighbour = Neighbour { rank: Rank(row.get("neighbour")?), weight: row.get("weight")? };
+        topologies[position].neighbours.push(neighbour);
+    }
+    Ok(topologies)
+}
+
+fn kind(row: &Row<'_>) -> rusqlite::Result<FlowKind> {
+    let kind: String = row.get("kind")?;
+    FlowKind::from_name(&kind).ok_or_else(|| unknown("kind", &kind))
+}
+
+fn unknown(column: &str, found: &str) -> rusqlite::Error {
+    rusqlite::Error::InvalidParameterName(format!("{column} {found}"))
+}
+
+/// `0,3,4`, as written in one column.
+fn numbers(text: &str) -> rusqlite::Result<Vec<u32>> {
+    let numbers = text.split(',').filter(|number| !number.is_empty()).map(str::parse);
+    numbers.collect::<Result<_, _>>().map_err(|_| unknown("numbers", text))
 }
 
 fn amount(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {

@@ -6,6 +6,7 @@ use rusqlite::{Connection, params};
 
 use super::{APPLICATION_ID, FORMAT_VERSION};
 use crate::files::{WriteError, replace_atomically};
+use crate::ids::format_index_list;
 use crate::traffic::Flow;
 use crate::traffic::profile::Profile;
 
@@ -13,10 +14,12 @@ const TABLES: &str = "
 CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE ranks (
   rank INTEGER PRIMARY KEY, host TEXT NOT NULL, pus TEXT NOT NULL, start_unix_ns INTEGER NOT NULL,
-  wall_s REAL NOT NULL,
+  wall_s REAL NOT NULL, numa TEXT NOT NULL, ended TEXT NOT NULL, cut INTEGER NOT NULL,
+  peak_memory_bytes INTEGER NOT NULL,
   point_to_point_calls INTEGER NOT NULL, point_to_point_s REAL NOT NULL,
   wait_calls INTEGER NOT NULL, wait_s REAL NOT NULL,
   collective_calls INTEGER NOT NULL, collective_s REAL NOT NULL,
+  one_sided_calls INTEGER NOT NULL, one_sided_s REAL NOT NULL,
   other_calls INTEGER NOT NULL, other_s REAL NOT NULL,
   outside_messages INTEGER NOT NULL, outside_bytes INTEGER NOT NULL);
 CREATE TABLE communicators (
@@ -25,22 +28,29 @@ CREATE TABLE communicator_members (
   communicator INTEGER NOT NULL, remote INTEGER NOT NULL, position INTEGER NOT NULL, rank INTEGER,
   PRIMARY KEY (communicator, remote, position)) WITHOUT ROWID;
 CREATE TABLE flows (
-  source INTEGER NOT NULL, destination INTEGER NOT NULL,
+  source INTEGER NOT NULL, destination INTEGER NOT NULL, kind TEXT NOT NULL,
   messages INTEGER NOT NULL, bytes INTEGER NOT NULL, largest INTEGER NOT NULL,
   first_s REAL, last_s REAL, gap_mean_s REAL, gap_cv REAL,
-  PRIMARY KEY (source, destination)) WITHOUT ROWID;
+  PRIMARY KEY (source, destination, kind)) WITHOUT ROWID;
 CREATE TABLE flow_sizes (
-  source INTEGER NOT NULL, destination INTEGER NOT NULL, bin INTEGER NOT NULL,
-  messages INTEGER NOT NULL, PRIMARY KEY (source, destination, bin)) WITHOUT ROWID;
+  source INTEGER NOT NULL, destination INTEGER NOT NULL, kind TEXT NOT NULL, bin INTEGER NOT NULL,
+  messages INTEGER NOT NULL, PRIMARY KEY (source, destination, kind, bin)) WITHOUT ROWID;
 CREATE TABLE collectives (
   id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, communicator INTEGER NOT NULL,
-  operation TEXT NOT NULL, nonblocking INTEGER NOT NULL, root INTEGER,
+  operation TEXT NOT NULL, form TEXT NOT NULL, root INTEGER,
   calls INTEGER NOT NULL, bytes INTEGER NOT NULL,
   seconds REAL NOT NULL, first_s REAL NOT NULL, last_s REAL NOT NULL);
 CREATE TABLE collective_rows (
   collective INTEGER NOT NULL, destination INTEGER NOT NULL,
   messages INTEGER NOT NULL, bytes INTEGER NOT NULL,
   PRIMARY KEY (collective, destination)) WITHOUT ROWID;
+CREATE TABLE topologies (
+  communicator INTEGER NOT NULL, rank INTEGER NOT NULL, kind TEXT NOT NULL, extents TEXT NOT NULL,
+  periodic TEXT NOT NULL, PRIMARY KEY (communicator, rank)) WITHOUT ROWID;
+CREATE TABLE topology_neighbours (
+  communicator INTEGER NOT NULL, rank INTEGER NOT NULL, position INTEGER NOT NULL,
+  neighbour INTEGER NOT NULL, weight INTEGER NOT NULL,
+  PRIMARY KEY (communicator, rank, position)) WITHOUT ROWID;
 ";
 
 /// Writes a profile, whole or not at all.
@@ -66,6 +76,7 @@ fn write_tables(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
     write_communicators(&transaction, profile)?;
     write_flows(&transaction, profile)?;
     write_collectives(&transaction, profile)?;
+    write_topologies(&transaction, profile)?;
     transaction.commit()?;
     file.close().map_err(|(_, error)| error)
 }
@@ -77,7 +88,8 @@ fn write_run(file: &Connection, profile: &Profile) -> rusqlite::Result<()> {
     for (key, value) in facts {
         file.execute("INSERT INTO run VALUES (?, ?)", [key, value])?;
     }
-    let mut insert = file.prepare("INSERT INTO ranks VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")?;
+    let places = ["?"; 21].join(",");
+    let mut insert = file.prepare(&format!("INSERT INTO ranks VALUES ({places})"))?;
     for (rank, record) in (0_i64..).zip(&profile.ranks) {
         insert.execute(params![
             rank,
@@ -85,12 +97,18 @@ fn write_run(file: &Connection, profile: &Profile) -> rusqlite::Result<()> {
             record.pus.to_string(),
             record.start_unix_ns,
             record.wall.0,
+            format_index_list(&record.numa),
+            record.ended.name(),
+            record.cut,
+            integer(record.peak_memory.0)?,
             integer(record.point_to_point.calls)?,
             record.point_to_point.time.0,
             integer(record.wait.calls)?,
             record.wait.time.0,
             integer(record.collective.calls)?,
             record.collective.time.0,
+            integer(record.one_sided.calls)?,
+            record.one_sided.time.0,
             integer(record.other.calls)?,
             record.other.time.0,
             integer(record.outside_messages)?,
@@ -116,14 +134,15 @@ fn write_communicators(file: &Connection, profile: &Profile) -> rusqlite::Result
 }
 
 fn write_flows(file: &Connection, profile: &Profile) -> rusqlite::Result<()> {
-    let mut insert = file.prepare("INSERT INTO flows VALUES (?,?,?,?,?,?,?,?,?)")?;
-    let mut insert_size = file.prepare("INSERT INTO flow_sizes VALUES (?,?,?,?)")?;
+    let mut insert = file.prepare("INSERT INTO flows VALUES (?,?,?,?,?,?,?,?,?,?)")?;
+    let mut insert_size = file.prepare("INSERT INTO flow_sizes VALUES (?,?,?,?,?)")?;
     for record in &profile.flows {
         let Flow { source, destination, messages, bytes, largest } = record.flow;
         let times = record.times;
         insert.execute(params![
             source.0,
             destination.0,
+            record.kind.name(),
             integer(messages)?,
             integer(bytes)?,
             integer(largest)?,
@@ -133,7 +152,8 @@ fn write_flows(file: &Connection, profile: &Profile) -> rusqlite::Result<()> {
             times.map(|times| times.gap_cv),
         ])?;
         for (bin, count) in (0_i64..).zip(&record.size_histogram).filter(|(_, count)| **count > 0) {
-            insert_size.execute(params![source.0, destination.0, bin, integer(*count)?])?;
+            let (kind, count) = (record.kind.name(), integer(*count)?);
+            insert_size.execute(params![source.0, destination.0, kind, bin, count])?;
         }
     }
     Ok(())
@@ -148,7 +168,7 @@ fn write_collectives(file: &Connection, profile: &Profile) -> rusqlite::Result<(
             calls.rank.0,
             i64::try_from(calls.communicator).unwrap_or(i64::MAX),
             calls.operation.name(),
-            calls.nonblocking,
+            calls.form.name(),
             calls.root.map(|root| root.0),
             integer(calls.calls)?,
             integer(calls.bytes)?,
@@ -159,6 +179,28 @@ fn write_collectives(file: &Connection, profile: &Profile) -> rusqlite::Result<(
         for entry in &calls.row {
             let (messages, bytes) = (integer(entry.messages)?, integer(entry.bytes)?);
             insert_row.execute(params![id, entry.destination.0, messages, bytes])?;
+        }
+    }
+    Ok(())
+}
+
+fn write_topologies(file: &Connection, profile: &Profile) -> rusqlite::Result<()> {
+    let mut insert = file.prepare("INSERT INTO topologies VALUES (?,?,?,?,?)")?;
+    let mut insert_neighbour =
+        file.prepare("INSERT INTO topology_neighbours VALUES (?,?,?,?,?)")?;
+    for topology in &profile.topologies {
+        let communicator = i64::try_from(topology.communicator).unwrap_or(i64::MAX);
+        let rank = topology.rank.0;
+        let list = |number: &dyn Fn(&(u32, bool)) -> u32| {
+            let numbers: Vec<String> =
+                topology.grid.iter().map(|extent| number(extent).to_string()).collect();
+            numbers.join(",")
+        };
+        let (extents, periodic) = (list(&|(extent, _)| *extent), list(&|(_, p)| u32::from(*p)));
+        insert.execute(params![communicator, rank, topology.kind.name(), extents, periodic])?;
+        for (position, neighbour) in (0_i64..).zip(&topology.neighbours) {
+            let (neighbour, weight) = (neighbour.rank.0, neighbour.weight);
+            insert_neighbour.execute(params![communicator, rank, position, neighbour, weight])?;
         }
     }
     Ok(())

@@ -17,7 +17,7 @@ use super::{MOST_RANKS, Source, Sources};
 use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::Flow;
-use crate::traffic::collectives::{CollectiveCalls, Operation, RowEntry};
+use crate::traffic::collectives::{CollectiveCalls, Form, Operation, RowEntry};
 use crate::traffic::communicator::Communicator;
 use crate::traffic::profile::{FlowRecord, Profile, RankRecord, Run};
 
@@ -137,7 +137,7 @@ impl Joined {
             _ => 0,
         };
         let flow = Flow { source, destination, messages, bytes, largest: mean.max(least) };
-        let new = FlowRecord { flow, times: None, size_histogram };
+        let new = FlowRecord { size_histogram, ..FlowRecord::of_flow(flow) };
         let known = self.flows.entry((source, destination));
         known
             .and_modify(|known| {
@@ -163,7 +163,7 @@ impl Joined {
             rank,
             communicator: 0,
             operation: Operation::Alltoallw,
-            nonblocking: false,
+            form: Form::Blocking,
             root: None,
             calls: row.iter().map(|entry| entry.messages).max().unwrap_or_default(),
             bytes: row.iter().map(|entry| entry.bytes).fold(0, u64::saturating_add),
@@ -215,6 +215,7 @@ impl Joined {
             communicators,
             flows: self.flows.into_values().collect(),
             collectives: self.collectives,
+            ..Profile::default()
         })
     }
 }

@@ -1,0 +1,99 @@
+//! Where a run leaves its records, and reading them when it is over.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use rankwright::traffic::profile::Profile;
+use rankwright::traffic::trace_file;
+
+use crate::exit_code::NotStarted;
+
+/// The folders of one run.
+#[derive(Debug)]
+pub(super) struct Recording {
+    /// Beside the profile, made by us: holds the gathered trace, and the spool files unless they are
+    /// wanted elsewhere.
+    folder: PathBuf,
+    /// Where each rank keeps its spool file; the ranks make it where it is missing.
+    pub(super) spool: PathBuf,
+}
+
+impl Recording {
+    /// Makes the folder beside the profile. With a `spool` of the user's, the run gets a folder of its
+    /// own in that.
+    pub(super) fn begin(profile: &Path, spool: Option<&Path>) -> anyhow::Result<Self> {
+        let shown = profile.display();
+        // Known now, it costs nothing; known after a run of hours, it costs the run.
+        if profile.metadata().is_ok_and(|found| !found.is_file()) {
+            let why = format!("{shown}: found no regular file, expected one for the profile");
+            return Err(NotStarted { code: 125, why }.into());
+        }
+        let absolute = std::path::absolute(profile).with_context(|| shown.to_string())?;
+        let parent = absolute.parent().context("the profile needs a folder")?;
+        let parent = parent.canonicalize().map_err(|error| NotStarted {
+            code: 125,
+            why: format!("{}: {error}; make the folder first", parent.display()),
+        })?;
+        let mut name = profile.file_name().map(OsString::from).unwrap_or_default();
+        name.push(format!(".trace-{}", std::process::id()));
+        let folder = parent.join(&name);
+        let spool = match spool {
+            None => folder.clone(),
+            Some(spool) => {
+                let absolute = std::path::absolute(spool);
+                absolute.with_context(|| spool.display().to_string())?.join(&name)
+            }
+        };
+        fs::create_dir(&folder).map_err(|error| NotStarted {
+            code: 125,
+            why: format!("{}: {error}", folder.display()),
+        })?;
+        Ok(Self { folder, spool })
+    }
+
+    /// The file that rank 0 writes.
+    pub(super) fn trace(&self) -> PathBuf {
+        self.folder.join("trace.rwt")
+    }
+
+    /// What the run left: the gathered trace, or else the spool files that are to be seen from here.
+    /// `None` if there is neither.
+    pub(super) fn read(&self, program: &str) -> anyhow::Result<Option<Profile>> {
+        let trace = self.trace();
+        let read = || -> anyhow::Result<Option<Profile>> {
+            if trace.exists() {
+                return Ok(Some(trace_file::read(&trace, program)?));
+            }
+            let spools = if self.spool.is_dir() { spool_files(&self.spool)? } else { Vec::new() };
+            if spools.is_empty() {
+                return Ok(None);
+            }
+            Ok(Some(trace_file::read_spools(&spools, program)?))
+        };
+        read().with_context(|| format!("the records are kept in {}", self.folder.display()))
+    }
+
+    /// Removes the folders, and what ranks that were killed in the midst of writing left in them.
+    pub(super) fn remove(self) {
+        for folder in [&self.folder, &self.spool] {
+            // Not there any more, or never: that is what is wanted.
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// The spool files in a folder, in the order of their names.
+pub(super) fn spool_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let shown = || folder.display().to_string();
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).with_context(shown)? {
+        let path = entry.with_context(shown)?.path();
+        if path.extension().is_some_and(|extension| extension == "rwr") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

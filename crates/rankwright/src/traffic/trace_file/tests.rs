@@ -1,0 +1,94 @@
+use super::*;
+use crate::traffic::profile::Ended;
+
+/// The image of a rank that sent three messages of 8 bytes to itself.
+fn image(rank: u32, world_size: u32, state: u32, run: u64) -> Vec<u8> {
+    let numbers = |list: &[u32]| list.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+    let longs = |list: &[u64]| list.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+    let record = |kind: u32, payload: Vec<u8>| {
+        [numbers(&[kind, payload.len() as u32 + 8]), payload].concat()
+    };
+    let pair = [
+        numbers(&[rank, 0x0001_0400]),
+        longs(&[3, 24, 8, 1_000, 9_000]),
+        [2_000.0_f64, 2_000_000.0].iter().flat_map(|n| n.to_le_bytes()).collect(),
+        longs(&[3]),
+    ];
+    let records = [
+        record(2, [&numbers(&[0, 4]), &b"host"[..], &[0; 4]].concat()),
+        record(3, numbers(&[1, 1, 5, 2])),
+        record(77, longs(&[7])),
+        record(6, pair.concat()),
+    ]
+    .concat();
+    let head_bytes = 200;
+    let head = [
+        image::MAGIC.to_vec(),
+        numbers(&[2, head_bytes, rank, world_size]),
+        longs(&[run]),
+        numbers(&[state, 0, 0, 0]),
+        longs(&[u64::from(head_bytes) + records.len() as u64, 0, 0, 0, 10_000, 10_000, 4096, 0, 0]),
+        longs(&[0; 10]),
+    ]
+    .concat();
+    assert_eq!(head.len(), head_bytes as usize);
+    [head, records].concat()
+}
+
+fn trace() -> Vec<u8> {
+    let mut file = [&TRACE_MAGIC[..], &2_u32.to_le_bytes(), &1_u32.to_le_bytes()].concat();
+    file.extend(image(0, 1, 1, 9));
+    let sum = crc32fast::hash(&file);
+    [&file[..], TAIL_MAGIC, &sum.to_le_bytes(), &[0; 4]].concat()
+}
+
+#[test]
+fn a_trace_is_read_whole() {
+    let profile = parse(&trace(), "app").unwrap();
+    let rank = &profile.ranks[0];
+    assert_eq!((rank.pus.to_string().as_str(), rank.numa.as_slice()), ("5", &[2][..]));
+    assert_eq!((rank.ended, rank.peak_memory.0), (Ended::Finalized, 4096));
+    assert!((rank.wall.0 - 1e-5).abs() < 1e-12);
+    let record = &profile.flows[0];
+    assert_eq!((record.flow.messages, record.flow.bytes), (3, 24));
+    assert_eq!(record.size_histogram, [0, 0, 0, 0, 3]);
+    let times = record.times.unwrap();
+    assert!((times.gap_mean.0 - 2e-6).abs() < 1e-12 && (times.gap_cv - 0.5).abs() < 1e-12);
+}
+
+#[test]
+fn no_cut_or_changed_byte_gets_through() {
+    let whole = trace();
+    for length in 0..whole.len() {
+        assert!(parse(&whole[..length], "app").is_err(), "cut at {length}");
+    }
+    for place in 0..whole.len() {
+        let mut changed = whole.clone();
+        changed[place] ^= 0x10;
+        assert!(parse(&changed, "app").is_err(), "changed at {place}");
+    }
+}
+
+#[test]
+fn spool_files_of_a_run_become_one_partial_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    };
+    let unused = [image(2, 4, 0, 9), vec![0; 1000]].concat();
+    let files = [file("b", &unused), file("a", &image(1, 4, 1, 9))];
+    let profile = read_spools(&files, "app").unwrap();
+    let ended: Vec<Ended> = profile.ranks.iter().map(|rank| rank.ended).collect();
+    assert_eq!(ended, [Ended::Missing, Ended::Finalized, Ended::Killed, Ended::Missing]);
+    assert_eq!(profile.flows.len(), 2);
+
+    let again = read_spools(&[&files[0], &files[0]], "app").unwrap_err().to_string();
+    assert!(again.contains("rank 2 once more"), "{again}");
+    let other = file("c", &image(3, 4, 1, 8));
+    let error = read_spools(&[&files[0], &other], "app").unwrap_err().to_string();
+    assert!(error.contains("another run"), "{error}");
+    let cut = file("d", &unused[..300]);
+    assert!(read_spools(&[&cut], "app").is_err());
+}

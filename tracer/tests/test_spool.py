@@ -1,0 +1,97 @@
+"""Spool files: what a rank did is not lost when it dies, and a folder that fails harms nobody."""
+
+import os
+import pathlib
+import subprocess
+import unittest
+
+from harness import (MPIS, WARNING, c_program, dump_trace, logical, matrix_of, mount_tmpfs, mpirun, new_folder,
+                     variables)
+
+LIVES = "tracer/tests/lives.c"
+
+
+def spooled(mpi, way, ranks=2, program=None, arguments=(), spool=None, options=""):
+    """Runs with a spool folder: what happened, the gathered trace if any, the trace of the spool files."""
+    with new_folder() as folder:
+        spool = spool or folder / "spool"
+        environment = {**variables(mpi, folder / "trace.rwt"), "RANKWRIGHT_TRACE_SPOOL": spool,
+                       "RANKWRIGHT_TRACE_OPTIONS": options}
+        program = program or c_program(mpi, LIVES)
+        result = mpirun(mpi, ranks, program, *(arguments or [way]), environment=environment)
+        gathered = folder / "trace.rwt"
+        files = sorted(spool.glob("rank-*.rwr")) if spool.is_dir() else []
+        return (result, dump_trace.load(gathered) if gathered.exists() else None,
+                dump_trace.load_spools(files) if files else None)
+
+
+class Spool(unittest.TestCase):
+    def test_a_rank_that_is_killed_leaves_what_it_did_until_then(self):
+        for mpi in MPIS:
+            result, gathered, left = spooled(mpi, "killed")
+            self.assertNotEqual(result.code, 0)
+            self.assertIsNone(gathered)
+            self.assertEqual(matrix_of(left), {(0, 0): (1, 5)})
+            self.assertEqual(left["ranks"][1]["state"], "running")
+
+    def test_abort_and_exit_leave_what_was_done_until_then(self):
+        for mpi in MPIS:
+            for way, states in (("abort", {"aborted", "running"}), ("exit", {"exited", "running"})):
+                result, gathered, left = spooled(mpi, way)
+                self.assertNotEqual(result.code, 0)
+                self.assertIsNone(gathered)
+                self.assertEqual(matrix_of(left), {(0, 0): (1, 5)})
+                found = {rank["state"] for rank in left["ranks"]}
+                self.assertLessEqual(found, states)
+                self.assertNotEqual(found, {"running"})
+
+    def test_a_run_that_ends_well_leaves_no_spool_file(self):
+        for mpi in MPIS:
+            result, gathered, left = spooled(mpi, "message")
+            self.assertEqual((result.code, left), (0, None), result.errors)
+            self.assertEqual({rank["state"] for rank in gathered["ranks"]}, {"finalized"})
+
+    def test_one_file_per_rank_holds_the_same_as_the_gathered_trace(self):
+        program = c_program("openmpi", "examples/heat2d.c")
+        arguments = ["--iterations", 3]
+        _, gathered, _ = spooled("openmpi", "", 4, program, arguments)
+        result, nothing, left = spooled("openmpi", "", 4, program, arguments, options="per-rank")
+        self.assertEqual((result.code, nothing), (0, None), result.errors)
+        self.assertEqual(logical(left), logical(gathered))
+
+    def test_without_the_clock_the_traffic_is_the_same_and_there_are_no_times(self):
+        program = c_program("openmpi", "examples/heat2d.c")
+        arguments = ["--iterations", 3]
+        _, timed, _ = spooled("openmpi", "", 4, program, arguments)
+        _, untimed, _ = spooled("openmpi", "", 4, program, arguments, options="no-gaps")
+        self.assertEqual(logical(untimed), logical(timed))
+        self.assertEqual(untimed["facts"]["clock"], "off")
+        for pair in untimed["pairs"]:
+            self.assertEqual((pair["first_s"], pair["last_s"], pair["gap_mean_s"]), (0, 0, 0))
+        for rank in untimed["ranks"]:
+            self.assertGreater(rank["wall_s"], 0)
+            self.assertEqual({c["seconds"] for c in rank["classes"].values()}, {0})
+
+    def test_a_spool_folder_that_cannot_be_made_is_said_once(self):
+        for mpi in MPIS:
+            result, gathered, _ = spooled(mpi, "message", spool=pathlib.Path("/nonexistent/folder/spool"))
+            self.assertEqual(result.code, 0, result.errors)
+            self.assertEqual(len(WARNING.findall(result.errors)), 1, result.errors)
+            self.assertIn("No such file or directory", result.errors)
+            self.assertEqual(matrix_of(gathered), {(0, 0): (1, 5)})
+
+    def test_a_full_disk_under_the_spool_files(self):
+        """Room for the first piece of two of three files; all ranks go on, and nothing gathered is lost."""
+        with new_folder() as folder:
+            mount_tmpfs(self, folder, "160k")
+            try:
+                program = c_program("openmpi", "tracer/tests/many_records.c")
+                result, gathered, _ = spooled("openmpi", "", 3, program, [400], spool=folder / "spool")
+                self.assertEqual(result.code, 0, result.errors)
+                self.assertEqual(len(WARNING.findall(result.errors)), 1, result.errors)
+                self.assertIn("No space left on device", result.errors)
+                calls = sum(c["calls"] for c in gathered["collectives"] if c["operation"] == "bcast")
+                self.assertEqual(calls, 3 * 400)
+                self.assertEqual(os.listdir(folder / "spool"), [])
+            finally:
+                subprocess.run(["umount", folder], check=True)
