@@ -87,7 +87,7 @@ impl TrafficSummary {
         }
     }
 
-    /// The summary as lines of text.
+    /// The summary as lines of text; [`Triage`](super::triage::Triage) has more to say about times.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -120,10 +120,6 @@ impl TrafficSummary {
                 "collective",
                 format!("{operation}: {calls} calls by all ranks, {:.1} put in", Bytes(*bytes)),
             );
-        }
-        if let Some(share) = self.time_in_mpi {
-            let (mean, largest) = (100.0 * share.mean, 100.0 * share.largest);
-            line("time in MPI", format!("{mean:.1} % (rank with the most: {largest:.1} %)"));
         }
         text
     }

@@ -10,6 +10,8 @@ use std::process::{Child, Command, ExitCode, ExitStatus};
 use anyhow::Context;
 use clap::Args;
 use rankwright::report::traffic::TrafficSummary;
+use rankwright::report::triage::Triage;
+use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::{profile_file, trace_file};
 
 use crate::cli::Verbosity;
@@ -127,18 +129,8 @@ impl Profile {
         profile_file::write(&profile, &self.output)?;
         let summary = TrafficSummary::new(&profile, 0);
         output::note(verbosity, format!("\n{}", summary.text().trim_end()));
-        if let Some(share) = summary.time_in_mpi {
-            let largest = 100.0 * share.largest;
-            let gain = format!("no placement can gain more than {largest:.0} % of the run time");
-            output::note(verbosity, format!("{:<16}{gain}", "verdict"));
-            if let Some((host, ranks, pus)) = profile.shared_pus() {
-                let text = format!(
-                    "{ranks} ranks shared {pus} PUs on {host}: the time in MPI includes waiting for \
-                     a PU, so the verdict says little; the traffic is right all the same"
-                );
-                output::warn(verbosity, text);
-            }
-        }
+        let triage = Triage::new(&profile, Expansion::Default);
+        output::note(verbosity, triage.text().trim_end());
         output::note(verbosity, format!("{:<16}{}", "profile", self.output.display()));
         Ok(code)
     }
