@@ -117,6 +117,16 @@ pub fn read_bytes(path: &Path, expected: &str) -> Result<Vec<u8>, InputError> {
     fs::read(path).map_err(|error| InputError::new(path.display(), describe(&error), expected))
 }
 
+/// The first bytes of a file, `most` of them or as many as it has.
+///
+/// # Errors
+/// If it cannot be opened or read.
+pub fn first_bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The names of what stands in a folder, in alphabetical order; names that are not UTF-8 are left
 /// out.
 ///

@@ -2,6 +2,7 @@
 //! name.
 
 mod cluster;
+mod printed;
 mod workload;
 
 use std::path::Path;

@@ -7,12 +7,12 @@ use std::path::Path;
 use rankwright::files::{InputError, describe};
 use rankwright::traffic::Workload;
 use rankwright::traffic::expansion::Expansion;
-use rankwright::traffic::import::{self, FORMATS, Imported, Reader};
+use rankwright::traffic::import::{self, FORMATS, Imported, Reader, Refused};
 use rankwright::traffic::pattern::Pattern;
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::profile_file::{self, SQLITE_MAGIC};
 
-use super::read_text_or_stdin;
+use super::{printed, read_text_or_stdin};
 use crate::exit_code::UsageError;
 
 const WORKLOAD: &str = "a profile (app.rwp), traffic in a format that `traffic import` reads, or \
@@ -52,18 +52,31 @@ pub(crate) fn imported(path: &Path, format: Option<&str>) -> anyhow::Result<Impo
     if path.as_os_str() != "-"
         && let Some(format) = named.or_else(|| import::sniff_path(path))
     {
+        if let Reader::Printed { printer, archive, read } = format.read
+            && let Some(archive) = archive(path)
+        {
+            return Ok(Imported::Run(printed::read(printer, &archive, read)?));
+        }
         return Ok(format.read_path(path)?);
     }
     let text = read_text_or_stdin(path, WORKLOAD)?;
     let file = path.display().to_string();
-    let format = named
-        .or_else(|| import::sniff(&text))
-        .ok_or_else(|| InputError::new(&file, "text of an unknown format", WORKLOAD))?;
+    let format = named.or_else(|| import::sniff(&text)).ok_or_else(|| unknown(&text, &file))?;
     match format.read {
         // The other files of the run are wanted too.
         Reader::Run { .. } if file != "-" => Ok(format.read_path(path)?),
         _ => Ok(format.read_text(text, &file)?),
     }
+}
+
+/// Why a text is no traffic.
+fn unknown(text: &str, file: &str) -> InputError {
+    if let Some(Refused { what, why, .. }) = import::refused(text) {
+        return InputError::new(file, what, "who sends how much to whom").with_advice(why);
+    }
+    let tried: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    let error = InputError::new(file, "text of an unknown format", WORKLOAD);
+    error.with_advice(format!("tried {}; --from of `traffic import` names one", tried.join(", ")))
 }
 
 /// A profile. Its job is named after the file where the program has no name.

@@ -7,6 +7,7 @@ mod exec;
 mod lab;
 mod launch;
 mod openmpi_monitoring;
+mod otf2;
 mod placements;
 mod placing;
 mod profile;

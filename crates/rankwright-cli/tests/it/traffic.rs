@@ -97,3 +97,28 @@ fn standard_input_is_a_file_too() {
     let output = child.wait_with_output().unwrap();
     assert!(String::from_utf8(output.stdout).unwrap().contains("job,0,1,1,5,5"));
 }
+
+#[test]
+fn a_rank_order_of_a_grid_is_the_traffic_between_neighbours() {
+    let order = "testdata/workloads/MPICH_RANK_ORDER.Grid";
+    let edges = output(&["traffic", "export", order]);
+    assert_eq!(edges.lines().filter(|line| line.starts_with("MPICH_RANK_ORDER,")).count(), 48);
+    let shown = output(&["traffic", "show", order, "--heat-map", "0", "--top", "0"]);
+    assert!(shown.contains("supposed by the grid of 4 x 4 of a CrayPat rank order"), "{shown}");
+}
+
+#[test]
+fn the_verdict_has_three_lines_and_stands_in_json() {
+    let halo = "pattern:halo-2d:64:renumber";
+    let text = output(&["traffic", "show", halo, "--heat-map", "0", "--ranks-per-node", "8"]);
+    let lines = [
+        "time in MPI     unknown",
+        "gain at most    unknown",
+        "placement       matters: nodes of 8 keep",
+    ];
+    assert!(lines.iter().all(|line| text.contains(&format!("\n{line}"))), "{text}");
+    let json = output(&["traffic", "show", halo, "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["triage"]["locality"]["unevenness"], "uneven");
+    assert_eq!(json["triage"]["gain"], serde_json::Value::Null);
+}

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::ids::Rank;
-use crate::traffic::profile::{Profile, ShareOfTime};
-use crate::traffic::{Flow, Job};
+use crate::traffic::profile::{FlowKind, Profile};
+use crate::traffic::{Flow, Job, add_up};
 use crate::units::Bytes;
 
 /// What there is to say about a profile before any placement.
@@ -22,10 +22,14 @@ pub struct TrafficSummary {
     pub ranks: u32,
     /// How many hosts they were seen on; 0 where that is unknown.
     pub hosts: usize,
-    /// Point-to-point messages between two ranks.
+    /// Messages between two ranks, point-to-point and one-sided.
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Those of them that one-sided calls move.
+    pub one_sided_messages: u64,
+    /// Their bytes.
+    pub one_sided_bytes: u64,
     /// The bytes of messages that ranks send to themselves.
     pub self_bytes: u64,
     /// Bytes between ranks of one host, for the binding seen; `None` where hosts are unknown.
@@ -36,8 +40,6 @@ pub struct TrafficSummary {
     pub collectives: Vec<CollectiveSummary>,
     /// The pairs with the most bytes.
     pub heaviest: Vec<Flow>,
-    /// How much of the time was spent inside MPI; `None` where no time was recorded.
-    pub time_in_mpi: Option<ShareOfTime>,
 }
 
 /// All calls to one collective operation.
@@ -67,6 +69,13 @@ impl TrafficSummary {
             sum(flows().filter(between).filter(same))
         };
         let mut pairs: Vec<Flow> = flows().filter(between).copied().collect();
+        add_up(&mut pairs);
+        let one_sided = || {
+            let records = profile.flows.iter();
+            let records = records.filter(|record| record.kind != FlowKind::PointToPoint);
+            records.map(|record| &record.flow).filter(between)
+        };
+        let messages = |flow: &Flow| flow.messages;
         let count = pairs.len();
         pairs.sort_by_key(|f| (std::cmp::Reverse(f.bytes), f.source, f.destination));
         pairs.truncate(heaviest);
@@ -76,18 +85,19 @@ impl TrafficSummary {
             mpi_library: profile.run.mpi_library.clone(),
             ranks: Rank::from_index(profile.ranks.len()).0,
             hosts: if known { hosts.len() } else { 0 },
-            messages: flows().filter(between).map(|f| f.messages).fold(0, u64::saturating_add),
+            messages: flows().filter(between).map(messages).fold(0, u64::saturating_add),
             bytes: sum(flows().filter(between)),
+            one_sided_messages: one_sided().map(messages).fold(0, u64::saturating_add),
+            one_sided_bytes: sum(one_sided()),
             self_bytes: sum(flows().filter(|flow| !between(flow))),
             bytes_within_hosts: known.then(within),
             pairs: count,
             collectives: collectives(profile),
             heaviest: pairs,
-            time_in_mpi: profile.share_of_time_in_mpi(),
         }
     }
 
-    /// The summary as lines of text.
+    /// The summary as lines of text; [`Triage`](super::triage::Triage) has more to say about times.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -97,15 +107,17 @@ impl TrafficSummary {
         line("program", format!("{}, {} ranks", self.program, self.ranks));
         let library = if self.mpi_library.is_empty() { "" } else { ", " };
         line("recorded by", format!("{}{library}{}", self.origin, self.mpi_library));
+        let (bytes, messages) =
+            (self.bytes - self.one_sided_bytes, self.messages - self.one_sided_messages);
+        let pairs = format!("{} pairs", self.pairs);
         line(
             "point-to-point",
-            format!(
-                "{:.1} in {} messages between {} pairs",
-                Bytes(self.bytes),
-                self.messages,
-                self.pairs
-            ),
+            format!("{:.1} in {messages} messages between {pairs}", Bytes(bytes)),
         );
+        if self.one_sided_messages > 0 {
+            let (bytes, messages) = (Bytes(self.one_sided_bytes), self.one_sided_messages);
+            line("one-sided", format!("{bytes:.1} in {messages} puts and gets"));
+        }
         if self.self_bytes > 0 {
             line("to itself", format!("{:.1}", Bytes(self.self_bytes)));
         }
@@ -120,10 +132,6 @@ impl TrafficSummary {
                 "collective",
                 format!("{operation}: {calls} calls by all ranks, {:.1} put in", Bytes(*bytes)),
             );
-        }
-        if let Some(share) = self.time_in_mpi {
-            let (mean, largest) = (100.0 * share.mean, 100.0 * share.largest);
-            line("time in MPI", format!("{mean:.1} % (rank with the most: {largest:.1} %)"));
         }
         text
     }

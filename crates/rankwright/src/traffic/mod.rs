@@ -128,16 +128,21 @@ impl Job {
                 ranks,
             });
         }
-        flows.sort_by_key(|flow| (flow.source, flow.destination));
-        flows.dedup_by(|next, kept| {
-            let same = (next.source, next.destination) == (kept.source, kept.destination);
-            if same {
-                kept.messages = kept.messages.saturating_add(next.messages);
-                kept.bytes = kept.bytes.saturating_add(next.bytes);
-                kept.largest = kept.largest.max(next.largest);
-            }
-            same
-        });
+        add_up(&mut flows);
         Ok(Self { name, mpi_library: String::new(), ranks, flows })
     }
+}
+
+/// One flow per pair, ordered by source, then destination.
+pub(crate) fn add_up(flows: &mut Vec<Flow>) {
+    flows.sort_by_key(|flow| (flow.source, flow.destination));
+    flows.dedup_by(|next, kept| {
+        let same = (next.source, next.destination) == (kept.source, kept.destination);
+        if same {
+            kept.messages = kept.messages.saturating_add(next.messages);
+            kept.bytes = kept.bytes.saturating_add(next.bytes);
+            kept.largest = kept.largest.max(next.largest);
+        }
+        same
+    });
 }

@@ -262,30 +262,11 @@ impl Profile {
         shared.filter(|(_, ranks, pus)| ranks > pus).max_by_key(|(_, ranks, _)| *ranks)
     }
 
-    /// The largest part of the run time that any rank spent inside MPI, from 0 to 1: no placement
-    /// can gain more. `None` where no times were recorded.
+    /// Whether the time inside MPI calls is known: not of imported traffic, nor with `--gaps off`.
     #[must_use]
-    pub fn share_of_time_in_mpi(&self) -> Option<ShareOfTime> {
-        let wall: f64 = self.ranks.iter().map(|rank| rank.wall.0).sum();
-        let calls_were_timed = self.ranks.iter().any(|rank| rank.time_in_mpi().0 > 0.0);
-        if wall <= 0.0 || !calls_were_timed {
-            return None;
-        }
-        let share = |rank: &RankRecord| (rank.time_in_mpi().0 / rank.wall.0).clamp(0.0, 1.0);
-        let in_mpi: f64 = self.ranks.iter().map(|rank| rank.time_in_mpi().0).sum();
-        let timed = self.ranks.iter().filter(|rank| rank.wall.0 > 0.0);
-        let largest = timed.map(share).fold(0.0, f64::max);
-        Some(ShareOfTime { mean: (in_mpi / wall).clamp(0.0, 1.0), largest })
+    pub fn calls_were_timed(&self) -> bool {
+        self.ranks.iter().any(|rank| rank.time_in_mpi().0 > 0.0)
     }
-}
-
-/// How much of the run time was spent inside MPI, from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct ShareOfTime {
-    /// Over all ranks.
-    pub mean: f64,
-    /// Of the rank with the largest share.
-    pub largest: f64,
 }
 
 impl FlowRecord {

@@ -12,6 +12,8 @@ use anyhow::Context;
 use clap::Args;
 use rankwright::ids::format_index_list;
 use rankwright::report::traffic::TrafficSummary;
+use rankwright::report::triage::Triage;
+use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::profile::{Ended, Profile as Recorded};
 use rankwright::traffic::profile_file;
 
@@ -143,18 +145,8 @@ impl Profile {
         profile_file::write(profile, &self.output)?;
         let summary = TrafficSummary::new(profile, 0);
         output::note(verbosity, format!("\n{}", summary.text().trim_end()));
-        if let Some(share) = summary.time_in_mpi {
-            let largest = 100.0 * share.largest;
-            let gain = format!("no placement can gain more than {largest:.0} % of the run time");
-            output::note(verbosity, format!("{:<16}{gain}", "verdict"));
-            if let Some((host, ranks, pus)) = profile.shared_pus() {
-                let text = format!(
-                    "{ranks} ranks shared {pus} PUs on {host}: the time in MPI includes waiting for \
-                     a PU, so the verdict says little; the traffic is right all the same"
-                );
-                output::warn(verbosity, text);
-            }
-        }
+        let triage = Triage::new(profile, Expansion::Default);
+        output::note(verbosity, triage.text().trim_end());
         for text in partial(profile) {
             output::warn(verbosity, text);
         }

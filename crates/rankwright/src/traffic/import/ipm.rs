@@ -1,5 +1,6 @@
 //! The XML file that IPM writes for a run (`IPM_LOG=full`): per rank, call, size and partner how
-//! many calls there were. Calls that send to one rank are read.
+//! many calls there were, and how long they took. Calls that send to one rank become flows; the
+//! times of all calls are added up by what the calls are for.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,11 +8,13 @@ use std::path::{Path, PathBuf};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
+use super::mpi_functions::Call;
 use super::{MOST_RANKS, Sources};
 use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::Flow;
-use crate::traffic::profile::{FlowRecord, Profile, RankRecord, Run};
+use crate::traffic::profile::{FlowRecord, Profile, RankRecord, Run, TimeInMpi};
+use crate::units::Seconds;
 
 const EXPECTED: &str = "the XML file of IPM (<ipm_job_profile>) with a <task> for every rank";
 
@@ -29,6 +32,9 @@ const SENDS: [&str; 10] = [
     "MPI_Sendrecv",
     "MPI_Sendrecv_replace",
 ];
+
+/// More calls of one kind than this are taken for a damaged file.
+const MOST_CALLS: i64 = (u32::MAX as i64) << 20;
 
 /// Whether a text begins as such a file.
 #[must_use]
@@ -73,10 +79,7 @@ pub fn read(sources: &mut Sources<'_>) -> Result<Profile, InputError> {
             Event::Start(tag) => run.open(&tag, false),
             Event::Empty(tag) => run.open(&tag, true),
             Event::End(tag) => run.close(tag.name().as_ref()),
-            Event::Text(text) => {
-                run.text(text.as_ref());
-                Ok(())
-            }
+            Event::Text(text) => run.text(text.as_ref()),
             Event::Eof => break,
             _ => Ok(()),
         };
@@ -94,8 +97,10 @@ struct Tasks<'a> {
     whole: bool,
     program: String,
     ranks: u32,
-    /// The tasks that were seen, with their hosts.
-    hosts: BTreeMap<Rank, String>,
+    /// The tasks that were seen.
+    tasks: BTreeMap<Rank, RankRecord>,
+    /// The call whose time comes next, and how often it was made.
+    call: Option<(Call, u64)>,
     /// Whose task is open.
     rank: Option<Rank>,
     /// Whether its calls were seen.
@@ -121,6 +126,7 @@ impl Tasks<'_> {
             }
             "hash" => self.has_calls = true,
             "hent" => self.calls(tag)?,
+            "perf" if self.open.last().is_some_and(|open| open == "task") => self.wall(tag),
             "cmdline" if self.program.is_empty() => {
                 let path = attribute(tag, "realpath").unwrap_or_default();
                 self.program = path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -151,12 +157,25 @@ impl Tasks<'_> {
         Ok(())
     }
 
-    fn text(&mut self, text: &str) {
-        if self.open.last().is_some_and(|open| open == "host")
-            && let Some(host) = self.rank.and_then(|rank| self.hosts.get_mut(&rank))
-        {
-            host.push_str(text.trim());
+    fn text(&mut self, text: &str) -> Result<(), InputError> {
+        let Some(record) = self.rank.and_then(|rank| self.tasks.get_mut(&rank)) else {
+            return Ok(());
+        };
+        match self.open.last().map(String::as_str) {
+            Some("host") => record.host.push_str(text.trim()),
+            Some("hent") => {
+                // In all, the shortest, the longest.
+                let total = text.split_whitespace().next().unwrap_or_default();
+                let seconds = total.parse().ok().filter(|seconds| (0.0..1e12).contains(seconds));
+                let Some((call, calls)) = self.call.take() else { return Ok(()) };
+                let Some(seconds) = seconds else {
+                    return Err(self.error(format!("`{total}`"), "seconds").in_field("hent"));
+                };
+                add_time(record, call, calls, seconds);
+            }
+            _ => {}
         }
+        Ok(())
     }
 
     fn task(&mut self, tag: &BytesStart<'_>) -> Result<(), InputError> {
@@ -169,15 +188,29 @@ impl Tasks<'_> {
             return Err(self.error(format!("mpi_size {ranks}"), &expected));
         }
         self.ranks = ranks;
-        if self.hosts.insert(Rank(rank), String::new()).is_some() {
+        let begin = attribute(tag, "stamp_init").and_then(|stamp| stamp.parse::<f64>().ok());
+        let begin = begin.filter(|seconds| (0.0..9e9).contains(seconds)).unwrap_or_default();
+        let start_unix_ns = (begin * 1e9) as i64;
+        let record = RankRecord { start_unix_ns, ..RankRecord::default() };
+        if self.tasks.insert(Rank(rank), record).is_some() {
             return Err(self.error(format!("a second <task> of rank {rank}"), "one of each rank"));
         }
         (self.rank, self.has_calls) = (Some(Rank(rank)), false);
         Ok(())
     }
 
+    /// The run time of a rank.
+    fn wall(&mut self, tag: &BytesStart<'_>) {
+        let wall = attribute(tag, "wtime").and_then(|seconds| seconds.parse::<f64>().ok());
+        let wall = wall.filter(|seconds| (0.0..1e12).contains(seconds)).unwrap_or_default();
+        if let Some(record) = self.rank.and_then(|rank| self.tasks.get_mut(&rank)) {
+            record.wall = Seconds(wall);
+        }
+    }
+
     fn calls(&mut self, tag: &BytesStart<'_>) -> Result<(), InputError> {
         let call = attribute(tag, "call").unwrap_or_default();
+        self.call = Some((Call::named(&call), self.number(tag, "count", 1, MOST_CALLS)?));
         if call.ends_with("send_init") || call == "MPI_Send_init" {
             let error = self.error(format!("persistent sends ({call})"), "other sends only");
             return Err(error.with_advice("IPM does not count how often they are started"));
@@ -194,7 +227,7 @@ impl Tasks<'_> {
         let destination = u32::try_from(self.number(tag, "orank", 0, last)?).unwrap_or(0);
         // An int in IPM; larger ones have wrapped around.
         let size = self.number(tag, "bytes", 0, i64::from(i32::MAX))?;
-        let messages = self.number(tag, "count", 1, i64::from(u32::MAX) << 20)?;
+        let messages = self.number(tag, "count", 1, MOST_CALLS)?;
         let destination = Rank(destination);
         let flow = Flow { source, destination, messages: 0, bytes: 0, largest: 0 };
         let record =
@@ -233,7 +266,7 @@ impl Tasks<'_> {
                 self.open.last().map_or("no element".to_owned(), |open| format!("<{open}>"));
             return Err(self.error(format!("the end of the file inside {inside}"), EXPECTED));
         }
-        let count = Rank::from_index(self.hosts.len()).0;
+        let count = Rank::from_index(self.tasks.len()).0;
         if count == 0 || count != self.ranks {
             let expected = format!("{} (mpi_size), one for each rank", self.ranks);
             return Err(self.error(format!("{count} elements <task>"), &expected));
@@ -242,14 +275,13 @@ impl Tasks<'_> {
             true => super::job_name(self.file),
             false => self.program,
         };
-        let record = |host| RankRecord { host, ..RankRecord::default() };
         Ok(Profile {
             run: Run {
                 program,
                 origin: "imported from ipm".to_owned(),
                 mpi_library: String::new(),
             },
-            ranks: self.hosts.into_values().map(record).collect(),
+            ranks: self.tasks.into_values().collect(),
             flows: self.flows.into_values().collect(),
             ..Profile::default()
         })
@@ -258,6 +290,19 @@ impl Tasks<'_> {
 
 const RELATIVE: &str = "this IPM was built with clustering, which counts ranks from the sender and \
                         leaves out similar ones: build it without";
+
+fn add_time(record: &mut RankRecord, call: Call, calls: u64, seconds: f64) {
+    let sum: &mut TimeInMpi = match call {
+        Call::Init | Call::Finalize => return,
+        Call::PointToPoint => &mut record.point_to_point,
+        Call::Wait => &mut record.wait,
+        Call::Collective => &mut record.collective,
+        Call::OneSided => &mut record.one_sided,
+        Call::Other => &mut record.other,
+    };
+    sum.calls = sum.calls.saturating_add(calls);
+    sum.time.0 += seconds;
+}
 
 fn attribute(tag: &BytesStart<'_>, name: &str) -> Option<String> {
     let attribute = tag.try_get_attribute(name).ok().flatten()?;
@@ -286,9 +331,9 @@ mod tests {
     fn file(calls: [&str; 2]) -> String {
         let task = |(rank, calls): (usize, &str)| {
             format!(
-                "<task ipm_version=\"2.0.6\" mpi_rank=\"{rank}\" mpi_size=\"2\" username=\"u\" >\n\
+                "<task ipm_version=\"2.0.6\" mpi_rank=\"{rank}\" mpi_size=\"2\" stamp_init=\"1372848898.5\" username=\"u\" >\n\
                  <job nhosts=\"1\" ntasks=\"2\" >7</job>\n<host mach_name=\"m\" >n{rank}</host>\n\
-                 <cmdline realpath=\"/home/u/app\" >./app a&b</cmdline>\n\
+                 <perf wtime=\"5.0e-02\" utime=\"4.0e-03\" ></perf>\n<cmdline realpath=\"/home/u/app\" >./app a&b</cmdline>\n\
                  <hash nlog=\"1\" nkey=\"1\" >\n{calls}</hash>\n</task>\n"
             )
         };
@@ -312,7 +357,12 @@ mod tests {
         assert!(sniff(&text));
         let profile = import(&text).unwrap();
         assert_eq!(profile.run.program, "app");
-        assert_eq!(profile.ranks[1].host, "n1");
+        let rank = &profile.ranks[0];
+        assert_eq!((rank.host.as_str(), rank.start_unix_ns), ("n0", 1_372_848_898_500_000_000));
+        assert_eq!((rank.wall, rank.collective.calls), (Seconds(0.05), 9));
+        // Three kinds of sends and receives, each with a millisecond in all.
+        assert_eq!(rank.point_to_point.calls, 129);
+        assert!((rank.point_to_point.time.0 - 0.003).abs() < 1e-12);
         let flow = profile.flows[0].flow;
         assert_eq!((flow.messages, flow.bytes, flow.largest), (122, 122_880, 1024));
         assert_eq!(profile.flows[0].size_histogram, [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 120]);
@@ -326,17 +376,18 @@ mod tests {
         let whole = file([&send, ""]);
         let copy = "<taskcopy mpi_rank=\"1\" cluster_rank=\"0\"></taskcopy>\n<task ";
         let cases = [
-            (file([&calls("MPI_Send", "8", "-1", 1), ""]), "x.ipm.xml:8: found a rank below 0"),
+            (file([&calls("MPI_Send", "8", "-1", 1), ""]), "x.ipm.xml:9: found a rank below 0"),
             (whole.replacen("<task ", copy, 1), "x.ipm.xml:3: found ranks that are left out"),
-            (file([&calls("MPI_Send", "8", "2", 1), ""]), "x.ipm.xml:8: orank: found `2`"),
-            (file([&calls("MPI_Send", "-5", "1", 1), ""]), "x.ipm.xml:8: bytes: found `-5`"),
-            (file([&calls("MPI_Send_init", "5", "1", 1), ""]), "x.ipm.xml:8: found persistent"),
-            (whole.replace("hash", "hush"), "x.ipm.xml:10: found no calls (<hash>) of rank 0"),
+            (file([&calls("MPI_Send", "8", "2", 1), ""]), "x.ipm.xml:9: orank: found `2`"),
+            (file([&calls("MPI_Send", "-5", "1", 1), ""]), "x.ipm.xml:9: bytes: found `-5`"),
+            (file([&calls("MPI_Send_init", "5", "1", 1), ""]), "x.ipm.xml:9: found persistent"),
+            (whole.replace(">1.0e-03 ", ">fast "), "x.ipm.xml:9: hent: found `fast`"),
+            (whole.replace("hash", "hush"), "x.ipm.xml:11: found no calls (<hash>) of rank 0"),
             (
                 whole.replace("mpi_size=\"2\"", "mpi_size=\"3\""),
                 "x.ipm.xml: found 2 elements <task>",
             ),
-            (whole.replace("mpi_rank=\"1\"", "mpi_rank=\"0\""), "x.ipm.xml:11: found a second"),
+            (whole.replace("mpi_rank=\"1\"", "mpi_rank=\"0\""), "x.ipm.xml:12: found a second"),
             ("<topology></topology>".to_owned(), "x.ipm.xml:1: found an element <topology>"),
         ];
         for (text, message) in cases {

@@ -1,14 +1,21 @@
 //! Formats of other tools for traffic, one file or folder of source per format; all of them stand
 //! in [`FORMATS`].
 
+pub mod craypat;
 pub mod csv;
 pub mod dense;
 pub mod ipm;
 pub mod matrix_market;
 pub mod metis;
+mod mpi_functions;
 pub mod openmpi_monitoring;
+pub mod otf2;
+mod refused;
 
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
+
+pub use refused::{Refused, refused};
 
 use super::Workload;
 use super::profile::Profile;
@@ -42,6 +49,15 @@ pub enum Reader {
         /// Reads them, one after the other and in this order.
         read: fn(&mut Sources<'_>) -> Result<Profile, InputError>,
     },
+    /// An archive that another program turns into text; who calls runs that program.
+    Printed {
+        /// The program and its options, to which the file is added.
+        printer: &'static [&'static str],
+        /// The file of the archive that a path names.
+        archive: fn(&Path) -> Option<PathBuf>,
+        /// Reads what the program prints; the second argument names the archive in errors.
+        read: fn(&mut dyn BufRead, &str) -> Result<Profile, InputError>,
+    },
 }
 
 /// Writes traffic; jobs after the first are an error where the format holds one only.
@@ -69,7 +85,7 @@ pub enum Imported {
 }
 
 /// The formats, in the order in which they are tried.
-pub const FORMATS: [Format; 6] = [
+pub const FORMATS: [Format; 8] = [
     Format {
         name: "csv",
         summary: "edge list with the header job,source,destination,messages,bytes,largest",
@@ -96,6 +112,20 @@ pub const FORMATS: [Format; 6] = [
         summary: "XML file of IPM, written with IPM_LOG=full",
         sniff: ipm::sniff,
         read: Reader::Run { files: ipm::files, read: ipm::read },
+        write: None,
+    },
+    Format {
+        name: "otf2",
+        summary: "OTF2 archive, as Score-P writes it, or what otf2-print --show-all prints of it",
+        sniff: otf2::sniff,
+        read: Reader::Printed { printer: &otf2::PRINTER, archive: otf2::anchor, read: otf2::read },
+        write: None,
+    },
+    Format {
+        name: "craypat",
+        summary: "rank order of CrayPat or grid_order for a grid: neighbours exchange data",
+        sniff: craypat::sniff,
+        read: Reader::Run { files: craypat::files, read: craypat::read },
         write: None,
     },
     Format {
@@ -126,11 +156,12 @@ impl Format {
                 let source = Source { file: file.to_owned(), text };
                 read(&mut std::iter::once(Ok(source))).map(Imported::Run)
             }
+            Reader::Printed { read, .. } => read(&mut text.as_bytes(), file).map(Imported::Run),
         }
     }
 
     /// Reads what a path names: a file, or for a format of several files any of the names that they
-    /// go by.
+    /// go by. An archive that another program prints cannot be read by this, what it printed can.
     ///
     /// # Errors
     /// If a file cannot be read, is not of this format, or is missing.
@@ -140,7 +171,7 @@ impl Format {
             Ok(Source { file: path.display().to_string(), text })
         };
         match self.read {
-            Reader::Traffic(_) => {
+            Reader::Traffic(_) | Reader::Printed { .. } => {
                 let Source { file, text } = source(path)?;
                 self.read_text(text, &file)
             }
@@ -186,7 +217,8 @@ pub fn sniff(text: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| (format.sniff)(text))
 }
 
-/// The format of several files that a folder, or the beginning of their names, stands for.
+/// The format that a path names where that is no text: an archive, a folder, or the beginning of the
+/// names of several files.
 #[must_use]
 pub fn sniff_path(path: &Path) -> Option<&'static Format> {
     let names_files = |format: &&Format| match format.read {
@@ -194,6 +226,7 @@ pub fn sniff_path(path: &Path) -> Option<&'static Format> {
         Reader::Run { files, .. } => {
             !path.is_file() && files(path).map_or(true, |files| !files.is_empty())
         }
+        Reader::Printed { archive, .. } => archive(path).is_some(),
         Reader::Traffic(_) => false,
     };
     FORMATS.iter().find(names_files)

@@ -19,7 +19,7 @@ use crate::ids::Rank;
 use crate::traffic::Flow;
 use crate::traffic::collectives::{CollectiveCalls, Form, Operation, RowEntry};
 use crate::traffic::communicator::Communicator;
-use crate::traffic::profile::{FlowRecord, Profile, RankRecord, Run};
+use crate::traffic::profile::{FlowKind, FlowRecord, Profile, RankRecord, Run};
 
 const EXPECTED: &str = "the files of Open MPI's monitoring (NAME.0.prof, NAME.1.prof, ...)";
 
@@ -58,7 +58,7 @@ struct Joined {
     world: Option<(u32, String)>,
     /// The highest rank that was sent to, and by which file.
     highest: Option<(Rank, String)>,
-    flows: BTreeMap<(Rank, Rank), FlowRecord>,
+    flows: BTreeMap<(Rank, Rank, FlowKind), FlowRecord>,
     collectives: Vec<CollectiveCalls>,
     /// Whether any rank sent a message of the library's own, and one that a collective operation
     /// asks for.
@@ -113,21 +113,20 @@ impl Joined {
             if known != external.messages {
                 histogram.clear();
             }
-            self.add_messages(source, destination, external, histogram);
+            self.add_messages((source, destination, FlowKind::PointToPoint), external, histogram);
         }
         // Without bytes these are the requests of the reads that `R` tells of.
         if let Some(put) = partner.put.filter(|put| put.bytes > 0) {
-            self.add_messages(source, destination, put, Vec::new());
+            self.add_messages((source, destination, FlowKind::Put), put, Vec::new());
         }
         if let Some(got) = partner.got.filter(|got| got.messages > 0) {
-            self.add_messages(destination, source, got, Vec::new());
+            self.add_messages((destination, source, FlowKind::Get), got, Vec::new());
         }
     }
 
     fn add_messages(
         &mut self,
-        source: Rank,
-        destination: Rank,
+        key: (Rank, Rank, FlowKind),
         Amount { messages, bytes }: Amount,
         size_histogram: Vec<u64>,
     ) {
@@ -136,18 +135,10 @@ impl Joined {
             bins @ 2..=64 => 1_u64 << (bins - 2),
             _ => 0,
         };
+        let (source, destination, kind) = key;
         let flow = Flow { source, destination, messages, bytes, largest: mean.max(least) };
-        let new = FlowRecord { size_histogram, ..FlowRecord::of_flow(flow) };
-        let known = self.flows.entry((source, destination));
-        known
-            .and_modify(|known| {
-                known.flow.messages = known.flow.messages.saturating_add(messages);
-                known.flow.bytes = known.flow.bytes.saturating_add(bytes);
-                known.flow.largest = known.flow.largest.max(flow.largest);
-                // One-sided transfers are in no histogram.
-                known.size_histogram.clear();
-            })
-            .or_insert(new);
+        let new = FlowRecord { kind, size_histogram, ..FlowRecord::of_flow(flow) };
+        self.flows.insert(key, new);
     }
 
     fn add_collectives(&mut self, rank: Rank, partners: &BTreeMap<Rank, Partner>) {
@@ -283,9 +274,13 @@ mod tests {
             bytes,
             largest,
         };
-        let flows: Vec<Flow> = profile.flows.iter().map(|record| record.flow).collect();
-        assert_eq!(flows, [flow(1, 0, 3, 1408, 700), flow(1, 1, 1, 5, 5)]);
-        assert_eq!(profile.flows[0].size_histogram, [0; 0]);
+        let flows: Vec<_> = profile.flows.iter().map(|record| (record.kind, record.flow)).collect();
+        let expected = [
+            (FlowKind::PointToPoint, flow(1, 0, 1, 8, 8)),
+            (FlowKind::Get, flow(1, 0, 2, 1400, 700)),
+            (FlowKind::Put, flow(1, 1, 1, 5, 5)),
+        ];
+        assert_eq!(flows, expected);
     }
 
     #[test]
