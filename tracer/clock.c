@@ -28,11 +28,11 @@ static bool tsc_is_reliable(void)
 #endif
 }
 
-enum rw_clock rw_choose_clock(bool off)
+enum rw_clock rw_choose_clock(enum rw_clock_wish wish)
 {
-    if (off)
+    if (wish == RW_CLOCK_NONE)
         return RW_CLOCK_OFF;
-    return tsc_is_reliable() ? RW_CLOCK_TSC : RW_CLOCK_MONOTONIC;
+    return wish == RW_CLOCK_BEST && tsc_is_reliable() ? RW_CLOCK_TSC : RW_CLOCK_MONOTONIC;
 }
 
 /* The tightest of several attempts, in case one is interrupted. */

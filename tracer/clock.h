@@ -43,8 +43,9 @@ static inline uint64_t rw_ticks(void)
     return rw_clock == RW_CLOCK_OFF ? 0 : rw_nanoseconds(CLOCK_MONOTONIC);
 }
 
-/* The best clock there is, or none. */
-enum rw_clock rw_choose_clock(bool off);
+enum rw_clock_wish { RW_CLOCK_BEST, RW_CLOCK_NO_TSC, RW_CLOCK_NONE };
+
+enum rw_clock rw_choose_clock(enum rw_clock_wish wish);
 
 struct rw_instant rw_now(void);
 

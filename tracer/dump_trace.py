@@ -165,7 +165,7 @@ class Image:
         head = self.head
         return {"rank": head["rank"], "state": STATES[head["state"]], "host": self.texts.get(0, ""),
                 "pus": self.pus, "numa": self.numa, "start_unix_ns": head["start_unix_ns"],
-                "wall_s": (head["latest_ns"] - head["begin_ns"]) * 1e-9, "peak_memory": head["peak_memory"],
+                "wall_s": max(head["latest_ns"] - head["begin_ns"], 0) * 1e-9, "peak_memory": head["peak_memory"],
                 "classes": {name: {"calls": calls, "seconds": ticks * self.tick}
                             for name, (calls, ticks) in head["classes"].items()},
                 "outside_messages": head["outside_messages"], "outside_bytes": head["outside_bytes"]}

@@ -48,18 +48,20 @@ static bool is_spawned(void)
 /* Words between commas; one that is not known belongs to a newer rankwright than this tracer. */
 static void read_options(char *options)
 {
-    bool no_gaps = false;
+    enum rw_clock_wish wish = RW_CLOCK_BEST;
     char *rest = options;
     for (char *word = strsep(&rest, ","); word; word = strsep(&rest, ",")) {
         if (strcmp(word, "no-gaps") == 0)
-            no_gaps = true;
+            wish = RW_CLOCK_NONE;
+        else if (strcmp(word, "no-tsc") == 0)
+            wish = RW_CLOCK_NO_TSC;
         else if (strcmp(word, "per-rank") == 0)
             rw_tracer.per_rank = true;
         else if (rw_tracer.world_rank == 0)
             rw_warn("RANKWRIGHT_TRACE_OPTIONS: unknown word `%s`; is this tracer an older one?", word);
     }
     free(options);
-    rw_clock = rw_choose_clock(no_gaps);
+    rw_clock = rw_choose_clock(wish);
 }
 
 /* The spool folder matters only if the run dies: without it the run goes on. */

@@ -67,7 +67,8 @@ void rw_refresh(uint64_t now);
 static inline struct rw_call rw_leave(enum rw_class class, uint64_t start, unsigned flags)
 {
     const uint64_t end = rw_ticks();
-    const struct rw_call call = {start, end - start, flags};
+    /* A clock that jumps back makes a call of no length, not one of centuries. */
+    const struct rw_call call = {start, end > start ? end - start : 0, flags};
     struct rw_class_total *total = &rw_image->classes[class];
     rw_add(&total->calls, 1);
     rw_add(&total->ticks, call.ticks);

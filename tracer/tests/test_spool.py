@@ -5,18 +5,20 @@ import pathlib
 import subprocess
 import unittest
 
-from harness import (MPIS, WARNING, c_program, dump_trace, logical, matrix_of, mount_tmpfs, mpirun, new_folder,
-                     variables)
+from harness import (FOLDER, MPIS, TESTS, WARNING, c_program, compile_with, dump_trace, logical, matrix_of,
+                     mount_tmpfs, mpirun, need, new_folder, variables)
 
 LIVES = "tracer/tests/lives.c"
 
 
-def spooled(mpi, way, ranks=2, program=None, arguments=(), spool=None, options=""):
+def spooled(mpi, way, ranks=2, program=None, arguments=(), spool=None, options="", preload=None):
     """Runs with a spool folder: what happened, the gathered trace if any, the trace of the spool files."""
     with new_folder() as folder:
         spool = spool or folder / "spool"
         environment = {**variables(mpi, folder / "trace.rwt"), "RANKWRIGHT_TRACE_SPOOL": spool,
                        "RANKWRIGHT_TRACE_OPTIONS": options}
+        if preload:
+            environment["LD_PRELOAD"] = f"{preload}:{environment['LD_PRELOAD']}"
         program = program or c_program(mpi, LIVES)
         result = mpirun(mpi, ranks, program, *(arguments or [way]), environment=environment)
         gathered = folder / "trace.rwt"
@@ -71,6 +73,23 @@ class Spool(unittest.TestCase):
         for rank in untimed["ranks"]:
             self.assertGreater(rank["wall_s"], 0)
             self.assertEqual({c["seconds"] for c in rank["classes"].values()}, {0})
+
+    def test_a_clock_that_jumps_does_no_harm(self):
+        """Times are worth nothing then, but none is absurd."""
+        need("mpicc.openmpi")
+        clock = FOLDER / "jumping_clock.so"
+        compile_with("cc", "-shared", "-fPIC", "-O2", "-D_GNU_SOURCE", TESTS / "jumping_clock.c", "-o", clock, "-ldl")
+        program = c_program("openmpi", "examples/heat2d.c")
+        arguments = ["--iterations", 3]
+        _, steady, _ = spooled("openmpi", "", 4, program, arguments)
+        result, jumping, _ = spooled("openmpi", "", 4, program, arguments, options="no-tsc", preload=clock)
+        self.assertEqual(result.code, 0, result.errors)
+        self.assertEqual(logical(jumping), logical(steady))
+        self.assertEqual(jumping["facts"]["clock"], "clock_gettime")
+        times = [rank["wall_s"] for rank in jumping["ranks"]]
+        times += [c["seconds"] for rank in jumping["ranks"] for c in rank["classes"].values()]
+        times += [pair[name] for pair in jumping["pairs"] for name in ("first_s", "last_s", "gap_mean_s")]
+        self.assertTrue(all(0 <= time < 1e6 for time in times), times)
 
     def test_a_spool_folder_that_cannot_be_made_is_said_once(self):
         for mpi in MPIS:
