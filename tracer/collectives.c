@@ -3,6 +3,7 @@
 #include "allocate.h"
 #include "communicators.h"
 #include "hash_table.h"
+#include "persistent.h"
 #include "point_to_point.h"
 
 #include <stdlib.h>
@@ -13,13 +14,6 @@
 struct collective {
     struct rw_collective_record *record;
     struct rw_table row; /* world rank -> rw_row_record */
-};
-
-/* What one call sends to each of `count` world ranks; -1 stands for no one in the trace. */
-struct row {
-    int count;
-    const int *destinations;
-    uint64_t *bytes;
 };
 
 static struct collective *find_collective(struct rw_communicator *communicator,
@@ -71,7 +65,7 @@ static struct rw_row_record *find_entry(struct collective *collective, int desti
     return rw_table_insert(&collective->row, (uint64_t)destination, entry) ? entry : NULL;
 }
 
-static void add_row(struct collective *collective, const struct row *row)
+static void add_row(struct collective *collective, const struct rw_row *row)
 {
     for (int i = 0; i < row->count; i++) {
         if (row->bytes[i] == 0 || row->destinations[i] < 0)
@@ -86,16 +80,27 @@ static void add_row(struct collective *collective, const struct row *row)
     }
 }
 
-static void store(const struct rw_call *call, struct rw_communicator *communicator,
-                  enum rw_operation operation, int root, uint64_t bytes, const struct row *row)
+void rw_add_collective(const struct rw_call *call, struct rw_communicator *communicator,
+                       enum rw_operation operation, int root, uint64_t bytes,
+                       const struct rw_row *row)
 {
-    rw_lock();
     struct collective *found = find_collective(communicator, operation, call->flags, root);
-    if (found) {
-        add_call(found->record, call, bytes);
-        if (row)
-            add_row(found, row);
+    if (!found)
+        return;
+    add_call(found->record, call, bytes);
+    if (row)
+        add_row(found, row);
+}
+
+static void store(const struct rw_call *call, struct rw_communicator *communicator,
+                  enum rw_operation operation, int root, uint64_t bytes, const struct rw_row *row)
+{
+    if (call->flags & RW_FLAG_PERSISTENT) {
+        rw_plan_collective(call, communicator, operation, root, bytes, row);
+        return;
     }
+    rw_lock();
+    rw_add_collective(call, communicator, operation, root, bytes, row);
     rw_unlock();
 }
 
@@ -129,26 +134,27 @@ static MPI_Datatype datatype_at(struct rw_datatypes datatypes, int i)
 }
 
 /* Fills the row and returns its sum. With `datatypes` each entry has its own, else all have one. */
-static uint64_t fill_row(struct row *row, const int counts[], MPI_Datatype datatype,
+static uint64_t fill_row(struct rw_row *row, struct rw_counts counts, MPI_Datatype datatype,
                          const struct rw_datatypes *datatypes)
 {
     uint64_t sum = 0;
     const uint64_t size = datatypes ? 0 : rw_bytes(1, datatype);
     for (int i = 0; i < row->count; i++) {
+        const MPI_Count count = rw_count_at(counts, i);
         if (datatypes)
-            row->bytes[i] = counts[i] > 0 ? rw_bytes(counts[i], datatype_at(*datatypes, i)) : 0;
+            row->bytes[i] = count > 0 ? rw_bytes(count, datatype_at(*datatypes, i)) : 0;
         else
-            row->bytes[i] = counts[i] > 0 ? (uint64_t)counts[i] * size : 0;
+            row->bytes[i] = count > 0 ? (uint64_t)count * size : 0;
         sum += row->bytes[i];
     }
     return sum;
 }
 
 static void record_row(const struct rw_call *call, struct rw_communicator *communicator,
-                       enum rw_operation operation, int root, const int counts[],
+                       enum rw_operation operation, int root, struct rw_counts counts,
                        MPI_Datatype datatype, const struct rw_datatypes *datatypes)
 {
-    struct row row = {communicator->members->destination_count,
+    struct rw_row row = {communicator->members->destination_count,
                       communicator->members->destinations, NULL};
     row.bytes = rw_allocate((size_t)row.count, sizeof *row.bytes);
     if (!row.bytes)
@@ -160,19 +166,20 @@ static void record_row(const struct rw_call *call, struct rw_communicator *commu
 
 /* `counts` NULL: `count` to each neighbour. */
 static void record_neighbours(const struct rw_call *call, MPI_Comm comm,
-                              enum rw_operation operation, int count, const int counts[],
+                              enum rw_operation operation, MPI_Count count,
+                              const struct rw_counts *counts,
                               MPI_Datatype datatype, const struct rw_datatypes *datatypes)
 {
     struct rw_communicator *communicator = rw_find_communicator(comm);
     if (!communicator || !rw_find_neighbours(communicator))
         return;
-    struct row row = {communicator->neighbour_count, communicator->neighbours, NULL};
+    struct rw_row row = {communicator->neighbour_count, communicator->neighbours, NULL};
     row.bytes = rw_allocate((size_t)row.count, sizeof *row.bytes);
     if (!row.bytes)
         return;
     uint64_t sum = 0;
     if (counts)
-        fill_row(&row, counts, datatype, datatypes);
+        fill_row(&row, *counts, datatype, datatypes);
     for (int i = 0; i < row.count; i++) {
         if (!counts)
             row.bytes[i] = rw_bytes(count, datatype);
@@ -199,7 +206,7 @@ void rw_record_barrier(const struct rw_call *call, MPI_Comm comm)
     record_rootless(call, comm, RW_OPERATION_BARRIER, 0);
 }
 
-void rw_record_bcast(const struct rw_call *call, int count, MPI_Datatype datatype, int root,
+void rw_record_bcast(const struct rw_call *call, MPI_Count count, MPI_Datatype datatype, int root,
                      MPI_Comm comm)
 {
     struct rw_communicator *communicator = rw_find_communicator(comm);
@@ -210,8 +217,8 @@ void rw_record_bcast(const struct rw_call *call, int count, MPI_Datatype datatyp
           NULL);
 }
 
-void rw_record_gather(const struct rw_call *call, const void *sendbuf, int sendcount,
-                      MPI_Datatype sendtype, int recvcount, MPI_Datatype recvtype, int root,
+void rw_record_gather(const struct rw_call *call, const void *sendbuf, MPI_Count sendcount,
+                      MPI_Datatype sendtype, MPI_Count recvcount, MPI_Datatype recvtype, int root,
                       MPI_Comm comm)
 {
     struct rw_communicator *communicator = rw_find_communicator(comm);
@@ -225,8 +232,8 @@ void rw_record_gather(const struct rw_call *call, const void *sendbuf, int sendc
           NULL);
 }
 
-void rw_record_gatherv(const struct rw_call *call, const void *sendbuf, int sendcount,
-                       MPI_Datatype sendtype, const int recvcounts[], MPI_Datatype recvtype,
+void rw_record_gatherv(const struct rw_call *call, const void *sendbuf, MPI_Count sendcount,
+                       MPI_Datatype sendtype, struct rw_counts recvcounts, MPI_Datatype recvtype,
                        int root, MPI_Comm comm)
 {
     struct rw_communicator *communicator = rw_find_communicator(comm);
@@ -236,13 +243,13 @@ void rw_record_gatherv(const struct rw_call *call, const void *sendbuf, int send
     uint64_t bytes = 0;
     if (!in_root_group(communicator, root))
         bytes = sendbuf == MPI_IN_PLACE
-            ? rw_bytes(recvcounts[communicator->members->local_rank], recvtype)
+            ? rw_bytes(rw_count_at(recvcounts, communicator->members->local_rank), recvtype)
             : rw_bytes(sendcount, sendtype);
-    const struct row to_root = {1, &root_rank, &bytes};
+    const struct rw_row to_root = {1, &root_rank, &bytes};
     store(call, communicator, RW_OPERATION_GATHERV, root_rank, bytes, &to_root);
 }
 
-void rw_record_scatter(const struct rw_call *call, int sendcount, MPI_Datatype sendtype, int root,
+void rw_record_scatter(const struct rw_call *call, MPI_Count sendcount, MPI_Datatype sendtype, int root,
                        MPI_Comm comm)
 {
     struct rw_communicator *communicator = rw_find_communicator(comm);
@@ -254,7 +261,7 @@ void rw_record_scatter(const struct rw_call *call, int sendcount, MPI_Datatype s
           NULL);
 }
 
-void rw_record_scatterv(const struct rw_call *call, const int sendcounts[], MPI_Datatype sendtype,
+void rw_record_scatterv(const struct rw_call *call, struct rw_counts sendcounts, MPI_Datatype sendtype,
                         int root, MPI_Comm comm)
 {
     struct rw_communicator *communicator = rw_find_communicator(comm);
@@ -268,29 +275,29 @@ void rw_record_scatterv(const struct rw_call *call, const int sendcounts[], MPI_
         store(call, communicator, RW_OPERATION_SCATTERV, root_rank, 0, NULL);
 }
 
-void rw_record_allgather(const struct rw_call *call, const void *sendbuf, int sendcount,
-                         MPI_Datatype sendtype, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+void rw_record_allgather(const struct rw_call *call, const void *sendbuf, MPI_Count sendcount,
+                         MPI_Datatype sendtype, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     record_rootless(call, comm, RW_OPERATION_ALLGATHER,
                     sendbuf == MPI_IN_PLACE ? rw_bytes(recvcount, recvtype)
                                             : rw_bytes(sendcount, sendtype));
 }
 
-void rw_record_allgatherv(const struct rw_call *call, const void *sendbuf, int sendcount,
-                          MPI_Datatype sendtype, const int recvcounts[], MPI_Datatype recvtype,
+void rw_record_allgatherv(const struct rw_call *call, const void *sendbuf, MPI_Count sendcount,
+                          MPI_Datatype sendtype, struct rw_counts recvcounts, MPI_Datatype recvtype,
                           MPI_Comm comm)
 {
     struct rw_communicator *communicator = rw_find_communicator(comm);
     if (!communicator)
         return;
     const uint64_t bytes = sendbuf == MPI_IN_PLACE
-        ? rw_bytes(recvcounts[communicator->members->local_rank], recvtype)
+        ? rw_bytes(rw_count_at(recvcounts, communicator->members->local_rank), recvtype)
         : rw_bytes(sendcount, sendtype);
     store(call, communicator, RW_OPERATION_ALLGATHERV, RW_NO_ROOT, bytes, NULL);
 }
 
-void rw_record_alltoall(const struct rw_call *call, const void *sendbuf, int sendcount,
-                        MPI_Datatype sendtype, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+void rw_record_alltoall(const struct rw_call *call, const void *sendbuf, MPI_Count sendcount,
+                        MPI_Datatype sendtype, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     struct rw_communicator *communicator = rw_find_communicator(comm);
     if (!communicator)
@@ -301,8 +308,8 @@ void rw_record_alltoall(const struct rw_call *call, const void *sendbuf, int sen
            block * (uint64_t)communicator->members->destination_count, NULL);
 }
 
-void rw_record_alltoallv(const struct rw_call *call, const void *sendbuf, const int sendcounts[],
-                         MPI_Datatype sendtype, const int recvcounts[], MPI_Datatype recvtype,
+void rw_record_alltoallv(const struct rw_call *call, const void *sendbuf, struct rw_counts sendcounts,
+                         MPI_Datatype sendtype, struct rw_counts recvcounts, MPI_Datatype recvtype,
                          MPI_Comm comm)
 {
     const bool in_place = sendbuf == MPI_IN_PLACE;
@@ -312,8 +319,8 @@ void rw_record_alltoallv(const struct rw_call *call, const void *sendbuf, const 
                    in_place ? recvcounts : sendcounts, in_place ? recvtype : sendtype, NULL);
 }
 
-void rw_record_alltoallw(const struct rw_call *call, const void *sendbuf, const int sendcounts[],
-                         struct rw_datatypes sendtypes, const int recvcounts[],
+void rw_record_alltoallw(const struct rw_call *call, const void *sendbuf, struct rw_counts sendcounts,
+                         struct rw_datatypes sendtypes, struct rw_counts recvcounts,
                          struct rw_datatypes recvtypes, MPI_Comm comm)
 {
     const bool in_place = sendbuf == MPI_IN_PLACE;
@@ -324,7 +331,7 @@ void rw_record_alltoallw(const struct rw_call *call, const void *sendbuf, const 
                    in_place ? &recvtypes : &sendtypes);
 }
 
-void rw_record_reduce(const struct rw_call *call, int count, MPI_Datatype datatype, int root,
+void rw_record_reduce(const struct rw_call *call, MPI_Count count, MPI_Datatype datatype, int root,
                       MPI_Comm comm)
 {
     struct rw_communicator *communicator = rw_find_communicator(comm);
@@ -335,23 +342,23 @@ void rw_record_reduce(const struct rw_call *call, int count, MPI_Datatype dataty
           NULL);
 }
 
-void rw_record_allreduce(const struct rw_call *call, int count, MPI_Datatype datatype,
+void rw_record_allreduce(const struct rw_call *call, MPI_Count count, MPI_Datatype datatype,
                          MPI_Comm comm)
 {
     record_rootless(call, comm, RW_OPERATION_ALLREDUCE, rw_bytes(count, datatype));
 }
 
-void rw_record_scan(const struct rw_call *call, int count, MPI_Datatype datatype, MPI_Comm comm)
+void rw_record_scan(const struct rw_call *call, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm)
 {
     record_rootless(call, comm, RW_OPERATION_SCAN, rw_bytes(count, datatype));
 }
 
-void rw_record_exscan(const struct rw_call *call, int count, MPI_Datatype datatype, MPI_Comm comm)
+void rw_record_exscan(const struct rw_call *call, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm)
 {
     record_rootless(call, comm, RW_OPERATION_EXSCAN, rw_bytes(count, datatype));
 }
 
-void rw_record_reduce_scatter(const struct rw_call *call, const int recvcounts[],
+void rw_record_reduce_scatter(const struct rw_call *call, struct rw_counts recvcounts,
                               MPI_Datatype datatype, MPI_Comm comm)
 {
     struct rw_communicator *communicator = rw_find_communicator(comm);
@@ -364,11 +371,11 @@ void rw_record_reduce_scatter(const struct rw_call *call, const int recvcounts[]
     }
     uint64_t bytes = 0;
     for (int i = 0; i < communicator->members->local_size; i++)
-        bytes += rw_bytes(recvcounts[i], datatype);
+        bytes += rw_bytes(rw_count_at(recvcounts, i), datatype);
     store(call, communicator, RW_OPERATION_REDUCE_SCATTER, RW_NO_ROOT, bytes, NULL);
 }
 
-void rw_record_reduce_scatter_block(const struct rw_call *call, int recvcount,
+void rw_record_reduce_scatter_block(const struct rw_call *call, MPI_Count recvcount,
                                     MPI_Datatype datatype, MPI_Comm comm)
 {
     struct rw_communicator *communicator = rw_find_communicator(comm);
@@ -377,34 +384,34 @@ void rw_record_reduce_scatter_block(const struct rw_call *call, int recvcount,
                (uint64_t)communicator->members->local_size * rw_bytes(recvcount, datatype), NULL);
 }
 
-void rw_record_neighbor_allgather(const struct rw_call *call, int sendcount, MPI_Datatype sendtype,
+void rw_record_neighbor_allgather(const struct rw_call *call, MPI_Count sendcount, MPI_Datatype sendtype,
                                   MPI_Comm comm)
 {
     record_neighbours(call, comm, RW_OPERATION_NEIGHBOR_ALLGATHER, sendcount, NULL, sendtype, NULL);
 }
 
-void rw_record_neighbor_allgatherv(const struct rw_call *call, int sendcount,
+void rw_record_neighbor_allgatherv(const struct rw_call *call, MPI_Count sendcount,
                                    MPI_Datatype sendtype, MPI_Comm comm)
 {
     record_neighbours(call, comm, RW_OPERATION_NEIGHBOR_ALLGATHERV, sendcount, NULL, sendtype,
                       NULL);
 }
 
-void rw_record_neighbor_alltoall(const struct rw_call *call, int sendcount, MPI_Datatype sendtype,
+void rw_record_neighbor_alltoall(const struct rw_call *call, MPI_Count sendcount, MPI_Datatype sendtype,
                                  MPI_Comm comm)
 {
     record_neighbours(call, comm, RW_OPERATION_NEIGHBOR_ALLTOALL, sendcount, NULL, sendtype, NULL);
 }
 
-void rw_record_neighbor_alltoallv(const struct rw_call *call, const int sendcounts[],
+void rw_record_neighbor_alltoallv(const struct rw_call *call, struct rw_counts sendcounts,
                                   MPI_Datatype sendtype, MPI_Comm comm)
 {
-    record_neighbours(call, comm, RW_OPERATION_NEIGHBOR_ALLTOALLV, 0, sendcounts, sendtype, NULL);
+    record_neighbours(call, comm, RW_OPERATION_NEIGHBOR_ALLTOALLV, 0, &sendcounts, sendtype, NULL);
 }
 
-void rw_record_neighbor_alltoallw(const struct rw_call *call, const int sendcounts[],
+void rw_record_neighbor_alltoallw(const struct rw_call *call, struct rw_counts sendcounts,
                                   struct rw_datatypes sendtypes, MPI_Comm comm)
 {
-    record_neighbours(call, comm, RW_OPERATION_NEIGHBOR_ALLTOALLW, 0, sendcounts,
+    record_neighbours(call, comm, RW_OPERATION_NEIGHBOR_ALLTOALLW, 0, &sendcounts,
                       MPI_DATATYPE_NULL, &sendtypes);
 }

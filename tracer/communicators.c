@@ -206,6 +206,25 @@ static struct rw_members *intern_members(struct rw_members *members)
     return members;
 }
 
+const struct rw_members *rw_group_members(MPI_Group group)
+{
+    struct rw_members *members = rw_allocate(1, sizeof *members);
+    if (!members)
+        return NULL;
+    PMPI_Group_rank(group, &members->local_rank);
+    PMPI_Group_size(group, &members->local_size);
+    members->local = world_ranks(group, members->local_size);
+    if (!members->local) {
+        free_members(members);
+        return NULL;
+    }
+    complete_members(members);
+    pthread_mutex_lock(&registration);
+    members = intern_members(members);
+    pthread_mutex_unlock(&registration);
+    return members;
+}
+
 /* ---- slots ---- */
 
 static struct rw_communicator *add_slot(struct rw_members *members, uint32_t slot)

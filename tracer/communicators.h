@@ -20,6 +20,7 @@ struct rw_communicator {
     MPI_Comm handle;        /* while living */
     int *neighbours;        /* world ranks this rank sends to in the topology, -1 for none */
     int neighbour_count;    /* -1: not asked yet */
+    const struct rw_topology_record *declared; /* by the last in this slot that declared one */
     struct rw_table collectives;
     struct rw_communicator *next;
 };
@@ -53,12 +54,17 @@ struct rw_communicator *rw_lock_communicator(MPI_Comm comm);
 /* Neighbours this rank sends to, in the order of the send arguments. False: out of memory. */
 bool rw_find_neighbours(struct rw_communicator *communicator);
 
+/* The members of a group as those of an intracommunicator; NULL: out of memory. */
+const struct rw_members *rw_group_members(MPI_Group group);
+
 /* Before the end: the names of the communicators that were not freed. */
 void rw_keep_names(void);
 
 /* Called by the wrappers of functions that create communicators; MPI_COMM_NULL is ignored. */
 void rw_record_created(const struct rw_call *call, MPI_Comm created);
 void rw_record_duplicated(const struct rw_call *call, MPI_Comm parent, MPI_Comm created);
+/* The program declares a pattern: MPI_Cart_create, MPI_Graph_create, MPI_Dist_graph_create... */
+void rw_record_declared(const struct rw_call *call, MPI_Comm created);
 /* The new handle may not be used by anyone before its request completes: noted, bound later. */
 void rw_record_duplicating(const struct rw_call *call, MPI_Comm parent, MPI_Comm created);
 

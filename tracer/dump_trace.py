@@ -260,7 +260,7 @@ def print_text(trace):
     for c in trace["collectives"]:
         row = "".join(f" {e['destination']}:{e['bytes']}/{e['messages']}" for e in c["row"])
         print(f"collective rank {c['rank']} communicator {c['communicator']} "
-              f"{'i' if c['nonblocking'] else ''}{c['operation']} root {c['root']}: {c['calls']} calls "
+              f"{'i' if c['nonblocking'] else ''}{c['operation']}{'_init' if c['persistent'] else ''} root {c['root']}: {c['calls']} calls "
               f"{c['bytes']} bytes {c['seconds']:.6f} s{' to' if row else ''}{row}")
 
 

@@ -6,91 +6,178 @@
 #include "point_to_point.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-struct persistent_send {
-    int world_rank; /* -1: outside MPI_COMM_WORLD */
+/* What a start of the request adds. */
+struct plan {
+    struct rw_communicator *communicator; /* of a collective; NULL: a send */
+    enum rw_operation operation;
+    int root_or_destination;              /* world rank; of a send -1: outside MPI_COMM_WORLD */
     uint64_t bytes;
+    struct rw_row *row;                   /* of a collective, else NULL; same block as the plan */
 };
 
-static struct rw_table sends; /* request -> persistent_send, under the tracer's lock */
+static struct rw_table plans; /* request -> plan, under the tracer's lock */
 
-static uint64_t key_of(MPI_Request request)
+static void note(uint64_t request, struct plan *plan)
 {
-    uint64_t key = 0;
-    memcpy(&key, &request, sizeof request);
-    return key;
+    rw_lock();
+    free(rw_table_remove(&plans, request));
+    const bool noted = rw_table_insert(&plans, request, plan);
+    rw_unlock();
+    if (!noted)
+        free(plan);
 }
 
-void rw_record_send_init(const struct rw_call *call, int count, MPI_Datatype datatype,
+static void plan_send(uint64_t bytes, int destination, MPI_Comm comm, MPI_Request request)
+{
+    if (destination < 0) /* MPI_PROC_NULL: no message */
+        return;
+    struct plan *plan = rw_allocate(1, sizeof *plan);
+    if (!plan)
+        return;
+    plan->root_or_destination = rw_world_rank(destination, comm);
+    plan->bytes = bytes;
+    note(rw_request_key(request), plan);
+}
+
+void rw_record_send_init(const struct rw_call *call, MPI_Count count, MPI_Datatype datatype,
                          int destination, MPI_Comm comm, MPI_Request request)
 {
     (void)call;
-    if (destination < 0) /* MPI_PROC_NULL: no message */
-        return;
-    struct persistent_send *send = rw_allocate(1, sizeof *send);
-    if (!send)
-        return;
-    *send = (struct persistent_send){rw_world_rank(destination, comm), rw_bytes(count, datatype)};
-    rw_lock();
-    free(rw_table_remove(&sends, key_of(request)));
-    if (!rw_table_insert(&sends, key_of(request), send))
-        free(send);
-    rw_unlock();
+    plan_send(rw_bytes(count, datatype), destination, comm, request);
 }
 
-static void forget(uint64_t key)
+void rw_record_psend_init(const struct rw_call *call, int partitions, MPI_Count count,
+                          MPI_Datatype datatype, int destination, MPI_Comm comm,
+                          MPI_Request request)
+{
+    (void)call;
+    plan_send((uint64_t)partitions * rw_bytes(count, datatype), destination, comm, request);
+}
+
+/* The plan with room for a row: the program may change its arrays before the start. */
+static struct plan *allocate_plan(const struct rw_row *row)
+{
+    const size_t count = row ? (size_t)row->count : 0;
+    struct plan *plan = rw_allocate(1, sizeof *plan + sizeof *row
+                                           + count * (sizeof *row->bytes + sizeof *row->destinations));
+    if (!plan || !row)
+        return plan;
+    plan->row = (struct rw_row *)(plan + 1);
+    uint64_t *bytes = (uint64_t *)(plan->row + 1);
+    int *destinations = (int *)(bytes + count);
+    memcpy(bytes, row->bytes, count * sizeof *bytes);
+    memcpy(destinations, row->destinations, count * sizeof *destinations);
+    *plan->row = (struct rw_row){row->count, destinations, bytes};
+    return plan;
+}
+
+void rw_plan_collective(const struct rw_call *call, struct rw_communicator *communicator,
+                        enum rw_operation operation, int root, uint64_t bytes,
+                        const struct rw_row *row)
+{
+    struct plan *plan = allocate_plan(row);
+    if (!plan)
+        return;
+    plan->communicator = communicator;
+    plan->operation = operation;
+    plan->root_or_destination = root;
+    plan->bytes = bytes;
+    note(((const struct rw_init_call *)call)->request, plan);
+}
+
+static void forget(uint64_t request)
 {
     rw_lock();
-    void *send = rw_table_remove(&sends, key);
+    void *plan = rw_table_remove(&plans, request);
     rw_unlock();
-    free(send);
+    free(plan);
+}
+
+/* ---- starting ---- */
+
+/* Where the time of a start goes. */
+static enum rw_class class_of(uint64_t request)
+{
+    rw_lock();
+    const struct plan *plan = rw_table_find(&plans, request);
+    const bool collective = plan && plan->communicator;
+    rw_unlock();
+    return collective ? RW_CLASS_COLLECTIVE : RW_CLASS_POINT_TO_POINT;
 }
 
 /* Open MPI may put another request into the handle when it starts a send whose predecessor still
  * occupies the old one. */
-static void started(uint64_t start, uint64_t before, uint64_t after)
+static void started(const struct rw_call *call, uint64_t before, uint64_t after)
 {
     rw_lock();
-    struct persistent_send *send = rw_table_find(&sends, before);
-    const struct persistent_send copy = send ? *send : (struct persistent_send){-1, 0};
-    if (send && after != before) {
-        rw_table_remove(&sends, before);
-        free(rw_table_remove(&sends, after));
-        rw_table_insert(&sends, after, send);
+    struct plan *plan = rw_table_find(&plans, before);
+    if (plan && after != before) {
+        rw_table_remove(&plans, before);
+        free(rw_table_remove(&plans, after));
+        if (!rw_table_insert(&plans, after, plan)) {
+            free(plan);
+            plan = NULL;
+        }
     }
+    if (plan && plan->communicator)
+        rw_add_collective(call, plan->communicator, plan->operation, plan->root_or_destination,
+                          plan->bytes, plan->row);
+    else if (plan)
+        rw_add_message(RW_PAIR_POINT_TO_POINT, call->start, plan->root_or_destination, plan->bytes);
     rw_unlock();
-    if (send)
-        rw_record_start(start, copy.world_rank, copy.bytes);
 }
 
 int MPI_Start(MPI_Request *request)
 {
     if (!rw_enter())
         return PMPI_Start(request);
-    const uint64_t before = key_of(*request);
+    const uint64_t before = rw_request_key(*request);
+    const enum rw_class class = class_of(before);
     const uint64_t start = rw_ticks();
     const int result = PMPI_Start(request);
-    rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    const struct rw_call call = rw_leave(class, start, RW_FLAG_PERSISTENT);
     if (result == MPI_SUCCESS)
-        started(start, before, key_of(*request));
+        started(&call, before, rw_request_key(*request));
     return result;
+}
+
+/* The requests before a Startall, and its class: that of the first. NULL: none, or out of memory. */
+static uint64_t *before_startall(int count, uint64_t (*key_at)(const void *requests, int i),
+                                 const void *requests, enum rw_class *class)
+{
+    uint64_t *before = count > 0 ? rw_allocate((size_t)count, sizeof *before) : NULL;
+    for (int i = 0; before && i < count; i++)
+        before[i] = key_at(requests, i);
+    *class = before ? class_of(before[0]) : RW_CLASS_POINT_TO_POINT;
+    return before;
+}
+
+/* Each request gets its share of the time. */
+static void after_startall(struct rw_call call, int count, const uint64_t *before,
+                           uint64_t (*key_at)(const void *requests, int i), const void *requests)
+{
+    call.ticks /= (uint64_t)count;
+    for (int i = 0; i < count; i++)
+        started(&call, before[i], key_at(requests, i));
+}
+
+static uint64_t key_at(const void *requests, int i)
+{
+    return rw_request_key(((const MPI_Request *)requests)[i]);
 }
 
 int MPI_Startall(int count, MPI_Request requests[])
 {
-    uint64_t *before = NULL;
+    enum rw_class class;
     if (!rw_enter())
         return PMPI_Startall(count, requests);
-    if (count > 0)
-        before = rw_allocate((size_t)count, sizeof *before);
-    for (int i = 0; before && i < count; i++)
-        before[i] = key_of(requests[i]);
+    uint64_t *before = before_startall(count, key_at, requests, &class);
     const uint64_t start = rw_ticks();
     const int result = PMPI_Startall(count, requests);
-    rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
-    for (int i = 0; before && result == MPI_SUCCESS && i < count; i++)
-        started(start, before[i], key_of(requests[i]));
+    const struct rw_call call = rw_leave(class, start, RW_FLAG_PERSISTENT);
+    if (before && result == MPI_SUCCESS)
+        after_startall(call, count, before, key_at, requests);
     free(before);
     return result;
 }
@@ -99,7 +186,7 @@ int MPI_Request_free(MPI_Request *request)
 {
     if (!rw_enter())
         return PMPI_Request_free(request);
-    forget(key_of(*request));
+    forget(rw_request_key(*request));
     const uint64_t start = rw_ticks();
     const int result = PMPI_Request_free(request);
     rw_leave(RW_CLASS_OTHER, start, 0);
@@ -111,7 +198,12 @@ typedef void startall_function(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *ie
 
 static uint64_t fortran_key(MPI_Fint request)
 {
-    return key_of(PMPI_Request_f2c(request));
+    return rw_request_key(PMPI_Request_f2c(request));
+}
+
+static uint64_t fortran_key_at(const void *requests, int i)
+{
+    return fortran_key(((const MPI_Fint *)requests)[i]);
 }
 
 static void fortran_start(start_function *next, MPI_Fint *request, MPI_Fint *ierror)
@@ -119,11 +211,12 @@ static void fortran_start(start_function *next, MPI_Fint *request, MPI_Fint *ier
     MPI_Fint error = MPI_SUCCESS;
     if (rw_enter()) {
         const uint64_t before = fortran_key(*request);
+        const enum rw_class class = class_of(before);
         const uint64_t start = rw_ticks();
         next(request, &error);
-        rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+        const struct rw_call call = rw_leave(class, start, RW_FLAG_PERSISTENT);
         if (error == MPI_SUCCESS)
-            started(start, before, fortran_key(*request));
+            started(&call, before, fortran_key(*request));
     } else {
         next(request, &error);
     }
@@ -136,14 +229,13 @@ static void fortran_startall(startall_function *next, MPI_Fint *count, MPI_Fint 
 {
     MPI_Fint error = MPI_SUCCESS;
     if (rw_enter()) {
-        uint64_t *before = *count > 0 ? rw_allocate((size_t)*count, sizeof *before) : NULL;
-        for (int i = 0; before && i < *count; i++)
-            before[i] = fortran_key(requests[i]);
+        enum rw_class class;
+        uint64_t *before = before_startall(*count, fortran_key_at, requests, &class);
         const uint64_t start = rw_ticks();
         next(count, requests, &error);
-        rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
-        for (int i = 0; before && error == MPI_SUCCESS && i < *count; i++)
-            started(start, before[i], fortran_key(requests[i]));
+        const struct rw_call call = rw_leave(class, start, RW_FLAG_PERSISTENT);
+        if (before && error == MPI_SUCCESS)
+            after_startall(call, *count, before, fortran_key_at, requests);
         free(before);
     } else {
         next(count, requests, &error);

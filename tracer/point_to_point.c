@@ -2,11 +2,11 @@
 
 #include "communicators.h"
 
-static struct rw_table partners; /* world rank -> rw_pair_record */
+static struct rw_table partners[RW_PAIR_CLASS_COUNT]; /* world rank -> rw_pair_record */
 
-static struct rw_pair_record *find_partner(int world_rank)
+static struct rw_pair_record *find_partner(enum rw_pair_class class, int world_rank)
 {
-    struct rw_pair_record *partner = rw_table_find(&partners, (uint64_t)world_rank);
+    struct rw_pair_record *partner = rw_table_find(&partners[class], (uint64_t)world_rank);
     if (partner)
         return partner;
     partner = rw_arena_add(RW_RECORD_PAIR,
@@ -14,9 +14,9 @@ static struct rw_pair_record *find_partner(int world_rank)
     if (!partner)
         return NULL;
     partner->peer = (uint32_t)world_rank;
-    partner->class = RW_PAIR_POINT_TO_POINT;
+    partner->class = (uint8_t)class;
     partner->bins = RW_HISTOGRAM_BINS;
-    return rw_table_insert(&partners, (uint64_t)world_rank, partner) ? partner : NULL;
+    return rw_table_insert(&partners[class], (uint64_t)world_rank, partner) ? partner : NULL;
 }
 
 /* Welford's recurrence. Threads may take the lock in another order than they read the clock: no gap is
@@ -39,15 +39,14 @@ static void add_time(struct rw_pair_record *partner, uint64_t start)
         partner->last = start;
 }
 
-/* Under the lock. */
-static void add_message(uint64_t start, int world_rank, uint64_t bytes)
+void rw_add_message(enum rw_pair_class class, uint64_t start, int world_rank, uint64_t bytes)
 {
     if (world_rank < 0) {
         rw_image->outside_messages++;
         rw_image->outside_bytes += bytes;
         return;
     }
-    struct rw_pair_record *partner = find_partner(world_rank);
+    struct rw_pair_record *partner = find_partner(class, world_rank);
     if (!partner)
         return;
     if (rw_clock != RW_CLOCK_OFF)
@@ -66,7 +65,7 @@ static int translate(const struct rw_communicator *communicator, int destination
     return destination < members->destination_count ? members->destinations[destination] : -1;
 }
 
-void rw_record_send(const struct rw_call *call, int count, MPI_Datatype datatype, int destination,
+void rw_record_send(const struct rw_call *call, MPI_Count count, MPI_Datatype datatype, int destination,
                     MPI_Comm comm)
 {
     if (destination < 0) /* MPI_PROC_NULL: no message */
@@ -74,7 +73,8 @@ void rw_record_send(const struct rw_call *call, int count, MPI_Datatype datatype
     const uint64_t bytes = rw_bytes(count, datatype);
     const struct rw_communicator *communicator = rw_lock_communicator(comm);
     if (communicator)
-        add_message(call->start, translate(communicator, destination), bytes);
+        rw_add_message(RW_PAIR_POINT_TO_POINT, call->start, translate(communicator, destination),
+                       bytes);
     rw_unlock();
 }
 
@@ -82,11 +82,4 @@ int rw_world_rank(int destination, MPI_Comm comm)
 {
     const struct rw_communicator *communicator = rw_find_communicator(comm);
     return communicator ? translate(communicator, destination) : -1;
-}
-
-void rw_record_start(uint64_t start, int world_rank, uint64_t bytes)
-{
-    rw_lock();
-    add_message(start, world_rank, bytes);
-    rw_unlock();
 }

@@ -1,4 +1,4 @@
-/* point_to_point.h - what this rank sends, per destination. */
+/* point_to_point.h - what this rank exchanges with each other rank: sends, and one-sided transfers. */
 #ifndef RANKWRIGHT_POINT_TO_POINT_H
 #define RANKWRIGHT_POINT_TO_POINT_H
 
@@ -7,7 +7,7 @@
 
 #pragma GCC visibility push(hidden)
 
-static inline uint64_t rw_bytes(int count, MPI_Datatype datatype)
+static inline uint64_t rw_bytes(MPI_Count count, MPI_Datatype datatype)
 {
     MPI_Count size = 0;
     PMPI_Type_size_x(datatype, &size);
@@ -15,13 +15,14 @@ static inline uint64_t rw_bytes(int count, MPI_Datatype datatype)
 }
 
 /* Called by the wrappers after a successful send. */
-void rw_record_send(const struct rw_call *call, int count, MPI_Datatype datatype, int destination,
+void rw_record_send(const struct rw_call *call, MPI_Count count, MPI_Datatype datatype, int destination,
                     MPI_Comm comm);
 
 /* A destination as a world rank; -1: outside MPI_COMM_WORLD. */
 int rw_world_rank(int destination, MPI_Comm comm);
-/* A send to a world rank, in a program that may have other threads: takes the lock itself. */
-void rw_record_start(uint64_t start, int world_rank, uint64_t bytes);
+/* Adds one message or transfer between this rank and another, -1 if that is outside MPI_COMM_WORLD;
+ * under the lock. */
+void rw_add_message(enum rw_pair_class class, uint64_t start, int world_rank, uint64_t bytes);
 
 #pragma GCC visibility pop
 #endif

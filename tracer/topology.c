@@ -1,64 +1,159 @@
-/* topology.c - whom a rank sends to in neighbourhood collectives. */
+/* topology.c - what a program declares about its communication: grids, graphs, distributed graphs. */
 #include "communicators.h"
 
 #include "allocate.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
-static int *ask_cartesian(MPI_Comm comm, int *count)
+/* Outside the arena, to be freed; the numbers are up to the caller. */
+static struct rw_topology_record *new_record(enum rw_topology kind, int dimensions, int neighbours)
 {
-    int dimensions = 0;
-    PMPI_Cartdim_get(comm, &dimensions);
-    *count = 2 * dimensions;
-    int *ranks = rw_allocate((size_t)*count, sizeof *ranks);
-    for (int i = 0; ranks && i < dimensions; i++)
-        PMPI_Cart_shift(comm, i, 1, &ranks[2 * i], &ranks[2 * i + 1]);
-    return ranks;
+    const size_t numbers = 2 * ((size_t)dimensions + (size_t)neighbours);
+    struct rw_topology_record *record =
+        rw_allocate(1, sizeof *record + numbers * sizeof *record->numbers);
+    if (!record)
+        return NULL;
+    record->head.length = (uint32_t)(sizeof *record + numbers * sizeof *record->numbers);
+    record->kind = kind;
+    record->dimensions = (uint32_t)dimensions;
+    record->neighbours = (uint32_t)neighbours;
+    return record;
 }
 
-static int *ask_graph(MPI_Comm comm, int *count)
+static void put_neighbours(struct rw_topology_record *record, const int *ranks, const int *weights,
+                           const struct rw_members *members)
 {
-    int rank = 0;
+    int32_t *numbers = record->numbers + 2 * record->dimensions;
+    for (uint32_t i = 0; i < record->neighbours; i++) {
+        numbers[2 * i] = ranks[i] == MPI_PROC_NULL ? -1 : members->local[ranks[i]];
+        numbers[2 * i + 1] = weights ? weights[i] : 1;
+    }
+}
+
+/* Neighbours: below and above in each dimension. */
+static struct rw_topology_record *ask_cartesian(MPI_Comm comm, const struct rw_members *members)
+{
+    int count = 0;
+    PMPI_Cartdim_get(comm, &count);
+    struct rw_topology_record *record = new_record(RW_TOPOLOGY_CARTESIAN, count, 2 * count);
+    int *values = rw_allocate(3 * (size_t)count + 1, sizeof *values);
+    if (record && values) {
+        PMPI_Cart_get(comm, count, values, values + count, values + 2 * count);
+        for (int i = 0; i < count; i++) {
+            record->numbers[2 * i] = values[i];
+            record->numbers[2 * i + 1] = values[count + i] != 0;
+        }
+        for (int i = 0; i < count; i++)
+            PMPI_Cart_shift(comm, i, 1, &values[2 * i], &values[2 * i + 1]);
+        put_neighbours(record, values, NULL, members);
+    }
+    free(values);
+    return record;
+}
+
+static struct rw_topology_record *ask_graph(MPI_Comm comm, const struct rw_members *members)
+{
+    int rank = 0, count = 0;
     PMPI_Comm_rank(comm, &rank);
-    PMPI_Graph_neighbors_count(comm, rank, count);
-    int *ranks = rw_allocate((size_t)*count, sizeof *ranks);
-    if (ranks)
-        PMPI_Graph_neighbors(comm, rank, *count, ranks);
-    return ranks;
+    PMPI_Graph_neighbors_count(comm, rank, &count);
+    struct rw_topology_record *record = new_record(RW_TOPOLOGY_GRAPH, 0, count);
+    int *ranks = rw_allocate((size_t)count + 1, sizeof *ranks);
+    if (record && ranks) {
+        PMPI_Graph_neighbors(comm, rank, count, ranks);
+        put_neighbours(record, ranks, NULL, members);
+    }
+    free(ranks);
+    return record;
 }
 
-static int *ask_distributed_graph(MPI_Comm comm, int *count)
+static struct rw_topology_record *ask_distributed_graph(MPI_Comm comm,
+                                                        const struct rw_members *members)
 {
-    int sources = 0, weighted = 0;
-    PMPI_Dist_graph_neighbors_count(comm, &sources, count, &weighted);
-    int *ranks = rw_allocate((size_t)*count, sizeof *ranks);
-    int *unused = rw_allocate((size_t)sources + (size_t)sources + (size_t)*count, sizeof *unused);
-    if (ranks && unused)
-        PMPI_Dist_graph_neighbors(comm, sources, unused, unused + sources, *count, ranks,
-                                  unused + 2 * sources);
-    free(unused);
-    return ranks;
+    int sources = 0, count = 0, weighted = 0;
+    PMPI_Dist_graph_neighbors_count(comm, &sources, &count, &weighted);
+    struct rw_topology_record *record = new_record(RW_TOPOLOGY_DISTRIBUTED_GRAPH, 0, count);
+    int *values = rw_allocate(2 * ((size_t)sources + (size_t)count) + 1, sizeof *values);
+    if (record && values) {
+        int *ranks = values + 2 * sources, *weights = ranks + count;
+        PMPI_Dist_graph_neighbors(comm, sources, values, values + sources, count, ranks, weights);
+        put_neighbours(record, ranks, weighted ? weights : NULL, members);
+    }
+    free(values);
+    return record;
+}
+
+/* NULL: no topology, or out of memory. To be freed. */
+static struct rw_topology_record *ask(const struct rw_communicator *communicator)
+{
+    int topology = MPI_UNDEFINED;
+    PMPI_Topo_test(communicator->handle, &topology);
+    if (topology == MPI_CART)
+        return ask_cartesian(communicator->handle, communicator->members);
+    if (topology == MPI_GRAPH)
+        return ask_graph(communicator->handle, communicator->members);
+    if (topology == MPI_DIST_GRAPH)
+        return ask_distributed_graph(communicator->handle, communicator->members);
+    return NULL;
+}
+
+static bool keep_neighbours(struct rw_communicator *communicator,
+                            const struct rw_topology_record *record)
+{
+    int *ranks = rw_allocate((size_t)record->neighbours + 1, sizeof *ranks);
+    if (!ranks)
+        return false;
+    for (uint32_t i = 0; i < record->neighbours; i++)
+        ranks[i] = record->numbers[2 * (record->dimensions + i)];
+    free(communicator->neighbours);
+    communicator->neighbours = ranks;
+    communicator->neighbour_count = (int)record->neighbours;
+    return true;
 }
 
 bool rw_find_neighbours(struct rw_communicator *communicator)
 {
     if (communicator->neighbour_count >= 0)
         return true;
-    int topology = MPI_UNDEFINED, count = 0;
-    int *ranks = NULL;
-    PMPI_Topo_test(communicator->handle, &topology);
-    if (topology == MPI_CART)
-        ranks = ask_cartesian(communicator->handle, &count);
-    else if (topology == MPI_GRAPH)
-        ranks = ask_graph(communicator->handle, &count);
-    else if (topology == MPI_DIST_GRAPH)
-        ranks = ask_distributed_graph(communicator->handle, &count);
-    if (!ranks)
-        return false;
-    for (int i = 0; i < count; i++)
-        ranks[i] = ranks[i] == MPI_PROC_NULL ? -1 : communicator->members->local[ranks[i]];
-    free(communicator->neighbours);
-    communicator->neighbours = ranks;
-    communicator->neighbour_count = count;
-    return true;
+    struct rw_topology_record *record = ask(communicator);
+    const bool found = record && keep_neighbours(communicator, record);
+    free(record);
+    return found;
+}
+
+/* Programs make the same grid again and again: one record is enough. */
+static bool is_known(const struct rw_topology_record *declared,
+                     const struct rw_topology_record *record)
+{
+    const size_t same_from = offsetof(struct rw_topology_record, kind);
+    return declared && declared->head.length == record->head.length
+        && memcmp((const char *)declared + same_from, (const char *)record + same_from,
+                  record->head.length - same_from) == 0;
+}
+
+static void declare(struct rw_communicator *communicator, const struct rw_topology_record *record)
+{
+    if (is_known(communicator->declared, record))
+        return;
+    struct rw_topology_record *declared = rw_arena_add(RW_RECORD_TOPOLOGY, record->head.length);
+    if (!declared)
+        return;
+    declared->communicator = communicator->record->id;
+    declared->kind = record->kind;
+    declared->dimensions = record->dimensions;
+    declared->neighbours = record->neighbours;
+    memcpy(declared->numbers, record->numbers, record->head.length - sizeof *record);
+    communicator->declared = declared;
+}
+
+void rw_record_declared(const struct rw_call *call, MPI_Comm created)
+{
+    rw_record_created(call, created);
+    struct rw_communicator *communicator =
+        created == MPI_COMM_NULL ? NULL : rw_find_communicator(created);
+    struct rw_topology_record *record = communicator ? ask(communicator) : NULL;
+    if (record && keep_neighbours(communicator, record))
+        declare(communicator, record);
+    free(record);
 }

@@ -62,10 +62,12 @@ enum rw_clock {
 #define RW_IMAGE_SPOOL_ENDED 2u   /* the spool file could not grow: later records are missing from it */
 
 /*
- * Classes of time. Point-to-point: sends of all modes, receives, probes, starts of persistent requests.
- * Wait: MPI_Wait*, MPI_Test*, MPI_Request_get_status. Collective: collective operations, and the starting
- * call of nonblocking ones. One-sided: communication on windows and its synchronisation. Other: creating
- * and freeing communicators, windows and requests. Calls that the tracer does not wrap are in no class.
+ * Classes of time. Point-to-point: sends of all modes, receives, probes, making and starting persistent
+ * and partitioned requests, MPI_Pready*. Wait: MPI_Wait*, MPI_Test*, MPI_Request_get_status*,
+ * MPI_Parrived, flushing attached buffers. Collective: collective operations, the starting call of
+ * nonblocking ones, making and starting persistent ones (an MPI_Startall is in the class of its first
+ * request). One-sided: communication on windows and its synchronisation. Other: creating and freeing
+ * communicators, windows and requests. Calls that the tracer does not wrap are in no class.
  */
 enum rw_class {
     RW_CLASS_POINT_TO_POINT = 0,
@@ -94,7 +96,7 @@ struct rw_image {
     uint64_t latest_ticks;   /* when MPI_Finalize was called; while running about every second */
     uint64_t latest_ns;
     uint64_t peak_memory;    /* largest resident set until `latest`, bytes; 0: not known */
-    uint64_t outside_messages; /* to processes outside MPI_COMM_WORLD (connected jobs); in no pair */
+    uint64_t outside_messages; /* with processes outside MPI_COMM_WORLD (connected jobs); in no pair */
     uint64_t outside_bytes;
     struct rw_class_total {
         uint64_t calls;
@@ -194,7 +196,16 @@ enum rw_pair_class {
 
 /*
  * What this rank did with one peer; messages to oneself included, to MPI_PROC_NULL not. Only calls that
- * returned MPI_SUCCESS; a persistent send counts at each start.
+ * returned MPI_SUCCESS; a persistent send counts at each start. A partitioned send is at each start one
+ * message of partitions times count elements: the program has one buffer and one completion, and how many
+ * pieces travel is the library's choice.
+ * One-sided calls, also in their R... form; n = bytes of the origin arguments, m = of the target arguments:
+ *   Put, Accumulate      put of n
+ *   Get                  get of m
+ *   Get_accumulate       put of n and get of m; with MPI_NO_OP only the get
+ *   Fetch_and_op         put and get of one element; with MPI_NO_OP only the get
+ *   Compare_and_swap     put and get of one element
+ * Loads and stores in shared memory (MPI_Win_allocate_shared) are not calls and are not seen.
  */
 struct rw_pair_record {
     struct rw_record head;
@@ -260,7 +271,7 @@ struct rw_collective_record {
     int32_t root;
     uint64_t calls; /* that returned MPI_SUCCESS; a persistent operation counts at each start */
     uint64_t bytes; /* contributed */
-    uint64_t ticks; /* inside these calls (of a nonblocking one: inside its starting call) */
+    uint64_t ticks; /* inside these calls (nonblocking or persistent: inside the starting call) */
     uint64_t first; /* when the first call began */
     uint64_t last;
 };
@@ -308,7 +319,7 @@ enum rw_topology {
 };
 
 /*
- * What the program declares of its pattern by MPI_Cart_create, MPI_Graph_create or
+ * What the program declares of its pattern by MPI_Cart_create, MPI_Cart_sub, MPI_Graph_create or
  * MPI_Dist_graph_create*: the latest of the communicators in the slot that declared something new.
  */
 struct rw_topology_record {

@@ -3,6 +3,7 @@
 #include "communicators.h"
 #include "flush.h"
 #include "image.h"
+#include "one_sided.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,6 +93,7 @@ static void begin_records(void)
     if (rw_tracer.spool)
         report_spool(error);
     rw_communicators_begin();
+    rw_one_sided_begin();
 }
 
 static bool is_absolute(const char *variable, const char *path)
@@ -159,6 +161,7 @@ void rw_end(void)
     rw_keep_names();
     const bool written = !rw_tracer.per_rank && rw_flush();
     rw_arena_end(!written);
+    rw_one_sided_end();
     rw_communicators_end();
     PMPI_Group_free(&rw_tracer.world_group);
     PMPI_Comm_free(&rw_tracer.private_world);

@@ -2,8 +2,57 @@
 #include "collectives.h"
 #include "communicators.h"
 #include "fortran.h"
+#include "one_sided.h"
+#include "partitioned.h"
 #include "persistent.h"
 #include "point_to_point.h"
+
+#ifdef RW_PERSISTENT_COLLECTIVES_ARE_EXTENSIONS
+#define MPI_Barrier_init MPIX_Barrier_init
+#define PMPI_Barrier_init PMPIX_Barrier_init
+#define MPI_Bcast_init MPIX_Bcast_init
+#define PMPI_Bcast_init PMPIX_Bcast_init
+#define MPI_Gather_init MPIX_Gather_init
+#define PMPI_Gather_init PMPIX_Gather_init
+#define MPI_Gatherv_init MPIX_Gatherv_init
+#define PMPI_Gatherv_init PMPIX_Gatherv_init
+#define MPI_Scatter_init MPIX_Scatter_init
+#define PMPI_Scatter_init PMPIX_Scatter_init
+#define MPI_Scatterv_init MPIX_Scatterv_init
+#define PMPI_Scatterv_init PMPIX_Scatterv_init
+#define MPI_Allgather_init MPIX_Allgather_init
+#define PMPI_Allgather_init PMPIX_Allgather_init
+#define MPI_Allgatherv_init MPIX_Allgatherv_init
+#define PMPI_Allgatherv_init PMPIX_Allgatherv_init
+#define MPI_Alltoall_init MPIX_Alltoall_init
+#define PMPI_Alltoall_init PMPIX_Alltoall_init
+#define MPI_Alltoallv_init MPIX_Alltoallv_init
+#define PMPI_Alltoallv_init PMPIX_Alltoallv_init
+#define MPI_Alltoallw_init MPIX_Alltoallw_init
+#define PMPI_Alltoallw_init PMPIX_Alltoallw_init
+#define MPI_Reduce_init MPIX_Reduce_init
+#define PMPI_Reduce_init PMPIX_Reduce_init
+#define MPI_Allreduce_init MPIX_Allreduce_init
+#define PMPI_Allreduce_init PMPIX_Allreduce_init
+#define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
+#define PMPI_Reduce_scatter_init PMPIX_Reduce_scatter_init
+#define MPI_Reduce_scatter_block_init MPIX_Reduce_scatter_block_init
+#define PMPI_Reduce_scatter_block_init PMPIX_Reduce_scatter_block_init
+#define MPI_Scan_init MPIX_Scan_init
+#define PMPI_Scan_init PMPIX_Scan_init
+#define MPI_Exscan_init MPIX_Exscan_init
+#define PMPI_Exscan_init PMPIX_Exscan_init
+#define MPI_Neighbor_allgather_init MPIX_Neighbor_allgather_init
+#define PMPI_Neighbor_allgather_init PMPIX_Neighbor_allgather_init
+#define MPI_Neighbor_allgatherv_init MPIX_Neighbor_allgatherv_init
+#define PMPI_Neighbor_allgatherv_init PMPIX_Neighbor_allgatherv_init
+#define MPI_Neighbor_alltoall_init MPIX_Neighbor_alltoall_init
+#define PMPI_Neighbor_alltoall_init PMPIX_Neighbor_alltoall_init
+#define MPI_Neighbor_alltoallv_init MPIX_Neighbor_alltoallv_init
+#define PMPI_Neighbor_alltoallv_init PMPIX_Neighbor_alltoallv_init
+#define MPI_Neighbor_alltoallw_init MPIX_Neighbor_alltoallw_init
+#define PMPI_Neighbor_alltoallw_init PMPIX_Neighbor_alltoallw_init
+#endif
 
 int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
@@ -17,6 +66,21 @@ int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int ta
     return result;
 }
 
+#if MPI_VERSION >= 4
+int MPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Send_c(buf, count, datatype, dest, tag, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Send_c(buf, count, datatype, dest, tag, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send(&call, count, datatype, dest, comm);
+    return result;
+}
+#endif
+
 int MPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     if (!rw_enter())
@@ -28,6 +92,21 @@ int MPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int t
         rw_record_send(&call, count, datatype, dest, comm);
     return result;
 }
+
+#if MPI_VERSION >= 4
+int MPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Bsend_c(buf, count, datatype, dest, tag, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Bsend_c(buf, count, datatype, dest, tag, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send(&call, count, datatype, dest, comm);
+    return result;
+}
+#endif
 
 int MPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
@@ -41,6 +120,21 @@ int MPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int t
     return result;
 }
 
+#if MPI_VERSION >= 4
+int MPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Ssend_c(buf, count, datatype, dest, tag, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ssend_c(buf, count, datatype, dest, tag, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send(&call, count, datatype, dest, comm);
+    return result;
+}
+#endif
+
 int MPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     if (!rw_enter())
@@ -52,6 +146,21 @@ int MPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int t
         rw_record_send(&call, count, datatype, dest, comm);
     return result;
 }
+
+#if MPI_VERSION >= 4
+int MPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Rsend_c(buf, count, datatype, dest, tag, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Rsend_c(buf, count, datatype, dest, tag, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send(&call, count, datatype, dest, comm);
+    return result;
+}
+#endif
 
 int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
     MPI_Request *request)
@@ -66,6 +175,21 @@ int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int t
     return result;
 }
 
+#if MPI_VERSION >= 4
+int MPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Isend_c(buf, count, datatype, dest, tag, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Isend_c(buf, count, datatype, dest, tag, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send(&call, count, datatype, dest, comm);
+    return result;
+}
+#endif
+
 int MPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
     MPI_Request *request)
 {
@@ -78,6 +202,21 @@ int MPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
         rw_record_send(&call, count, datatype, dest, comm);
     return result;
 }
+
+#if MPI_VERSION >= 4
+int MPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ibsend_c(buf, count, datatype, dest, tag, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ibsend_c(buf, count, datatype, dest, tag, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send(&call, count, datatype, dest, comm);
+    return result;
+}
+#endif
 
 int MPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
     MPI_Request *request)
@@ -92,6 +231,21 @@ int MPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
     return result;
 }
 
+#if MPI_VERSION >= 4
+int MPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Issend_c(buf, count, datatype, dest, tag, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Issend_c(buf, count, datatype, dest, tag, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send(&call, count, datatype, dest, comm);
+    return result;
+}
+#endif
+
 int MPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
     MPI_Request *request)
 {
@@ -104,6 +258,21 @@ int MPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
         rw_record_send(&call, count, datatype, dest, comm);
     return result;
 }
+
+#if MPI_VERSION >= 4
+int MPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Irsend_c(buf, count, datatype, dest, tag, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Irsend_c(buf, count, datatype, dest, tag, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send(&call, count, datatype, dest, comm);
+    return result;
+}
+#endif
 
 int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
@@ -121,6 +290,24 @@ int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int 
     return result;
 }
 
+#if MPI_VERSION >= 4
+int MPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+    int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+    MPI_Comm comm, MPI_Status *status)
+{
+    if (!rw_enter())
+        return PMPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+            recvtype, source, recvtag, comm, status);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+        recvcount, recvtype, source, recvtag, comm, status);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send(&call, sendcount, sendtype, dest, comm);
+    return result;
+}
+#endif
+
 int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag,
     int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
@@ -136,6 +323,23 @@ int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, 
     return result;
 }
 
+#if MPI_VERSION >= 4
+int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+    int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    if (!rw_enter())
+        return PMPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm,
+            status);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag,
+        comm, status);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send(&call, count, datatype, dest, comm);
+    return result;
+}
+#endif
+
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
@@ -146,6 +350,24 @@ int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int
             recvtype, source, recvtag, comm, request);
     const uint64_t start = rw_ticks();
     const int result = PMPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+        recvcount, recvtype, source, recvtag, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send(&call, sendcount, sendtype, dest, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+    int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+            recvtype, source, recvtag, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
         recvcount, recvtype, source, recvtag, comm, request);
     const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
     if (result == MPI_SUCCESS)
@@ -171,6 +393,23 @@ int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
 }
 #endif
 
+#if MPI_VERSION >= 4
+int MPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+    int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm,
+            request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source,
+        recvtag, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send(&call, count, datatype, dest, comm);
+    return result;
+}
+#endif
+
 int MPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request)
 {
@@ -183,6 +422,21 @@ int MPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, i
         rw_record_send_init(&call, count, datatype, dest, comm, *request);
     return result;
 }
+
+#if MPI_VERSION >= 4
+int MPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Send_init_c(buf, count, datatype, dest, tag, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Send_init_c(buf, count, datatype, dest, tag, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send_init(&call, count, datatype, dest, comm, *request);
+    return result;
+}
+#endif
 
 int MPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request)
@@ -197,6 +451,21 @@ int MPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, 
     return result;
 }
 
+#if MPI_VERSION >= 4
+int MPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Bsend_init_c(buf, count, datatype, dest, tag, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Bsend_init_c(buf, count, datatype, dest, tag, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send_init(&call, count, datatype, dest, comm, *request);
+    return result;
+}
+#endif
+
 int MPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request)
 {
@@ -209,6 +478,21 @@ int MPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, 
         rw_record_send_init(&call, count, datatype, dest, comm, *request);
     return result;
 }
+
+#if MPI_VERSION >= 4
+int MPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ssend_init_c(buf, count, datatype, dest, tag, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ssend_init_c(buf, count, datatype, dest, tag, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send_init(&call, count, datatype, dest, comm, *request);
+    return result;
+}
+#endif
 
 int MPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
     MPI_Comm comm, MPI_Request *request)
@@ -223,6 +507,21 @@ int MPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, 
     return result;
 }
 
+#if MPI_VERSION >= 4
+int MPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Rsend_init_c(buf, count, datatype, dest, tag, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Rsend_init_c(buf, count, datatype, dest, tag, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_send_init(&call, count, datatype, dest, comm, *request);
+    return result;
+}
+#endif
+
 int MPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
     MPI_Request *request)
 {
@@ -233,6 +532,97 @@ int MPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source, int t
     rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
     return result;
 }
+
+#if MPI_VERSION >= 4
+int MPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Recv_init_c(buf, count, datatype, source, tag, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Recv_init_c(buf, count, datatype, source, tag, comm, request);
+    rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype,
+    int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info,
+        request);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_psend_init(&call, partitions, count, datatype, dest, comm, *request);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source,
+    int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Precv_init(buf, partitions, count, datatype, source, tag, comm, info,
+        request);
+    rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+int MPI_Pready(int partition, MPI_Request request)
+{
+    if (!rw_enter())
+        return PMPI_Pready(partition, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Pready(partition, request);
+    rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request)
+{
+    if (!rw_enter())
+        return PMPI_Pready_range(partition_low, partition_high, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Pready_range(partition_low, partition_high, request);
+    rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+int MPI_Pready_list(int length, rw_partition_list partitions, MPI_Request request)
+{
+    if (!rw_enter())
+        return PMPI_Pready_list(length, partitions, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Pready_list(length, partitions, request);
+    rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+int MPI_Parrived(MPI_Request request, int partition, int *flag)
+{
+    if (!rw_enter())
+        return PMPI_Parrived(request, partition, flag);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Parrived(request, partition, flag);
+    rw_leave(RW_CLASS_WAIT, start, 0);
+    return result;
+}
+#endif
 
 int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
     MPI_Status *status)
@@ -245,6 +635,19 @@ int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, M
     return result;
 }
 
+#if MPI_VERSION >= 4
+int MPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Status *status)
+{
+    if (!rw_enter())
+        return PMPI_Recv_c(buf, count, datatype, source, tag, comm, status);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Recv_c(buf, count, datatype, source, tag, comm, status);
+    rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    return result;
+}
+#endif
+
 int MPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
     MPI_Request *request)
 {
@@ -256,6 +659,19 @@ int MPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, 
     return result;
 }
 
+#if MPI_VERSION >= 4
+int MPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Irecv_c(buf, count, datatype, source, tag, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Irecv_c(buf, count, datatype, source, tag, comm, request);
+    rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    return result;
+}
+#endif
+
 int MPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status)
 {
     if (!rw_enter())
@@ -265,6 +681,19 @@ int MPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
     rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
     return result;
 }
+
+#if MPI_VERSION >= 4
+int MPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
+    MPI_Status *status)
+{
+    if (!rw_enter())
+        return PMPI_Mrecv_c(buf, count, datatype, message, status);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Mrecv_c(buf, count, datatype, message, status);
+    rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    return result;
+}
+#endif
 
 int MPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
     MPI_Request *request)
@@ -276,6 +705,19 @@ int MPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message
     rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
     return result;
 }
+
+#if MPI_VERSION >= 4
+int MPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Imrecv_c(buf, count, datatype, message, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Imrecv_c(buf, count, datatype, message, request);
+    rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    return result;
+}
+#endif
 
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
@@ -410,6 +852,117 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     return result;
 }
 
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag,
+    MPI_Status statuses[])
+{
+    if (!rw_enter())
+        return PMPI_Request_get_status_all(count, requests, flag, statuses);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Request_get_status_all(count, requests, flag, statuses);
+    rw_leave(RW_CLASS_WAIT, start, 0);
+    return result;
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *index, int *flag,
+    MPI_Status *status)
+{
+    if (!rw_enter())
+        return PMPI_Request_get_status_any(count, requests, index, flag, status);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Request_get_status_any(count, requests, index, flag, status);
+    rw_leave(RW_CLASS_WAIT, start, 0);
+    return result;
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+int MPI_Request_get_status_some(int incount, const MPI_Request requests[], int *outcount,
+    int indices[], MPI_Status statuses[])
+{
+    if (!rw_enter())
+        return PMPI_Request_get_status_some(incount, requests, outcount, indices, statuses);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Request_get_status_some(incount, requests, outcount, indices, statuses);
+    rw_leave(RW_CLASS_WAIT, start, 0);
+    return result;
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+int MPI_Buffer_flush(void)
+{
+    if (!rw_enter())
+        return PMPI_Buffer_flush();
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Buffer_flush();
+    rw_leave(RW_CLASS_WAIT, start, 0);
+    return result;
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+int MPI_Buffer_iflush(MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Buffer_iflush(request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Buffer_iflush(request);
+    rw_leave(RW_CLASS_WAIT, start, 0);
+    return result;
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+int MPI_Comm_flush_buffer(MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Comm_flush_buffer(comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Comm_flush_buffer(comm);
+    rw_leave(RW_CLASS_WAIT, start, 0);
+    return result;
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+int MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Comm_iflush_buffer(comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Comm_iflush_buffer(comm, request);
+    rw_leave(RW_CLASS_WAIT, start, 0);
+    return result;
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+int MPI_Session_flush_buffer(MPI_Session session)
+{
+    if (!rw_enter())
+        return PMPI_Session_flush_buffer(session);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Session_flush_buffer(session);
+    rw_leave(RW_CLASS_WAIT, start, 0);
+    return result;
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+int MPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Session_iflush_buffer(session, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Session_iflush_buffer(session, request);
+    rw_leave(RW_CLASS_WAIT, start, 0);
+    return result;
+}
+#endif
+
 int MPI_Barrier(MPI_Comm comm)
 {
     if (!rw_enter())
@@ -433,6 +986,22 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
         rw_record_barrier(&call, comm);
     return result;
 }
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Barrier_init(comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Barrier_init(comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_barrier(&init.call, comm);
+    }
+    return result;
+}
+#endif
 
 int MPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
@@ -458,6 +1027,69 @@ int MPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Com
         rw_record_bcast(&call, count, datatype, root, comm);
     return result;
 }
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
+    MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Bcast_init(buffer, count, datatype, root, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Bcast_init(buffer, count, datatype, root, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_bcast(&init.call, count, datatype, root, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Bcast_c(buffer, count, datatype, root, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Bcast_c(buffer, count, datatype, root, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_bcast(&call, count, datatype, root, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ibcast_c(buffer, count, datatype, root, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ibcast_c(buffer, count, datatype, root, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_bcast(&call, count, datatype, root, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
+    MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Bcast_init_c(buffer, count, datatype, root, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Bcast_init_c(buffer, count, datatype, root, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_bcast(&init.call, count, datatype, root, comm);
+    }
+    return result;
+}
+#endif
 
 int MPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
     int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
@@ -488,6 +1120,80 @@ int MPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void 
     return result;
 }
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+            comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+        root, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_gather(&init.call, sendbuf, sendcount, sendtype, recvcount, recvtype, root, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+            comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+        root, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_gather(&call, sendbuf, sendcount, sendtype, recvcount, recvtype, root, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Igather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+            comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Igather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+        root, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_gather(&call, sendbuf, sendcount, sendtype, recvcount, recvtype, root, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+    MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+            comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, root, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_gather(&init.call, sendbuf, sendcount, sendtype, recvcount, recvtype, root, comm);
+    }
+    return result;
+}
+#endif
+
 int MPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
     const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
@@ -499,7 +1205,8 @@ int MPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void 
         recvtype, root, comm);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
     if (result == MPI_SUCCESS)
-        rw_record_gatherv(&call, sendbuf, sendcount, sendtype, recvcounts, recvtype, root, comm);
+        rw_record_gatherv(&call, sendbuf, sendcount, sendtype, (struct rw_counts){recvcounts, NULL},
+            recvtype, root, comm);
     return result;
 }
 
@@ -515,9 +1222,90 @@ int MPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void
         recvtype, root, comm, request);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
     if (result == MPI_SUCCESS)
-        rw_record_gatherv(&call, sendbuf, sendcount, sendtype, recvcounts, recvtype, root, comm);
+        rw_record_gatherv(&call, sendbuf, sendcount, sendtype, (struct rw_counts){recvcounts, NULL},
+            recvtype, root, comm);
     return result;
 }
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+    const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm,
+    MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+            recvtype, root, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+        recvtype, root, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_gatherv(&init.call, sendbuf, sendcount, sendtype, (struct rw_counts){recvcounts,
+            NULL}, recvtype, root, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root,
+    MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+            root, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+        recvtype, root, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_gatherv(&call, sendbuf, sendcount, sendtype, (struct rw_counts){NULL, recvcounts},
+            recvtype, root, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+            root, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+        recvtype, root, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_gatherv(&call, sendbuf, sendcount, sendtype, (struct rw_counts){NULL, recvcounts},
+            recvtype, root, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+    int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+            recvtype, root, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+        displs, recvtype, root, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_gatherv(&init.call, sendbuf, sendcount, sendtype, (struct rw_counts){NULL,
+            recvcounts}, recvtype, root, comm);
+    }
+    return result;
+}
+#endif
 
 int MPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
     int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
@@ -548,6 +1336,80 @@ int MPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void
     return result;
 }
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+            comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+        root, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_scatter(&init.call, sendcount, sendtype, root, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+            comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+        root, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_scatter(&call, sendcount, sendtype, root, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Iscatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+            comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Iscatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+        root, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_scatter(&call, sendcount, sendtype, root, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+    MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+            comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, root, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_scatter(&init.call, sendcount, sendtype, root, comm);
+    }
+    return result;
+}
+#endif
+
 int MPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[],
     MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root,
     MPI_Comm comm)
@@ -560,7 +1422,7 @@ int MPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[]
         recvtype, root, comm);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
     if (result == MPI_SUCCESS)
-        rw_record_scatterv(&call, sendcounts, sendtype, root, comm);
+        rw_record_scatterv(&call, (struct rw_counts){sendcounts, NULL}, sendtype, root, comm);
     return result;
 }
 
@@ -576,9 +1438,85 @@ int MPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[
         recvtype, root, comm, request);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
     if (result == MPI_SUCCESS)
-        rw_record_scatterv(&call, sendcounts, sendtype, root, comm);
+        rw_record_scatterv(&call, (struct rw_counts){sendcounts, NULL}, sendtype, root, comm);
     return result;
 }
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[],
+    MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root,
+    MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+            recvtype, root, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+        recvtype, root, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_scatterv(&init.call, (struct rw_counts){sendcounts, NULL}, sendtype, root, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+    MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype,
+            root, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+        recvtype, root, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_scatterv(&call, (struct rw_counts){NULL, sendcounts}, sendtype, root, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype,
+            root, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+        recvtype, root, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_scatterv(&call, (struct rw_counts){NULL, sendcounts}, sendtype, root, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+    MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+            recvtype, root, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf,
+        recvcount, recvtype, root, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_scatterv(&init.call, (struct rw_counts){NULL, sendcounts}, sendtype, root, comm);
+    }
+    return result;
+}
+#endif
 
 int MPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
     int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
@@ -609,6 +1547,78 @@ int MPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, vo
     return result;
 }
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+            info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_allgather(&init.call, sendbuf, sendcount, sendtype, recvcount, recvtype, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+        comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_allgather(&call, sendbuf, sendcount, sendtype, recvcount, recvtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Iallgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+            request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Iallgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+        comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_allgather(&call, sendbuf, sendcount, sendtype, recvcount, recvtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+            comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_allgather(&init.call, sendbuf, sendcount, sendtype, recvcount, recvtype, comm);
+    }
+    return result;
+}
+#endif
+
 int MPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
     const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
@@ -620,7 +1630,8 @@ int MPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, vo
         recvtype, comm);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
     if (result == MPI_SUCCESS)
-        rw_record_allgatherv(&call, sendbuf, sendcount, sendtype, recvcounts, recvtype, comm);
+        rw_record_allgatherv(&call, sendbuf, sendcount, sendtype, (struct rw_counts){recvcounts,
+            NULL}, recvtype, comm);
     return result;
 }
 
@@ -636,9 +1647,89 @@ int MPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, v
         recvtype, comm, request);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
     if (result == MPI_SUCCESS)
-        rw_record_allgatherv(&call, sendbuf, sendcount, sendtype, recvcounts, recvtype, comm);
+        rw_record_allgatherv(&call, sendbuf, sendcount, sendtype, (struct rw_counts){recvcounts,
+            NULL}, recvtype, comm);
     return result;
 }
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+    const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+            recvtype, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+        displs, recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_allgatherv(&init.call, sendbuf, sendcount, sendtype,
+            (struct rw_counts){recvcounts, NULL}, recvtype, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+            recvtype, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+        recvtype, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_allgatherv(&call, sendbuf, sendcount, sendtype, (struct rw_counts){NULL,
+            recvcounts}, recvtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+            recvtype, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+        recvtype, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_allgatherv(&call, sendbuf, sendcount, sendtype, (struct rw_counts){NULL,
+            recvcounts}, recvtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+            recvtype, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+        displs, recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_allgatherv(&init.call, sendbuf, sendcount, sendtype, (struct rw_counts){NULL,
+            recvcounts}, recvtype, comm);
+    }
+    return result;
+}
+#endif
 
 int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
     int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
@@ -669,6 +1760,78 @@ int MPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, voi
     return result;
 }
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+            info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_alltoall(&init.call, sendbuf, sendcount, sendtype, recvcount, recvtype, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+        comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_alltoall(&call, sendbuf, sendcount, sendtype, recvcount, recvtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ialltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+            request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ialltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+        comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_alltoall(&call, sendbuf, sendcount, sendtype, recvcount, recvtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+            comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_alltoall(&init.call, sendbuf, sendcount, sendtype, recvcount, recvtype, comm);
+    }
+    return result;
+}
+#endif
+
 int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
     MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
     MPI_Datatype recvtype, MPI_Comm comm)
@@ -681,7 +1844,8 @@ int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls
         rdispls, recvtype, comm);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
     if (result == MPI_SUCCESS)
-        rw_record_alltoallv(&call, sendbuf, sendcounts, sendtype, recvcounts, recvtype, comm);
+        rw_record_alltoallv(&call, sendbuf, (struct rw_counts){sendcounts, NULL}, sendtype,
+            (struct rw_counts){recvcounts, NULL}, recvtype, comm);
     return result;
 }
 
@@ -697,9 +1861,91 @@ int MPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispl
         rdispls, recvtype, comm, request);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
     if (result == MPI_SUCCESS)
-        rw_record_alltoallv(&call, sendbuf, sendcounts, sendtype, recvcounts, recvtype, comm);
+        rw_record_alltoallv(&call, sendbuf, (struct rw_counts){sendcounts, NULL}, sendtype,
+            (struct rw_counts){recvcounts, NULL}, recvtype, comm);
     return result;
 }
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
+    MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+            rdispls, recvtype, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+        recvcounts, rdispls, recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_alltoallv(&init.call, sendbuf, (struct rw_counts){sendcounts, NULL}, sendtype,
+            (struct rw_counts){recvcounts, NULL}, recvtype, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+    MPI_Datatype recvtype, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+            rdispls, recvtype, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+        rdispls, recvtype, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_alltoallv(&call, sendbuf, (struct rw_counts){NULL, sendcounts}, sendtype,
+            (struct rw_counts){NULL, recvcounts}, recvtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+            rdispls, recvtype, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+        recvcounts, rdispls, recvtype, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_alltoallv(&call, sendbuf, (struct rw_counts){NULL, sendcounts}, sendtype,
+            (struct rw_counts){NULL, recvcounts}, recvtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+            rdispls, recvtype, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+        recvcounts, rdispls, recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_alltoallv(&init.call, sendbuf, (struct rw_counts){NULL, sendcounts}, sendtype,
+            (struct rw_counts){NULL, recvcounts}, recvtype, comm);
+    }
+    return result;
+}
+#endif
 
 int MPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[],
     const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[],
@@ -713,8 +1959,9 @@ int MPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls
         rdispls, recvtypes, comm);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
     if (result == MPI_SUCCESS)
-        rw_record_alltoallw(&call, sendbuf, sendcounts, (struct rw_datatypes){sendtypes, NULL},
-            recvcounts, (struct rw_datatypes){recvtypes, NULL}, comm);
+        rw_record_alltoallw(&call, sendbuf, (struct rw_counts){sendcounts, NULL},
+            (struct rw_datatypes){sendtypes, NULL}, (struct rw_counts){recvcounts, NULL},
+            (struct rw_datatypes){recvtypes, NULL}, comm);
     return result;
 }
 
@@ -730,10 +1977,96 @@ int MPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispl
         rdispls, recvtypes, comm, request);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
     if (result == MPI_SUCCESS)
-        rw_record_alltoallw(&call, sendbuf, sendcounts, (struct rw_datatypes){sendtypes, NULL},
-            recvcounts, (struct rw_datatypes){recvtypes, NULL}, comm);
+        rw_record_alltoallw(&call, sendbuf, (struct rw_counts){sendcounts, NULL},
+            (struct rw_datatypes){sendtypes, NULL}, (struct rw_counts){recvcounts, NULL},
+            (struct rw_datatypes){recvtypes, NULL}, comm);
     return result;
 }
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
+    const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+            rdispls, recvtypes, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+        recvcounts, rdispls, recvtypes, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_alltoallw(&init.call, sendbuf, (struct rw_counts){sendcounts, NULL},
+            (struct rw_datatypes){sendtypes, NULL}, (struct rw_counts){recvcounts, NULL},
+            (struct rw_datatypes){recvtypes, NULL}, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+            rdispls, recvtypes, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+        recvcounts, rdispls, recvtypes, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_alltoallw(&call, sendbuf, (struct rw_counts){NULL, sendcounts},
+            (struct rw_datatypes){sendtypes, NULL}, (struct rw_counts){NULL, recvcounts},
+            (struct rw_datatypes){recvtypes, NULL}, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+            rdispls, recvtypes, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+        recvcounts, rdispls, recvtypes, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_alltoallw(&call, sendbuf, (struct rw_counts){NULL, sendcounts},
+            (struct rw_datatypes){sendtypes, NULL}, (struct rw_counts){NULL, recvcounts},
+            (struct rw_datatypes){recvtypes, NULL}, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+            rdispls, recvtypes, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+        recvcounts, rdispls, recvtypes, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_alltoallw(&init.call, sendbuf, (struct rw_counts){NULL, sendcounts},
+            (struct rw_datatypes){sendtypes, NULL}, (struct rw_counts){NULL, recvcounts},
+            (struct rw_datatypes){recvtypes, NULL}, comm);
+    }
+    return result;
+}
+#endif
 
 int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
     int root, MPI_Comm comm)
@@ -761,6 +2094,72 @@ int MPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype data
     return result;
 }
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+    int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info,
+        request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_reduce(&init.call, count, datatype, root, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, int root, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_reduce(&call, count, datatype, root, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_reduce(&call, count, datatype, root, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info,
+        request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_reduce(&init.call, count, datatype, root, comm);
+    }
+    return result;
+}
+#endif
+
 int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
     MPI_Comm comm)
 {
@@ -787,6 +2186,72 @@ int MPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype d
     return result;
 }
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info,
+        request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_allreduce(&init.call, count, datatype, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_allreduce(&call, count, datatype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_allreduce(&call, count, datatype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info,
+        request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_allreduce(&init.call, count, datatype, comm);
+    }
+    return result;
+}
+#endif
+
 int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
@@ -796,7 +2261,7 @@ int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[
     const int result = PMPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
     if (result == MPI_SUCCESS)
-        rw_record_reduce_scatter(&call, recvcounts, datatype, comm);
+        rw_record_reduce_scatter(&call, (struct rw_counts){recvcounts, NULL}, datatype, comm);
     return result;
 }
 
@@ -810,9 +2275,78 @@ int MPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts
         request);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
     if (result == MPI_SUCCESS)
-        rw_record_reduce_scatter(&call, recvcounts, datatype, comm);
+        rw_record_reduce_scatter(&call, (struct rw_counts){recvcounts, NULL}, datatype, comm);
     return result;
 }
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[],
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info,
+            request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm,
+        info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_reduce_scatter(&init.call, (struct rw_counts){recvcounts, NULL}, datatype, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[],
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_reduce_scatter(&call, (struct rw_counts){NULL, recvcounts}, datatype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[],
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm,
+        request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_reduce_scatter(&call, (struct rw_counts){NULL, recvcounts}, datatype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[],
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, info,
+            request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm,
+        info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_reduce_scatter(&init.call, (struct rw_counts){NULL, recvcounts}, datatype, comm);
+    }
+    return result;
+}
+#endif
 
 int MPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
@@ -841,6 +2375,76 @@ int MPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
     return result;
 }
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info,
+            request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op,
+        comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_reduce_scatter_block(&init.call, recvcount, datatype, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_reduce_scatter_block(&call, recvcount, datatype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm,
+            request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm,
+        request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_reduce_scatter_block(&call, recvcount, datatype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, comm,
+            info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op,
+        comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_reduce_scatter_block(&init.call, recvcount, datatype, comm);
+    }
+    return result;
+}
+#endif
+
 int MPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
     MPI_Comm comm)
 {
@@ -867,6 +2471,70 @@ int MPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype dataty
     return result;
 }
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+    MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_scan(&init.call, count, datatype, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Scan_c(sendbuf, recvbuf, count, datatype, op, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Scan_c(sendbuf, recvbuf, count, datatype, op, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_scan(&call, count, datatype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_scan(&call, count, datatype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_scan(&init.call, count, datatype, comm);
+    }
+    return result;
+}
+#endif
+
 int MPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
     MPI_Comm comm)
 {
@@ -892,6 +2560,71 @@ int MPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype data
         rw_record_exscan(&call, count, datatype, comm);
     return result;
 }
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+    MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_exscan(&init.call, count, datatype, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Exscan_c(sendbuf, recvbuf, count, datatype, op, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Exscan_c(sendbuf, recvbuf, count, datatype, op, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_exscan(&call, count, datatype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_exscan(&call, count, datatype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info,
+        request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_exscan(&init.call, count, datatype, comm);
+    }
+    return result;
+}
+#endif
 
 int MPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
     int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
@@ -922,6 +2655,80 @@ int MPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sen
         rw_record_neighbor_allgather(&call, sendcount, sendtype, comm);
     return result;
 }
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+            recvtype, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf,
+        recvcount, recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_neighbor_allgather(&init.call, sendcount, sendtype, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+            comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_neighbor_allgather(&call, sendcount, sendtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+            recvtype, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_neighbor_allgather(&call, sendcount, sendtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+            recvtype, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf,
+        recvcount, recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_neighbor_allgather(&init.call, sendcount, sendtype, comm);
+    }
+    return result;
+}
+#endif
 
 int MPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
@@ -954,6 +2761,82 @@ int MPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype se
     return result;
 }
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+    MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+            displs, recvtype, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf,
+        recvcounts, displs, recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_neighbor_allgatherv(&init.call, sendcount, sendtype, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+    MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+            recvtype, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+        displs, recvtype, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_neighbor_allgatherv(&call, sendcount, sendtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+            displs, recvtype, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf,
+        recvcounts, displs, recvtype, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_neighbor_allgatherv(&call, sendcount, sendtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+            displs, recvtype, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf,
+        recvcounts, displs, recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_neighbor_allgatherv(&init.call, sendcount, sendtype, comm);
+    }
+    return result;
+}
+#endif
+
 int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
     int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
@@ -984,6 +2867,80 @@ int MPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype send
     return result;
 }
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+            recvtype, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_neighbor_alltoall(&init.call, sendcount, sendtype, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+            comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_neighbor_alltoall(&call, sendcount, sendtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+            comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_neighbor_alltoall(&call, sendcount, sendtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+            recvtype, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf,
+        recvcount, recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_neighbor_alltoall(&init.call, sendcount, sendtype, comm);
+    }
+    return result;
+}
+#endif
+
 int MPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
     MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
     MPI_Datatype recvtype, MPI_Comm comm)
@@ -996,7 +2953,7 @@ int MPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const in
         recvcounts, rdispls, recvtype, comm);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
     if (result == MPI_SUCCESS)
-        rw_record_neighbor_alltoallv(&call, sendcounts, sendtype, comm);
+        rw_record_neighbor_alltoallv(&call, (struct rw_counts){sendcounts, NULL}, sendtype, comm);
     return result;
 }
 
@@ -1012,9 +2969,88 @@ int MPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const i
         recvcounts, rdispls, recvtype, comm, request);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
     if (result == MPI_SUCCESS)
-        rw_record_neighbor_alltoallv(&call, sendcounts, sendtype, comm);
+        rw_record_neighbor_alltoallv(&call, (struct rw_counts){sendcounts, NULL}, sendtype, comm);
     return result;
 }
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
+    MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+            recvcounts, rdispls, recvtype, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+        recvcounts, rdispls, recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_neighbor_alltoallv(&init.call, (struct rw_counts){sendcounts, NULL}, sendtype,
+            comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+            recvcounts, rdispls, recvtype, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+        recvcounts, rdispls, recvtype, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_neighbor_alltoallv(&call, (struct rw_counts){NULL, sendcounts}, sendtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+            recvcounts, rdispls, recvtype, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+        recvcounts, rdispls, recvtype, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_neighbor_alltoallv(&call, (struct rw_counts){NULL, sendcounts}, sendtype, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+            recvcounts, rdispls, recvtype, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype,
+        recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_neighbor_alltoallv(&init.call, (struct rw_counts){NULL, sendcounts}, sendtype,
+            comm);
+    }
+    return result;
+}
+#endif
 
 int MPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
     const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
@@ -1028,8 +3064,8 @@ int MPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MP
         recvcounts, rdispls, recvtypes, comm);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
     if (result == MPI_SUCCESS)
-        rw_record_neighbor_alltoallw(&call, sendcounts, (struct rw_datatypes){sendtypes, NULL},
-            comm);
+        rw_record_neighbor_alltoallw(&call, (struct rw_counts){sendcounts, NULL},
+            (struct rw_datatypes){sendtypes, NULL}, comm);
     return result;
 }
 
@@ -1045,8 +3081,558 @@ int MPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const M
         recvcounts, rdispls, recvtypes, comm, request);
     const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
     if (result == MPI_SUCCESS)
-        rw_record_neighbor_alltoallw(&call, sendcounts, (struct rw_datatypes){sendtypes, NULL},
-            comm);
+        rw_record_neighbor_alltoallw(&call, (struct rw_counts){sendcounts, NULL},
+            (struct rw_datatypes){sendtypes, NULL}, comm);
+    return result;
+}
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+int MPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[],
+    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+            recvcounts, rdispls, recvtypes, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes,
+        recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_neighbor_alltoallw(&init.call, (struct rw_counts){sendcounts, NULL},
+            (struct rw_datatypes){sendtypes, NULL}, comm);
+    }
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+            recvcounts, rdispls, recvtypes, comm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+        recvcounts, rdispls, recvtypes, comm);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_neighbor_alltoallw(&call, (struct rw_counts){NULL, sendcounts},
+            (struct rw_datatypes){sendtypes, NULL}, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+            recvcounts, rdispls, recvtypes, comm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+        recvcounts, rdispls, recvtypes, comm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
+    if (result == MPI_SUCCESS)
+        rw_record_neighbor_alltoallw(&call, (struct rw_counts){NULL, sendcounts},
+            (struct rw_datatypes){sendtypes, NULL}, comm);
+    return result;
+}
+#endif
+
+#if MPI_VERSION >= 4
+int MPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+            recvcounts, rdispls, recvtypes, comm, info, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes,
+        recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+    const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+    if (result == MPI_SUCCESS) {
+        const struct rw_init_call init = {call, rw_request_key(*request)};
+        rw_record_neighbor_alltoallw(&init.call, (struct rw_counts){NULL, sendcounts},
+            (struct rw_datatypes){sendtypes, NULL}, comm);
+    }
+    return result;
+}
+#endif
+
+int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+    int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
+    MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+            target_count, target_datatype, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Put(origin_addr, origin_count, origin_datatype, target_rank,
+        target_disp, target_count, target_datatype, win);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_put(&call, origin_count, origin_datatype, target_rank, win);
+    return result;
+}
+
+#if MPI_VERSION >= 4
+int MPI_Put_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+    int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
+    MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Put_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+            target_count, target_datatype, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Put_c(origin_addr, origin_count, origin_datatype, target_rank,
+        target_disp, target_count, target_datatype, win);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_put(&call, origin_count, origin_datatype, target_rank, win);
+    return result;
+}
+#endif
+
+int MPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+            target_count, target_datatype, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Get(origin_addr, origin_count, origin_datatype, target_rank,
+        target_disp, target_count, target_datatype, win);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_get(&call, target_rank, target_count, target_datatype, win);
+    return result;
+}
+
+#if MPI_VERSION >= 4
+int MPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+    int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
+    MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Get_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+            target_count, target_datatype, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Get_c(origin_addr, origin_count, origin_datatype, target_rank,
+        target_disp, target_count, target_datatype, win);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_get(&call, target_rank, target_count, target_datatype, win);
+    return result;
+}
+#endif
+
+int MPI_Accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+    int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
+    MPI_Op op, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+            target_count, target_datatype, op, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Accumulate(origin_addr, origin_count, origin_datatype, target_rank,
+        target_disp, target_count, target_datatype, op, win);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_put(&call, origin_count, origin_datatype, target_rank, win);
+    return result;
+}
+
+#if MPI_VERSION >= 4
+int MPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+    int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
+    MPI_Op op, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Accumulate_c(origin_addr, origin_count, origin_datatype, target_rank,
+            target_disp, target_count, target_datatype, op, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Accumulate_c(origin_addr, origin_count, origin_datatype, target_rank,
+        target_disp, target_count, target_datatype, op, win);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_put(&call, origin_count, origin_datatype, target_rank, win);
+    return result;
+}
+#endif
+
+int MPI_Get_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+    void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank,
+    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
+            result_count, result_datatype, target_rank, target_disp, target_count, target_datatype,
+            op, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
+        result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op,
+        win);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_get_accumulate(&call, origin_count, origin_datatype, target_rank, target_count,
+            target_datatype, op, win);
+    return result;
+}
+
+#if MPI_VERSION >= 4
+int MPI_Get_accumulate_c(const void *origin_addr, MPI_Count origin_count,
+    MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count,
+    MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+    MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Get_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr,
+            result_count, result_datatype, target_rank, target_disp, target_count, target_datatype,
+            op, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Get_accumulate_c(origin_addr, origin_count, origin_datatype,
+        result_addr, result_count, result_datatype, target_rank, target_disp, target_count,
+        target_datatype, op, win);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_get_accumulate(&call, origin_count, origin_datatype, target_rank, target_count,
+            target_datatype, op, win);
+    return result;
+}
+#endif
+
+int MPI_Rput(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+    int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
+    MPI_Win win, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+            target_count, target_datatype, win, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Rput(origin_addr, origin_count, origin_datatype, target_rank,
+        target_disp, target_count, target_datatype, win, request);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_put(&call, origin_count, origin_datatype, target_rank, win);
+    return result;
+}
+
+#if MPI_VERSION >= 4
+int MPI_Rput_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+    int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
+    MPI_Win win, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Rput_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+            target_count, target_datatype, win, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Rput_c(origin_addr, origin_count, origin_datatype, target_rank,
+        target_disp, target_count, target_datatype, win, request);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_put(&call, origin_count, origin_datatype, target_rank, win);
+    return result;
+}
+#endif
+
+int MPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+            target_count, target_datatype, win, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Rget(origin_addr, origin_count, origin_datatype, target_rank,
+        target_disp, target_count, target_datatype, win, request);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_get(&call, target_rank, target_count, target_datatype, win);
+    return result;
+}
+
+#if MPI_VERSION >= 4
+int MPI_Rget_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+    int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
+    MPI_Win win, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Rget_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+            target_count, target_datatype, win, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Rget_c(origin_addr, origin_count, origin_datatype, target_rank,
+        target_disp, target_count, target_datatype, win, request);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_get(&call, target_rank, target_count, target_datatype, win);
+    return result;
+}
+#endif
+
+int MPI_Raccumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+    int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
+    MPI_Op op, MPI_Win win, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Raccumulate(origin_addr, origin_count, origin_datatype, target_rank,
+            target_disp, target_count, target_datatype, op, win, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Raccumulate(origin_addr, origin_count, origin_datatype, target_rank,
+        target_disp, target_count, target_datatype, op, win, request);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_put(&call, origin_count, origin_datatype, target_rank, win);
+    return result;
+}
+
+#if MPI_VERSION >= 4
+int MPI_Raccumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+    int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
+    MPI_Op op, MPI_Win win, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Raccumulate_c(origin_addr, origin_count, origin_datatype, target_rank,
+            target_disp, target_count, target_datatype, op, win, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Raccumulate_c(origin_addr, origin_count, origin_datatype, target_rank,
+        target_disp, target_count, target_datatype, op, win, request);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_put(&call, origin_count, origin_datatype, target_rank, win);
+    return result;
+}
+#endif
+
+int MPI_Rget_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+    void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank,
+    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
+    MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
+            result_count, result_datatype, target_rank, target_disp, target_count, target_datatype,
+            op, win, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
+        result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op,
+        win, request);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_get_accumulate(&call, origin_count, origin_datatype, target_rank, target_count,
+            target_datatype, op, win);
+    return result;
+}
+
+#if MPI_VERSION >= 4
+int MPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_count,
+    MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count,
+    MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+    MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Rget_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr,
+            result_count, result_datatype, target_rank, target_disp, target_count, target_datatype,
+            op, win, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Rget_accumulate_c(origin_addr, origin_count, origin_datatype,
+        result_addr, result_count, result_datatype, target_rank, target_disp, target_count,
+        target_datatype, op, win, request);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_get_accumulate(&call, origin_count, origin_datatype, target_rank, target_count,
+            target_datatype, op, win);
+    return result;
+}
+#endif
+
+int MPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
+    int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op,
+            win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Fetch_and_op(origin_addr, result_addr, datatype, target_rank,
+        target_disp, op, win);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_fetch_and_op(&call, datatype, target_rank, op, win);
+    return result;
+}
+
+int MPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
+    MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank,
+            target_disp, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype,
+        target_rank, target_disp, win);
+    const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_compare_and_swap(&call, datatype, target_rank, win);
+    return result;
+}
+
+int MPI_Win_fence(int assertion, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_fence(assertion, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_fence(assertion, win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_lock(int lock_type, int rank, int assertion, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_lock(lock_type, rank, assertion, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_lock(lock_type, rank, assertion, win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_unlock(int rank, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_unlock(rank, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_unlock(rank, win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_lock_all(int assertion, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_lock_all(assertion, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_lock_all(assertion, win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_unlock_all(MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_unlock_all(win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_unlock_all(win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_flush(int rank, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_flush(rank, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_flush(rank, win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_flush_all(MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_flush_all(win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_flush_all(win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_flush_local(int rank, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_flush_local(rank, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_flush_local(rank, win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_flush_local_all(MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_flush_local_all(win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_flush_local_all(win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_start(MPI_Group group, int assertion, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_start(group, assertion, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_start(group, assertion, win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_complete(MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_complete(win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_complete(win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_post(MPI_Group group, int assertion, MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_post(group, assertion, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_post(group, assertion, win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_wait(MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_wait(win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_wait(win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_test(MPI_Win win, int *flag)
+{
+    if (!rw_enter())
+        return PMPI_Win_test(win, flag);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_test(win, flag);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    return result;
+}
+
+int MPI_Win_sync(MPI_Win win)
+{
+    if (!rw_enter())
+        return PMPI_Win_sync(win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_sync(win);
+    rw_leave(RW_CLASS_ONE_SIDED, start, 0);
     return result;
 }
 
@@ -1086,6 +3672,20 @@ int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
     return result;
 }
 
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
+{
+    if (!rw_enter())
+        return PMPI_Comm_idup_with_info(comm, info, newcomm, request);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Comm_idup_with_info(comm, info, newcomm, request);
+    const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_duplicating(&call, comm, *newcomm);
+    return result;
+}
+#endif
+
 int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 {
     if (!rw_enter())
@@ -1109,6 +3709,21 @@ int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new
         rw_record_created(&call, *newcomm);
     return result;
 }
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+int MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
+    MPI_Errhandler errhandler, MPI_Comm *newcomm)
+{
+    if (!rw_enter())
+        return PMPI_Comm_create_from_group(group, stringtag, info, errhandler, newcomm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Comm_create_from_group(group, stringtag, info, errhandler, newcomm);
+    const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_created(&call, *newcomm);
+    return result;
+}
+#endif
 
 int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 {
@@ -1149,6 +3764,24 @@ int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_co
     return result;
 }
 
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
+    MPI_Group remote_group, int remote_leader, const char *stringtag, MPI_Info info,
+    MPI_Errhandler errhandler, MPI_Comm *newintercomm)
+{
+    if (!rw_enter())
+        return PMPI_Intercomm_create_from_groups(local_group, local_leader, remote_group,
+            remote_leader, stringtag, info, errhandler, newintercomm);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Intercomm_create_from_groups(local_group, local_leader, remote_group,
+        remote_leader, stringtag, info, errhandler, newintercomm);
+    const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
+    if (result == MPI_SUCCESS)
+        rw_record_created(&call, *newintercomm);
+    return result;
+}
+#endif
+
 int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newcomm)
 {
     if (!rw_enter())
@@ -1170,7 +3803,7 @@ int MPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], const int period
     const int result = PMPI_Cart_create(comm, ndims, dims, periods, reorder, newcomm);
     const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
     if (result == MPI_SUCCESS)
-        rw_record_created(&call, *newcomm);
+        rw_record_declared(&call, *newcomm);
     return result;
 }
 
@@ -1182,7 +3815,7 @@ int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
     const int result = PMPI_Cart_sub(comm, remain_dims, newcomm);
     const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
     if (result == MPI_SUCCESS)
-        rw_record_created(&call, *newcomm);
+        rw_record_declared(&call, *newcomm);
     return result;
 }
 
@@ -1195,7 +3828,7 @@ int MPI_Graph_create(MPI_Comm comm, int nnodes, const int index[], const int edg
     const int result = PMPI_Graph_create(comm, nnodes, index, edges, reorder, newcomm);
     const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
     if (result == MPI_SUCCESS)
-        rw_record_created(&call, *newcomm);
+        rw_record_declared(&call, *newcomm);
     return result;
 }
 
@@ -1210,7 +3843,7 @@ int MPI_Dist_graph_create(MPI_Comm comm, int n, const int sources[], const int d
         info, reorder, newcomm);
     const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
     if (result == MPI_SUCCESS)
-        rw_record_created(&call, *newcomm);
+        rw_record_declared(&call, *newcomm);
     return result;
 }
 
@@ -1226,7 +3859,7 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int source
         outdegree, destinations, destweights, info, reorder, newcomm);
     const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
     if (result == MPI_SUCCESS)
-        rw_record_created(&call, *newcomm);
+        rw_record_declared(&call, *newcomm);
     return result;
 }
 
@@ -1246,6 +3879,98 @@ int MPI_Comm_disconnect(MPI_Comm *comm)
         return PMPI_Comm_disconnect(comm);
     const uint64_t start = rw_ticks();
     const int result = PMPI_Comm_disconnect(comm);
+    rw_leave(RW_CLASS_OTHER, start, 0);
+    return result;
+}
+
+int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
+    MPI_Win *win)
+{
+    if (!rw_enter())
+        return PMPI_Win_create(base, size, disp_unit, info, comm, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_create(base, size, disp_unit, info, comm, win);
+    rw_leave(RW_CLASS_OTHER, start, 0);
+    return result;
+}
+
+#if MPI_VERSION >= 4
+int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
+    MPI_Win *win)
+{
+    if (!rw_enter())
+        return PMPI_Win_create_c(base, size, disp_unit, info, comm, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_create_c(base, size, disp_unit, info, comm, win);
+    rw_leave(RW_CLASS_OTHER, start, 0);
+    return result;
+}
+#endif
+
+int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
+    MPI_Win *win)
+{
+    if (!rw_enter())
+        return PMPI_Win_allocate(size, disp_unit, info, comm, baseptr, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_allocate(size, disp_unit, info, comm, baseptr, win);
+    rw_leave(RW_CLASS_OTHER, start, 0);
+    return result;
+}
+
+#if MPI_VERSION >= 4
+int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
+    void *baseptr, MPI_Win *win)
+{
+    if (!rw_enter())
+        return PMPI_Win_allocate_c(size, disp_unit, info, comm, baseptr, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_allocate_c(size, disp_unit, info, comm, baseptr, win);
+    rw_leave(RW_CLASS_OTHER, start, 0);
+    return result;
+}
+#endif
+
+int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
+    void *baseptr, MPI_Win *win)
+{
+    if (!rw_enter())
+        return PMPI_Win_allocate_shared(size, disp_unit, info, comm, baseptr, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_allocate_shared(size, disp_unit, info, comm, baseptr, win);
+    rw_leave(RW_CLASS_OTHER, start, 0);
+    return result;
+}
+
+#if MPI_VERSION >= 4
+int MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
+    void *baseptr, MPI_Win *win)
+{
+    if (!rw_enter())
+        return PMPI_Win_allocate_shared_c(size, disp_unit, info, comm, baseptr, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_allocate_shared_c(size, disp_unit, info, comm, baseptr, win);
+    rw_leave(RW_CLASS_OTHER, start, 0);
+    return result;
+}
+#endif
+
+int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
+{
+    if (!rw_enter())
+        return PMPI_Win_create_dynamic(info, comm, win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_create_dynamic(info, comm, win);
+    rw_leave(RW_CLASS_OTHER, start, 0);
+    return result;
+}
+
+int MPI_Win_free(MPI_Win *win)
+{
+    if (!rw_enter())
+        return PMPI_Win_free(win);
+    const uint64_t start = rw_ticks();
+    const int result = PMPI_Win_free(win);
     rw_leave(RW_CLASS_OTHER, start, 0);
     return result;
 }

@@ -2,8 +2,59 @@
 #include "collectives.h"
 #include "communicators.h"
 #include "fortran.h"
+#include "one_sided.h"
+#include "partitioned.h"
 #include "persistent.h"
 #include "point_to_point.h"
+
+#ifdef RW_PERSISTENT_COLLECTIVES_ARE_EXTENSIONS
+#define mpi_barrier_init_ mpix_barrier_init_
+#define mpi_barrier_init_f08_ mpix_barrier_init_f08_
+#define mpi_bcast_init_ mpix_bcast_init_
+#define mpi_bcast_init_f08_ mpix_bcast_init_f08_
+#define mpi_gather_init_ mpix_gather_init_
+#define mpi_gather_init_f08_ mpix_gather_init_f08_
+#define mpi_gatherv_init_ mpix_gatherv_init_
+#define mpi_gatherv_init_f08_ mpix_gatherv_init_f08_
+#define mpi_scatter_init_ mpix_scatter_init_
+#define mpi_scatter_init_f08_ mpix_scatter_init_f08_
+#define mpi_scatterv_init_ mpix_scatterv_init_
+#define mpi_scatterv_init_f08_ mpix_scatterv_init_f08_
+#define mpi_allgather_init_ mpix_allgather_init_
+#define mpi_allgather_init_f08_ mpix_allgather_init_f08_
+#define mpi_allgatherv_init_ mpix_allgatherv_init_
+#define mpi_allgatherv_init_f08_ mpix_allgatherv_init_f08_
+#define mpi_alltoall_init_ mpix_alltoall_init_
+#define mpi_alltoall_init_f08_ mpix_alltoall_init_f08_
+#define mpi_alltoallv_init_ mpix_alltoallv_init_
+#define mpi_alltoallv_init_f08_ mpix_alltoallv_init_f08_
+#define mpi_alltoallw_init_ mpix_alltoallw_init_
+#define mpi_alltoallw_init_f08_ mpix_alltoallw_init_f08_
+#define mpi_reduce_init_ mpix_reduce_init_
+#define mpi_reduce_init_f08_ mpix_reduce_init_f08_
+#define mpi_allreduce_init_ mpix_allreduce_init_
+#define mpi_allreduce_init_f08_ mpix_allreduce_init_f08_
+#define mpi_reduce_scatter_init_ mpix_reduce_scatter_init_
+#define mpi_reduce_scatter_init_f08_ mpix_reduce_scatter_init_f08_
+#define mpi_reduce_scatter_block_init_ mpix_reduce_scatter_block_init_
+#define mpi_reduce_scatter_block_init_f08_ mpix_reduce_scatter_block_init_f08_
+#define mpi_scan_init_ mpix_scan_init_
+#define mpi_scan_init_f08_ mpix_scan_init_f08_
+#define mpi_exscan_init_ mpix_exscan_init_
+#define mpi_exscan_init_f08_ mpix_exscan_init_f08_
+#define mpi_neighbor_allgather_init_ mpix_neighbor_allgather_init_
+#define mpi_neighbor_allgather_init_f08_ mpix_neighbor_allgather_init_f08_
+#define mpi_neighbor_allgatherv_init_ mpix_neighbor_allgatherv_init_
+#define mpi_neighbor_allgatherv_init_f08_ mpix_neighbor_allgatherv_init_f08_
+#define mpi_neighbor_alltoall_init_ mpix_neighbor_alltoall_init_
+#define mpi_neighbor_alltoall_init_f08_ mpix_neighbor_alltoall_init_f08_
+#define mpi_neighbor_alltoallv_init_ mpix_neighbor_alltoallv_init_
+#define mpi_neighbor_alltoallv_init_f08_ mpix_neighbor_alltoallv_init_f08_
+#define mpi_neighbor_alltoallw_init_ mpix_neighbor_alltoallw_init_
+#define mpi_neighbor_alltoallw_init_f08_ mpix_neighbor_alltoallw_init_f08_
+#endif
+#define RW_TEXT(name) #name
+#define RW_SYMBOL(name) RW_TEXT(name)
 
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void send_function(const void *buf, MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *dest,
@@ -697,6 +748,239 @@ void mpi_recv_init_f08_(void *buf, MPI_Fint *count, MPI_Fint *datatype, MPI_Fint
 }
 #endif
 
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void psend_init_function(const void *buf, MPI_Fint *partitions, MPI_Count *count,
+    MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_psend_init(psend_init_function *next, const void *buf, MPI_Fint *partitions,
+    MPI_Count *count, MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(buf, partitions, count, datatype, dest, tag, comm, info, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_psend_init(&call, *partitions, *count, PMPI_Type_f2c(*datatype), *dest,
+                PMPI_Comm_f2c(*comm), PMPI_Request_f2c(*request));
+    } else {
+        next(buf, partitions, count, datatype, dest, tag, comm, info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_psend_init_(const void *buf, MPI_Fint *partitions, MPI_Count *count, MPI_Fint *datatype,
+    MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_psend_init((psend_init_function *)rw_next_symbol(&next, "mpi_psend_init_"), buf,
+        partitions, count, datatype, dest, tag, comm, info, request, ierror);
+}
+
+void mpi_psend_init_f08_(const void *buf, MPI_Fint *partitions, MPI_Count *count,
+    MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_psend_init((psend_init_function *)rw_next_symbol(&next, "mpi_psend_init_f08_"), buf,
+        partitions, count, datatype, dest, tag, comm, info, request, ierror);
+}
+#endif
+#endif
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void precv_init_function(void *buf, MPI_Fint *partitions, MPI_Count *count,
+    MPI_Fint *datatype, MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_precv_init(precv_init_function *next, void *buf, MPI_Fint *partitions,
+    MPI_Count *count, MPI_Fint *datatype, MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(buf, partitions, count, datatype, source, tag, comm, info, request, &error);
+        rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    } else {
+        next(buf, partitions, count, datatype, source, tag, comm, info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_precv_init_(void *buf, MPI_Fint *partitions, MPI_Count *count, MPI_Fint *datatype,
+    MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_precv_init((precv_init_function *)rw_next_symbol(&next, "mpi_precv_init_"), buf,
+        partitions, count, datatype, source, tag, comm, info, request, ierror);
+}
+
+void mpi_precv_init_f08_(void *buf, MPI_Fint *partitions, MPI_Count *count, MPI_Fint *datatype,
+    MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_precv_init((precv_init_function *)rw_next_symbol(&next, "mpi_precv_init_f08_"), buf,
+        partitions, count, datatype, source, tag, comm, info, request, ierror);
+}
+#endif
+#endif
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+typedef void pready_function(MPI_Fint *partition, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_pready(pready_function *next, MPI_Fint *partition, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(partition, request, &error);
+        rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    } else {
+        next(partition, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_pready_(MPI_Fint *partition, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_pready((pready_function *)rw_next_symbol(&next, "mpi_pready_"), partition, request,
+        ierror);
+}
+#endif
+
+void mpi_pready_f08_(MPI_Fint *partition, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_pready((pready_function *)rw_next_symbol(&next, "mpi_pready_f08_"), partition, request,
+        ierror);
+}
+#endif
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+typedef void pready_range_function(MPI_Fint *partition_low, MPI_Fint *partition_high,
+    MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_pready_range(pready_range_function *next, MPI_Fint *partition_low,
+    MPI_Fint *partition_high, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(partition_low, partition_high, request, &error);
+        rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    } else {
+        next(partition_low, partition_high, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_pready_range_(MPI_Fint *partition_low, MPI_Fint *partition_high, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_pready_range((pready_range_function *)rw_next_symbol(&next, "mpi_pready_range_"),
+        partition_low, partition_high, request, ierror);
+}
+#endif
+
+void mpi_pready_range_f08_(MPI_Fint *partition_low, MPI_Fint *partition_high, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_pready_range((pready_range_function *)rw_next_symbol(&next, "mpi_pready_range_f08_"),
+        partition_low, partition_high, request, ierror);
+}
+#endif
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+typedef void pready_list_function(MPI_Fint *length, MPI_Fint *partitions, MPI_Fint *request,
+    MPI_Fint *ierror);
+
+static void traced_pready_list(pready_list_function *next, MPI_Fint *length, MPI_Fint *partitions,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(length, partitions, request, &error);
+        rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    } else {
+        next(length, partitions, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_pready_list_(MPI_Fint *length, MPI_Fint *partitions, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_pready_list((pready_list_function *)rw_next_symbol(&next, "mpi_pready_list_"), length,
+        partitions, request, ierror);
+}
+#endif
+
+void mpi_pready_list_f08_(MPI_Fint *length, MPI_Fint *partitions, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_pready_list((pready_list_function *)rw_next_symbol(&next, "mpi_pready_list_f08_"),
+        length, partitions, request, ierror);
+}
+#endif
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+typedef void parrived_function(MPI_Fint *request, MPI_Fint *partition, MPI_Fint *flag,
+    MPI_Fint *ierror);
+
+static void traced_parrived(parrived_function *next, MPI_Fint *request, MPI_Fint *partition,
+    MPI_Fint *flag, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(request, partition, flag, &error);
+        rw_leave(RW_CLASS_WAIT, start, 0);
+    } else {
+        next(request, partition, flag, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_parrived_(MPI_Fint *request, MPI_Fint *partition, MPI_Fint *flag, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_parrived((parrived_function *)rw_next_symbol(&next, "mpi_parrived_"), request, partition,
+        flag, ierror);
+}
+#endif
+
+void mpi_parrived_f08_(MPI_Fint *request, MPI_Fint *partition, MPI_Fint *flag, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_parrived((parrived_function *)rw_next_symbol(&next, "mpi_parrived_f08_"), request,
+        partition, flag, ierror);
+}
+#endif
+
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void recv_function(void *buf, MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *source,
     MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *status, MPI_Fint *ierror);
@@ -1295,6 +1579,330 @@ void mpi_request_get_status_f08_(MPI_Fint *request, MPI_Fint *flag, MPI_Fint *st
         "mpi_request_get_status_f08_"), request, flag, status, ierror);
 }
 
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+typedef void request_get_status_all_function(MPI_Fint *count, const MPI_Fint *requests,
+    MPI_Fint *flag, MPI_Fint *statuses, MPI_Fint *ierror);
+
+static void traced_request_get_status_all(request_get_status_all_function *next, MPI_Fint *count,
+    const MPI_Fint *requests, MPI_Fint *flag, MPI_Fint *statuses, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(count, requests, flag, statuses, &error);
+        rw_leave(RW_CLASS_WAIT, start, 0);
+    } else {
+        next(count, requests, flag, statuses, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_request_get_status_all_(MPI_Fint *count, const MPI_Fint *requests, MPI_Fint *flag,
+    MPI_Fint *statuses, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_request_get_status_all((request_get_status_all_function *)rw_next_symbol(&next,
+        "mpi_request_get_status_all_"), count, requests, flag, statuses, ierror);
+}
+#endif
+
+void mpi_request_get_status_all_f08_(MPI_Fint *count, const MPI_Fint *requests, MPI_Fint *flag,
+    MPI_Fint *statuses, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_request_get_status_all((request_get_status_all_function *)rw_next_symbol(&next,
+        "mpi_request_get_status_all_f08_"), count, requests, flag, statuses, ierror);
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+typedef void request_get_status_any_function(MPI_Fint *count, const MPI_Fint *requests,
+    MPI_Fint *index, MPI_Fint *flag, MPI_Fint *status, MPI_Fint *ierror);
+
+static void traced_request_get_status_any(request_get_status_any_function *next, MPI_Fint *count,
+    const MPI_Fint *requests, MPI_Fint *index, MPI_Fint *flag, MPI_Fint *status, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(count, requests, index, flag, status, &error);
+        rw_leave(RW_CLASS_WAIT, start, 0);
+    } else {
+        next(count, requests, index, flag, status, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_request_get_status_any_(MPI_Fint *count, const MPI_Fint *requests, MPI_Fint *index,
+    MPI_Fint *flag, MPI_Fint *status, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_request_get_status_any((request_get_status_any_function *)rw_next_symbol(&next,
+        "mpi_request_get_status_any_"), count, requests, index, flag, status, ierror);
+}
+#endif
+
+void mpi_request_get_status_any_f08_(MPI_Fint *count, const MPI_Fint *requests, MPI_Fint *index,
+    MPI_Fint *flag, MPI_Fint *status, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_request_get_status_any((request_get_status_any_function *)rw_next_symbol(&next,
+        "mpi_request_get_status_any_f08_"), count, requests, index, flag, status, ierror);
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+typedef void request_get_status_some_function(MPI_Fint *incount, const MPI_Fint *requests,
+    MPI_Fint *outcount, MPI_Fint *indices, MPI_Fint *statuses, MPI_Fint *ierror);
+
+static void traced_request_get_status_some(request_get_status_some_function *next,
+    MPI_Fint *incount, const MPI_Fint *requests, MPI_Fint *outcount, MPI_Fint *indices,
+    MPI_Fint *statuses, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(incount, requests, outcount, indices, statuses, &error);
+        rw_leave(RW_CLASS_WAIT, start, 0);
+    } else {
+        next(incount, requests, outcount, indices, statuses, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_request_get_status_some_(MPI_Fint *incount, const MPI_Fint *requests, MPI_Fint *outcount,
+    MPI_Fint *indices, MPI_Fint *statuses, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_request_get_status_some((request_get_status_some_function *)rw_next_symbol(&next,
+        "mpi_request_get_status_some_"), incount, requests, outcount, indices, statuses, ierror);
+}
+#endif
+
+void mpi_request_get_status_some_f08_(MPI_Fint *incount, const MPI_Fint *requests,
+    MPI_Fint *outcount, MPI_Fint *indices, MPI_Fint *statuses, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_request_get_status_some((request_get_status_some_function *)rw_next_symbol(&next,
+        "mpi_request_get_status_some_f08_"), incount, requests, outcount, indices, statuses,
+        ierror);
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+typedef void buffer_flush_function(MPI_Fint *ierror);
+
+static void traced_buffer_flush(buffer_flush_function *next, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(&error);
+        rw_leave(RW_CLASS_WAIT, start, 0);
+    } else {
+        next(&error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_buffer_flush_(MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_buffer_flush((buffer_flush_function *)rw_next_symbol(&next, "mpi_buffer_flush_"),
+        ierror);
+}
+#endif
+
+void mpi_buffer_flush_f08_(MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_buffer_flush((buffer_flush_function *)rw_next_symbol(&next, "mpi_buffer_flush_f08_"),
+        ierror);
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+typedef void buffer_iflush_function(MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_buffer_iflush(buffer_iflush_function *next, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(request, &error);
+        rw_leave(RW_CLASS_WAIT, start, 0);
+    } else {
+        next(request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_buffer_iflush_(MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_buffer_iflush((buffer_iflush_function *)rw_next_symbol(&next, "mpi_buffer_iflush_"),
+        request, ierror);
+}
+#endif
+
+void mpi_buffer_iflush_f08_(MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_buffer_iflush((buffer_iflush_function *)rw_next_symbol(&next, "mpi_buffer_iflush_f08_"),
+        request, ierror);
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+typedef void comm_flush_buffer_function(MPI_Fint *comm, MPI_Fint *ierror);
+
+static void traced_comm_flush_buffer(comm_flush_buffer_function *next, MPI_Fint *comm,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(comm, &error);
+        rw_leave(RW_CLASS_WAIT, start, 0);
+    } else {
+        next(comm, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_comm_flush_buffer_(MPI_Fint *comm, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_comm_flush_buffer((comm_flush_buffer_function *)rw_next_symbol(&next,
+        "mpi_comm_flush_buffer_"), comm, ierror);
+}
+#endif
+
+void mpi_comm_flush_buffer_f08_(MPI_Fint *comm, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_comm_flush_buffer((comm_flush_buffer_function *)rw_next_symbol(&next,
+        "mpi_comm_flush_buffer_f08_"), comm, ierror);
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+typedef void comm_iflush_buffer_function(MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_comm_iflush_buffer(comm_iflush_buffer_function *next, MPI_Fint *comm,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(comm, request, &error);
+        rw_leave(RW_CLASS_WAIT, start, 0);
+    } else {
+        next(comm, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_comm_iflush_buffer_(MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_comm_iflush_buffer((comm_iflush_buffer_function *)rw_next_symbol(&next,
+        "mpi_comm_iflush_buffer_"), comm, request, ierror);
+}
+#endif
+
+void mpi_comm_iflush_buffer_f08_(MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_comm_iflush_buffer((comm_iflush_buffer_function *)rw_next_symbol(&next,
+        "mpi_comm_iflush_buffer_f08_"), comm, request, ierror);
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+typedef void session_flush_buffer_function(MPI_Fint *session, MPI_Fint *ierror);
+
+static void traced_session_flush_buffer(session_flush_buffer_function *next, MPI_Fint *session,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(session, &error);
+        rw_leave(RW_CLASS_WAIT, start, 0);
+    } else {
+        next(session, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_session_flush_buffer_(MPI_Fint *session, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_session_flush_buffer((session_flush_buffer_function *)rw_next_symbol(&next,
+        "mpi_session_flush_buffer_"), session, ierror);
+}
+#endif
+
+void mpi_session_flush_buffer_f08_(MPI_Fint *session, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_session_flush_buffer((session_flush_buffer_function *)rw_next_symbol(&next,
+        "mpi_session_flush_buffer_f08_"), session, ierror);
+}
+#endif
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+typedef void session_iflush_buffer_function(MPI_Fint *session, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_session_iflush_buffer(session_iflush_buffer_function *next, MPI_Fint *session,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(session, request, &error);
+        rw_leave(RW_CLASS_WAIT, start, 0);
+    } else {
+        next(session, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_session_iflush_buffer_(MPI_Fint *session, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_session_iflush_buffer((session_iflush_buffer_function *)rw_next_symbol(&next,
+        "mpi_session_iflush_buffer_"), session, request, ierror);
+}
+#endif
+
+void mpi_session_iflush_buffer_f08_(MPI_Fint *session, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_session_iflush_buffer((session_iflush_buffer_function *)rw_next_symbol(&next,
+        "mpi_session_iflush_buffer_f08_"), session, request, ierror);
+}
+#endif
+
 typedef void barrier_function(MPI_Fint *comm, MPI_Fint *ierror);
 
 static void traced_barrier(barrier_function *next, MPI_Fint *comm, MPI_Fint *ierror)
@@ -1361,6 +1969,46 @@ void mpi_ibarrier_f08_(MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror)
     traced_ibarrier((ibarrier_function *)rw_next_symbol(&next, "mpi_ibarrier_f08_"), comm, request,
         ierror);
 }
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+typedef void barrier_init_function(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror);
+
+static void traced_barrier_init(barrier_init_function *next, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(comm, info, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_barrier(&init.call, PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(comm, info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_barrier_init_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_barrier_init((barrier_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_barrier_init_)), comm, info, request, ierror);
+}
+#endif
+
+void mpi_barrier_init_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_barrier_init((barrier_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_barrier_init_f08_)), comm, info, request, ierror);
+}
+#endif
 
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void bcast_function(void *buffer, MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *root,
@@ -1436,6 +2084,50 @@ void mpi_ibcast_f08_(void *buffer, MPI_Fint *count, MPI_Fint *datatype, MPI_Fint
     traced_ibcast((ibcast_function *)rw_next_symbol(&next, "mpi_ibcast_f08_"), buffer, count,
         datatype, root, comm, request, ierror);
 }
+#endif
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void bcast_init_function(void *buffer, MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *root,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_bcast_init(bcast_init_function *next, void *buffer, MPI_Fint *count,
+    MPI_Fint *datatype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(buffer, count, datatype, root, comm, info, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_bcast(&init.call, *count, PMPI_Type_f2c(*datatype), *root,
+                PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(buffer, count, datatype, root, comm, info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_bcast_init_(void *buffer, MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *root,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_bcast_init((bcast_init_function *)rw_next_symbol(&next, RW_SYMBOL(mpi_bcast_init_)),
+        buffer, count, datatype, root, comm, info, request, ierror);
+}
+
+void mpi_bcast_init_f08_(void *buffer, MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *root,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_bcast_init((bcast_init_function *)rw_next_symbol(&next, RW_SYMBOL(mpi_bcast_init_f08_)),
+        buffer, count, datatype, root, comm, info, request, ierror);
+}
+#endif
 #endif
 
 #ifdef RW_WRAP_ALL_FORTRAN
@@ -1526,6 +2218,58 @@ void mpi_igather_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendty
 }
 #endif
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void gather_init_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_gather_init(gather_init_function *next, const void *sendbuf, MPI_Fint *sendcount,
+    MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+            &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_gather(&init.call, rw_fortran_buffer(sendbuf), *sendcount,
+                PMPI_Type_f2c(*sendtype), *recvcount, PMPI_Type_f2c(*recvtype), *root,
+                PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+            &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_gather_init_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf,
+    MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_gather_init((gather_init_function *)rw_next_symbol(&next, RW_SYMBOL(mpi_gather_init_)),
+        sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+        ierror);
+}
+
+void mpi_gather_init_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_gather_init((gather_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_gather_init_f08_)), sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, root, comm, info, request, ierror);
+}
+#endif
+#endif
+
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void gatherv_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
     void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *displs, MPI_Fint *recvtype,
@@ -1543,8 +2287,8 @@ static void traced_gatherv(gatherv_function *next, const void *sendbuf, MPI_Fint
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
         if (error == MPI_SUCCESS)
             rw_record_gatherv(&call, rw_fortran_buffer(sendbuf), *sendcount,
-                PMPI_Type_f2c(*sendtype), recvcounts, PMPI_Type_f2c(*recvtype), *root,
-                PMPI_Comm_f2c(*comm));
+                PMPI_Type_f2c(*sendtype), (struct rw_counts){recvcounts, NULL},
+                PMPI_Type_f2c(*recvtype), *root, PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm,
             &error);
@@ -1589,8 +2333,8 @@ static void traced_igatherv(igatherv_function *next, const void *sendbuf, MPI_Fi
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
         if (error == MPI_SUCCESS)
             rw_record_gatherv(&call, rw_fortran_buffer(sendbuf), *sendcount,
-                PMPI_Type_f2c(*sendtype), recvcounts, PMPI_Type_f2c(*recvtype), *root,
-                PMPI_Comm_f2c(*comm));
+                PMPI_Type_f2c(*sendtype), (struct rw_counts){recvcounts, NULL},
+                PMPI_Type_f2c(*recvtype), *root, PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm,
             request, &error);
@@ -1616,6 +2360,59 @@ void mpi_igatherv_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendt
     traced_igatherv((igatherv_function *)rw_next_symbol(&next, "mpi_igatherv_f08_"), sendbuf,
         sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request, ierror);
 }
+#endif
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void gatherv_init_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *displs, MPI_Fint *recvtype,
+    MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_gatherv_init(gatherv_init_function *next, const void *sendbuf,
+    MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts,
+    const MPI_Fint *displs, MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info,
+            request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_gatherv(&init.call, rw_fortran_buffer(sendbuf), *sendcount,
+                PMPI_Type_f2c(*sendtype), (struct rw_counts){recvcounts, NULL},
+                PMPI_Type_f2c(*recvtype), *root, PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info,
+            request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_gatherv_init_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf,
+    const MPI_Fint *recvcounts, const MPI_Fint *displs, MPI_Fint *recvtype, MPI_Fint *root,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_gatherv_init((gatherv_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_gatherv_init_)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+        recvtype, root, comm, info, request, ierror);
+}
+
+void mpi_gatherv_init_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *displs, MPI_Fint *recvtype,
+    MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_gatherv_init((gatherv_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_gatherv_init_f08_)), sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+        displs, recvtype, root, comm, info, request, ierror);
+}
+#endif
 #endif
 
 #ifdef RW_WRAP_ALL_FORTRAN
@@ -1704,6 +2501,57 @@ void mpi_iscatter_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendt
 }
 #endif
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void scatter_init_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_scatter_init(scatter_init_function *next, const void *sendbuf,
+    MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
+    MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+            &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_scatter(&init.call, *sendcount, PMPI_Type_f2c(*sendtype), *root,
+                PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
+            &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_scatter_init_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf,
+    MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_scatter_init((scatter_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_scatter_init_)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+        root, comm, info, request, ierror);
+}
+
+void mpi_scatter_init_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_scatter_init((scatter_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_scatter_init_f08_)), sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, root, comm, info, request, ierror);
+}
+#endif
+#endif
+
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void scatterv_function(const void *sendbuf, const MPI_Fint *sendcounts,
     const MPI_Fint *displs, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount,
@@ -1720,8 +2568,8 @@ static void traced_scatterv(scatterv_function *next, const void *sendbuf,
             &error);
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
         if (error == MPI_SUCCESS)
-            rw_record_scatterv(&call, sendcounts, PMPI_Type_f2c(*sendtype), *root,
-                PMPI_Comm_f2c(*comm));
+            rw_record_scatterv(&call, (struct rw_counts){sendcounts, NULL},
+                PMPI_Type_f2c(*sendtype), *root, PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm,
             &error);
@@ -1766,8 +2614,8 @@ static void traced_iscatterv(iscatterv_function *next, const void *sendbuf,
             request, &error);
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
         if (error == MPI_SUCCESS)
-            rw_record_scatterv(&call, sendcounts, PMPI_Type_f2c(*sendtype), *root,
-                PMPI_Comm_f2c(*comm));
+            rw_record_scatterv(&call, (struct rw_counts){sendcounts, NULL},
+                PMPI_Type_f2c(*sendtype), *root, PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm,
             request, &error);
@@ -1793,6 +2641,59 @@ void mpi_iscatterv_f08_(const void *sendbuf, const MPI_Fint *sendcounts, const M
     traced_iscatterv((iscatterv_function *)rw_next_symbol(&next, "mpi_iscatterv_f08_"), sendbuf,
         sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
 }
+#endif
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void scatterv_init_function(const void *sendbuf, const MPI_Fint *sendcounts,
+    const MPI_Fint *displs, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount,
+    MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror);
+
+static void traced_scatterv_init(scatterv_init_function *next, const void *sendbuf,
+    const MPI_Fint *sendcounts, const MPI_Fint *displs, MPI_Fint *sendtype, void *recvbuf,
+    MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info,
+            request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_scatterv(&init.call, (struct rw_counts){sendcounts, NULL},
+                PMPI_Type_f2c(*sendtype), *root, PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info,
+            request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_scatterv_init_(const void *sendbuf, const MPI_Fint *sendcounts, const MPI_Fint *displs,
+    MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_scatterv_init((scatterv_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_scatterv_init_)), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+        recvtype, root, comm, info, request, ierror);
+}
+
+void mpi_scatterv_init_f08_(const void *sendbuf, const MPI_Fint *sendcounts, const MPI_Fint *displs,
+    MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_scatterv_init((scatterv_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_scatterv_init_f08_)), sendbuf, sendcounts, displs, sendtype, recvbuf,
+        recvcount, recvtype, root, comm, info, request, ierror);
+}
+#endif
 #endif
 
 #ifdef RW_WRAP_ALL_FORTRAN
@@ -1879,6 +2780,58 @@ void mpi_iallgather_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sen
 }
 #endif
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void allgather_init_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_allgather_init(allgather_init_function *next, const void *sendbuf,
+    MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_allgather(&init.call, rw_fortran_buffer(sendbuf), *sendcount,
+                PMPI_Type_f2c(*sendtype), *recvcount, PMPI_Type_f2c(*recvtype),
+                PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_allgather_init_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_allgather_init((allgather_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_allgather_init_)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+        comm, info, request, ierror);
+}
+
+void mpi_allgather_init_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_allgather_init((allgather_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_allgather_init_f08_)), sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, comm, info, request, ierror);
+}
+#endif
+#endif
+
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void allgatherv_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
     void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *displs, MPI_Fint *recvtype,
@@ -1895,8 +2848,8 @@ static void traced_allgatherv(allgatherv_function *next, const void *sendbuf, MP
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
         if (error == MPI_SUCCESS)
             rw_record_allgatherv(&call, rw_fortran_buffer(sendbuf), *sendcount,
-                PMPI_Type_f2c(*sendtype), recvcounts, PMPI_Type_f2c(*recvtype),
-                PMPI_Comm_f2c(*comm));
+                PMPI_Type_f2c(*sendtype), (struct rw_counts){recvcounts, NULL},
+                PMPI_Type_f2c(*recvtype), PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, &error);
     }
@@ -1940,8 +2893,8 @@ static void traced_iallgatherv(iallgatherv_function *next, const void *sendbuf, 
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
         if (error == MPI_SUCCESS)
             rw_record_allgatherv(&call, rw_fortran_buffer(sendbuf), *sendcount,
-                PMPI_Type_f2c(*sendtype), recvcounts, PMPI_Type_f2c(*recvtype),
-                PMPI_Comm_f2c(*comm));
+                PMPI_Type_f2c(*sendtype), (struct rw_counts){recvcounts, NULL},
+                PMPI_Type_f2c(*recvtype), PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request,
             &error);
@@ -1967,6 +2920,59 @@ void mpi_iallgatherv_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *se
     traced_iallgatherv((iallgatherv_function *)rw_next_symbol(&next, "mpi_iallgatherv_f08_"),
         sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, ierror);
 }
+#endif
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void allgatherv_init_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *displs, MPI_Fint *recvtype,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_allgatherv_init(allgatherv_init_function *next, const void *sendbuf,
+    MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts,
+    const MPI_Fint *displs, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info,
+            request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_allgatherv(&init.call, rw_fortran_buffer(sendbuf), *sendcount,
+                PMPI_Type_f2c(*sendtype), (struct rw_counts){recvcounts, NULL},
+                PMPI_Type_f2c(*recvtype), PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info,
+            request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_allgatherv_init_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *displs, MPI_Fint *recvtype,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_allgatherv_init((allgatherv_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_allgatherv_init_)), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+        recvtype, comm, info, request, ierror);
+}
+
+void mpi_allgatherv_init_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *displs, MPI_Fint *recvtype,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_allgatherv_init((allgatherv_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_allgatherv_init_f08_)), sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+        displs, recvtype, comm, info, request, ierror);
+}
+#endif
 #endif
 
 #ifdef RW_WRAP_ALL_FORTRAN
@@ -2052,6 +3058,58 @@ void mpi_ialltoall_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *send
 }
 #endif
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void alltoall_init_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_alltoall_init(alltoall_init_function *next, const void *sendbuf,
+    MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_alltoall(&init.call, rw_fortran_buffer(sendbuf), *sendcount,
+                PMPI_Type_f2c(*sendtype), *recvcount, PMPI_Type_f2c(*recvtype),
+                PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_alltoall_init_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf,
+    MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_alltoall_init((alltoall_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_alltoall_init_)), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+        comm, info, request, ierror);
+}
+
+void mpi_alltoall_init_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_alltoall_init((alltoall_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_alltoall_init_f08_)), sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, comm, info, request, ierror);
+}
+#endif
+#endif
+
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void alltoallv_function(const void *sendbuf, const MPI_Fint *sendcounts,
     const MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts,
@@ -2069,9 +3127,9 @@ static void traced_alltoallv(alltoallv_function *next, const void *sendbuf,
             &error);
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
         if (error == MPI_SUCCESS)
-            rw_record_alltoallv(&call, rw_fortran_buffer(sendbuf), sendcounts,
-                PMPI_Type_f2c(*sendtype), recvcounts, PMPI_Type_f2c(*recvtype),
-                PMPI_Comm_f2c(*comm));
+            rw_record_alltoallv(&call, rw_fortran_buffer(sendbuf), (struct rw_counts){sendcounts,
+                NULL}, PMPI_Type_f2c(*sendtype), (struct rw_counts){recvcounts, NULL},
+                PMPI_Type_f2c(*recvtype), PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
             &error);
@@ -2117,9 +3175,9 @@ static void traced_ialltoallv(ialltoallv_function *next, const void *sendbuf,
             request, &error);
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
         if (error == MPI_SUCCESS)
-            rw_record_alltoallv(&call, rw_fortran_buffer(sendbuf), sendcounts,
-                PMPI_Type_f2c(*sendtype), recvcounts, PMPI_Type_f2c(*recvtype),
-                PMPI_Comm_f2c(*comm));
+            rw_record_alltoallv(&call, rw_fortran_buffer(sendbuf), (struct rw_counts){sendcounts,
+                NULL}, PMPI_Type_f2c(*sendtype), (struct rw_counts){recvcounts, NULL},
+                PMPI_Type_f2c(*recvtype), PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
             request, &error);
@@ -2149,6 +3207,62 @@ void mpi_ialltoallv_f08_(const void *sendbuf, const MPI_Fint *sendcounts, const 
 }
 #endif
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void alltoallv_init_function(const void *sendbuf, const MPI_Fint *sendcounts,
+    const MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts,
+    const MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror);
+
+static void traced_alltoallv_init(alltoallv_init_function *next, const void *sendbuf,
+    const MPI_Fint *sendcounts, const MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf,
+    const MPI_Fint *recvcounts, const MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
+            info, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_alltoallv(&init.call, rw_fortran_buffer(sendbuf),
+                (struct rw_counts){sendcounts, NULL}, PMPI_Type_f2c(*sendtype),
+                (struct rw_counts){recvcounts, NULL}, PMPI_Type_f2c(*recvtype),
+                PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
+            info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_alltoallv_init_(const void *sendbuf, const MPI_Fint *sendcounts, const MPI_Fint *sdispls,
+    MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *rdispls,
+    MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_alltoallv_init((alltoallv_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_alltoallv_init_)), sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+        recvcounts, rdispls, recvtype, comm, info, request, ierror);
+}
+
+void mpi_alltoallv_init_f08_(const void *sendbuf, const MPI_Fint *sendcounts,
+    const MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts,
+    const MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_alltoallv_init((alltoallv_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_alltoallv_init_f08_)), sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+        recvcounts, rdispls, recvtype, comm, info, request, ierror);
+}
+#endif
+#endif
+
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void alltoallw_function(const void *sendbuf, const MPI_Fint *sendcounts,
     const MPI_Fint *sdispls, const MPI_Fint *sendtypes, void *recvbuf, const MPI_Fint *recvcounts,
@@ -2166,9 +3280,9 @@ static void traced_alltoallw(alltoallw_function *next, const void *sendbuf,
             &error);
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
         if (error == MPI_SUCCESS)
-            rw_record_alltoallw(&call, rw_fortran_buffer(sendbuf), sendcounts,
-                (struct rw_datatypes){NULL, sendtypes}, recvcounts, (struct rw_datatypes){NULL,
-                recvtypes}, PMPI_Comm_f2c(*comm));
+            rw_record_alltoallw(&call, rw_fortran_buffer(sendbuf), (struct rw_counts){sendcounts,
+                NULL}, (struct rw_datatypes){NULL, sendtypes}, (struct rw_counts){recvcounts, NULL},
+                (struct rw_datatypes){NULL, recvtypes}, PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
             &error);
@@ -2214,9 +3328,9 @@ static void traced_ialltoallw(ialltoallw_function *next, const void *sendbuf,
             request, &error);
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
         if (error == MPI_SUCCESS)
-            rw_record_alltoallw(&call, rw_fortran_buffer(sendbuf), sendcounts,
-                (struct rw_datatypes){NULL, sendtypes}, recvcounts, (struct rw_datatypes){NULL,
-                recvtypes}, PMPI_Comm_f2c(*comm));
+            rw_record_alltoallw(&call, rw_fortran_buffer(sendbuf), (struct rw_counts){sendcounts,
+                NULL}, (struct rw_datatypes){NULL, sendtypes}, (struct rw_counts){recvcounts, NULL},
+                (struct rw_datatypes){NULL, recvtypes}, PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
             request, &error);
@@ -2244,6 +3358,62 @@ void mpi_ialltoallw_f08_(const void *sendbuf, const MPI_Fint *sendcounts, const 
         sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request,
         ierror);
 }
+#endif
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void alltoallw_init_function(const void *sendbuf, const MPI_Fint *sendcounts,
+    const MPI_Fint *sdispls, const MPI_Fint *sendtypes, void *recvbuf, const MPI_Fint *recvcounts,
+    const MPI_Fint *rdispls, const MPI_Fint *recvtypes, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_alltoallw_init(alltoallw_init_function *next, const void *sendbuf,
+    const MPI_Fint *sendcounts, const MPI_Fint *sdispls, const MPI_Fint *sendtypes, void *recvbuf,
+    const MPI_Fint *recvcounts, const MPI_Fint *rdispls, const MPI_Fint *recvtypes, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
+            info, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_alltoallw(&init.call, rw_fortran_buffer(sendbuf),
+                (struct rw_counts){sendcounts, NULL}, (struct rw_datatypes){NULL, sendtypes},
+                (struct rw_counts){recvcounts, NULL}, (struct rw_datatypes){NULL, recvtypes},
+                PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
+            info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_alltoallw_init_(const void *sendbuf, const MPI_Fint *sendcounts, const MPI_Fint *sdispls,
+    const MPI_Fint *sendtypes, void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *rdispls,
+    const MPI_Fint *recvtypes, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_alltoallw_init((alltoallw_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_alltoallw_init_)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+        recvcounts, rdispls, recvtypes, comm, info, request, ierror);
+}
+
+void mpi_alltoallw_init_f08_(const void *sendbuf, const MPI_Fint *sendcounts,
+    const MPI_Fint *sdispls, const MPI_Fint *sendtypes, void *recvbuf, const MPI_Fint *recvcounts,
+    const MPI_Fint *rdispls, const MPI_Fint *recvtypes, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_alltoallw_init((alltoallw_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_alltoallw_init_f08_)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+        recvcounts, rdispls, recvtypes, comm, info, request, ierror);
+}
+#endif
 #endif
 
 #ifdef RW_WRAP_ALL_FORTRAN
@@ -2325,6 +3495,54 @@ void mpi_ireduce_f08_(const void *sendbuf, void *recvbuf, MPI_Fint *count, MPI_F
 }
 #endif
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void reduce_init_function(const void *sendbuf, void *recvbuf, MPI_Fint *count,
+    MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_reduce_init(reduce_init_function *next, const void *sendbuf, void *recvbuf,
+    MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *root, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_reduce(&init.call, *count, PMPI_Type_f2c(*datatype), *root,
+                PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_reduce_init_(const void *sendbuf, void *recvbuf, MPI_Fint *count, MPI_Fint *datatype,
+    MPI_Fint *op, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_reduce_init((reduce_init_function *)rw_next_symbol(&next, RW_SYMBOL(mpi_reduce_init_)),
+        sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror);
+}
+
+void mpi_reduce_init_f08_(const void *sendbuf, void *recvbuf, MPI_Fint *count, MPI_Fint *datatype,
+    MPI_Fint *op, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_reduce_init((reduce_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_reduce_init_f08_)), sendbuf, recvbuf, count, datatype, op, root, comm, info,
+        request, ierror);
+}
+#endif
+#endif
+
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void allreduce_function(const void *sendbuf, void *recvbuf, MPI_Fint *count,
     MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *ierror);
@@ -2402,6 +3620,53 @@ void mpi_iallreduce_f08_(const void *sendbuf, void *recvbuf, MPI_Fint *count, MP
 }
 #endif
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void allreduce_init_function(const void *sendbuf, void *recvbuf, MPI_Fint *count,
+    MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror);
+
+static void traced_allreduce_init(allreduce_init_function *next, const void *sendbuf, void *recvbuf,
+    MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_allreduce(&init.call, *count, PMPI_Type_f2c(*datatype), PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_allreduce_init_(const void *sendbuf, void *recvbuf, MPI_Fint *count, MPI_Fint *datatype,
+    MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_allreduce_init((allreduce_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_allreduce_init_)), sendbuf, recvbuf, count, datatype, op, comm, info, request,
+        ierror);
+}
+
+void mpi_allreduce_init_f08_(const void *sendbuf, void *recvbuf, MPI_Fint *count,
+    MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_allreduce_init((allreduce_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_allreduce_init_f08_)), sendbuf, recvbuf, count, datatype, op, comm, info,
+        request, ierror);
+}
+#endif
+#endif
+
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void reduce_scatter_function(const void *sendbuf, void *recvbuf, const MPI_Fint *recvcounts,
     MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *ierror);
@@ -2415,8 +3680,8 @@ static void traced_reduce_scatter(reduce_scatter_function *next, const void *sen
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, &error);
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
         if (error == MPI_SUCCESS)
-            rw_record_reduce_scatter(&call, recvcounts, PMPI_Type_f2c(*datatype),
-                PMPI_Comm_f2c(*comm));
+            rw_record_reduce_scatter(&call, (struct rw_counts){recvcounts, NULL},
+                PMPI_Type_f2c(*datatype), PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, &error);
     }
@@ -2456,8 +3721,8 @@ static void traced_ireduce_scatter(ireduce_scatter_function *next, const void *s
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, &error);
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
         if (error == MPI_SUCCESS)
-            rw_record_reduce_scatter(&call, recvcounts, PMPI_Type_f2c(*datatype),
-                PMPI_Comm_f2c(*comm));
+            rw_record_reduce_scatter(&call, (struct rw_counts){recvcounts, NULL},
+                PMPI_Type_f2c(*datatype), PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, &error);
     }
@@ -2481,6 +3746,55 @@ void mpi_ireduce_scatter_f08_(const void *sendbuf, void *recvbuf, const MPI_Fint
         "mpi_ireduce_scatter_f08_"), sendbuf, recvbuf, recvcounts, datatype, op, comm, request,
         ierror);
 }
+#endif
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void reduce_scatter_init_function(const void *sendbuf, void *recvbuf,
+    const MPI_Fint *recvcounts, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_reduce_scatter_init(reduce_scatter_init_function *next, const void *sendbuf,
+    void *recvbuf, const MPI_Fint *recvcounts, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_reduce_scatter(&init.call, (struct rw_counts){recvcounts, NULL},
+                PMPI_Type_f2c(*datatype), PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_reduce_scatter_init_(const void *sendbuf, void *recvbuf, const MPI_Fint *recvcounts,
+    MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_reduce_scatter_init((reduce_scatter_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_reduce_scatter_init_)), sendbuf, recvbuf, recvcounts, datatype, op, comm,
+        info, request, ierror);
+}
+
+void mpi_reduce_scatter_init_f08_(const void *sendbuf, void *recvbuf, const MPI_Fint *recvcounts,
+    MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_reduce_scatter_init((reduce_scatter_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_reduce_scatter_init_f08_)), sendbuf, recvbuf, recvcounts, datatype, op, comm,
+        info, request, ierror);
+}
+#endif
 #endif
 
 #ifdef RW_WRAP_ALL_FORTRAN
@@ -2565,6 +3879,55 @@ void mpi_ireduce_scatter_block_f08_(const void *sendbuf, void *recvbuf, MPI_Fint
 }
 #endif
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void reduce_scatter_block_init_function(const void *sendbuf, void *recvbuf,
+    MPI_Fint *recvcount, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_reduce_scatter_block_init(reduce_scatter_block_init_function *next,
+    const void *sendbuf, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *datatype, MPI_Fint *op,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_reduce_scatter_block(&init.call, *recvcount, PMPI_Type_f2c(*datatype),
+                PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_reduce_scatter_block_init_(const void *sendbuf, void *recvbuf, MPI_Fint *recvcount,
+    MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_reduce_scatter_block_init((reduce_scatter_block_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_reduce_scatter_block_init_)), sendbuf, recvbuf, recvcount, datatype, op, comm,
+        info, request, ierror);
+}
+
+void mpi_reduce_scatter_block_init_f08_(const void *sendbuf, void *recvbuf, MPI_Fint *recvcount,
+    MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_reduce_scatter_block_init((reduce_scatter_block_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_reduce_scatter_block_init_f08_)), sendbuf, recvbuf, recvcount, datatype, op,
+        comm, info, request, ierror);
+}
+#endif
+#endif
+
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void scan_function(const void *sendbuf, void *recvbuf, MPI_Fint *count, MPI_Fint *datatype,
     MPI_Fint *op, MPI_Fint *comm, MPI_Fint *ierror);
@@ -2639,6 +4002,50 @@ void mpi_iscan_f08_(const void *sendbuf, void *recvbuf, MPI_Fint *count, MPI_Fin
     traced_iscan((iscan_function *)rw_next_symbol(&next, "mpi_iscan_f08_"), sendbuf, recvbuf, count,
         datatype, op, comm, request, ierror);
 }
+#endif
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void scan_init_function(const void *sendbuf, void *recvbuf, MPI_Fint *count,
+    MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror);
+
+static void traced_scan_init(scan_init_function *next, const void *sendbuf, void *recvbuf,
+    MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_scan(&init.call, *count, PMPI_Type_f2c(*datatype), PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_scan_init_(const void *sendbuf, void *recvbuf, MPI_Fint *count, MPI_Fint *datatype,
+    MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_scan_init((scan_init_function *)rw_next_symbol(&next, RW_SYMBOL(mpi_scan_init_)),
+        sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
+}
+
+void mpi_scan_init_f08_(const void *sendbuf, void *recvbuf, MPI_Fint *count, MPI_Fint *datatype,
+    MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_scan_init((scan_init_function *)rw_next_symbol(&next, RW_SYMBOL(mpi_scan_init_f08_)),
+        sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
+}
+#endif
 #endif
 
 #ifdef RW_WRAP_ALL_FORTRAN
@@ -2716,6 +4123,51 @@ void mpi_iexscan_f08_(const void *sendbuf, void *recvbuf, MPI_Fint *count, MPI_F
     traced_iexscan((iexscan_function *)rw_next_symbol(&next, "mpi_iexscan_f08_"), sendbuf, recvbuf,
         count, datatype, op, comm, request, ierror);
 }
+#endif
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void exscan_init_function(const void *sendbuf, void *recvbuf, MPI_Fint *count,
+    MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror);
+
+static void traced_exscan_init(exscan_init_function *next, const void *sendbuf, void *recvbuf,
+    MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_exscan(&init.call, *count, PMPI_Type_f2c(*datatype), PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_exscan_init_(const void *sendbuf, void *recvbuf, MPI_Fint *count, MPI_Fint *datatype,
+    MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_exscan_init((exscan_init_function *)rw_next_symbol(&next, RW_SYMBOL(mpi_exscan_init_)),
+        sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
+}
+
+void mpi_exscan_init_f08_(const void *sendbuf, void *recvbuf, MPI_Fint *count, MPI_Fint *datatype,
+    MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_exscan_init((exscan_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_exscan_init_f08_)), sendbuf, recvbuf, count, datatype, op, comm, info,
+        request, ierror);
+}
+#endif
 #endif
 
 #ifdef RW_WRAP_ALL_FORTRAN
@@ -2804,6 +4256,58 @@ void mpi_ineighbor_allgather_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_
         "mpi_ineighbor_allgather_f08_"), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
         comm, request, ierror);
 }
+#endif
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void neighbor_allgather_init_function(const void *sendbuf, MPI_Fint *sendcount,
+    MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_neighbor_allgather_init(neighbor_allgather_init_function *next,
+    const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf,
+    MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_neighbor_allgather(&init.call, *sendcount, PMPI_Type_f2c(*sendtype),
+                PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_neighbor_allgather_init_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_neighbor_allgather_init((neighbor_allgather_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_neighbor_allgather_init_)), sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, comm, info, request, ierror);
+}
+
+void mpi_neighbor_allgather_init_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_neighbor_allgather_init((neighbor_allgather_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_neighbor_allgather_init_f08_)), sendbuf, sendcount, sendtype, recvbuf,
+        recvcount, recvtype, comm, info, request, ierror);
+}
+#endif
 #endif
 
 #ifdef RW_WRAP_ALL_FORTRAN
@@ -2898,6 +4402,58 @@ void mpi_ineighbor_allgatherv_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI
 }
 #endif
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void neighbor_allgatherv_init_function(const void *sendbuf, MPI_Fint *sendcount,
+    MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *displs,
+    MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_neighbor_allgatherv_init(neighbor_allgatherv_init_function *next,
+    const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf,
+    const MPI_Fint *recvcounts, const MPI_Fint *displs, MPI_Fint *recvtype, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info,
+            request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_neighbor_allgatherv(&init.call, *sendcount, PMPI_Type_f2c(*sendtype),
+                PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info,
+            request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_neighbor_allgatherv_init_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *displs, MPI_Fint *recvtype,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_neighbor_allgatherv_init((neighbor_allgatherv_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_neighbor_allgatherv_init_)), sendbuf, sendcount, sendtype, recvbuf,
+        recvcounts, displs, recvtype, comm, info, request, ierror);
+}
+
+void mpi_neighbor_allgatherv_init_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *displs, MPI_Fint *recvtype,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_neighbor_allgatherv_init((neighbor_allgatherv_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_neighbor_allgatherv_init_f08_)), sendbuf, sendcount, sendtype, recvbuf,
+        recvcounts, displs, recvtype, comm, info, request, ierror);
+}
+#endif
+#endif
+
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void neighbor_alltoall_function(const void *sendbuf, MPI_Fint *sendcount,
     MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm,
@@ -2986,6 +4542,58 @@ void mpi_ineighbor_alltoall_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_F
 }
 #endif
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void neighbor_alltoall_init_function(const void *sendbuf, MPI_Fint *sendcount,
+    MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_neighbor_alltoall_init(neighbor_alltoall_init_function *next,
+    const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf,
+    MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_neighbor_alltoall(&init.call, *sendcount, PMPI_Type_f2c(*sendtype),
+                PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
+            &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_neighbor_alltoall_init_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_neighbor_alltoall_init((neighbor_alltoall_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_neighbor_alltoall_init_)), sendbuf, sendcount, sendtype, recvbuf, recvcount,
+        recvtype, comm, info, request, ierror);
+}
+
+void mpi_neighbor_alltoall_init_f08_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,
+    void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_neighbor_alltoall_init((neighbor_alltoall_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_neighbor_alltoall_init_f08_)), sendbuf, sendcount, sendtype, recvbuf,
+        recvcount, recvtype, comm, info, request, ierror);
+}
+#endif
+#endif
+
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void neighbor_alltoallv_function(const void *sendbuf, const MPI_Fint *sendcounts,
     const MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts,
@@ -3003,8 +4611,8 @@ static void traced_neighbor_alltoallv(neighbor_alltoallv_function *next, const v
             &error);
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
         if (error == MPI_SUCCESS)
-            rw_record_neighbor_alltoallv(&call, sendcounts, PMPI_Type_f2c(*sendtype),
-                PMPI_Comm_f2c(*comm));
+            rw_record_neighbor_alltoallv(&call, (struct rw_counts){sendcounts, NULL},
+                PMPI_Type_f2c(*sendtype), PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
             &error);
@@ -3052,8 +4660,8 @@ static void traced_ineighbor_alltoallv(ineighbor_alltoallv_function *next, const
             request, &error);
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
         if (error == MPI_SUCCESS)
-            rw_record_neighbor_alltoallv(&call, sendcounts, PMPI_Type_f2c(*sendtype),
-                PMPI_Comm_f2c(*comm));
+            rw_record_neighbor_alltoallv(&call, (struct rw_counts){sendcounts, NULL},
+                PMPI_Type_f2c(*sendtype), PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
             request, &error);
@@ -3085,6 +4693,61 @@ void mpi_ineighbor_alltoallv_f08_(const void *sendbuf, const MPI_Fint *sendcount
 }
 #endif
 
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void neighbor_alltoallv_init_function(const void *sendbuf, const MPI_Fint *sendcounts,
+    const MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts,
+    const MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror);
+
+static void traced_neighbor_alltoallv_init(neighbor_alltoallv_init_function *next,
+    const void *sendbuf, const MPI_Fint *sendcounts, const MPI_Fint *sdispls, MPI_Fint *sendtype,
+    void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *rdispls, MPI_Fint *recvtype,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
+            info, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_neighbor_alltoallv(&init.call, (struct rw_counts){sendcounts, NULL},
+                PMPI_Type_f2c(*sendtype), PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
+            info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_neighbor_alltoallv_init_(const void *sendbuf, const MPI_Fint *sendcounts,
+    const MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts,
+    const MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_neighbor_alltoallv_init((neighbor_alltoallv_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_neighbor_alltoallv_init_)), sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+        recvcounts, rdispls, recvtype, comm, info, request, ierror);
+}
+
+void mpi_neighbor_alltoallv_init_f08_(const void *sendbuf, const MPI_Fint *sendcounts,
+    const MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts,
+    const MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_neighbor_alltoallv_init((neighbor_alltoallv_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_neighbor_alltoallv_init_f08_)), sendbuf, sendcounts, sdispls, sendtype,
+        recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
+}
+#endif
+#endif
+
 #ifdef RW_WRAP_ALL_FORTRAN
 typedef void neighbor_alltoallw_function(const void *sendbuf, const MPI_Fint *sendcounts,
     const MPI_Aint *sdispls, const MPI_Fint *sendtypes, void *recvbuf, const MPI_Fint *recvcounts,
@@ -3102,8 +4765,8 @@ static void traced_neighbor_alltoallw(neighbor_alltoallw_function *next, const v
             &error);
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, 0);
         if (error == MPI_SUCCESS)
-            rw_record_neighbor_alltoallw(&call, sendcounts, (struct rw_datatypes){NULL, sendtypes},
-                PMPI_Comm_f2c(*comm));
+            rw_record_neighbor_alltoallw(&call, (struct rw_counts){sendcounts, NULL},
+                (struct rw_datatypes){NULL, sendtypes}, PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
             &error);
@@ -3151,8 +4814,8 @@ static void traced_ineighbor_alltoallw(ineighbor_alltoallw_function *next, const
             request, &error);
         const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_NONBLOCKING);
         if (error == MPI_SUCCESS)
-            rw_record_neighbor_alltoallw(&call, sendcounts, (struct rw_datatypes){NULL, sendtypes},
-                PMPI_Comm_f2c(*comm));
+            rw_record_neighbor_alltoallw(&call, (struct rw_counts){sendcounts, NULL},
+                (struct rw_datatypes){NULL, sendtypes}, PMPI_Comm_f2c(*comm));
     } else {
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
             request, &error);
@@ -3183,6 +4846,1025 @@ void mpi_ineighbor_alltoallw_f08_(const void *sendbuf, const MPI_Fint *sendcount
         recvcounts, rdispls, recvtypes, comm, request, ierror);
 }
 #endif
+
+#if defined(RW_PERSISTENT_COLLECTIVES)
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void neighbor_alltoallw_init_function(const void *sendbuf, const MPI_Fint *sendcounts,
+    const MPI_Aint *sdispls, const MPI_Fint *sendtypes, void *recvbuf, const MPI_Fint *recvcounts,
+    const MPI_Aint *rdispls, const MPI_Fint *recvtypes, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_neighbor_alltoallw_init(neighbor_alltoallw_init_function *next,
+    const void *sendbuf, const MPI_Fint *sendcounts, const MPI_Aint *sdispls,
+    const MPI_Fint *sendtypes, void *recvbuf, const MPI_Fint *recvcounts, const MPI_Aint *rdispls,
+    const MPI_Fint *recvtypes, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
+            info, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_COLLECTIVE, start, RW_FLAG_PERSISTENT);
+        if (error == MPI_SUCCESS) {
+            const struct rw_init_call init = {call, rw_request_key(PMPI_Request_f2c(*request))};
+            rw_record_neighbor_alltoallw(&init.call, (struct rw_counts){sendcounts, NULL},
+                (struct rw_datatypes){NULL, sendtypes}, PMPI_Comm_f2c(*comm));
+        }
+    } else {
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
+            info, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_neighbor_alltoallw_init_(const void *sendbuf, const MPI_Fint *sendcounts,
+    const MPI_Aint *sdispls, const MPI_Fint *sendtypes, void *recvbuf, const MPI_Fint *recvcounts,
+    const MPI_Aint *rdispls, const MPI_Fint *recvtypes, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_neighbor_alltoallw_init((neighbor_alltoallw_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_neighbor_alltoallw_init_)), sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+        recvcounts, rdispls, recvtypes, comm, info, request, ierror);
+}
+
+void mpi_neighbor_alltoallw_init_f08_(const void *sendbuf, const MPI_Fint *sendcounts,
+    const MPI_Aint *sdispls, const MPI_Fint *sendtypes, void *recvbuf, const MPI_Fint *recvcounts,
+    const MPI_Aint *rdispls, const MPI_Fint *recvtypes, MPI_Fint *comm, MPI_Fint *info,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_neighbor_alltoallw_init((neighbor_alltoallw_init_function *)rw_next_symbol(&next,
+        RW_SYMBOL(mpi_neighbor_alltoallw_init_f08_)), sendbuf, sendcounts, sdispls, sendtypes,
+        recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
+}
+#endif
+#endif
+
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void put_function(const void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
+    MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_put(put_function *next, const void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
+    MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+            target_datatype, win, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_put(&call, *origin_count, PMPI_Type_f2c(*origin_datatype), *target_rank,
+                PMPI_Win_f2c(*win));
+    } else {
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+            target_datatype, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_put_(const void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_put((put_function *)rw_next_symbol(&next, "mpi_put_"), origin_addr, origin_count,
+        origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
+}
+
+void mpi_put_f08_(const void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_put((put_function *)rw_next_symbol(&next, "mpi_put_f08_"), origin_addr, origin_count,
+        origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
+}
+#endif
+
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void get_function(void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_get(get_function *next, void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
+    MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+            target_datatype, win, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_get(&call, *target_rank, *target_count, PMPI_Type_f2c(*target_datatype),
+                PMPI_Win_f2c(*win));
+    } else {
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+            target_datatype, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_get_(void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_get((get_function *)rw_next_symbol(&next, "mpi_get_"), origin_addr, origin_count,
+        origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
+}
+
+void mpi_get_f08_(void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_get((get_function *)rw_next_symbol(&next, "mpi_get_f08_"), origin_addr, origin_count,
+        origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
+}
+#endif
+
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void accumulate_function(const void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
+    MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_accumulate(accumulate_function *next, const void *origin_addr,
+    MPI_Fint *origin_count, MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp,
+    MPI_Fint *target_count, MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+            target_datatype, op, win, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_put(&call, *origin_count, PMPI_Type_f2c(*origin_datatype), *target_rank,
+                PMPI_Win_f2c(*win));
+    } else {
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+            target_datatype, op, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_accumulate_(const void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *op, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_accumulate((accumulate_function *)rw_next_symbol(&next, "mpi_accumulate_"), origin_addr,
+        origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op,
+        win, ierror);
+}
+
+void mpi_accumulate_f08_(const void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *op, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_accumulate((accumulate_function *)rw_next_symbol(&next, "mpi_accumulate_f08_"),
+        origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+        target_datatype, op, win, ierror);
+}
+#endif
+
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void get_accumulate_function(const void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, void *result_addr, MPI_Fint *result_count, MPI_Fint *result_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *op, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_get_accumulate(get_accumulate_function *next, const void *origin_addr,
+    MPI_Fint *origin_count, MPI_Fint *origin_datatype, void *result_addr, MPI_Fint *result_count,
+    MPI_Fint *result_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
+    MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
+            target_rank, target_disp, target_count, target_datatype, op, win, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_get_accumulate(&call, *origin_count, PMPI_Type_f2c(*origin_datatype),
+                *target_rank, *target_count, PMPI_Type_f2c(*target_datatype), PMPI_Op_f2c(*op),
+                PMPI_Win_f2c(*win));
+    } else {
+        next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
+            target_rank, target_disp, target_count, target_datatype, op, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_get_accumulate_(const void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    void *result_addr, MPI_Fint *result_count, MPI_Fint *result_datatype, MPI_Fint *target_rank,
+    MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype, MPI_Fint *op,
+    MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_get_accumulate((get_accumulate_function *)rw_next_symbol(&next, "mpi_get_accumulate_"),
+        origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
+        target_rank, target_disp, target_count, target_datatype, op, win, ierror);
+}
+
+void mpi_get_accumulate_f08_(const void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, void *result_addr, MPI_Fint *result_count, MPI_Fint *result_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *op, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_get_accumulate((get_accumulate_function *)rw_next_symbol(&next,
+        "mpi_get_accumulate_f08_"), origin_addr, origin_count, origin_datatype, result_addr,
+        result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op,
+        win, ierror);
+}
+#endif
+
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void rput_function(const void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
+    MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_rput(rput_function *next, const void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
+    MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+            target_datatype, win, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_put(&call, *origin_count, PMPI_Type_f2c(*origin_datatype), *target_rank,
+                PMPI_Win_f2c(*win));
+    } else {
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+            target_datatype, win, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_rput_(const void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_rput((rput_function *)rw_next_symbol(&next, "mpi_rput_"), origin_addr, origin_count,
+        origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request,
+        ierror);
+}
+
+void mpi_rput_f08_(const void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_rput((rput_function *)rw_next_symbol(&next, "mpi_rput_f08_"), origin_addr, origin_count,
+        origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request,
+        ierror);
+}
+#endif
+
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void rget_function(void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_rget(rget_function *next, void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
+    MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+            target_datatype, win, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_get(&call, *target_rank, *target_count, PMPI_Type_f2c(*target_datatype),
+                PMPI_Win_f2c(*win));
+    } else {
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+            target_datatype, win, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_rget_(void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_rget((rget_function *)rw_next_symbol(&next, "mpi_rget_"), origin_addr, origin_count,
+        origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request,
+        ierror);
+}
+
+void mpi_rget_f08_(void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_rget((rget_function *)rw_next_symbol(&next, "mpi_rget_f08_"), origin_addr, origin_count,
+        origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request,
+        ierror);
+}
+#endif
+
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void raccumulate_function(const void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
+    MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_raccumulate(raccumulate_function *next, const void *origin_addr,
+    MPI_Fint *origin_count, MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp,
+    MPI_Fint *target_count, MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+            target_datatype, op, win, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_put(&call, *origin_count, PMPI_Type_f2c(*origin_datatype), *target_rank,
+                PMPI_Win_f2c(*win));
+    } else {
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+            target_datatype, op, win, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_raccumulate_(const void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *op, MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_raccumulate((raccumulate_function *)rw_next_symbol(&next, "mpi_raccumulate_"),
+        origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+        target_datatype, op, win, request, ierror);
+}
+
+void mpi_raccumulate_f08_(const void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
+    MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_raccumulate((raccumulate_function *)rw_next_symbol(&next, "mpi_raccumulate_f08_"),
+        origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+        target_datatype, op, win, request, ierror);
+}
+#endif
+
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void rget_accumulate_function(const void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, void *result_addr, MPI_Fint *result_count, MPI_Fint *result_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *op, MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_rget_accumulate(rget_accumulate_function *next, const void *origin_addr,
+    MPI_Fint *origin_count, MPI_Fint *origin_datatype, void *result_addr, MPI_Fint *result_count,
+    MPI_Fint *result_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
+    MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
+            target_rank, target_disp, target_count, target_datatype, op, win, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_get_accumulate(&call, *origin_count, PMPI_Type_f2c(*origin_datatype),
+                *target_rank, *target_count, PMPI_Type_f2c(*target_datatype), PMPI_Op_f2c(*op),
+                PMPI_Win_f2c(*win));
+    } else {
+        next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
+            target_rank, target_disp, target_count, target_datatype, op, win, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_rget_accumulate_(const void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, void *result_addr, MPI_Fint *result_count, MPI_Fint *result_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *op, MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_rget_accumulate((rget_accumulate_function *)rw_next_symbol(&next,
+        "mpi_rget_accumulate_"), origin_addr, origin_count, origin_datatype, result_addr,
+        result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op,
+        win, request, ierror);
+}
+
+void mpi_rget_accumulate_f08_(const void *origin_addr, MPI_Fint *origin_count,
+    MPI_Fint *origin_datatype, void *result_addr, MPI_Fint *result_count, MPI_Fint *result_datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count, MPI_Fint *target_datatype,
+    MPI_Fint *op, MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_rget_accumulate((rget_accumulate_function *)rw_next_symbol(&next,
+        "mpi_rget_accumulate_f08_"), origin_addr, origin_count, origin_datatype, result_addr,
+        result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op,
+        win, request, ierror);
+}
+#endif
+
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void fetch_and_op_function(const void *origin_addr, void *result_addr, MPI_Fint *datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *op, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_fetch_and_op(fetch_and_op_function *next, const void *origin_addr,
+    void *result_addr, MPI_Fint *datatype, MPI_Fint *target_rank, MPI_Aint *target_disp,
+    MPI_Fint *op, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_fetch_and_op(&call, PMPI_Type_f2c(*datatype), *target_rank, PMPI_Op_f2c(*op),
+                PMPI_Win_f2c(*win));
+    } else {
+        next(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_fetch_and_op_(const void *origin_addr, void *result_addr, MPI_Fint *datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *op, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_fetch_and_op((fetch_and_op_function *)rw_next_symbol(&next, "mpi_fetch_and_op_"),
+        origin_addr, result_addr, datatype, target_rank, target_disp, op, win, ierror);
+}
+
+void mpi_fetch_and_op_f08_(const void *origin_addr, void *result_addr, MPI_Fint *datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *op, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_fetch_and_op((fetch_and_op_function *)rw_next_symbol(&next, "mpi_fetch_and_op_f08_"),
+        origin_addr, result_addr, datatype, target_rank, target_disp, op, win, ierror);
+}
+#endif
+
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void compare_and_swap_function(const void *origin_addr, const void *compare_addr,
+    void *result_addr, MPI_Fint *datatype, MPI_Fint *target_rank, MPI_Aint *target_disp,
+    MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_compare_and_swap(compare_and_swap_function *next, const void *origin_addr,
+    const void *compare_addr, void *result_addr, MPI_Fint *datatype, MPI_Fint *target_rank,
+    MPI_Aint *target_disp, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win,
+            &error);
+        const struct rw_call call = rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_compare_and_swap(&call, PMPI_Type_f2c(*datatype), *target_rank,
+                PMPI_Win_f2c(*win));
+    } else {
+        next(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win,
+            &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_compare_and_swap_(const void *origin_addr, const void *compare_addr, void *result_addr,
+    MPI_Fint *datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_compare_and_swap((compare_and_swap_function *)rw_next_symbol(&next,
+        "mpi_compare_and_swap_"), origin_addr, compare_addr, result_addr, datatype, target_rank,
+        target_disp, win, ierror);
+}
+
+void mpi_compare_and_swap_f08_(const void *origin_addr, const void *compare_addr, void *result_addr,
+    MPI_Fint *datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_compare_and_swap((compare_and_swap_function *)rw_next_symbol(&next,
+        "mpi_compare_and_swap_f08_"), origin_addr, compare_addr, result_addr, datatype, target_rank,
+        target_disp, win, ierror);
+}
+#endif
+
+typedef void win_fence_function(MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_fence(win_fence_function *next, MPI_Fint *assertion, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(assertion, win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(assertion, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_fence_(MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_fence((win_fence_function *)rw_next_symbol(&next, "mpi_win_fence_"), assertion, win,
+        ierror);
+}
+#endif
+
+void mpi_win_fence_f08_(MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_fence((win_fence_function *)rw_next_symbol(&next, "mpi_win_fence_f08_"), assertion,
+        win, ierror);
+}
+
+typedef void win_lock_function(MPI_Fint *lock_type, MPI_Fint *rank, MPI_Fint *assertion,
+    MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_lock(win_lock_function *next, MPI_Fint *lock_type, MPI_Fint *rank,
+    MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(lock_type, rank, assertion, win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(lock_type, rank, assertion, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_lock_(MPI_Fint *lock_type, MPI_Fint *rank, MPI_Fint *assertion, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_lock((win_lock_function *)rw_next_symbol(&next, "mpi_win_lock_"), lock_type, rank,
+        assertion, win, ierror);
+}
+#endif
+
+void mpi_win_lock_f08_(MPI_Fint *lock_type, MPI_Fint *rank, MPI_Fint *assertion, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_lock((win_lock_function *)rw_next_symbol(&next, "mpi_win_lock_f08_"), lock_type,
+        rank, assertion, win, ierror);
+}
+
+typedef void win_unlock_function(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_unlock(win_unlock_function *next, MPI_Fint *rank, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(rank, win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(rank, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_unlock_(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_unlock((win_unlock_function *)rw_next_symbol(&next, "mpi_win_unlock_"), rank, win,
+        ierror);
+}
+#endif
+
+void mpi_win_unlock_f08_(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_unlock((win_unlock_function *)rw_next_symbol(&next, "mpi_win_unlock_f08_"), rank,
+        win, ierror);
+}
+
+typedef void win_lock_all_function(MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_lock_all(win_lock_all_function *next, MPI_Fint *assertion, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(assertion, win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(assertion, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_lock_all_(MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_lock_all((win_lock_all_function *)rw_next_symbol(&next, "mpi_win_lock_all_"),
+        assertion, win, ierror);
+}
+#endif
+
+void mpi_win_lock_all_f08_(MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_lock_all((win_lock_all_function *)rw_next_symbol(&next, "mpi_win_lock_all_f08_"),
+        assertion, win, ierror);
+}
+
+typedef void win_unlock_all_function(MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_unlock_all(win_unlock_all_function *next, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_unlock_all_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_unlock_all((win_unlock_all_function *)rw_next_symbol(&next, "mpi_win_unlock_all_"),
+        win, ierror);
+}
+#endif
+
+void mpi_win_unlock_all_f08_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_unlock_all((win_unlock_all_function *)rw_next_symbol(&next,
+        "mpi_win_unlock_all_f08_"), win, ierror);
+}
+
+typedef void win_flush_function(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_flush(win_flush_function *next, MPI_Fint *rank, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(rank, win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(rank, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_flush_(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_flush((win_flush_function *)rw_next_symbol(&next, "mpi_win_flush_"), rank, win,
+        ierror);
+}
+#endif
+
+void mpi_win_flush_f08_(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_flush((win_flush_function *)rw_next_symbol(&next, "mpi_win_flush_f08_"), rank, win,
+        ierror);
+}
+
+typedef void win_flush_all_function(MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_flush_all(win_flush_all_function *next, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_flush_all_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_flush_all((win_flush_all_function *)rw_next_symbol(&next, "mpi_win_flush_all_"), win,
+        ierror);
+}
+#endif
+
+void mpi_win_flush_all_f08_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_flush_all((win_flush_all_function *)rw_next_symbol(&next, "mpi_win_flush_all_f08_"),
+        win, ierror);
+}
+
+typedef void win_flush_local_function(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_flush_local(win_flush_local_function *next, MPI_Fint *rank, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(rank, win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(rank, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_flush_local_(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_flush_local((win_flush_local_function *)rw_next_symbol(&next,
+        "mpi_win_flush_local_"), rank, win, ierror);
+}
+#endif
+
+void mpi_win_flush_local_f08_(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_flush_local((win_flush_local_function *)rw_next_symbol(&next,
+        "mpi_win_flush_local_f08_"), rank, win, ierror);
+}
+
+typedef void win_flush_local_all_function(MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_flush_local_all(win_flush_local_all_function *next, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_flush_local_all_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_flush_local_all((win_flush_local_all_function *)rw_next_symbol(&next,
+        "mpi_win_flush_local_all_"), win, ierror);
+}
+#endif
+
+void mpi_win_flush_local_all_f08_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_flush_local_all((win_flush_local_all_function *)rw_next_symbol(&next,
+        "mpi_win_flush_local_all_f08_"), win, ierror);
+}
+
+typedef void win_start_function(MPI_Fint *group, MPI_Fint *assertion, MPI_Fint *win,
+    MPI_Fint *ierror);
+
+static void traced_win_start(win_start_function *next, MPI_Fint *group, MPI_Fint *assertion,
+    MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(group, assertion, win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(group, assertion, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_start_(MPI_Fint *group, MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_start((win_start_function *)rw_next_symbol(&next, "mpi_win_start_"), group,
+        assertion, win, ierror);
+}
+#endif
+
+void mpi_win_start_f08_(MPI_Fint *group, MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_start((win_start_function *)rw_next_symbol(&next, "mpi_win_start_f08_"), group,
+        assertion, win, ierror);
+}
+
+typedef void win_complete_function(MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_complete(win_complete_function *next, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_complete_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_complete((win_complete_function *)rw_next_symbol(&next, "mpi_win_complete_"), win,
+        ierror);
+}
+#endif
+
+void mpi_win_complete_f08_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_complete((win_complete_function *)rw_next_symbol(&next, "mpi_win_complete_f08_"),
+        win, ierror);
+}
+
+typedef void win_post_function(MPI_Fint *group, MPI_Fint *assertion, MPI_Fint *win,
+    MPI_Fint *ierror);
+
+static void traced_win_post(win_post_function *next, MPI_Fint *group, MPI_Fint *assertion,
+    MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(group, assertion, win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(group, assertion, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_post_(MPI_Fint *group, MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_post((win_post_function *)rw_next_symbol(&next, "mpi_win_post_"), group, assertion,
+        win, ierror);
+}
+#endif
+
+void mpi_win_post_f08_(MPI_Fint *group, MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_post((win_post_function *)rw_next_symbol(&next, "mpi_win_post_f08_"), group,
+        assertion, win, ierror);
+}
+
+typedef void win_wait_function(MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_wait(win_wait_function *next, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_wait_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_wait((win_wait_function *)rw_next_symbol(&next, "mpi_win_wait_"), win, ierror);
+}
+#endif
+
+void mpi_win_wait_f08_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_wait((win_wait_function *)rw_next_symbol(&next, "mpi_win_wait_f08_"), win, ierror);
+}
+
+typedef void win_test_function(MPI_Fint *win, MPI_Fint *flag, MPI_Fint *ierror);
+
+static void traced_win_test(win_test_function *next, MPI_Fint *win, MPI_Fint *flag,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(win, flag, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(win, flag, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_test_(MPI_Fint *win, MPI_Fint *flag, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_test((win_test_function *)rw_next_symbol(&next, "mpi_win_test_"), win, flag, ierror);
+}
+#endif
+
+void mpi_win_test_f08_(MPI_Fint *win, MPI_Fint *flag, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_test((win_test_function *)rw_next_symbol(&next, "mpi_win_test_f08_"), win, flag,
+        ierror);
+}
+
+typedef void win_sync_function(MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_sync(win_sync_function *next, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(win, &error);
+        rw_leave(RW_CLASS_ONE_SIDED, start, 0);
+    } else {
+        next(win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_sync_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_sync((win_sync_function *)rw_next_symbol(&next, "mpi_win_sync_"), win, ierror);
+}
+#endif
+
+void mpi_win_sync_f08_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_sync((win_sync_function *)rw_next_symbol(&next, "mpi_win_sync_f08_"), win, ierror);
+}
 
 typedef void comm_dup_function(MPI_Fint *comm, MPI_Fint *newcomm, MPI_Fint *ierror);
 
@@ -3292,6 +5974,46 @@ void mpi_comm_idup_f08_(MPI_Fint *comm, MPI_Fint *newcomm, MPI_Fint *request, MP
         newcomm, request, ierror);
 }
 
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+typedef void comm_idup_with_info_function(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *newcomm,
+    MPI_Fint *request, MPI_Fint *ierror);
+
+static void traced_comm_idup_with_info(comm_idup_with_info_function *next, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *newcomm, MPI_Fint *request, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(comm, info, newcomm, request, &error);
+        const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_duplicating(&call, PMPI_Comm_f2c(*comm), PMPI_Comm_f2c(*newcomm));
+    } else {
+        next(comm, info, newcomm, request, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_comm_idup_with_info_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *newcomm, MPI_Fint *request,
+    MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_comm_idup_with_info((comm_idup_with_info_function *)rw_next_symbol(&next,
+        "mpi_comm_idup_with_info_"), comm, info, newcomm, request, ierror);
+}
+#endif
+
+void mpi_comm_idup_with_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *newcomm,
+    MPI_Fint *request, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_comm_idup_with_info((comm_idup_with_info_function *)rw_next_symbol(&next,
+        "mpi_comm_idup_with_info_f08_"), comm, info, newcomm, request, ierror);
+}
+#endif
+
 typedef void comm_create_function(MPI_Fint *comm, MPI_Fint *group, MPI_Fint *newcomm,
     MPI_Fint *ierror);
 
@@ -3365,6 +6087,49 @@ void mpi_comm_create_group_f08_(MPI_Fint *comm, MPI_Fint *group, MPI_Fint *tag, 
     traced_comm_create_group((comm_create_group_function *)rw_next_symbol(&next,
         "mpi_comm_create_group_f08_"), comm, group, tag, newcomm, ierror);
 }
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+typedef void comm_create_from_group_function(MPI_Fint *group, const char *stringtag, MPI_Fint *info,
+    MPI_Fint *errhandler, MPI_Fint *newcomm, MPI_Fint *ierror, size_t stringtag_length);
+
+static void traced_comm_create_from_group(comm_create_from_group_function *next, MPI_Fint *group,
+    const char *stringtag, MPI_Fint *info, MPI_Fint *errhandler, MPI_Fint *newcomm,
+    MPI_Fint *ierror, size_t stringtag_length)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(group, stringtag, info, errhandler, newcomm, &error, stringtag_length);
+        const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_created(&call, PMPI_Comm_f2c(*newcomm));
+    } else {
+        next(group, stringtag, info, errhandler, newcomm, &error, stringtag_length);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_comm_create_from_group_(MPI_Fint *group, const char *stringtag, MPI_Fint *info,
+    MPI_Fint *errhandler, MPI_Fint *newcomm, MPI_Fint *ierror, size_t stringtag_length)
+{
+    static _Atomic(void *) next;
+    traced_comm_create_from_group((comm_create_from_group_function *)rw_next_symbol(&next,
+        "mpi_comm_create_from_group_"), group, stringtag, info, errhandler, newcomm, ierror,
+        stringtag_length);
+}
+#endif
+
+void mpi_comm_create_from_group_f08_(MPI_Fint *group, const char *stringtag, MPI_Fint *info,
+    MPI_Fint *errhandler, MPI_Fint *newcomm, MPI_Fint *ierror, size_t stringtag_length)
+{
+    static _Atomic(void *) next;
+    traced_comm_create_from_group((comm_create_from_group_function *)rw_next_symbol(&next,
+        "mpi_comm_create_from_group_f08_"), group, stringtag, info, errhandler, newcomm, ierror,
+        stringtag_length);
+}
+#endif
 
 typedef void comm_split_function(MPI_Fint *comm, MPI_Fint *color, MPI_Fint *key, MPI_Fint *newcomm,
     MPI_Fint *ierror);
@@ -3484,6 +6249,55 @@ void mpi_intercomm_create_f08_(MPI_Fint *local_comm, MPI_Fint *local_leader, MPI
         newcomm, ierror);
 }
 
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+typedef void intercomm_create_from_groups_function(MPI_Fint *local_group, MPI_Fint *local_leader,
+    MPI_Fint *remote_group, MPI_Fint *remote_leader, const char *stringtag, MPI_Fint *info,
+    MPI_Fint *errhandler, MPI_Fint *newintercomm, MPI_Fint *ierror, size_t stringtag_length);
+
+static void traced_intercomm_create_from_groups(intercomm_create_from_groups_function *next,
+    MPI_Fint *local_group, MPI_Fint *local_leader, MPI_Fint *remote_group, MPI_Fint *remote_leader,
+    const char *stringtag, MPI_Fint *info, MPI_Fint *errhandler, MPI_Fint *newintercomm,
+    MPI_Fint *ierror, size_t stringtag_length)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler,
+            newintercomm, &error, stringtag_length);
+        const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
+        if (error == MPI_SUCCESS)
+            rw_record_created(&call, PMPI_Comm_f2c(*newintercomm));
+    } else {
+        next(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler,
+            newintercomm, &error, stringtag_length);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_intercomm_create_from_groups_(MPI_Fint *local_group, MPI_Fint *local_leader,
+    MPI_Fint *remote_group, MPI_Fint *remote_leader, const char *stringtag, MPI_Fint *info,
+    MPI_Fint *errhandler, MPI_Fint *newintercomm, MPI_Fint *ierror, size_t stringtag_length)
+{
+    static _Atomic(void *) next;
+    traced_intercomm_create_from_groups((intercomm_create_from_groups_function *)rw_next_symbol(&next,
+        "mpi_intercomm_create_from_groups_"), local_group, local_leader, remote_group,
+        remote_leader, stringtag, info, errhandler, newintercomm, ierror, stringtag_length);
+}
+#endif
+
+void mpi_intercomm_create_from_groups_f08_(MPI_Fint *local_group, MPI_Fint *local_leader,
+    MPI_Fint *remote_group, MPI_Fint *remote_leader, const char *stringtag, MPI_Fint *info,
+    MPI_Fint *errhandler, MPI_Fint *newintercomm, MPI_Fint *ierror, size_t stringtag_length)
+{
+    static _Atomic(void *) next;
+    traced_intercomm_create_from_groups((intercomm_create_from_groups_function *)rw_next_symbol(&next,
+        "mpi_intercomm_create_from_groups_f08_"), local_group, local_leader, remote_group,
+        remote_leader, stringtag, info, errhandler, newintercomm, ierror, stringtag_length);
+}
+#endif
+
 typedef void intercomm_merge_function(MPI_Fint *intercomm, MPI_Fint *high, MPI_Fint *newcomm,
     MPI_Fint *ierror);
 
@@ -3534,7 +6348,7 @@ static void traced_cart_create(cart_create_function *next, MPI_Fint *comm, MPI_F
         next(comm, ndims, dims, periods, reorder, newcomm, &error);
         const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
         if (error == MPI_SUCCESS)
-            rw_record_created(&call, PMPI_Comm_f2c(*newcomm));
+            rw_record_declared(&call, PMPI_Comm_f2c(*newcomm));
     } else {
         next(comm, ndims, dims, periods, reorder, newcomm, &error);
     }
@@ -3572,7 +6386,7 @@ static void traced_cart_sub(cart_sub_function *next, MPI_Fint *comm, const MPI_F
         next(comm, remain_dims, newcomm, &error);
         const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
         if (error == MPI_SUCCESS)
-            rw_record_created(&call, PMPI_Comm_f2c(*newcomm));
+            rw_record_declared(&call, PMPI_Comm_f2c(*newcomm));
     } else {
         next(comm, remain_dims, newcomm, &error);
     }
@@ -3610,7 +6424,7 @@ static void traced_graph_create(graph_create_function *next, MPI_Fint *comm, MPI
         next(comm, nnodes, index, edges, reorder, newcomm, &error);
         const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
         if (error == MPI_SUCCESS)
-            rw_record_created(&call, PMPI_Comm_f2c(*newcomm));
+            rw_record_declared(&call, PMPI_Comm_f2c(*newcomm));
     } else {
         next(comm, nnodes, index, edges, reorder, newcomm, &error);
     }
@@ -3650,7 +6464,7 @@ static void traced_dist_graph_create(dist_graph_create_function *next, MPI_Fint 
         next(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm, &error);
         const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
         if (error == MPI_SUCCESS)
-            rw_record_created(&call, PMPI_Comm_f2c(*newcomm));
+            rw_record_declared(&call, PMPI_Comm_f2c(*newcomm));
     } else {
         next(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm, &error);
     }
@@ -3697,7 +6511,7 @@ static void traced_dist_graph_create_adjacent(dist_graph_create_adjacent_functio
             reorder, newcomm, &error);
         const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
         if (error == MPI_SUCCESS)
-            rw_record_created(&call, PMPI_Comm_f2c(*newcomm));
+            rw_record_declared(&call, PMPI_Comm_f2c(*newcomm));
     } else {
         next(comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info,
             reorder, newcomm, &error);
@@ -3791,4 +6605,251 @@ void mpi_comm_disconnect_f08_(MPI_Fint *comm, MPI_Fint *ierror)
     static _Atomic(void *) next;
     traced_comm_disconnect((comm_disconnect_function *)rw_next_symbol(&next,
         "mpi_comm_disconnect_f08_"), comm, ierror);
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+typedef void win_create_function(void *base, MPI_Aint *size, MPI_Fint *disp_unit, MPI_Fint *info,
+    MPI_Fint *comm, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_create(win_create_function *next, void *base, MPI_Aint *size,
+    MPI_Fint *disp_unit, MPI_Fint *info, MPI_Fint *comm, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(base, size, disp_unit, info, comm, win, &error);
+        rw_leave(RW_CLASS_OTHER, start, 0);
+    } else {
+        next(base, size, disp_unit, info, comm, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_win_create_(void *base, MPI_Aint *size, MPI_Fint *disp_unit, MPI_Fint *info,
+    MPI_Fint *comm, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_create((win_create_function *)rw_next_symbol(&next, "mpi_win_create_"), base, size,
+        disp_unit, info, comm, win, ierror);
+}
+
+void mpi_win_create_f08_(void *base, MPI_Aint *size, MPI_Fint *disp_unit, MPI_Fint *info,
+    MPI_Fint *comm, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_create((win_create_function *)rw_next_symbol(&next, "mpi_win_create_f08_"), base,
+        size, disp_unit, info, comm, win, ierror);
+}
+#endif
+
+typedef void win_allocate_function(MPI_Aint *size, MPI_Fint *disp_unit, MPI_Fint *info,
+    MPI_Fint *comm, void *baseptr, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_allocate(win_allocate_function *next, MPI_Aint *size, MPI_Fint *disp_unit,
+    MPI_Fint *info, MPI_Fint *comm, void *baseptr, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(size, disp_unit, info, comm, baseptr, win, &error);
+        rw_leave(RW_CLASS_OTHER, start, 0);
+    } else {
+        next(size, disp_unit, info, comm, baseptr, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_allocate_(MPI_Aint *size, MPI_Fint *disp_unit, MPI_Fint *info, MPI_Fint *comm,
+    void *baseptr, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_allocate((win_allocate_function *)rw_next_symbol(&next, "mpi_win_allocate_"), size,
+        disp_unit, info, comm, baseptr, win, ierror);
+}
+
+void mpi_win_allocate_cptr_(MPI_Aint *size, MPI_Fint *disp_unit, MPI_Fint *info, MPI_Fint *comm,
+    void *baseptr, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_allocate((win_allocate_function *)rw_next_symbol(&next, "mpi_win_allocate_cptr_"),
+        size, disp_unit, info, comm, baseptr, win, ierror);
+}
+#endif
+
+void mpi_win_allocate_f08_(MPI_Aint *size, MPI_Fint *disp_unit, MPI_Fint *info, MPI_Fint *comm,
+    void *baseptr, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_allocate((win_allocate_function *)rw_next_symbol(&next, "mpi_win_allocate_f08_"),
+        size, disp_unit, info, comm, baseptr, win, ierror);
+}
+
+#if (MPI_VERSION >= 4) && !defined(RW_WRAP_ALL_FORTRAN)
+typedef void win_allocate_c_function(MPI_Aint *size, MPI_Aint *disp_unit, MPI_Fint *info,
+    MPI_Fint *comm, void *baseptr, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_allocate_c(win_allocate_c_function *next, MPI_Aint *size,
+    MPI_Aint *disp_unit, MPI_Fint *info, MPI_Fint *comm, void *baseptr, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(size, disp_unit, info, comm, baseptr, win, &error);
+        rw_leave(RW_CLASS_OTHER, start, 0);
+    } else {
+        next(size, disp_unit, info, comm, baseptr, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_win_allocate_f08_large_(MPI_Aint *size, MPI_Aint *disp_unit, MPI_Fint *info,
+    MPI_Fint *comm, void *baseptr, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_allocate_c((win_allocate_c_function *)rw_next_symbol(&next,
+        "mpi_win_allocate_f08_large_"), size, disp_unit, info, comm, baseptr, win, ierror);
+}
+#endif
+
+typedef void win_allocate_shared_function(MPI_Aint *size, MPI_Fint *disp_unit, MPI_Fint *info,
+    MPI_Fint *comm, void *baseptr, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_allocate_shared(win_allocate_shared_function *next, MPI_Aint *size,
+    MPI_Fint *disp_unit, MPI_Fint *info, MPI_Fint *comm, void *baseptr, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(size, disp_unit, info, comm, baseptr, win, &error);
+        rw_leave(RW_CLASS_OTHER, start, 0);
+    } else {
+        next(size, disp_unit, info, comm, baseptr, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_allocate_shared_(MPI_Aint *size, MPI_Fint *disp_unit, MPI_Fint *info, MPI_Fint *comm,
+    void *baseptr, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_allocate_shared((win_allocate_shared_function *)rw_next_symbol(&next,
+        "mpi_win_allocate_shared_"), size, disp_unit, info, comm, baseptr, win, ierror);
+}
+
+void mpi_win_allocate_shared_cptr_(MPI_Aint *size, MPI_Fint *disp_unit, MPI_Fint *info,
+    MPI_Fint *comm, void *baseptr, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_allocate_shared((win_allocate_shared_function *)rw_next_symbol(&next,
+        "mpi_win_allocate_shared_cptr_"), size, disp_unit, info, comm, baseptr, win, ierror);
+}
+#endif
+
+void mpi_win_allocate_shared_f08_(MPI_Aint *size, MPI_Fint *disp_unit, MPI_Fint *info,
+    MPI_Fint *comm, void *baseptr, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_allocate_shared((win_allocate_shared_function *)rw_next_symbol(&next,
+        "mpi_win_allocate_shared_f08_"), size, disp_unit, info, comm, baseptr, win, ierror);
+}
+
+#if (MPI_VERSION >= 4) && !defined(RW_WRAP_ALL_FORTRAN)
+typedef void win_allocate_shared_c_function(MPI_Aint *size, MPI_Aint *disp_unit, MPI_Fint *info,
+    MPI_Fint *comm, void *baseptr, MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_allocate_shared_c(win_allocate_shared_c_function *next, MPI_Aint *size,
+    MPI_Aint *disp_unit, MPI_Fint *info, MPI_Fint *comm, void *baseptr, MPI_Fint *win,
+    MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(size, disp_unit, info, comm, baseptr, win, &error);
+        rw_leave(RW_CLASS_OTHER, start, 0);
+    } else {
+        next(size, disp_unit, info, comm, baseptr, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+void mpi_win_allocate_shared_f08_large_(MPI_Aint *size, MPI_Aint *disp_unit, MPI_Fint *info,
+    MPI_Fint *comm, void *baseptr, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_allocate_shared_c((win_allocate_shared_c_function *)rw_next_symbol(&next,
+        "mpi_win_allocate_shared_f08_large_"), size, disp_unit, info, comm, baseptr, win, ierror);
+}
+#endif
+
+typedef void win_create_dynamic_function(MPI_Fint *info, MPI_Fint *comm, MPI_Fint *win,
+    MPI_Fint *ierror);
+
+static void traced_win_create_dynamic(win_create_dynamic_function *next, MPI_Fint *info,
+    MPI_Fint *comm, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(info, comm, win, &error);
+        rw_leave(RW_CLASS_OTHER, start, 0);
+    } else {
+        next(info, comm, win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_create_dynamic_(MPI_Fint *info, MPI_Fint *comm, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_create_dynamic((win_create_dynamic_function *)rw_next_symbol(&next,
+        "mpi_win_create_dynamic_"), info, comm, win, ierror);
+}
+#endif
+
+void mpi_win_create_dynamic_f08_(MPI_Fint *info, MPI_Fint *comm, MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_create_dynamic((win_create_dynamic_function *)rw_next_symbol(&next,
+        "mpi_win_create_dynamic_f08_"), info, comm, win, ierror);
+}
+
+typedef void win_free_function(MPI_Fint *win, MPI_Fint *ierror);
+
+static void traced_win_free(win_free_function *next, MPI_Fint *win, MPI_Fint *ierror)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    if (rw_enter()) {
+        const uint64_t start = rw_ticks();
+        next(win, &error);
+        rw_leave(RW_CLASS_OTHER, start, 0);
+    } else {
+        next(win, &error);
+    }
+    if (ierror)
+        *ierror = error;
+}
+
+#ifdef RW_WRAP_ALL_FORTRAN
+void mpi_win_free_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_free((win_free_function *)rw_next_symbol(&next, "mpi_win_free_"), win, ierror);
+}
+#endif
+
+void mpi_win_free_f08_(MPI_Fint *win, MPI_Fint *ierror)
+{
+    static _Atomic(void *) next;
+    traced_win_free((win_free_function *)rw_next_symbol(&next, "mpi_win_free_f08_"), win, ierror);
 }

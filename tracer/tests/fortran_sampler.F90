@@ -7,9 +7,26 @@
 #define HANDLE(kind) integer
 #endif
 
+! Persistent collectives are an extension of Open MPI 4.
+#ifdef OPEN_MPI_4
+#define BARRIER_INIT MPIX_Barrier_init
+#define BCAST_INIT MPIX_Bcast_init
+#define ALLGATHER_INIT MPIX_Allgather_init
+#define ALLTOALLV_INIT MPIX_Alltoallv_init
+#else
+#define BARRIER_INIT MPI_Barrier_init
+#define BCAST_INIT MPI_Bcast_init
+#define ALLGATHER_INIT MPI_Allgather_init
+#define ALLTOALLV_INIT MPI_Alltoallv_init
+#endif
+
 program fortran_sampler
+  use, intrinsic :: iso_c_binding, only: c_ptr
 #if defined(MPI_F08)
   use mpi_f08
+#ifdef OPEN_MPI_4
+  use mpi_f08_ext
+#endif
   implicit none
 #elif defined(MPIF_H)
   implicit none
@@ -33,6 +50,9 @@ program fortran_sampler
   call collectives_with_arrays()
   call communicators()
   call neighbourhood()
+  call declarations()
+  call persistent_collectives()
+  call one_sided()
   call MPI_Finalize(ierror)
 
 contains
@@ -187,5 +207,94 @@ contains
     call MPI_Neighbor_alltoall(buffer, 1, MPI_INTEGER, incoming, 1, MPI_INTEGER, ring, ierror)
     call MPI_Comm_free(ring, ierror)
   end subroutine neighbourhood
+
+  ! Everyone sends to the next rank with weight 7 and to the one after that with weight 9; a grid.
+  subroutine declarations()
+    HANDLE(MPI_Comm) :: graph, grid
+    integer :: sources(2), destinations(2)
+    sources = [modulo(rank - 1, ranks), modulo(rank - 2, ranks)]
+    destinations = [next, modulo(rank + 2, ranks)]
+    call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, sources, [7, 9], 2, destinations, [7, 9], &
+      MPI_INFO_NULL, .false., graph, ierror)
+    call MPI_Cart_create(MPI_COMM_WORLD, 2, [2, 2], [.true., .false.], .false., grid, ierror)
+    call MPI_Comm_free(grid, ierror)
+    call MPI_Comm_free(graph, ierror)
+  end subroutine declarations
+
+  ! Each is started twice, in a communicator of its own: a broadcast of 44 bytes by rank 1, a barrier,
+  ! 12 bytes of each rank gathered, and to each rank r + 1 integers by rank r.
+  subroutine persistent_collectives()
+    HANDLE(MPI_Comm) :: copy
+    HANDLE(MPI_Request) :: requests(1)
+    integer :: send(4), receive(4), displacements(4), i
+    send = rank + 1
+    receive = [1, 2, 3, 4]
+    displacements = [0, 10, 20, 30]
+    do i = 1, 4
+      call MPI_Comm_dup(MPI_COMM_WORLD, copy, ierror)
+      select case (i)
+      case (1)
+        call BCAST_INIT(buffer, 11, MPI_INTEGER, 1, copy, MPI_INFO_NULL, requests(1), ierror)
+      case (2)
+        call BARRIER_INIT(copy, MPI_INFO_NULL, requests(1), ierror)
+      case (3)
+        call ALLGATHER_INIT(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, 3, MPI_INTEGER, copy, &
+          MPI_INFO_NULL, requests(1), ierror)
+      case (4)
+        call ALLTOALLV_INIT(buffer, send, displacements, MPI_INTEGER, incoming, receive, displacements, &
+          MPI_INTEGER, copy, MPI_INFO_NULL, requests(1), ierror)
+        send = 0
+      end select
+      call MPI_Start(requests(1), ierror)
+      call MPI_Wait(requests(1), MPI_STATUS_IGNORE, ierror)
+      call MPI_Startall(1, requests, ierror)
+      call MPI_Wait(requests(1), MPI_STATUS_IGNORE, ierror)
+      call MPI_Request_free(requests(1), ierror)
+      call MPI_Comm_free(copy, ierror)
+    end do
+  end subroutine persistent_collectives
+
+  ! With the next rank: puts of 4, 8, 12, 16, 20, 4 and 4 bytes, gets of 24, 20, 4, 4 and 4 bytes.
+  subroutine one_sided()
+    integer, asynchronous :: memory(100)
+    integer :: results(100)
+    integer(MPI_ADDRESS_KIND) :: none, size
+    HANDLE(MPI_Win) :: win
+    HANDLE(MPI_Request) :: request
+#ifdef MPIF_H
+    integer(MPI_ADDRESS_KIND) :: allocated
+#else
+    type(c_ptr) :: allocated
+#endif
+    memory = 0
+    none = 0
+    size = 400
+    call MPI_Win_create(memory, size, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierror)
+    call MPI_Win_fence(0, win, ierror)
+    call MPI_Put(buffer, 1, MPI_INTEGER, next, none, 1, MPI_INTEGER, win, ierror)
+    call MPI_Win_fence(0, win, ierror)
+    call MPI_Get(incoming, 6, MPI_INTEGER, next, none, 6, MPI_INTEGER, win, ierror)
+    call MPI_Win_fence(0, win, ierror)
+    call MPI_Accumulate(buffer, 2, MPI_INTEGER, next, none, 2, MPI_INTEGER, MPI_SUM, win, ierror)
+    call MPI_Win_fence(0, win, ierror)
+    call MPI_Win_free(win, ierror)
+
+    call MPI_Win_allocate(size, 4, MPI_INFO_NULL, MPI_COMM_WORLD, allocated, win, ierror)
+    call MPI_Win_lock_all(0, win, ierror)
+    call MPI_Rput(buffer, 3, MPI_INTEGER, next, none, 3, MPI_INTEGER, win, request, ierror)
+    call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
+    call MPI_Raccumulate(buffer, 4, MPI_INTEGER, next, none, 4, MPI_INTEGER, MPI_SUM, win, request, ierror)
+    call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
+    call MPI_Get_accumulate(buffer, 5, MPI_INTEGER, results, 5, MPI_INTEGER, next, none, 5, MPI_INTEGER, &
+      MPI_SUM, win, ierror)
+    call MPI_Win_flush(next, win, ierror)
+    call MPI_Fetch_and_op(buffer, results, MPI_INTEGER, next, none, MPI_SUM, win, ierror)
+    call MPI_Win_flush_all(win, ierror)
+    call MPI_Fetch_and_op(buffer, results, MPI_INTEGER, next, none, MPI_NO_OP, win, ierror)
+    call MPI_Win_flush_local(next, win, ierror)
+    call MPI_Compare_and_swap(buffer, buffer, results, MPI_INTEGER, next, none, win, ierror)
+    call MPI_Win_unlock_all(win, ierror)
+    call MPI_Win_free(win, ierror)
+  end subroutine one_sided
 
 end program fortran_sampler

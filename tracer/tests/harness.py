@@ -19,8 +19,12 @@ ROOT = TRACER.parent
 sys.path.insert(0, str(TRACER))
 
 import dump_trace  # noqa: E402 (it lies in the folder that the line above adds)
+import generate  # noqa: E402
 
 MPIS = ("openmpi", "mpich")
+# Without Fortran, and only where these variables say where they are installed.
+ROOTS = {"openmpi5": "OPENMPI5_ROOT", "mpich5": "MPICH5_ROOT"}
+ALL_MPIS = (*MPIS, *ROOTS)
 WARNING = re.compile(r"^rankwright tracer: .*$", re.MULTILINE)
 NO_FALSE_WARNINGS = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]  # MPI_STATUSES_IGNORE, in MPICH
 COMPILE = ["-shared", "-fPIC", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
@@ -44,6 +48,19 @@ def need(*commands):
             raise unittest.SkipTest(f"SKIPPED: {command} is not installed")
 
 
+def mpi_command(mpi, name):
+    """Its mpicc, mpif90 or mpirun."""
+    if mpi not in ROOTS:
+        need(f"{name}.{mpi}")
+        return f"{name}.{mpi}"
+    root = os.environ.get(ROOTS[mpi])
+    if not root:
+        raise unittest.SkipTest(f"SKIPPED: {ROOTS[mpi]} does not say where {mpi} is installed")
+    command = os.path.join(root, "bin", name)
+    need(command)
+    return command
+
+
 def compile_with(command, *arguments):
     result = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, timeout=300)
     if result.returncode != 0:
@@ -52,26 +69,35 @@ def compile_with(command, *arguments):
 
 @functools.cache
 def tracer(mpi):
-    need(f"mpicc.{mpi}")
     library = FOLDER / f"librankwright_tracer.{mpi}.so"
-    compile_with(f"mpicc.{mpi}", *COMPILE, *sorted(TRACER.glob("*.c")), "-o", library, "-ldl", "-lpthread")
+    compile_with(mpi_command(mpi, "mpicc"), *COMPILE, *sorted(TRACER.glob("*.c")), "-o", library, "-ldl", "-lpthread")
     return library
 
 
+def large_counts_header():
+    """Macros that turn the calls of a program into those for large counts."""
+    header = FOLDER / "large_counts.h"
+    calls = (call.name for call in generate.read_table(TRACER / "calls.table") if call.is_large)
+    header.write_text("#define LARGE_COUNTS 1\n" + "".join(
+        f"#define MPI_{name.removesuffix('_c')} MPI_{name}\n" for name in calls))
+    return header
+
+
 @functools.cache
-def c_program(mpi, *sources):
-    need(f"mpicc.{mpi}")
-    program = FOLDER / f"{pathlib.Path(sources[0]).stem}.{mpi}"
-    compile_with(f"mpicc.{mpi}", "-O2", "-std=gnu11", "-Wall", "-Wextra", *NO_FALSE_WARNINGS,
+def c_program(mpi, *sources, large_counts=False):
+    program = FOLDER / f"{pathlib.Path(sources[0]).stem}{'.large' if large_counts else ''}.{mpi}"
+    # The header of MPI itself must not be changed by the macros.
+    include = ["-include", "mpi.h", "-include", large_counts_header()] if large_counts else []
+    compile_with(mpi_command(mpi, "mpicc"), "-O2", "-std=gnu11", "-Wall", "-Wextra", *NO_FALSE_WARNINGS, *include,
                  *(ROOT / source for source in sources), "-o", program, "-lpthread")
     return program
 
 
 @functools.cache
 def fortran_program(mpi, source, dialect):
-    need(f"mpif90.{mpi}")
     program = FOLDER / f"{pathlib.Path(source).stem}.{dialect}.{mpi}"
-    compile_with(f"mpif90.{mpi}", "-O2", f"-D{dialect}", "-fallow-argument-mismatch", "-J", FOLDER,
+    defines = [f"-D{dialect}", *(["-DOPEN_MPI_4"] if mpi == "openmpi" else [])]
+    compile_with(mpi_command(mpi, "mpif90"), "-O2", *defines, "-fallow-argument-mismatch", "-J", FOLDER,
                  ROOT / source, "-o", program)
     return program
 
@@ -113,13 +139,13 @@ def run(command, timeout=60, folder=None):
 
 
 def mpirun(mpi, ranks, program, *arguments, environment=None, options=(), timeout=60, folder=None):
-    need(f"mpirun.{mpi}")
-    command = [f"mpirun.{mpi}"]
-    if mpi == "openmpi":
+    command = [mpi_command(mpi, "mpirun")]
+    is_open_mpi = mpi.startswith("openmpi")
+    if is_open_mpi:
         command += OPENMPI_OPTIONS
     command += options
     for name, value in (environment or {}).items():
-        command += ["-x", f"{name}={value}"] if mpi == "openmpi" else ["-genv", name, str(value)]
+        command += ["-x", f"{name}={value}"] if is_open_mpi else ["-genv", name, str(value)]
     return run([*command, "-n", ranks, program, *arguments], timeout, folder)
 
 
@@ -144,7 +170,8 @@ def traced(mpi, ranks, program, *arguments, **keywords):
 
 
 def traced_and_monitored(ranks, program, *arguments, **keywords):
-    """One run under the tracer and Open MPI's monitoring: the trace, and the monitoring's matrix."""
+    """One run under the tracer and Open MPI's monitoring: the trace, and what the monitoring counted by the
+    letters of its lines: E messages with tags of the user, S and R one-sided transfers sent and received."""
     with new_folder() as folder:
         path = folder / "trace.rwt"
         environment = variables("openmpi", path)
@@ -155,13 +182,14 @@ def traced_and_monitored(ranks, program, *arguments, **keywords):
                         **keywords)
         if result.code != 0 or not path.exists():
             raise AssertionError(f"{program}: exit code {result.code}\n{result.output}{result.errors}")
-        matrix = read_monitoring(folder, ranks)
+        matrices = read_monitoring(folder, ranks)
         for rank in range(ranks):
             for line in (folder / f"gathering.{rank}").read_text().splitlines():
                 source, destination, messages, size = map(int, line.split())
-                known = matrix[source, destination]
-                matrix[source, destination] = (known[0] - messages, known[1] - size)
-        return dump_trace.load(path), {pair: value for pair, value in matrix.items() if value != (0, 0)}
+                known = matrices["E"][source, destination]
+                matrices["E"][source, destination] = (known[0] - messages, known[1] - size)
+        matrices["E"] = {pair: value for pair, value in matrices["E"].items() if value != (0, 0)}
+        return dump_trace.load(path), matrices
 
 
 def mount_tmpfs(test, folder, size):
@@ -173,28 +201,31 @@ def mount_tmpfs(test, folder, size):
 
 
 def read_monitoring(folder, ranks):
-    """(source, destination) -> (messages, bytes) of the E lines: messages with tags of the user."""
-    matrix = {}
-    pattern = re.compile(r"E\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs sent")
+    """Letter -> (own rank, other rank) -> (messages, bytes)."""
+    matrices = {"E": {}, "S": {}, "R": {}}
+    pattern = re.compile(r"([ESR])\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs (?:sent|received)")
     for rank in range(ranks):
         for line in (folder / f"monitored.{rank}.prof").read_text().splitlines():
             if match := pattern.match(line):
-                source, destination, size, messages = map(int, match.groups())
-                matrix[source, destination] = (messages, size)
-    return matrix
+                source, destination, size, messages = map(int, match.groups()[1:])
+                matrices[match[1]][source, destination] = (messages, size)
+    return matrices
 
 
-def matrix_of(trace):
-    return {(p["source"], p["destination"]): (p["messages"], p["bytes"]) for p in trace["pairs"]}
+def matrix_of(trace, kind="point_to_point"):
+    """(source, destination) -> (messages, bytes)."""
+    return {(p["source"], p["destination"]): (p["messages"], p["bytes"])
+            for p in trace["pairs"] if p["class"] == kind}
 
 
 def logical(trace):
     """All that does not depend on time: what must be equal under any MPI library."""
-    pairs = [(p["source"], p["destination"], p["messages"], p["bytes"], p["largest"],
+    pairs = [(p["class"], p["source"], p["destination"], p["messages"], p["bytes"], p["largest"],
               tuple(sorted(p["histogram"].items()))) for p in trace["pairs"]]
     communicators = [(c["kind"], c["slot"], c["created"], c["name"], c["members"], c["second_group"])
                      for c in trace["communicators"]]
-    collectives = [(c["rank"], c["communicator"], c["operation"], c["nonblocking"], c["root"], c["calls"],
-                    c["bytes"], tuple((e["destination"], e["messages"], e["bytes"]) for e in c["row"]))
+    collectives = [(c["rank"], c["communicator"], c["operation"], c["nonblocking"], c["persistent"], c["root"],
+                    c["calls"], c["bytes"], tuple((e["destination"], e["messages"], e["bytes"]) for e in c["row"]))
                    for c in trace["collectives"]]
-    return {"pairs": pairs, "communicators": communicators, "collectives": collectives}
+    return {"pairs": pairs, "communicators": communicators, "collectives": collectives,
+            "topologies": trace["topologies"]}

@@ -1,13 +1,18 @@
 /*
  * sampler.c - makes every wrapped call at least once, on 4 ranks, with known sizes.
  *
- *   mpicc sampler.c -o sampler
- *   mpirun -np 4 ./sampler FOLDER
+ *   mpicc sampler*.c -o sampler
+ *   mpirun -np 4 ./sampler FOLDER [one-sided]
  *
  * Beside each call stands what the tracer has to record of it, in plain numbers; every rank writes
- * these expectations to FOLDER/expected.RANK, in two kinds of lines:
+ * these expectations to FOLDER/expected.RANK, in lines of these kinds:
  *   send DESTINATION BYTES
- *   collective MEMBERS OPERATION NONBLOCKING ROOT BYTES [DESTINATION:BYTES ...]
+ *   put TARGET BYTES
+ *   get TARGET BYTES
+ *   collective MEMBERS OPERATION FORM ROOT BYTES [DESTINATION:BYTES ...]
+ *   topology KIND DIMENSIONS PERIODS NEIGHBOURS
+ * FORM is 0 (blocking), 1 (nonblocking) or 2 (persistent). The parts of a topology are lists with
+ * commas, - if empty; NEIGHBOURS, to which the rank sends, are RANK*WEIGHT, x for none.
  * Ranks are world ranks. MEMBERS are those of the communicator, "0,1,2,3", or "0,1/2,3" for an
  * intercommunicator.
  */
@@ -22,6 +27,21 @@ static FILE *expectations;
 void expect_send(int destination, long bytes)
 {
     fprintf(expectations, "send %d %ld\n", destination, bytes);
+}
+
+void expect_put(int target, long bytes)
+{
+    fprintf(expectations, "put %d %ld\n", target, bytes);
+}
+
+void expect_get(int target, long bytes)
+{
+    fprintf(expectations, "get %d %ld\n", target, bytes);
+}
+
+void expect_topology(const char *description)
+{
+    fprintf(expectations, "topology %s\n", description);
 }
 
 static int print_members(MPI_Group group, char *text)
@@ -57,27 +77,39 @@ static void print_communicator(MPI_Comm comm, char text[64])
     print_members(rank < 2 ? remote : local, text + length + 1);
 }
 
-void expect_collective(MPI_Comm comm, const char *operation, int nonblocking, int root, long bytes,
+void expect_collective(MPI_Comm comm, const char *operation, enum form form, int root, long bytes,
                        const long row[4])
 {
     char members[64];
     print_communicator(comm, members);
-    fprintf(expectations, "collective %s %s %d %d %ld", members, operation, nonblocking, root, bytes);
+    fprintf(expectations, "collective %s %s %d %d %ld", members, operation, (int)form, root, bytes);
     for (int i = 0; row && i < 4; i++)
         if (row[i] > 0)
             fprintf(expectations, " %d:%ld", i, row[i]);
     fprintf(expectations, "\n");
 }
 
-void expect_both(MPI_Comm comm, const char *operation, int root, long bytes, const long row[4])
+void expect_all(MPI_Comm comm, const char *operation, int root, long bytes, const long row[4])
 {
-    expect_collective(comm, operation, 0, root, bytes, row);
-    expect_collective(comm, operation, 1, root, bytes, row);
+    expect_collective(comm, operation, BLOCKING, root, bytes, row);
+    expect_collective(comm, operation, NONBLOCKING, root, bytes, row);
+    for (int start = 0; HAS_PERSISTENT_COLLECTIVES && start < 2; start++)
+        expect_collective(comm, operation, PERSISTENT_START, root, bytes, row);
 }
 
 void finish(MPI_Request *request)
 {
     MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+static void sample_all_but_one_sided(void)
+{
+    sample_point_to_point();
+    sample_communicators();
+    sample_collectives();
+    sample_neighbourhoods();
+    sample_partitioned();
+    sample_large_numbers();
 }
 
 int main(int argc, char **argv)
@@ -87,16 +119,15 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (size != 4 || argc != 2)
+    if (size != 4 || argc < 2)
         MPI_Abort(MPI_COMM_WORLD, 2);
     snprintf(path, sizeof path, "%s/expected.%d", argv[1], rank);
     expectations = fopen(path, "w");
     if (!expectations)
         MPI_Abort(MPI_COMM_WORLD, 2);
-    sample_point_to_point();
-    sample_communicators();
-    sample_collectives();
-    sample_neighbourhoods();
+    if (argc == 2)
+        sample_all_but_one_sided();
+    sample_one_sided();
     fclose(expectations);
     MPI_Finalize();
     return 0;

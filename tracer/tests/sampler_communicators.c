@@ -29,6 +29,12 @@ static void duplicates(void)
     finish(&request);
     use(comm, "idup", next, previous, next, 203);
     MPI_Comm_free(&comm);
+#if HAS_MPI_4
+    MPI_Comm_idup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &comm, &request);
+    finish(&request);
+    use(comm, "idup_with_info", next, previous, next, 205);
+    MPI_Comm_free(&comm);
+#endif
     MPI_Comm_free(&kept_too);
     MPI_Comm_disconnect(&kept);
 
@@ -77,6 +83,32 @@ static void parts(void)
     MPI_Group_free(&world);
 }
 
+/* Members 3, 2, 1, 0. */
+static void from_groups(void)
+{
+#if HAS_MPI_4
+    MPI_Comm comm;
+    MPI_Group world, group, lower, upper;
+    const int members[4] = {3, 2, 1, 0};
+    const int own = 3 - rank, next = (own + 1) % 4, previous = (own + 3) % 4;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 4, members, &group);
+    MPI_Comm_create_from_group(group, "sampler", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    use(comm, "create_from_group", next, previous, members[next], 306);
+    MPI_Comm_free(&comm);
+    MPI_Group_incl(world, 2, members + 2, &lower);
+    MPI_Group_incl(world, 2, members, &upper);
+    MPI_Intercomm_create_from_groups(rank < 2 ? lower : upper, 0, rank < 2 ? upper : lower, 0, "halves",
+                                     MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    use(comm, "create_from_groups", own % 2, own % 2, (rank + 2) % 4, 307);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&upper);
+    MPI_Group_free(&lower);
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+#endif
+}
+
 static void intercommunicators(void)
 {
     MPI_Comm half, inter, copy, merged;
@@ -100,5 +132,6 @@ void sample_communicators(void)
 {
     duplicates();
     parts();
+    from_groups();
     intercommunicators();
 }

@@ -1,21 +1,13 @@
 /* sampler_neighbourhoods.c - topologies and the collective operations on them. */
 #include "sampler.h"
 
-#define BOTH(blocking, nonblocking, ...)    \
-    do {                                    \
-        MPI_Request request;                \
-        blocking(__VA_ARGS__);              \
-        nonblocking(__VA_ARGS__, &request); \
-        finish(&request);                   \
-    } while (0)
-
 enum { MOST = 4 };
 
 /* The destinations in the order of the topology, -1 for MPI_PROC_NULL; as many sources. */
 static void all_operations(MPI_Comm comm, int neighbours, const int destinations[])
 {
-    const int ones[MOST] = {1, 1, 1, 1}, twos[MOST] = {2, 2, 2, 2};
-    const int displacements[MOST] = {0, 100, 200, 300};
+    const count_type ones[MOST] = {1, 1, 1, 1}, twos[MOST] = {2, 2, 2, 2};
+    const displacement_type displacements[MOST] = {0, 100, 200, 300};
     const MPI_Aint offsets[MOST] = {0, 400, 800, 1200};
     const MPI_Datatype types[MOST] = {MPI_INT, MPI_INT, MPI_INT, MPI_INT};
     long reached = 0, row[4] = {0};
@@ -24,23 +16,23 @@ static void all_operations(MPI_Comm comm, int neighbours, const int destinations
             reached++;
             row[destinations[i]] += 8;
         }
-    BOTH(MPI_Neighbor_allgather, MPI_Ineighbor_allgather, outgoing, 2, MPI_INT, incoming, 2, MPI_INT,
+    ALL_FORMS(Neighbor_allgather, neighbor_allgather, outgoing, 2, MPI_INT, incoming, 2, MPI_INT,
          comm);
-    expect_both(comm, "neighbor_allgather", -1, 8 * reached, row);
-    BOTH(MPI_Neighbor_allgatherv, MPI_Ineighbor_allgatherv, outgoing, 2, MPI_INT, incoming, twos,
+    expect_all(comm, "neighbor_allgather", -1, 8 * reached, row);
+    ALL_FORMS(Neighbor_allgatherv, neighbor_allgatherv, outgoing, 2, MPI_INT, incoming, twos,
          displacements, MPI_INT, comm);
-    expect_both(comm, "neighbor_allgatherv", -1, 8 * reached, row);
-    BOTH(MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall, outgoing, 2, MPI_INT, incoming, 2, MPI_INT,
+    expect_all(comm, "neighbor_allgatherv", -1, 8 * reached, row);
+    ALL_FORMS(Neighbor_alltoall, neighbor_alltoall, outgoing, 2, MPI_INT, incoming, 2, MPI_INT,
          comm);
-    expect_both(comm, "neighbor_alltoall", -1, 8 * reached, row);
-    BOTH(MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv, outgoing, twos, displacements, MPI_INT,
+    expect_all(comm, "neighbor_alltoall", -1, 8 * reached, row);
+    ALL_FORMS(Neighbor_alltoallv, neighbor_alltoallv, outgoing, twos, displacements, MPI_INT,
          incoming, twos, displacements, MPI_INT, comm);
-    expect_both(comm, "neighbor_alltoallv", -1, 8 * reached, row);
+    expect_all(comm, "neighbor_alltoallv", -1, 8 * reached, row);
     for (int i = 0; i < 4; i++)
         row[i] /= 2;
-    BOTH(MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, outgoing, ones, offsets, types, incoming,
+    ALL_FORMS(Neighbor_alltoallw, neighbor_alltoallw, outgoing, ones, offsets, types, incoming,
          ones, offsets, types, comm);
-    expect_both(comm, "neighbor_alltoallw", -1, 4 * reached, row);
+    expect_all(comm, "neighbor_alltoallw", -1, 4 * reached, row);
 }
 
 static void cartesian(void)
@@ -86,9 +78,50 @@ static void distributed_graphs(void)
     MPI_Comm_free(&backwards);
 }
 
+/* Weights, and topologies that are not used: declared all the same. Kept until the last is made, as
+ * the trace has only the last one of a slot. */
+static void declarations(void)
+{
+    MPI_Comm grid, line, graph, unweighted, weighted;
+    const int dims[2] = {1, 4}, periods[2] = {1, 0}, keep_second[2] = {0, 1};
+    const int index[4] = {1, 2, 3, 4}, edges[4] = {1, 0, 3, 2};
+    const int others[2] = {(rank + 1) % 4, (rank + 2) % 4}, sources[2] = {(rank + 3) % 4, (rank + 2) % 4};
+    const int weights[2] = {7, 9}, degree = 2, following = (rank + 1) % 4;
+    char text[200], below[12] = "x", above[12] = "x";
+    if (rank > 0)
+        sprintf(below, "%d", rank - 1);
+    if (rank < 3)
+        sprintf(above, "%d", rank + 1);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
+    sprintf(text, "cartesian 1,4 1,0 %d*1,%d*1,%s*1,%s*1", rank, rank, below, above);
+    expect_topology(text);
+    MPI_Cart_sub(grid, keep_second, &line);
+    sprintf(text, "cartesian 4 0 %s*1,%s*1", below, above);
+    expect_topology(text);
+    MPI_Graph_create(MPI_COMM_WORLD, 4, index, edges, 0, &graph);
+    sprintf(text, "graph - - %d*1", rank ^ 1);
+    expect_topology(text);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, sources, weights, 2, others, weights, MPI_INFO_NULL,
+                                   0, &weighted);
+    sprintf(text, "distributed_graph - - %d*7,%d*9", others[0], others[1]);
+    expect_topology(text);
+    /* Every rank states the edges of the following one. */
+    const int of_following[2] = {(rank + 2) % 4, (rank + 3) % 4};
+    MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &following, &degree, of_following, MPI_UNWEIGHTED,
+                          MPI_INFO_NULL, 0, &unweighted);
+    sprintf(text, "distributed_graph - - %d*1,%d*1", others[0], others[1]);
+    expect_topology(text);
+    MPI_Comm_free(&unweighted);
+    MPI_Comm_free(&weighted);
+    MPI_Comm_free(&graph);
+    MPI_Comm_free(&line);
+    MPI_Comm_free(&grid);
+}
+
 void sample_neighbourhoods(void)
 {
     cartesian();
     graph();
     distributed_graphs();
+    declarations();
 }

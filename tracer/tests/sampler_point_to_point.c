@@ -85,7 +85,7 @@ static void combined_sends(void)
     MPI_Sendrecv_replace(outgoing, 33, MPI_CHAR, previous, 0, next, 0, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE);
     expect_send(previous, 33);
-#if MPI_VERSION >= 4
+#if HAS_MPI_4
     MPI_Request request;
     MPI_Isendrecv(outgoing, 5, MPI_CHAR, next, 0, incoming, 100, MPI_CHAR, previous, 0,
                   MPI_COMM_WORLD, &request);
@@ -204,6 +204,52 @@ static void special_destinations_and_types(void)
     MPI_Type_free(&columns);
 }
 
+/* What MPI 4.1 added to ask and to wait. */
+static void newer_completion(void)
+{
+#if HAS_MPI_4_1
+    MPI_Request requests[2];
+    MPI_Session session;
+    int flag, index, count, indices[2];
+    void *attached;
+    int size;
+    MPI_Irecv(incoming, 60, MPI_CHAR, previous, 7, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(outgoing, 60, MPI_CHAR, next, 7, MPI_COMM_WORLD, &requests[1]);
+    expect_send(next, 60);
+    for (flag = 0; !flag;)
+        MPI_Request_get_status_any(2, requests, &index, &flag, MPI_STATUS_IGNORE);
+    for (count = 0; count == 0;)
+        MPI_Request_get_status_some(2, requests, &count, indices, MPI_STATUSES_IGNORE);
+    for (flag = 0; !flag;)
+        MPI_Request_get_status_all(2, requests, &flag, MPI_STATUSES_IGNORE);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+
+    MPI_Irecv(incoming, 61, MPI_CHAR, previous, 8, MPI_COMM_WORLD, &requests[0]);
+    MPI_Buffer_attach(malloc(4096), 4096);
+    MPI_Bsend(outgoing, 61, MPI_CHAR, next, 8, MPI_COMM_WORLD);
+    expect_send(next, 61);
+    MPI_Buffer_flush();
+    MPI_Buffer_iflush(&requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Buffer_detach(&attached, &size);
+    free(attached);
+
+    char buffer[4096];
+    MPI_Comm_attach_buffer(MPI_COMM_WORLD, buffer, sizeof buffer);
+    MPI_Comm_flush_buffer(MPI_COMM_WORLD);
+    MPI_Comm_iflush_buffer(MPI_COMM_WORLD, &requests[0]);
+    finish(&requests[0]);
+    MPI_Comm_detach_buffer(MPI_COMM_WORLD, &attached, &size);
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Session_attach_buffer(session, buffer, sizeof buffer);
+    MPI_Session_flush_buffer(session);
+    MPI_Session_iflush_buffer(session, &requests[0]);
+    finish(&requests[0]);
+    MPI_Session_detach_buffer(session, &attached, &size);
+    MPI_Session_finalize(&session);
+#endif
+}
+
 void sample_point_to_point(void)
 {
     next = (rank + 1) % 4;
@@ -215,4 +261,5 @@ void sample_point_to_point(void)
     receives_after_persistent_sends();
     probes();
     special_destinations_and_types();
+    newer_completion();
 }

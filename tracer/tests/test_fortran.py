@@ -20,6 +20,7 @@ def collective(trace, rank, operation, members=(0, 1, 2, 3), nonblocking=False):
     row = {}
     for c in trace["collectives"]:
         if (c["rank"] == rank and c["operation"] == operation and c["nonblocking"] == nonblocking
+                and not c["persistent"]
                 and tuple(trace["communicators"][c["communicator"]]["members"]) == tuple(members)):
             calls += c["calls"]
             size += c["bytes"]
@@ -78,9 +79,56 @@ class Fortran(unittest.TestCase):
         halves = [c["slot"] for c in trace["communicators"] if c["members"] == [1, 0] and c["kind"] == "intra"]
         self.assertEqual(halves, [0, 1, 2])
 
+    def test_one_sided(self):
+        trace = sampled("openmpi", "MPI")
+        puts = (7, 4 + 8 + 12 + 16 + 20 + 4 + 4)
+        gets = (5, 24 + 20 + 4 + 4 + 4)
+        self.assertEqual(matrix_of(trace, "put"), {(rank, (rank + 1) % 4): puts for rank in range(4)})
+        self.assertEqual(matrix_of(trace, "get"), {((rank + 1) % 4, rank): gets for rank in range(4)})
+        for mpi in MPIS:
+            for dialect in DIALECTS:
+                with self.subTest(mpi=mpi, dialect=dialect):
+                    for rank in sampled(mpi, dialect)["ranks"]:
+                        self.assertEqual(rank["classes"]["one_sided"]["calls"], 9 + 9)  # transfers, synchronisation
+
+    def test_persistent_collectives(self):
+        trace = sampled("openmpi", "MPI")
+        for rank in range(4):
+            own = 4 * (rank + 1)
+            found = {c["operation"]: (c["calls"], c["bytes"], {e["destination"]: e["bytes"] for e in c["row"]})
+                     for c in trace["collectives"] if c["rank"] == rank and c["persistent"]}
+            self.assertEqual(found, {
+                "bcast": (2, 88 if rank == 1 else 0, {}),
+                "barrier": (2, 0, {}),
+                "allgather": (2, 24, {}),
+                "alltoallv": (2, 8 * own, {destination: 2 * own for destination in range(4)}),
+            })
+
+    def test_declared_topologies(self):
+        found = [t for t in sampled("openmpi", "MPI")["topologies"] if t["rank"] == 3]
+        graph, = (t for t in found if t["kind"] == "distributed_graph")
+        self.assertEqual([(n["destination"], n["weight"]) for n in graph["neighbours"]], [(0, 7), (1, 9)])
+        grid, = (t for t in found if len(t["dimensions"]) == 2)
+        self.assertEqual((grid["dimensions"], grid["periodic"]), ([2, 2], [True, False]))
+
     def test_neighbourhood(self):
         trace = sampled("openmpi", "MPI")
         self.assertEqual(collective(trace, 1, "neighbor_alltoall"), (1, 8, {0: 4, 2: 4}))
+
+
+class FortranOfMpi4(unittest.TestCase):
+    """What Open MPI 4.1 does not have."""
+
+    def test_partitioned_and_groups(self):
+        for dialect in DIALECTS:
+            with self.subTest(dialect=dialect):
+                program = fortran_program("mpich", "tracer/tests/fortran_sampler_mpi4.F90", dialect)
+                trace, _ = traced("mpich", 2, program)
+                self.assertEqual(matrix_of(trace), {(0, 1): (2, 2 * 4 * 5 * 4), (1, 0): (2, 2 * 4 * 5 * 4)})
+                self.assertEqual(collective(trace, 0, "bcast", (1, 0)), (1, 0, {}))
+                self.assertEqual(collective(trace, 1, "bcast", (1, 0)), (1, 12, {}))
+                wait = trace["ranks"][0]["classes"]["wait"]["calls"]
+                self.assertGreaterEqual(wait, 3)  # MPI_Waitall twice, MPI_Parrived at least once
 
 
 if __name__ == "__main__":

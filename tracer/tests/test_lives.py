@@ -5,7 +5,7 @@ import re
 import subprocess
 import unittest
 
-from harness import (MPIS, TESTS, TRACER, WARNING, c_program, compile_with, dump_trace, fortran_program,
+from harness import (ALL_MPIS, MPIS, TESTS, TRACER, WARNING, c_program, compile_with, dump_trace, fortran_program,
                      matrix_of, mount_tmpfs, mpirun, need, new_folder, traced, tracer, variables)
 
 LIVES = "tracer/tests/lives.c"
@@ -155,6 +155,25 @@ class Processes(unittest.TestCase):
         trace, result = traced("mpich", 2, c_program("mpich", LIVES), "again")
         self.assertIn("again: 0", result.output)
         self.assertEqual(trace["facts"]["world_size"], 2)
+
+    def test_sessions_without_init_are_told_that_there_is_no_trace(self):
+        for mpi in ALL_MPIS[1:]:
+            with self.subTest(mpi=mpi), new_folder() as folder:
+                program = c_program(mpi, "tracer/tests/sessions.c")
+                result = mpirun(mpi, 2, program, environment=variables(mpi, folder / "trace.rwt"))
+                self.assertEqual((result.code, result.output), (0, "done\n" * 2), result.errors)
+                self.assertEqual(len(WARNING.findall(result.errors)), 1, result.errors)
+                self.assertIn("MPI sessions without MPI_Init", result.errors)
+                self.assertEqual(os.listdir(folder), [])
+
+    def test_sessions_beside_init_are_traced(self):
+        for mpi in ALL_MPIS[1:]:
+            with self.subTest(mpi=mpi):
+                trace, result = traced(mpi, 2, c_program(mpi, "tracer/tests/sessions.c"), "with-init")
+                self.assertEqual(WARNING.findall(result.errors), [])
+                self.assertEqual(matrix_of(trace), {(0, 0): (1, 5), (1, 1): (1, 5)})
+                barriers = [c["calls"] for c in trace["collectives"] if c["operation"] == "barrier"]
+                self.assertEqual(barriers, [1, 1])
 
     def test_spawned_processes_leave_the_trace_alone(self):
         trace, _ = traced("openmpi", 2, c_program("openmpi", LIVES), "spawn", timeout=30)

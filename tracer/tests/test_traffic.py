@@ -3,11 +3,13 @@
 import collections
 import unittest
 
-from harness import (MPIS, TESTS, c_program, fortran_program, logical, matrix_of, need, new_folder, traced,
+from harness import (ALL_MPIS, MPIS, TESTS, c_program, fortran_program, logical, matrix_of, need, new_folder, traced,
                      traced_and_monitored)
 
 SAMPLER = [f"tracer/tests/{name}.c" for name in ("sampler", "sampler_point_to_point", "sampler_communicators",
-                                                 "sampler_collectives", "sampler_neighbourhoods")]
+                                                 "sampler_collectives", "sampler_neighbourhoods", "sampler_one_sided",
+                                                 "sampler_partitioned", "sampler_large_numbers")]
+FORMS = ("blocking", "nonblocking", "persistent")
 
 
 def members_of(communicator):
@@ -19,25 +21,31 @@ def members_of(communicator):
 
 def read_expectations(folder):
     """The statements of all ranks, summed as the trace sums them."""
-    sends = collections.defaultdict(lambda: [0, 0])
+    pairs = {kind: collections.defaultdict(lambda: [0, 0]) for kind in ("send", "put", "get")}
     calls = collections.defaultdict(lambda: [0, 0, collections.defaultdict(lambda: [0, 0])])
+    topologies = set()
     for rank in range(4):
         for line in (folder / f"expected.{rank}").read_text().splitlines():
             kind, *fields = line.split()
-            if kind == "send":
-                total = sends[rank, int(fields[0])]
+            if kind in pairs:
+                other = int(fields[0])
+                total = pairs[kind][(other, rank) if kind == "get" else (rank, other)]
                 total[0] += 1
                 total[1] += int(fields[1])
                 continue
-            members, operation, nonblocking, root, size, *row = fields
-            total = calls[rank, members, operation, bool(int(nonblocking)), int(root)]
+            if kind == "topology":
+                topologies.add((rank, *fields))
+                continue
+            members, operation, form, root, size, *row = fields
+            total = calls[rank, members, operation, FORMS[int(form)], int(root)]
             total[0] += 1
             total[1] += int(size)
             for entry in row:
                 destination, size = map(int, entry.split(":"))
                 total[2][destination][0] += 1
                 total[2][destination][1] += size
-    return sends, calls
+    pairs = {kind: {pair: tuple(total) for pair, total in matrix.items()} for kind, matrix in pairs.items()}
+    return pairs, calls, topologies
 
 
 def recorded_calls(trace):
@@ -45,7 +53,8 @@ def recorded_calls(trace):
     calls = collections.defaultdict(lambda: [0, 0, collections.defaultdict(lambda: [0, 0])])
     for c in trace["collectives"]:
         members = members_of(trace["communicators"][c["communicator"]])
-        total = calls[c["rank"], members, c["operation"], c["nonblocking"], c["root"]]
+        form = "persistent" if c["persistent"] else "nonblocking" if c["nonblocking"] else "blocking"
+        total = calls[c["rank"], members, c["operation"], form, c["root"]]
         total[0] += c["calls"]
         total[1] += c["bytes"]
         for entry in c["row"]:
@@ -54,14 +63,32 @@ def recorded_calls(trace):
     return calls
 
 
+def recorded_topologies(trace):
+    """As the sampler states them; MPI does not define the order of a distributed graph's neighbours."""
+    def text(values):
+        return ",".join(map(str, values)) or "-"
+    return {(t["rank"], t["kind"], text(t["dimensions"]), text(map(int, t["periodic"])),
+             text(sorted(f"{'x' if n['destination'] is None else n['destination']}*{n['weight']}"
+                         for n in t["neighbours"])))
+            for t in trace["topologies"]}
+
+
+def in_order(topologies):
+    return {(*topology[:4], ",".join(sorted(topology[4].split(",")))) for topology in topologies}
+
+
 class Sampler(unittest.TestCase):
     maxDiff = None
 
-    def check(self, mpi):
+    def check(self, mpi, large_counts=False):
         with new_folder() as folder:
-            trace, _ = traced(mpi, 4, c_program(mpi, *SAMPLER), folder)
-            sends, calls = read_expectations(folder)
-        self.assertEqual(matrix_of(trace), {pair: tuple(total) for pair, total in sends.items()})
+            program = c_program(mpi, *SAMPLER, large_counts=large_counts)
+            trace, _ = traced(mpi, 4, program, folder)
+            pairs, calls, topologies = read_expectations(folder)
+        self.assertEqual(matrix_of(trace), pairs["send"])
+        self.assertEqual(matrix_of(trace, "put"), pairs["put"])
+        self.assertEqual(matrix_of(trace, "get"), pairs["get"])
+        self.assertEqual(in_order(topologies) - recorded_topologies(trace), set())
         recorded = recorded_calls(trace)
         self.assertEqual(set(recorded), set(calls))
         for key, total in calls.items():
@@ -91,6 +118,18 @@ class Sampler(unittest.TestCase):
     def test_mpich(self):
         self.check("mpich")
 
+    def test_openmpi5(self):
+        self.check("openmpi5")
+
+    def test_mpich5(self):
+        self.check("mpich5")
+
+    def test_large_counts_mpich(self):
+        self.check("mpich", large_counts=True)
+
+    def test_large_counts_mpich5(self):
+        self.check("mpich5", large_counts=True)
+
 
 class Monitoring(unittest.TestCase):
     """Messages and bytes of every pair are exactly those that Open MPI itself counted in this run."""
@@ -98,7 +137,8 @@ class Monitoring(unittest.TestCase):
 
     def check(self, ranks, program, *arguments, unmonitored=(), **keywords):
         """`unmonitored`: (source, destination, messages, bytes) that the monitoring does not see."""
-        trace, monitored = traced_and_monitored(ranks, program, *arguments, **keywords)
+        trace, matrices = traced_and_monitored(ranks, program, *arguments, **keywords)
+        monitored = matrices["E"]
         self.assertTrue(monitored)
         for source, destination, messages, size in unmonitored:
             known = monitored.get((source, destination), (0, 0))
@@ -121,6 +161,24 @@ class Monitoring(unittest.TestCase):
     def test_lammps(self):
         need("lmp")
         self.check(8, "lmp", "-in", TESTS / "in.melt", "-log", "none")
+
+    def test_one_sided(self):
+        """S lines: what is put, and an empty message for each Get and Rget. MPI_NO_OP counts there as if the
+        origin buffer were sent. R lines: what is got."""
+        with new_folder() as folder:
+            trace, monitored = traced_and_monitored(4, c_program("openmpi", *SAMPLER), folder, "one-sided")
+        sent = collections.Counter(), collections.Counter()
+        for pair, (messages, size) in matrix_of(trace, "put").items():
+            sent[0][pair] += messages
+            sent[1][pair] += size
+        for rank in range(4):
+            for distance in (1, 2, 3):
+                sent[0][rank, (rank + distance) % 4] += 1
+            sent[0][rank, (rank - 1) % 4] += 2  # MPI_NO_OP: of nothing, and of an integer
+            sent[1][rank, (rank - 1) % 4] += 4
+        self.assertEqual(monitored["S"], {pair: (sent[0][pair], sent[1][pair]) for pair in sent[0]})
+        got = {(target, source): total for (source, target), total in matrix_of(trace, "get").items()}
+        self.assertEqual(monitored["R"], got)
 
     def test_hpcc(self):
         need("hpcc")
