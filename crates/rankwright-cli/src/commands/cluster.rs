@@ -26,9 +26,9 @@ pub(crate) struct ClusterCommand {
 enum Action {
     /// Describe this node as a cluster.toml
     Discover(Discover),
-    /// Make a cluster.toml of hwloc XML, a synthetic string, a hostfile or a Slurm topology.conf
+    /// Make a cluster.toml of hwloc XML, a hostfile, switches (Slurm, InfiniBand) or a running job
     Import(import::Import),
-    /// Show nodes, memories, cores, devices and switches
+    /// Show nodes, memories, cores, devices and switches, as text or picture
     Show(show::Show),
     /// Read a description, say what it holds and what is doubtful
     Check(check::Check),

@@ -19,9 +19,11 @@ fn cases() -> Vec<(String, Vec<String>)> {
 #[test]
 fn bad_input_is_named_with_file_place_and_way_out() {
     let before = files();
-    for (name, arguments) in cases() {
+    for (name, words) in cases() {
+        let (variables, arguments) = words.split_at(words.iter().take_while(is_variable).count());
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let output = rankwright(&arguments).output().expect("the program starts");
+        let variables = variables.iter().filter_map(|word| word.split_once('='));
+        let output = rankwright(&arguments).envs(variables).output().expect("the program starts");
         let code = output.status.code().unwrap_or_default();
         assert!((2..=5).contains(&code), "{name}: exit code {code}");
         assert!(output.stdout.is_empty(), "{name}: wrote to standard output");
@@ -30,6 +32,12 @@ fn bad_input_is_named_with_file_place_and_way_out() {
         });
     }
     assert_eq!(files(), before, "a command that failed wrote a file");
+}
+
+/// `SLURM_JOB_ID=7` in front of a command.
+fn is_variable(word: &&String) -> bool {
+    let name = word.split_once('=').map_or("", |(name, _)| name);
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
 
 #[test]

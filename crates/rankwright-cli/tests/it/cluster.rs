@@ -132,6 +132,90 @@ fn hostfiles_and_switches_are_imported() {
 }
 
 #[test]
+fn an_infiniband_fabric_is_imported_as_a_tree() {
+    let fabric = "testdata/clusters/fat-tree.ibnetdiscover";
+    let hosts = "synthetic:pack:2 numa:1 core:4 pu:2";
+    golden("import-ibnetdiscover", &["cluster", "import", fabric, "--node-type", hosts]);
+    let only = ["--only", "n[00-01,04]", "--name", "part"];
+    let arguments = [&["cluster", "import", fabric, "--node-type", hosts], &only[..]].concat();
+    golden("import-ibnetdiscover-part", &arguments);
+}
+
+#[test]
+fn a_job_of_slurm_is_imported() {
+    // The variables are those of a job of Slurm 22.05.
+    let import = |variables: &[(&str, &str)], more: &[&str]| {
+        let arguments =
+            [&["cluster", "import", "slurm:", "--on", "examples/clusters/mixed-tree.toml"], more];
+        let arguments = arguments.concat();
+        let mut command = rankwright(&arguments);
+        let output = command.envs(variables.iter().copied()).output().expect("the program starts");
+        assert!(output.status.success(), "{}", transcript(&arguments, &output));
+        (
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    let whole = [
+        ("SLURM_JOB_ID", "7"),
+        ("SLURM_JOB_NODELIST", "fat1,thin[02-03]"),
+        ("SLURM_JOB_CPUS_PER_NODE", "128,16(x2)"),
+    ];
+    let (written, warnings) = import(&whole, &[]);
+    assert!(written.starts_with("name = \"job-7\"\n"), "{written}");
+    let names: Vec<&str> = written.lines().filter(|line| line.starts_with("names")).collect();
+    assert_eq!(names, ["names = \"fat1\"", "names = \"thin[02-03]\""]);
+    assert!(!written.contains("free = ") && warnings.is_empty(), "{written}{warnings}");
+    assert!(written.contains("nodes = \"fat1,thin[02-03]\""), "{written}");
+
+    let part = [("SLURM_JOB_NODELIST", "fat1"), ("SLURM_JOB_CPUS_PER_NODE", "64")];
+    let (written, warnings) = import(&part, &[]);
+    assert!(written.contains("free = \"0-63\""), "{written}");
+    assert!(warnings.contains("use --cpu core"), "{warnings}");
+    let (written, warnings) = import(&part, &["--cpu", "core"]);
+    assert!(!written.contains("free = ") && warnings.is_empty(), "{written}{warnings}");
+}
+
+#[test]
+fn a_node_file_of_pbs_is_imported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let list = folder.path().join("nodes");
+    std::fs::write(&list, "n0\nn0\nn1\n").expect("written");
+    let arguments = ["cluster", "import", "pbs:", "--node-type", "synthetic:core:4 pu:1"];
+    let output =
+        rankwright(&arguments).env("PBS_NODEFILE", list).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(&arguments, &output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("free = \"0-1\""), "{output:?}");
+}
+
+#[test]
+fn node_types_are_merged() {
+    let arguments = [
+        "cluster",
+        "import",
+        "node[00-15]=testdata/machines/hbm-2die.xml",
+        "gpu[0-1]=synthetic:pack:2 core:2 pu:1",
+        "examples/clusters/mixed-tree.toml",
+        "--name",
+        "all",
+    ];
+    golden("import-parts", &arguments);
+}
+
+#[test]
+fn the_picture_in_the_guide_is_the_one_that_is_drawn() {
+    let arguments = ["cluster", "show", "examples/clusters/mixed-tree.toml", "--format", "svg"];
+    let output = rankwright(&arguments).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(&arguments, &output));
+    let path = repository().join("docs/src/clusters-mixed-tree.svg");
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|value| value == "always") {
+        std::fs::write(&path, &output.stdout).expect("written");
+    }
+    let known = std::fs::read(&path).expect("the picture");
+    assert!(known == output.stdout, "INSTA_UPDATE=always cargo test writes {}", path.display());
+}
+
+#[test]
 fn imported_switches_read_back() {
     let written = rankwright(&[
         "cluster",

@@ -17,6 +17,10 @@ pub(crate) fn rankwright(arguments: &[&str]) -> Command {
         .current_dir(repository())
         .env("NO_COLOR", "1")
         .env_remove("RANKWRIGHT_AGENT");
+    // Tests may run inside a job.
+    for variable in ["SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURM_HET_SIZE", "SLURM_JOB_ID"] {
+        command.env_remove(variable);
+    }
     command
 }
 

@@ -106,8 +106,8 @@ fn number(word: &str, value: &str) -> Result<u32, String> {
 }
 
 /// The cluster of these hosts, in their order, with hardware, rates and switches from a
-/// description: that of the node of the same name, else of the only type of node that there is. A
-/// host with fewer slots than free cores keeps as many of them free, from L#0 up.
+/// description: that of the node of the same name, else of the only type of node that there is.
+/// Switches without any of the hosts below them are left out. A host with fewer slots than free cores keeps as many of them free, from L#0 up.
 ///
 /// # Errors
 /// The first host that the description does not have, if it has several types of nodes.
@@ -134,11 +134,40 @@ pub fn cluster(description: &Cluster, hosts: &[Host]) -> Result<Cluster, String>
         });
         cluster.nodes.push(super::Node { name: host.name.clone(), group, switch });
     }
+    drop_empty_switches(&mut cluster);
     Ok(cluster)
 }
 
+/// Takes away the switches that no node is left below.
+fn drop_empty_switches(cluster: &mut Cluster) {
+    let mut used = vec![false; cluster.switches.len()];
+    cluster.nodes.iter().filter_map(|node| node.switch).for_each(|switch| used[switch] = true);
+    // Every parent stands behind its children.
+    for (index, switch) in cluster.switches.iter().enumerate() {
+        if let (true, Some(parent)) = (used[index], switch.parent) {
+            used[parent] = true;
+        }
+    }
+    let mut count = 0;
+    let place: Vec<usize> = used
+        .iter()
+        .map(|used| {
+            count += usize::from(*used);
+            count.saturating_sub(1)
+        })
+        .collect();
+    let mut kept = used.iter();
+    cluster.switches.retain(|_| kept.next().is_some_and(|used| *used));
+    for switch in &mut cluster.switches {
+        switch.parent = switch.parent.map(|parent| place[parent]);
+    }
+    for node in &mut cluster.nodes {
+        node.switch = node.switch.map(|switch| place[switch]);
+    }
+}
+
 /// A group with at most so many cores free.
-fn limited(group: &NodeGroup, slots: Option<u32>) -> NodeGroup {
+pub(super) fn limited(group: &NodeGroup, slots: Option<u32>) -> NodeGroup {
     let mut group = group.clone();
     let most = slots.map_or(usize::MAX, |slots| slots as usize);
     let mut last = None;
@@ -253,7 +282,19 @@ mod tests {
         description.groups.push(group("core:8 pu:1"));
         description.nodes[1].group = 1;
         assert_eq!(super::cluster(&description, &list).unwrap_err(), "new");
+        let switch = |name: &str, parent| super::super::Switch {
+            name: name.to_owned(),
+            parent,
+            uplink: None,
+        };
+        description.switches =
+            vec![switch("other", Some(2)), switch("own", Some(2)), switch("top", None)];
+        description.nodes[0].switch = Some(0);
+        description.nodes[1].switch = Some(1);
         let cluster = super::cluster(&description, &list[..1]).unwrap();
+        let left: Vec<_> = cluster.switches.iter().map(|s| (s.name.as_str(), s.parent)).collect();
+        assert_eq!(left, [("own", Some(1)), ("top", None)]);
+        assert_eq!(cluster.nodes[0].switch, Some(0));
         assert_eq!(cluster.groups[0].machine.cores.len(), 8);
         assert_eq!(cluster.groups[0].free.iter().filter(|free| **free).count(), 1);
     }

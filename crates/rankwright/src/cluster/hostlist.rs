@@ -167,12 +167,29 @@ fn parse_range(text: &str) -> Result<Range, HostlistError> {
 }
 
 /// Whether launchers, shells and files can carry a host name without quoting it.
-fn check_name(name: &str) -> Result<(), HostlistError> {
+pub(super) fn is_name(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    if name.bytes().all(allowed)
+    name.bytes().all(allowed)
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.len() <= LONGEST_NAME
-    {
+}
+
+/// What puts names into the order of the numbers in them: n2 before n10.
+pub(super) fn numeric_order(name: &str) -> Vec<(&str, u64)> {
+    let mut parts = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let text = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let (before, after) = rest.split_at(text);
+        let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+        parts.push((before, after[..digits].parse().unwrap_or(u64::MAX)));
+        rest = &after[digits..];
+    }
+    parts
+}
+
+fn check_name(name: &str) -> Result<(), HostlistError> {
+    if is_name(name) {
         return Ok(());
     }
     Err(error(

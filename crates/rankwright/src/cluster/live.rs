@@ -8,6 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 use std::path::Path;
 use std::{fs, ptr};
 
+use super::infiniband_rate::link_rate;
 use super::{Nic, NodeGroup, hwloc_xml};
 use crate::files::InputError;
 use crate::units::BytesPerSecond;
@@ -31,13 +32,13 @@ pub enum DiscoveryError {
 pub fn discover() -> Result<NodeGroup, DiscoveryError> {
     let mut group = hwloc_xml::parse(&export(None)?, "libhwloc")?;
     for nic in &mut group.machine.nics {
-        nic.bandwidth = link_rate(nic, Path::new("/sys/class"));
+        nic.bandwidth = rate_of(nic, Path::new("/sys/class"));
     }
     Ok(group)
 }
 
 /// The kernel's word on a device: InfiniBand's own rate first, else the interface's speed.
-fn link_rate(nic: &Nic, class: &Path) -> Option<BytesPerSecond> {
+fn rate_of(nic: &Nic, class: &Path) -> Option<BytesPerSecond> {
     let names = || std::iter::once(&nic.name).chain(&nic.aliases);
     let read = |path: std::path::PathBuf| fs::read_to_string(path).ok();
     let infiniband = names().find_map(|name| {
@@ -56,10 +57,13 @@ fn link_rate(nic: &Nic, class: &Path) -> Option<BytesPerSecond> {
     })
 }
 
-/// 100 from `100 Gb/sec (4X EDR)`.
+/// 100 from `100 Gb/sec (4X EDR)`. The kernel's number is the signalling rate where the line coding
+/// takes much of it (`40 Gb/sec (4X QDR)` carries 32), so the lanes come first.
 fn gigabits(text: &str) -> Option<f64> {
     let (number, unit) = text.trim().split_once(' ')?;
-    unit.starts_with("Gb/sec").then(|| number.parse().ok()).flatten()
+    let lanes = unit.split_once('(').and_then(|(_, rest)| link_rate(rest.strip_suffix(')')?));
+    let number = unit.starts_with("Gb/sec").then(|| number.parse().ok()).flatten();
+    lanes.map(|rate| rate.0 * 8.0 / 1e9).or(number)
 }
 
 /// libhwloc's XML of this machine, or of a synthetic string.
@@ -250,10 +254,13 @@ mod tests {
             fs::write(path, text).unwrap();
         };
         write("infiniband/mlx5_0/ports/1/rate", "100 Gb/sec (4X EDR)\n");
+        write("infiniband/mlx4_0/ports/1/rate", "40 Gb/sec (4X QDR)\n");
+        write("infiniband/mlx4_0/ports/2/rate", "10 Gb/sec (4X)\n");
         write("net/eth0/speed", "25000\n");
         write("net/eth1/speed", "-1\n");
-        let rate = |name: &str| link_rate(&Nic::new(name), class.path());
+        let rate = |name: &str| rate_of(&Nic::new(name), class.path());
         assert_eq!(rate("mlx5_0"), Some(BytesPerSecond(12.5e9)));
+        assert_eq!(rate("mlx4_0"), Some(BytesPerSecond(4e9 + 1.25e9)));
         assert_eq!(rate("eth0"), Some(BytesPerSecond(3.125e9)));
         assert_eq!(rate("eth1"), None);
         assert_eq!(rate("eth9"), None);

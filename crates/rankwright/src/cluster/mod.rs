@@ -1,32 +1,42 @@
 //! What there is: nodes with packages, NUMA nodes, cores, PUs, network devices and GPUs, and the
 //! switches between the nodes.
 //!
-//! One file per source ([`toml`], [`hwloc_xml`], [`hostfile`], [`topology_conf`], [`synthetic`]
-//! strings, this machine); all of them make the same values. Indices: cores and NUMA nodes are L# (their position in the lists of the
-//! [`Machine`]), PUs are P#.
+//! One file per source ([`toml`], [`hwloc_xml`], [`hostfile`], [`topology_conf`], [`ibnetdiscover`],
+//! the [`allocation`] of a job, [`synthetic`] strings, this machine); all of them make the same
+//! values. Indices: cores and NUMA nodes are L# (their position in the lists of the [`Machine`]),
+//! PUs are P#.
 
+pub mod allocation;
 pub mod built_in;
 pub mod distance;
 pub mod hostfile;
 pub mod hostlist;
 pub mod hwloc_xml;
+pub mod ibnetdiscover;
+mod infiniband_rate;
 mod levels;
 #[cfg(feature = "hwloc")]
 pub mod live;
+mod memory;
+pub mod merge;
 mod switch_order;
+mod switch_tree;
 pub mod synthetic;
 pub mod toml;
 pub mod topology_conf;
 mod tree;
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::Serialize;
 
 pub use levels::{Level, LevelKind, Levels};
+pub use memory::{MemoryAccess, NumaNode};
+pub use switch_tree::SwitchTree;
 
 use crate::ids::{CoreId, NodeId, NumaId, PuId};
-use crate::units::{Bytes, BytesPerSecond, Seconds};
+use crate::units::{BytesPerSecond, Seconds};
 
 /// A cluster: nodes of one or several types, and the switches that connect them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -124,17 +134,6 @@ pub struct Machine {
     /// Relative cost from NUMA node (row, L#) to NUMA node (column), as the firmware tells (10 is
     /// local); `None` where nobody says.
     pub numa_distance: Option<Vec<Vec<u32>>>,
-}
-
-/// A memory with the cores next to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct NumaNode {
-    /// The operating system's number (P#), what `numactl --membind` takes.
-    pub os_index: u32,
-    /// Its size, where known.
-    pub memory: Option<Bytes>,
-    /// Its kind where it is not plain memory: `HBM`, `NVM`, `GPUMemory`, ...
-    pub kind: Option<String>,
 }
 
 /// A core.
@@ -297,6 +296,43 @@ impl Machine {
     /// The cores next to a NUMA node, in order.
     pub fn cores_near(&self, numa: NumaId) -> impl Iterator<Item = CoreId> + '_ {
         self.core_ids().filter(move |core| self.cores[core.index()].numa == numa)
+    }
+
+    /// The positions of a core's PUs among all PUs (L#).
+    #[must_use]
+    pub fn pus_of(&self, core: CoreId) -> Range<usize> {
+        let first = self.pus.partition_point(|pu| pu.core < core);
+        first..first + self.cores[core.index()].pus.len()
+    }
+
+    /// The cores next to each NUMA node.
+    #[must_use]
+    pub fn cores_by_numa(&self) -> Vec<Vec<CoreId>> {
+        let mut cores = vec![Vec::new(); self.numa_nodes.len()];
+        for (id, core) in self.core_ids().zip(&self.cores) {
+            cores[core.numa.index()].push(id);
+        }
+        cores
+    }
+
+    /// The package that each NUMA node is beside: that of its cores; none if those are in several.
+    /// One without cores of its own is beside the package from which it is fastest, where that is
+    /// known; none if that is so from several. Else it is where the one counted before it is.
+    #[must_use]
+    pub fn packages_beside(&self) -> Vec<Option<usize>> {
+        let package = |core: &CoreId| self.cores[core.index()].package;
+        let mut before = 0;
+        let beside = |(node, cores): (&NumaNode, Vec<CoreId>)| {
+            let near = match node.best_access() {
+                Some(best) if cores.is_empty() => &best.cores,
+                _ => &cores,
+            };
+            let mut packages = near.iter().map(package);
+            let Some(first) = packages.next() else { return Some(before) };
+            before = first;
+            packages.all(|other| other == first).then_some(first)
+        };
+        self.numa_nodes.iter().zip(self.cores_by_numa()).map(beside).collect()
     }
 }
 

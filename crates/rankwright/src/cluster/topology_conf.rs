@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::hostfile::{self, Host};
 use super::switch_order::children_first;
-use super::{Cluster, Switch, hostlist};
+use super::switch_tree::SwitchTree;
+use super::{Switch, hostlist};
 use crate::files::InputError;
 
 /// What a file must be, for error messages.
@@ -14,15 +14,6 @@ pub const EXPECTED: &str =
 
 /// The switch above all blocks.
 const TOP: &str = "all-blocks";
-
-/// The switches of a file and the nodes at them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Tree {
-    /// Every parent behind its children, otherwise in the order of the file.
-    pub switches: Vec<Switch>,
-    /// The names of the nodes in the order of the file, each with the position of its switch.
-    pub nodes: Vec<(String, usize)>,
-}
 
 /// Whether a text is a `topology.conf` rather than anything else that names hosts.
 #[must_use]
@@ -35,12 +26,13 @@ pub fn sniff(text: &str) -> bool {
 
 /// Reads the text of a file; `file` names it in errors. Blocks become switches: those of the file,
 /// one for each group of them that `BlockSizes` makes (`block-16-0` for the first 16 nodes), and one
-/// above all. `LinkSpeed` has no unit and is passed over.
+/// above all. `LinkSpeed` has no unit and is passed over. What `scontrol show topology` prints of a
+/// tree is read too.
 ///
 /// # Errors
 /// If a line has an unknown field or no name, a switch is twice, missing, or below itself, a node
 /// is at two switches, or there is no node; the error has the line.
-pub fn parse(text: &str, file: &str) -> Result<Tree, InputError> {
+pub fn parse(text: &str, file: &str) -> Result<SwitchTree, InputError> {
     let mut reader =
         Reader { file, entries: Vec::new(), names: 0, sizes: Vec::new(), blocks: false };
     for (number, line) in logical_lines(text) {
@@ -50,23 +42,6 @@ pub fn parse(text: &str, file: &str) -> Result<Tree, InputError> {
         reader.join_blocks();
     }
     reader.tree()
-}
-
-impl Tree {
-    /// The cluster of the nodes of the tree, in its order, below its switches, with hardware and
-    /// rates from a description as [`hostfile::cluster`] takes them.
-    ///
-    /// # Errors
-    /// As there: the first node of unknown type.
-    pub fn cluster(self, description: &Cluster) -> Result<Cluster, String> {
-        let hosts = self.nodes.iter().map(|(name, _)| Host { name: name.clone(), slots: None });
-        let mut cluster = hostfile::cluster(description, &hosts.collect::<Vec<_>>())?;
-        for (node, (_, switch)) in cluster.nodes.iter_mut().zip(&self.nodes) {
-            node.switch = Some(*switch);
-        }
-        cluster.switches = self.switches;
-        Ok(cluster)
-    }
 }
 
 /// The lines without comments, joined where one ends in a backslash, with the number of the first.
@@ -115,6 +90,7 @@ impl Reader<'_> {
         let mut entry =
             Entry { line: number, name: String::new(), nodes: Vec::new(), below: Vec::new() };
         let mut sizes = false;
+        let mut levels = false;
         for word in line.split_whitespace() {
             let Some((key, value)) = word.split_once('=') else {
                 return Err(self.error(number, format!("`{word}`"), EXPECTED));
@@ -144,11 +120,16 @@ impl Reader<'_> {
                     sizes = true;
                 }
                 "linkspeed" => {}
+                // As `scontrol show topology` writes it, with all nodes below a switch.
+                "level" => levels = true,
                 _ => {
                     let known = "SwitchName, Switches, Nodes, LinkSpeed, BlockName or BlockSizes";
                     return Err(self.error(number, format!("the unknown field `{word}`"), known));
                 }
             }
+        }
+        if levels && !entry.below.is_empty() {
+            entry.nodes.clear();
         }
         self.names += entry.nodes.len() + entry.below.len() + 1;
         // As many switches as nodes are more than any cluster has.
@@ -191,12 +172,12 @@ impl Reader<'_> {
         }
     }
 
-    fn tree(&self) -> Result<Tree, InputError> {
+    fn tree(&self) -> Result<SwitchTree, InputError> {
         let parents = self.parents()?;
-        let order = children_first(&parents).map_err(|inside| {
-            let entry = &self.entries[inside];
-            let found = format!("`{}` below itself", entry.name);
-            self.error(entry.line, found, "a tree of switches without a circle")
+        let order = children_first(&parents).map_err(|no_tree| {
+            let (index, found, expected) =
+                no_tree.described(|index| self.entries[index].name.clone());
+            self.error(self.entries[index].line, found, &expected)
         })?;
         let mut place = vec![0; order.len()];
         for (position, &index) in order.iter().enumerate() {
@@ -216,7 +197,7 @@ impl Reader<'_> {
                     let found = format!("node `{name}`, which is at `{first}` already");
                     return Err(self.error(entry.line, found, "every node at one switch"));
                 }
-                nodes.push((name.clone(), place[index]));
+                nodes.push((name.clone(), Some(place[index])));
             }
         }
         if nodes.is_empty() || nodes.len() > hostlist::MOST_NAMES {
@@ -224,7 +205,7 @@ impl Reader<'_> {
             let expected = format!("1 to {} nodes at switches", hostlist::MOST_NAMES);
             return Err(InputError::new(self.file, found, expected));
         }
-        Ok(Tree { switches, nodes })
+        Ok(SwitchTree { switches, nodes })
     }
 
     /// The switch above each, as positions in the file.
@@ -258,7 +239,7 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    fn told(tree: &Tree) -> Vec<(&str, Option<&str>)> {
+    fn told(tree: &SwitchTree) -> Vec<(&str, Option<&str>)> {
         let name = |index: usize| tree.switches[index].name.as_str();
         tree.switches.iter().map(|s| (s.name.as_str(), s.parent.map(name))).collect()
     }
@@ -270,8 +251,20 @@ mod tests {
         assert!(sniff(text));
         let tree = parse(text, "topology.conf").unwrap();
         assert_eq!(told(&tree), [("s0", Some("top")), ("s1", Some("top")), ("top", None)]);
-        let nodes: Vec<_> = tree.nodes.iter().map(|(name, at)| (name.as_str(), *at)).collect();
+        let nodes: Vec<_> =
+            tree.nodes.iter().map(|(name, at)| (name.as_str(), at.unwrap())).collect();
         assert_eq!(nodes, [("n0", 0), ("n1", 0), ("x", 0), ("n2", 1)]);
+    }
+
+    #[test]
+    fn what_scontrol_shows_is_read() {
+        // From Slurm 22.05.
+        let text = "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0-1]\n\
+            SwitchName=s1 Level=0 LinkSpeed=1 Nodes=f0\n\
+            SwitchName=top Level=1 LinkSpeed=1 Nodes=f0,n[0-1] Switches=s[0-1]\n";
+        let tree = parse(text, "-").unwrap();
+        assert_eq!(told(&tree), [("s0", Some("top")), ("s1", Some("top")), ("top", None)]);
+        assert_eq!(tree.nodes.len(), 3);
     }
 
     #[test]
@@ -302,7 +295,7 @@ mod tests {
             if let Ok(tree) = parse(&text, "t") {
                 let behind = |(index, switch): (usize, &Switch)| switch.parent.is_none_or(|p| p > index);
                 assert!(tree.switches.iter().enumerate().all(behind), "{tree:?}");
-                assert!(tree.nodes.iter().all(|(_, at)| *at < tree.switches.len()));
+                assert!(tree.nodes.iter().all(|(_, at)| at.unwrap() < tree.switches.len()));
             }
         }
     }

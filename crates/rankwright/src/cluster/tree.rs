@@ -62,7 +62,7 @@ pub(super) fn machine(root: &Object) -> Result<Machine, (String, String)> {
     let mut numa_nodes = Vec::new();
     root.collect_memories(&mut numa_nodes);
     if numa_nodes.is_empty() {
-        numa_nodes.push(NumaNode { os_index: 0, memory: None, kind: None });
+        numa_nodes.push(NumaNode::new(0));
     }
     let mut logical = BTreeMap::new();
     for (index, node) in numa_nodes.iter().enumerate() {

@@ -162,9 +162,7 @@ fn machine(sizes: &[u32]) -> Machine {
     };
     Machine {
         packages: (cores / package) as usize,
-        numa_nodes: (0..cores / numa)
-            .map(|os_index| NumaNode { os_index, memory: None, kind: None })
-            .collect(),
+        numa_nodes: (0..cores / numa).map(NumaNode::new).collect(),
         cores: (0..cores).map(core).collect(),
         pus: (0..cores).map(|index| Pu { id: PuId(index), core: CoreId(index) }).collect(),
         ..Machine::default()

@@ -1,9 +1,13 @@
-//! Results as text, JSON and CSV, for people and programs.
+//! Results as text, JSON, CSV and pictures, for people and programs.
 
+mod boxes;
+mod cluster_picture;
 mod comparison;
 mod mapping;
+mod svg;
 pub mod traffic;
 pub mod triage;
 
+pub use cluster_picture::cluster_picture;
 pub use comparison::{Comparison, LevelCutRow, MemoryRow, NicLoadRow, NicRow, StrategyRow};
 pub use mapping::{mapping_header, mapping_rows};

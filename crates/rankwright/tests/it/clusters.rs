@@ -84,10 +84,9 @@ fn group(Kind(packages, numa_nodes, cores, pus): Kind) -> NodeGroup {
         cache: None,
         pus: (0..pus).map(|thread| pu(index, thread)).collect(),
     };
-    let numa = |os_index| NumaNode { os_index, memory: None, kind: None };
     let machine = Machine {
         packages: packages as usize,
-        numa_nodes: (0..packages * numa_nodes).map(numa).collect(),
+        numa_nodes: (0..packages * numa_nodes).map(NumaNode::new).collect(),
         cores: (0..count).map(core).collect(),
         pus: (0..count)
             .flat_map(|core| {

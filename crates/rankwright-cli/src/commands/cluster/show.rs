@@ -1,15 +1,19 @@
-//! `rankwright cluster show`: a cluster as text.
+//! `rankwright cluster show`: a cluster as text or picture.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use rankwright::cluster::distance::MachineMatrix;
-use rankwright::cluster::{Cluster, Machine, Nic, NodeGroup, hostlist};
+use rankwright::cluster::{Cluster, Machine, MemoryAccess, Nic, NodeGroup, hostlist};
 use rankwright::ids::{CoreId, NodeId, NumaId, format_index_list};
+use rankwright::report::cluster_picture;
 use rankwright::units::Bytes;
 
 use super::Named;
 use super::check::names_of_group;
+use crate::exit_code::UsageError;
 use crate::output::{self, Format, ResultOptions};
 
 /// Options of `rankwright cluster show`.
@@ -21,20 +25,51 @@ pub(super) struct Show {
     /// and Clet-Ortega 2009 (larger is closer)
     #[arg(long)]
     matrix: bool,
-    #[command(flatten)]
-    result: ResultOptions,
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: ShowFormat,
+    /// Write the result to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// How a cluster is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum ShowFormat {
+    /// A tree for people
+    #[default]
+    Table,
+    /// One JSON value
+    Json,
+    /// Comma-separated values with a header line
+    Csv,
+    /// A picture, as an SVG file
+    Svg,
 }
 
 impl Show {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let cluster = self.named.read()?;
-        let text = match (self.matrix, self.result.format) {
+        let format = match self.format {
+            ShowFormat::Table => Format::Table,
+            ShowFormat::Json => Format::Json,
+            ShowFormat::Csv => Format::Csv,
+            ShowFormat::Svg if self.matrix => {
+                return Err(UsageError("--matrix has no picture".to_owned()).into());
+            }
+            ShowFormat::Svg => return self.write(&cluster_picture(&cluster)),
+        };
+        self.write(&match (self.matrix, format) {
             (true, format) => matrices(&cluster, format)?,
             (false, Format::Table) => tree(&cluster),
             (false, Format::Json) => serde_json::to_string_pretty(&cluster)? + "\n",
             (false, Format::Csv) => counts(&cluster),
-        };
-        self.result.write(&text)
+        })
+    }
+
+    fn write(&self, text: &str) -> anyhow::Result<()> {
+        let output = self.output.clone();
+        ResultOptions { format: Format::default(), output }.write(text)
     }
 }
 
@@ -80,11 +115,18 @@ fn group_tree(text: &mut String, cluster: &Cluster, group: &NodeGroup) {
     for gpu in machine.gpus.iter().filter(|gpu| !beside_one(&gpu.near)) {
         let _ = writeln!(text, "  {}{}", gpu_line(gpu), near(&gpu.near));
     }
+    let cores = machine.cores_by_numa();
+    let mut beside: BTreeMap<Option<usize>, Vec<NumaId>> = BTreeMap::new();
+    for (index, package) in machine.packages_beside().into_iter().enumerate() {
+        beside.entry(package).or_default().push(NumaId::from_index(index));
+    }
+    for numa in beside.get(&None).into_iter().flatten() {
+        numa_tree(text, cluster, group, (*numa, &cores[numa.index()]), 2);
+    }
     for package in 0..machine.packages {
         let _ = writeln!(text, "  package L#{package}");
-        let all = (0..machine.numa_nodes.len()).map(NumaId::from_index);
-        for numa in all.filter(|numa| package_of(machine, *numa) == package) {
-            numa_tree(text, cluster, group, numa);
+        for numa in beside.get(&Some(package)).into_iter().flatten() {
+            numa_tree(text, cluster, group, (*numa, &cores[numa.index()]), 4);
         }
     }
     if let Some(distance) = &machine.numa_distance {
@@ -96,35 +138,51 @@ fn group_tree(text: &mut String, cluster: &Cluster, group: &NodeGroup) {
     }
 }
 
-/// The package that a memory is shown with: that of its first core. A memory without cores of its
-/// own hangs where the one counted before it does.
-fn package_of(machine: &Machine, numa: NumaId) -> usize {
-    let beside = |numa| machine.cores_near(NumaId(numa)).next();
-    let first = (0..=numa.0).rev().find_map(beside);
-    first.map_or(0, |core| machine.cores[core.index()].package)
-}
-
-fn numa_tree(text: &mut String, cluster: &Cluster, group: &NodeGroup, numa: NumaId) {
+fn numa_tree(
+    text: &mut String,
+    cluster: &Cluster,
+    group: &NodeGroup,
+    (numa, cores): (NumaId, &[CoreId]),
+    indent: usize,
+) {
     let machine = &group.machine;
     let node = &machine.numa_nodes[numa.index()];
     let kind = node.kind.as_ref().map(|kind| format!(", {kind}")).unwrap_or_default();
     let size = node.memory.map(|memory| format!(", {}", size(memory))).unwrap_or_default();
-    let _ = writeln!(text, "    NUMA node L#{numa} (P#{}){kind}{size}", node.os_index);
+    let mut line = |indent: usize, line: &str| {
+        let _ = writeln!(text, "{:indent$}{line}", "");
+    };
+    line(indent, &format!("NUMA node L#{numa} (P#{}){kind}{size}", node.os_index));
+    node.access.iter().for_each(|access| line(indent + 2, &access_line(access)));
     let beside = |near: &[NumaId]| near == [numa] && machine.numa_nodes.len() > 1;
     for nic in machine.nics.iter().filter(|nic| beside(&nic.near)) {
-        let _ = writeln!(text, "      {}", nic_line(cluster, nic));
+        line(indent + 2, &nic_line(cluster, nic));
     }
     for gpu in machine.gpus.iter().filter(|gpu| beside(&gpu.near)) {
-        let _ = writeln!(text, "      {}", gpu_line(gpu));
+        line(indent + 2, &gpu_line(gpu));
     }
-    let cores: Vec<usize> = machine.cores_near(numa).map(CoreId::index).collect();
+    let cores: Vec<usize> = cores.iter().map(|core| core.index()).collect();
     let together = |a: &usize, b: &usize| {
         let (a, b) = (&machine.cores[*a], &machine.cores[*b]);
         (a.cache, a.package, a.pus.len()) == (b.cache, b.package, b.pus.len())
     };
+    let packages: BTreeSet<usize> = cores.iter().map(|core| machine.cores[*core].package).collect();
     for cores in cores.chunk_by(together) {
-        let _ = writeln!(text, "      {}", cores_line(group, cores));
+        let package = match packages.len() {
+            0 | 1 => String::new(),
+            _ => format!("package L#{}, ", machine.cores[cores[0]].package),
+        };
+        line(indent + 2, &(package + &cores_line(group, cores)));
     }
+}
+
+/// `94.4 GB/s, 90 ns from cores L#0-3`.
+fn access_line(access: &MemoryAccess) -> String {
+    let cores: Vec<u32> = access.cores.iter().map(|core| core.0).collect();
+    let cores = format!("{} L#{}", plural(cores.len(), "core"), format_index_list(&cores));
+    let bandwidth = access.bandwidth.map(|rate| format!("{rate:.1}"));
+    let what = bandwidth.into_iter().chain(access.latency.map(|time| time.to_string()));
+    format!("{} from {cores}", what.collect::<Vec<_>>().join(", "))
 }
 
 /// A size as its owner would say it: exactly if that is short, else rounded.
@@ -140,8 +198,9 @@ fn cores_line(group: &NodeGroup, cores: &[usize]) -> String {
     let first = &machine.cores[cores[0]];
     let cache = first.cache.map(|cache| format!("cache L#{cache}: ")).unwrap_or_default();
     let pus = pu_list(machine, cores);
-    let ours = machine.pus.iter().zip(&group.free).filter(|(pu, _)| numbers.contains(&pu.core.0));
-    let taken: Vec<u32> = ours.filter(|(_, free)| !**free).map(|(pu, _)| pu.id.0).collect();
+    let ours = numbers.iter().flat_map(|core| machine.pus_of(CoreId(*core)));
+    let taken = ours.filter(|pu| !group.free[*pu]).map(|pu| machine.pus[pu].id.0);
+    let taken: Vec<u32> = taken.collect();
     let taken = match taken.as_slice() {
         [] => String::new(),
         taken => format!("; not free: PUs P#{}", format_index_list(taken)),

@@ -21,10 +21,15 @@ pub(super) fn numa_latency(
     };
     let indexes = numbers(file, matrix, "indexes")?;
     let values = numbers(file, matrix, "u64values")?;
-    let by_gp = gp_indexes(root);
+    let objects = root.by_number();
     let gp = matrix.attribute("indexing") == Some("gp");
     let position = |index: &u64| {
-        let os = if gp { *by_gp.get(index)? } else { u32::try_from(*index).ok()? };
+        let os = if gp {
+            let node = objects.get(index).filter(|o| o.attribute("type") == Some("NUMANode"))?;
+            node.attribute("os_index")?.parse().ok()?
+        } else {
+            u32::try_from(*index).ok()?
+        };
         logical.get(&os).map(|numa| numa.index())
     };
     let positions: Vec<Option<usize>> = indexes.iter().map(position).collect();
@@ -70,22 +75,4 @@ fn numbers(file: &Document<'_>, matrix: &Element, name: &str) -> Result<Vec<u64>
         }
     }
     Ok(numbers)
-}
-
-/// hwloc's own number of each NUMA node, to its P#.
-fn gp_indexes(root: &Element) -> BTreeMap<u64, u32> {
-    let mut all = BTreeMap::new();
-    let mut left = vec![root];
-    while let Some(element) = left.pop() {
-        left.extend(&element.children);
-        if element.attribute("type") == Some("NUMANode") {
-            let number = |name| element.attribute(name).and_then(|text| text.parse::<u64>().ok());
-            // hwloc 3 calls it `obj7` too.
-            let id = || element.attribute("id")?.strip_prefix("obj")?.parse().ok();
-            if let (Some(gp), Some(os)) = (number("gp_index").or_else(id), number("os_index")) {
-                all.insert(gp, u32::try_from(os).unwrap_or(u32::MAX));
-            }
-        }
-    }
-    all
 }

@@ -1,5 +1,7 @@
 //! XML text as a tree of elements that know their lines.
 
+use std::collections::BTreeMap;
+
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -24,6 +26,28 @@ pub(super) struct Element {
 impl Element {
     pub(super) fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of the `<info>` of this name inside.
+    pub(super) fn info(&self, name: &str) -> Option<&str> {
+        let mut infos = self.children.iter().filter(|child| child.name == "info");
+        infos.find(|info| info.attribute("name") == Some(name))?.attribute("value")
+    }
+
+    /// This element and all below it by the number that hwloc gives each object (`gp_index`).
+    pub(super) fn by_number(&self) -> BTreeMap<u64, &Self> {
+        let mut all = BTreeMap::new();
+        let mut left = vec![self];
+        while let Some(element) = left.pop() {
+            left.extend(&element.children);
+            // hwloc 3 calls 7 `obj7` too.
+            let id = || element.attribute("id")?.strip_prefix("obj");
+            let number = element.attribute("gp_index").or_else(id);
+            if let Some(number) = number.and_then(|number| number.parse().ok()) {
+                all.insert(number, element);
+            }
+        }
+        all
     }
 }
 

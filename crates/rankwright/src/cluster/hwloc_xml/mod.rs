@@ -9,6 +9,7 @@ mod bitmap;
 mod devices;
 mod distances;
 mod element;
+mod memory;
 mod version1;
 
 use std::collections::BTreeMap;
@@ -16,11 +17,10 @@ use std::path::Path;
 
 use self::bitmap::Bitmap;
 use self::element::Element;
+use super::NodeGroup;
 use super::tree::{self, Kind, Object};
-use super::{NodeGroup, NumaNode};
 use crate::files::{InputError, read_text};
 use crate::ids::{LARGEST_INDEX, NumaId};
-use crate::units::Bytes;
 
 /// What a file must be, for error messages.
 pub const EXPECTED: &str = "hwloc XML of version 1, 2 or 3 (written by `lstopo node.xml`)";
@@ -124,6 +124,7 @@ impl Document<'_> {
             Version::One => version1::numa_latency(self, root, &logical)?,
             Version::Two | Version::Three => distances::numa_latency(self, root, &logical)?,
         };
+        memory::add_access(self, root, &logical, &mut machine)?;
         let sets = [self.bitmap(root, "allowed_cpuset")?, self.bitmap(root, "online_cpuset")?];
         let is_free = |number| sets.iter().flatten().all(|set| set.contains(number));
         let free = machine.pus.iter().map(|pu| is_free(pu.id.0)).collect();
@@ -163,23 +164,6 @@ impl Document<'_> {
         })
     }
 
-    fn memory(&self, element: &Element) -> Result<NumaNode, InputError> {
-        let kind = element.attribute("subtype").filter(|kind| !is_plain(kind));
-        Ok(NumaNode {
-            os_index: self.index(element)?,
-            memory: self.local_memory(element)?,
-            kind: kind.map(str::to_owned),
-        })
-    }
-
-    fn local_memory(&self, element: &Element) -> Result<Option<Bytes>, InputError> {
-        let memory = element.attribute("local_memory").map(|size| {
-            let size = size.parse().ok().filter(|size| *size < i64::MAX as u64);
-            size.ok_or_else(|| self.error(element, "local_memory that is no size", "bytes"))
-        });
-        Ok(memory.transpose()?.filter(|size| *size > 0).map(Bytes))
-    }
-
     /// The P# of an object that must have one.
     fn index(&self, element: &Element) -> Result<u32, InputError> {
         let index = element.attribute("os_index").and_then(|index| index.parse().ok());
@@ -199,11 +183,6 @@ impl Document<'_> {
             || self.error(element, format!("{name}=\"{text}\""), "a bitmap like 0x0000ffff");
         text.parse().map(Some).map_err(|()| wrong())
     }
-}
-
-/// Whether a memory of this subtype is what programs use without asking.
-fn is_plain(subtype: &str) -> bool {
-    subtype.is_empty() || subtype == "DRAM"
 }
 
 #[cfg(test)]

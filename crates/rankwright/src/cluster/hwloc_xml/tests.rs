@@ -1,7 +1,9 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::ids::PuId;
+use crate::cluster::{MemoryAccess, NumaNode};
+use crate::ids::{CoreId, PuId};
+use crate::units::{BytesPerSecond, Seconds};
 
 fn machine(name: &str) -> NodeGroup {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/machines");
@@ -126,13 +128,13 @@ fn version_1_may_begin_with_a_memory_or_have_none() {
     );
     let memory = Some(crate::units::Bytes(4096));
     let found = parse(&root, "x.xml").unwrap().machine;
-    assert_eq!(found.numa_nodes, [NumaNode { os_index: 3, memory, kind: None }]);
+    assert_eq!(found.numa_nodes, [NumaNode { memory, ..NumaNode::new(3) }]);
     let none = format!(
         "<topology><object type=\"System\" local_memory=\"4096\">{}</object></topology>",
         pu(0)
     );
     let found = parse(&none, "x.xml").unwrap().machine;
-    assert_eq!(found.numa_nodes, [NumaNode { os_index: 0, memory, kind: None }]);
+    assert_eq!(found.numa_nodes, [NumaNode { memory, ..NumaNode::new(0) }]);
     // The second memory belongs to others; the third has no PUs and counts last.
     let taken = format!(
         "<topology><object type=\"Machine\" complete_cpuset=\"0x3\">\
@@ -209,5 +211,77 @@ fn hostile_files_end_in_an_error_with_a_line() {
         if let Ok(group) = parse(&whole[..end], "x.xml") {
             assert!(end >= whole.trim_end().len(), "cut at {end}: {}", group.machine);
         }
+    }
+}
+
+#[test]
+fn memories_have_their_kind_and_their_speed_for_each_who_asks() {
+    let memories = machine("hbm-and-cxl.xml").machine.numa_nodes;
+    let told: Vec<_> =
+        memories.iter().map(|memory| (memory.os_index, memory.kind.as_deref())).collect();
+    let (fast, far) = (Some("HBM"), Some("CXL-DRAM"));
+    assert_eq!(told, [(0, None), (1, fast), (2, None), (3, fast), (4, far)]);
+    let access = |cores: std::ops::Range<u32>, bandwidth: f64, latency: u32| MemoryAccess {
+        cores: cores.map(CoreId).collect(),
+        bandwidth: Some(BytesPerSecond(bandwidth * 1_048_576.0)),
+        latency: Some(Seconds(f64::from(latency) / 1e9)),
+    };
+    assert_eq!(memories[1].access, [access(0..4, 4e5, 140), access(4..8, 1e5, 200)]);
+    // Reading at 60 000 and writing at 40 000 MiB/s.
+    assert_eq!(memories[4].access, [access(0..8, 5e4, 320)]);
+}
+
+/// One core beside memories P#0 and P#1, and what else stands in the file.
+fn two_memories(second: &str, rest: &str) -> Result<NodeGroup, InputError> {
+    let text = format!(
+        r#"<topology version="3.0"><object type="Machine" cpuset="0x1" nodeset="0x3">
+<object type="NUMANode" os_index="0" id="obj5" nodeset="0x1"/>
+<object type="NUMANode" os_index="1" id="obj6" nodeset="0x2" {second}
+<object type="Core" id="obj7" cpuset="0x1"><object type="PU" os_index="0" cpuset="0x1"/></object>
+</object>{rest}</topology>"#
+    );
+    parse(&text, "two.xml")
+}
+
+#[test]
+fn a_memory_without_a_subtype_has_the_kind_of_its_device_or_tier() {
+    let kind = |second: &str, rest: &str| {
+        two_memories(second, rest).unwrap().machine.numa_nodes.remove(1).kind
+    };
+    let info =
+        |name: &str, value: &str| format!("><info name=\"{name}\" value=\"{value}\"/></object>");
+    assert_eq!(kind("/>", ""), None);
+    assert_eq!(kind(&info("DAXType", "NVM"), "").as_deref(), Some("NVM"));
+    assert_eq!(kind(&info("CXLDevice", "0000:35:00.0"), "").as_deref(), Some("CXL-DRAM"));
+    assert_eq!(kind("/>", r#"<memtier kinds="1" nodeset="0x2"/>"#).as_deref(), Some("HBM"));
+    assert_eq!(kind("/>", r#"<memtier kinds="2" nodeset="0x2"/>"#), None);
+    assert_eq!(kind("subtype=\"DRAM\" />", r#"<memtier kinds="1" nodeset="0x2"/>"#), None);
+}
+
+#[test]
+fn memory_attributes_that_cannot_be_are_named() {
+    let value = |attributes: &str| {
+        let value = format!("<memattr name=\"Latency\">\n<memattr_value {attributes}/></memattr>");
+        two_memories("/>", &value)
+    };
+    let target = r#"target_obj_type="NUMANode" target_obj_gp_index="6""#;
+    let fine = format!(r#"{target} initiator_obj_gp_index="7" value="80""#);
+    let access = &value(&fine).unwrap().machine.numa_nodes[1].access;
+    assert_eq!(access[0].latency, Some(Seconds(8e-8)));
+    for (attributes, part) in [
+        (format!(r#"{target} initiator_cpuset="0x1" value="1e400""#), "two.xml:6: found value="),
+        (format!(r#"{target} initiator_cpuset="0x1" value="9999999999999""#), "nanoseconds up to"),
+        (format!(r#"{target} initiator_cpuset="all" value="80""#), "a bitmap like"),
+        (fine.replace("\"6\"", "\"7\""), "the gp_index of a NUMANode"),
+    ] {
+        let error = value(&attributes).map(|_| ()).expect_err(&attributes).to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    // What is for nobody of ours, and what is about no memory, says nothing.
+    for attributes in [
+        format!(r#"{target} initiator_cpuset="0x2" value="80""#),
+        r#"target_obj_type="PU" target_obj_gp_index="9" value="80""#.to_owned(),
+    ] {
+        assert!(value(&attributes).unwrap().machine.numa_nodes[1].access.is_empty());
     }
 }

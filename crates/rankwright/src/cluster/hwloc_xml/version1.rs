@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::element::Element;
+use super::memory::{device_kind, is_plain};
 use super::{Bitmap, Document, Version};
 use crate::cluster::NumaNode;
 use crate::cluster::tree::{Kind, Object};
@@ -47,7 +48,7 @@ impl Document<'_> {
         self.fill_inner(object, root)?;
         if !object.has_memory() {
             let memory = self.local_memory(root)?;
-            object.memories.push(NumaNode { os_index: 0, memory, kind: None });
+            object.memories.push(NumaNode { memory, ..NumaNode::new(0) });
         }
         Ok(())
     }
@@ -130,11 +131,13 @@ impl Document<'_> {
         if self.bitmap(element, "nodeset")?.is_some_and(|own| !own.contains(os_index)) {
             return Ok(None);
         }
-        let infos = element.children.iter().filter(|child| child.name == "info");
-        let mut types = infos.filter(|info| info.attribute("name") == Some("Type"));
-        let kind = types.find_map(|info| info.attribute("value")).map(str::to_owned);
-        let kind = kind.filter(|kind| !super::is_plain(kind));
-        Ok(Some(NumaNode { os_index, memory: self.local_memory(element)?, kind }))
+        let kind = element
+            .info("Type")
+            .or_else(|| device_kind(element))
+            .filter(|kind| !is_plain(kind))
+            .map(str::to_owned);
+        let memory = self.local_memory(element)?;
+        Ok(Some(NumaNode { memory, kind, ..NumaNode::new(os_index) }))
     }
 }
 

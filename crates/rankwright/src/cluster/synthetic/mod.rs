@@ -44,7 +44,7 @@ pub fn parse(text: &str) -> Result<Machine, SyntheticError> {
     if builder.levels.iter().all(|level| level.kind != LevelKind::Numa)
         && builder.attached_numbers.is_empty()
     {
-        root.memories.push(NumaNode { os_index: 0, memory: None, kind: None });
+        root.memories.push(NumaNode::new(0));
     }
     tree::machine(&root).map_err(|(found, expected)| error(found, expected))
 }
@@ -118,7 +118,7 @@ impl<'a> Builder<'a> {
         for memory in attached {
             let os_index = self.attached_numbers[self.attached_made];
             self.attached_made += 1;
-            parent.memories.push(NumaNode { os_index, memory: memory.memory, kind: None });
+            parent.memories.push(NumaNode { memory: memory.memory, ..NumaNode::new(os_index) });
         }
         parent.memories.sort_by_key(|memory| memory.os_index);
         first_pu
@@ -141,7 +141,7 @@ impl<'a> Builder<'a> {
         let mut object = Object::new(kind);
         if description.kind == LevelKind::Numa {
             let memory = description.memory;
-            object.memories.push(NumaNode { os_index: number, memory, kind: None });
+            object.memories.push(NumaNode { memory, ..NumaNode::new(number) });
         }
         let first_pu = self.fill(&mut object, level + 1, &description.attached);
         (first_pu, object)

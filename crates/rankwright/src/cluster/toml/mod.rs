@@ -2,6 +2,7 @@
 //! `docs/src/formats.md` has the schema.
 
 mod devices;
+mod memories;
 mod node;
 mod schema;
 mod switches;

@@ -5,10 +5,9 @@ use std::ops::Range;
 use ::toml::Spanned;
 
 use super::super::{Core, Machine, NodeGroup, NumaNode, Pu, hwloc_xml, synthetic};
-use super::{Source, devices, schema};
+use super::{Source, devices, memories, schema};
 use crate::files::InputError;
 use crate::ids::{CoreId, NumaId, PuId, parse_index_list};
-use crate::units::Bytes;
 
 type Text = Spanned<String>;
 
@@ -20,7 +19,7 @@ pub(super) fn group(
 ) -> Result<NodeGroup, InputError> {
     let at = Place { source, node: table.names.get_ref() };
     let NodeGroup { mut machine, mut free } = hardware(&at, table, span)?;
-    memories(&at, table, &mut machine)?;
+    memories::add(&at, table, &mut machine)?;
     if let Some(distance) = &table.numa_distance {
         let nodes = machine.numa_nodes.len();
         let rows = distance.get_ref();
@@ -111,7 +110,7 @@ fn listed_cores(
     let mut machine = Machine::default();
     for index in 0..numa_nodes {
         let os_index = u32::try_from(index).unwrap_or(u32::MAX);
-        machine.numa_nodes.push(NumaNode { os_index, memory: None, kind: None });
+        machine.numa_nodes.push(NumaNode::new(os_index));
     }
     for line in lines.get_ref() {
         let core = listed_core(line.get_ref()).filter(|core| core.numa.index() < numa_nodes);
@@ -150,44 +149,6 @@ fn listed_core(text: &str) -> Option<Core> {
         }
     }
     (!core.pus.is_empty()).then_some(core)
-}
-
-/// `memory = ".."` (each NUMA node) and `[[node.numa]]` (one table for each).
-fn memories(at: &Place<'_>, table: &schema::Node, machine: &mut Machine) -> Result<(), InputError> {
-    if let Some(text) = &table.memory {
-        let memory: Bytes = at.source.quantity(text, &at.field("memory"))?;
-        machine.numa_nodes.iter_mut().for_each(|node| node.memory = Some(memory));
-    }
-    let Some(tables) = &table.numa else {
-        return Ok(());
-    };
-    if tables.get_ref().len() != machine.numa_nodes.len() {
-        let found = format!("{} tables", tables.get_ref().len());
-        let nodes = machine.numa_nodes.len();
-        let expected = format!("{nodes}, one for each NUMA node in the order of their L#");
-        return Err(at.error(tables.span(), "numa", found, expected));
-    }
-    for (node, table) in machine.numa_nodes.iter_mut().zip(tables.get_ref()) {
-        node.os_index = table.os_index.unwrap_or(node.os_index);
-        if let Some(text) = &table.memory {
-            node.memory = Some(at.source.quantity(text, &at.field("numa.memory"))?);
-        }
-        if let Some(kind) = &table.kind {
-            node.kind = Some(kind.clone());
-        }
-    }
-    let mut numbers: Vec<u32> = machine.numa_nodes.iter().map(|node| node.os_index).collect();
-    numbers.sort_unstable();
-    if let Some(pair) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
-        let found = format!("two NUMA nodes P#{}", pair[0]);
-        return Err(at.error(
-            tables.span(),
-            "numa.os_index",
-            found,
-            "a number of its own for each",
-        ));
-    }
-    Ok(())
 }
 
 /// `free = "0-11"`: the PUs, L#, that jobs may use.

@@ -50,6 +50,17 @@ pub(super) struct Numa {
     pub(super) os_index: Option<u32>,
     pub(super) memory: Option<Text>,
     pub(super) kind: Option<String>,
+    #[serde(default)]
+    pub(super) access: Vec<Spanned<Access>>,
+}
+
+/// `[[node.numa.access]]`: how fast a memory is for some cores.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Access {
+    pub(super) cores: Option<Text>,
+    pub(super) bandwidth: Option<Text>,
+    pub(super) latency: Option<Text>,
 }
 
 /// `[[node.nic]]`: a network device.

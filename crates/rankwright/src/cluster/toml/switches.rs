@@ -26,11 +26,12 @@ pub(super) fn add(
         }
     }
     let parents = parents(source, tables, &positions)?;
-    let order = children_first(&parents).map_err(|inside| {
-        let name = &tables[inside].get_ref().name;
-        let found = format!("switch `{}` below itself", name.get_ref());
-        let field = format!("switch \"{}\".switches", name.get_ref());
-        source.error(name.span(), &field, found, "a tree of switches without a circle")
+    let order = children_first(&parents).map_err(|no_tree| {
+        let name = |index: usize| tables[index].get_ref().name.get_ref().clone();
+        let (index, found, expected) = no_tree.described(name);
+        let field = format!("switch \"{}\".switches", name(index));
+        let place = tables[index].get_ref().name.span();
+        source.error(place, &field, format!("switch {found}"), expected)
     })?;
     let mut place = vec![0; tables.len()];
     for (position, &index) in order.iter().enumerate() {

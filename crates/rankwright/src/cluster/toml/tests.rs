@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
-use super::super::{Core, Gpu, Machine, Nic, NumaNode, Pu, Switch, synthetic};
+use super::super::{Core, Gpu, Machine, MemoryAccess, Nic, NumaNode, Pu, Switch, synthetic};
 use super::*;
 use crate::ids::{CoreId, NumaId, PuId};
 use crate::units::{Bytes, BytesPerSecond, Seconds};
@@ -168,6 +168,14 @@ fn what_is_wrong_with_devices_is_named_with_line_and_field() {
         ),
         (format!("{plain}[[node.nic]]\nname = \"a\"\ncontexts = 0\n"), "c.toml:6: "),
         (format!("{plain}[[node.nic]]\nname = \"a b\"\n"), "c.toml:5: "),
+        (
+            format!("{plain}[[node.numa]]\n[[node.numa.access]]\ncores = \"0-99\"\n"),
+            "c.toml:6: node \"n[0-3]\".numa.access.cores: found `0-99`, expected cores (L#) from 0",
+        ),
+        (
+            format!("{plain}[[node.numa]]\n[[node.numa.access]]\ncores = \"0\"\n"),
+            "numa.access: found neither",
+        ),
     ]);
 }
 
@@ -218,7 +226,7 @@ fn machines() -> impl Strategy<Value = Machine> {
             .prop_map(|cores| {
                 let mut machine = Machine::default();
                 for os_index in 0..3 {
-                    machine.numa_nodes.push(NumaNode { os_index, memory: None, kind: None });
+                    machine.numa_nodes.push(NumaNode::new(os_index));
                 }
                 let mut next = 0;
                 for (index, (package, numa, cache, pus)) in cores.into_iter().enumerate() {
@@ -243,12 +251,19 @@ prop_compose! {
         gpus in 0_usize..3,
         distance in prop::option::of(10_u32..99),
         taken in any::<u8>(),
+        access in prop::collection::vec((1_usize..9, 1.0..1e12, any::<bool>()), 0..3),
     ) -> NodeGroup {
         let nodes = machine.numa_nodes.len();
         for (node, size) in machine.numa_nodes.iter_mut().zip(&sizes) {
             node.memory = size.map(Bytes);
         }
         machine.numa_nodes[nodes - 1].kind = kind;
+        for (every, rate, known) in access {
+            let cores: Vec<CoreId> = machine.core_ids().step_by(every).collect();
+            let latency = (!known).then_some(Seconds(rate * 1e-15));
+            let bandwidth = known.then_some(BytesPerSecond(rate));
+            machine.numa_nodes[0].access.push(MemoryAccess { cores, bandwidth, latency });
+        }
         for (index, (near, contexts, rate)) in nics.into_iter().enumerate() {
             let mut nic = Nic::new(format!("mlx5_{index}"));
             nic.aliases = (0..near).map(|alias| format!("ib{index}-{alias}")).collect();

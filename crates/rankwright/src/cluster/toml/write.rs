@@ -182,6 +182,19 @@ fn memories(text: &mut String, machine: &Machine) {
         if let Some(kind) = &node.kind {
             line(text, "kind", quoted(kind));
         }
+        for access in &node.access {
+            *text += "\n[[node.numa.access]]\n";
+            if access.cores.len() < machine.cores.len() {
+                let cores: Vec<u32> = access.cores.iter().map(|core| core.0).collect();
+                line(text, "cores", quoted(&format_index_list(&cores)));
+            }
+            if let Some(rate) = access.bandwidth {
+                line(text, "bandwidth", bandwidth(rate));
+            }
+            if let Some(time) = access.latency {
+                line(text, "latency", latency(time));
+            }
+        }
     }
 }
 

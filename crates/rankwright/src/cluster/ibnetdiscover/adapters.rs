@@ -1,0 +1,49 @@
+//! Channel adapters as the network devices of nodes.
+
+use std::collections::BTreeMap;
+
+use super::Adapter;
+use crate::cluster::{Cluster, Nic, NodeGroup};
+
+/// What makes nodes of one type differ: their adapters, with the rates as bits.
+type Signature = Vec<(String, Option<u64>)>;
+
+/// Gives nodes without network devices those that the fabric shows, and devices without a bandwidth
+/// that of their link.
+pub(super) fn add_devices(cluster: &mut Cluster, adapters: &BTreeMap<String, Vec<Adapter>>) {
+    let mut groups: Vec<NodeGroup> = Vec::new();
+    let mut made: BTreeMap<(usize, Signature), usize> = BTreeMap::new();
+    for node in &mut cluster.nodes {
+        let adapters = adapters.get(&node.name).map_or(&[][..], Vec::as_slice);
+        let bits = |adapter: &Adapter| adapter.rate.map(|rate| rate.0.to_bits());
+        let signature = adapters.iter().map(|a| (a.device.clone(), bits(a))).collect();
+        node.group = *made.entry((node.group, signature)).or_insert_with(|| {
+            let mut group = cluster.groups[node.group].clone();
+            fill(&mut group.machine.nics, adapters);
+            groups.iter().position(|known| *known == group).unwrap_or_else(|| {
+                groups.push(group);
+                groups.len() - 1
+            })
+        });
+    }
+    cluster.groups = groups;
+}
+
+fn fill(nics: &mut Vec<Nic>, adapters: &[Adapter]) {
+    if nics.is_empty() {
+        let nic = |adapter: &Adapter| Nic { bandwidth: adapter.rate, ..Nic::new(&adapter.device) };
+        nics.extend(adapters.iter().map(nic));
+        return;
+    }
+    let named = |nic: &Nic, name: &str| nic.name == name || nic.aliases.iter().any(|a| a == name);
+    let matched = nics.iter().any(|nic| adapters.iter().any(|a| named(nic, &a.device)));
+    // `HCA-1` and `HCA-2` are the first and the second, where there are two.
+    let in_order = !matched && nics.len() == adapters.len();
+    for (index, nic) in nics.iter_mut().enumerate() {
+        let adapter = match in_order {
+            true => adapters.get(index),
+            false => adapters.iter().find(|adapter| named(nic, &adapter.device)),
+        };
+        nic.bandwidth = nic.bandwidth.or(adapter.and_then(|adapter| adapter.rate));
+    }
+}
