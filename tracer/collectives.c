@@ -2,6 +2,7 @@
 
 #include "allocate.h"
 #include "communicators.h"
+#include "events.h"
 #include "hash_table.h"
 #include "point_to_point.h"
 
@@ -97,6 +98,9 @@ static void store(const struct rw_call *call, struct rw_communicator *communicat
             add_row(found, row);
     }
     rw_unlock();
+    if (rw_events_on)
+        rw_event_collective(call, communicator, operation, root, bytes, row ? row->count : 0,
+                            row ? row->destinations : NULL, row ? row->bytes : NULL);
 }
 
 /* ---- roots, and rows ---- */

@@ -1,6 +1,7 @@
 #include "persistent.h"
 
 #include "allocate.h"
+#include "events.h"
 #include "fortran.h"
 #include "hash_table.h"
 #include "point_to_point.h"
@@ -45,11 +46,13 @@ static void forget(uint64_t key)
     void *send = rw_table_remove(&sends, key);
     rw_unlock();
     free(send);
+    if (rw_events_on)
+        rw_expect_freed(key);
 }
 
 /* Open MPI may put another request into the handle when it starts a send whose predecessor still
  * occupies the old one. */
-static void started(uint64_t start, uint64_t before, uint64_t after)
+static void started(const struct rw_call *call, uint64_t before, uint64_t after)
 {
     rw_lock();
     struct persistent_send *send = rw_table_find(&sends, before);
@@ -61,7 +64,16 @@ static void started(uint64_t start, uint64_t before, uint64_t after)
     }
     rw_unlock();
     if (send)
-        rw_record_start(start, copy.world_rank, copy.bytes);
+        rw_record_start(call->start, copy.world_rank, copy.bytes);
+    if (rw_events_on)
+        rw_event_started(call, before, after);
+}
+
+/* Each request gets its share of the time. */
+static struct rw_call share_of(struct rw_call call, int count)
+{
+    call.ticks /= count > 0 ? (uint64_t)count : 1;
+    return call;
 }
 
 int MPI_Start(MPI_Request *request)
@@ -71,9 +83,9 @@ int MPI_Start(MPI_Request *request)
     const uint64_t before = key_of(*request);
     const uint64_t start = rw_ticks();
     const int result = PMPI_Start(request);
-    rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
     if (result == MPI_SUCCESS)
-        started(start, before, key_of(*request));
+        started(&call, before, key_of(*request));
     return result;
 }
 
@@ -88,9 +100,9 @@ int MPI_Startall(int count, MPI_Request requests[])
         before[i] = key_of(requests[i]);
     const uint64_t start = rw_ticks();
     const int result = PMPI_Startall(count, requests);
-    rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+    const struct rw_call call = share_of(rw_leave(RW_CLASS_POINT_TO_POINT, start, 0), count);
     for (int i = 0; before && result == MPI_SUCCESS && i < count; i++)
-        started(start, before[i], key_of(requests[i]));
+        started(&call, before[i], key_of(requests[i]));
     free(before);
     return result;
 }
@@ -102,7 +114,9 @@ int MPI_Request_free(MPI_Request *request)
     forget(key_of(*request));
     const uint64_t start = rw_ticks();
     const int result = PMPI_Request_free(request);
-    rw_leave(RW_CLASS_OTHER, start, 0);
+    const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
+    if (rw_events_on)
+        rw_event_freed(&call);
     return result;
 }
 
@@ -121,9 +135,9 @@ static void fortran_start(start_function *next, MPI_Fint *request, MPI_Fint *ier
         const uint64_t before = fortran_key(*request);
         const uint64_t start = rw_ticks();
         next(request, &error);
-        rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+        const struct rw_call call = rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
         if (error == MPI_SUCCESS)
-            started(start, before, fortran_key(*request));
+            started(&call, before, fortran_key(*request));
     } else {
         next(request, &error);
     }
@@ -141,9 +155,9 @@ static void fortran_startall(startall_function *next, MPI_Fint *count, MPI_Fint 
             before[i] = fortran_key(requests[i]);
         const uint64_t start = rw_ticks();
         next(count, requests, &error);
-        rw_leave(RW_CLASS_POINT_TO_POINT, start, 0);
+        const struct rw_call call = share_of(rw_leave(RW_CLASS_POINT_TO_POINT, start, 0), *count);
         for (int i = 0; before && error == MPI_SUCCESS && i < *count; i++)
-            started(start, before[i], fortran_key(requests[i]));
+            started(&call, before[i], fortran_key(requests[i]));
         free(before);
     } else {
         next(count, requests, &error);
@@ -159,7 +173,9 @@ static void fortran_request_free(start_function *next, MPI_Fint *request, MPI_Fi
         forget(fortran_key(*request));
         const uint64_t start = rw_ticks();
         next(request, &error);
-        rw_leave(RW_CLASS_OTHER, start, 0);
+        const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
+        if (rw_events_on)
+            rw_event_freed(&call);
     } else {
         next(request, &error);
     }

@@ -1,6 +1,7 @@
 #include "tracer.h"
 
 #include "communicators.h"
+#include "events.h"
 #include "flush.h"
 #include "image.h"
 
@@ -55,6 +56,8 @@ static void read_options(char *options)
             no_gaps = true;
         else if (strcmp(word, "per-rank") == 0)
             rw_tracer.per_rank = true;
+        else if (strcmp(word, "events") == 0)
+            rw_tracer.events = true;
         else if (rw_tracer.world_rank == 0)
             rw_warn("RANKWRIGHT_TRACE_OPTIONS: unknown word `%s`; is this tracer an older one?", word);
     }
@@ -90,6 +93,8 @@ static void begin_records(void)
     if (rw_tracer.spool)
         report_spool(error);
     rw_communicators_begin();
+    if (rw_tracer.events)
+        rw_events_begin(rw_tracer.spool);
 }
 
 static bool is_absolute(const char *variable, const char *path)
@@ -154,6 +159,7 @@ void rw_end(void)
         return;
     rw_refresh_image(RW_STATE_FINALIZED);
     atomic_store(&rw_tracer.active, false);
+    rw_events_end();
     rw_keep_names();
     const bool written = !rw_tracer.per_rank && rw_flush();
     rw_arena_end(!written);
