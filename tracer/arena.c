@@ -1,19 +1,15 @@
 #include "arena.h"
 
 #include "allocate.h"
-#include "file_size_signal.h"
+#include "spool_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Multiples of any page size in use (4, 16, 64 KiB). */
 enum { FIRST_PIECE = 64 << 10, LARGEST_PIECE = 4 << 20 };
@@ -32,67 +28,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct piece first; /* its successors are allocated */
 static struct piece *latest = &first;
 
-static struct {
-    char *path;
-    dev_t device;
-    ino_t inode;
-    size_t size;
-    bool growing; /* false: no file, or it can grow no more */
-} spool;
-
-/* ---- the file ---- */
-
-/* The descriptor is not kept: a program that closes all of its files could give its number to another. */
-static int open_again(void)
-{
-    struct stat found;
-    const int file = open(spool.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (file >= 0 && fstat(file, &found) == 0 && found.st_dev == spool.device && found.st_ino == spool.inode)
-        return file;
-    if (file >= 0)
-        close(file);
-    return -1;
-}
-
-static int create(const char *folder, int rank)
-{
-    struct stat made;
-    const size_t length = strlen(folder) + 32;
-    spool.path = rw_allocate(length, 1);
-    if (!spool.path)
-        return -1;
-    snprintf(spool.path, length, "%s/rank-%d.rwr", folder, rank);
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return -1;
-    unlink(spool.path); /* of an earlier program of this rank */
-    const int file = open(spool.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0)
-        return -1;
-    if (fstat(file, &made) != 0) {
-        close(file);
-        return -1;
-    }
-    spool.device = made.st_dev;
-    spool.inode = made.st_ino;
-    return file;
-}
-
-/* The next `size` bytes of the file, or NULL with errno set. */
-static uint8_t *map_more(int file, size_t size)
-{
-    const struct rw_held_signal held = rw_hold_file_size_signal();
-    const int error = posix_fallocate(file, (off_t)spool.size, (off_t)size);
-    rw_release_file_size_signal(&held);
-    if (error != 0) {
-        errno = error;
-        return NULL;
-    }
-    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)spool.size);
-    if (bytes == MAP_FAILED)
-        return NULL;
-    spool.size += size;
-    return bytes;
-}
+static struct rw_spool_file spool;
+static bool spool_grows; /* false: no file, or it can grow no more */
 
 /* ---- pieces ---- */
 
@@ -107,14 +44,11 @@ static uint8_t *map_memory(size_t size)
 
 static uint8_t *more_bytes(size_t size)
 {
-    if (spool.growing) {
-        const int file = open_again();
-        uint8_t *bytes = file < 0 ? NULL : map_more(file, size);
-        if (file >= 0)
-            close(file);
+    if (spool_grows) {
+        uint8_t *bytes = rw_spool_map_more(&spool, size);
         if (bytes)
             return bytes;
-        spool.growing = false;
+        spool_grows = false;
         rw_image->flags |= RW_IMAGE_SPOOL_ENDED;
     }
     return map_memory(size);
@@ -193,21 +127,26 @@ struct rw_record *rw_arena_next(struct rw_record *record)
 
 _Static_assert(sizeof(struct rw_image) % 8 == 0, "records are aligned");
 
+/* The first piece of a spool file; an error number if there is none. */
+static int begin_spool(const char *folder, int rank)
+{
+    char name[32];
+    snprintf(name, sizeof name, "rank-%d.rwr", rank);
+    const int error = rw_spool_create(&spool, folder, name);
+    if (error != 0)
+        return error;
+    first.bytes = rw_spool_map_more(&spool, FIRST_PIECE);
+    spool_grows = first.bytes;
+    if (first.bytes)
+        return 0;
+    const int reason = errno;
+    rw_spool_remove(&spool);
+    return reason;
+}
+
 int rw_arena_begin(const char *folder, int rank)
 {
-    int error = 0;
-    if (folder) {
-        const int file = create(folder, rank);
-        first.bytes = file < 0 ? NULL : map_more(file, FIRST_PIECE);
-        if (!first.bytes) {
-            error = errno;
-            if (file >= 0)
-                unlink(spool.path);
-        }
-        spool.growing = first.bytes;
-        if (file >= 0)
-            close(file);
-    }
+    const int error = folder ? begin_spool(folder, rank) : 0;
     if (!first.bytes)
         first.bytes = map_memory(FIRST_PIECE);
     if (first.bytes) {
@@ -223,8 +162,8 @@ void rw_arena_end(bool keep)
 {
     if (!spool.size)
         return;
-    if (!keep)
-        unlink(spool.path);
-    else if (truncate(spool.path, (off_t)rw_image->length) != 0)
-        return; /* unused bytes at the end do no harm */
+    if (keep)
+        rw_spool_cut(&spool, rw_image->length);
+    else
+        rw_spool_remove(&spool);
 }

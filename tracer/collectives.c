@@ -2,6 +2,7 @@
 
 #include "allocate.h"
 #include "communicators.h"
+#include "events.h"
 #include "hash_table.h"
 #include "persistent.h"
 #include "point_to_point.h"
@@ -102,6 +103,8 @@ static void store(const struct rw_call *call, struct rw_communicator *communicat
     rw_lock();
     rw_add_collective(call, communicator, operation, root, bytes, row);
     rw_unlock();
+    if (rw_events_on)
+        rw_event_collective(call, communicator, operation, root, bytes, row);
 }
 
 /* ---- roots, and rows ---- */

@@ -1,6 +1,7 @@
 #include "persistent.h"
 
 #include "allocate.h"
+#include "events.h"
 #include "fortran.h"
 #include "hash_table.h"
 #include "point_to_point.h"
@@ -92,6 +93,8 @@ static void forget(uint64_t request)
     void *plan = rw_table_remove(&plans, request);
     rw_unlock();
     free(plan);
+    if (rw_events_on)
+        rw_expect_freed(request);
 }
 
 /* ---- starting ---- */
@@ -104,6 +107,16 @@ static enum rw_class class_of(uint64_t request)
     const bool collective = plan && plan->communicator;
     rw_unlock();
     return collective ? RW_CLASS_COLLECTIVE : RW_CLASS_POINT_TO_POINT;
+}
+
+static void write_start(const struct rw_call *call, const struct plan *plan, uint64_t before,
+                        uint64_t after)
+{
+    const struct rw_row *row = plan ? plan->row : NULL;
+    if (plan && plan->communicator)
+        rw_event_collective(call, plan->communicator, plan->operation, plan->root_or_destination,
+                            plan->bytes, row);
+    rw_event_started(call, before, after);
 }
 
 /* Open MPI may put another request into the handle when it starts a send whose predecessor still
@@ -126,6 +139,8 @@ static void started(const struct rw_call *call, uint64_t before, uint64_t after)
     else if (plan)
         rw_add_message(RW_PAIR_POINT_TO_POINT, call->start, plan->root_or_destination, plan->bytes);
     rw_unlock();
+    if (rw_events_on)
+        write_start(call, plan, before, after);
 }
 
 int MPI_Start(MPI_Request *request)
@@ -189,7 +204,9 @@ int MPI_Request_free(MPI_Request *request)
     forget(rw_request_key(*request));
     const uint64_t start = rw_ticks();
     const int result = PMPI_Request_free(request);
-    rw_leave(RW_CLASS_OTHER, start, 0);
+    const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
+    if (rw_events_on)
+        rw_event_freed(&call);
     return result;
 }
 
@@ -251,7 +268,9 @@ static void fortran_request_free(start_function *next, MPI_Fint *request, MPI_Fi
         forget(fortran_key(*request));
         const uint64_t start = rw_ticks();
         next(request, &error);
-        rw_leave(RW_CLASS_OTHER, start, 0);
+        const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
+        if (rw_events_on)
+            rw_event_freed(&call);
     } else {
         next(request, &error);
     }

@@ -1,6 +1,7 @@
 #include "trace_file.h"
 
 #include "allocate.h"
+#include "crc.h"
 #include "file_size_signal.h"
 #include "tracer.h"
 
@@ -21,26 +22,6 @@ static struct {
 } file;
 
 static const char KEPT[] = "; each rank's records stay in its spool file";
-
-static uint32_t crc_table[256];
-
-static void make_crc_table(void)
-{
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t crc = i;
-        for (int bit = 0; bit < 8; bit++)
-            crc = (crc >> 1) ^ (crc & 1 ? 0xedb88320u : 0);
-        crc_table[i] = crc;
-    }
-}
-
-static void add_to_crc(const uint8_t *bytes, size_t length)
-{
-    uint32_t crc = ~file.crc;
-    for (size_t i = 0; i < length; i++)
-        crc = (crc >> 8) ^ crc_table[(crc ^ bytes[i]) & 0xff];
-    file.crc = ~crc;
-}
 
 void rw_file_fail(const char *reason)
 {
@@ -69,7 +50,6 @@ bool rw_file_open(const char *path, uint32_t world_size)
         return false;
     }
     file.held = rw_hold_file_size_signal();
-    make_crc_table();
     const struct rw_trace_head head = {RW_TRACE_MAGIC, RW_FORMAT_VERSION, world_size};
     rw_file_write(&head, sizeof head);
     return true;
@@ -79,7 +59,7 @@ void rw_file_write(const void *bytes, size_t length)
 {
     if (file.reason[0] || length == 0)
         return;
-    add_to_crc(bytes, length);
+    file.crc = rw_crc(file.crc, bytes, length);
     if (fwrite(bytes, 1, length, file.stream) != length)
         rw_file_fail(strerror(errno));
 }

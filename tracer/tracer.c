@@ -1,6 +1,7 @@
 #include "tracer.h"
 
 #include "communicators.h"
+#include "events.h"
 #include "flush.h"
 #include "image.h"
 #include "one_sided.h"
@@ -58,6 +59,8 @@ static void read_options(char *options)
             wish = RW_CLOCK_NO_TSC;
         else if (strcmp(word, "per-rank") == 0)
             rw_tracer.per_rank = true;
+        else if (strcmp(word, "events") == 0)
+            rw_tracer.events = true;
         else if (rw_tracer.world_rank == 0)
             rw_warn("RANKWRIGHT_TRACE_OPTIONS: unknown word `%s`; is this tracer an older one?", word);
     }
@@ -94,6 +97,8 @@ static void begin_records(void)
         report_spool(error);
     rw_communicators_begin();
     rw_one_sided_begin();
+    if (rw_tracer.events)
+        rw_events_begin(rw_tracer.spool);
 }
 
 static bool is_absolute(const char *variable, const char *path)
@@ -158,6 +163,7 @@ void rw_end(void)
         return;
     rw_refresh_image(RW_STATE_FINALIZED);
     atomic_store(&rw_tracer.active, false);
+    rw_events_end();
     rw_keep_names();
     const bool written = !rw_tracer.per_rank && rw_flush();
     rw_arena_end(!written);

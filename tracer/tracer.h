@@ -27,6 +27,7 @@ struct rw_tracer {
     char *trace_file;
     char *spool;               /* folder; NULL: none */
     bool per_rank;             /* the spool files are the trace: nothing is gathered */
+    bool events;               /* the calls in their order are wanted too */
     pthread_mutex_t lock;
     _Atomic uint64_t next_refresh; /* ticks */
 };

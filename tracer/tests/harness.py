@@ -25,6 +25,10 @@ MPIS = ("openmpi", "mpich")
 # Without Fortran, and only where these variables say where they are installed.
 ROOTS = {"openmpi5": "OPENMPI5_ROOT", "mpich5": "MPICH5_ROOT"}
 ALL_MPIS = (*MPIS, *ROOTS)
+# Every wrapped call, with known sizes.
+SAMPLER = [f"tracer/tests/{name}.c" for name in ("sampler", "sampler_point_to_point", "sampler_communicators",
+                                                 "sampler_collectives", "sampler_neighbourhoods", "sampler_one_sided",
+                                                 "sampler_partitioned", "sampler_large_numbers")]
 WARNING = re.compile(r"^rankwright tracer: .*$", re.MULTILINE)
 NO_FALSE_WARNINGS = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]  # MPI_STATUSES_IGNORE, in MPICH
 COMPILE = ["-shared", "-fPIC", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]

@@ -5,8 +5,8 @@ import re
 import subprocess
 import unittest
 
-from harness import ALL_MPIS, TRACER, c_program, compile_with, generate, mpi_command, need, new_folder, tracer
-from test_traffic import SAMPLER
+from harness import (ALL_MPIS, SAMPLER, TRACER, c_program, compile_with, generate, mpi_command, need, new_folder,
+                     tracer)
 
 BY_HAND = {"Abort", "Init", "Init_thread", "Finalize", "Start", "Startall", "Request_free", "Session_finalize"}
 ELSEWHERE = {"Abort", "Init_thread", "Session_finalize"}  # lives.c, threads.c, sessions.c

@@ -3,12 +3,9 @@
 import collections
 import unittest
 
-from harness import (ALL_MPIS, MPIS, TESTS, c_program, fortran_program, logical, matrix_of, need, new_folder, traced,
-                     traced_and_monitored)
+from harness import (ALL_MPIS, MPIS, SAMPLER, TESTS, c_program, fortran_program, logical, matrix_of, need, new_folder,
+                     traced, traced_and_monitored)
 
-SAMPLER = [f"tracer/tests/{name}.c" for name in ("sampler", "sampler_point_to_point", "sampler_communicators",
-                                                 "sampler_collectives", "sampler_neighbourhoods", "sampler_one_sided",
-                                                 "sampler_partitioned", "sampler_large_numbers")]
 FORMS = ("blocking", "nonblocking", "persistent")
 
 

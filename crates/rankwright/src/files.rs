@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The largest text input that is read; anything larger is not one of our inputs.
@@ -127,6 +127,18 @@ pub fn first_bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// A file that is read piece by piece.
+pub type InputFile = BufReader<File>;
+
+/// Opens a file that is read piece by piece.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn open(path: &Path, expected: &str) -> Result<InputFile, InputError> {
+    let file = File::open(path).map(BufReader::new);
+    file.map_err(|error| InputError::new(path.display(), describe(&error), expected))
+}
+
 /// The names of what stands in a folder, in alphabetical order; names that are not UTF-8 are left
 /// out.
 ///
@@ -190,6 +202,29 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), WriteError> 
         return written.map_err(|why| WriteError { path: path.to_owned(), why });
     }
     replace_atomically(path, |temporary| write_whole(temporary, contents))
+}
+
+/// As [`write_atomically`], for contents that are made piece by piece.
+///
+/// # Errors
+/// As [`replace_atomically`].
+pub fn stream_atomically(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), WriteError> {
+    replace_atomically(path, |temporary| {
+        let mut file = BufWriter::new(File::create(temporary)?);
+        write(&mut file)?;
+        file.flush()
+    })
+}
+
+/// Makes a folder, and those that it lies in; there may be one already.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn make_folder(path: &Path) -> Result<(), WriteError> {
+    fs::create_dir_all(path).map_err(|why| WriteError { path: path.to_owned(), why })
 }
 
 /// Lets `write` make a file at a temporary path beside `path` and renames it to `path` if that

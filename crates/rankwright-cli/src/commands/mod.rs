@@ -58,7 +58,7 @@ pub(crate) fn run(command: Command, verbosity: &Verbosity) -> anyhow::Result<Exi
         Command::Compare(command) => command.run(verbosity),
         Command::Map(command) => command.run(verbosity),
         Command::Profile(command) => command.run(verbosity),
-        Command::Traffic(command) => command.run(),
+        Command::Traffic(command) => command.run(verbosity),
         Command::Cluster(command) => command.run(verbosity),
         Command::Check(command) => command.run(verbosity),
         Command::Completion(command) => command.run(),

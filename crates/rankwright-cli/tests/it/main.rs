@@ -3,6 +3,7 @@
 mod broken;
 mod cluster;
 mod command;
+mod events;
 mod exec;
 mod lab;
 mod launch;

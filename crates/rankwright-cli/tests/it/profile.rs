@@ -29,11 +29,16 @@ pub(crate) fn heat(mpi: &Mpi, folder: &Path) -> Option<PathBuf> {
 
 /// A C program of the repository, compiled.
 fn compiled(mpi: &Mpi, source: &str, folder: &Path) -> Option<PathBuf> {
-    let source = repository().join(source);
-    let program = folder.join(source.file_stem().expect("a source file"));
+    compiled_together(mpi, &[source], folder)
+}
+
+/// The same of several sources, named as the first.
+pub(crate) fn compiled_together(mpi: &Mpi, sources: &[&str], folder: &Path) -> Option<PathBuf> {
+    let sources: Vec<PathBuf> = sources.iter().map(|source| repository().join(source)).collect();
+    let program = folder.join(sources[0].file_stem().expect("a source file"));
     let compiled = Command::new(mpi.compiler)
         .arg("-O1")
-        .arg(source)
+        .args(sources)
         .arg("-o")
         .arg(&program)
         .arg("-lm")
@@ -66,7 +71,7 @@ pub(crate) fn profile(folder: &Path, launch: &[&str]) -> (Output, String) {
     profile_with(folder, &[], launch)
 }
 
-fn profile_with(folder: &Path, options: &[&str], launch: &[&str]) -> (Output, String) {
+pub(crate) fn profile_with(folder: &Path, options: &[&str], launch: &[&str]) -> (Output, String) {
     let profile = folder.join("app.rwp").display().to_string();
     let arguments = [&["profile", "-o", &profile], options, &["--"], launch].concat();
     let mut timeout = Command::new("timeout");

@@ -5,6 +5,7 @@
 
 pub mod collectives;
 pub mod communicator;
+pub mod events;
 pub mod expansion;
 pub mod import;
 pub mod merge;

@@ -1,5 +1,6 @@
 //! `rankwright profile`.
 
+mod events;
 mod launch_line;
 mod merge;
 mod recording;
@@ -44,11 +45,15 @@ pub(crate) struct Profile {
     /// no times inside MPI and no gaps between messages
     #[arg(long, value_name = "on|off", default_value = "on")]
     gaps: Switch,
+    /// Record the calls of every rank in their order too, to be replayed or exported (`traffic export
+    /// --format simgrid-ti`); some 10 bytes a call, on the spool folder's disk and in the profile
+    #[arg(long)]
+    events: bool,
     /// Every rank keeps its records in its spool file; nothing is gathered over the network
     #[arg(long)]
     per_rank: bool,
     /// Instead of running a program: join the spool files of one run, in these folders
-    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["spool", "per_rank"])]
+    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["spool", "per_rank", "events"])]
     merge: Vec<PathBuf>,
     /// The launcher's command line: mpirun or mpiexec with its options, the program, its arguments
     #[arg(
@@ -72,7 +77,12 @@ impl Profile {
         if !self.merge.is_empty() {
             let profile = merge::read(&self.merge, self.name.as_deref())?;
             self.finish(&profile, verbosity)?;
+            events::add(&self.output, profile.ranks.len(), &self.merge, verbosity)?;
             return Ok(ExitCode::SUCCESS);
+        }
+        if self.events && self.gaps == Switch::Off {
+            let text = "--events: found --gaps off, expected it on: events have times";
+            return Err(UsageError(text.to_owned()).into());
         }
         let Started { mut launcher, recording, name } =
             self.start().map_err(NotStarted::by_us_unless_known)?;
@@ -82,7 +92,11 @@ impl Profile {
             return no_profile(status, verbosity);
         };
         self.finish(&profile, verbosity)?;
-        if profile.ranks.iter().any(|rank| rank.ended == Ended::Missing) {
+        let spool = std::slice::from_ref(&recording.spool);
+        let whole = !self.events
+            || events::add(&self.output, profile.ranks.len(), spool, verbosity)
+                .with_context(|| format!("they are kept in {}", recording.spool.display()))?;
+        if !whole || profile.ranks.iter().any(|rank| rank.ended == Ended::Missing) {
             let text = format!(
                 "if ranks on other hosts left files in {}, collect them and join all with \
                  `rankwright profile --merge`; those of this host are kept there",
@@ -136,7 +150,11 @@ impl Profile {
 
     /// The words that the tracer understands.
     fn trace_options(&self) -> Vec<&'static str> {
-        let options = [(self.gaps == Switch::Off, "no-gaps"), (self.per_rank, "per-rank")];
+        let options = [
+            (self.gaps == Switch::Off, "no-gaps"),
+            (self.per_rank, "per-rank"),
+            (self.events, "events"),
+        ];
         options.into_iter().filter(|(wanted, _)| *wanted).map(|(_, word)| word).collect()
     }
 

@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rankwright::files::write_atomically;
 use rankwright::traffic::Workload;
+use rankwright::traffic::events::simgrid;
+use rankwright::traffic::events::store::Recording;
 use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::import::{self, FORMATS};
 
+use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
-use crate::output;
+use crate::{inputs, output};
 
 /// Options of `rankwright traffic export`.
 #[derive(Debug, Args)]
@@ -25,14 +28,24 @@ pub(crate) struct Export {
     /// Keep messages that ranks send to themselves
     #[arg(long = "self")]
     with_self: bool,
-    /// Write to this file instead of standard output
+    /// For simgrid-ti: floating-point operations per second of the hosts on which the time outside
+    /// MPI is computed again
+    #[arg(long, value_name = "FLOPS", default_value = "1e9")]
+    speed: f64,
+    /// Write to this file instead of standard output; for simgrid-ti a folder
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
+/// The format for the events of a profile, which is written to a folder.
+const SIMGRID: &str = "simgrid-ti";
+
 impl Export {
-    pub(crate) fn run(self) -> anyhow::Result<()> {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<()> {
         let format = self.format.as_deref().unwrap_or_else(|| self.format_of_output());
+        if format == SIMGRID {
+            return self.simgrid(verbosity);
+        }
         let write = import::find(format).and_then(|format| format.write).ok_or_else(|| {
             let known = writable_names();
             UsageError(format!("--format: found `{format}`, expected one of {known}"))
@@ -50,6 +63,29 @@ impl Export {
 }
 
 impl Export {
+    fn simgrid(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
+        let usage = |text: String| anyhow::Error::from(UsageError(text));
+        let Some(folder) = self.output.as_deref().filter(|path| path.as_os_str() != "-") else {
+            return Err(usage(format!("--format {SIMGRID}: found no -o, expected a folder")));
+        };
+        if !self.speed.is_finite() || self.speed <= 0.0 {
+            let speed = self.speed;
+            return Err(usage(format!("--speed: found {speed}, expected a number above 0")));
+        }
+        let path = Path::new(&self.workload);
+        if !inputs::is_profile(path)? {
+            let text = format!("--format {SIMGRID}: found {}, expected a profile", path.display());
+            return Err(usage(text));
+        }
+        let folder = std::path::absolute(folder)?;
+        let exported = simgrid::export(&Recording::open(path)?, &folder, self.speed)?;
+        for (what, count) in &exported.left_out {
+            let text = format!("left out: {count} {what}, which SimGrid's format cannot express");
+            output::warn(verbosity, text);
+        }
+        Ok(())
+    }
+
     /// The format that the output's name ends with.
     fn format_of_output(&self) -> &'static str {
         let extension = self.output.as_deref().and_then(Path::extension);
@@ -64,6 +100,6 @@ impl Export {
 /// The names of the formats that can be written, for `--help` and errors.
 fn writable_names() -> String {
     let writable = FORMATS.iter().filter(|format| format.write.is_some());
-    let names: Vec<&str> = writable.map(|format| format.name).collect();
+    let names: Vec<&str> = writable.map(|format| format.name).chain([SIMGRID]).collect();
     names.join(", ")
 }

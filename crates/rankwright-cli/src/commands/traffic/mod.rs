@@ -16,6 +16,7 @@ use rankwright::traffic::import::{FORMATS, Imported, csv};
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::{Job, Workload, profile_file};
 
+use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
 use crate::{inputs, output};
 
@@ -43,11 +44,11 @@ enum TrafficCommand {
 }
 
 impl Traffic {
-    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         match self.command {
             TrafficCommand::Show(command) => command.run()?,
             TrafficCommand::Import(command) => command.run()?,
-            TrafficCommand::Export(command) => command.run()?,
+            TrafficCommand::Export(command) => command.run(verbosity)?,
             TrafficCommand::Generate(command) => command.run()?,
             TrafficCommand::Merge(command) => command.run()?,
             TrafficCommand::Redact(command) => command.run()?,

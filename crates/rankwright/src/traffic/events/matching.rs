@@ -1,0 +1,229 @@
+//! What belongs together on several ranks: communicators, and the calls that form one collective
+//! operation.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::store::Recording;
+use super::{Call, CommunicatorIdentity, Message, Peer};
+use crate::files::InputError;
+use crate::ids::Rank;
+use crate::traffic::collectives::Operation;
+
+/// The communicators of a run, and its collective operations one by one.
+#[derive(Debug, Default)]
+pub struct Matching {
+    /// The communicators in the order in which the ranks, one after the other, name them; the first
+    /// is `MPI_COMM_WORLD`.
+    pub communicators: Vec<CommunicatorIdentity>,
+    /// Per rank, what the numbers of its communicators mean.
+    numbers: Vec<Vec<usize>>,
+    /// Per communicator, its collective operations in order.
+    collectives: Vec<Vec<Collective>>,
+    /// The tags of messages, by communicator.
+    pub tags: BTreeSet<(usize, i32)>,
+}
+
+/// A collective operation as all ranks together call it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collective {
+    /// Which.
+    pub operation: Operation,
+    /// The root, where the operation has one.
+    pub root: Option<Rank>,
+    /// The most bytes that a rank puts into it: the whole buffer where all, or the root, contribute
+    /// the same.
+    pub largest: u64,
+    /// The bytes of every rank, for the operations where they may differ and the calls state no row.
+    pub bytes: BTreeMap<Rank, u64>,
+    /// What each rank sends to each destination, for the operations that state it.
+    pub rows: BTreeMap<Rank, BTreeMap<Rank, u64>>,
+    /// Whether a rank called the nonblocking form.
+    pub nonblocking: bool,
+    /// How many ranks have called it, and the first of them.
+    callers: usize,
+    first: Rank,
+}
+
+impl Matching {
+    /// Matches the calls of all ranks.
+    ///
+    /// # Errors
+    /// If the profile is damaged, or the ranks do not agree on what they call.
+    pub fn of(recording: &Recording) -> Result<Self, InputError> {
+        let mut matching = Self::default();
+        let mut known = HashMap::new();
+        for rank in 0..recording.ranks() {
+            matching.add_rank(recording, Rank(rank), &mut known)?;
+        }
+        matching.check().map_err(|found| recording.wrong(found))?;
+        Ok(matching)
+    }
+
+    /// What the number of a communicator on a rank means: a position in `communicators`.
+    ///
+    /// # Panics
+    /// If the rank has no such communicator.
+    #[must_use]
+    pub fn communicator(&self, rank: Rank, number: u32) -> usize {
+        self.numbers[rank.index()][number as usize]
+    }
+
+    /// The collective operations of a communicator, in order.
+    #[must_use]
+    pub fn collectives(&self, communicator: usize) -> &[Collective] {
+        &self.collectives[communicator]
+    }
+
+    fn add_rank(
+        &mut self,
+        recording: &Recording,
+        rank: Rank,
+        known: &mut HashMap<CommunicatorIdentity, usize>,
+    ) -> Result<(), InputError> {
+        let mut stream = recording.stream(rank)?;
+        let mut calls: HashMap<usize, usize> = HashMap::new();
+        self.numbers.push(Vec::new());
+        while let Some(event) = stream.next() {
+            let event = event?;
+            let named = self.numbers[rank.index()].len();
+            for identity in &stream.communicators()[named..] {
+                let number = self.number_of(identity, known);
+                self.numbers[rank.index()].push(number);
+            }
+            match event.call {
+                Call::Send { message, .. } => self.add_tag(rank, message),
+                Call::SendReceive { send, .. } => self.add_tag(rank, send),
+                Call::Collective { communicator, .. } => {
+                    let communicator = self.communicator(rank, communicator);
+                    let call = calls.entry(communicator).or_default();
+                    self.add_call(rank, communicator, *call, event.call)
+                        .map_err(|found| recording.wrong(found))?;
+                    *call += 1;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn number_of(
+        &mut self,
+        identity: &CommunicatorIdentity,
+        known: &mut HashMap<CommunicatorIdentity, usize>,
+    ) -> usize {
+        if let Some(&number) = known.get(identity) {
+            return number;
+        }
+        let number = self.communicators.len();
+        known.insert(identity.clone(), number);
+        self.communicators.push(identity.clone());
+        self.collectives.push(Vec::new());
+        number
+    }
+
+    fn add_tag(&mut self, rank: Rank, message: Message) {
+        if matches!(message.peer, Peer::Rank(_)) {
+            self.tags.insert((self.communicator(rank, message.communicator), message.tag));
+        }
+    }
+
+    fn add_call(
+        &mut self,
+        rank: Rank,
+        communicator: usize,
+        number: usize,
+        call: Call,
+    ) -> Result<(), String> {
+        let Call::Collective { operation, root, bytes, row, request, .. } = call else {
+            return Ok(());
+        };
+        let collectives = &mut self.collectives[communicator];
+        if collectives.len() == number {
+            collectives.push(Collective::new(operation, rank));
+        }
+        let collective = &mut collectives[number];
+        let name = |operation: Operation| format!("MPI_{}", operation.name());
+        if collective.operation != operation {
+            return Err(format!(
+                "collective call {number} of one communicator as {} on rank {} and {} on rank {rank}",
+                name(collective.operation),
+                collective.first,
+                name(operation),
+            ));
+        }
+        collective.root = collective.root.or(root);
+        collective.largest = collective.largest.max(bytes);
+        collective.nonblocking |= request.is_some();
+        collective.callers += 1;
+        if operation == Operation::Allgatherv {
+            collective.bytes.insert(rank, bytes);
+        }
+        for (destination, bytes) in row.into_iter().flatten() {
+            let sent = collective.rows.entry(rank).or_default().entry(destination).or_default();
+            *sent = sent.saturating_add(bytes);
+        }
+        Ok(())
+    }
+
+    /// Every member has to call what one of them calls.
+    fn check(&self) -> Result<(), String> {
+        for (identity, collectives) in self.communicators.iter().zip(&self.collectives) {
+            let groups = identity.members.iter().chain(&identity.remote_members);
+            let members = groups.flatten().count();
+            let odd = collectives.iter().find(|collective| collective.callers != members);
+            if let Some(collective) = odd {
+                let (operation, callers) = (collective.operation.name(), collective.callers);
+                return Err(format!("MPI_{operation} on {callers} of its {members} ranks"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Collective {
+    fn new(operation: Operation, first: Rank) -> Self {
+        Self {
+            operation,
+            root: None,
+            largest: 0,
+            bytes: BTreeMap::new(),
+            rows: BTreeMap::new(),
+            nonblocking: false,
+            callers: 0,
+            first,
+        }
+    }
+
+    /// What a rank sends to another as the arguments state it.
+    #[must_use]
+    pub fn stated(&self, source: Rank, destination: Rank) -> u64 {
+        self.rows.get(&source).and_then(|row| row.get(&destination)).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+impl Collective {
+    /// A call to which every rank of 0 to 5 contributes the same; root stated where there is one,
+    /// rows to the members 0 to 3 of operations that state them.
+    pub(super) fn sample(operation: Operation, root: Rank, bytes: u64) -> Self {
+        use Operation as O;
+        let rooted = matches!(
+            operation,
+            O::Bcast | O::Gather | O::Gatherv | O::Scatter | O::Scatterv | O::Reduce
+        );
+        let largest = if operation == O::Barrier { 0 } else { bytes };
+        let mut collective = Self { largest, ..Self::new(operation, Rank(0)) };
+        collective.root = rooted.then_some(root);
+        collective.bytes = (0..6).map(|rank| (Rank(rank), bytes)).collect();
+        let states_rows = operation.name().starts_with("Neighbor")
+            || matches!(
+                operation,
+                O::Gatherv | O::Scatterv | O::Alltoallv | O::Alltoallw | O::ReduceScatter
+            );
+        for rank in (0..6).filter(|_| states_rows) {
+            let row = (0..4).map(|other| (Rank(other), u64::from(other * 8 + rank)));
+            collective.rows.insert(Rank(rank), row.collect());
+        }
+        collective
+    }
+}

@@ -1,0 +1,86 @@
+#include "spool_file.h"
+
+#include "allocate.h"
+#include "file_size_signal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int rw_spool_create(struct rw_spool_file *file, const char *folder, const char *name)
+{
+    struct stat made;
+    const size_t length = strlen(folder) + strlen(name) + 2;
+    file->path = rw_allocate(length, 1);
+    if (!file->path)
+        return ENOMEM;
+    snprintf(file->path, length, "%s/%s", folder, name);
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return errno;
+    unlink(file->path); /* of an earlier program of this rank */
+    const int descriptor = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+        return errno;
+    const int error = fstat(descriptor, &made) == 0 ? 0 : errno;
+    close(descriptor);
+    file->device = made.st_dev;
+    file->inode = made.st_ino;
+    return error;
+}
+
+/* The descriptor is not kept: a program that closes all of its files could give its number to another. */
+static int open_again(const struct rw_spool_file *file)
+{
+    struct stat found;
+    const int descriptor = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0)
+        return -1;
+    if (fstat(descriptor, &found) == 0 && found.st_dev == file->device && found.st_ino == file->inode)
+        return descriptor;
+    close(descriptor);
+    errno = ESTALE;
+    return -1;
+}
+
+static int reserve(int descriptor, size_t from, size_t size)
+{
+    const struct rw_held_signal held = rw_hold_file_size_signal();
+    const int error = posix_fallocate(descriptor, (off_t)from, (off_t)size);
+    rw_release_file_size_signal(&held);
+    return error;
+}
+
+uint8_t *rw_spool_map_more(struct rw_spool_file *file, size_t size)
+{
+    const int descriptor = open_again(file);
+    if (descriptor < 0)
+        return NULL;
+    void *bytes = MAP_FAILED;
+    int error = reserve(descriptor, file->size, size);
+    if (error == 0) {
+        bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, (off_t)file->size);
+        error = errno;
+    }
+    close(descriptor);
+    if (bytes == MAP_FAILED) {
+        errno = error;
+        return NULL;
+    }
+    file->size += size;
+    return bytes;
+}
+
+void rw_spool_cut(const struct rw_spool_file *file, size_t length)
+{
+    if (truncate(file->path, (off_t)length) != 0)
+        return; /* unused bytes at the end do no harm */
+}
+
+void rw_spool_remove(const struct rw_spool_file *file)
+{
+    unlink(file->path);
+}

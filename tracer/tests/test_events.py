@@ -1,0 +1,219 @@
+"""RANKWRIGHT_TRACE_OPTIONS=events: the calls in their order, held against the totals of the same run."""
+
+import collections
+import subprocess
+import unittest
+
+from harness import MPIS, SAMPLER, c_program, fortran_program, mount_tmpfs, mpirun, new_folder, variables
+
+import dump_events
+import dump_trace
+
+PERSISTENT = 8
+MANY = ["--iterations", 20000, "--cells", 8, "--fields", 1]
+
+
+def recorded(mpi, ranks, program, *arguments, may_fail=False, **keywords):
+    """Runs with events: those of every rank, and the trace of the same run if there is one."""
+    with new_folder() as folder:
+        path, spool = folder / "trace.rwt", folder / "spool"
+        environment = {**variables(mpi, path), "RANKWRIGHT_TRACE_SPOOL": spool,
+                       "RANKWRIGHT_TRACE_OPTIONS": "events"}
+        arguments = [folder if argument == "FOLDER" else argument for argument in arguments]
+        result = mpirun(mpi, ranks, program, *arguments, environment=environment, **keywords)
+        if result.code != 0 and not may_fail:
+            raise AssertionError(f"{program} under {mpi}: exit code {result.code}\n{result.output}{result.errors}")
+        events = [dump_events.Events(spool / f"rank-{rank}.events") for rank in range(ranks)]
+        return events, dump_trace.load(path) if path.exists() else None, result
+
+
+def sent(ranks):
+    """(source, destination) -> (messages, bytes)."""
+    matrix = collections.defaultdict(lambda: (0, 0))
+    for rank in ranks:
+        for event in rank.events:
+            peer, size = None, 0
+            if event["event"] == "send":
+                peer, size = event["peer"], event["bytes"]
+            elif event["event"] == "sendrecv":
+                peer, _, size = event["sent"]
+            if isinstance(peer, int):
+                messages, total = matrix[rank.rank, peer]
+                matrix[rank.rank, peer] = (messages + 1, total + size)
+    return dict(matrix)
+
+
+def received(ranks):
+    """The same from what arrived."""
+    matrix = collections.defaultdict(lambda: (0, 0))
+
+    def add(peer, rank, size):
+        if isinstance(peer, int):
+            messages, total = matrix[peer, rank]
+            matrix[peer, rank] = (messages + 1, total + size)
+
+    for rank in ranks:
+        for event in rank.events:
+            if event["event"] == "receive" and "request" not in event:
+                add(event["peer"], rank.rank, event["bytes"])
+            elif event["event"] == "sendrecv" and "request" not in event:
+                add(event["received"][0], rank.rank, event["received"][2])
+            elif event["event"] == "completion":
+                for completed in event["completed"]:
+                    if "peer" in completed:
+                        add(completed["peer"], rank.rank, completed["bytes"])
+    return dict(matrix)
+
+
+def collective_totals(ranks):
+    """(rank, operation, members) -> (calls, bytes)."""
+    totals = collections.Counter(), collections.Counter()
+    for rank in ranks:
+        for event in rank.events:
+            if event["event"] == "collective":
+                members = rank.communicators[event["communicator"]]
+                key = (rank.rank, dump_trace.OPERATIONS[event["operation"]], tuple(members["first"]),
+                       tuple(members["second"]))
+                totals[0][key] += 1
+                totals[1][key] += event["bytes"]
+    return totals
+
+
+def collective_totals_of(trace):
+    totals = collections.Counter(), collections.Counter()
+    for c in trace["collectives"]:
+        members = trace["communicators"][c["communicator"]]
+        key = (c["rank"], c["operation"], tuple(members["members"]), tuple(members["second_group"]))
+        totals[0][key] += c["calls"]
+        totals[1][key] += c["bytes"]
+    return totals
+
+
+class Check(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, ranks, trace):
+        """The events say in order what the trace says in sum, and nothing is left open."""
+        pairs = {(p["source"], p["destination"]): (p["messages"], p["bytes"]) for p in trace["pairs"]
+                 if p["class"] == "point_to_point"}
+        self.assertEqual(sent(ranks), pairs)
+        self.assertEqual(collective_totals(ranks), collective_totals_of(trace))
+        for rank in ranks:
+            self.assertTrue(rank.whole)
+            over = [completed["request"] for event in rank.events if event["event"] == "completion"
+                    for completed in event["completed"]]
+            over += [event["request"] for event in rank.events if event["event"] == "free"]
+            self.assertEqual(sorted(over), list(range(rank.requests)), f"requests of rank {rank.rank}")
+
+
+class Sampler(Check):
+    def check_sampler(self, mpi):
+        ranks, trace, _ = recorded(mpi, 4, c_program(mpi, *SAMPLER), "FOLDER", timeout=120)
+        self.check(ranks, trace)
+        if mpi == "mpich":  # tells nothing of what MPI_Isendrecv received: the room for it stands there
+            self.assertEqual({pair: n for pair, (n, _) in received(ranks).items()},
+                             {pair: n for pair, (n, _) in sent(ranks).items()})
+        else:
+            self.assertEqual(received(ranks), sent(ranks))
+        kinds = {event["event"] for rank in ranks for event in rank.events}
+        self.assertLessEqual({"send", "receive", "sendrecv", "completion", "probe", "collective", "creation",
+                              "other"}, kinds)
+        self.assertTrue(any(event.get("how", 0) & PERSISTENT for event in ranks[0].events))
+
+    def test_openmpi(self):
+        self.check_sampler("openmpi")
+
+    def test_mpich(self):
+        self.check_sampler("mpich")
+
+    def test_fortran(self):
+        for mpi in MPIS:
+            for dialect in ("MPI", "MPI_F08", "MPIF_H"):
+                with self.subTest(mpi=mpi, dialect=dialect):
+                    program = fortran_program(mpi, "tracer/tests/fortran_sampler.F90", dialect)
+                    ranks, trace, _ = recorded(mpi, 4, program)
+                    self.check(ranks, trace)
+                    self.assertEqual(received(ranks), sent(ranks))
+
+
+class Runs(Check):
+    def test_wildcards_polls_and_cancelled_receives(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                ranks, trace, _ = recorded(mpi, 3, c_program(mpi, "tracer/tests/wildcards.c"))
+                self.check(ranks, trace)
+                first = ranks[0].events
+                self.assertIn("polls", [event["event"] for event in first])
+                posted = [event for event in first if event["event"] == "receive" and event["how"] & 16]
+                self.assertEqual({event["peer"] for event in posted if "request" in event}, {"any"})
+                came = [completed for event in first if event["event"] == "completion"
+                        for completed in event["completed"]]
+                self.assertEqual([c["cancelled"] for c in came].count(True), 1)
+                self.assertEqual({(c["peer"], c["tag"], c["bytes"]) for c in came if "peer" in c},
+                                 {(1, 11, 40), (2, 12, 80)})
+
+    def test_threads(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                ranks, trace, result = recorded(mpi, 2, c_program(mpi, "tracer/tests/threads.c"), 4, 40,
+                                                may_fail=True)
+                if result.code == 77:
+                    self.skipTest("SKIPPED: this library gives no MPI_THREAD_MULTIPLE")
+                self.assertEqual(result.code, 0, result.errors)
+                self.check(ranks, trace)
+                self.assertGreaterEqual(len({event["thread"] for event in ranks[0].events}), 4)
+
+    def test_time_of_the_whole_run_is_accounted_for(self):
+        ranks, trace, _ = recorded("openmpi", 4, c_program("openmpi", "examples/heat2d.c"))
+        for rank, record in zip(ranks, trace["ranks"]):
+            inside = sum(event["ticks"] for event in rank.events)
+            classes = sum(c["seconds"] for c in record["classes"].values())
+            last = rank.events[-1]
+            share = inside / (last["begin"] + last["ticks"] - rank.begin_ticks)
+            self.assertAlmostEqual(share, classes / record["wall_s"], delta=0.05)
+
+    def test_many_blocks(self):
+        """More than the first piece of the file holds."""
+        ranks, trace, _ = recorded("openmpi", 2, c_program("openmpi", "examples/heat2d.c"), *MANY, timeout=120)
+        self.check(ranks, trace)
+        self.assertGreater(len(ranks[0].events), 60000)
+
+    def test_a_killed_rank_leaves_all_that_it_did(self):
+        for way in ("kill", "abort"):
+            with self.subTest(way=way):
+                ranks, _, result = recorded("openmpi", 2, c_program("openmpi", "tracer/tests/killed.c"), way,
+                                            may_fail=True)
+                self.assertNotEqual(result.code, 0)
+                self.assertFalse(ranks[1].whole)
+                self.assertEqual([event["bytes"] for event in ranks[1].events if event["event"] == "send"],
+                                 list(range(100)))
+
+    def test_a_full_disk_ends_the_events_and_not_the_program(self):
+        """Room for the first pieces of both ranks and of one that is larger."""
+        with new_folder() as folder:
+            mount_tmpfs(self, folder, "460k")
+            try:
+                environment = {**variables("openmpi", folder / "trace.rwt"), "RANKWRIGHT_TRACE_SPOOL": folder,
+                               "RANKWRIGHT_TRACE_OPTIONS": "events"}
+                result = mpirun("openmpi", 2, c_program("openmpi", "examples/heat2d.c"), *MANY,
+                                environment=environment, timeout=120)
+                self.assertEqual(result.code, 0, result.errors)
+                self.assertIn("the events end here: No space left on device", result.errors)
+                ranks = [dump_events.Events(folder / f"rank-{rank}.events") for rank in range(2)]
+                self.assertFalse(all(rank.whole for rank in ranks))
+                for rank in ranks:
+                    self.assertGreater(len(rank.events), 1000)
+            finally:
+                subprocess.run(["umount", folder], check=True)
+
+    def test_without_a_spool_folder_there_are_none(self):
+        program = c_program("openmpi", "examples/heat2d.c")
+        with new_folder() as folder:
+            environment = {**variables("openmpi", folder / "t"), "RANKWRIGHT_TRACE_OPTIONS": "events"}
+            result = mpirun("openmpi", 2, program, environment=environment)
+            self.assertEqual(result.code, 0)
+            self.assertEqual(result.errors.count("no events: they need a spool folder"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
