@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::builder::PossibleValue;
 use rankwright::files::write_together;
-use rankwright::launch::{self, LAUNCHERS, Launch, Launcher, Task, shell};
+use rankwright::launch::{self, LAUNCHERS, Launch, Launcher, ProgramLine, Task, shell};
 use rankwright::placement::JobEntry;
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ pub(crate) struct PlannedLaunch<'a> {
 }
 
 /// Makes the launch files of the chosen jobs for a folder; with several jobs, for a folder per job
-/// in it. `program` says what each job runs, with its arguments. Writes nothing yet.
+/// in it. `programs` says what each job runs. Writes nothing yet.
 ///
 /// # Errors
 /// If one of the jobs cannot be launched so.
@@ -54,7 +54,7 @@ pub(crate) fn plan<'a>(
     prepared: &'a Prepared,
     launcher: &Launcher,
     folder: &Path,
-    program: &dyn Fn(&JobEntry) -> Vec<String>,
+    programs: &dyn Fn(&JobEntry) -> anyhow::Result<ProgramLine>,
 ) -> anyhow::Result<Vec<PlannedLaunch<'a>>> {
     let jobs = prepared.jobs()?;
     let output = std::path::absolute(folder).context("folder of the launch files")?;
@@ -62,7 +62,8 @@ pub(crate) fn plan<'a>(
     for (index, job) in jobs.iter().enumerate() {
         let folder =
             if jobs.len() == 1 { output.clone() } else { output.join(folder_name(&jobs, index)) };
-        let task = Task::Program(&program(job));
+        let line = programs(job)?;
+        let task = Task::Programs(&line);
         let launch = prepared.launch(launcher, None, job, &folder, task)?;
         launches.push(PlannedLaunch { job, folder, launch });
     }

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rankwright::files::write_atomically;
-use rankwright::launch::{self, Binding, Launch, LaunchError, Launcher, Request, Task, shell};
+use rankwright::launch::{
+    self, Binding, Launch, LaunchError, Launcher, ProgramLine, Request, Task, shell,
+};
 use rankwright::placement::{JobEntry, PlacementFile};
 
 use crate::exit_code::{Infeasible, NotStarted, UsageError};
@@ -159,8 +161,19 @@ impl Prepared {
             arguments: &self.launcher_arguments,
             task,
         };
-        launcher.write(&request).map_err(|error: LaunchError| Infeasible(error.to_string()).into())
+        launcher.write(&request).map_err(|error: LaunchError| {
+            let of_job = match self.placement.jobs[..] {
+                [_] => String::new(),
+                _ => format!("job {}: ", job.name),
+            };
+            Infeasible(format!("{of_job}{error}")).into()
+        })
     }
+}
+
+/// Reads what stands behind `--`: a program and its arguments, or several with ` : ` between them.
+pub(crate) fn programs(words: &[String]) -> Result<ProgramLine, UsageError> {
+    ProgramLine::parse(words).map_err(|error| UsageError(error.to_string()))
 }
 
 /// Writes the files of a launch to a folder.

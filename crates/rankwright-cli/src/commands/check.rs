@@ -14,7 +14,7 @@ use crate::child;
 use crate::cli::Verbosity;
 use crate::commands::run::{Started, duration};
 use crate::exit_code::Mismatch;
-use crate::launching::LaunchOptions;
+use crate::launching::{LaunchOptions, programs};
 use crate::mpi_launcher::{self, Family};
 use crate::output::{ResultOptions, note, warn};
 use crate::report_line::ReportLine;
@@ -35,6 +35,9 @@ pub(crate) struct Check {
     timeout: Seconds,
     #[command(flatten)]
     result: ResultOptions,
+    /// Start the reports as these programs would be started; none of them runs
+    #[arg(last = true, value_name = "PROGRAM")]
+    program: Vec<String>,
 }
 
 impl Check {
@@ -42,10 +45,11 @@ impl Check {
         let prepared = self.options.prepare()?;
         let job = prepared.one_job()?;
         let installed = mpi_launcher::find_for(self.launcher, prepared.one_job()?)?;
-        let mut started =
-            Started::new(&prepared, &installed, Task::Report, verbosity, |command| {
-                command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-            })?;
+        let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
+        let task = Task::Report(line.as_ref());
+        let mut started = Started::new(&prepared, &installed, task, verbosity, |command| {
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        })?;
         let collected = collect(&mut started, job.ranks.len(), duration(self.timeout))?;
         if collected.reports.is_empty() {
             anyhow::bail!("no rank reported: {}{}", collected.end, indented(&collected.noise));

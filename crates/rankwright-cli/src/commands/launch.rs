@@ -8,7 +8,7 @@ use rankwright::launch::Launcher;
 
 use crate::cli::Verbosity;
 use crate::launch_files::{self, LauncherName, WrittenLaunch};
-use crate::launching::LaunchOptions;
+use crate::launching::{LaunchOptions, programs};
 use crate::output::{self, Format, note};
 
 /// Options of `rankwright launch`.
@@ -28,7 +28,7 @@ pub(crate) struct Launch {
     /// How to print what is launched: the command lines only, or all about it as json
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
-    /// The program and its arguments
+    /// The program and its arguments, or several: -n 2 ./a x : -n 6 ./b y
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     program: Vec<String>,
 }
@@ -37,8 +37,9 @@ impl Launch {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         output::refuse_stdout(&self.output)?;
         let prepared = self.options.prepare()?;
+        let line = programs(&self.program)?;
         let planned =
-            launch_files::plan(&prepared, self.launcher, &self.output, &|_| self.program.clone())?;
+            launch_files::plan(&prepared, self.launcher, &self.output, &|_| Ok(line.clone()))?;
         let written = launch_files::write(planned)?;
         for job in &written {
             let (count, folder) = (job.files.len(), job.folder.display());

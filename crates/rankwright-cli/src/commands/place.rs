@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use rankwright::choose::{Candidate, judge};
 use rankwright::cluster::Cluster;
-use rankwright::launch::{LAUNCHERS, Launcher};
+use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
 use rankwright::placement::{JobEntry, PlacementFile};
 use rankwright::report::Comparison;
 use rankwright::traffic::Workload;
@@ -16,7 +16,7 @@ use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
 use crate::inputs;
 use crate::launch_files::{self, LauncherName};
-use crate::launching::Prepared;
+use crate::launching::{Prepared, programs};
 use crate::mpi_launcher::{self, Family};
 use crate::output::{self, Format};
 use crate::planning::{self, ClusterOptions, RankSize, SearchOptions};
@@ -49,7 +49,7 @@ pub(crate) struct Place {
     /// Write the launch files to this folder [default: beside the placement, NAME.launch]
     #[arg(long, value_name = "FOLDER")]
     launch_files: Option<PathBuf>,
-    /// The program and its arguments, for the launch files
+    /// The program and its arguments, for the launch files; or several: -n 2 ./a x : -n 6 ./b y
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<String>,
 }
@@ -62,6 +62,7 @@ impl Place {
                         files of each with `rankwright launch --job NAME`";
             return Err(UsageError(text.to_owned()).into());
         }
+        let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
         let strategies = self.search.strategies(self.strategies.as_deref())?;
         let cluster = self.cluster.read()?;
         let workload = self.workload()?;
@@ -70,7 +71,7 @@ impl Place {
         let verdict = judge(&cluster, &candidates);
         let comparison = Comparison::new(&cluster, &candidates, &verdict);
         output::print(&compare::show(&comparison, self.format))?;
-        self.write(&cluster, &workload, &candidates[verdict.best], verbosity)?;
+        self.write(&cluster, &workload, &candidates[verdict.best], line.as_ref(), verbosity)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -100,6 +101,7 @@ impl Place {
         cluster: &Cluster,
         workload: &Workload,
         best: &Candidate,
+        line: Option<&ProgramLine>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<()> {
         let file = PlacementFile::new(cluster, workload, &best.placement, best.load.predicted());
@@ -112,13 +114,13 @@ impl Place {
             None if self.output.metadata().is_ok_and(|found| !found.is_file()) => None,
             None => Some(self.output.with_extension("launch")),
         };
-        let program = |job: &JobEntry| match self.program.as_slice() {
-            [] => vec![format!("./{}", job.name)],
-            program => program.to_vec(),
+        let of_job = |job: &JobEntry| match line {
+            Some(line) => Ok(line.clone()),
+            None => Ok(programs(&[format!("./{}", job.name)])?),
         };
         let prepared = Prepared::of_new(file, &self.output)?;
         let launches = match &folder {
-            Some(folder) => launch_files::plan(&prepared, launcher, folder, &program)?,
+            Some(folder) => launch_files::plan(&prepared, launcher, folder, &of_job)?,
             None => Vec::new(),
         };
 
@@ -130,7 +132,7 @@ impl Place {
             output::note(verbosity, format!("{folder}: launch files for {}", launcher.name));
             output::note(verbosity, job.command_line());
         }
-        if self.program.is_empty() {
+        if line.is_none() {
             output::note(verbosity, "give `-- PROGRAM ARGUMENTS` to have your own in these lines");
         }
         Ok(())

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
-use rankwright::launch::{Launch, Task};
+use rankwright::launch::{Launch, ProgramLine, Task};
 use rankwright::units::Seconds;
 use tempfile::TempDir;
 
 use crate::child;
 use crate::cli::Verbosity;
 use crate::exit_code::NotStarted;
-use crate::launching::{LaunchOptions, Prepared, write_files};
+use crate::launching::{LaunchOptions, Prepared, programs, write_files};
 use crate::mpi::find_program;
 use crate::mpi_launcher::{self, Family, MpiLauncher};
 use crate::output::{self, note, warn};
@@ -37,7 +37,7 @@ pub(crate) struct Run {
     /// Print the files and the command line, start nothing
     #[arg(long)]
     dry_run: bool,
-    /// The program and its arguments
+    /// The program and its arguments, or several: -n 2 ./a x : -n 6 ./b y
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     program: Vec<String>,
 }
@@ -51,7 +51,8 @@ impl Run {
         let prepared = self.options.prepare()?;
         let job = prepared.one_job()?;
         let installed = mpi_launcher::find_for(self.launcher, prepared.one_job()?)?;
-        let task = Task::Program(&self.program);
+        let line = programs(&self.program)?;
+        let task = Task::Programs(&line);
         if self.dry_run {
             let folder = Path::new("FOLDER");
             let MpiLauncher { program, launcher } = &installed;
@@ -60,7 +61,7 @@ impl Run {
             return Ok(ExitCode::SUCCESS);
         }
         let started = Started::new(&prepared, &installed, task, verbosity, |_| ())?;
-        started.wait(&self.program[0], self.timeout, verbosity)
+        started.wait(&line, self.timeout, verbosity)
     }
 }
 
@@ -105,7 +106,7 @@ impl Started {
 
     fn wait(
         mut self,
-        program: &str,
+        programs: &ProgramLine,
         timeout: Option<Seconds>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<ExitCode> {
@@ -114,7 +115,8 @@ impl Started {
             let code = child::code(status);
             // The shim's code for it arrives as it is.
             let by_launcher = !status.success() && !self.launch.by_exec;
-            let not_started = by_launcher.then(|| why_not_started(program)).flatten();
+            let not_started =
+                by_launcher.then(|| programs.names().find_map(why_not_started)).flatten();
             return Ok(ExitCode::from(not_started.unwrap_or(code)));
         }
         child::end(&mut self.child)?;

@@ -114,6 +114,9 @@ fn simgrid_replays_all_kinds_of_calls() {
         "tracer/tests/sampler_communicators.c",
         "tracer/tests/sampler_collectives.c",
         "tracer/tests/sampler_neighbourhoods.c",
+        "tracer/tests/sampler_one_sided.c",
+        "tracer/tests/sampler_partitioned.c",
+        "tracer/tests/sampler_large_numbers.c",
     ];
     let folder = tempfile::tempdir().unwrap();
     let notes = folder.path().display().to_string();

@@ -12,6 +12,11 @@ use crate::placements::{EIGHT_ON_FOUR, placement, ranks, write};
 
 /// Runs `launch` and returns what it printed and wrote, with the folder's name taken out.
 fn launched(placement: &PlacementFile, arguments: &[&str]) -> String {
+    launched_as(placement, arguments, &["./app", "-n", "two words"])
+}
+
+/// The same for other programs.
+fn launched_as(placement: &PlacementFile, arguments: &[&str], programs: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let file = write(placement, folder.path());
     let out = folder.path().join("out");
@@ -19,9 +24,8 @@ fn launched(placement: &PlacementFile, arguments: &[&str]) -> String {
     let out_argument = ["-o", out.to_str().expect("it is UTF-8")];
     let file = [file.to_str().expect("it is UTF-8")];
     let all = [&["launch"], &file[..], arguments, &shim, &out_argument].concat();
-    // The program stands last, behind `--`.
-    let (program, options): (Vec<&str>, Vec<&str>) = (vec!["--", "./app", "-n", "two words"], all);
-    let command: Vec<&str> = options.into_iter().chain(program).collect();
+    // The programs stand last.
+    let command = [&all[..], &["--"], programs].concat();
     let output = rankwright(&command).output().expect("the program starts");
     let mut text = transcript(&command, &output);
     append_files(&out, &mut text);
@@ -83,6 +87,27 @@ fn options_reach_the_command_line() {
     let more = ["--agent", "/opt/my shell", "--launcher-args", "-prepend-rank"];
     let options = [&["--for", "mpich:4.0", "--format", "json"][..], &more].concat();
     assert_golden!("mpich-4-0-options", launched(&hosts, &options));
+}
+
+#[test]
+fn every_launcher_starts_several_programs() {
+    let real = placement(4, false, &EIGHT_ON_FOUR);
+    let programs = ["-n", "2", "./ocean", "a b", ":", "./air", ":", "-np", "1", "./ice", "-n", "5"];
+    let mut text = String::new();
+    for launcher in LAUNCHERS {
+        text += &launched_as(&real, &["--for", launcher.name], &programs);
+    }
+    for (launcher, arguments) in
+        [("openmpi4", "--tag-output -x A=b"), ("mpich", "-prepend-rank -env A b")]
+    {
+        let options = ["--for", launcher, "--binding", "exec", "--launcher-args", arguments];
+        text += &launched_as(&real, &options, &programs);
+    }
+    // Only the lines with programs; those for one program are above.
+    let starts = ["$ ", "mpirun ", "mpiexec ", "exec mpi", "numactl --"];
+    let of_programs = |line: &&str| starts.iter().any(|start| line.starts_with(start));
+    let lines: Vec<&str> = text.lines().filter(of_programs).collect();
+    assert_golden!("several-programs", lines.join("\n"));
 }
 
 #[test]

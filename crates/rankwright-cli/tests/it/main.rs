@@ -12,6 +12,7 @@ mod otf2;
 mod placements;
 mod placing;
 mod profile;
+mod programs;
 mod real_launchers;
 mod road;
 mod traffic;

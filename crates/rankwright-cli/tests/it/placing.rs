@@ -71,11 +71,14 @@ fn place_writes_the_best_placement() {
 fn place_writes_nothing_where_the_launcher_cannot_do_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("placement.json").display().to_string();
-    let arguments =
-        ["place", "pattern:ring:4", "--on", FOUR_NODES, "-o", &path, "--", "./app", ":", "x"];
-    let output = rankwright(&arguments).output().expect("the program starts");
-    assert_eq!(output.status.code(), Some(4), "{}", transcript(&arguments, &output));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    // Who gets how many ranks is open; none are left for the second program.
+    for (first, code) in [(&["./app"][..], 2), (&["-n", "4", "./app"], 4)] {
+        let start = ["place", "pattern:ring:4", "--on", FOUR_NODES, "-o", &path, "--"];
+        let arguments = [&start, first, &[":", "./other"]].concat();
+        let output = rankwright(&arguments).output().expect("the program starts");
+        assert_eq!(output.status.code(), Some(code), "{}", transcript(&arguments, &output));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }
 
 #[test]

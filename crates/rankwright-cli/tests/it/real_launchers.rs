@@ -29,12 +29,12 @@ fn launchers() -> impl Iterator<Item = &'static str> {
     LAUNCHERS.iter().filter(move |(_, program)| installed(program)).map(|(name, _)| *name)
 }
 
-fn fake_ssh() -> PathBuf {
+pub(crate) fn fake_ssh() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake-ssh")
 }
 
 /// Whether this machine lets us invent hosts.
-fn can_invent_hosts() -> bool {
+pub(crate) fn can_invent_hosts() -> bool {
     let output = Command::new(fake_ssh()).args(["n7", "hostname"]).output();
     let can = output.is_ok_and(|output| output.stdout == b"n7\n");
     if !can {

@@ -8,12 +8,14 @@
 mod mpich;
 mod numactl;
 mod openmpi4;
+mod programs;
 #[cfg(test)]
 mod random_placement;
 pub mod shell;
 
 use std::fmt;
 
+pub use programs::{Program, ProgramLine, ProgramLineError, RankCountError};
 use serde::Serialize;
 
 use crate::files::InputError;
@@ -82,10 +84,10 @@ pub enum Binding {
 /// What every rank runs.
 #[derive(Debug, Clone, Copy)]
 pub enum Task<'a> {
-    /// The user's program and its arguments.
-    Program(&'a [String]),
-    /// The shim alone, which reports where it is.
-    Report,
+    /// The user's programs.
+    Programs(&'a ProgramLine),
+    /// The shim alone, which reports where it is; started as these programs would be.
+    Report(Option<&'a ProgramLine>),
 }
 
 /// What is to be launched, and how.
@@ -160,23 +162,18 @@ pub enum LaunchError {
         /// Why, and what to do.
         reason: String,
     },
+    /// The programs are for another number of ranks.
+    #[error(transparent)]
+    RankCount(#[from] RankCountError),
 }
 
 impl Launcher {
     /// The files, command line and environment for one job.
     ///
     /// # Errors
-    /// If the launcher cannot express the placement, or a program argument has a meaning of its own
-    /// for the launcher.
+    /// If the launcher cannot express the placement, or the programs do not have the job's number of
+    /// ranks.
     pub fn write(&self, request: &Request<'_>) -> Result<Launch, LaunchError> {
-        if let Task::Program(words) = request.task
-            && words.iter().any(|word| word == ":")
-        {
-            let reason = "a program argument `:` begins another program for this launcher; \
-                          put the program and its arguments into a script";
-            let reason = reason.to_owned();
-            return Err(LaunchError::Impossible { launcher: self.name, reason });
-        }
         (self.write)(request)
     }
 }
@@ -273,25 +270,35 @@ impl Request<'_> {
         }
     }
 
-    /// What every rank runs, through the shim if that binds.
-    fn task_command(&self, by_exec: bool) -> Vec<String> {
-        let mut command = Vec::new();
+    /// What the ranks run, through the shim if that binds: one part per program.
+    fn parts(&self, by_exec: bool) -> Result<Vec<Part>, LaunchError> {
+        let ranks = self.job.ranks.len();
+        let mut shim = vec![self.shim.to_owned()];
         if by_exec {
-            command.extend([self.shim.to_owned(), "--map".to_owned(), self.path(RANKS_MAP)]);
+            shim.extend(["--map".to_owned(), self.path(RANKS_MAP)]);
         }
-        match self.task {
-            Task::Program(words) => {
-                command.extend(by_exec.then(|| "--".to_owned()));
-                command.extend_from_slice(words);
+        let (line, before) = match self.task {
+            Task::Programs(line) => {
+                shim.push("--".to_owned());
+                (Some(line), if by_exec { shim } else { Vec::new() })
             }
-            Task::Report => {
-                if !by_exec {
-                    command.push(self.shim.to_owned());
-                }
-                command.push("--report".to_owned());
+            Task::Report(line) => {
+                shim.push("--report".to_owned());
+                (line, shim)
             }
-        }
-        command
+        };
+        let Some(line) = line else { return Ok(vec![Part { ranks, command: before }]) };
+        let part = |program: Program<'_>| {
+            let words = if let Task::Report(_) = self.task { &[] } else { program.words };
+            Part { ranks: program.ranks, command: [&before, words].concat() }
+        };
+        Ok(line.for_ranks(ranks)?.into_iter().map(part).collect())
+    }
+
+    /// Whether the job has several programs.
+    fn is_mpmd(&self) -> bool {
+        let (Task::Programs(line) | Task::Report(Some(line))) = self.task else { return false };
+        line.names().nth(1).is_some()
     }
 
     fn ranks_map(&self) -> LaunchFile {
@@ -326,6 +333,13 @@ impl Request<'_> {
         let unbound = self.job.ranks.iter().find(|entry| !entry.bound)?;
         Some(format!("rank {} is not bound", unbound.rank))
     }
+}
+
+/// Some of the ranks, in order, and what they run.
+#[derive(Debug)]
+struct Part {
+    ranks: usize,
+    command: Vec<String>,
 }
 
 /// The name of the map that the shim reads.

@@ -32,9 +32,7 @@ pub(super) fn write(request: &Request<'_>) -> Result<Launch, LaunchError> {
     let hosts = host_lines(request, !by_exec).iter().map(|line| format!("{line}\n")).collect();
     let mut files = vec![text_file(HOSTS, hosts)];
     files.extend(by_exec.then(|| request.ranks_map()));
-    let mut command = start(request);
-    command.extend(["-rankmap".to_owned(), rankmap]);
-    finish(request, by_exec, &mut command);
+    let command = command_line(request, by_exec, Some(rankmap))?;
     Ok(Launch { by_exec, binding, files, environment: Vec::new(), command, notes: Vec::new() })
 }
 
@@ -54,28 +52,61 @@ pub(super) fn write_4_0(request: &Request<'_>) -> Result<Launch, LaunchError> {
         );
     }
     let files = vec![text_file(HOSTS, request.host_per_rank()), request.ranks_map()];
-    let mut command = start(request);
-    finish(request, by_exec, &mut command);
+    let command = command_line(request, by_exec, None)?;
     Ok(Launch { by_exec, binding, files, environment: Vec::new(), command, notes })
 }
 
-fn start(request: &Request<'_>) -> Vec<String> {
-    let ranks = request.job.ranks.len().to_string();
-    let program = request.program.unwrap_or("mpiexec");
-    let hosts = request.path(HOSTS);
-    let mut command: Vec<String> = [program, "-f", &hosts, "-n", &ranks].map(str::to_owned).into();
+/// `mpiexec -f hosts -n N ... PROGRAM`, with ` : -n N ... PROGRAM` for every further program.
+fn command_line(
+    request: &Request<'_>,
+    by_exec: bool,
+    rankmap: Option<String>,
+) -> Result<Vec<String>, LaunchError> {
+    let mut job = Vec::new();
     if let Some(agent) = request.agent {
-        command.extend(["-launcher", "ssh", "-launcher-exec", agent].map(str::to_owned));
+        job.extend(["-launcher", "ssh", "-launcher-exec", agent].map(str::to_owned));
     }
-    command
+    job.extend(rankmap.into_iter().flat_map(|map| ["-rankmap".to_owned(), map]));
+    if by_exec {
+        job.extend(["-bind-to", "none"].map(str::to_owned));
+    }
+    job.extend_from_slice(request.arguments);
+    // What counts for the job must not be said twice.
+    let further = of_one_program(request.arguments);
+    let program = request.program.unwrap_or("mpiexec").to_owned();
+    let mut command = vec![program, "-f".to_owned(), request.path(HOSTS)];
+    for (index, part) in request.parts(by_exec)?.into_iter().enumerate() {
+        command.extend((index > 0).then(|| ":".to_owned()));
+        command.extend(["-n".to_owned(), part.ranks.to_string()]);
+        command.extend_from_slice(if index == 0 { &job } else { &further });
+        command.extend(part.command);
+    }
+    Ok(command)
 }
 
-fn finish(request: &Request<'_>, by_exec: bool, command: &mut Vec<String>) {
-    if by_exec {
-        command.extend(["-bind-to", "none"].map(str::to_owned));
+/// The arguments among these that count for one program only: what `mpiexec -help` calls local, and
+/// `-wdir`, which it calls global.
+fn of_one_program(arguments: &[String]) -> Vec<String> {
+    let mut chosen = Vec::new();
+    let mut rest = arguments;
+    while let [option, behind @ ..] = rest {
+        let name = option.strip_prefix('-').map(|name| name.strip_prefix('-').unwrap_or(name));
+        let own_value = name.is_some_and(|name| name.contains('='));
+        let name = name.and_then(|name| name.split('=').next());
+        let values = match name {
+            _ if own_value => 0,
+            // `-env NAME VALUE` or `-env NAME=VALUE`.
+            Some("env") if behind.first().is_some_and(|name| !name.contains('=')) => 2,
+            Some("env" | "envlist" | "wdir") => 1,
+            _ => 0,
+        };
+        let length = (1 + values).min(rest.len());
+        if matches!(name, Some("env" | "envlist" | "envnone" | "envall" | "wdir")) {
+            chosen.extend_from_slice(&rest[..length]);
+        }
+        rest = &rest[length..];
     }
-    command.extend_from_slice(request.arguments);
-    command.extend(request.task_command(by_exec));
+    chosen
 }
 
 /// `n0:2 binding=user:0,1+3`: `,` separates the ranks of the host, `+` the PUs (P#) of a rank.
@@ -162,6 +193,17 @@ mod tests {
                 prop_assert_eq!((host, pus), (entry.node.clone(), wanted));
             }
         }
+    }
+
+    #[test]
+    fn arguments_of_one_program_are_told_from_those_of_the_job() {
+        let arguments = ["-prepend-rank", "-env", "A", "-1", "--env=B=2", "-genv", "C", "3"];
+        let arguments =
+            [&arguments[..], &["-env", "D=4", "-wdir", "/w", "-l", "-envnone"]].concat();
+        let arguments: Vec<String> = arguments.into_iter().map(str::to_owned).collect();
+        let local = ["-env", "A", "-1", "--env=B=2", "-env", "D=4", "-wdir", "/w", "-envnone"];
+        assert_eq!(of_one_program(&arguments), local);
+        assert_eq!(of_one_program(&arguments[1..3]), ["-env", "A"]);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use super::{Launch, LaunchError, LaunchFile, Request, Task, openmpi4, shell, text_file};
+use super::{
+    Launch, LaunchError, LaunchFile, Part, Program, Request, Task, openmpi4, shell, text_file,
+};
 use crate::ids::PuSet;
 use crate::placement::{PlacementFile, RankEntry};
 
@@ -21,19 +23,21 @@ pub(super) fn write(request: &Request<'_>) -> Result<Launch, LaunchError> {
             "numactl does the binding; without --binding, or with another --for".to_owned();
         return Err(LaunchError::Impossible { launcher: LAUNCHER, reason });
     }
-    let Task::Program(program) = request.task else {
+    let Task::Programs(line) = request.task else {
         let reason = "it starts no ranks by itself, check with the launcher that does".to_owned();
         return Err(LaunchError::Impossible { launcher: LAUNCHER, reason });
     };
+    let programs = line.for_ranks(request.job.ranks.len())?;
     let wrapper = LaunchFile { name: WRAPPER, contents: wrapper(request), executable: true };
     let (arguments, hosts) = openmpi4::unbound(request);
-    let commands = text_file("commands", commands(request, program));
+    let commands = text_file("commands", commands(request, &programs));
     let files = hosts.into_iter().chain([commands, wrapper]).collect();
-    let mut command = openmpi4::start(request);
-    command.extend(arguments);
-    command.extend_from_slice(request.arguments);
-    command.push(request.path(WRAPPER));
-    command.extend_from_slice(program);
+    let part = |program: &Program<'_>| Part {
+        ranks: program.ranks,
+        command: [&[request.path(WRAPPER)], program.words].concat(),
+    };
+    let parts = programs.iter().map(part).collect();
+    let command = openmpi4::command_line(request, arguments, parts);
     let notes = vec![
         "the command line is for Open MPI 4; any launcher that puts the ranks on their hosts can \
          start bind.sh"
@@ -45,8 +49,9 @@ pub(super) fn write(request: &Request<'_>) -> Result<Launch, LaunchError> {
 }
 
 /// One line per rank, grouped by host.
-fn commands(request: &Request<'_>, program: &[String]) -> String {
-    let program = shell::join(program);
+fn commands(request: &Request<'_>, programs: &[Program<'_>]) -> String {
+    let of_ranks = programs.iter().flat_map(|p| std::iter::repeat_n(shell::join(p.words), p.ranks));
+    let of_ranks: Vec<String> = of_ranks.collect();
     let mut text = String::new();
     for (host, ranks) in request.ranks_by_host() {
         // Writing to a string cannot fail.
@@ -54,6 +59,7 @@ fn commands(request: &Request<'_>, program: &[String]) -> String {
         for entry in ranks {
             let prefix = options(request.placement, entry)
                 .map_or(String::new(), |options| format!("numactl {options} "));
+            let program = &of_ranks[entry.rank.index()];
             let _ = writeln!(text, "{prefix}{program}  # rank {}", entry.rank);
         }
     }

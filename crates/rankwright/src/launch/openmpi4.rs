@@ -1,7 +1,7 @@
 //! Open MPI 4. Native: a rankfile in the subset that versions 4.1 and 5 read alike. Else: the `seq`
 //! mapper, which takes one host per rank from a hostfile, without binding.
 
-use super::{Launch, LaunchError, LaunchFile, Request, text_file};
+use super::{Launch, LaunchError, LaunchFile, Part, Request, text_file};
 use crate::ids::format_index_list;
 use crate::placement::{PlacementFile, RankEntry};
 
@@ -13,55 +13,76 @@ const LONGEST_SLOT_LIST: usize = 63;
 /// Writes for `mpirun` of Open MPI 4.
 pub(super) fn write(request: &Request<'_>) -> Result<Launch, LaunchError> {
     let (by_exec, binding) = request.bind_by_exec(LAUNCHER, "rankfile", obstacle(request))?;
-    let mut command = start(request);
     let mut notes = Vec::new();
-    let files = if by_exec {
+    let (arguments, files) = if by_exec {
         let (arguments, hosts) = unbound(request);
-        command.extend(arguments);
-        hosts.into_iter().chain([request.ranks_map()]).collect()
+        (arguments, hosts.into_iter().chain([request.ranks_map()]).collect())
     } else {
-        command.extend(["-rf".to_owned(), request.path(RANKFILE)]);
         notes.push(
             "the rankfile counts the cores (L#) of whole nodes; inside a cpuset with a part of a \
              node Open MPI counts only that part: use --binding exec there"
                 .to_owned(),
         );
-        vec![text_file(RANKFILE, rankfile(&request.job.ranks))]
+        let job = ["-rf".to_owned(), request.path(RANKFILE)].into();
+        let rankfile = text_file(RANKFILE, rankfile(&request.job.ranks));
+        (Arguments { job, part: Vec::new() }, vec![rankfile])
     };
-    command.extend_from_slice(request.arguments);
-    command.extend(request.task_command(by_exec));
+    let command = command_line(request, arguments, request.parts(by_exec)?);
     Ok(Launch { by_exec, binding, files, environment: environment(request), command, notes })
 }
 
 const HOSTS: &str = "hosts";
 const RANKFILE: &str = "rankfile";
 
-/// `mpirun -np N` and the remote shell.
-pub(super) fn start(request: &Request<'_>) -> Vec<String> {
-    let ranks = request.job.ranks.len().to_string();
-    let program = request.program.unwrap_or("mpirun");
-    let mut command = vec![program.to_owned(), "-np".to_owned(), ranks];
+/// What `mpirun` is told before the programs.
+pub(super) struct Arguments {
+    /// Counts for all programs wherever it stands.
+    job: Vec<String>,
+    /// Counts only for the program that it stands before.
+    part: Vec<String>,
+}
+
+/// `mpirun -np N ... PROGRAM`, with ` : -np N ... PROGRAM` for every further program.
+pub(super) fn command_line(
+    request: &Request<'_>,
+    arguments: Arguments,
+    parts: Vec<Part>,
+) -> Vec<String> {
+    let mut once = Vec::new();
     if let Some(agent) = request.agent {
         // A tree of remote shells would call the agent on the remote nodes too.
         let arguments = ["--mca", "plm_rsh_agent", agent, "--mca", "plm_rsh_no_tree_spawn", "1"];
-        command.extend(arguments.map(str::to_owned));
+        once.extend(arguments.map(str::to_owned));
+    }
+    once.extend(arguments.job);
+    let mut command = vec![request.program.unwrap_or("mpirun").to_owned()];
+    for (index, part) in parts.into_iter().enumerate() {
+        command.extend((index > 0).then(|| ":".to_owned()));
+        command.extend(["-np".to_owned(), part.ranks.to_string()]);
+        command.append(&mut once);
+        command.extend_from_slice(&arguments.part);
+        // `-x` and `--wdir` count for one program only, and what counts for the job may stand in
+        // every part: so all arguments reach all programs.
+        command.extend_from_slice(request.arguments);
+        command.extend(part.command);
     }
     command
 }
 
 /// The arguments, and the file if there is one, that put every rank on its host without binding it.
-pub(super) fn unbound(request: &Request<'_>) -> (Vec<String>, Option<LaunchFile>) {
-    let (mut arguments, file) = match request.ranks_by_host()[..] {
-        // The seq mapper does not know `localhost`, and one host needs no order.
-        [(host, ref ranks)] => (vec!["--host".to_owned(), format!("{host}:{}", ranks.len())], None),
-        _ => {
-            let hosts = request.path(HOSTS);
-            let arguments = ["--hostfile", &hosts, "--mca", "rmaps", "seq"].map(str::to_owned);
-            (arguments.into(), Some(text_file(HOSTS, request.host_per_rank())))
-        }
-    };
-    arguments.extend(["--bind-to", "none"].map(str::to_owned));
-    (arguments, file)
+pub(super) fn unbound(request: &Request<'_>) -> (Arguments, Option<LaunchFile>) {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    // The seq mapper does not know `localhost`, and one host needs no order.
+    if let [(host, ref ranks)] = request.ranks_by_host()[..] {
+        let part = words(&["--host", &format!("{host}:{}", ranks.len())]);
+        return (Arguments { job: words(&["--bind-to", "none"]), part }, None);
+    }
+    // A hostfile counts for one program, and the seq mapper begins again with its first line; in the
+    // default hostfile a program goes on where the one before ended.
+    let option = if request.is_mpmd() { "--default-hostfile" } else { "--hostfile" };
+    let hosts = request.path(HOSTS);
+    let job = words(&[option, &hosts, "--mca", "rmaps", "seq", "--bind-to", "none"]);
+    (Arguments { job, part: Vec::new() }, Some(text_file(HOSTS, request.host_per_rank())))
 }
 
 /// Ranks that share cores must give them up while they wait.
@@ -121,8 +142,8 @@ mod tests {
 
     use super::*;
     use crate::ids::{CoreId, parse_index_list};
+    use crate::launch::Binding;
     use crate::launch::random_placement::{contents, native, placements};
-    use crate::launch::{Binding, Task};
 
     proptest! {
         #[test]
@@ -188,14 +209,5 @@ mod tests {
         assert!(!write(&request).unwrap().by_exec);
         let launch = write(&Request { binding: Binding::Auto, ..request }).unwrap();
         assert_eq!(launch.binding, "rankwright-exec binds: 2 PUs here");
-    }
-
-    #[test]
-    fn a_lone_colon_would_begin_another_program() {
-        let placement = one_rank_with_many_cores(2);
-        let words = ["./app", ":"].map(str::to_owned);
-        let request = Request { task: Task::Program(&words), ..native(&placement) };
-        let launcher = crate::launch::find(LAUNCHER).unwrap();
-        assert!(launcher.write(&request).unwrap_err().to_string().contains("argument `:`"));
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn native(placement: &PlacementFile) -> Request<'_> {
         program: None,
         agent: None,
         arguments: &[],
-        task: Task::Report,
+        task: Task::Report(None),
     }
 }
 
