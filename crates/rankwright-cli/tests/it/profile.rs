@@ -78,6 +78,8 @@ pub(crate) fn profile_with(folder: &Path, options: &[&str], launch: &[&str]) -> 
     let command = timeout.arg("60").arg(env!("CARGO_BIN_EXE_rankwright")).args(&arguments);
     let output = as_root(command)
         .env("XDG_CACHE_HOME", folder.join("cache"))
+        // Open MPI 4.1 with UCX has no dynamic windows.
+        .env("OMPI_MCA_osc", "^ucx")
         .output()
         .expect("the program starts");
     let text = transcript(&arguments, &output);
