@@ -68,10 +68,11 @@ static struct rw_row_record *find_entry(struct collective *collective, int desti
 
 static void add_row(struct collective *collective, const struct rw_row *row)
 {
-    for (int i = 0; i < row->count; i++) {
-        if (row->bytes[i] == 0 || row->destinations[i] < 0)
+    for (int i = 0; i < row->destinations.count; i++) {
+        const int destination = rw_rank_at(&row->destinations, i);
+        if (row->bytes[i] == 0 || destination < 0)
             continue;
-        struct rw_row_record *entry = find_entry(collective, row->destinations[i]);
+        struct rw_row_record *entry = find_entry(collective, destination);
         if (!entry)
             return;
         if (entry->latest_call != collective->record->calls) /* a neighbour listed twice is one message */
@@ -127,7 +128,7 @@ static int root_world_rank(const struct rw_communicator *communicator, int root)
         return rw_tracer.world_rank;
     if (root < 0)
         return RW_ROOT_NOT_STATED;
-    const int world_rank = communicator->members->destinations[root];
+    const int world_rank = rw_rank_at(rw_partners(communicator->members), root);
     return world_rank < 0 ? RW_ROOT_NOT_STATED : world_rank;
 }
 
@@ -142,7 +143,7 @@ static uint64_t fill_row(struct rw_row *row, struct rw_counts counts, MPI_Dataty
 {
     uint64_t sum = 0;
     const uint64_t size = datatypes ? 0 : rw_bytes(1, datatype);
-    for (int i = 0; i < row->count; i++) {
+    for (int i = 0; i < row->destinations.count; i++) {
         const MPI_Count count = rw_count_at(counts, i);
         if (datatypes)
             row->bytes[i] = count > 0 ? rw_bytes(count, datatype_at(*datatypes, i)) : 0;
@@ -157,9 +158,8 @@ static void record_row(const struct rw_call *call, struct rw_communicator *commu
                        enum rw_operation operation, int root, struct rw_counts counts,
                        MPI_Datatype datatype, const struct rw_datatypes *datatypes)
 {
-    struct rw_row row = {communicator->members->destination_count,
-                      communicator->members->destinations, NULL};
-    row.bytes = rw_allocate((size_t)row.count, sizeof *row.bytes);
+    struct rw_row row = {*rw_partners(communicator->members), NULL};
+    row.bytes = rw_allocate((size_t)row.destinations.count, sizeof *row.bytes);
     if (!row.bytes)
         return;
     const uint64_t sum = fill_row(&row, counts, datatype, datatypes);
@@ -176,17 +176,17 @@ static void record_neighbours(const struct rw_call *call, MPI_Comm comm,
     struct rw_communicator *communicator = rw_find_communicator(comm);
     if (!communicator || !rw_find_neighbours(communicator))
         return;
-    struct rw_row row = {communicator->neighbour_count, communicator->neighbours, NULL};
-    row.bytes = rw_allocate((size_t)row.count, sizeof *row.bytes);
+    struct rw_row row = {communicator->neighbours, NULL};
+    row.bytes = rw_allocate((size_t)row.destinations.count, sizeof *row.bytes);
     if (!row.bytes)
         return;
     uint64_t sum = 0;
     if (counts)
         fill_row(&row, *counts, datatype, datatypes);
-    for (int i = 0; i < row.count; i++) {
+    for (int i = 0; i < row.destinations.count; i++) {
         if (!counts)
             row.bytes[i] = rw_bytes(count, datatype);
-        if (row.destinations[i] < 0)
+        if (rw_rank_at(&row.destinations, i) < 0)
             row.bytes[i] = 0;
         sum += row.bytes[i];
     }
@@ -248,7 +248,7 @@ void rw_record_gatherv(const struct rw_call *call, const void *sendbuf, MPI_Coun
         bytes = sendbuf == MPI_IN_PLACE
             ? rw_bytes(rw_count_at(recvcounts, communicator->members->local_rank), recvtype)
             : rw_bytes(sendcount, sendtype);
-    const struct rw_row to_root = {1, &root_rank, &bytes};
+    const struct rw_row to_root = {{1, root_rank, 0, NULL}, &bytes};
     store(call, communicator, RW_OPERATION_GATHERV, root_rank, bytes, &to_root);
 }
 
@@ -258,7 +258,7 @@ void rw_record_scatter(const struct rw_call *call, MPI_Count sendcount, MPI_Data
     struct rw_communicator *communicator = rw_find_communicator(comm);
     if (!communicator)
         return;
-    const uint64_t ranks = (uint64_t)communicator->members->destination_count;
+    const uint64_t ranks = (uint64_t)rw_partners(communicator->members)->count;
     const uint64_t bytes = is_root(communicator, root) ? ranks * rw_bytes(sendcount, sendtype) : 0;
     store(call, communicator, RW_OPERATION_SCATTER, root_world_rank(communicator, root), bytes,
           NULL);
@@ -308,7 +308,7 @@ void rw_record_alltoall(const struct rw_call *call, const void *sendbuf, MPI_Cou
     const uint64_t block = sendbuf == MPI_IN_PLACE ? rw_bytes(recvcount, recvtype)
                                                    : rw_bytes(sendcount, sendtype);
     store(call, communicator, RW_OPERATION_ALLTOALL, RW_NO_ROOT,
-           block * (uint64_t)communicator->members->destination_count, NULL);
+           block * (uint64_t)rw_partners(communicator->members)->count, NULL);
 }
 
 void rw_record_alltoallv(const struct rw_call *call, const void *sendbuf, struct rw_counts sendcounts,
@@ -373,7 +373,7 @@ void rw_record_reduce_scatter(const struct rw_call *call, struct rw_counts recvc
         return;
     }
     uint64_t bytes = 0;
-    for (int i = 0; i < communicator->members->local_size; i++)
+    for (int i = 0; i < communicator->members->local.count; i++)
         bytes += rw_bytes(rw_count_at(recvcounts, i), datatype);
     store(call, communicator, RW_OPERATION_REDUCE_SCATTER, RW_NO_ROOT, bytes, NULL);
 }
@@ -384,7 +384,7 @@ void rw_record_reduce_scatter_block(const struct rw_call *call, MPI_Count recvco
     struct rw_communicator *communicator = rw_find_communicator(comm);
     if (communicator)
         store(call, communicator, RW_OPERATION_REDUCE_SCATTER_BLOCK, RW_NO_ROOT,
-               (uint64_t)communicator->members->local_size * rw_bytes(recvcount, datatype), NULL);
+               (uint64_t)communicator->members->local.count * rw_bytes(recvcount, datatype), NULL);
 }
 
 void rw_record_neighbor_allgather(const struct rw_call *call, MPI_Count sendcount, MPI_Datatype sendtype,

@@ -2,11 +2,13 @@
  * collectives.h - collective calls as the program made them: per communicator, operation and root.
  *
  * One function per operation and signature, called by the wrappers of its blocking and nonblocking
- * form after success, and when its persistent form is made. trace_format.h defines what "bytes contributed" means for each.
+ * form after success, and when its persistent form is made. trace_format.h defines what "bytes
+ * contributed" means for each.
  */
 #ifndef RANKWRIGHT_COLLECTIVES_H
 #define RANKWRIGHT_COLLECTIVES_H
 
+#include "rank_list.h"
 #include "tracer.h"
 
 #pragma GCC visibility push(hidden)
@@ -28,10 +30,9 @@ static inline MPI_Count rw_count_at(struct rw_counts counts, int i)
     return counts.large ? counts.large[i] : counts.small[i];
 }
 
-/* What one call sends to each of `count` world ranks; -1 stands for no one in the trace. */
+/* What one call sends to each of some world ranks; -1 stands for no one in the trace. */
 struct rw_row {
-    int count;
-    const int *destinations;
+    struct rw_rank_list destinations;
     uint64_t *bytes;
 };
 

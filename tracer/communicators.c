@@ -39,63 +39,43 @@ _Static_assert(CACHE_SIZE == 1 << (64 - 58), "cache_index yields six bits");
 
 /* ---- member lists ---- */
 
-static int lowest(const int *ranks, int count)
+/* Empty if out of memory. */
+static struct rw_rank_list world_ranks(MPI_Group group)
 {
-    int found = rw_tracer.world_size;
-    for (int i = 0; i < count; i++)
-        if (ranks[i] >= 0 && ranks[i] < found)
-            found = ranks[i];
-    return found;
-}
-
-static uint64_t digest_list(uint64_t digest, const int *ranks, int count)
-{
-    digest = (digest ^ (uint64_t)count) * 0x100000001b3u;
-    for (int i = 0; i < count; i++) {
-        digest = (digest ^ (uint32_t)ranks[i]) * 0x9e3779b97f4a7c15u;
-        digest ^= digest >> 29;
-    }
-    return digest;
-}
-
-static int *world_ranks(MPI_Group group, int count)
-{
+    int count = 0;
+    PMPI_Group_size(group, &count);
     int *ranks = rw_allocate((size_t)count, sizeof *ranks);
     int *own = rw_allocate((size_t)count, sizeof *own);
-    if (ranks && own) {
-        for (int i = 0; i < count; i++)
-            own[i] = i;
-        PMPI_Group_translate_ranks(group, count, own, rw_tracer.world_group, ranks);
-        for (int i = 0; i < count; i++)
-            if (ranks[i] == MPI_UNDEFINED)
-                ranks[i] = -1;
+    if (!ranks || !own) {
+        free(ranks);
+        free(own);
+        return (struct rw_rank_list){0, 0, 0, NULL};
     }
+    for (int i = 0; i < count; i++)
+        own[i] = i;
+    PMPI_Group_translate_ranks(group, count, own, rw_tracer.world_group, ranks);
+    for (int i = 0; i < count; i++)
+        if (ranks[i] == MPI_UNDEFINED)
+            ranks[i] = -1;
     free(own);
-    return ranks;
+    return rw_make_rank_list(ranks, count);
 }
 
 static void free_members(struct rw_members *members)
 {
-    free(members->local);
-    free(members->remote);
+    rw_free_rank_list(&members->local);
+    rw_free_rank_list(&members->remote);
     free(members);
 }
 
 static void complete_members(struct rw_members *members)
 {
     const int world = rw_tracer.world_size;
-    members->local_first = !members->intercommunicator
-        || lowest(members->local, members->local_size) < lowest(members->remote, members->remote_size)
-        || lowest(members->remote, members->remote_size) == world;
-    members->destinations = members->intercommunicator ? members->remote : members->local;
-    members->destination_count =
-        members->intercommunicator ? members->remote_size : members->local_size;
-    uint64_t digest = members->intercommunicator ? 2 : 1;
-    const bool local_first = members->local_first;
-    digest = digest_list(digest, local_first ? members->local : members->remote,
-                         local_first ? members->local_size : members->remote_size);
-    members->digest = digest_list(digest, local_first ? members->remote : members->local,
-                                  local_first ? members->remote_size : members->local_size);
+    const int lowest = rw_lowest_rank(&members->remote, world);
+    members->local_first = !members->intercommunicator || lowest == world
+        || rw_lowest_rank(&members->local, world) < lowest;
+    members->digest = rw_digest_rank_list(members->intercommunicator ? 2 : 1, rw_first_group(members));
+    members->digest = rw_digest_rank_list(members->digest, rw_second_group(members));
 }
 
 static struct rw_members *ask_members(MPI_Comm comm)
@@ -109,16 +89,14 @@ static struct rw_members *ask_members(MPI_Comm comm)
     members->intercommunicator = is_inter;
     PMPI_Comm_rank(comm, &members->local_rank);
     PMPI_Comm_group(comm, &group);
-    PMPI_Group_size(group, &members->local_size);
-    members->local = world_ranks(group, members->local_size);
+    members->local = world_ranks(group);
     PMPI_Group_free(&group);
     if (is_inter) {
         PMPI_Comm_remote_group(comm, &group);
-        PMPI_Group_size(group, &members->remote_size);
-        members->remote = world_ranks(group, members->remote_size);
+        members->remote = world_ranks(group);
         PMPI_Group_free(&group);
     }
-    if (!members->local || (is_inter && !members->remote)) {
+    if (rw_out_of_memory) {
         free_members(members);
         return NULL;
     }
@@ -126,41 +104,12 @@ static struct rw_members *ask_members(MPI_Comm comm)
     return members;
 }
 
-/* The run that begins at ranks[0], as long as possible. */
-static struct rw_run longest_run(const int *ranks, int count)
-{
-    struct rw_run run = {ranks[0], 0, 1};
-    if (count > 1)
-        run.stride = ranks[1] - ranks[0];
-    while ((int)run.count < count && ranks[run.count] - ranks[run.count - 1] == run.stride)
-        run.count++;
-    if (run.count == 1)
-        run.stride = 0;
-    return run;
-}
-
-/* Their number; written to `runs` where that is not NULL. */
-static uint32_t find_runs(const int *ranks, int count, struct rw_run *runs)
-{
-    uint32_t found = 0;
-    for (int done = 0; done < count; found++) {
-        const struct rw_run run = longest_run(ranks + done, count - done);
-        if (runs)
-            runs[found] = run;
-        done += (int)run.count;
-    }
-    return found;
-}
-
 static void record_members(const struct rw_members *members)
 {
-    const bool local_first = members->local_first;
-    const int *const first = local_first ? members->local : members->remote;
-    const int *const second = local_first ? members->remote : members->local;
-    const int first_size = local_first ? members->local_size : members->remote_size;
-    const int second_size = local_first ? members->remote_size : members->local_size;
-    const uint32_t first_runs = find_runs(first, first_size, NULL);
-    const uint32_t second_runs = find_runs(second, second_size, NULL);
+    const struct rw_rank_list *const first = rw_first_group(members);
+    const struct rw_rank_list *const second = rw_second_group(members);
+    const uint32_t first_runs = rw_find_runs(first, NULL);
+    const uint32_t second_runs = rw_find_runs(second, NULL);
     struct rw_members_record *record = rw_arena_add(
         RW_RECORD_MEMBERS, sizeof *record + (first_runs + second_runs) * sizeof *record->runs);
     if (!record)
@@ -169,17 +118,14 @@ static void record_members(const struct rw_members *members)
     record->intercommunicator = members->intercommunicator;
     record->first_runs = first_runs;
     record->second_runs = second_runs;
-    find_runs(first, first_size, record->runs);
-    find_runs(second, second_size, record->runs + first_runs);
+    rw_find_runs(first, record->runs);
+    rw_find_runs(second, record->runs + first_runs);
 }
 
 static bool same_members(const struct rw_members *a, const struct rw_members *b)
 {
-    return a->intercommunicator == b->intercommunicator && a->local_size == b->local_size
-        && a->remote_size == b->remote_size
-        && memcmp(a->local, b->local, (size_t)a->local_size * sizeof *a->local) == 0
-        && (a->remote_size == 0
-            || memcmp(a->remote, b->remote, (size_t)a->remote_size * sizeof *a->remote) == 0);
+    return a->intercommunicator == b->intercommunicator && rw_same_rank_list(&a->local, &b->local)
+        && rw_same_rank_list(&a->remote, &b->remote);
 }
 
 /* The one copy of these member lists; takes over the argument. */
@@ -212,9 +158,8 @@ const struct rw_members *rw_group_members(MPI_Group group)
     if (!members)
         return NULL;
     PMPI_Group_rank(group, &members->local_rank);
-    PMPI_Group_size(group, &members->local_size);
-    members->local = world_ranks(group, members->local_size);
-    if (!members->local) {
+    members->local = world_ranks(group);
+    if (rw_out_of_memory) {
         free_members(members);
         return NULL;
     }
@@ -259,7 +204,7 @@ static struct rw_communicator *take_slot(struct rw_members *members)
     if (communicator) {
         communicator->living = true;
         communicator->record->created++;
-        communicator->neighbour_count = -1;
+        communicator->neighbours_known = false;
     }
     rw_unlock();
     return communicator;
@@ -405,14 +350,7 @@ static struct rw_members *world_members(void)
     if (!members)
         return NULL;
     members->local_rank = rw_tracer.world_rank;
-    members->local_size = rw_tracer.world_size;
-    members->local = rw_allocate((size_t)members->local_size, sizeof *members->local);
-    if (!members->local) {
-        free_members(members);
-        return NULL;
-    }
-    for (int i = 0; i < members->local_size; i++)
-        members->local[i] = i;
+    members->local = (struct rw_rank_list){rw_tracer.world_size, 0, 1, NULL};
     complete_members(members);
     return intern_members(members);
 }

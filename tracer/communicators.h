@@ -9,6 +9,7 @@
 #define RANKWRIGHT_COMMUNICATORS_H
 
 #include "hash_table.h"
+#include "rank_list.h"
 #include "tracer.h"
 
 #pragma GCC visibility push(hidden)
@@ -18,8 +19,8 @@ struct rw_communicator {
     struct rw_communicator_record *record;
     bool living;
     MPI_Comm handle;        /* while living */
-    int *neighbours;        /* world ranks this rank sends to in the topology, -1 for none */
-    int neighbour_count;    /* -1: not asked yet */
+    struct rw_rank_list neighbours; /* this rank sends to in the topology, -1 for none */
+    bool neighbours_known;
     const struct rw_topology_record *declared; /* by the last in this slot that declared one */
     struct rw_table collectives;
     struct rw_communicator *next;
@@ -30,18 +31,31 @@ struct rw_members {
     bool intercommunicator;
     bool local_first;       /* canonical order: the group with the smaller lowest world rank is first */
     int local_rank;
-    int local_size;
-    int remote_size;        /* 0 for an intracommunicator */
-    int *local;             /* world ranks; -1: outside MPI_COMM_WORLD */
-    int *remote;
-    const int *destinations; /* what a destination rank means: remote, or local if there is none */
-    int destination_count;
+    struct rw_rank_list local;
+    struct rw_rank_list remote; /* empty for an intracommunicator */
     uint64_t digest;        /* of kind and lists */
     uint32_t id;            /* in the image */
     struct rw_communicator *slots; /* ascending */
     struct rw_members *next_same_digest;
     struct rw_members *next;
 };
+
+/* What a destination or source rank means: a member of the other group, if there is one. */
+static inline const struct rw_rank_list *rw_partners(const struct rw_members *members)
+{
+    return members->intercommunicator ? &members->remote : &members->local;
+}
+
+/* The groups in canonical order. */
+static inline const struct rw_rank_list *rw_first_group(const struct rw_members *members)
+{
+    return members->local_first ? &members->local : &members->remote;
+}
+
+static inline const struct rw_rank_list *rw_second_group(const struct rw_members *members)
+{
+    return members->local_first ? &members->remote : &members->local;
+}
 
 void rw_communicators_begin(void);
 void rw_communicators_end(void);

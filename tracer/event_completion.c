@@ -186,12 +186,10 @@ static const MPI_Status *status_of(int position)
 
 static uint64_t source_of(const struct rw_request *request, const MPI_Status *status)
 {
-    const struct rw_members *members = request->receives_from->members;
     const int source = status->MPI_SOURCE;
     if (source == MPI_PROC_NULL)
         return RW_PEER_NONE;
-    const int world_rank = source >= 0 && source < members->destination_count ? members->destinations[source]
-                                                                              : -1;
+    const int world_rank = rw_rank_at_or_outside(rw_partners(request->receives_from->members), source);
     return world_rank < 0 ? RW_PEER_OUTSIDE : (uint64_t)world_rank + RW_PEER_FIRST;
 }
 

@@ -206,41 +206,35 @@ void rw_stream_poll(const struct rw_call *call)
 
 /* ---- communicators ---- */
 
-static int run_length(const int *ranks, int count, int *stride)
+static size_t room_for(const struct rw_rank_list *list)
 {
-    int length = 1;
-    *stride = count > 1 ? ranks[1] - ranks[0] : 0;
-    while (length < count && ranks[length] - ranks[length - 1] == *stride)
-        length++;
-    return length;
+    return ((size_t)rw_find_runs(list, NULL) * 3 + 1) * VARINT_ROOM;
 }
 
-static void put_runs(const int *ranks, int count)
+static void put_runs(const struct rw_rank_list *list)
 {
-    int runs = 0, stride;
-    for (int i = 0; i < count; i += run_length(ranks + i, count - i, &stride))
-        runs++;
-    rw_stream_put((uint64_t)runs);
-    for (int i = 0, length; i < count; i += length) {
-        length = run_length(ranks + i, count - i, &stride);
-        rw_stream_put_signed(ranks[i]);
-        rw_stream_put_signed(stride);
-        rw_stream_put((uint64_t)length);
+    const uint32_t count = rw_find_runs(list, NULL);
+    struct rw_run *runs = rw_allocate(count, sizeof *runs);
+    rw_stream_put(runs ? count : 0);
+    if (runs)
+        rw_find_runs(list, runs);
+    for (uint32_t i = 0; runs && i < count; i++) {
+        rw_stream_put_signed(runs[i].first);
+        rw_stream_put_signed(runs[i].stride);
+        rw_stream_put(runs[i].count);
     }
+    free(runs);
 }
 
 static void define(const struct rw_communicator *communicator)
 {
     const struct rw_members *members = communicator->members;
-    const bool local_first = members->local_first;
     *stream.next++ = RW_EVENT_COMMUNICATOR;
     rw_stream_put(members->intercommunicator);
     rw_stream_put(communicator->record->slot);
     rw_stream_put(communicator->record->created);
-    put_runs(local_first ? members->local : members->remote,
-             local_first ? members->local_size : members->remote_size);
-    put_runs(local_first ? members->remote : members->local,
-             local_first ? members->remote_size : members->local_size);
+    put_runs(rw_first_group(members));
+    put_runs(rw_second_group(members));
     publish(0);
 }
 
@@ -261,13 +255,12 @@ static struct known *know(const struct rw_communicator *communicator)
 uint64_t rw_stream_number(const struct rw_communicator *communicator)
 {
     const struct rw_members *members = communicator->members;
-    const size_t members_room = (size_t)(members->local_size + members->remote_size) * 3 * VARINT_ROOM;
     uint64_t number = 0;
     rw_lock();
     struct known *known = know(communicator);
     if (known && known->created == communicator->record->created) {
         number = known->number;
-    } else if (known && stream.open && make_room(members_room + RW_EVENT_ROOM)) {
+    } else if (known && stream.open && make_room(room_for(&members->local) + room_for(&members->remote) + RW_EVENT_ROOM)) {
         define(communicator);
         known->created = communicator->record->created;
         number = known->number = stream.communicators++;

@@ -45,13 +45,11 @@ static uint64_t peer_of_world_rank(int world_rank)
 
 static uint64_t peer_of(const struct rw_communicator *communicator, int rank)
 {
-    const struct rw_members *members = communicator->members;
     if (rank == MPI_PROC_NULL)
         return RW_PEER_NONE;
     if (rank == MPI_ANY_SOURCE)
         return RW_PEER_ANY;
-    return peer_of_world_rank(rank >= 0 && rank < members->destination_count ? members->destinations[rank]
-                                                                             : -1);
+    return peer_of_world_rank(rw_rank_at_or_outside(rw_partners(communicator->members), rank));
 }
 
 static uint64_t received_bytes(const MPI_Status *status)
@@ -419,15 +417,16 @@ static void put_row(const struct rw_row *row)
 {
     uint64_t entries = 0;
     int64_t latest = 0;
-    for (int i = 0; i < row->count; i++)
-        entries += row->bytes[i] > 0 && row->destinations[i] >= 0;
+    for (int i = 0; i < row->destinations.count; i++)
+        entries += row->bytes[i] > 0 && rw_rank_at(&row->destinations, i) >= 0;
     rw_stream_put(entries);
-    for (int i = 0; i < row->count; i++) {
-        if (row->bytes[i] == 0 || row->destinations[i] < 0)
+    for (int i = 0; i < row->destinations.count; i++) {
+        const int destination = rw_rank_at(&row->destinations, i);
+        if (row->bytes[i] == 0 || destination < 0)
             continue;
-        rw_stream_put_signed(row->destinations[i] - latest);
+        rw_stream_put_signed(destination - latest);
         rw_stream_put(row->bytes[i]);
-        latest = row->destinations[i];
+        latest = destination;
     }
 }
 
@@ -437,7 +436,7 @@ void rw_event_collective(const struct rw_call *call, const struct rw_communicato
 {
     const bool makes_request = call->flags != 0;
     const uint64_t number = rw_stream_number(communicator);
-    const size_t room = RW_EVENT_ROOM + (row ? (size_t)row->count * ENTRY_ROOM : 0);
+    const size_t room = RW_EVENT_ROOM + (row ? (size_t)row->destinations.count * ENTRY_ROOM : 0);
     if (!rw_stream_event(call, RW_EVENT_COLLECTIVE, room))
         return;
     rw_stream_put(operation);

@@ -96,9 +96,9 @@ static void record(const struct rw_call *call, int target, MPI_Win win, const ui
         return;
     const struct rw_members *members = lock_members(win);
     if (members && put)
-        rw_add_message(RW_PAIR_PUT, call->start, members->local[target], *put);
+        rw_add_message(RW_PAIR_PUT, call->start, rw_rank_at(&members->local, target), *put);
     if (members && get)
-        rw_add_message(RW_PAIR_GET, call->start, members->local[target], *get);
+        rw_add_message(RW_PAIR_GET, call->start, rw_rank_at(&members->local, target), *get);
     rw_unlock();
 }
 

@@ -56,20 +56,24 @@ void rw_record_psend_init(const struct rw_call *call, int partitions, MPI_Count 
     plan_send((uint64_t)partitions * rw_bytes(count, datatype), destination, comm, request);
 }
 
-/* The plan with room for a row: the program may change its arrays before the start. */
+/* The plan with room for a row: the program may change its arrays before the start, and the neighbours
+ * may be gone by then. */
 static struct plan *allocate_plan(const struct rw_row *row)
 {
-    const size_t count = row ? (size_t)row->count : 0;
-    struct plan *plan = rw_allocate(1, sizeof *plan + sizeof *row
-                                           + count * (sizeof *row->bytes + sizeof *row->destinations));
+    const size_t count = row ? (size_t)row->destinations.count : 0;
+    const size_t listed = row && row->destinations.ranks ? count : 0;
+    struct plan *plan = rw_allocate(1, sizeof *plan + sizeof *row + count * sizeof *row->bytes
+                                           + listed * sizeof *row->destinations.ranks);
     if (!plan || !row)
         return plan;
     plan->row = (struct rw_row *)(plan + 1);
-    uint64_t *bytes = (uint64_t *)(plan->row + 1);
-    int *destinations = (int *)(bytes + count);
-    memcpy(bytes, row->bytes, count * sizeof *bytes);
-    memcpy(destinations, row->destinations, count * sizeof *destinations);
-    *plan->row = (struct rw_row){row->count, destinations, bytes};
+    *plan->row = (struct rw_row){row->destinations, (uint64_t *)(plan->row + 1)};
+    memcpy(plan->row->bytes, row->bytes, count * sizeof *row->bytes);
+    if (listed) {
+        plan->row->destinations.ranks = (int *)(plan->row->bytes + count);
+        memcpy(plan->row->destinations.ranks, row->destinations.ranks,
+               listed * sizeof *row->destinations.ranks);
+    }
     return plan;
 }
 

@@ -61,8 +61,7 @@ void rw_add_message(enum rw_pair_class class, uint64_t start, int world_rank, ui
 /* Under the lock, with a destination that MPI has accepted. */
 static int translate(const struct rw_communicator *communicator, int destination)
 {
-    const struct rw_members *members = communicator->members;
-    return destination < members->destination_count ? members->destinations[destination] : -1;
+    return rw_rank_at_or_outside(rw_partners(communicator->members), destination);
 }
 
 void rw_record_send(const struct rw_call *call, MPI_Count count, MPI_Datatype datatype, int destination,

@@ -27,7 +27,7 @@ static void put_neighbours(struct rw_topology_record *record, const int *ranks, 
 {
     int32_t *numbers = record->numbers + 2 * record->dimensions;
     for (uint32_t i = 0; i < record->neighbours; i++) {
-        numbers[2 * i] = ranks[i] == MPI_PROC_NULL ? -1 : members->local[ranks[i]];
+        numbers[2 * i] = ranks[i] == MPI_PROC_NULL ? -1 : rw_rank_at(&members->local, ranks[i]);
         numbers[2 * i + 1] = weights ? weights[i] : 1;
     }
 }
@@ -106,15 +106,15 @@ static bool keep_neighbours(struct rw_communicator *communicator,
         return false;
     for (uint32_t i = 0; i < record->neighbours; i++)
         ranks[i] = record->numbers[2 * (record->dimensions + i)];
-    free(communicator->neighbours);
-    communicator->neighbours = ranks;
-    communicator->neighbour_count = (int)record->neighbours;
+    rw_free_rank_list(&communicator->neighbours);
+    communicator->neighbours = rw_make_rank_list(ranks, (int)record->neighbours);
+    communicator->neighbours_known = true;
     return true;
 }
 
 bool rw_find_neighbours(struct rw_communicator *communicator)
 {
-    if (communicator->neighbour_count >= 0)
+    if (communicator->neighbours_known)
         return true;
     struct rw_topology_record *record = ask(communicator);
     const bool found = record && keep_neighbours(communicator, record);
