@@ -7,6 +7,8 @@
 #include "persistent.h"
 #include "point_to_point.h"
 
+#ifndef RW_WITHOUT_FORTRAN
+
 #ifdef RW_PERSISTENT_COLLECTIVES_ARE_EXTENSIONS
 #define mpi_barrier_init_ mpix_barrier_init_
 #define mpi_barrier_init_f08_ mpix_barrier_init_f08_
@@ -6853,3 +6855,5 @@ void mpi_win_free_f08_(MPI_Fint *win, MPI_Fint *ierror)
     static _Atomic(void *) next;
     traced_win_free((win_free_function *)rw_next_symbol(&next, "mpi_win_free_f08_"), win, ierror);
 }
+
+#endif

@@ -13,4 +13,6 @@ mod placing;
 mod profile;
 mod real_launchers;
 mod road;
+mod slurm;
 mod traffic;
+mod which_mpi;
