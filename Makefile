@@ -6,10 +6,10 @@ PROFILE ?= release
 BUILT := target/$(PROFILE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check build docs bench install dist clean
+.PHONY: help demo test check build docs bench install dist-tracers dist clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## See a real MPI program traced, placed, launched and checked
 	scripts/bootstrap demo
@@ -46,6 +46,12 @@ install: build ## Install below PREFIX (/usr/local)
 	$(BUILT)/rankwright completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_rankwright
 	install -d $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	$(BUILT)/rankwright completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/rankwright.fish
+	for abi in $(notdir $(wildcard target/tracers/*)); do \
+		install -D -t $(DESTDIR)$(PREFIX)/lib/rankwright/tracers/$$abi target/tracers/$$abi/*.so || exit 1; \
+	done
+
+dist-tracers: ## Build the tracer for each kind of MPI, for nodes without a compiler
+	scripts/dist-tracers
 
 dist: ## Pack what `make install` installs into target/package/
 	scripts/dist

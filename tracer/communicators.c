@@ -355,9 +355,17 @@ static struct rw_members *world_members(void)
     return intern_members(members);
 }
 
+/* The library's own MPI_COMM_NULL_COPY_FN may be an address in it, which is not known when we load. */
+static int not_copied(MPI_Comm comm, int key, void *extra, void *from, void *to, int *copied)
+{
+    (void)comm, (void)key, (void)extra, (void)from, (void)to;
+    *copied = 0;
+    return MPI_SUCCESS;
+}
+
 void rw_communicators_begin(void)
 {
-    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL);
+    PMPI_Comm_create_keyval(not_copied, on_delete, &keyval, NULL);
     struct rw_members *members = world_members();
     struct rw_communicator *world = members ? create(MPI_COMM_WORLD, members) : NULL;
     struct rw_communicator *self = create(MPI_COMM_SELF, NULL);

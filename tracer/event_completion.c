@@ -82,32 +82,9 @@ static bool is_ignored(const MPI_Status *status)
     return status == MPI_STATUS_IGNORE || status == MPI_STATUSES_IGNORE;
 }
 
-/* The bodies of `use mpi_f08` in MPICH have markers of their own. */
-static bool is_ignored_in_fortran(const MPI_Fint *status)
-{
-#if defined(MPICH)
-    const void *f08[] = {MPI_F08_STATUS_IGNORE, MPI_F08_STATUSES_IGNORE};
-    if (status == f08[0] || status == f08[1])
-        return true;
-#endif
-    return !status || status == MPI_F_STATUS_IGNORE || status == MPI_F_STATUSES_IGNORE;
-}
-
 MPI_Status *rw_keep_status(MPI_Status *status)
 {
     return is_ignored(status) && prepare(1) ? expected.own_statuses : status;
-}
-
-MPI_Fint *rw_keep_status_fortran(MPI_Fint *status)
-{
-    return is_ignored_in_fortran(status) && prepare(1) ? expected.own_fortran_statuses : status;
-}
-
-const MPI_Status *rw_c_status(const MPI_Fint *status)
-{
-    static _Thread_local MPI_Status converted;
-    PMPI_Status_f2c(status, &converted);
-    return &converted;
 }
 
 MPI_Status *rw_expect(int count, MPI_Request requests[], MPI_Status statuses[])
@@ -124,6 +101,42 @@ MPI_Status *rw_expect(int count, MPI_Request requests[], MPI_Status statuses[])
     expected.handles = requests;
     expected.statuses = statuses;
     return statuses;
+}
+
+#ifndef RW_WITHOUT_FORTRAN
+
+/* Variables of the library that hold the addresses that Fortran passes; the last two, of `use mpi_f08`, in
+ * MPICH only. */
+static bool is_ignored_in_fortran(const MPI_Fint *status)
+{
+    static const char *const names[] = {"MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE",
+                                        "MPI_F08_STATUS_IGNORE", "MPI_F08_STATUSES_IGNORE"};
+    enum { NAMES = sizeof names / sizeof *names };
+    static _Atomic(void *) variables[NAMES];
+    static atomic_bool known;
+    if (!atomic_load_explicit(&known, memory_order_acquire)) {
+        for (int i = 0; i < NAMES; i++)
+            atomic_store(&variables[i], rw_look_up(names[i]));
+        atomic_store_explicit(&known, true, memory_order_release);
+    }
+    for (int i = 0; i < NAMES; i++) {
+        void *const *variable = atomic_load_explicit(&variables[i], memory_order_relaxed);
+        if (variable && *variable == (const void *)status)
+            return true;
+    }
+    return !status;
+}
+
+MPI_Fint *rw_keep_status_fortran(MPI_Fint *status)
+{
+    return is_ignored_in_fortran(status) && prepare(1) ? expected.own_fortran_statuses : status;
+}
+
+const MPI_Status *rw_c_status(const MPI_Fint *status)
+{
+    static _Thread_local MPI_Status converted;
+    PMPI_Status_f2c(status, &converted);
+    return &converted;
 }
 
 MPI_Fint *rw_expect_fortran(int count, MPI_Fint requests[], MPI_Fint statuses[])
@@ -144,13 +157,17 @@ MPI_Fint *rw_expect_fortran(int count, MPI_Fint requests[], MPI_Fint statuses[])
     return statuses;
 }
 
+#endif
+
 /* ---- afterwards ---- */
 
 static bool is_over(int i)
 {
-    const MPI_Request request =
-        expected.handles ? expected.handles[i] : PMPI_Request_f2c(expected.fortran_handles[i]);
-    return request == MPI_REQUEST_NULL;
+#ifndef RW_WITHOUT_FORTRAN
+    if (expected.fortran_handles)
+        return PMPI_Request_f2c(expected.fortran_handles[i]) == MPI_REQUEST_NULL;
+#endif
+    return expected.handles[i] == MPI_REQUEST_NULL;
 }
 
 /* The requests that are still under way are found by their handles again. */
@@ -180,8 +197,11 @@ static void drop_those_over(void)
 
 static const MPI_Status *status_of(int position)
 {
-    return expected.fortran_statuses ? rw_c_status(expected.fortran_statuses + position * STATUS_SIZE)
-                                     : &expected.statuses[position];
+#ifndef RW_WITHOUT_FORTRAN
+    if (expected.fortran_statuses)
+        return rw_c_status(expected.fortran_statuses + position * STATUS_SIZE);
+#endif
+    return &expected.statuses[position];
 }
 
 static uint64_t source_of(const struct rw_request *request, const MPI_Status *status)

@@ -1,42 +1,8 @@
 #include "fortran.h"
 
+#ifndef RW_WITHOUT_FORTRAN
+
 #include <dlfcn.h>
-#include <link.h>
-#include <stdlib.h>
-#include <string.h>
-
-struct search {
-    const char *symbol;
-    void *function;
-};
-
-static int look_in_library(struct dl_phdr_info *library, size_t size, void *state)
-{
-    (void)size;
-    struct search *search = state;
-    const char *slash = strrchr(library->dlpi_name, '/');
-    const char *name = slash ? slash + 1 : library->dlpi_name;
-    if (strncmp(name, "libmpi", 6) != 0) /* libmpi_mpifh, libmpi_usempif08, libmpichfort, ... */
-        return 0;
-    void *handle = dlopen(library->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle)
-        search->function = dlsym(handle, search->symbol);
-    return search->function != NULL;
-}
-
-void *rw_find_next_symbol(_Atomic(void *) *cached, const char *symbol)
-{
-    struct search search = {symbol, dlsym(RTLD_NEXT, symbol)};
-    /* RTLD_NEXT does not see libraries that a plug-in (of Python, say) brought in privately. */
-    if (!search.function)
-        dl_iterate_phdr(look_in_library, &search);
-    if (!search.function) {
-        rw_warn("%s: not found in the MPI library of this program", symbol);
-        abort();
-    }
-    atomic_store_explicit(cached, search.function, memory_order_release);
-    return search.function;
-}
 
 const void *rw_fortran_buffer(const void *buffer)
 {
@@ -71,6 +37,7 @@ static void finish_init(MPI_Fint error, MPI_Fint *ierror)
 static void init(init_function *next, MPI_Fint *ierror)
 {
     MPI_Fint error = MPI_SUCCESS;
+    rw_library_begin();
     next(&error);
     finish_init(error, ierror);
 }
@@ -79,6 +46,7 @@ static void init_thread(init_thread_function *next, MPI_Fint *required, MPI_Fint
                         MPI_Fint *ierror)
 {
     MPI_Fint error = MPI_SUCCESS;
+    rw_library_begin();
     next(required, provided, &error);
     finish_init(error, ierror);
 }
@@ -152,5 +120,7 @@ void mpi_abort_(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *ierror)
     static _Atomic(void *) next;
     abort_program((abort_function *)rw_next_symbol(&next, "mpi_abort_"), comm, code, ierror);
 }
+
+#endif
 
 #endif

@@ -22,15 +22,6 @@ _Static_assert(sizeof(MPI_Fint) == sizeof(int),
 
 #pragma GCC visibility push(hidden)
 
-/* The definition behind ours; ends the program if there is none (it could not have run either). */
-void *rw_find_next_symbol(_Atomic(void *) *cached, const char *symbol);
-
-static inline void *rw_next_symbol(_Atomic(void *) *cached, const char *symbol)
-{
-    void *function = atomic_load_explicit(cached, memory_order_acquire);
-    return function ? function : rw_find_next_symbol(cached, symbol);
-}
-
 /* MPI_IN_PLACE if the buffer is Fortran's MPI_IN_PLACE, else the buffer. */
 const void *rw_fortran_buffer(const void *buffer);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes wrap_c.c and wrap_fortran.c from calls.table and events.table; `--check` only says whether they are
-current."""
+"""Writes wrap_c.c, wrap_fortran.c and wrap_open_mpi_4.c from calls.table and events.table, and mpi_functions.h from
+what all sources call; `--check` only says whether they are current."""
 
 import argparse
 import pathlib
@@ -42,6 +42,7 @@ INCLUDES = ["collectives.h", "communicators.h", "events.h", "fortran.h", "one_si
             "persistent.h", "point_to_point.h"]
 WIDTH = 100
 EVENTS = Hooks(HERE / "events.table")
+GENERATED = ("wrap_c.c", "wrap_fortran.c", "wrap_open_mpi_4.c", "mpi_functions.h")
 
 
 class Argument:
@@ -241,14 +242,14 @@ def fortran_functions(call):
     text = wrapped(f"typedef void {lower}_function({parameters});", "") + "\n"
     if with_events:
         own = ", ".join([f"{lower}_function *next"] + declarations + ["MPI_Fint *error"] + lengths)
-        text += "RW_WITH_EVENTS\n" + wrapped(f"static void with_events_{lower}({own})", "")
+        text += "RW_WITH_EVENTS\n" + wrapped(f"static void fortran_with_events_{lower}({own})", "")
         text += "{\n" + fortran_body(call, length_names, True, "    ") + "}\n\n"
     text += wrapped(f"static void traced_{lower}({lower}_function *next, {parameters})", "")
     text += "{\n    MPI_Fint error = MPI_SUCCESS;\n    if (!rw_enter()) {\n" + forward
     if with_events:
         text += "    } else if (rw_events_on) {\n"
         passed = ", ".join(["next"] + names + ["&error"] + length_names)
-        text += wrapped(f"with_events_{lower}({passed});", " " * 8)
+        text += wrapped(f"fortran_with_events_{lower}({passed});", " " * 8)
     text += "    } else {\n" + fortran_body(call, length_names, False, " " * 8) + "    }\n"
     text += "    if (ierror)\n        *ierror = error;\n}\n"
     passed = names + ["ierror"] + length_names
@@ -291,8 +292,33 @@ def generate(calls):
     fortran_names = extensions(calls, lambda call: [f"mpi_{call.name.lower()}_", f"mpi_{call.name.lower()}_f08_"])
     fortran_names += "#define RW_TEXT(name) #name\n#define RW_SYMBOL(name) RW_TEXT(name)\n"
     fortran = (fortran_functions(call) for call in calls)
-    return {"wrap_c.c": BANNER + includes + c_names + "".join("\n" + c_function(call) for call in calls),
-            "wrap_fortran.c": BANNER + includes + fortran_names + "".join("\n" + text for text in fortran if text)}
+    c_text = BANNER + includes + c_names + "".join("\n" + c_function(call) for call in calls)
+    fortran_text = (BANNER + includes + "\n#ifndef RW_WITHOUT_FORTRAN\n" + fortran_names
+                    + "".join("\n" + text for text in fortran if text) + "\n#endif\n")
+    older_text = BANNER + includes + names_of_open_mpi_4([call for call in calls if call.is_extension])
+    return {"wrap_c.c": c_text, "wrap_fortran.c": fortran_text, "wrap_open_mpi_4.c": older_text,
+            "mpi_functions.h": weak_functions([c_text, fortran_text, older_text])}
+
+
+def names_of_open_mpi_4(calls):
+    """A tracer made with Open MPI 5 serves programs of Open MPI 4 too, whose persistent collectives are
+    an extension."""
+    text = "\n#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5\n"
+    text += "#define RW_TEXT(name) #name\n#define RW_SYMBOL(name) RW_TEXT(name)\n"
+    for call in calls:
+        parameters = ", ".join(argument.declaration for argument in call.arguments)
+        c_text = wrapped(f"int PMPI_{call.name}({parameters});", "") + "\n" + c_function(call)
+        text += "\n" + c_text.replace(f"MPI_{call.name}(", f"MPIX_{call.name}(")
+        lower = call.name.lower()
+        text += "\n" + fortran_functions(call).replace(f"mpi_{lower}_", f"mpix_{lower}_")
+    return text + "\n#endif\n"
+
+
+def weak_functions(generated):
+    """Declares all MPI functions weak that are called."""
+    by_hand = [path.read_text() for path in sorted(HERE.glob("*.[ch]")) if path.name not in GENERATED]
+    names = {name for text in by_hand + generated for name in re.findall(r"\bPMPIX?_\w+", text)}
+    return BANNER + "".join(f"#pragma weak {name}\n" for name in sorted(names))
 
 
 def main():

@@ -214,6 +214,8 @@ int MPI_Request_free(MPI_Request *request)
     return result;
 }
 
+#ifndef RW_WITHOUT_FORTRAN
+
 typedef void start_function(MPI_Fint *request, MPI_Fint *ierror);
 typedef void startall_function(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *ierror);
 
@@ -323,5 +325,7 @@ void mpi_request_free_(MPI_Fint *request, MPI_Fint *ierror)
     fortran_request_free((start_function *)rw_next_symbol(&next, "mpi_request_free_"), request,
                          ierror);
 }
+
+#endif
 
 #endif

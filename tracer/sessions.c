@@ -38,6 +38,8 @@ int MPI_Session_finalize(MPI_Session *session)
     return PMPI_Session_finalize(session);
 }
 
+#ifndef RW_WITHOUT_FORTRAN
+
 typedef void finalize_function(MPI_Fint *session, MPI_Fint *ierror);
 
 void mpi_session_finalize_f08_(MPI_Fint *session, MPI_Fint *ierror)
@@ -56,5 +58,6 @@ void mpi_session_finalize_(MPI_Fint *session, MPI_Fint *ierror)
     ((finalize_function *)rw_next_symbol(&next, "mpi_session_finalize_"))(session, ierror);
 }
 
+#endif
 #endif
 #endif

@@ -187,6 +187,7 @@ __attribute__((destructor)) static void exit_without_finalize(void)
 
 int MPI_Init(int *argc, char ***argv)
 {
+    rw_library_begin();
     const int result = PMPI_Init(argc, argv);
     if (result == MPI_SUCCESS)
         rw_begin();
@@ -195,6 +196,7 @@ int MPI_Init(int *argc, char ***argv)
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
+    rw_library_begin();
     const int result = PMPI_Init_thread(argc, argv, required, provided);
     if (result == MPI_SUCCESS)
         rw_begin();

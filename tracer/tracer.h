@@ -4,11 +4,10 @@
 
 #include "arena.h"
 #include "clock.h"
-
-#include <mpi.h>
+#include "mpi_library.h"
+#include "trace_format.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -8,6 +8,8 @@
 #include "persistent.h"
 #include "point_to_point.h"
 
+#ifndef RW_WITHOUT_FORTRAN
+
 #ifdef RW_PERSISTENT_COLLECTIVES_ARE_EXTENSIONS
 #define mpi_barrier_init_ mpix_barrier_init_
 #define mpi_barrier_init_f08_ mpix_barrier_init_f08_
@@ -62,7 +64,7 @@ typedef void send_function(const void *buf, MPI_Fint *count, MPI_Fint *datatype,
     MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_send(send_function *next, const void *buf, MPI_Fint *count,
+static void fortran_with_events_send(send_function *next, const void *buf, MPI_Fint *count,
     MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -82,7 +84,7 @@ static void traced_send(send_function *next, const void *buf, MPI_Fint *count, M
     if (!rw_enter()) {
         next(buf, count, datatype, dest, tag, comm, &error);
     } else if (rw_events_on) {
-        with_events_send(next, buf, count, datatype, dest, tag, comm, &error);
+        fortran_with_events_send(next, buf, count, datatype, dest, tag, comm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, tag, comm, &error);
@@ -116,7 +118,7 @@ typedef void bsend_function(const void *buf, MPI_Fint *count, MPI_Fint *datatype
     MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_bsend(bsend_function *next, const void *buf, MPI_Fint *count,
+static void fortran_with_events_bsend(bsend_function *next, const void *buf, MPI_Fint *count,
     MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -136,7 +138,7 @@ static void traced_bsend(bsend_function *next, const void *buf, MPI_Fint *count,
     if (!rw_enter()) {
         next(buf, count, datatype, dest, tag, comm, &error);
     } else if (rw_events_on) {
-        with_events_bsend(next, buf, count, datatype, dest, tag, comm, &error);
+        fortran_with_events_bsend(next, buf, count, datatype, dest, tag, comm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, tag, comm, &error);
@@ -170,7 +172,7 @@ typedef void ssend_function(const void *buf, MPI_Fint *count, MPI_Fint *datatype
     MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ssend(ssend_function *next, const void *buf, MPI_Fint *count,
+static void fortran_with_events_ssend(ssend_function *next, const void *buf, MPI_Fint *count,
     MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -190,7 +192,7 @@ static void traced_ssend(ssend_function *next, const void *buf, MPI_Fint *count,
     if (!rw_enter()) {
         next(buf, count, datatype, dest, tag, comm, &error);
     } else if (rw_events_on) {
-        with_events_ssend(next, buf, count, datatype, dest, tag, comm, &error);
+        fortran_with_events_ssend(next, buf, count, datatype, dest, tag, comm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, tag, comm, &error);
@@ -224,7 +226,7 @@ typedef void rsend_function(const void *buf, MPI_Fint *count, MPI_Fint *datatype
     MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_rsend(rsend_function *next, const void *buf, MPI_Fint *count,
+static void fortran_with_events_rsend(rsend_function *next, const void *buf, MPI_Fint *count,
     MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -244,7 +246,7 @@ static void traced_rsend(rsend_function *next, const void *buf, MPI_Fint *count,
     if (!rw_enter()) {
         next(buf, count, datatype, dest, tag, comm, &error);
     } else if (rw_events_on) {
-        with_events_rsend(next, buf, count, datatype, dest, tag, comm, &error);
+        fortran_with_events_rsend(next, buf, count, datatype, dest, tag, comm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, tag, comm, &error);
@@ -278,7 +280,7 @@ typedef void isend_function(const void *buf, MPI_Fint *count, MPI_Fint *datatype
     MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_isend(isend_function *next, const void *buf, MPI_Fint *count,
+static void fortran_with_events_isend(isend_function *next, const void *buf, MPI_Fint *count,
     MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request,
     MPI_Fint *error)
 {
@@ -299,7 +301,7 @@ static void traced_isend(isend_function *next, const void *buf, MPI_Fint *count,
     if (!rw_enter()) {
         next(buf, count, datatype, dest, tag, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_isend(next, buf, count, datatype, dest, tag, comm, request, &error);
+        fortran_with_events_isend(next, buf, count, datatype, dest, tag, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, tag, comm, request, &error);
@@ -333,7 +335,7 @@ typedef void ibsend_function(const void *buf, MPI_Fint *count, MPI_Fint *datatyp
     MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ibsend(ibsend_function *next, const void *buf, MPI_Fint *count,
+static void fortran_with_events_ibsend(ibsend_function *next, const void *buf, MPI_Fint *count,
     MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request,
     MPI_Fint *error)
 {
@@ -355,7 +357,7 @@ static void traced_ibsend(ibsend_function *next, const void *buf, MPI_Fint *coun
     if (!rw_enter()) {
         next(buf, count, datatype, dest, tag, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_ibsend(next, buf, count, datatype, dest, tag, comm, request, &error);
+        fortran_with_events_ibsend(next, buf, count, datatype, dest, tag, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, tag, comm, request, &error);
@@ -389,7 +391,7 @@ typedef void issend_function(const void *buf, MPI_Fint *count, MPI_Fint *datatyp
     MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_issend(issend_function *next, const void *buf, MPI_Fint *count,
+static void fortran_with_events_issend(issend_function *next, const void *buf, MPI_Fint *count,
     MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request,
     MPI_Fint *error)
 {
@@ -411,7 +413,7 @@ static void traced_issend(issend_function *next, const void *buf, MPI_Fint *coun
     if (!rw_enter()) {
         next(buf, count, datatype, dest, tag, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_issend(next, buf, count, datatype, dest, tag, comm, request, &error);
+        fortran_with_events_issend(next, buf, count, datatype, dest, tag, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, tag, comm, request, &error);
@@ -445,7 +447,7 @@ typedef void irsend_function(const void *buf, MPI_Fint *count, MPI_Fint *datatyp
     MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_irsend(irsend_function *next, const void *buf, MPI_Fint *count,
+static void fortran_with_events_irsend(irsend_function *next, const void *buf, MPI_Fint *count,
     MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request,
     MPI_Fint *error)
 {
@@ -467,7 +469,7 @@ static void traced_irsend(irsend_function *next, const void *buf, MPI_Fint *coun
     if (!rw_enter()) {
         next(buf, count, datatype, dest, tag, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_irsend(next, buf, count, datatype, dest, tag, comm, request, &error);
+        fortran_with_events_irsend(next, buf, count, datatype, dest, tag, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, tag, comm, request, &error);
@@ -502,10 +504,10 @@ typedef void sendrecv_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fin
     MPI_Fint *source, MPI_Fint *recvtag, MPI_Fint *comm, MPI_Fint *status, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_sendrecv(sendrecv_function *next, const void *sendbuf, MPI_Fint *sendcount,
-    MPI_Fint *sendtype, MPI_Fint *dest, MPI_Fint *sendtag, void *recvbuf, MPI_Fint *recvcount,
-    MPI_Fint *recvtype, MPI_Fint *source, MPI_Fint *recvtag, MPI_Fint *comm, MPI_Fint *status,
-    MPI_Fint *error)
+static void fortran_with_events_sendrecv(sendrecv_function *next, const void *sendbuf,
+    MPI_Fint *sendcount, MPI_Fint *sendtype, MPI_Fint *dest, MPI_Fint *sendtag, void *recvbuf,
+    MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *source, MPI_Fint *recvtag, MPI_Fint *comm,
+    MPI_Fint *status, MPI_Fint *error)
 {
     status = rw_keep_status_fortran(status);
     const uint64_t start = rw_ticks();
@@ -529,8 +531,8 @@ static void traced_sendrecv(sendrecv_function *next, const void *sendbuf, MPI_Fi
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
             recvtag, comm, status, &error);
     } else if (rw_events_on) {
-        with_events_sendrecv(next, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
-            recvtype, source, recvtag, comm, status, &error);
+        fortran_with_events_sendrecv(next, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+            recvcount, recvtype, source, recvtag, comm, status, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
@@ -571,7 +573,7 @@ typedef void sendrecv_replace_function(void *buf, MPI_Fint *count, MPI_Fint *dat
     MPI_Fint *status, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_sendrecv_replace(sendrecv_replace_function *next, void *buf,
+static void fortran_with_events_sendrecv_replace(sendrecv_replace_function *next, void *buf,
     MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *sendtag, MPI_Fint *source,
     MPI_Fint *recvtag, MPI_Fint *comm, MPI_Fint *status, MPI_Fint *error)
 {
@@ -594,8 +596,8 @@ static void traced_sendrecv_replace(sendrecv_replace_function *next, void *buf, 
     if (!rw_enter()) {
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, &error);
     } else if (rw_events_on) {
-        with_events_sendrecv_replace(next, buf, count, datatype, dest, sendtag, source, recvtag,
-            comm, status, &error);
+        fortran_with_events_sendrecv_replace(next, buf, count, datatype, dest, sendtag, source,
+            recvtag, comm, status, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, &error);
@@ -635,7 +637,7 @@ typedef void isendrecv_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fi
     MPI_Fint *source, MPI_Fint *recvtag, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_isendrecv(isendrecv_function *next, const void *sendbuf,
+static void fortran_with_events_isendrecv(isendrecv_function *next, const void *sendbuf,
     MPI_Fint *sendcount, MPI_Fint *sendtype, MPI_Fint *dest, MPI_Fint *sendtag, void *recvbuf,
     MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *source, MPI_Fint *recvtag, MPI_Fint *comm,
     MPI_Fint *request, MPI_Fint *error)
@@ -662,8 +664,8 @@ static void traced_isendrecv(isendrecv_function *next, const void *sendbuf, MPI_
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
             recvtag, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_isendrecv(next, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
-            recvtype, source, recvtag, comm, request, &error);
+        fortran_with_events_isendrecv(next, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+            recvcount, recvtype, source, recvtag, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
@@ -706,7 +708,7 @@ typedef void isendrecv_replace_function(void *buf, MPI_Fint *count, MPI_Fint *da
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_isendrecv_replace(isendrecv_replace_function *next, void *buf,
+static void fortran_with_events_isendrecv_replace(isendrecv_replace_function *next, void *buf,
     MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *sendtag, MPI_Fint *source,
     MPI_Fint *recvtag, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
 {
@@ -729,8 +731,8 @@ static void traced_isendrecv_replace(isendrecv_replace_function *next, void *buf
     if (!rw_enter()) {
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_isendrecv_replace(next, buf, count, datatype, dest, sendtag, source, recvtag,
-            comm, request, &error);
+        fortran_with_events_isendrecv_replace(next, buf, count, datatype, dest, sendtag, source,
+            recvtag, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, &error);
@@ -769,9 +771,9 @@ typedef void send_init_function(const void *buf, MPI_Fint *count, MPI_Fint *data
     MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_send_init(send_init_function *next, const void *buf, MPI_Fint *count,
-    MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request,
-    MPI_Fint *error)
+static void fortran_with_events_send_init(send_init_function *next, const void *buf,
+    MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm,
+    MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(buf, count, datatype, dest, tag, comm, request, error);
@@ -792,7 +794,7 @@ static void traced_send_init(send_init_function *next, const void *buf, MPI_Fint
     if (!rw_enter()) {
         next(buf, count, datatype, dest, tag, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_send_init(next, buf, count, datatype, dest, tag, comm, request, &error);
+        fortran_with_events_send_init(next, buf, count, datatype, dest, tag, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, tag, comm, request, &error);
@@ -827,9 +829,9 @@ typedef void bsend_init_function(const void *buf, MPI_Fint *count, MPI_Fint *dat
     MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_bsend_init(bsend_init_function *next, const void *buf, MPI_Fint *count,
-    MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request,
-    MPI_Fint *error)
+static void fortran_with_events_bsend_init(bsend_init_function *next, const void *buf,
+    MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm,
+    MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(buf, count, datatype, dest, tag, comm, request, error);
@@ -850,7 +852,8 @@ static void traced_bsend_init(bsend_init_function *next, const void *buf, MPI_Fi
     if (!rw_enter()) {
         next(buf, count, datatype, dest, tag, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_bsend_init(next, buf, count, datatype, dest, tag, comm, request, &error);
+        fortran_with_events_bsend_init(next, buf, count, datatype, dest, tag, comm, request,
+            &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, tag, comm, request, &error);
@@ -885,9 +888,9 @@ typedef void ssend_init_function(const void *buf, MPI_Fint *count, MPI_Fint *dat
     MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ssend_init(ssend_init_function *next, const void *buf, MPI_Fint *count,
-    MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request,
-    MPI_Fint *error)
+static void fortran_with_events_ssend_init(ssend_init_function *next, const void *buf,
+    MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm,
+    MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(buf, count, datatype, dest, tag, comm, request, error);
@@ -908,7 +911,8 @@ static void traced_ssend_init(ssend_init_function *next, const void *buf, MPI_Fi
     if (!rw_enter()) {
         next(buf, count, datatype, dest, tag, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_ssend_init(next, buf, count, datatype, dest, tag, comm, request, &error);
+        fortran_with_events_ssend_init(next, buf, count, datatype, dest, tag, comm, request,
+            &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, tag, comm, request, &error);
@@ -943,9 +947,9 @@ typedef void rsend_init_function(const void *buf, MPI_Fint *count, MPI_Fint *dat
     MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_rsend_init(rsend_init_function *next, const void *buf, MPI_Fint *count,
-    MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request,
-    MPI_Fint *error)
+static void fortran_with_events_rsend_init(rsend_init_function *next, const void *buf,
+    MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm,
+    MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(buf, count, datatype, dest, tag, comm, request, error);
@@ -966,7 +970,8 @@ static void traced_rsend_init(rsend_init_function *next, const void *buf, MPI_Fi
     if (!rw_enter()) {
         next(buf, count, datatype, dest, tag, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_rsend_init(next, buf, count, datatype, dest, tag, comm, request, &error);
+        fortran_with_events_rsend_init(next, buf, count, datatype, dest, tag, comm, request,
+            &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, dest, tag, comm, request, &error);
@@ -1001,7 +1006,7 @@ typedef void recv_init_function(void *buf, MPI_Fint *count, MPI_Fint *datatype, 
     MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_recv_init(recv_init_function *next, void *buf, MPI_Fint *count,
+static void fortran_with_events_recv_init(recv_init_function *next, void *buf, MPI_Fint *count,
     MPI_Fint *datatype, MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request,
     MPI_Fint *error)
 {
@@ -1021,7 +1026,8 @@ static void traced_recv_init(recv_init_function *next, void *buf, MPI_Fint *coun
     if (!rw_enter()) {
         next(buf, count, datatype, source, tag, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_recv_init(next, buf, count, datatype, source, tag, comm, request, &error);
+        fortran_with_events_recv_init(next, buf, count, datatype, source, tag, comm, request,
+            &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, source, tag, comm, request, &error);
@@ -1055,9 +1061,9 @@ typedef void psend_init_function(const void *buf, MPI_Fint *partitions, MPI_Coun
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_psend_init(psend_init_function *next, const void *buf, MPI_Fint *partitions,
-    MPI_Count *count, MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag, MPI_Fint *comm,
-    MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_psend_init(psend_init_function *next, const void *buf,
+    MPI_Fint *partitions, MPI_Count *count, MPI_Fint *datatype, MPI_Fint *dest, MPI_Fint *tag,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(buf, partitions, count, datatype, dest, tag, comm, info, request, error);
@@ -1078,8 +1084,8 @@ static void traced_psend_init(psend_init_function *next, const void *buf, MPI_Fi
     if (!rw_enter()) {
         next(buf, partitions, count, datatype, dest, tag, comm, info, request, &error);
     } else if (rw_events_on) {
-        with_events_psend_init(next, buf, partitions, count, datatype, dest, tag, comm, info,
-            request, &error);
+        fortran_with_events_psend_init(next, buf, partitions, count, datatype, dest, tag, comm,
+            info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, partitions, count, datatype, dest, tag, comm, info, request, &error);
@@ -1119,9 +1125,9 @@ typedef void precv_init_function(void *buf, MPI_Fint *partitions, MPI_Count *cou
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_precv_init(precv_init_function *next, void *buf, MPI_Fint *partitions,
-    MPI_Count *count, MPI_Fint *datatype, MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm,
-    MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_precv_init(precv_init_function *next, void *buf,
+    MPI_Fint *partitions, MPI_Count *count, MPI_Fint *datatype, MPI_Fint *source, MPI_Fint *tag,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(buf, partitions, count, datatype, source, tag, comm, info, request, error);
@@ -1139,8 +1145,8 @@ static void traced_precv_init(precv_init_function *next, void *buf, MPI_Fint *pa
     if (!rw_enter()) {
         next(buf, partitions, count, datatype, source, tag, comm, info, request, &error);
     } else if (rw_events_on) {
-        with_events_precv_init(next, buf, partitions, count, datatype, source, tag, comm, info,
-            request, &error);
+        fortran_with_events_precv_init(next, buf, partitions, count, datatype, source, tag, comm,
+            info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, partitions, count, datatype, source, tag, comm, info, request, &error);
@@ -1174,8 +1180,8 @@ void mpi_precv_init_f08_(void *buf, MPI_Fint *partitions, MPI_Count *count, MPI_
 typedef void pready_function(MPI_Fint *partition, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_pready(pready_function *next, MPI_Fint *partition, MPI_Fint *request,
-    MPI_Fint *error)
+static void fortran_with_events_pready(pready_function *next, MPI_Fint *partition,
+    MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(partition, request, error);
@@ -1191,7 +1197,7 @@ static void traced_pready(pready_function *next, MPI_Fint *partition, MPI_Fint *
     if (!rw_enter()) {
         next(partition, request, &error);
     } else if (rw_events_on) {
-        with_events_pready(next, partition, request, &error);
+        fortran_with_events_pready(next, partition, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(partition, request, &error);
@@ -1223,7 +1229,7 @@ typedef void pready_range_function(MPI_Fint *partition_low, MPI_Fint *partition_
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_pready_range(pready_range_function *next, MPI_Fint *partition_low,
+static void fortran_with_events_pready_range(pready_range_function *next, MPI_Fint *partition_low,
     MPI_Fint *partition_high, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -1240,7 +1246,7 @@ static void traced_pready_range(pready_range_function *next, MPI_Fint *partition
     if (!rw_enter()) {
         next(partition_low, partition_high, request, &error);
     } else if (rw_events_on) {
-        with_events_pready_range(next, partition_low, partition_high, request, &error);
+        fortran_with_events_pready_range(next, partition_low, partition_high, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(partition_low, partition_high, request, &error);
@@ -1274,7 +1280,7 @@ typedef void pready_list_function(MPI_Fint *length, MPI_Fint *partitions, MPI_Fi
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_pready_list(pready_list_function *next, MPI_Fint *length,
+static void fortran_with_events_pready_list(pready_list_function *next, MPI_Fint *length,
     MPI_Fint *partitions, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -1291,7 +1297,7 @@ static void traced_pready_list(pready_list_function *next, MPI_Fint *length, MPI
     if (!rw_enter()) {
         next(length, partitions, request, &error);
     } else if (rw_events_on) {
-        with_events_pready_list(next, length, partitions, request, &error);
+        fortran_with_events_pready_list(next, length, partitions, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(length, partitions, request, &error);
@@ -1324,8 +1330,8 @@ typedef void parrived_function(MPI_Fint *request, MPI_Fint *partition, MPI_Fint 
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_parrived(parrived_function *next, MPI_Fint *request, MPI_Fint *partition,
-    MPI_Fint *flag, MPI_Fint *error)
+static void fortran_with_events_parrived(parrived_function *next, MPI_Fint *request,
+    MPI_Fint *partition, MPI_Fint *flag, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(request, partition, flag, error);
@@ -1341,7 +1347,7 @@ static void traced_parrived(parrived_function *next, MPI_Fint *request, MPI_Fint
     if (!rw_enter()) {
         next(request, partition, flag, &error);
     } else if (rw_events_on) {
-        with_events_parrived(next, request, partition, flag, &error);
+        fortran_with_events_parrived(next, request, partition, flag, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(request, partition, flag, &error);
@@ -1373,8 +1379,9 @@ typedef void recv_function(void *buf, MPI_Fint *count, MPI_Fint *datatype, MPI_F
     MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *status, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_recv(recv_function *next, void *buf, MPI_Fint *count, MPI_Fint *datatype,
-    MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *status, MPI_Fint *error)
+static void fortran_with_events_recv(recv_function *next, void *buf, MPI_Fint *count,
+    MPI_Fint *datatype, MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *status,
+    MPI_Fint *error)
 {
     status = rw_keep_status_fortran(status);
     const uint64_t start = rw_ticks();
@@ -1391,7 +1398,7 @@ static void traced_recv(recv_function *next, void *buf, MPI_Fint *count, MPI_Fin
     if (!rw_enter()) {
         next(buf, count, datatype, source, tag, comm, status, &error);
     } else if (rw_events_on) {
-        with_events_recv(next, buf, count, datatype, source, tag, comm, status, &error);
+        fortran_with_events_recv(next, buf, count, datatype, source, tag, comm, status, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, source, tag, comm, status, &error);
@@ -1423,8 +1430,9 @@ typedef void irecv_function(void *buf, MPI_Fint *count, MPI_Fint *datatype, MPI_
     MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_irecv(irecv_function *next, void *buf, MPI_Fint *count, MPI_Fint *datatype,
-    MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_irecv(irecv_function *next, void *buf, MPI_Fint *count,
+    MPI_Fint *datatype, MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request,
+    MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(buf, count, datatype, source, tag, comm, request, error);
@@ -1441,7 +1449,7 @@ static void traced_irecv(irecv_function *next, void *buf, MPI_Fint *count, MPI_F
     if (!rw_enter()) {
         next(buf, count, datatype, source, tag, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_irecv(next, buf, count, datatype, source, tag, comm, request, &error);
+        fortran_with_events_irecv(next, buf, count, datatype, source, tag, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, source, tag, comm, request, &error);
@@ -1473,8 +1481,8 @@ typedef void mrecv_function(void *buf, MPI_Fint *count, MPI_Fint *datatype, MPI_
     MPI_Fint *status, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_mrecv(mrecv_function *next, void *buf, MPI_Fint *count, MPI_Fint *datatype,
-    MPI_Fint *message, MPI_Fint *status, MPI_Fint *error)
+static void fortran_with_events_mrecv(mrecv_function *next, void *buf, MPI_Fint *count,
+    MPI_Fint *datatype, MPI_Fint *message, MPI_Fint *status, MPI_Fint *error)
 {
     rw_take_message(PMPI_Message_f2c(*message));
     const uint64_t start = rw_ticks();
@@ -1491,7 +1499,7 @@ static void traced_mrecv(mrecv_function *next, void *buf, MPI_Fint *count, MPI_F
     if (!rw_enter()) {
         next(buf, count, datatype, message, status, &error);
     } else if (rw_events_on) {
-        with_events_mrecv(next, buf, count, datatype, message, status, &error);
+        fortran_with_events_mrecv(next, buf, count, datatype, message, status, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, message, status, &error);
@@ -1523,7 +1531,7 @@ typedef void imrecv_function(void *buf, MPI_Fint *count, MPI_Fint *datatype, MPI
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_imrecv(imrecv_function *next, void *buf, MPI_Fint *count,
+static void fortran_with_events_imrecv(imrecv_function *next, void *buf, MPI_Fint *count,
     MPI_Fint *datatype, MPI_Fint *message, MPI_Fint *request, MPI_Fint *error)
 {
     rw_take_message(PMPI_Message_f2c(*message));
@@ -1541,7 +1549,7 @@ static void traced_imrecv(imrecv_function *next, void *buf, MPI_Fint *count, MPI
     if (!rw_enter()) {
         next(buf, count, datatype, message, request, &error);
     } else if (rw_events_on) {
-        with_events_imrecv(next, buf, count, datatype, message, request, &error);
+        fortran_with_events_imrecv(next, buf, count, datatype, message, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buf, count, datatype, message, request, &error);
@@ -1572,8 +1580,8 @@ typedef void probe_function(MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, MPI
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_probe(probe_function *next, MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm,
-    MPI_Fint *status, MPI_Fint *error)
+static void fortran_with_events_probe(probe_function *next, MPI_Fint *source, MPI_Fint *tag,
+    MPI_Fint *comm, MPI_Fint *status, MPI_Fint *error)
 {
     status = rw_keep_status_fortran(status);
     const uint64_t start = rw_ticks();
@@ -1590,7 +1598,7 @@ static void traced_probe(probe_function *next, MPI_Fint *source, MPI_Fint *tag, 
     if (!rw_enter()) {
         next(source, tag, comm, status, &error);
     } else if (rw_events_on) {
-        with_events_probe(next, source, tag, comm, status, &error);
+        fortran_with_events_probe(next, source, tag, comm, status, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(source, tag, comm, status, &error);
@@ -1621,7 +1629,7 @@ typedef void iprobe_function(MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, MP
     MPI_Fint *status, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_iprobe(iprobe_function *next, MPI_Fint *source, MPI_Fint *tag,
+static void fortran_with_events_iprobe(iprobe_function *next, MPI_Fint *source, MPI_Fint *tag,
     MPI_Fint *comm, MPI_Fint *flag, MPI_Fint *status, MPI_Fint *error)
 {
     status = rw_keep_status_fortran(status);
@@ -1639,7 +1647,7 @@ static void traced_iprobe(iprobe_function *next, MPI_Fint *source, MPI_Fint *tag
     if (!rw_enter()) {
         next(source, tag, comm, flag, status, &error);
     } else if (rw_events_on) {
-        with_events_iprobe(next, source, tag, comm, flag, status, &error);
+        fortran_with_events_iprobe(next, source, tag, comm, flag, status, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(source, tag, comm, flag, status, &error);
@@ -1671,7 +1679,7 @@ typedef void mprobe_function(MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, MP
     MPI_Fint *status, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_mprobe(mprobe_function *next, MPI_Fint *source, MPI_Fint *tag,
+static void fortran_with_events_mprobe(mprobe_function *next, MPI_Fint *source, MPI_Fint *tag,
     MPI_Fint *comm, MPI_Fint *message, MPI_Fint *status, MPI_Fint *error)
 {
     status = rw_keep_status_fortran(status);
@@ -1690,7 +1698,7 @@ static void traced_mprobe(mprobe_function *next, MPI_Fint *source, MPI_Fint *tag
     if (!rw_enter()) {
         next(source, tag, comm, message, status, &error);
     } else if (rw_events_on) {
-        with_events_mprobe(next, source, tag, comm, message, status, &error);
+        fortran_with_events_mprobe(next, source, tag, comm, message, status, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(source, tag, comm, message, status, &error);
@@ -1722,7 +1730,7 @@ typedef void improbe_function(MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, M
     MPI_Fint *message, MPI_Fint *status, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_improbe(improbe_function *next, MPI_Fint *source, MPI_Fint *tag,
+static void fortran_with_events_improbe(improbe_function *next, MPI_Fint *source, MPI_Fint *tag,
     MPI_Fint *comm, MPI_Fint *flag, MPI_Fint *message, MPI_Fint *status, MPI_Fint *error)
 {
     status = rw_keep_status_fortran(status);
@@ -1741,7 +1749,7 @@ static void traced_improbe(improbe_function *next, MPI_Fint *source, MPI_Fint *t
     if (!rw_enter()) {
         next(source, tag, comm, flag, message, status, &error);
     } else if (rw_events_on) {
-        with_events_improbe(next, source, tag, comm, flag, message, status, &error);
+        fortran_with_events_improbe(next, source, tag, comm, flag, message, status, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(source, tag, comm, flag, message, status, &error);
@@ -1772,7 +1780,7 @@ void mpi_improbe_f08_(MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint 
 typedef void wait_function(MPI_Fint *request, MPI_Fint *status, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_wait(wait_function *next, MPI_Fint *request, MPI_Fint *status,
+static void fortran_with_events_wait(wait_function *next, MPI_Fint *request, MPI_Fint *status,
     MPI_Fint *error)
 {
     status = rw_expect_fortran(1, request, status);
@@ -1788,7 +1796,7 @@ static void traced_wait(wait_function *next, MPI_Fint *request, MPI_Fint *status
     if (!rw_enter()) {
         next(request, status, &error);
     } else if (rw_events_on) {
-        with_events_wait(next, request, status, &error);
+        fortran_with_events_wait(next, request, status, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(request, status, &error);
@@ -1816,7 +1824,7 @@ typedef void waitall_function(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *sta
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_waitall(waitall_function *next, MPI_Fint *count, MPI_Fint *requests,
+static void fortran_with_events_waitall(waitall_function *next, MPI_Fint *count, MPI_Fint *requests,
     MPI_Fint *statuses, MPI_Fint *error)
 {
     statuses = rw_expect_fortran(*count, requests, statuses);
@@ -1833,7 +1841,7 @@ static void traced_waitall(waitall_function *next, MPI_Fint *count, MPI_Fint *re
     if (!rw_enter()) {
         next(count, requests, statuses, &error);
     } else if (rw_events_on) {
-        with_events_waitall(next, count, requests, statuses, &error);
+        fortran_with_events_waitall(next, count, requests, statuses, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(count, requests, statuses, &error);
@@ -1863,7 +1871,7 @@ typedef void waitany_function(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *ind
     MPI_Fint *status, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_waitany(waitany_function *next, MPI_Fint *count, MPI_Fint *requests,
+static void fortran_with_events_waitany(waitany_function *next, MPI_Fint *count, MPI_Fint *requests,
     MPI_Fint *index, MPI_Fint *status, MPI_Fint *error)
 {
     status = rw_expect_fortran(*count, requests, status);
@@ -1880,7 +1888,7 @@ static void traced_waitany(waitany_function *next, MPI_Fint *count, MPI_Fint *re
     if (!rw_enter()) {
         next(count, requests, index, status, &error);
     } else if (rw_events_on) {
-        with_events_waitany(next, count, requests, index, status, &error);
+        fortran_with_events_waitany(next, count, requests, index, status, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(count, requests, index, status, &error);
@@ -1912,8 +1920,8 @@ typedef void waitsome_function(MPI_Fint *incount, MPI_Fint *requests, MPI_Fint *
     MPI_Fint *indices, MPI_Fint *statuses, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_waitsome(waitsome_function *next, MPI_Fint *incount, MPI_Fint *requests,
-    MPI_Fint *outcount, MPI_Fint *indices, MPI_Fint *statuses, MPI_Fint *error)
+static void fortran_with_events_waitsome(waitsome_function *next, MPI_Fint *incount,
+    MPI_Fint *requests, MPI_Fint *outcount, MPI_Fint *indices, MPI_Fint *statuses, MPI_Fint *error)
 {
     statuses = rw_expect_fortran(*incount, requests, statuses);
     const uint64_t start = rw_ticks();
@@ -1929,7 +1937,7 @@ static void traced_waitsome(waitsome_function *next, MPI_Fint *incount, MPI_Fint
     if (!rw_enter()) {
         next(incount, requests, outcount, indices, statuses, &error);
     } else if (rw_events_on) {
-        with_events_waitsome(next, incount, requests, outcount, indices, statuses, &error);
+        fortran_with_events_waitsome(next, incount, requests, outcount, indices, statuses, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(incount, requests, outcount, indices, statuses, &error);
@@ -1960,7 +1968,7 @@ void mpi_waitsome_f08_(MPI_Fint *incount, MPI_Fint *requests, MPI_Fint *outcount
 typedef void test_function(MPI_Fint *request, MPI_Fint *flag, MPI_Fint *status, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_test(test_function *next, MPI_Fint *request, MPI_Fint *flag,
+static void fortran_with_events_test(test_function *next, MPI_Fint *request, MPI_Fint *flag,
     MPI_Fint *status, MPI_Fint *error)
 {
     status = rw_expect_fortran(1, request, status);
@@ -1977,7 +1985,7 @@ static void traced_test(test_function *next, MPI_Fint *request, MPI_Fint *flag, 
     if (!rw_enter()) {
         next(request, flag, status, &error);
     } else if (rw_events_on) {
-        with_events_test(next, request, flag, status, &error);
+        fortran_with_events_test(next, request, flag, status, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(request, flag, status, &error);
@@ -2006,7 +2014,7 @@ typedef void testall_function(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *fla
     MPI_Fint *statuses, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_testall(testall_function *next, MPI_Fint *count, MPI_Fint *requests,
+static void fortran_with_events_testall(testall_function *next, MPI_Fint *count, MPI_Fint *requests,
     MPI_Fint *flag, MPI_Fint *statuses, MPI_Fint *error)
 {
     statuses = rw_expect_fortran(*count, requests, statuses);
@@ -2023,7 +2031,7 @@ static void traced_testall(testall_function *next, MPI_Fint *count, MPI_Fint *re
     if (!rw_enter()) {
         next(count, requests, flag, statuses, &error);
     } else if (rw_events_on) {
-        with_events_testall(next, count, requests, flag, statuses, &error);
+        fortran_with_events_testall(next, count, requests, flag, statuses, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(count, requests, flag, statuses, &error);
@@ -2055,7 +2063,7 @@ typedef void testany_function(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *ind
     MPI_Fint *status, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_testany(testany_function *next, MPI_Fint *count, MPI_Fint *requests,
+static void fortran_with_events_testany(testany_function *next, MPI_Fint *count, MPI_Fint *requests,
     MPI_Fint *index, MPI_Fint *flag, MPI_Fint *status, MPI_Fint *error)
 {
     status = rw_expect_fortran(*count, requests, status);
@@ -2072,7 +2080,7 @@ static void traced_testany(testany_function *next, MPI_Fint *count, MPI_Fint *re
     if (!rw_enter()) {
         next(count, requests, index, flag, status, &error);
     } else if (rw_events_on) {
-        with_events_testany(next, count, requests, index, flag, status, &error);
+        fortran_with_events_testany(next, count, requests, index, flag, status, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(count, requests, index, flag, status, &error);
@@ -2104,8 +2112,8 @@ typedef void testsome_function(MPI_Fint *incount, MPI_Fint *requests, MPI_Fint *
     MPI_Fint *indices, MPI_Fint *statuses, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_testsome(testsome_function *next, MPI_Fint *incount, MPI_Fint *requests,
-    MPI_Fint *outcount, MPI_Fint *indices, MPI_Fint *statuses, MPI_Fint *error)
+static void fortran_with_events_testsome(testsome_function *next, MPI_Fint *incount,
+    MPI_Fint *requests, MPI_Fint *outcount, MPI_Fint *indices, MPI_Fint *statuses, MPI_Fint *error)
 {
     statuses = rw_expect_fortran(*incount, requests, statuses);
     const uint64_t start = rw_ticks();
@@ -2121,7 +2129,7 @@ static void traced_testsome(testsome_function *next, MPI_Fint *incount, MPI_Fint
     if (!rw_enter()) {
         next(incount, requests, outcount, indices, statuses, &error);
     } else if (rw_events_on) {
-        with_events_testsome(next, incount, requests, outcount, indices, statuses, &error);
+        fortran_with_events_testsome(next, incount, requests, outcount, indices, statuses, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(incount, requests, outcount, indices, statuses, &error);
@@ -2153,8 +2161,8 @@ typedef void request_get_status_function(MPI_Fint *request, MPI_Fint *flag, MPI_
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_request_get_status(request_get_status_function *next, MPI_Fint *request,
-    MPI_Fint *flag, MPI_Fint *status, MPI_Fint *error)
+static void fortran_with_events_request_get_status(request_get_status_function *next,
+    MPI_Fint *request, MPI_Fint *flag, MPI_Fint *status, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(request, flag, status, error);
@@ -2170,7 +2178,7 @@ static void traced_request_get_status(request_get_status_function *next, MPI_Fin
     if (!rw_enter()) {
         next(request, flag, status, &error);
     } else if (rw_events_on) {
-        with_events_request_get_status(next, request, flag, status, &error);
+        fortran_with_events_request_get_status(next, request, flag, status, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(request, flag, status, &error);
@@ -2202,7 +2210,7 @@ typedef void request_get_status_all_function(MPI_Fint *count, const MPI_Fint *re
     MPI_Fint *flag, MPI_Fint *statuses, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_request_get_status_all(request_get_status_all_function *next,
+static void fortran_with_events_request_get_status_all(request_get_status_all_function *next,
     MPI_Fint *count, const MPI_Fint *requests, MPI_Fint *flag, MPI_Fint *statuses, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -2219,7 +2227,7 @@ static void traced_request_get_status_all(request_get_status_all_function *next,
     if (!rw_enter()) {
         next(count, requests, flag, statuses, &error);
     } else if (rw_events_on) {
-        with_events_request_get_status_all(next, count, requests, flag, statuses, &error);
+        fortran_with_events_request_get_status_all(next, count, requests, flag, statuses, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(count, requests, flag, statuses, &error);
@@ -2253,7 +2261,7 @@ typedef void request_get_status_any_function(MPI_Fint *count, const MPI_Fint *re
     MPI_Fint *index, MPI_Fint *flag, MPI_Fint *status, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_request_get_status_any(request_get_status_any_function *next,
+static void fortran_with_events_request_get_status_any(request_get_status_any_function *next,
     MPI_Fint *count, const MPI_Fint *requests, MPI_Fint *index, MPI_Fint *flag, MPI_Fint *status,
     MPI_Fint *error)
 {
@@ -2271,7 +2279,8 @@ static void traced_request_get_status_any(request_get_status_any_function *next,
     if (!rw_enter()) {
         next(count, requests, index, flag, status, &error);
     } else if (rw_events_on) {
-        with_events_request_get_status_any(next, count, requests, index, flag, status, &error);
+        fortran_with_events_request_get_status_any(next, count, requests, index, flag, status,
+            &error);
     } else {
         const uint64_t start = rw_ticks();
         next(count, requests, index, flag, status, &error);
@@ -2305,7 +2314,7 @@ typedef void request_get_status_some_function(MPI_Fint *incount, const MPI_Fint 
     MPI_Fint *outcount, MPI_Fint *indices, MPI_Fint *statuses, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_request_get_status_some(request_get_status_some_function *next,
+static void fortran_with_events_request_get_status_some(request_get_status_some_function *next,
     MPI_Fint *incount, const MPI_Fint *requests, MPI_Fint *outcount, MPI_Fint *indices,
     MPI_Fint *statuses, MPI_Fint *error)
 {
@@ -2324,8 +2333,8 @@ static void traced_request_get_status_some(request_get_status_some_function *nex
     if (!rw_enter()) {
         next(incount, requests, outcount, indices, statuses, &error);
     } else if (rw_events_on) {
-        with_events_request_get_status_some(next, incount, requests, outcount, indices, statuses,
-            &error);
+        fortran_with_events_request_get_status_some(next, incount, requests, outcount, indices,
+            statuses, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(incount, requests, outcount, indices, statuses, &error);
@@ -2359,7 +2368,7 @@ void mpi_request_get_status_some_f08_(MPI_Fint *incount, const MPI_Fint *request
 typedef void buffer_flush_function(MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_buffer_flush(buffer_flush_function *next, MPI_Fint *error)
+static void fortran_with_events_buffer_flush(buffer_flush_function *next, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(error);
@@ -2374,7 +2383,7 @@ static void traced_buffer_flush(buffer_flush_function *next, MPI_Fint *ierror)
     if (!rw_enter()) {
         next(&error);
     } else if (rw_events_on) {
-        with_events_buffer_flush(next, &error);
+        fortran_with_events_buffer_flush(next, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(&error);
@@ -2405,7 +2414,7 @@ void mpi_buffer_flush_f08_(MPI_Fint *ierror)
 typedef void buffer_iflush_function(MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_buffer_iflush(buffer_iflush_function *next, MPI_Fint *request,
+static void fortran_with_events_buffer_iflush(buffer_iflush_function *next, MPI_Fint *request,
     MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -2421,7 +2430,7 @@ static void traced_buffer_iflush(buffer_iflush_function *next, MPI_Fint *request
     if (!rw_enter()) {
         next(request, &error);
     } else if (rw_events_on) {
-        with_events_buffer_iflush(next, request, &error);
+        fortran_with_events_buffer_iflush(next, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(request, &error);
@@ -2452,7 +2461,7 @@ void mpi_buffer_iflush_f08_(MPI_Fint *request, MPI_Fint *ierror)
 typedef void comm_flush_buffer_function(MPI_Fint *comm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_comm_flush_buffer(comm_flush_buffer_function *next, MPI_Fint *comm,
+static void fortran_with_events_comm_flush_buffer(comm_flush_buffer_function *next, MPI_Fint *comm,
     MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -2469,7 +2478,7 @@ static void traced_comm_flush_buffer(comm_flush_buffer_function *next, MPI_Fint 
     if (!rw_enter()) {
         next(comm, &error);
     } else if (rw_events_on) {
-        with_events_comm_flush_buffer(next, comm, &error);
+        fortran_with_events_comm_flush_buffer(next, comm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, &error);
@@ -2500,8 +2509,8 @@ void mpi_comm_flush_buffer_f08_(MPI_Fint *comm, MPI_Fint *ierror)
 typedef void comm_iflush_buffer_function(MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_comm_iflush_buffer(comm_iflush_buffer_function *next, MPI_Fint *comm,
-    MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_comm_iflush_buffer(comm_iflush_buffer_function *next,
+    MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(comm, request, error);
@@ -2517,7 +2526,7 @@ static void traced_comm_iflush_buffer(comm_iflush_buffer_function *next, MPI_Fin
     if (!rw_enter()) {
         next(comm, request, &error);
     } else if (rw_events_on) {
-        with_events_comm_iflush_buffer(next, comm, request, &error);
+        fortran_with_events_comm_iflush_buffer(next, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, request, &error);
@@ -2548,8 +2557,8 @@ void mpi_comm_iflush_buffer_f08_(MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ie
 typedef void session_flush_buffer_function(MPI_Fint *session, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_session_flush_buffer(session_flush_buffer_function *next, MPI_Fint *session,
-    MPI_Fint *error)
+static void fortran_with_events_session_flush_buffer(session_flush_buffer_function *next,
+    MPI_Fint *session, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(session, error);
@@ -2565,7 +2574,7 @@ static void traced_session_flush_buffer(session_flush_buffer_function *next, MPI
     if (!rw_enter()) {
         next(session, &error);
     } else if (rw_events_on) {
-        with_events_session_flush_buffer(next, session, &error);
+        fortran_with_events_session_flush_buffer(next, session, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(session, &error);
@@ -2596,7 +2605,7 @@ void mpi_session_flush_buffer_f08_(MPI_Fint *session, MPI_Fint *ierror)
 typedef void session_iflush_buffer_function(MPI_Fint *session, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_session_iflush_buffer(session_iflush_buffer_function *next,
+static void fortran_with_events_session_iflush_buffer(session_iflush_buffer_function *next,
     MPI_Fint *session, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -2613,7 +2622,7 @@ static void traced_session_iflush_buffer(session_iflush_buffer_function *next, M
     if (!rw_enter()) {
         next(session, request, &error);
     } else if (rw_events_on) {
-        with_events_session_iflush_buffer(next, session, request, &error);
+        fortran_with_events_session_iflush_buffer(next, session, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(session, request, &error);
@@ -2675,7 +2684,7 @@ void mpi_barrier_f08_(MPI_Fint *comm, MPI_Fint *ierror)
 typedef void ibarrier_function(MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ibarrier(ibarrier_function *next, MPI_Fint *comm, MPI_Fint *request,
+static void fortran_with_events_ibarrier(ibarrier_function *next, MPI_Fint *comm, MPI_Fint *request,
     MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -2694,7 +2703,7 @@ static void traced_ibarrier(ibarrier_function *next, MPI_Fint *comm, MPI_Fint *r
     if (!rw_enter()) {
         next(comm, request, &error);
     } else if (rw_events_on) {
-        with_events_ibarrier(next, comm, request, &error);
+        fortran_with_events_ibarrier(next, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, request, &error);
@@ -2727,8 +2736,8 @@ typedef void barrier_init_function(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *req
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_barrier_init(barrier_init_function *next, MPI_Fint *comm, MPI_Fint *info,
-    MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_barrier_init(barrier_init_function *next, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(comm, info, request, error);
@@ -2748,7 +2757,7 @@ static void traced_barrier_init(barrier_init_function *next, MPI_Fint *comm, MPI
     if (!rw_enter()) {
         next(comm, info, request, &error);
     } else if (rw_events_on) {
-        with_events_barrier_init(next, comm, info, request, &error);
+        fortran_with_events_barrier_init(next, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, info, request, &error);
@@ -2822,7 +2831,7 @@ typedef void ibcast_function(void *buffer, MPI_Fint *count, MPI_Fint *datatype, 
     MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ibcast(ibcast_function *next, void *buffer, MPI_Fint *count,
+static void fortran_with_events_ibcast(ibcast_function *next, void *buffer, MPI_Fint *count,
     MPI_Fint *datatype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -2841,7 +2850,7 @@ static void traced_ibcast(ibcast_function *next, void *buffer, MPI_Fint *count, 
     if (!rw_enter()) {
         next(buffer, count, datatype, root, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_ibcast(next, buffer, count, datatype, root, comm, request, &error);
+        fortran_with_events_ibcast(next, buffer, count, datatype, root, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buffer, count, datatype, root, comm, request, &error);
@@ -2876,7 +2885,7 @@ typedef void bcast_init_function(void *buffer, MPI_Fint *count, MPI_Fint *dataty
     MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_bcast_init(bcast_init_function *next, void *buffer, MPI_Fint *count,
+static void fortran_with_events_bcast_init(bcast_init_function *next, void *buffer, MPI_Fint *count,
     MPI_Fint *datatype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
     MPI_Fint *error)
 {
@@ -2899,7 +2908,8 @@ static void traced_bcast_init(bcast_init_function *next, void *buffer, MPI_Fint 
     if (!rw_enter()) {
         next(buffer, count, datatype, root, comm, info, request, &error);
     } else if (rw_events_on) {
-        with_events_bcast_init(next, buffer, count, datatype, root, comm, info, request, &error);
+        fortran_with_events_bcast_init(next, buffer, count, datatype, root, comm, info, request,
+            &error);
     } else {
         const uint64_t start = rw_ticks();
         next(buffer, count, datatype, root, comm, info, request, &error);
@@ -2980,9 +2990,9 @@ typedef void igather_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_igather(igather_function *next, const void *sendbuf, MPI_Fint *sendcount,
-    MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root,
-    MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_igather(igather_function *next, const void *sendbuf,
+    MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
+    MPI_Fint *root, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, error);
@@ -3003,8 +3013,8 @@ static void traced_igather(igather_function *next, const void *sendbuf, MPI_Fint
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
             &error);
     } else if (rw_events_on) {
-        with_events_igather(next, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
-            comm, request, &error);
+        fortran_with_events_igather(next, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+            recvtype, root, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
@@ -3045,7 +3055,7 @@ typedef void gather_init_function(const void *sendbuf, MPI_Fint *sendcount, MPI_
     MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_gather_init(gather_init_function *next, const void *sendbuf,
+static void fortran_with_events_gather_init(gather_init_function *next, const void *sendbuf,
     MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
     MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
 {
@@ -3072,8 +3082,8 @@ static void traced_gather_init(gather_init_function *next, const void *sendbuf, 
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
             &error);
     } else if (rw_events_on) {
-        with_events_gather_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-            root, comm, info, request, &error);
+        fortran_with_events_gather_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+            recvtype, root, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
@@ -3164,9 +3174,10 @@ typedef void igatherv_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fin
     MPI_Fint *root, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_igatherv(igatherv_function *next, const void *sendbuf, MPI_Fint *sendcount,
-    MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *displs,
-    MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_igatherv(igatherv_function *next, const void *sendbuf,
+    MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts,
+    const MPI_Fint *displs, MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *request,
+    MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request,
@@ -3189,8 +3200,8 @@ static void traced_igatherv(igatherv_function *next, const void *sendbuf, MPI_Fi
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm,
             request, &error);
     } else if (rw_events_on) {
-        with_events_igatherv(next, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
-            recvtype, root, comm, request, &error);
+        fortran_with_events_igatherv(next, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+            displs, recvtype, root, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm,
@@ -3231,7 +3242,7 @@ typedef void gatherv_init_function(const void *sendbuf, MPI_Fint *sendcount, MPI
     MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_gatherv_init(gatherv_init_function *next, const void *sendbuf,
+static void fortran_with_events_gatherv_init(gatherv_init_function *next, const void *sendbuf,
     MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts,
     const MPI_Fint *displs, MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info,
     MPI_Fint *request, MPI_Fint *error)
@@ -3260,8 +3271,8 @@ static void traced_gatherv_init(gatherv_init_function *next, const void *sendbuf
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info,
             request, &error);
     } else if (rw_events_on) {
-        with_events_gatherv_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
-            recvtype, root, comm, info, request, &error);
+        fortran_with_events_gatherv_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+            displs, recvtype, root, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info,
@@ -3347,9 +3358,9 @@ typedef void iscatter_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fin
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_iscatter(iscatter_function *next, const void *sendbuf, MPI_Fint *sendcount,
-    MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root,
-    MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_iscatter(iscatter_function *next, const void *sendbuf,
+    MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
+    MPI_Fint *root, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, error);
@@ -3369,8 +3380,8 @@ static void traced_iscatter(iscatter_function *next, const void *sendbuf, MPI_Fi
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
             &error);
     } else if (rw_events_on) {
-        with_events_iscatter(next, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
-            comm, request, &error);
+        fortran_with_events_iscatter(next, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+            recvtype, root, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,
@@ -3410,7 +3421,7 @@ typedef void scatter_init_function(const void *sendbuf, MPI_Fint *sendcount, MPI
     MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_scatter_init(scatter_init_function *next, const void *sendbuf,
+static void fortran_with_events_scatter_init(scatter_init_function *next, const void *sendbuf,
     MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
     MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
 {
@@ -3436,8 +3447,8 @@ static void traced_scatter_init(scatter_init_function *next, const void *sendbuf
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
             &error);
     } else if (rw_events_on) {
-        with_events_scatter_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-            root, comm, info, request, &error);
+        fortran_with_events_scatter_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+            recvtype, root, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,
@@ -3526,7 +3537,7 @@ typedef void iscatterv_function(const void *sendbuf, const MPI_Fint *sendcounts,
     MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_iscatterv(iscatterv_function *next, const void *sendbuf,
+static void fortran_with_events_iscatterv(iscatterv_function *next, const void *sendbuf,
     const MPI_Fint *sendcounts, const MPI_Fint *displs, MPI_Fint *sendtype, void *recvbuf,
     MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *request,
     MPI_Fint *error)
@@ -3552,8 +3563,8 @@ static void traced_iscatterv(iscatterv_function *next, const void *sendbuf,
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm,
             request, &error);
     } else if (rw_events_on) {
-        with_events_iscatterv(next, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
-            recvtype, root, comm, request, &error);
+        fortran_with_events_iscatterv(next, sendbuf, sendcounts, displs, sendtype, recvbuf,
+            recvcount, recvtype, root, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm,
@@ -3594,7 +3605,7 @@ typedef void scatterv_init_function(const void *sendbuf, const MPI_Fint *sendcou
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_scatterv_init(scatterv_init_function *next, const void *sendbuf,
+static void fortran_with_events_scatterv_init(scatterv_init_function *next, const void *sendbuf,
     const MPI_Fint *sendcounts, const MPI_Fint *displs, MPI_Fint *sendtype, void *recvbuf,
     MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *info,
     MPI_Fint *request, MPI_Fint *error)
@@ -3622,8 +3633,8 @@ static void traced_scatterv_init(scatterv_init_function *next, const void *sendb
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info,
             request, &error);
     } else if (rw_events_on) {
-        with_events_scatterv_init(next, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
-            recvtype, root, comm, info, request, &error);
+        fortran_with_events_scatterv_init(next, sendbuf, sendcounts, displs, sendtype, recvbuf,
+            recvcount, recvtype, root, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info,
@@ -3708,7 +3719,7 @@ typedef void iallgather_function(const void *sendbuf, MPI_Fint *sendcount, MPI_F
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_iallgather(iallgather_function *next, const void *sendbuf,
+static void fortran_with_events_iallgather(iallgather_function *next, const void *sendbuf,
     MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
     MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
 {
@@ -3730,8 +3741,8 @@ static void traced_iallgather(iallgather_function *next, const void *sendbuf, MP
     if (!rw_enter()) {
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_iallgather(next, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-            comm, request, &error);
+        fortran_with_events_iallgather(next, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+            recvtype, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &error);
@@ -3770,7 +3781,7 @@ typedef void allgather_init_function(const void *sendbuf, MPI_Fint *sendcount, M
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_allgather_init(allgather_init_function *next, const void *sendbuf,
+static void fortran_with_events_allgather_init(allgather_init_function *next, const void *sendbuf,
     MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
     MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
 {
@@ -3795,8 +3806,8 @@ static void traced_allgather_init(allgather_init_function *next, const void *sen
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
             &error);
     } else if (rw_events_on) {
-        with_events_allgather_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-            comm, info, request, &error);
+        fortran_with_events_allgather_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+            recvtype, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
@@ -3885,7 +3896,7 @@ typedef void iallgatherv_function(const void *sendbuf, MPI_Fint *sendcount, MPI_
     MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_iallgatherv(iallgatherv_function *next, const void *sendbuf,
+static void fortran_with_events_iallgatherv(iallgatherv_function *next, const void *sendbuf,
     MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts,
     const MPI_Fint *displs, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
 {
@@ -3909,8 +3920,8 @@ static void traced_iallgatherv(iallgatherv_function *next, const void *sendbuf, 
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request,
             &error);
     } else if (rw_events_on) {
-        with_events_iallgatherv(next, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
-            recvtype, comm, request, &error);
+        fortran_with_events_iallgatherv(next, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+            displs, recvtype, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request,
@@ -3951,7 +3962,7 @@ typedef void allgatherv_init_function(const void *sendbuf, MPI_Fint *sendcount, 
     MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_allgatherv_init(allgatherv_init_function *next, const void *sendbuf,
+static void fortran_with_events_allgatherv_init(allgatherv_init_function *next, const void *sendbuf,
     MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, const MPI_Fint *recvcounts,
     const MPI_Fint *displs, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
     MPI_Fint *error)
@@ -3980,8 +3991,8 @@ static void traced_allgatherv_init(allgatherv_init_function *next, const void *s
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info,
             request, &error);
     } else if (rw_events_on) {
-        with_events_allgatherv_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
-            recvtype, comm, info, request, &error);
+        fortran_with_events_allgatherv_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+            displs, recvtype, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info,
@@ -4067,7 +4078,7 @@ typedef void ialltoall_function(const void *sendbuf, MPI_Fint *sendcount, MPI_Fi
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ialltoall(ialltoall_function *next, const void *sendbuf,
+static void fortran_with_events_ialltoall(ialltoall_function *next, const void *sendbuf,
     MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
     MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
 {
@@ -4089,8 +4100,8 @@ static void traced_ialltoall(ialltoall_function *next, const void *sendbuf, MPI_
     if (!rw_enter()) {
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_ialltoall(next, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-            comm, request, &error);
+        fortran_with_events_ialltoall(next, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+            recvtype, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &error);
@@ -4128,7 +4139,7 @@ typedef void alltoall_init_function(const void *sendbuf, MPI_Fint *sendcount, MP
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_alltoall_init(alltoall_init_function *next, const void *sendbuf,
+static void fortran_with_events_alltoall_init(alltoall_init_function *next, const void *sendbuf,
     MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
     MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
 {
@@ -4153,8 +4164,8 @@ static void traced_alltoall_init(alltoall_init_function *next, const void *sendb
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
             &error);
     } else if (rw_events_on) {
-        with_events_alltoall_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-            comm, info, request, &error);
+        fortran_with_events_alltoall_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+            recvtype, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
@@ -4247,7 +4258,7 @@ typedef void ialltoallv_function(const void *sendbuf, const MPI_Fint *sendcounts
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ialltoallv(ialltoallv_function *next, const void *sendbuf,
+static void fortran_with_events_ialltoallv(ialltoallv_function *next, const void *sendbuf,
     const MPI_Fint *sendcounts, const MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf,
     const MPI_Fint *recvcounts, const MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm,
     MPI_Fint *request, MPI_Fint *error)
@@ -4274,8 +4285,8 @@ static void traced_ialltoallv(ialltoallv_function *next, const void *sendbuf,
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
             request, &error);
     } else if (rw_events_on) {
-        with_events_ialltoallv(next, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
-            rdispls, recvtype, comm, request, &error);
+        fortran_with_events_ialltoallv(next, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+            recvcounts, rdispls, recvtype, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
@@ -4319,7 +4330,7 @@ typedef void alltoallv_init_function(const void *sendbuf, const MPI_Fint *sendco
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_alltoallv_init(alltoallv_init_function *next, const void *sendbuf,
+static void fortran_with_events_alltoallv_init(alltoallv_init_function *next, const void *sendbuf,
     const MPI_Fint *sendcounts, const MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf,
     const MPI_Fint *recvcounts, const MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm,
     MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
@@ -4348,7 +4359,7 @@ static void traced_alltoallv_init(alltoallv_init_function *next, const void *sen
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
             info, request, &error);
     } else if (rw_events_on) {
-        with_events_alltoallv_init(next, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+        fortran_with_events_alltoallv_init(next, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
             recvcounts, rdispls, recvtype, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
@@ -4444,7 +4455,7 @@ typedef void ialltoallw_function(const void *sendbuf, const MPI_Fint *sendcounts
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ialltoallw(ialltoallw_function *next, const void *sendbuf,
+static void fortran_with_events_ialltoallw(ialltoallw_function *next, const void *sendbuf,
     const MPI_Fint *sendcounts, const MPI_Fint *sdispls, const MPI_Fint *sendtypes, void *recvbuf,
     const MPI_Fint *recvcounts, const MPI_Fint *rdispls, const MPI_Fint *recvtypes, MPI_Fint *comm,
     MPI_Fint *request, MPI_Fint *error)
@@ -4471,8 +4482,8 @@ static void traced_ialltoallw(ialltoallw_function *next, const void *sendbuf,
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
             request, &error);
     } else if (rw_events_on) {
-        with_events_ialltoallw(next, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
-            rdispls, recvtypes, comm, request, &error);
+        fortran_with_events_ialltoallw(next, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+            recvcounts, rdispls, recvtypes, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
@@ -4516,7 +4527,7 @@ typedef void alltoallw_init_function(const void *sendbuf, const MPI_Fint *sendco
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_alltoallw_init(alltoallw_init_function *next, const void *sendbuf,
+static void fortran_with_events_alltoallw_init(alltoallw_init_function *next, const void *sendbuf,
     const MPI_Fint *sendcounts, const MPI_Fint *sdispls, const MPI_Fint *sendtypes, void *recvbuf,
     const MPI_Fint *recvcounts, const MPI_Fint *rdispls, const MPI_Fint *recvtypes, MPI_Fint *comm,
     MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
@@ -4545,7 +4556,7 @@ static void traced_alltoallw_init(alltoallw_init_function *next, const void *sen
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
             info, request, &error);
     } else if (rw_events_on) {
-        with_events_alltoallw_init(next, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+        fortran_with_events_alltoallw_init(next, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
             recvcounts, rdispls, recvtypes, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
@@ -4632,7 +4643,7 @@ typedef void ireduce_function(const void *sendbuf, void *recvbuf, MPI_Fint *coun
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ireduce(ireduce_function *next, const void *sendbuf, void *recvbuf,
+static void fortran_with_events_ireduce(ireduce_function *next, const void *sendbuf, void *recvbuf,
     MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *root, MPI_Fint *comm,
     MPI_Fint *request, MPI_Fint *error)
 {
@@ -4653,8 +4664,8 @@ static void traced_ireduce(ireduce_function *next, const void *sendbuf, void *re
     if (!rw_enter()) {
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_ireduce(next, sendbuf, recvbuf, count, datatype, op, root, comm, request,
-            &error);
+        fortran_with_events_ireduce(next, sendbuf, recvbuf, count, datatype, op, root, comm,
+            request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request, &error);
@@ -4690,9 +4701,9 @@ typedef void reduce_init_function(const void *sendbuf, void *recvbuf, MPI_Fint *
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_reduce_init(reduce_init_function *next, const void *sendbuf, void *recvbuf,
-    MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *root, MPI_Fint *comm,
-    MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_reduce_init(reduce_init_function *next, const void *sendbuf,
+    void *recvbuf, MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *root,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, error);
@@ -4713,8 +4724,8 @@ static void traced_reduce_init(reduce_init_function *next, const void *sendbuf, 
     if (!rw_enter()) {
         next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, &error);
     } else if (rw_events_on) {
-        with_events_reduce_init(next, sendbuf, recvbuf, count, datatype, op, root, comm, info,
-            request, &error);
+        fortran_with_events_reduce_init(next, sendbuf, recvbuf, count, datatype, op, root, comm,
+            info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, &error);
@@ -4793,9 +4804,9 @@ typedef void iallreduce_function(const void *sendbuf, void *recvbuf, MPI_Fint *c
     MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_iallreduce(iallreduce_function *next, const void *sendbuf, void *recvbuf,
-    MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *request,
-    MPI_Fint *error)
+static void fortran_with_events_iallreduce(iallreduce_function *next, const void *sendbuf,
+    void *recvbuf, MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm,
+    MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(sendbuf, recvbuf, count, datatype, op, comm, request, error);
@@ -4814,7 +4825,8 @@ static void traced_iallreduce(iallreduce_function *next, const void *sendbuf, vo
     if (!rw_enter()) {
         next(sendbuf, recvbuf, count, datatype, op, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_iallreduce(next, sendbuf, recvbuf, count, datatype, op, comm, request, &error);
+        fortran_with_events_iallreduce(next, sendbuf, recvbuf, count, datatype, op, comm, request,
+            &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, recvbuf, count, datatype, op, comm, request, &error);
@@ -4850,7 +4862,7 @@ typedef void allreduce_init_function(const void *sendbuf, void *recvbuf, MPI_Fin
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_allreduce_init(allreduce_init_function *next, const void *sendbuf,
+static void fortran_with_events_allreduce_init(allreduce_init_function *next, const void *sendbuf,
     void *recvbuf, MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm,
     MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
 {
@@ -4873,8 +4885,8 @@ static void traced_allreduce_init(allreduce_init_function *next, const void *sen
     if (!rw_enter()) {
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, &error);
     } else if (rw_events_on) {
-        with_events_allreduce_init(next, sendbuf, recvbuf, count, datatype, op, comm, info, request,
-            &error);
+        fortran_with_events_allreduce_init(next, sendbuf, recvbuf, count, datatype, op, comm, info,
+            request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, &error);
@@ -4954,7 +4966,7 @@ typedef void ireduce_scatter_function(const void *sendbuf, void *recvbuf,
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ireduce_scatter(ireduce_scatter_function *next, const void *sendbuf,
+static void fortran_with_events_ireduce_scatter(ireduce_scatter_function *next, const void *sendbuf,
     void *recvbuf, const MPI_Fint *recvcounts, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm,
     MPI_Fint *request, MPI_Fint *error)
 {
@@ -4976,8 +4988,8 @@ static void traced_ireduce_scatter(ireduce_scatter_function *next, const void *s
     if (!rw_enter()) {
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_ireduce_scatter(next, sendbuf, recvbuf, recvcounts, datatype, op, comm, request,
-            &error);
+        fortran_with_events_ireduce_scatter(next, sendbuf, recvbuf, recvcounts, datatype, op, comm,
+            request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, &error);
@@ -5015,9 +5027,9 @@ typedef void reduce_scatter_init_function(const void *sendbuf, void *recvbuf,
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_reduce_scatter_init(reduce_scatter_init_function *next, const void *sendbuf,
-    void *recvbuf, const MPI_Fint *recvcounts, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm,
-    MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_reduce_scatter_init(reduce_scatter_init_function *next,
+    const void *sendbuf, void *recvbuf, const MPI_Fint *recvcounts, MPI_Fint *datatype,
+    MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, error);
@@ -5039,8 +5051,8 @@ static void traced_reduce_scatter_init(reduce_scatter_init_function *next, const
     if (!rw_enter()) {
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, &error);
     } else if (rw_events_on) {
-        with_events_reduce_scatter_init(next, sendbuf, recvbuf, recvcounts, datatype, op, comm,
-            info, request, &error);
+        fortran_with_events_reduce_scatter_init(next, sendbuf, recvbuf, recvcounts, datatype, op,
+            comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, &error);
@@ -5122,7 +5134,7 @@ typedef void ireduce_scatter_block_function(const void *sendbuf, void *recvbuf, 
     MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ireduce_scatter_block(ireduce_scatter_block_function *next,
+static void fortran_with_events_ireduce_scatter_block(ireduce_scatter_block_function *next,
     const void *sendbuf, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *datatype, MPI_Fint *op,
     MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
 {
@@ -5144,8 +5156,8 @@ static void traced_ireduce_scatter_block(ireduce_scatter_block_function *next, c
     if (!rw_enter()) {
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_ireduce_scatter_block(next, sendbuf, recvbuf, recvcount, datatype, op, comm,
-            request, &error);
+        fortran_with_events_ireduce_scatter_block(next, sendbuf, recvbuf, recvcount, datatype, op,
+            comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request, &error);
@@ -5184,7 +5196,7 @@ typedef void reduce_scatter_block_init_function(const void *sendbuf, void *recvb
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_reduce_scatter_block_init(reduce_scatter_block_init_function *next,
+static void fortran_with_events_reduce_scatter_block_init(reduce_scatter_block_init_function *next,
     const void *sendbuf, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *datatype, MPI_Fint *op,
     MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
 {
@@ -5208,8 +5220,8 @@ static void traced_reduce_scatter_block_init(reduce_scatter_block_init_function 
     if (!rw_enter()) {
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, &error);
     } else if (rw_events_on) {
-        with_events_reduce_scatter_block_init(next, sendbuf, recvbuf, recvcount, datatype, op, comm,
-            info, request, &error);
+        fortran_with_events_reduce_scatter_block_init(next, sendbuf, recvbuf, recvcount, datatype,
+            op, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, &error);
@@ -5289,7 +5301,7 @@ typedef void iscan_function(const void *sendbuf, void *recvbuf, MPI_Fint *count,
     MPI_Fint *op, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_iscan(iscan_function *next, const void *sendbuf, void *recvbuf,
+static void fortran_with_events_iscan(iscan_function *next, const void *sendbuf, void *recvbuf,
     MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *request,
     MPI_Fint *error)
 {
@@ -5309,7 +5321,8 @@ static void traced_iscan(iscan_function *next, const void *sendbuf, void *recvbu
     if (!rw_enter()) {
         next(sendbuf, recvbuf, count, datatype, op, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_iscan(next, sendbuf, recvbuf, count, datatype, op, comm, request, &error);
+        fortran_with_events_iscan(next, sendbuf, recvbuf, count, datatype, op, comm, request,
+            &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, recvbuf, count, datatype, op, comm, request, &error);
@@ -5345,9 +5358,9 @@ typedef void scan_init_function(const void *sendbuf, void *recvbuf, MPI_Fint *co
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_scan_init(scan_init_function *next, const void *sendbuf, void *recvbuf,
-    MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info,
-    MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_scan_init(scan_init_function *next, const void *sendbuf,
+    void *recvbuf, MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(sendbuf, recvbuf, count, datatype, op, comm, info, request, error);
@@ -5368,8 +5381,8 @@ static void traced_scan_init(scan_init_function *next, const void *sendbuf, void
     if (!rw_enter()) {
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, &error);
     } else if (rw_events_on) {
-        with_events_scan_init(next, sendbuf, recvbuf, count, datatype, op, comm, info, request,
-            &error);
+        fortran_with_events_scan_init(next, sendbuf, recvbuf, count, datatype, op, comm, info,
+            request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, &error);
@@ -5444,7 +5457,7 @@ typedef void iexscan_function(const void *sendbuf, void *recvbuf, MPI_Fint *coun
     MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_iexscan(iexscan_function *next, const void *sendbuf, void *recvbuf,
+static void fortran_with_events_iexscan(iexscan_function *next, const void *sendbuf, void *recvbuf,
     MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *request,
     MPI_Fint *error)
 {
@@ -5465,7 +5478,8 @@ static void traced_iexscan(iexscan_function *next, const void *sendbuf, void *re
     if (!rw_enter()) {
         next(sendbuf, recvbuf, count, datatype, op, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_iexscan(next, sendbuf, recvbuf, count, datatype, op, comm, request, &error);
+        fortran_with_events_iexscan(next, sendbuf, recvbuf, count, datatype, op, comm, request,
+            &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, recvbuf, count, datatype, op, comm, request, &error);
@@ -5501,9 +5515,9 @@ typedef void exscan_init_function(const void *sendbuf, void *recvbuf, MPI_Fint *
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_exscan_init(exscan_init_function *next, const void *sendbuf, void *recvbuf,
-    MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm, MPI_Fint *info,
-    MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_exscan_init(exscan_init_function *next, const void *sendbuf,
+    void *recvbuf, MPI_Fint *count, MPI_Fint *datatype, MPI_Fint *op, MPI_Fint *comm,
+    MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(sendbuf, recvbuf, count, datatype, op, comm, info, request, error);
@@ -5524,8 +5538,8 @@ static void traced_exscan_init(exscan_init_function *next, const void *sendbuf, 
     if (!rw_enter()) {
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, &error);
     } else if (rw_events_on) {
-        with_events_exscan_init(next, sendbuf, recvbuf, count, datatype, op, comm, info, request,
-            &error);
+        fortran_with_events_exscan_init(next, sendbuf, recvbuf, count, datatype, op, comm, info,
+            request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, &error);
@@ -5607,9 +5621,9 @@ typedef void ineighbor_allgather_function(const void *sendbuf, MPI_Fint *sendcou
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ineighbor_allgather(ineighbor_allgather_function *next, const void *sendbuf,
-    MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
-    MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_ineighbor_allgather(ineighbor_allgather_function *next,
+    const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf,
+    MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, error);
@@ -5629,8 +5643,8 @@ static void traced_ineighbor_allgather(ineighbor_allgather_function *next, const
     if (!rw_enter()) {
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_ineighbor_allgather(next, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-            recvtype, comm, request, &error);
+        fortran_with_events_ineighbor_allgather(next, sendbuf, sendcount, sendtype, recvbuf,
+            recvcount, recvtype, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &error);
@@ -5671,7 +5685,7 @@ typedef void neighbor_allgather_init_function(const void *sendbuf, MPI_Fint *sen
     MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_neighbor_allgather_init(neighbor_allgather_init_function *next,
+static void fortran_with_events_neighbor_allgather_init(neighbor_allgather_init_function *next,
     const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf,
     MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
     MPI_Fint *error)
@@ -5698,8 +5712,8 @@ static void traced_neighbor_allgather_init(neighbor_allgather_init_function *nex
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
             &error);
     } else if (rw_events_on) {
-        with_events_neighbor_allgather_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-            recvtype, comm, info, request, &error);
+        fortran_with_events_neighbor_allgather_init(next, sendbuf, sendcount, sendtype, recvbuf,
+            recvcount, recvtype, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
@@ -5788,7 +5802,7 @@ typedef void ineighbor_allgatherv_function(const void *sendbuf, MPI_Fint *sendco
     MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ineighbor_allgatherv(ineighbor_allgatherv_function *next,
+static void fortran_with_events_ineighbor_allgatherv(ineighbor_allgatherv_function *next,
     const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf,
     const MPI_Fint *recvcounts, const MPI_Fint *displs, MPI_Fint *recvtype, MPI_Fint *comm,
     MPI_Fint *request, MPI_Fint *error)
@@ -5812,8 +5826,8 @@ static void traced_ineighbor_allgatherv(ineighbor_allgatherv_function *next, con
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request,
             &error);
     } else if (rw_events_on) {
-        with_events_ineighbor_allgatherv(next, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
-            displs, recvtype, comm, request, &error);
+        fortran_with_events_ineighbor_allgatherv(next, sendbuf, sendcount, sendtype, recvbuf,
+            recvcounts, displs, recvtype, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request,
@@ -5855,7 +5869,7 @@ typedef void neighbor_allgatherv_init_function(const void *sendbuf, MPI_Fint *se
     MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_neighbor_allgatherv_init(neighbor_allgatherv_init_function *next,
+static void fortran_with_events_neighbor_allgatherv_init(neighbor_allgatherv_init_function *next,
     const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf,
     const MPI_Fint *recvcounts, const MPI_Fint *displs, MPI_Fint *recvtype, MPI_Fint *comm,
     MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
@@ -5883,7 +5897,7 @@ static void traced_neighbor_allgatherv_init(neighbor_allgatherv_init_function *n
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info,
             request, &error);
     } else if (rw_events_on) {
-        with_events_neighbor_allgatherv_init(next, sendbuf, sendcount, sendtype, recvbuf,
+        fortran_with_events_neighbor_allgatherv_init(next, sendbuf, sendcount, sendtype, recvbuf,
             recvcounts, displs, recvtype, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
@@ -5971,9 +5985,9 @@ typedef void ineighbor_alltoall_function(const void *sendbuf, MPI_Fint *sendcoun
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ineighbor_alltoall(ineighbor_alltoall_function *next, const void *sendbuf,
-    MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,
-    MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_ineighbor_alltoall(ineighbor_alltoall_function *next,
+    const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf,
+    MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, error);
@@ -5993,8 +6007,8 @@ static void traced_ineighbor_alltoall(ineighbor_alltoall_function *next, const v
     if (!rw_enter()) {
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &error);
     } else if (rw_events_on) {
-        with_events_ineighbor_alltoall(next, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-            recvtype, comm, request, &error);
+        fortran_with_events_ineighbor_alltoall(next, sendbuf, sendcount, sendtype, recvbuf,
+            recvcount, recvtype, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, &error);
@@ -6035,7 +6049,7 @@ typedef void neighbor_alltoall_init_function(const void *sendbuf, MPI_Fint *send
     MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_neighbor_alltoall_init(neighbor_alltoall_init_function *next,
+static void fortran_with_events_neighbor_alltoall_init(neighbor_alltoall_init_function *next,
     const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf,
     MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request,
     MPI_Fint *error)
@@ -6062,8 +6076,8 @@ static void traced_neighbor_alltoall_init(neighbor_alltoall_init_function *next,
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
             &error);
     } else if (rw_events_on) {
-        with_events_neighbor_alltoall_init(next, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-            recvtype, comm, info, request, &error);
+        fortran_with_events_neighbor_alltoall_init(next, sendbuf, sendcount, sendtype, recvbuf,
+            recvcount, recvtype, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,
@@ -6156,10 +6170,10 @@ typedef void ineighbor_alltoallv_function(const void *sendbuf, const MPI_Fint *s
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ineighbor_alltoallv(ineighbor_alltoallv_function *next, const void *sendbuf,
-    const MPI_Fint *sendcounts, const MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf,
-    const MPI_Fint *recvcounts, const MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm,
-    MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_ineighbor_alltoallv(ineighbor_alltoallv_function *next,
+    const void *sendbuf, const MPI_Fint *sendcounts, const MPI_Fint *sdispls, MPI_Fint *sendtype,
+    void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *rdispls, MPI_Fint *recvtype,
+    MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
@@ -6182,8 +6196,8 @@ static void traced_ineighbor_alltoallv(ineighbor_alltoallv_function *next, const
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
             request, &error);
     } else if (rw_events_on) {
-        with_events_ineighbor_alltoallv(next, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
-            recvcounts, rdispls, recvtype, comm, request, &error);
+        fortran_with_events_ineighbor_alltoallv(next, sendbuf, sendcounts, sdispls, sendtype,
+            recvbuf, recvcounts, rdispls, recvtype, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
@@ -6228,7 +6242,7 @@ typedef void neighbor_alltoallv_init_function(const void *sendbuf, const MPI_Fin
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_neighbor_alltoallv_init(neighbor_alltoallv_init_function *next,
+static void fortran_with_events_neighbor_alltoallv_init(neighbor_alltoallv_init_function *next,
     const void *sendbuf, const MPI_Fint *sendcounts, const MPI_Fint *sdispls, MPI_Fint *sendtype,
     void *recvbuf, const MPI_Fint *recvcounts, const MPI_Fint *rdispls, MPI_Fint *recvtype,
     MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
@@ -6256,8 +6270,8 @@ static void traced_neighbor_alltoallv_init(neighbor_alltoallv_init_function *nex
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
             info, request, &error);
     } else if (rw_events_on) {
-        with_events_neighbor_alltoallv_init(next, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
-            recvcounts, rdispls, recvtype, comm, info, request, &error);
+        fortran_with_events_neighbor_alltoallv_init(next, sendbuf, sendcounts, sdispls, sendtype,
+            recvbuf, recvcounts, rdispls, recvtype, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
@@ -6352,10 +6366,10 @@ typedef void ineighbor_alltoallw_function(const void *sendbuf, const MPI_Fint *s
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_ineighbor_alltoallw(ineighbor_alltoallw_function *next, const void *sendbuf,
-    const MPI_Fint *sendcounts, const MPI_Aint *sdispls, const MPI_Fint *sendtypes, void *recvbuf,
-    const MPI_Fint *recvcounts, const MPI_Aint *rdispls, const MPI_Fint *recvtypes, MPI_Fint *comm,
-    MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_ineighbor_alltoallw(ineighbor_alltoallw_function *next,
+    const void *sendbuf, const MPI_Fint *sendcounts, const MPI_Aint *sdispls,
+    const MPI_Fint *sendtypes, void *recvbuf, const MPI_Fint *recvcounts, const MPI_Aint *rdispls,
+    const MPI_Fint *recvtypes, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
@@ -6378,8 +6392,8 @@ static void traced_ineighbor_alltoallw(ineighbor_alltoallw_function *next, const
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
             request, &error);
     } else if (rw_events_on) {
-        with_events_ineighbor_alltoallw(next, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
-            recvcounts, rdispls, recvtypes, comm, request, &error);
+        fortran_with_events_ineighbor_alltoallw(next, sendbuf, sendcounts, sdispls, sendtypes,
+            recvbuf, recvcounts, rdispls, recvtypes, comm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
@@ -6424,7 +6438,7 @@ typedef void neighbor_alltoallw_init_function(const void *sendbuf, const MPI_Fin
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_neighbor_alltoallw_init(neighbor_alltoallw_init_function *next,
+static void fortran_with_events_neighbor_alltoallw_init(neighbor_alltoallw_init_function *next,
     const void *sendbuf, const MPI_Fint *sendcounts, const MPI_Aint *sdispls,
     const MPI_Fint *sendtypes, void *recvbuf, const MPI_Fint *recvcounts, const MPI_Aint *rdispls,
     const MPI_Fint *recvtypes, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *error)
@@ -6452,8 +6466,8 @@ static void traced_neighbor_alltoallw_init(neighbor_alltoallw_init_function *nex
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
             info, request, &error);
     } else if (rw_events_on) {
-        with_events_neighbor_alltoallw_init(next, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
-            recvcounts, rdispls, recvtypes, comm, info, request, &error);
+        fortran_with_events_neighbor_alltoallw_init(next, sendbuf, sendcounts, sdispls, sendtypes,
+            recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
@@ -6499,9 +6513,9 @@ typedef void put_function(const void *origin_addr, MPI_Fint *origin_count,
     MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_put(put_function *next, const void *origin_addr, MPI_Fint *origin_count,
-    MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
-    MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *error)
+static void fortran_with_events_put(put_function *next, const void *origin_addr,
+    MPI_Fint *origin_count, MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp,
+    MPI_Fint *target_count, MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
@@ -6523,8 +6537,8 @@ static void traced_put(put_function *next, const void *origin_addr, MPI_Fint *or
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
             target_datatype, win, &error);
     } else if (rw_events_on) {
-        with_events_put(next, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-            target_count, target_datatype, win, &error);
+        fortran_with_events_put(next, origin_addr, origin_count, origin_datatype, target_rank,
+            target_disp, target_count, target_datatype, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
@@ -6563,7 +6577,7 @@ typedef void get_function(void *origin_addr, MPI_Fint *origin_count, MPI_Fint *o
     MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_get(get_function *next, void *origin_addr, MPI_Fint *origin_count,
+static void fortran_with_events_get(get_function *next, void *origin_addr, MPI_Fint *origin_count,
     MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
     MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *error)
 {
@@ -6587,8 +6601,8 @@ static void traced_get(get_function *next, void *origin_addr, MPI_Fint *origin_c
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
             target_datatype, win, &error);
     } else if (rw_events_on) {
-        with_events_get(next, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-            target_count, target_datatype, win, &error);
+        fortran_with_events_get(next, origin_addr, origin_count, origin_datatype, target_rank,
+            target_disp, target_count, target_datatype, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
@@ -6627,7 +6641,7 @@ typedef void accumulate_function(const void *origin_addr, MPI_Fint *origin_count
     MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_accumulate(accumulate_function *next, const void *origin_addr,
+static void fortran_with_events_accumulate(accumulate_function *next, const void *origin_addr,
     MPI_Fint *origin_count, MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp,
     MPI_Fint *target_count, MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win, MPI_Fint *error)
 {
@@ -6652,8 +6666,8 @@ static void traced_accumulate(accumulate_function *next, const void *origin_addr
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
             target_datatype, op, win, &error);
     } else if (rw_events_on) {
-        with_events_accumulate(next, origin_addr, origin_count, origin_datatype, target_rank,
-            target_disp, target_count, target_datatype, op, win, &error);
+        fortran_with_events_accumulate(next, origin_addr, origin_count, origin_datatype,
+            target_rank, target_disp, target_count, target_datatype, op, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
@@ -6695,10 +6709,10 @@ typedef void get_accumulate_function(const void *origin_addr, MPI_Fint *origin_c
     MPI_Fint *op, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_get_accumulate(get_accumulate_function *next, const void *origin_addr,
-    MPI_Fint *origin_count, MPI_Fint *origin_datatype, void *result_addr, MPI_Fint *result_count,
-    MPI_Fint *result_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
-    MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win, MPI_Fint *error)
+static void fortran_with_events_get_accumulate(get_accumulate_function *next,
+    const void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype, void *result_addr,
+    MPI_Fint *result_count, MPI_Fint *result_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp,
+    MPI_Fint *target_count, MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
@@ -6722,9 +6736,9 @@ static void traced_get_accumulate(get_accumulate_function *next, const void *ori
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
             target_rank, target_disp, target_count, target_datatype, op, win, &error);
     } else if (rw_events_on) {
-        with_events_get_accumulate(next, origin_addr, origin_count, origin_datatype, result_addr,
-            result_count, result_datatype, target_rank, target_disp, target_count, target_datatype,
-            op, win, &error);
+        fortran_with_events_get_accumulate(next, origin_addr, origin_count, origin_datatype,
+            result_addr, result_count, result_datatype, target_rank, target_disp, target_count,
+            target_datatype, op, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
@@ -6769,9 +6783,10 @@ typedef void rput_function(const void *origin_addr, MPI_Fint *origin_count,
     MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_rput(rput_function *next, const void *origin_addr, MPI_Fint *origin_count,
-    MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
-    MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_rput(rput_function *next, const void *origin_addr,
+    MPI_Fint *origin_count, MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp,
+    MPI_Fint *target_count, MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *request,
+    MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
@@ -6793,8 +6808,8 @@ static void traced_rput(rput_function *next, const void *origin_addr, MPI_Fint *
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
             target_datatype, win, request, &error);
     } else if (rw_events_on) {
-        with_events_rput(next, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-            target_count, target_datatype, win, request, &error);
+        fortran_with_events_rput(next, origin_addr, origin_count, origin_datatype, target_rank,
+            target_disp, target_count, target_datatype, win, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
@@ -6835,7 +6850,7 @@ typedef void rget_function(void *origin_addr, MPI_Fint *origin_count, MPI_Fint *
     MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_rget(rget_function *next, void *origin_addr, MPI_Fint *origin_count,
+static void fortran_with_events_rget(rget_function *next, void *origin_addr, MPI_Fint *origin_count,
     MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
     MPI_Fint *target_datatype, MPI_Fint *win, MPI_Fint *request, MPI_Fint *error)
 {
@@ -6859,8 +6874,8 @@ static void traced_rget(rget_function *next, void *origin_addr, MPI_Fint *origin
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
             target_datatype, win, request, &error);
     } else if (rw_events_on) {
-        with_events_rget(next, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-            target_count, target_datatype, win, request, &error);
+        fortran_with_events_rget(next, origin_addr, origin_count, origin_datatype, target_rank,
+            target_disp, target_count, target_datatype, win, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
@@ -6901,7 +6916,7 @@ typedef void raccumulate_function(const void *origin_addr, MPI_Fint *origin_coun
     MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_raccumulate(raccumulate_function *next, const void *origin_addr,
+static void fortran_with_events_raccumulate(raccumulate_function *next, const void *origin_addr,
     MPI_Fint *origin_count, MPI_Fint *origin_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp,
     MPI_Fint *target_count, MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win,
     MPI_Fint *request, MPI_Fint *error)
@@ -6927,8 +6942,8 @@ static void traced_raccumulate(raccumulate_function *next, const void *origin_ad
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
             target_datatype, op, win, request, &error);
     } else if (rw_events_on) {
-        with_events_raccumulate(next, origin_addr, origin_count, origin_datatype, target_rank,
-            target_disp, target_count, target_datatype, op, win, request, &error);
+        fortran_with_events_raccumulate(next, origin_addr, origin_count, origin_datatype,
+            target_rank, target_disp, target_count, target_datatype, op, win, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
@@ -6970,10 +6985,11 @@ typedef void rget_accumulate_function(const void *origin_addr, MPI_Fint *origin_
     MPI_Fint *op, MPI_Fint *win, MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_rget_accumulate(rget_accumulate_function *next, const void *origin_addr,
-    MPI_Fint *origin_count, MPI_Fint *origin_datatype, void *result_addr, MPI_Fint *result_count,
-    MPI_Fint *result_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *target_count,
-    MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win, MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_rget_accumulate(rget_accumulate_function *next,
+    const void *origin_addr, MPI_Fint *origin_count, MPI_Fint *origin_datatype, void *result_addr,
+    MPI_Fint *result_count, MPI_Fint *result_datatype, MPI_Fint *target_rank, MPI_Aint *target_disp,
+    MPI_Fint *target_count, MPI_Fint *target_datatype, MPI_Fint *op, MPI_Fint *win,
+    MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
@@ -6997,9 +7013,9 @@ static void traced_rget_accumulate(rget_accumulate_function *next, const void *o
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
             target_rank, target_disp, target_count, target_datatype, op, win, request, &error);
     } else if (rw_events_on) {
-        with_events_rget_accumulate(next, origin_addr, origin_count, origin_datatype, result_addr,
-            result_count, result_datatype, target_rank, target_disp, target_count, target_datatype,
-            op, win, request, &error);
+        fortran_with_events_rget_accumulate(next, origin_addr, origin_count, origin_datatype,
+            result_addr, result_count, result_datatype, target_rank, target_disp, target_count,
+            target_datatype, op, win, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
@@ -7044,7 +7060,7 @@ typedef void fetch_and_op_function(const void *origin_addr, void *result_addr, M
     MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *op, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_fetch_and_op(fetch_and_op_function *next, const void *origin_addr,
+static void fortran_with_events_fetch_and_op(fetch_and_op_function *next, const void *origin_addr,
     void *result_addr, MPI_Fint *datatype, MPI_Fint *target_rank, MPI_Aint *target_disp,
     MPI_Fint *op, MPI_Fint *win, MPI_Fint *error)
 {
@@ -7066,8 +7082,8 @@ static void traced_fetch_and_op(fetch_and_op_function *next, const void *origin_
     if (!rw_enter()) {
         next(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, &error);
     } else if (rw_events_on) {
-        with_events_fetch_and_op(next, origin_addr, result_addr, datatype, target_rank, target_disp,
-            op, win, &error);
+        fortran_with_events_fetch_and_op(next, origin_addr, result_addr, datatype, target_rank,
+            target_disp, op, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, &error);
@@ -7103,9 +7119,9 @@ typedef void compare_and_swap_function(const void *origin_addr, const void *comp
     MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_compare_and_swap(compare_and_swap_function *next, const void *origin_addr,
-    const void *compare_addr, void *result_addr, MPI_Fint *datatype, MPI_Fint *target_rank,
-    MPI_Aint *target_disp, MPI_Fint *win, MPI_Fint *error)
+static void fortran_with_events_compare_and_swap(compare_and_swap_function *next,
+    const void *origin_addr, const void *compare_addr, void *result_addr, MPI_Fint *datatype,
+    MPI_Fint *target_rank, MPI_Aint *target_disp, MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win, error);
@@ -7126,7 +7142,7 @@ static void traced_compare_and_swap(compare_and_swap_function *next, const void 
         next(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win,
             &error);
     } else if (rw_events_on) {
-        with_events_compare_and_swap(next, origin_addr, compare_addr, result_addr, datatype,
+        fortran_with_events_compare_and_swap(next, origin_addr, compare_addr, result_addr, datatype,
             target_rank, target_disp, win, &error);
     } else {
         const uint64_t start = rw_ticks();
@@ -7165,8 +7181,8 @@ void mpi_compare_and_swap_f08_(const void *origin_addr, const void *compare_addr
 typedef void win_fence_function(MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_fence(win_fence_function *next, MPI_Fint *assertion, MPI_Fint *win,
-    MPI_Fint *error)
+static void fortran_with_events_win_fence(win_fence_function *next, MPI_Fint *assertion,
+    MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(assertion, win, error);
@@ -7182,7 +7198,7 @@ static void traced_win_fence(win_fence_function *next, MPI_Fint *assertion, MPI_
     if (!rw_enter()) {
         next(assertion, win, &error);
     } else if (rw_events_on) {
-        with_events_win_fence(next, assertion, win, &error);
+        fortran_with_events_win_fence(next, assertion, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(assertion, win, &error);
@@ -7212,8 +7228,8 @@ typedef void win_lock_function(MPI_Fint *lock_type, MPI_Fint *rank, MPI_Fint *as
     MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_lock(win_lock_function *next, MPI_Fint *lock_type, MPI_Fint *rank,
-    MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *error)
+static void fortran_with_events_win_lock(win_lock_function *next, MPI_Fint *lock_type,
+    MPI_Fint *rank, MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(lock_type, rank, assertion, win, error);
@@ -7229,7 +7245,7 @@ static void traced_win_lock(win_lock_function *next, MPI_Fint *lock_type, MPI_Fi
     if (!rw_enter()) {
         next(lock_type, rank, assertion, win, &error);
     } else if (rw_events_on) {
-        with_events_win_lock(next, lock_type, rank, assertion, win, &error);
+        fortran_with_events_win_lock(next, lock_type, rank, assertion, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(lock_type, rank, assertion, win, &error);
@@ -7260,7 +7276,7 @@ void mpi_win_lock_f08_(MPI_Fint *lock_type, MPI_Fint *rank, MPI_Fint *assertion,
 typedef void win_unlock_function(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_unlock(win_unlock_function *next, MPI_Fint *rank, MPI_Fint *win,
+static void fortran_with_events_win_unlock(win_unlock_function *next, MPI_Fint *rank, MPI_Fint *win,
     MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -7277,7 +7293,7 @@ static void traced_win_unlock(win_unlock_function *next, MPI_Fint *rank, MPI_Fin
     if (!rw_enter()) {
         next(rank, win, &error);
     } else if (rw_events_on) {
-        with_events_win_unlock(next, rank, win, &error);
+        fortran_with_events_win_unlock(next, rank, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(rank, win, &error);
@@ -7306,7 +7322,7 @@ void mpi_win_unlock_f08_(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror)
 typedef void win_lock_all_function(MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_lock_all(win_lock_all_function *next, MPI_Fint *assertion,
+static void fortran_with_events_win_lock_all(win_lock_all_function *next, MPI_Fint *assertion,
     MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -7323,7 +7339,7 @@ static void traced_win_lock_all(win_lock_all_function *next, MPI_Fint *assertion
     if (!rw_enter()) {
         next(assertion, win, &error);
     } else if (rw_events_on) {
-        with_events_win_lock_all(next, assertion, win, &error);
+        fortran_with_events_win_lock_all(next, assertion, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(assertion, win, &error);
@@ -7352,7 +7368,7 @@ void mpi_win_lock_all_f08_(MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *ierror)
 typedef void win_unlock_all_function(MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_unlock_all(win_unlock_all_function *next, MPI_Fint *win,
+static void fortran_with_events_win_unlock_all(win_unlock_all_function *next, MPI_Fint *win,
     MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -7368,7 +7384,7 @@ static void traced_win_unlock_all(win_unlock_all_function *next, MPI_Fint *win, 
     if (!rw_enter()) {
         next(win, &error);
     } else if (rw_events_on) {
-        with_events_win_unlock_all(next, win, &error);
+        fortran_with_events_win_unlock_all(next, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(win, &error);
@@ -7397,7 +7413,7 @@ void mpi_win_unlock_all_f08_(MPI_Fint *win, MPI_Fint *ierror)
 typedef void win_flush_function(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_flush(win_flush_function *next, MPI_Fint *rank, MPI_Fint *win,
+static void fortran_with_events_win_flush(win_flush_function *next, MPI_Fint *rank, MPI_Fint *win,
     MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -7414,7 +7430,7 @@ static void traced_win_flush(win_flush_function *next, MPI_Fint *rank, MPI_Fint 
     if (!rw_enter()) {
         next(rank, win, &error);
     } else if (rw_events_on) {
-        with_events_win_flush(next, rank, win, &error);
+        fortran_with_events_win_flush(next, rank, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(rank, win, &error);
@@ -7443,7 +7459,8 @@ void mpi_win_flush_f08_(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror)
 typedef void win_flush_all_function(MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_flush_all(win_flush_all_function *next, MPI_Fint *win, MPI_Fint *error)
+static void fortran_with_events_win_flush_all(win_flush_all_function *next, MPI_Fint *win,
+    MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(win, error);
@@ -7458,7 +7475,7 @@ static void traced_win_flush_all(win_flush_all_function *next, MPI_Fint *win, MP
     if (!rw_enter()) {
         next(win, &error);
     } else if (rw_events_on) {
-        with_events_win_flush_all(next, win, &error);
+        fortran_with_events_win_flush_all(next, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(win, &error);
@@ -7487,7 +7504,7 @@ void mpi_win_flush_all_f08_(MPI_Fint *win, MPI_Fint *ierror)
 typedef void win_flush_local_function(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_flush_local(win_flush_local_function *next, MPI_Fint *rank,
+static void fortran_with_events_win_flush_local(win_flush_local_function *next, MPI_Fint *rank,
     MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -7504,7 +7521,7 @@ static void traced_win_flush_local(win_flush_local_function *next, MPI_Fint *ran
     if (!rw_enter()) {
         next(rank, win, &error);
     } else if (rw_events_on) {
-        with_events_win_flush_local(next, rank, win, &error);
+        fortran_with_events_win_flush_local(next, rank, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(rank, win, &error);
@@ -7533,8 +7550,8 @@ void mpi_win_flush_local_f08_(MPI_Fint *rank, MPI_Fint *win, MPI_Fint *ierror)
 typedef void win_flush_local_all_function(MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_flush_local_all(win_flush_local_all_function *next, MPI_Fint *win,
-    MPI_Fint *error)
+static void fortran_with_events_win_flush_local_all(win_flush_local_all_function *next,
+    MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(win, error);
@@ -7550,7 +7567,7 @@ static void traced_win_flush_local_all(win_flush_local_all_function *next, MPI_F
     if (!rw_enter()) {
         next(win, &error);
     } else if (rw_events_on) {
-        with_events_win_flush_local_all(next, win, &error);
+        fortran_with_events_win_flush_local_all(next, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(win, &error);
@@ -7580,8 +7597,8 @@ typedef void win_start_function(MPI_Fint *group, MPI_Fint *assertion, MPI_Fint *
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_start(win_start_function *next, MPI_Fint *group, MPI_Fint *assertion,
-    MPI_Fint *win, MPI_Fint *error)
+static void fortran_with_events_win_start(win_start_function *next, MPI_Fint *group,
+    MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(group, assertion, win, error);
@@ -7597,7 +7614,7 @@ static void traced_win_start(win_start_function *next, MPI_Fint *group, MPI_Fint
     if (!rw_enter()) {
         next(group, assertion, win, &error);
     } else if (rw_events_on) {
-        with_events_win_start(next, group, assertion, win, &error);
+        fortran_with_events_win_start(next, group, assertion, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(group, assertion, win, &error);
@@ -7626,7 +7643,8 @@ void mpi_win_start_f08_(MPI_Fint *group, MPI_Fint *assertion, MPI_Fint *win, MPI
 typedef void win_complete_function(MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_complete(win_complete_function *next, MPI_Fint *win, MPI_Fint *error)
+static void fortran_with_events_win_complete(win_complete_function *next, MPI_Fint *win,
+    MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(win, error);
@@ -7641,7 +7659,7 @@ static void traced_win_complete(win_complete_function *next, MPI_Fint *win, MPI_
     if (!rw_enter()) {
         next(win, &error);
     } else if (rw_events_on) {
-        with_events_win_complete(next, win, &error);
+        fortran_with_events_win_complete(next, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(win, &error);
@@ -7671,8 +7689,8 @@ typedef void win_post_function(MPI_Fint *group, MPI_Fint *assertion, MPI_Fint *w
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_post(win_post_function *next, MPI_Fint *group, MPI_Fint *assertion,
-    MPI_Fint *win, MPI_Fint *error)
+static void fortran_with_events_win_post(win_post_function *next, MPI_Fint *group,
+    MPI_Fint *assertion, MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(group, assertion, win, error);
@@ -7688,7 +7706,7 @@ static void traced_win_post(win_post_function *next, MPI_Fint *group, MPI_Fint *
     if (!rw_enter()) {
         next(group, assertion, win, &error);
     } else if (rw_events_on) {
-        with_events_win_post(next, group, assertion, win, &error);
+        fortran_with_events_win_post(next, group, assertion, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(group, assertion, win, &error);
@@ -7717,7 +7735,7 @@ void mpi_win_post_f08_(MPI_Fint *group, MPI_Fint *assertion, MPI_Fint *win, MPI_
 typedef void win_wait_function(MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_wait(win_wait_function *next, MPI_Fint *win, MPI_Fint *error)
+static void fortran_with_events_win_wait(win_wait_function *next, MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(win, error);
@@ -7732,7 +7750,7 @@ static void traced_win_wait(win_wait_function *next, MPI_Fint *win, MPI_Fint *ie
     if (!rw_enter()) {
         next(win, &error);
     } else if (rw_events_on) {
-        with_events_win_wait(next, win, &error);
+        fortran_with_events_win_wait(next, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(win, &error);
@@ -7759,7 +7777,7 @@ void mpi_win_wait_f08_(MPI_Fint *win, MPI_Fint *ierror)
 typedef void win_test_function(MPI_Fint *win, MPI_Fint *flag, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_test(win_test_function *next, MPI_Fint *win, MPI_Fint *flag,
+static void fortran_with_events_win_test(win_test_function *next, MPI_Fint *win, MPI_Fint *flag,
     MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -7776,7 +7794,7 @@ static void traced_win_test(win_test_function *next, MPI_Fint *win, MPI_Fint *fl
     if (!rw_enter()) {
         next(win, flag, &error);
     } else if (rw_events_on) {
-        with_events_win_test(next, win, flag, &error);
+        fortran_with_events_win_test(next, win, flag, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(win, flag, &error);
@@ -7804,7 +7822,7 @@ void mpi_win_test_f08_(MPI_Fint *win, MPI_Fint *flag, MPI_Fint *ierror)
 typedef void win_sync_function(MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_sync(win_sync_function *next, MPI_Fint *win, MPI_Fint *error)
+static void fortran_with_events_win_sync(win_sync_function *next, MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(win, error);
@@ -7819,7 +7837,7 @@ static void traced_win_sync(win_sync_function *next, MPI_Fint *win, MPI_Fint *ie
     if (!rw_enter()) {
         next(win, &error);
     } else if (rw_events_on) {
-        with_events_win_sync(next, win, &error);
+        fortran_with_events_win_sync(next, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(win, &error);
@@ -7846,7 +7864,7 @@ void mpi_win_sync_f08_(MPI_Fint *win, MPI_Fint *ierror)
 typedef void comm_dup_function(MPI_Fint *comm, MPI_Fint *newcomm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_comm_dup(comm_dup_function *next, MPI_Fint *comm, MPI_Fint *newcomm,
+static void fortran_with_events_comm_dup(comm_dup_function *next, MPI_Fint *comm, MPI_Fint *newcomm,
     MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -7865,7 +7883,7 @@ static void traced_comm_dup(comm_dup_function *next, MPI_Fint *comm, MPI_Fint *n
     if (!rw_enter()) {
         next(comm, newcomm, &error);
     } else if (rw_events_on) {
-        with_events_comm_dup(next, comm, newcomm, &error);
+        fortran_with_events_comm_dup(next, comm, newcomm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, newcomm, &error);
@@ -7897,8 +7915,8 @@ typedef void comm_dup_with_info_function(MPI_Fint *comm, MPI_Fint *info, MPI_Fin
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_comm_dup_with_info(comm_dup_with_info_function *next, MPI_Fint *comm,
-    MPI_Fint *info, MPI_Fint *newcomm, MPI_Fint *error)
+static void fortran_with_events_comm_dup_with_info(comm_dup_with_info_function *next,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *newcomm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(comm, info, newcomm, error);
@@ -7916,7 +7934,7 @@ static void traced_comm_dup_with_info(comm_dup_with_info_function *next, MPI_Fin
     if (!rw_enter()) {
         next(comm, info, newcomm, &error);
     } else if (rw_events_on) {
-        with_events_comm_dup_with_info(next, comm, info, newcomm, &error);
+        fortran_with_events_comm_dup_with_info(next, comm, info, newcomm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, info, newcomm, &error);
@@ -7949,8 +7967,8 @@ typedef void comm_idup_function(MPI_Fint *comm, MPI_Fint *newcomm, MPI_Fint *req
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_comm_idup(comm_idup_function *next, MPI_Fint *comm, MPI_Fint *newcomm,
-    MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_comm_idup(comm_idup_function *next, MPI_Fint *comm,
+    MPI_Fint *newcomm, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(comm, newcomm, request, error);
@@ -7968,7 +7986,7 @@ static void traced_comm_idup(comm_idup_function *next, MPI_Fint *comm, MPI_Fint 
     if (!rw_enter()) {
         next(comm, newcomm, request, &error);
     } else if (rw_events_on) {
-        with_events_comm_idup(next, comm, newcomm, request, &error);
+        fortran_with_events_comm_idup(next, comm, newcomm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, newcomm, request, &error);
@@ -8001,8 +8019,8 @@ typedef void comm_idup_with_info_function(MPI_Fint *comm, MPI_Fint *info, MPI_Fi
     MPI_Fint *request, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_comm_idup_with_info(comm_idup_with_info_function *next, MPI_Fint *comm,
-    MPI_Fint *info, MPI_Fint *newcomm, MPI_Fint *request, MPI_Fint *error)
+static void fortran_with_events_comm_idup_with_info(comm_idup_with_info_function *next,
+    MPI_Fint *comm, MPI_Fint *info, MPI_Fint *newcomm, MPI_Fint *request, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(comm, info, newcomm, request, error);
@@ -8020,7 +8038,7 @@ static void traced_comm_idup_with_info(comm_idup_with_info_function *next, MPI_F
     if (!rw_enter()) {
         next(comm, info, newcomm, request, &error);
     } else if (rw_events_on) {
-        with_events_comm_idup_with_info(next, comm, info, newcomm, request, &error);
+        fortran_with_events_comm_idup_with_info(next, comm, info, newcomm, request, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, info, newcomm, request, &error);
@@ -8055,8 +8073,8 @@ typedef void comm_create_function(MPI_Fint *comm, MPI_Fint *group, MPI_Fint *new
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_comm_create(comm_create_function *next, MPI_Fint *comm, MPI_Fint *group,
-    MPI_Fint *newcomm, MPI_Fint *error)
+static void fortran_with_events_comm_create(comm_create_function *next, MPI_Fint *comm,
+    MPI_Fint *group, MPI_Fint *newcomm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(comm, group, newcomm, error);
@@ -8074,7 +8092,7 @@ static void traced_comm_create(comm_create_function *next, MPI_Fint *comm, MPI_F
     if (!rw_enter()) {
         next(comm, group, newcomm, &error);
     } else if (rw_events_on) {
-        with_events_comm_create(next, comm, group, newcomm, &error);
+        fortran_with_events_comm_create(next, comm, group, newcomm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, group, newcomm, &error);
@@ -8106,7 +8124,7 @@ typedef void comm_create_group_function(MPI_Fint *comm, MPI_Fint *group, MPI_Fin
     MPI_Fint *newcomm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_comm_create_group(comm_create_group_function *next, MPI_Fint *comm,
+static void fortran_with_events_comm_create_group(comm_create_group_function *next, MPI_Fint *comm,
     MPI_Fint *group, MPI_Fint *tag, MPI_Fint *newcomm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -8125,7 +8143,7 @@ static void traced_comm_create_group(comm_create_group_function *next, MPI_Fint 
     if (!rw_enter()) {
         next(comm, group, tag, newcomm, &error);
     } else if (rw_events_on) {
-        with_events_comm_create_group(next, comm, group, tag, newcomm, &error);
+        fortran_with_events_comm_create_group(next, comm, group, tag, newcomm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, group, tag, newcomm, &error);
@@ -8160,7 +8178,7 @@ typedef void comm_create_from_group_function(MPI_Fint *group, const char *string
     MPI_Fint *errhandler, MPI_Fint *newcomm, MPI_Fint *ierror, size_t stringtag_length);
 
 RW_WITH_EVENTS
-static void with_events_comm_create_from_group(comm_create_from_group_function *next,
+static void fortran_with_events_comm_create_from_group(comm_create_from_group_function *next,
     MPI_Fint *group, const char *stringtag, MPI_Fint *info, MPI_Fint *errhandler, MPI_Fint *newcomm,
     MPI_Fint *error, size_t stringtag_length)
 {
@@ -8181,8 +8199,8 @@ static void traced_comm_create_from_group(comm_create_from_group_function *next,
     if (!rw_enter()) {
         next(group, stringtag, info, errhandler, newcomm, &error, stringtag_length);
     } else if (rw_events_on) {
-        with_events_comm_create_from_group(next, group, stringtag, info, errhandler, newcomm,
-            &error, stringtag_length);
+        fortran_with_events_comm_create_from_group(next, group, stringtag, info, errhandler,
+            newcomm, &error, stringtag_length);
     } else {
         const uint64_t start = rw_ticks();
         next(group, stringtag, info, errhandler, newcomm, &error, stringtag_length);
@@ -8219,8 +8237,8 @@ typedef void comm_split_function(MPI_Fint *comm, MPI_Fint *color, MPI_Fint *key,
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_comm_split(comm_split_function *next, MPI_Fint *comm, MPI_Fint *color,
-    MPI_Fint *key, MPI_Fint *newcomm, MPI_Fint *error)
+static void fortran_with_events_comm_split(comm_split_function *next, MPI_Fint *comm,
+    MPI_Fint *color, MPI_Fint *key, MPI_Fint *newcomm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(comm, color, key, newcomm, error);
@@ -8238,7 +8256,7 @@ static void traced_comm_split(comm_split_function *next, MPI_Fint *comm, MPI_Fin
     if (!rw_enter()) {
         next(comm, color, key, newcomm, &error);
     } else if (rw_events_on) {
-        with_events_comm_split(next, comm, color, key, newcomm, &error);
+        fortran_with_events_comm_split(next, comm, color, key, newcomm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, color, key, newcomm, &error);
@@ -8272,7 +8290,7 @@ typedef void comm_split_type_function(MPI_Fint *comm, MPI_Fint *split_type, MPI_
     MPI_Fint *info, MPI_Fint *newcomm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_comm_split_type(comm_split_type_function *next, MPI_Fint *comm,
+static void fortran_with_events_comm_split_type(comm_split_type_function *next, MPI_Fint *comm,
     MPI_Fint *split_type, MPI_Fint *key, MPI_Fint *info, MPI_Fint *newcomm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -8291,7 +8309,7 @@ static void traced_comm_split_type(comm_split_type_function *next, MPI_Fint *com
     if (!rw_enter()) {
         next(comm, split_type, key, info, newcomm, &error);
     } else if (rw_events_on) {
-        with_events_comm_split_type(next, comm, split_type, key, info, newcomm, &error);
+        fortran_with_events_comm_split_type(next, comm, split_type, key, info, newcomm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, split_type, key, info, newcomm, &error);
@@ -8326,9 +8344,9 @@ typedef void intercomm_create_function(MPI_Fint *local_comm, MPI_Fint *local_lea
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_intercomm_create(intercomm_create_function *next, MPI_Fint *local_comm,
-    MPI_Fint *local_leader, MPI_Fint *peer_comm, MPI_Fint *remote_leader, MPI_Fint *tag,
-    MPI_Fint *newcomm, MPI_Fint *error)
+static void fortran_with_events_intercomm_create(intercomm_create_function *next,
+    MPI_Fint *local_comm, MPI_Fint *local_leader, MPI_Fint *peer_comm, MPI_Fint *remote_leader,
+    MPI_Fint *tag, MPI_Fint *newcomm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(local_comm, local_leader, peer_comm, remote_leader, tag, newcomm, error);
@@ -8347,8 +8365,8 @@ static void traced_intercomm_create(intercomm_create_function *next, MPI_Fint *l
     if (!rw_enter()) {
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newcomm, &error);
     } else if (rw_events_on) {
-        with_events_intercomm_create(next, local_comm, local_leader, peer_comm, remote_leader, tag,
-            newcomm, &error);
+        fortran_with_events_intercomm_create(next, local_comm, local_leader, peer_comm,
+            remote_leader, tag, newcomm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newcomm, &error);
@@ -8386,7 +8404,7 @@ typedef void intercomm_create_from_groups_function(MPI_Fint *local_group, MPI_Fi
     MPI_Fint *errhandler, MPI_Fint *newintercomm, MPI_Fint *ierror, size_t stringtag_length);
 
 RW_WITH_EVENTS
-static void with_events_intercomm_create_from_groups(intercomm_create_from_groups_function *next,
+static void fortran_with_events_intercomm_create_from_groups(intercomm_create_from_groups_function *next,
     MPI_Fint *local_group, MPI_Fint *local_leader, MPI_Fint *remote_group, MPI_Fint *remote_leader,
     const char *stringtag, MPI_Fint *info, MPI_Fint *errhandler, MPI_Fint *newintercomm,
     MPI_Fint *error, size_t stringtag_length)
@@ -8411,8 +8429,9 @@ static void traced_intercomm_create_from_groups(intercomm_create_from_groups_fun
         next(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler,
             newintercomm, &error, stringtag_length);
     } else if (rw_events_on) {
-        with_events_intercomm_create_from_groups(next, local_group, local_leader, remote_group,
-            remote_leader, stringtag, info, errhandler, newintercomm, &error, stringtag_length);
+        fortran_with_events_intercomm_create_from_groups(next, local_group, local_leader,
+            remote_group, remote_leader, stringtag, info, errhandler, newintercomm, &error,
+            stringtag_length);
     } else {
         const uint64_t start = rw_ticks();
         next(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler,
@@ -8452,7 +8471,7 @@ typedef void intercomm_merge_function(MPI_Fint *intercomm, MPI_Fint *high, MPI_F
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_intercomm_merge(intercomm_merge_function *next, MPI_Fint *intercomm,
+static void fortran_with_events_intercomm_merge(intercomm_merge_function *next, MPI_Fint *intercomm,
     MPI_Fint *high, MPI_Fint *newcomm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -8471,7 +8490,7 @@ static void traced_intercomm_merge(intercomm_merge_function *next, MPI_Fint *int
     if (!rw_enter()) {
         next(intercomm, high, newcomm, &error);
     } else if (rw_events_on) {
-        with_events_intercomm_merge(next, intercomm, high, newcomm, &error);
+        fortran_with_events_intercomm_merge(next, intercomm, high, newcomm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(intercomm, high, newcomm, &error);
@@ -8504,9 +8523,9 @@ typedef void cart_create_function(MPI_Fint *comm, MPI_Fint *ndims, const MPI_Fin
     const MPI_Fint *periods, MPI_Fint *reorder, MPI_Fint *newcomm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_cart_create(cart_create_function *next, MPI_Fint *comm, MPI_Fint *ndims,
-    const MPI_Fint *dims, const MPI_Fint *periods, MPI_Fint *reorder, MPI_Fint *newcomm,
-    MPI_Fint *error)
+static void fortran_with_events_cart_create(cart_create_function *next, MPI_Fint *comm,
+    MPI_Fint *ndims, const MPI_Fint *dims, const MPI_Fint *periods, MPI_Fint *reorder,
+    MPI_Fint *newcomm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(comm, ndims, dims, periods, reorder, newcomm, error);
@@ -8525,7 +8544,7 @@ static void traced_cart_create(cart_create_function *next, MPI_Fint *comm, MPI_F
     if (!rw_enter()) {
         next(comm, ndims, dims, periods, reorder, newcomm, &error);
     } else if (rw_events_on) {
-        with_events_cart_create(next, comm, ndims, dims, periods, reorder, newcomm, &error);
+        fortran_with_events_cart_create(next, comm, ndims, dims, periods, reorder, newcomm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, ndims, dims, periods, reorder, newcomm, &error);
@@ -8559,7 +8578,7 @@ typedef void cart_sub_function(MPI_Fint *comm, const MPI_Fint *remain_dims, MPI_
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_cart_sub(cart_sub_function *next, MPI_Fint *comm,
+static void fortran_with_events_cart_sub(cart_sub_function *next, MPI_Fint *comm,
     const MPI_Fint *remain_dims, MPI_Fint *newcomm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -8578,7 +8597,7 @@ static void traced_cart_sub(cart_sub_function *next, MPI_Fint *comm, const MPI_F
     if (!rw_enter()) {
         next(comm, remain_dims, newcomm, &error);
     } else if (rw_events_on) {
-        with_events_cart_sub(next, comm, remain_dims, newcomm, &error);
+        fortran_with_events_cart_sub(next, comm, remain_dims, newcomm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, remain_dims, newcomm, &error);
@@ -8611,9 +8630,9 @@ typedef void graph_create_function(MPI_Fint *comm, MPI_Fint *nnodes, const MPI_F
     const MPI_Fint *edges, MPI_Fint *reorder, MPI_Fint *newcomm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_graph_create(graph_create_function *next, MPI_Fint *comm, MPI_Fint *nnodes,
-    const MPI_Fint *index, const MPI_Fint *edges, MPI_Fint *reorder, MPI_Fint *newcomm,
-    MPI_Fint *error)
+static void fortran_with_events_graph_create(graph_create_function *next, MPI_Fint *comm,
+    MPI_Fint *nnodes, const MPI_Fint *index, const MPI_Fint *edges, MPI_Fint *reorder,
+    MPI_Fint *newcomm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(comm, nnodes, index, edges, reorder, newcomm, error);
@@ -8632,7 +8651,8 @@ static void traced_graph_create(graph_create_function *next, MPI_Fint *comm, MPI
     if (!rw_enter()) {
         next(comm, nnodes, index, edges, reorder, newcomm, &error);
     } else if (rw_events_on) {
-        with_events_graph_create(next, comm, nnodes, index, edges, reorder, newcomm, &error);
+        fortran_with_events_graph_create(next, comm, nnodes, index, edges, reorder, newcomm,
+            &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, nnodes, index, edges, reorder, newcomm, &error);
@@ -8667,7 +8687,7 @@ typedef void dist_graph_create_function(MPI_Fint *comm, MPI_Fint *n, const MPI_F
     MPI_Fint *reorder, MPI_Fint *newcomm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_dist_graph_create(dist_graph_create_function *next, MPI_Fint *comm,
+static void fortran_with_events_dist_graph_create(dist_graph_create_function *next, MPI_Fint *comm,
     MPI_Fint *n, const MPI_Fint *sources, const MPI_Fint *degrees, const MPI_Fint *destinations,
     const MPI_Fint *weights, MPI_Fint *info, MPI_Fint *reorder, MPI_Fint *newcomm, MPI_Fint *error)
 {
@@ -8688,8 +8708,8 @@ static void traced_dist_graph_create(dist_graph_create_function *next, MPI_Fint 
     if (!rw_enter()) {
         next(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm, &error);
     } else if (rw_events_on) {
-        with_events_dist_graph_create(next, comm, n, sources, degrees, destinations, weights, info,
-            reorder, newcomm, &error);
+        fortran_with_events_dist_graph_create(next, comm, n, sources, degrees, destinations,
+            weights, info, reorder, newcomm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm, &error);
@@ -8729,7 +8749,7 @@ typedef void dist_graph_create_adjacent_function(MPI_Fint *comm, MPI_Fint *indeg
     MPI_Fint *newcomm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_dist_graph_create_adjacent(dist_graph_create_adjacent_function *next,
+static void fortran_with_events_dist_graph_create_adjacent(dist_graph_create_adjacent_function *next,
     MPI_Fint *comm, MPI_Fint *indegree, const MPI_Fint *sources, const MPI_Fint *sourceweights,
     MPI_Fint *outdegree, const MPI_Fint *destinations, const MPI_Fint *destweights, MPI_Fint *info,
     MPI_Fint *reorder, MPI_Fint *newcomm, MPI_Fint *error)
@@ -8754,7 +8774,7 @@ static void traced_dist_graph_create_adjacent(dist_graph_create_adjacent_functio
         next(comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info,
             reorder, newcomm, &error);
     } else if (rw_events_on) {
-        with_events_dist_graph_create_adjacent(next, comm, indegree, sources, sourceweights,
+        fortran_with_events_dist_graph_create_adjacent(next, comm, indegree, sources, sourceweights,
             outdegree, destinations, destweights, info, reorder, newcomm, &error);
     } else {
         const uint64_t start = rw_ticks();
@@ -8795,7 +8815,7 @@ void mpi_dist_graph_create_adjacent_f08_(MPI_Fint *comm, MPI_Fint *indegree,
 typedef void comm_free_function(MPI_Fint *comm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_comm_free(comm_free_function *next, MPI_Fint *comm, MPI_Fint *error)
+static void fortran_with_events_comm_free(comm_free_function *next, MPI_Fint *comm, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(comm, error);
@@ -8810,7 +8830,7 @@ static void traced_comm_free(comm_free_function *next, MPI_Fint *comm, MPI_Fint 
     if (!rw_enter()) {
         next(comm, &error);
     } else if (rw_events_on) {
-        with_events_comm_free(next, comm, &error);
+        fortran_with_events_comm_free(next, comm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, &error);
@@ -8838,7 +8858,7 @@ void mpi_comm_free_f08_(MPI_Fint *comm, MPI_Fint *ierror)
 typedef void comm_disconnect_function(MPI_Fint *comm, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_comm_disconnect(comm_disconnect_function *next, MPI_Fint *comm,
+static void fortran_with_events_comm_disconnect(comm_disconnect_function *next, MPI_Fint *comm,
     MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -8854,7 +8874,7 @@ static void traced_comm_disconnect(comm_disconnect_function *next, MPI_Fint *com
     if (!rw_enter()) {
         next(comm, &error);
     } else if (rw_events_on) {
-        with_events_comm_disconnect(next, comm, &error);
+        fortran_with_events_comm_disconnect(next, comm, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(comm, &error);
@@ -8885,7 +8905,7 @@ typedef void win_create_function(void *base, MPI_Aint *size, MPI_Fint *disp_unit
     MPI_Fint *comm, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_create(win_create_function *next, void *base, MPI_Aint *size,
+static void fortran_with_events_win_create(win_create_function *next, void *base, MPI_Aint *size,
     MPI_Fint *disp_unit, MPI_Fint *info, MPI_Fint *comm, MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
@@ -8902,7 +8922,7 @@ static void traced_win_create(win_create_function *next, void *base, MPI_Aint *s
     if (!rw_enter()) {
         next(base, size, disp_unit, info, comm, win, &error);
     } else if (rw_events_on) {
-        with_events_win_create(next, base, size, disp_unit, info, comm, win, &error);
+        fortran_with_events_win_create(next, base, size, disp_unit, info, comm, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(base, size, disp_unit, info, comm, win, &error);
@@ -8933,7 +8953,7 @@ typedef void win_allocate_function(MPI_Aint *size, MPI_Fint *disp_unit, MPI_Fint
     MPI_Fint *comm, void *baseptr, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_allocate(win_allocate_function *next, MPI_Aint *size,
+static void fortran_with_events_win_allocate(win_allocate_function *next, MPI_Aint *size,
     MPI_Fint *disp_unit, MPI_Fint *info, MPI_Fint *comm, void *baseptr, MPI_Fint *win,
     MPI_Fint *error)
 {
@@ -8951,7 +8971,7 @@ static void traced_win_allocate(win_allocate_function *next, MPI_Aint *size, MPI
     if (!rw_enter()) {
         next(size, disp_unit, info, comm, baseptr, win, &error);
     } else if (rw_events_on) {
-        with_events_win_allocate(next, size, disp_unit, info, comm, baseptr, win, &error);
+        fortran_with_events_win_allocate(next, size, disp_unit, info, comm, baseptr, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(size, disp_unit, info, comm, baseptr, win, &error);
@@ -8992,7 +9012,7 @@ typedef void win_allocate_c_function(MPI_Aint *size, MPI_Aint *disp_unit, MPI_Fi
     MPI_Fint *comm, void *baseptr, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_allocate_c(win_allocate_c_function *next, MPI_Aint *size,
+static void fortran_with_events_win_allocate_c(win_allocate_c_function *next, MPI_Aint *size,
     MPI_Aint *disp_unit, MPI_Fint *info, MPI_Fint *comm, void *baseptr, MPI_Fint *win,
     MPI_Fint *error)
 {
@@ -9011,7 +9031,7 @@ static void traced_win_allocate_c(win_allocate_c_function *next, MPI_Aint *size,
     if (!rw_enter()) {
         next(size, disp_unit, info, comm, baseptr, win, &error);
     } else if (rw_events_on) {
-        with_events_win_allocate_c(next, size, disp_unit, info, comm, baseptr, win, &error);
+        fortran_with_events_win_allocate_c(next, size, disp_unit, info, comm, baseptr, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(size, disp_unit, info, comm, baseptr, win, &error);
@@ -9034,9 +9054,9 @@ typedef void win_allocate_shared_function(MPI_Aint *size, MPI_Fint *disp_unit, M
     MPI_Fint *comm, void *baseptr, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_allocate_shared(win_allocate_shared_function *next, MPI_Aint *size,
-    MPI_Fint *disp_unit, MPI_Fint *info, MPI_Fint *comm, void *baseptr, MPI_Fint *win,
-    MPI_Fint *error)
+static void fortran_with_events_win_allocate_shared(win_allocate_shared_function *next,
+    MPI_Aint *size, MPI_Fint *disp_unit, MPI_Fint *info, MPI_Fint *comm, void *baseptr,
+    MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(size, disp_unit, info, comm, baseptr, win, error);
@@ -9053,7 +9073,8 @@ static void traced_win_allocate_shared(win_allocate_shared_function *next, MPI_A
     if (!rw_enter()) {
         next(size, disp_unit, info, comm, baseptr, win, &error);
     } else if (rw_events_on) {
-        with_events_win_allocate_shared(next, size, disp_unit, info, comm, baseptr, win, &error);
+        fortran_with_events_win_allocate_shared(next, size, disp_unit, info, comm, baseptr, win,
+            &error);
     } else {
         const uint64_t start = rw_ticks();
         next(size, disp_unit, info, comm, baseptr, win, &error);
@@ -9094,9 +9115,9 @@ typedef void win_allocate_shared_c_function(MPI_Aint *size, MPI_Aint *disp_unit,
     MPI_Fint *comm, void *baseptr, MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_allocate_shared_c(win_allocate_shared_c_function *next, MPI_Aint *size,
-    MPI_Aint *disp_unit, MPI_Fint *info, MPI_Fint *comm, void *baseptr, MPI_Fint *win,
-    MPI_Fint *error)
+static void fortran_with_events_win_allocate_shared_c(win_allocate_shared_c_function *next,
+    MPI_Aint *size, MPI_Aint *disp_unit, MPI_Fint *info, MPI_Fint *comm, void *baseptr,
+    MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(size, disp_unit, info, comm, baseptr, win, error);
@@ -9113,7 +9134,8 @@ static void traced_win_allocate_shared_c(win_allocate_shared_c_function *next, M
     if (!rw_enter()) {
         next(size, disp_unit, info, comm, baseptr, win, &error);
     } else if (rw_events_on) {
-        with_events_win_allocate_shared_c(next, size, disp_unit, info, comm, baseptr, win, &error);
+        fortran_with_events_win_allocate_shared_c(next, size, disp_unit, info, comm, baseptr, win,
+            &error);
     } else {
         const uint64_t start = rw_ticks();
         next(size, disp_unit, info, comm, baseptr, win, &error);
@@ -9136,8 +9158,8 @@ typedef void win_create_dynamic_function(MPI_Fint *info, MPI_Fint *comm, MPI_Fin
     MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_create_dynamic(win_create_dynamic_function *next, MPI_Fint *info,
-    MPI_Fint *comm, MPI_Fint *win, MPI_Fint *error)
+static void fortran_with_events_win_create_dynamic(win_create_dynamic_function *next,
+    MPI_Fint *info, MPI_Fint *comm, MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(info, comm, win, error);
@@ -9153,7 +9175,7 @@ static void traced_win_create_dynamic(win_create_dynamic_function *next, MPI_Fin
     if (!rw_enter()) {
         next(info, comm, win, &error);
     } else if (rw_events_on) {
-        with_events_win_create_dynamic(next, info, comm, win, &error);
+        fortran_with_events_win_create_dynamic(next, info, comm, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(info, comm, win, &error);
@@ -9182,7 +9204,7 @@ void mpi_win_create_dynamic_f08_(MPI_Fint *info, MPI_Fint *comm, MPI_Fint *win, 
 typedef void win_free_function(MPI_Fint *win, MPI_Fint *ierror);
 
 RW_WITH_EVENTS
-static void with_events_win_free(win_free_function *next, MPI_Fint *win, MPI_Fint *error)
+static void fortran_with_events_win_free(win_free_function *next, MPI_Fint *win, MPI_Fint *error)
 {
     const uint64_t start = rw_ticks();
     next(win, error);
@@ -9197,7 +9219,7 @@ static void traced_win_free(win_free_function *next, MPI_Fint *win, MPI_Fint *ie
     if (!rw_enter()) {
         next(win, &error);
     } else if (rw_events_on) {
-        with_events_win_free(next, win, &error);
+        fortran_with_events_win_free(next, win, &error);
     } else {
         const uint64_t start = rw_ticks();
         next(win, &error);
@@ -9220,3 +9242,5 @@ void mpi_win_free_f08_(MPI_Fint *win, MPI_Fint *ierror)
     static _Atomic(void *) next;
     traced_win_free((win_free_function *)rw_next_symbol(&next, "mpi_win_free_f08_"), win, ierror);
 }
+
+#endif

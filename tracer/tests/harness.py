@@ -22,20 +22,23 @@ import dump_trace  # noqa: E402 (it lies in the folder that the line above adds)
 import generate  # noqa: E402
 
 MPIS = ("openmpi", "mpich")
-# Without Fortran, and only where these variables say where they are installed.
-ROOTS = {"openmpi5": "OPENMPI5_ROOT", "mpich5": "MPICH5_ROOT"}
-ALL_MPIS = (*MPIS, *ROOTS)
+# Those that scripts/bootstrap puts into .mpi/ bring no Fortran.
+ALL_MPIS = (*MPIS, "openmpi5", "mpich5")
 # Every wrapped call, with known sizes.
 SAMPLER = [f"tracer/tests/{name}.c" for name in ("sampler", "sampler_point_to_point", "sampler_communicators",
                                                  "sampler_collectives", "sampler_neighbourhoods", "sampler_one_sided",
                                                  "sampler_partitioned", "sampler_large_numbers")]
 WARNING = re.compile(r"^rankwright tracer: .*$", re.MULTILINE)
 NO_FALSE_WARNINGS = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]  # MPI_STATUSES_IGNORE, in MPICH
-COMPILE = ["-shared", "-fPIC", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
+COMPILE = ["-shared", "-fPIC", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wl,--as-needed", "-Wl,-z,lazy",
+           "-Wall", "-Wextra", "-Werror"]
 # Many ranks on few cores: let waiting ranks yield, use shared memory only.
-OPENMPI_OPTIONS = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
-                   "--mca", "mpi_yield_when_idle", "1", "--mca", "pml", "^ucx,cm,v",
-                   "--mca", "osc", "^ucx"]
+OPENMPI_OPTIONS = {
+    "openmpi": ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
+                "--mca", "pml", "^ucx,cm,v", "--mca", "osc", "^ucx"],
+    "openmpi5": ["--allow-run-as-root", "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none",
+                 "--mca", "mpi_yield_when_idle", "1", "--mca", "pml", "ob1", "--mca", "osc", "^ucx"],
+}
 # The library's own count of the messages, with algorithms that do not hide in it as user messages.
 MONITORING_OPTIONS = ["--mca", "pml_monitoring_enable", "2", "--mca", "pml_monitoring_enable_output", "3",
                       "--mca", "coll_tuned_use_dynamic_rules", "1",
@@ -53,14 +56,8 @@ def need(*commands):
 
 
 def mpi_command(mpi, name):
-    """Its mpicc, mpif90 or mpirun."""
-    if mpi not in ROOTS:
-        need(f"{name}.{mpi}")
-        return f"{name}.{mpi}"
-    root = os.environ.get(ROOTS[mpi])
-    if not root:
-        raise unittest.SkipTest(f"SKIPPED: {ROOTS[mpi]} does not say where {mpi} is installed")
-    command = os.path.join(root, "bin", name)
+    """Its mpicc, mpif90 or mpirun. Debian tells those of its two MPIs apart by a suffix."""
+    command = f"{name}.{mpi}" if mpi in MPIS else str(ROOT / ".mpi" / mpi / "bin" / name)
     need(command)
     return command
 
@@ -143,13 +140,9 @@ def run(command, timeout=60, folder=None):
 
 
 def mpirun(mpi, ranks, program, *arguments, environment=None, options=(), timeout=60, folder=None):
-    command = [mpi_command(mpi, "mpirun")]
-    is_open_mpi = mpi.startswith("openmpi")
-    if is_open_mpi:
-        command += OPENMPI_OPTIONS
-    command += options
+    command = [mpi_command(mpi, "mpirun"), *OPENMPI_OPTIONS.get(mpi, ()), *options]
     for name, value in (environment or {}).items():
-        command += ["-x", f"{name}={value}"] if is_open_mpi else ["-genv", name, str(value)]
+        command += ["-x", f"{name}={value}"] if mpi in OPENMPI_OPTIONS else ["-genv", name, str(value)]
     return run([*command, "-n", ranks, program, *arguments], timeout, folder)
 
 

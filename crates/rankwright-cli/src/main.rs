@@ -4,6 +4,7 @@
 mod child;
 mod cli;
 mod commands;
+mod elf;
 mod exit_code;
 #[path = "exec/host_name.rs"]
 mod host_name;

@@ -1,4 +1,4 @@
-//! Which MPI a launcher on this machine belongs to.
+//! Which MPI a launcher on this machine belongs to, and which binary interface a library has.
 
 use std::fmt;
 use std::os::unix::fs::PermissionsExt;
@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use clap::ValueEnum;
+
 use crate::child;
-use crate::exit_code::NotStarted;
 
 /// The families of MPI implementations that are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
     /// Open MPI: `libmpi.so.40`.
     OpenMpi,
-    /// MPICH and what shares its ABI: `libmpi.so.12`.
+    /// MPICH: `libmpi.so.12`.
     Mpich,
+    /// Intel MPI, whose library has MPICH's ABI and whose launcher options of its own.
+    Intel,
 }
 
 impl fmt::Display for Family {
@@ -23,6 +26,7 @@ impl fmt::Display for Family {
         f.write_str(match self {
             Self::OpenMpi => "Open MPI",
             Self::Mpich => "MPICH",
+            Self::Intel => "Intel(R) MPI",
         })
     }
 }
@@ -30,7 +34,55 @@ impl fmt::Display for Family {
 impl Family {
     /// The family of a library by what it says of itself: `Open MPI v4.1.4`.
     pub(crate) fn of_library(library: &str) -> Option<Self> {
-        [Self::OpenMpi, Self::Mpich].into_iter().find(|f| library.contains(&f.to_string()))
+        [Self::OpenMpi, Self::Mpich, Self::Intel]
+            .into_iter()
+            .find(|f| library.contains(&f.to_string()))
+    }
+}
+
+/// The binary interfaces that MPI libraries have: a tracer serves all libraries of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Abi {
+    /// Open MPI (libmpi.so.40)
+    #[value(name = "openmpi")]
+    OpenMpi,
+    /// MPICH, Intel MPI, MVAPICH, Cray MPICH (libmpi.so.12)
+    #[value(name = "mpich")]
+    Mpich,
+    /// The standard ABI of MPI 5 (libmpi_abi.so)
+    #[value(name = "mpi-abi")]
+    Standard,
+}
+
+impl Abi {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::OpenMpi, Self::Mpich, Self::Standard];
+
+    /// Its name on command lines and in folders.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::OpenMpi => "openmpi",
+            Self::Mpich => "mpich",
+            Self::Standard => "mpi-abi",
+        }
+    }
+
+    /// The interface of the libraries that a family makes.
+    pub(crate) fn of_family(family: Family) -> Self {
+        match family {
+            Family::OpenMpi => Self::OpenMpi,
+            Family::Mpich | Family::Intel => Self::Mpich,
+        }
+    }
+}
+
+impl fmt::Display for Abi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OpenMpi => "Open MPI",
+            Self::Mpich => "MPICH, or a library with its interface",
+            Self::Standard => "the standard ABI of MPI 5",
+        })
     }
 }
 
@@ -47,34 +99,6 @@ pub(crate) struct Mpi {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Mpi {
-    /// The MPI of the launcher that a user names.
-    ///
-    /// # Errors
-    /// If it is not found or is no launcher of an MPI that we know.
-    pub(crate) fn of_launcher(name: &Path) -> Result<Self, NotStarted> {
-        let launcher = find_program(name).ok_or_else(|| {
-            // A name without a folder is looked for on PATH only.
-            let (code, what) = match name.components().count() > 1 && name.exists() {
-                true => (126, "found a file that cannot be run"),
-                false => (127, "no such program"),
-            };
-            NotStarted { code, why: format!("{}: {what}", name.display()) }
-        })?;
-        let not_one = |found: String| {
-            let name = name.display();
-            let expected = "the launcher of Open MPI or MPICH (mpirun, mpiexec) with its options";
-            NotStarted { code: 125, why: format!("{name}: found {found}, expected {expected}") }
-        };
-        // Anything else would run, for as long as it takes, if it were asked for its version.
-        if !is_named_as_a_launcher(name) {
-            let found =
-                "another program; if it is a script, put rankwright before the launcher in it";
-            return Err(not_one(found.to_owned()));
-        }
-        Self::ask(launcher)
-            .map_err(|said| not_one(format!("a program whose --version says `{said}`")))
-    }
-
     /// Asks a launcher what it is.
     ///
     /// # Errors
@@ -90,13 +114,8 @@ impl Mpi {
     }
 }
 
-fn is_named_as_a_launcher(program: &Path) -> bool {
-    let name = program.file_name().unwrap_or_default().to_string_lossy();
-    ["mpirun", "mpiexec", "orterun", "prterun"].iter().any(|known| name.starts_with(known))
-}
-
-/// `mpirun (Open MPI) 4.1.4`, `mpirun.openmpi (OpenRTE) 4.1.4`, `mpirun (PRRTE) ...`, or Hydra's
-/// `Version: 4.0.2`.
+/// `mpirun (Open MPI) 4.1.4`, `mpirun.openmpi (OpenRTE) 4.1.4`, `Intel(R) MPI Library for Linux* OS,
+/// Version 2021.19.0 Build ...`, or Hydra's `Version: 4.0.2`.
 fn parse_version(text: &str) -> Option<(Family, (u32, u32))> {
     let numbers = |text: &str| {
         let mut parts = text.trim().split('.');
@@ -109,6 +128,11 @@ fn parse_version(text: &str) -> Option<(Family, (u32, u32))> {
     if let Some(family) = ["(Open MPI)", "(OpenRTE)"].iter().find(|name| first.contains(**name)) {
         let (_, version) = first.split_once(family)?;
         return Some((Family::OpenMpi, numbers(version)?));
+    }
+    if let Some((_, version)) = first.split_once("Version ")
+        && first.starts_with("Intel(R) MPI")
+    {
+        return Some((Family::Intel, numbers(version)?));
     }
     let hydra = text.contains("HYDRA");
     let version = text.lines().find_map(|line| line.trim().strip_prefix("Version:"))?;
@@ -138,6 +162,10 @@ mod tests {
             ("mpirun.openmpi (OpenRTE) 4.1.4\n", Some((Family::OpenMpi, (4, 1)))),
             ("HYDRA build details:\n    Version:   4.0.2\n", Some((Family::Mpich, (4, 0)))),
             ("HYDRA build details:\n    Version:   4.2rc1\n", Some((Family::Mpich, (4, 2)))),
+            (
+                "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 20260929 (id: 1821d9b)\n",
+                Some((Family::Intel, (2021, 19))),
+            ),
             ("GNU bash, version 5.2\n", None),
             ("", None),
         ];

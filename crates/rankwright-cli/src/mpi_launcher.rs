@@ -50,7 +50,8 @@ const NAMES: [&str; 7] = [
 pub(crate) fn find_for(choice: Family, job: &JobEntry) -> Result<MpiLauncher, NotStarted> {
     match (choice, mpi::Family::of_library(&job.mpi_library)) {
         (Family::Auto, Some(mpi::Family::OpenMpi)) => find(Family::Openmpi4),
-        (Family::Auto, Some(mpi::Family::Mpich)) => find(Family::Mpich),
+        // Intel MPI's programs start under MPICH's launcher.
+        (Family::Auto, Some(mpi::Family::Mpich | mpi::Family::Intel)) => find(Family::Mpich),
         (choice, _) => find(choice),
     }
 }
@@ -94,7 +95,7 @@ pub(crate) fn find(family: Family) -> Result<MpiLauncher, NotStarted> {
 fn row(mpi: &Mpi) -> Option<(&'static str, Family)> {
     match (mpi.family, mpi.version) {
         (mpi::Family::OpenMpi, (4, _)) => Some(("openmpi4", Family::Openmpi4)),
-        (mpi::Family::OpenMpi, _) => None,
+        (mpi::Family::OpenMpi | mpi::Family::Intel, _) => None,
         (mpi::Family::Mpich, version) if version >= (4, 1) => Some(("mpich", Family::Mpich)),
         (mpi::Family::Mpich, _) => Some(("mpich:4.0", Family::Mpich)),
     }

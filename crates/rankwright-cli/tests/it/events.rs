@@ -91,7 +91,7 @@ fn replayed(ti: &Path, folder: &Path) -> Option<Vec<PathBuf>> {
 
 #[test]
 fn the_exported_sends_are_those_of_the_profile_and_simgrid_replays_them() {
-    for mpi in &MPIS {
+    for mpi in MPIS.iter() {
         let folder = tempfile::tempdir().unwrap();
         let arguments = ["--iterations", "50"];
         let ti = exported(mpi, &["examples/heat2d.c"], &arguments, folder.path());

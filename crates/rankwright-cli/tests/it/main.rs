@@ -15,4 +15,6 @@ mod profile;
 mod programs;
 mod real_launchers;
 mod road;
+mod slurm;
 mod traffic;
+mod which_mpi;

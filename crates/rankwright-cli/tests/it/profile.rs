@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use crate::command::{rankwright, repository, say, transcript};
 
@@ -9,18 +10,37 @@ use crate::command::{rankwright, repository, say, transcript};
 pub(crate) struct Mpi {
     pub(crate) launcher: &'static str,
     pub(crate) options: &'static [&'static str],
-    compiler: &'static str,
+    pub(crate) compiler: &'static str,
 }
 
-/// MPICH 4.0 spins without yielding, so it gets few ranks.
-pub(crate) const MPIS: [Mpi; 2] = [
-    Mpi {
-        launcher: "mpirun.openmpi",
-        options: &["-np", "4", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"],
-        compiler: "mpicc.openmpi",
-    },
-    Mpi { launcher: "mpiexec.mpich", options: &["-n", "4"], compiler: "mpicc.mpich" },
-];
+/// Debian's Open MPI 4.1 and MPICH 4.0, and what `scripts/bootstrap` puts into `.mpi/`: Open MPI 5 and
+/// MPICH 5. MPICH 4.0 spins without yielding, so it gets few ranks.
+pub(crate) static MPIS: LazyLock<[Mpi; 4]> = LazyLock::new(|| {
+    let yielding = ["--mca", "mpi_yield_when_idle", "1"];
+    let open_mpi = |more: &[&'static str]| [&["-np", "4"], more, &yielding].concat().leak();
+    [
+        Mpi {
+            launcher: "mpirun.openmpi",
+            options: open_mpi(&["--oversubscribe"]),
+            compiler: "mpicc.openmpi",
+        },
+        Mpi { launcher: "mpiexec.mpich", options: &["-n", "4"], compiler: "mpicc.mpich" },
+        Mpi {
+            launcher: bootstrapped("openmpi5/bin/mpirun"),
+            options: open_mpi(&["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]),
+            compiler: bootstrapped("openmpi5/bin/mpicc"),
+        },
+        Mpi {
+            launcher: bootstrapped("mpich5/bin/mpiexec"),
+            options: &["-n", "4"],
+            compiler: bootstrapped("mpich5/bin/mpicc"),
+        },
+    ]
+});
+
+fn bootstrapped(command: &str) -> &'static str {
+    repository().join(".mpi").join(command).display().to_string().leak()
+}
 
 /// The heat equation of `examples/`, compiled; `None` (and said so) where the MPI is missing.
 pub(crate) fn heat(mpi: &Mpi, folder: &Path) -> Option<PathBuf> {
@@ -67,17 +87,32 @@ pub(crate) fn as_root(command: &mut Command) -> &mut Command {
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 }
 
+/// Where tests keep the tracers that they build: they are named by what they are made of.
+pub(crate) const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
+
 pub(crate) fn profile(folder: &Path, launch: &[&str]) -> (Output, String) {
     profile_with(folder, &[], launch)
 }
 
 pub(crate) fn profile_with(folder: &Path, options: &[&str], launch: &[&str]) -> (Output, String) {
+    let us = Path::new(env!("CARGO_BIN_EXE_rankwright"));
+    profile_by(us, Path::new(CACHE), folder, options, launch)
+}
+
+/// The same by a program that is installed elsewhere, or with another cache.
+pub(crate) fn profile_by(
+    us: &Path,
+    cache: &Path,
+    folder: &Path,
+    options: &[&str],
+    launch: &[&str],
+) -> (Output, String) {
     let profile = folder.join("app.rwp").display().to_string();
     let arguments = [&["profile", "-o", &profile], options, &["--"], launch].concat();
     let mut timeout = Command::new("timeout");
-    let command = timeout.arg("60").arg(env!("CARGO_BIN_EXE_rankwright")).args(&arguments);
+    let command = timeout.arg("60").arg(us).args(&arguments);
     let output = as_root(command)
-        .env("XDG_CACHE_HOME", folder.join("cache"))
+        .env("XDG_CACHE_HOME", cache)
         // Open MPI 4.1 with UCX has no dynamic windows.
         .env("OMPI_MCA_osc", "^ucx")
         .output()
@@ -88,7 +123,7 @@ pub(crate) fn profile_with(folder: &Path, options: &[&str], launch: &[&str]) -> 
 
 #[test]
 fn a_real_program_is_recorded_under_each_mpi() {
-    for mpi in &MPIS {
+    for mpi in MPIS.iter() {
         let folder = tempfile::tempdir().unwrap();
         let Some(program) = heat(mpi, folder.path()) else { continue };
         let program = program.display().to_string();
@@ -112,7 +147,7 @@ fn a_real_program_is_recorded_under_each_mpi() {
         assert_eq!(shown["bytes"], 40 * 32 * 2 * 8);
         assert_eq!(shown["hosts"], 1);
         let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
-        assert_eq!(files.len(), 3, "only program, cache and profile: {files:?}");
+        assert_eq!(files.len(), 2, "only program and profile: {files:?}");
     }
 }
 
@@ -136,7 +171,7 @@ fn a_run_that_dies_leaves_a_partial_profile() {
         let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
         assert!(shown.contains("to itself       5 B"), "{shown}");
         let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
-        assert_eq!(files.len(), 3, "only program, cache and profile: {files:?}");
+        assert_eq!(files.len(), 2, "only program and profile: {files:?}");
     }
 }
 
@@ -197,6 +232,7 @@ fn a_program_that_is_not_mpi_or_fails_leaves_no_profile_and_its_exit_code() {
         let launch = [&[mpi.launcher], mpi.options, &[program]].concat();
         let (output, text) = profile(folder.path(), &launch);
         assert_eq!(output.status.code(), Some(code), "{text}");
+        assert!(text.contains(&format!("{program} names no MPI library")), "{text}");
         assert!(text.contains("the ranks left no trace"), "{text}");
         assert!(!folder.path().join("app.rwp").exists());
     }
@@ -208,7 +244,7 @@ fn a_launcher_that_is_none_is_said_before_anything_starts() {
     for (launch, code, message) in [
         (&["no-such-launcher", "./app"][..], 127, "no such program"),
         (&["./Cargo.toml", "./app"], 126, "found a file that cannot be run"),
-        (&["sh", "./app"], 125, "found another program; if it is a script"),
+        (&["sh", "./app"], 125, "found another program, expected a launcher"),
     ] {
         let (output, text) = profile(folder.path(), launch);
         assert_eq!(output.status.code(), Some(code), "{text}");
@@ -223,9 +259,12 @@ fn a_tracer_that_cannot_be_compiled_leaves_nothing() {
     script(
         folder.path(),
         "mpicc",
-        "[ \"$1\" = -showme:version ] || { echo 'no mpi.h' >&2; exit 1; }",
+        "[ \"$1\" = -showme:version ] || { echo 'no mpi.h' >&2; exit 1; }; echo 'Open MPI 4.1.4'",
     );
-    let (output, text) = profile(folder.path(), &[&launcher, "-np", "1", "true"]);
+    let us = Path::new(env!("CARGO_BIN_EXE_rankwright"));
+    let cache = folder.path().join("cache");
+    let line = [launcher.as_str(), "-np", "1", "true"];
+    let (output, text) = profile_by(us, &cache, folder.path(), &[], &line);
     assert_eq!(output.status.code(), Some(125), "{text}");
     assert!(text.contains("could not compile the tracer:\nno mpi.h"), "{text}");
     assert_eq!(std::fs::read_dir(folder.path().join("cache/rankwright")).unwrap().count(), 0);

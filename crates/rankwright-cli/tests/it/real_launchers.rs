@@ -10,23 +10,54 @@ use std::process::{Command, Output, Stdio};
 use rankwright::placement::PlacementFile;
 use tempfile::TempDir;
 
-use crate::command::{pus_here, rankwright, say, signal};
+use crate::command::{pus_here, rankwright, repository, say, signal};
 use crate::placements::{EIGHT_ON_FOUR, placement, write};
 
-/// What each launcher is called here and in Debian.
-const LAUNCHERS: [(&str, &str); 2] = [("openmpi4", "mpirun.openmpi"), ("mpich", "mpiexec.mpich")];
+/// A launcher of this machine.
+#[derive(Clone, Copy)]
+struct Installed {
+    /// What it is called here.
+    name: &'static str,
+    /// Its program, in Debian or in the folder that `scripts/bootstrap` makes.
+    program: &'static str,
+    /// Whether it can bind by itself; MPICH 4.0 cannot.
+    binds: bool,
+}
+
+const LAUNCHERS: [Installed; 3] = [
+    Installed { name: "openmpi4", program: "mpirun.openmpi", binds: true },
+    Installed { name: "mpich", program: "mpiexec.mpich", binds: false },
+    Installed { name: "mpich", program: ".mpi/mpich5/bin/mpirun", binds: true },
+];
+
+impl Installed {
+    /// The program, with the folder if it is none of the system's.
+    fn path(self) -> PathBuf {
+        let program = Path::new(self.program);
+        if program.components().count() > 1 { repository().join(program) } else { program.into() }
+    }
+
+    /// Puts this launcher first on PATH, so that it is the one that is found.
+    fn prefer(self, command: &mut Command) {
+        if let Some(folder) = self.path().parent().filter(|folder| folder.is_absolute()) {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
+            command.env("PATH", std::env::join_paths(folders).expect("no folder has a colon"));
+        }
+    }
+}
 
 /// The launchers that are installed.
-fn launchers() -> impl Iterator<Item = &'static str> {
-    let installed = |program: &str| {
-        let output = Command::new(program).arg("--version").output();
+fn launchers() -> impl Iterator<Item = Installed> {
+    let installed = |launcher: &&Installed| {
+        let output = Command::new(launcher.path()).arg("--version").output();
         let installed = output.is_ok_and(|output| output.status.success());
         if !installed {
-            say(format_args!("SKIPPED: {program} is not installed"));
+            say(format_args!("SKIPPED: {} is not installed", launcher.program));
         }
         installed
     };
-    LAUNCHERS.iter().filter(move |(_, program)| installed(program)).map(|(name, _)| *name)
+    LAUNCHERS.iter().filter(installed).copied()
 }
 
 pub(crate) fn fake_ssh() -> PathBuf {
@@ -76,14 +107,23 @@ impl Job {
         program
     }
 
+    /// The same for a launcher.
+    fn launch(&self, launcher: Installed, command: &str, arguments: &[&str]) -> Command {
+        let mut program = self.command(command, &[&["--for", launcher.name], arguments].concat());
+        launcher.prefer(&mut program);
+        program
+    }
+
     /// The output of a command, run again once if it is not `accepted`.
     fn output(
         &self,
+        launcher: Installed,
         command: &str,
         arguments: &[&str],
         accepted: impl Fn(&Output) -> bool,
     ) -> Output {
-        let run = || self.command(command, arguments).output().expect("the program starts");
+        let run =
+            || self.launch(launcher, command, arguments).output().expect("the program starts");
         let first = run();
         if accepted(&first) {
             return first;
@@ -129,10 +169,10 @@ fn eight_ranks_start_on_four_hosts_in_the_wanted_order() {
     }
     let job = Job::new(&placement(4, true, &EIGHT_ON_FOUR));
     for launcher in launchers() {
-        let arguments = ["--for", launcher, "--timeout", "60s", "--format", "csv"];
-        let output = job.output("check", &arguments, |output| code(output) == 0);
+        let arguments = ["--timeout", "60s", "--format", "csv"];
+        let output = job.output(launcher, "check", &arguments, |output| code(output) == 0);
         let hosts: Vec<String> = reported(&output).into_iter().map(|(_, host, _)| host).collect();
-        assert_eq!(hosts, EIGHT_ON_FOUR.map(|(host, _)| host), "{launcher}");
+        assert_eq!(hosts, EIGHT_ON_FOUR.map(|(host, _)| host), "{}", launcher.program);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(told.contains("cores: not verifiable here ("), "{told}");
     }
@@ -148,16 +188,14 @@ fn ranks_are_bound_to_swapped_pus_by_the_launcher_and_by_the_shim() {
     let places = [("n1", 1), ("n0", 0), ("n0", 1), ("n1", 0)];
     let job = Job::new(&placement(2, false, &places));
     for launcher in launchers() {
-        // MPICH 4.0, which Debian has, cannot bind by itself.
-        let bindings = if launcher == "openmpi4" { &["native", "exec"][..] } else { &["exec"] };
+        let bindings = if launcher.binds { &["native", "exec"][..] } else { &["exec"] };
         for binding in bindings {
-            let arguments =
-                ["--for", launcher, "--binding", binding, "--timeout", "60s", "--format", "csv"];
-            let output = job.output("check", &arguments, |output| code(output) == 0);
+            let arguments = ["--binding", binding, "--timeout", "60s", "--format", "csv"];
+            let output = job.output(launcher, "check", &arguments, |output| code(output) == 0);
             let pus: Vec<(String, String)> =
                 reported(&output).into_iter().map(|(_, host, pus)| (host, pus)).collect();
             let wanted = places.map(|(host, pu)| (host.to_owned(), pu.to_string()));
-            assert_eq!(pus, wanted, "{launcher} {binding}");
+            assert_eq!(pus, wanted, "{} {binding}", launcher.program);
         }
     }
 }
@@ -167,8 +205,8 @@ fn one_host_needs_no_remote_shell() {
     let job =
         Job::new(&placement(2, true, &[("localhost", 0), ("localhost", 1)])).with_agent("exit 1");
     for launcher in launchers() {
-        let output = job
-            .output("check", &["--for", launcher, "--timeout", "60s"], |output| code(output) == 0);
+        let output =
+            job.output(launcher, "check", &["--timeout", "60s"], |output| code(output) == 0);
         assert!(String::from_utf8_lossy(&output.stderr).contains("all 2 ranks"));
     }
 }
@@ -182,17 +220,15 @@ fn check_names_what_differs() {
     let places = [("n0", 60_000), ("n1", 60_000)];
     let job = Job::new(&placement(60_001, false, &places))
         .with_agent("exec \"$FAKE_SSH\" $(printf '%s\\n' \"$@\" | sed 's/^n1$/n9/')");
-    let arguments = ["--for", "mpich", "--binding", "exec", "--timeout", "60s"];
-    if !launchers().any(|launcher| launcher == "mpich") {
-        return;
-    }
-    let output = job.output("check", &arguments, |output| code(output) == 5);
+    let arguments = ["--binding", "exec", "--timeout", "60s"];
+    let Some(mpich) = launchers().find(|launcher| launcher.name == "mpich") else { return };
+    let output = job.output(mpich, "check", &arguments, |output| code(output) == 5);
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(table.contains("on n9 instead of n1; PUs P#"), "{table}");
     assert!(table.contains("instead of P#60000 (the job may use P#0"), "{table}");
     // The same launch is refused by the ranks themselves.
-    let run = ["--for", "mpich", "--timeout", "60s", "--", "echo", "started"];
-    let output = job.output("run", &run, |output| code(output) == 125);
+    let run = ["--timeout", "60s", "--", "echo", "started"];
+    let output = job.output(mpich, "run", &run, |output| code(output) == 125);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(told.contains("rank 1 runs on n9, but is placed on n1"), "{told}");
     assert!(output.stdout.is_empty(), "{}", described(&output));
@@ -202,8 +238,8 @@ fn check_names_what_differs() {
 fn check_does_not_wait_for_ever() {
     let job = Job::new(&placement(1, true, &[("n0", 0), ("n1", 0)])).with_agent("exec sleep 30");
     for launcher in launchers() {
-        let arguments = ["check", "--for", launcher, "--timeout", "1s"];
-        let output = job.command(arguments[0], &arguments[1..]).output().expect("it starts");
+        let output =
+            job.launch(launcher, "check", &["--timeout", "1s"]).output().expect("it starts");
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(code(&output), 1, "{told}");
         assert!(told.contains("no rank reported: the launcher had not ended after 1 s"), "{told}");
@@ -221,11 +257,11 @@ fn run_returns_the_programs_code_or_why_it_was_not_started() {
             (&["./missing"], 127),
             (&["./placement.json"], 126),
         ] {
-            let arguments = [&["--for", launcher, "--timeout", "60s", "--"], program].concat();
-            job.output("run", &arguments, |output| code(output) == expected);
+            let arguments = [&["--timeout", "60s", "--"], program].concat();
+            job.output(launcher, "run", &arguments, |output| code(output) == expected);
         }
-        let arguments = ["--for", launcher, "--timeout", "1s", "--", "sleep", "60"];
-        job.output("run", &arguments, |output| code(output) == 124);
+        let arguments = ["--timeout", "1s", "--", "sleep", "60"];
+        job.output(launcher, "run", &arguments, |output| code(output) == 124);
     }
     assert!(job.is_clean());
     let output = job.command("run", &["--job", "none", "--", "true"]).output().unwrap();
@@ -247,9 +283,9 @@ fn a_termination_signal_reaches_the_program() {
         "trap 'echo terminated; kill $!; exit 9' TERM; sleep 30 & echo ready; wait";
     let job = Job::new(&placement(1, true, &[("localhost", 0)]));
     for launcher in launchers() {
-        let arguments = ["--for", launcher, "--timeout", "60s", "--", "sh", "-c", PROGRAM];
+        let arguments = ["--timeout", "60s", "--", "sh", "-c", PROGRAM];
         let mut child = job
-            .command("run", &arguments)
+            .launch(launcher, "run", &arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -257,13 +293,13 @@ fn a_termination_signal_reaches_the_program() {
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut ready = String::new();
         lines.read_line(&mut ready).expect("the launcher passes it on");
-        assert_eq!(ready, "ready\n", "{launcher}");
+        assert_eq!(ready, "ready\n", "{}", launcher.program);
         signal("TERM", child.id().into());
         let mut rest = String::new();
         lines.read_to_string(&mut rest).expect("it ends");
-        assert!(rest.contains("terminated"), "{launcher}: {rest}");
+        assert!(rest.contains("terminated"), "{}: {rest}", launcher.program);
         let status = child.wait().unwrap();
-        assert!(!status.success(), "{launcher}: {status}");
+        assert!(!status.success(), "{}: {status}", launcher.program);
     }
     assert!(job.is_clean());
 }
@@ -272,14 +308,13 @@ fn a_termination_signal_reaches_the_program() {
 fn a_dry_run_shows_files_and_command_line_and_writes_nothing() {
     let job = Job::new(&placement(4, true, &EIGHT_ON_FOUR));
     for launcher in launchers() {
-        let arguments = ["--for", launcher, "--dry-run", "--", "./app"];
-        let output = job.command("run", &arguments).output().unwrap();
+        let arguments = ["--dry-run", "--", "./app"];
+        let output = job.launch(launcher, "run", &arguments).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert_eq!(code(&output), 0, "{text}");
-        for part in
-            ["# FOLDER/hosts\nn2\nn0\n", "# FOLDER/ranks.map\n", "--map FOLDER/ranks.map -- ./app"]
+        for part in ["# FOLDER/hosts\nn", "# FOLDER/ranks.map\n", "--map FOLDER/ranks.map -- ./app"]
         {
-            assert!(text.contains(part), "{launcher}: expected `{part}` in\n{text}");
+            assert!(text.contains(part), "{}: expected `{part}` in\n{text}", launcher.program);
         }
     }
     assert!(job.is_clean());

@@ -2,12 +2,15 @@
 
 mod events;
 mod launch_line;
+mod launcher_options;
 mod merge;
+mod program;
 mod recording;
 mod tracer;
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Child, ExitCode, ExitStatus};
 
 use anyhow::Context;
 use clap::Args;
@@ -21,9 +24,11 @@ use rankwright::traffic::profile_file;
 use crate::cli::Verbosity;
 use crate::exit_code::{NotStarted, UsageError};
 use crate::launching::shim_beside_us;
-use crate::mpi::Mpi;
+use crate::mpi::Abi;
 use crate::{child, output};
 use recording::Recording;
+
+use launch_line::LaunchLine;
 
 /// Options of `rankwright profile`.
 #[derive(Debug, Args)]
@@ -55,7 +60,11 @@ pub(crate) struct Profile {
     /// Instead of running a program: join the spool files of one run, in these folders
     #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["spool", "per_rank", "events"])]
     merge: Vec<PathBuf>,
-    /// The launcher's command line: mpirun or mpiexec with its options, the program, its arguments
+    /// Which MPI the program uses, where it cannot be told from the program and the launcher
+    #[arg(long, value_enum, value_name = "MPI")]
+    mpi: Option<Abi>,
+    /// The launcher's command line: mpirun, mpiexec or srun with its options, the program, its
+    /// arguments. Other launchers: with `rankwright exec` before the program
     #[arg(
         last = true,
         required_unless_present = "merge",
@@ -85,7 +94,7 @@ impl Profile {
             return Err(UsageError(text.to_owned()).into());
         }
         let Started { mut launcher, recording, name } =
-            self.start().map_err(NotStarted::by_us_unless_known)?;
+            self.start(verbosity).map_err(NotStarted::by_us_unless_known)?;
         let status = child::wait(&mut launcher, None)?.context("the launcher still runs")?;
         let Some(profile) = recording.read(&name)? else {
             recording.remove();
@@ -109,40 +118,28 @@ impl Profile {
         Ok(ExitCode::from(child::code(status)))
     }
 
-    fn start(&self) -> anyhow::Result<Started> {
-        let (launcher, arguments) = self.command.split_first().expect("clap requires one");
-        let mpi = Mpi::of_launcher(Path::new(launcher))?;
-        let programs = launch_line::program_positions(mpi.family, arguments);
-        let Some(first) = programs.first() else {
-            let text = format!(
-                "found no program in `{}`, expected mpirun [OPTIONS] PROGRAM [ARGUMENTS]",
-                self.command.join(" ")
-            );
-            return Err(UsageError(text).into());
-        };
-        let library = tracer::library(&mpi)?;
+    fn start(&self, verbosity: &Verbosity) -> anyhow::Result<Started> {
+        let line = LaunchLine::read(&self.command)?;
+        let chosen = program::choose(&line, self.mpi, verbosity)?;
+        let library = tracer::library(&chosen, &line)?;
         let shim = shim_beside_us()?;
-        let name = self.name.clone().unwrap_or_else(|| program_name(&arguments[*first]));
+        let name = self.name.clone().unwrap_or_else(|| program_name(line.programs().next()));
         let recording = Recording::begin(&self.output, self.spool.as_deref())?;
 
-        let mut command = Command::new(&mpi.launcher);
-        for (place, argument) in arguments.iter().enumerate() {
-            if programs.contains(&place) {
-                command.arg(&shim).arg("--trace").arg(recording.trace());
-                command.arg("--tracer").arg(&library).arg("--spool").arg(&recording.spool);
-                let options = self.trace_options();
-                if !options.is_empty() {
-                    command.arg("--trace-options").arg(options.join(","));
-                }
-                command.arg("--");
-            }
-            command.arg(argument);
+        let mut words: Vec<OsString> = vec![shim.into()];
+        let mut option = |name: &str, value: &OsStr| words.extend([name.into(), value.into()]);
+        option("--trace", recording.trace().as_ref());
+        option("--tracer", library.as_ref());
+        option("--spool", recording.spool.as_ref());
+        let options = self.trace_options().join(",");
+        if !options.is_empty() {
+            option("--trace-options", options.as_ref());
         }
-        match child::start(&mut command) {
+        match child::start(&mut line.with_shim(&words)) {
             Ok(launcher) => Ok(Started { launcher, recording, name }),
             Err(error) => {
                 recording.remove();
-                let why = format!("{}: {error}", mpi.launcher.display());
+                let why = format!("{}: {error}", line.launcher.display());
                 Err(NotStarted { code: 126, why }.into())
             }
         }
@@ -211,8 +208,9 @@ fn partial(profile: &Recorded) -> Vec<String> {
 /// Nothing was recorded: says why, as far as it is known from here.
 fn no_profile(status: ExitStatus, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
     let ended = match (status.success(), status.code()) {
-        (true, _) => "the program never called MPI_Init, is linked statically or with another MPI \
-                      than the launcher's, or another host cannot write to this folder"
+        (true, _) => "the program never called MPI_Init, the tracer was not loaded into it (it is \
+                      linked statically, runs with the rights of its owner, or is started without \
+                      LD_PRELOAD), or another host cannot write to this folder"
             .to_owned(),
         (false, Some(code)) => format!("the launcher ended with exit code {code}"),
         (false, None) => "the launcher was ended by a signal".to_owned(),
@@ -225,8 +223,9 @@ fn no_profile(status: ExitStatus, verbosity: &Verbosity) -> anyhow::Result<ExitC
     Ok(ExitCode::from(child::code(status)))
 }
 
-/// A program's file name.
-fn program_name(program: &str) -> String {
+/// The file name of a program, given with its arguments.
+fn program_name(words: Option<&[String]>) -> String {
+    let program = words.and_then(|words| words.first()).map_or("", String::as_str);
     let name = Path::new(program).file_name().map(|name| name.to_string_lossy().into_owned());
     name.unwrap_or_else(|| program.to_owned())
 }

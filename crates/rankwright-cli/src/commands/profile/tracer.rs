@@ -1,70 +1,134 @@
-//! The tracer's library: built once per MPI with that MPI's compiler, kept in the user's cache.
+//! The tracer's library: installed together with rankwright, or else built with the MPI's compiler and
+//! kept in the user's cache.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::Context;
 use rankwright::placement::digest;
 
+use super::launch_line::LaunchLine;
+use super::program::Chosen;
+use crate::child;
 use crate::exit_code::NotStarted;
-use crate::mpi::{Family, Mpi, find_program};
+use crate::mpi::{Abi, find_program};
 
 /// The tracer's sources: name and text.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/tracer_sources.rs"));
 
-/// The tracer's library for this MPI; built if this user has none yet.
-pub(super) fn library(mpi: &Mpi) -> anyhow::Result<PathBuf> {
-    let compiler = compiler(mpi)?;
-    let family = match mpi.family {
-        Family::OpenMpi => "openmpi",
-        Family::Mpich => "mpich",
-    };
-    let key = digest(&(SOURCES, &compiler, mpi.version));
+const FILE_NAME: &str = "librankwright_tracer.so";
+
+/// How a compiler wrapper makes a library of them; `make dist-tracers` does the same. The tracer is
+/// not bound to the MPI library of the compiler: it uses the one of the program.
+const FLAGS: [&str; 8] = [
+    "-shared",
+    "-fPIC",
+    "-O2",
+    "-std=c11",
+    "-D_GNU_SOURCE",
+    "-Wl,--as-needed",
+    "-Wl,-z,lazy",
+    "-o",
+];
+
+/// The tracer's library for an MPI. One that was installed serves all libraries of an ABI; where
+/// there is none, it is built with the compiler of this MPI, unless this user has built it before.
+///
+/// # Errors
+/// If there is neither an installed one nor a compiler for it.
+pub(super) fn library(chosen: &Chosen, line: &LaunchLine) -> anyhow::Result<PathBuf> {
+    let installed = installed(chosen.abi);
+    if let Some(installed) = installed.as_ref().filter(|path| path.is_file()) {
+        return Ok(installed.clone());
+    }
+    let compiler = compiler(chosen, line, installed.as_deref())?;
+    let key = digest(&(SOURCES, FLAGS, &compiler, std::env::consts::ARCH));
     let key = key.trim_start_matches("sha256:").get(..16).unwrap_or_default();
-    let (major, minor) = mpi.version;
-    let folder = cache_folder()?.join(format!("tracer-{family}-{major}.{minor}-{key}"));
-    let library = folder.join("librankwright_tracer.so");
+    let folder = cache_folder()?.join(format!("tracer-{}-{key}", chosen.abi.name()));
+    let library = folder.join(FILE_NAME);
     if !library.exists() {
-        build(&compiler, &library)?;
+        build(&compiler.path, &library)?;
     }
     Ok(library)
 }
 
-/// The compiler wrapper of the same MPI as the launcher.
-fn compiler(mpi: &Mpi) -> Result<PathBuf, NotStarted> {
-    let beside = mpi.launcher.parent().unwrap_or(Path::new("/"));
-    // Behind links like /usr/bin/mpirun -> mpirun.openmpi stands the real installation.
-    let real = mpi.launcher.canonicalize().unwrap_or_else(|_| mpi.launcher.clone());
-    let real = real.parent().unwrap_or(Path::new("/")).to_owned();
-    let suffixed = match mpi.family {
-        Family::OpenMpi => "mpicc.openmpi",
-        Family::Mpich => "mpicc.mpich",
-    };
-    let candidates = [real.join(suffixed), real.join("mpicc"), beside.join("mpicc")];
-    let found = candidates.iter().find(|path| find_program(path).is_some() && fits(path, mpi));
-    found.cloned().ok_or_else(|| {
-        let searched = candidates.map(|path| path.display().to_string()).join(", ");
-        let why = format!(
-            "the tracer must be compiled for this MPI, but its compiler was not found: found none \
-             of {searched}, expected mpicc beside {}; install the MPI's development package \
-             (Debian: libopenmpi-dev or libmpich-dev)",
-            mpi.launcher.display()
-        );
-        NotStarted { code: 125, why }
-    })
+/// Where `make install` puts the tracer of an ABI: beside this program's folder.
+fn installed(abi: Abi) -> Option<PathBuf> {
+    let us = std::env::current_exe().ok()?;
+    let prefix = us.parent()?.parent()?;
+    Some(prefix.join("lib/rankwright/tracers").join(abi.name()).join(FILE_NAME))
 }
 
-/// Whether a compiler wrapper belongs to the MPI: only Open MPI's understands `-showme:version`.
-fn fits(compiler: &Path, mpi: &Mpi) -> bool {
-    let asked = Command::new(compiler)
-        .arg("-showme:version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    let open_mpi = asked.is_ok_and(|status| status.success());
-    open_mpi == (mpi.family == Family::OpenMpi)
+/// A compiler wrapper.
+#[derive(Debug, serde::Serialize)]
+struct Compiler {
+    path: PathBuf,
+    /// What it says of its version: another version is another compiler, although it lies in the
+    /// same place.
+    version: String,
+}
+
+/// The compiler wrapper of an MPI: beside the launcher, beside the library of the program, on PATH.
+fn compiler(
+    chosen: &Chosen,
+    line: &LaunchLine,
+    installed: Option<&Path>,
+) -> Result<Compiler, NotStarted> {
+    let names: &[&str] = match chosen.abi {
+        Abi::OpenMpi => &["mpicc.openmpi", "mpicc"],
+        Abi::Mpich => &["mpicc.mpich", "mpicc"],
+        Abi::Standard => &["mpicc_abi"],
+    };
+    let mut folders = Vec::new();
+    if line.mpi.is_some() {
+        // Behind links like /usr/bin/mpirun -> mpirun.openmpi stands the real installation.
+        let real = line.launcher.canonicalize().unwrap_or_else(|_| line.launcher.clone());
+        folders.extend([&real, &line.launcher].map(|path| path.with_file_name("")));
+    }
+    if let Some(library) = chosen.library.as_ref().and_then(|library| library.path.as_ref()) {
+        // PREFIX/lib/libmpi.so, PREFIX/lib/x86_64-linux-gnu/libmpi.so, PREFIX/lib64/release/libmpi.so
+        folders.extend(library.ancestors().skip(2).take(3).map(|prefix| prefix.join("bin")));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    folders.extend(std::env::split_paths(&path));
+    for folder in &folders {
+        for candidate in names.iter().map(|name| folder.join(name)) {
+            if find_program(&candidate).is_some()
+                && let Some(version) = version_if_it_fits(&candidate, chosen.abi)
+            {
+                return Ok(Compiler { path: candidate, version });
+            }
+        }
+    }
+    let installed = installed.map_or(String::new(), |path| format!(" ({})", path.display()));
+    let why = format!(
+        "found neither an installed tracer for {}{installed} nor a compiler to build it with, \
+         expected {} beside {}{} or on PATH; install the MPI's development package (Debian: \
+         libopenmpi-dev or libmpich-dev), or rankwright with its tracers (make dist-tracers)",
+        chosen.abi,
+        names.join(" or "),
+        line.launcher.display(),
+        chosen.library.as_ref().map_or("", |_| ", beside the program's MPI library"),
+    );
+    Err(NotStarted { code: 125, why })
+}
+
+/// What a compiler wrapper says of its version; `None` if it belongs to another MPI. Only Open MPI's
+/// understands `-showme:version`, and only others' understand `-show`.
+fn version_if_it_fits(compiler: &Path, abi: Abi) -> Option<String> {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    let ask = |question: &str| {
+        let mut command = Command::new(compiler);
+        command.arg(question).stdin(Stdio::null()).stderr(Stdio::null());
+        child::first_output(&mut command, PATIENCE)
+    };
+    let says = ask("-showme:version")?;
+    if (abi == Abi::OpenMpi) != says.contains("Open MPI") {
+        return None;
+    }
+    Some(if says.is_empty() { ask("-v")? } else { says })
 }
 
 fn cache_folder() -> anyhow::Result<PathBuf> {
@@ -99,7 +163,7 @@ fn build(compiler: &Path, library: &Path) -> anyhow::Result<()> {
     }
     let built = work.path().join("built.so");
     let told = Command::new(compiler)
-        .args(["-shared", "-fPIC", "-O2", "-std=c11", "-D_GNU_SOURCE", "-o"])
+        .args(FLAGS)
         .arg(&built)
         .args(&sources)
         .args(["-ldl", "-lpthread", "-lm"])

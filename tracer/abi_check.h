@@ -1,0 +1,17 @@
+/*
+ * abi_check.h - whether the program's MPI is one for which this tracer was compiled.
+ *
+ * Handles have other types in other ABIs, so that a wrapper of the wrong one cannot even pass calls
+ * on. Where the MPI library is there at program start, the program is started anew without the tracer.
+ * Where it comes later, there is no way back, and the program ends.
+ */
+#ifndef RANKWRIGHT_ABI_CHECK_H
+#define RANKWRIGHT_ABI_CHECK_H
+
+#pragma GCC visibility push(hidden)
+
+/* Ends the program if its MPI library is of another ABI. */
+void rw_check_abi(void);
+
+#pragma GCC visibility pop
+#endif

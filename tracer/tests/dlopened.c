@@ -1,0 +1,16 @@
+/* dlopened PLUGIN [ARGUMENT..]: MPI comes privately with a plug-in, as it does in Python. */
+#include <dlfcn.h>
+#include <stdio.h>
+
+typedef int main_function(int argc, char **argv);
+
+int main(int argc, char **argv)
+{
+    void *plugin = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!plugin) {
+        fprintf(stderr, "dlopened: %s\n", argc > 1 ? dlerror() : "no plug-in");
+        return 1;
+    }
+    main_function *run = (main_function *)dlsym(plugin, "main");
+    return run(argc - 1, argv + 1);
+}

@@ -1,0 +1,109 @@
+"""One tracer for all libraries of an ABI, also privately loaded ones, and none for those of another."""
+
+import subprocess
+import unittest
+
+from harness import (COMPILE, FOLDER, ALL_MPIS, ROOT, TRACER, c_program, compile_with, dump_trace, fortran_program,
+                     logical, matrix_of, mpirun, mpi_command, new_folder, traced, tracer)
+from test_traffic import SAMPLER
+
+LIVES = "tracer/tests/lives.c"
+
+
+def run_with(library, mpi, ranks, program, *arguments):
+    """Runs under a given tracer; the trace, or None, and what the run printed."""
+    with new_folder() as folder:
+        path = folder / "trace.rwt"
+        environment = {"LD_PRELOAD": library, "RANKWRIGHT_TRACE_FILE": path}
+        result = mpirun(mpi, ranks, program, *arguments, environment=environment)
+        return dump_trace.load(path) if path.exists() else None, result
+
+
+class SameAbi(unittest.TestCase):
+    """A tracer that was compiled with one version serves the other: also the older, which lacks calls."""
+    maxDiff = None
+
+    def compare(self, compiled, used, program, *arguments):
+        own, _ = traced(used, 4, program, *arguments)
+        trace, result = run_with(tracer(compiled), used, 4, program, *arguments)
+        self.assertEqual((result.code, result.errors), (0, ""))
+        self.assertEqual(logical(trace), logical(own))
+
+    def test_a_newer_tracer_knows_all_calls_of_an_older_library(self):
+        for compiled, used in (("openmpi5", "openmpi"), ("mpich5", "mpich")):
+            with self.subTest(used), new_folder() as folder:
+                self.compare(compiled, used, c_program(used, *SAMPLER), folder)
+
+    def test_fortran(self):
+        for compiled, used in (("openmpi5", "openmpi"), ("mpich5", "mpich")):
+            for dialect in ("MPI", "MPI_F08", "MPIF_H"):
+                with self.subTest(mpi=used, dialect=dialect):
+                    self.compare(compiled, used, fortran_program(used, "tracer/tests/fortran_sampler.F90", dialect))
+
+    def test_an_older_tracer_serves_a_newer_library(self):
+        for compiled, used in (("openmpi", "openmpi5"), ("mpich", "mpich5")):
+            with self.subTest(used):
+                self.compare(compiled, used, c_program(used, "examples/heat2d.c"), "--iterations", 5)
+
+    def test_it_names_no_mpi_library(self):
+        for mpi in ALL_MPIS:
+            needed = subprocess.run(["readelf", "--dynamic", "--wide", tracer(mpi)], capture_output=True, text=True,
+                                    timeout=30, check=True).stdout
+            self.assertNotIn("libmpi", needed, mpi)
+
+    def test_calls_that_the_library_lacks_do_no_harm_even_if_all_is_bound_at_once(self):
+        for compiled, used in (("openmpi5", "openmpi"), ("mpich5", "mpich")):
+            environment = {"LD_PRELOAD": tracer(compiled), "LD_BIND_NOW": "1"}
+            result = mpirun(used, 2, c_program(used, LIVES), "message", environment=environment)
+            self.assertEqual((result.code, result.errors), (0, ""))
+
+
+class StandardAbi(unittest.TestCase):
+    maxDiff = None
+
+    def test_mpich5(self):
+        compiler = mpi_command("mpich5", "mpicc_abi")
+        library, program = FOLDER / "librankwright_tracer.abi.so", FOLDER / "heat2d.abi"
+        compile_with(compiler, *COMPILE, *sorted(TRACER.glob("*.c")), "-o", library, "-ldl", "-lpthread", "-lm")
+        compile_with(compiler, "-O2", ROOT / "examples/heat2d.c", "-o", program, "-lm")
+        trace, result = run_with(library, "mpich5", 4, program, "--iterations", 5)
+        self.assertEqual((result.code, result.errors), (0, ""))
+        own, _ = run_with(tracer("mpich5"), "mpich5", 4, c_program("mpich5", "examples/heat2d.c"), "--iterations", 5)
+        self.assertEqual(logical(trace), logical(own))
+        self.check_refused(library, c_program("mpich5", LIVES), "the standard ABI of MPI 5", "MPICH")
+        self.check_refused(tracer("mpich5"), program, "MPICH", "the standard ABI of MPI 5")
+
+    def check_refused(self, library, program, made_for, used):
+        trace, result = run_with(library, "mpich5", 2, program, "message")
+        self.assertIsNone(trace)
+        self.assertIn(f"made for {made_for}, but the program uses {used}: no trace", result.errors)
+
+
+class OtherAbi(unittest.TestCase):
+    def test_a_linked_library_of_another_abi_is_left_alone(self):
+        for compiled, used in (("openmpi", "mpich"), ("mpich", "openmpi"), ("openmpi5", "mpich5"),
+                               ("mpich5", "openmpi5")):
+            with self.subTest(compiled=compiled, used=used):
+                program = c_program(used, LIVES)
+                plain = mpirun(used, 2, program, "error")
+                trace, result = run_with(tracer(compiled), used, 2, program, "error")
+                self.assertIsNone(trace)
+                # Lines of two ranks may be mixed.
+                self.assertEqual((result.code, sorted(result.output)), (plain.code, sorted(plain.output)))
+                self.assertEqual(result.errors.count("rankwright tracer: made for "), 1, result.errors)
+
+    def test_a_privately_loaded_library(self):
+        host = FOLDER / "dlopened"
+        compile_with("cc", "-O1", "-Wall", "-Wextra", TRACER / "tests/dlopened.c", "-o", host, "-ldl")
+        for mpi, other in (("openmpi", "mpich"), ("mpich", "openmpi"), ("openmpi5", "mpich5"), ("mpich5", "openmpi5")):
+            with self.subTest(mpi):
+                plugin = FOLDER / f"plugin.{mpi}.so"
+                compile_with(mpi_command(mpi, "mpicc"), "-shared", "-fPIC", "-O1", "-std=gnu11", ROOT / LIVES, "-o", plugin,
+                             "-lpthread")
+                trace, result = run_with(tracer(mpi), mpi, 2, host, plugin, "message")
+                self.assertEqual((result.code, result.errors), (0, ""))
+                self.assertEqual(matrix_of(trace), {(0, 0): (1, 5)})
+                trace, result = run_with(tracer(other), mpi, 2, host, plugin, "message")
+                self.assertIsNone(trace)
+                self.assertEqual(result.code, 125, result.errors)
+                self.assertIn("it cannot go on like this", result.errors)
