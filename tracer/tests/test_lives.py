@@ -161,7 +161,7 @@ class Processes(unittest.TestCase):
             with self.subTest(mpi=mpi), new_folder() as folder:
                 program = c_program(mpi, "tracer/tests/sessions.c")
                 result = mpirun(mpi, 2, program, environment=variables(mpi, folder / "trace.rwt"))
-                self.assertEqual((result.code, result.output), (0, "done\n" * 2), result.errors)
+                self.assertEqual((result.code, result.output.count("done")), (0, 2), result.errors)
                 self.assertEqual(len(WARNING.findall(result.errors)), 1, result.errors)
                 self.assertIn("MPI sessions without MPI_Init", result.errors)
                 self.assertEqual(os.listdir(folder), [])
