@@ -1,6 +1,8 @@
 """What is recorded, against the sampler's own statements and against Open MPI's monitoring."""
 
 import collections
+import pathlib
+import shutil
 import unittest
 
 from harness import (ALL_MPIS, MPIS, SAMPLER, TESTS, c_program, fortran_program, logical, matrix_of, need, new_folder,
@@ -182,6 +184,21 @@ class Monitoring(unittest.TestCase):
         with new_folder() as folder:
             (folder / "hpccinf.txt").write_bytes((TESTS / "hpccinf.txt").read_bytes())
             self.check(4, "hpcc", folder=folder, timeout=100)
+
+    def test_netpipe(self):
+        need("NPopenmpi")
+        for options in ((), ("-S", "-z"), ("-2", "-a")):
+            with self.subTest(options), new_folder() as folder:
+                self.check(2, "NPopenmpi", "-u", 8192, "-n", 3, *options, folder=folder)
+
+    def test_scalapack(self):
+        """Orthogonal factorizations on process grids of several shapes: submatrices, broadcasts in trees and rings."""
+        programs = sorted(pathlib.Path("/usr/lib").glob("*/scalapack/openmpi-tests/xdqr"))
+        if not programs:
+            self.skipTest("SKIPPED: ScaLAPACK's test programs are not installed")
+        with new_folder() as folder:
+            shutil.copy("/usr/share/scalapack/QR.dat", folder)
+            self.check(4, programs[0], folder=folder)
 
 
 class SameUnderBothLibraries(unittest.TestCase):
