@@ -51,7 +51,52 @@ static bool has_any(const struct numbers *numbers, unsigned long from, unsigned 
     return false;
 }
 
-/* Whether a NUMA node has one of the PUs; the kernel lists its own like `0-3,8-11`. */
+/* The next numbers of a list like `0-3,8-11`; false at its end. */
+static bool next_range(char **rest, unsigned long *from, unsigned long *to)
+{
+    if (**rest < '0' || **rest > '9')
+        return false;
+    *from = *to = strtoul(*rest, rest, 10);
+    if (**rest == '-')
+        *to = strtoul(*rest + 1, rest, 10);
+    *rest += **rest == ',';
+    return true;
+}
+
+/* Whether the runtime of a threaded language has bound this thread alone before main. */
+static bool threads_bind_themselves(void)
+{
+    static const char *const variables[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (getenv(variables[i]))
+            return true;
+    return false;
+}
+
+/* The PUs of the process: those of this thread, or those that it had before (RANKWRIGHT_TRACE_PUS), if it was
+ * only its threads' runtime that took some away. */
+static struct numbers read_pus(void)
+{
+    struct numbers own = read_affinity(), given = {0, NULL};
+    const char *text = getenv("RANKWRIGHT_TRACE_PUS");
+    if (!text || !threads_bind_themselves())
+        return own;
+    unsigned long from, to;
+    char *rest = (char *)text;
+    while (next_range(&rest, &from, &to))
+        for (unsigned long pu = from; pu <= to && pu <= UINT16_MAX; pu++)
+            append(&given, (uint32_t)pu);
+    for (uint32_t i = 0; i < own.count; i++) {
+        if (!has_any(&given, own.values[i], own.values[i])) {
+            free(given.values);
+            return own;
+        }
+    }
+    free(own.values);
+    return given;
+}
+
+/* Whether a NUMA node has one of the PUs; the kernel lists its own. */
 static bool is_near(const char *node, const struct numbers *pus)
 {
     char path[300], list[4096] = "";
@@ -61,12 +106,11 @@ static bool is_near(const char *node, const struct numbers *pus)
         return false;
     const bool read = fgets(list, sizeof list, file);
     fclose(file);
-    for (char *rest = list; read && *rest >= '0' && *rest <= '9'; rest += *rest == ',') {
-        const unsigned long from = strtoul(rest, &rest, 10);
-        const unsigned long to = *rest == '-' ? strtoul(rest + 1, &rest, 10) : from;
+    char *rest = list;
+    unsigned long from, to;
+    while (read && next_range(&rest, &from, &to))
         if (has_any(pus, from, to))
             return true;
-    }
     return false;
 }
 
@@ -98,7 +142,7 @@ static struct numbers find_numa_nodes(const struct numbers *pus)
 
 void rw_record_binding(void)
 {
-    const struct numbers pus = read_affinity();
+    const struct numbers pus = read_pus();
     const struct numbers nodes = find_numa_nodes(&pus);
     struct rw_binding_record *record =
         rw_arena_add(RW_RECORD_BINDING,

@@ -4,7 +4,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Records the affinity mask of the calling thread, and the NUMA nodes that its PUs belong to. */
+/* Records the PUs that this process may run on, and the NUMA nodes that they belong to. */
 void rw_record_binding(void);
 
 #pragma GCC visibility pop

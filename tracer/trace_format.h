@@ -132,7 +132,8 @@ struct rw_text_record {
     char text[];
 };
 
-/* Where the rank may run: its affinity mask when MPI_Init returned. Both counts 0: not readable. */
+/* Where the rank may run: its affinity mask when MPI_Init returned; with an OpenMP that binds the first
+ * thread before main, the mask that the process was started with. Both counts 0: not readable. */
 struct rw_binding_record {
     struct rw_record head;
     uint32_t pu_count;

@@ -212,6 +212,19 @@ class Facts(unittest.TestCase):
             trace, _ = traced("openmpi", 2, script, c_program("openmpi", LIVES), "message")
         self.assertEqual([rank["pus"] for rank in trace["ranks"]], [[allowed[-1]]] * 2)
 
+    def test_openmp_that_binds_the_first_thread_does_not_hide_the_pus(self):
+        """What the process was started on counts then, and only then."""
+        allowed = sorted(os.sched_getaffinity(0))
+        for variable, pus in (("OMP_PROC_BIND=close", allowed), ("OTHER=1", allowed[:1])):
+            with new_folder() as folder:
+                script = folder / "bound"
+                given = ",".join(map(str, allowed))
+                script.write_text(f'#!/bin/sh\nexport {variable} RANKWRIGHT_TRACE_PUS={given}\n'
+                                  f'exec taskset -c {allowed[0]} "$@"\n')
+                script.chmod(0o755)
+                trace, _ = traced("openmpi", 2, script, c_program("openmpi", LIVES), "message")
+            self.assertEqual([rank["pus"] for rank in trace["ranks"]], [pus] * 2)
+
     def test_threads(self):
         threads, rounds = 4, 40
         for mpi in MPIS:

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use crate::failure::Failure;
+use crate::{affinity, pu_list};
 
 /// What to trace with, and where to.
 #[derive(Debug)]
@@ -53,6 +54,10 @@ impl Trace {
         }
         if let Some(options) = &self.options {
             variables.push(("RANKWRIGHT_TRACE_OPTIONS", options.clone()));
+        }
+        // Some OpenMPs bind the first thread before `main`: the tracer could not see these any more.
+        if let Ok(pus) = affinity::current() {
+            variables.push(("RANKWRIGHT_TRACE_PUS", pu_list::format(&pus).into()));
         }
         Ok(variables)
     }
