@@ -3,8 +3,8 @@
 
 #include "allocate.h"
 #include "event_requests.h"
-#include "persistent.h"
 #include "event_stream.h"
+#include "persistent.h"
 
 #include <stdlib.h>
 
@@ -209,8 +209,7 @@ static uint64_t source_of(const struct rw_request *request, const MPI_Status *st
     const int source = status->MPI_SOURCE;
     if (source == MPI_PROC_NULL)
         return RW_PEER_NONE;
-    const int world_rank = rw_rank_at_or_outside(rw_partners(request->receives_from->members), source);
-    return world_rank < 0 ? RW_PEER_OUTSIDE : (uint64_t)world_rank + RW_PEER_FIRST;
+    return rw_event_peer(rw_rank_at_or_outside(rw_partners(request->receives_from->members), source));
 }
 
 static struct completed look_at(const struct rw_request *request, const MPI_Status *status)

@@ -35,5 +35,11 @@ void rw_stream_commit(void);
 /* A test or probe of this thread that found nothing. */
 void rw_stream_poll(const struct rw_call *call);
 
+/* A world rank as events have it; -1: outside MPI_COMM_WORLD. */
+static inline uint64_t rw_event_peer(int world_rank)
+{
+    return world_rank < 0 ? RW_PEER_OUTSIDE : (uint64_t)world_rank + RW_PEER_FIRST;
+}
+
 #pragma GCC visibility pop
 #endif

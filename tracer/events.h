@@ -87,6 +87,7 @@ void rw_event_collective(const struct rw_call *call, const struct rw_communicato
 /* The handle of the nonblocking collective, or creation of a communicator, that this thread has just
  * called. */
 void rw_event_request(const struct rw_call *call, MPI_Request request);
+void rw_event_bind(uint64_t handle);
 void rw_event_created(const struct rw_call *call, MPI_Comm old, MPI_Comm created);
 void rw_event_creating(const struct rw_call *call, MPI_Comm old, MPI_Request request);
 

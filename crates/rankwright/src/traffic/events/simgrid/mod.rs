@@ -6,7 +6,7 @@
 //! inside MPI is what the replay finds out. Receives name the source and tag that matched in the
 //! run, so that the replay repeats it. Tests and probes are left out: a test that found something is
 //! a wait. The format knows neither communicators nor nonblocking collectives: those become
-//! messages ([`schedule`]), and tags of messages on different communicators are kept apart by
+//! messages (`schedule`), and tags of messages on different communicators are kept apart by
 //! numbering them anew.
 //!
 //! [SimGrid]: https://simgrid.org
