@@ -169,6 +169,10 @@ fn a_run_that_dies_leaves_a_partial_profile() {
         let file = folder.path().join("app.rwp").display().to_string();
         let shown = rankwright(&["traffic", "show", &file]).output().unwrap();
         let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(shown.contains("partial  ") && shown.contains(sentence), "{shown}");
+        let placed =
+            rankwright(&["place", &file, "--on", "synthetic:core:4 pu:1"]).output().unwrap();
+        assert!(transcript(&[], &placed).contains("app.rwp is partial: rank"), "{placed:?}");
         assert!(shown.contains("to itself       5 B"), "{shown}");
         let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(files.len(), 2, "only program and profile: {files:?}");
@@ -217,7 +221,7 @@ fn spool_files_from_several_hosts_are_merged() {
 
     let arguments = ["profile", "-o", &merged, "--merge", &a];
     let text = transcript(&arguments, &rankwright(&arguments).output().unwrap());
-    assert!(text.contains("partial: ranks 2-3 left no records"), "{text}");
+    assert!(text.contains("partial         ranks 2-3 left no records"), "{text}");
 }
 
 #[test]

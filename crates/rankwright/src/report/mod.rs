@@ -4,6 +4,7 @@ mod boxes;
 mod cluster_picture;
 mod comparison;
 mod mapping;
+pub mod partial;
 mod svg;
 pub mod traffic;
 pub mod triage;

@@ -4,8 +4,10 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use super::partial::partial_records;
 use crate::ids::Rank;
 use crate::traffic::profile::{FlowKind, Profile};
+use crate::traffic::topology::TopologyKind;
 use crate::traffic::{Flow, Job, add_up};
 use crate::units::Bytes;
 
@@ -36,10 +38,27 @@ pub struct TrafficSummary {
     pub bytes_within_hosts: Option<u64>,
     /// How many pairs communicate.
     pub pairs: usize,
+    /// The patterns that the program declares, by kind.
+    pub declared: Vec<DeclaredSummary>,
+    /// The most memory that a rank had in use, in bytes; `None` where that is unknown.
+    pub peak_memory_bytes: Option<u64>,
+    /// What is missing because the run did not come to its end; empty for a whole profile.
+    pub partial: Vec<String>,
     /// How often each collective operation was called by a rank, and the bytes put in.
     pub collectives: Vec<CollectiveSummary>,
     /// The pairs with the most bytes.
     pub heaviest: Vec<Flow>,
+}
+
+/// The topologies that were declared in one way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DeclaredSummary {
+    /// How.
+    pub kind: TopologyKind,
+    /// Communicators that have one.
+    pub communicators: usize,
+    /// Pairs of a rank and a neighbour that it says it sends to, of all of them.
+    pub pairs: usize,
 }
 
 /// All calls to one collective operation.
@@ -92,6 +111,14 @@ impl TrafficSummary {
             self_bytes: sum(flows().filter(|flow| !between(flow))),
             bytes_within_hosts: known.then(within),
             pairs: count,
+            declared: declared(profile),
+            peak_memory_bytes: profile
+                .ranks
+                .iter()
+                .map(|rank| rank.peak_memory.0)
+                .max()
+                .filter(|b| *b > 0),
+            partial: partial_records(profile),
             collectives: collectives(profile),
             heaviest: pairs,
         }
@@ -133,12 +160,36 @@ impl TrafficSummary {
                 format!("{operation}: {calls} calls by all ranks, {:.1} put in", Bytes(*bytes)),
             );
         }
+        for DeclaredSummary { kind, communicators, pairs } in &self.declared {
+            let kind = kind.name().replace('_', " ");
+            let what = if *communicators == 1 { "communicator" } else { "communicators" };
+            let of = format!("{communicators} {what}: {pairs} pairs of neighbours");
+            line("declared", format!("{kind} topology of {of}"));
+        }
+        if let Some(bytes) = self.peak_memory_bytes {
+            line("memory", format!("{:.1} at most by one rank", Bytes(bytes)));
+        }
+        for sentence in &self.partial {
+            line("partial", sentence.clone());
+        }
         text
     }
 }
 
 fn sum<'a>(flows: impl Iterator<Item = &'a Flow>) -> u64 {
     flows.map(|flow| flow.bytes).fold(0, u64::saturating_add)
+}
+
+fn declared(profile: &Profile) -> Vec<DeclaredSummary> {
+    let kinds = [TopologyKind::Cartesian, TopologyKind::Graph, TopologyKind::DistributedGraph];
+    let summary = |kind| {
+        let of_kind = || profile.topologies.iter().filter(move |topology| topology.kind == kind);
+        let mut communicators: Vec<usize> = of_kind().map(|t| t.communicator).collect();
+        communicators.dedup();
+        let pairs = of_kind().map(|topology| topology.neighbours.len()).sum();
+        DeclaredSummary { kind, communicators: communicators.len(), pairs }
+    };
+    kinds.into_iter().map(summary).filter(|summary| summary.communicators > 0).collect()
 }
 
 fn collectives(profile: &Profile) -> Vec<CollectiveSummary> {

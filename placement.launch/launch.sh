@@ -1,0 +1,3 @@
+#!/bin/sh
+# openmpi4 binds by its own rankfile
+exec mpirun -np 4 -rf /work/main/placement.launch/rankfile ./lives
