@@ -120,7 +120,7 @@ impl Profile {
     fn start(&self, verbosity: &Verbosity) -> anyhow::Result<Started> {
         let line = LaunchLine::read(&self.command)?;
         let chosen = program::choose(&line, self.mpi, verbosity)?;
-        let library = tracer::library(&chosen, &line)?;
+        let library = tracer::library(&chosen, &line, verbosity)?;
         let shim = shim_beside_us()?;
         let name = self.name.clone().unwrap_or_else(|| program_name(line.programs().next()));
         let recording = Recording::begin(&self.output, self.spool.as_deref())?;

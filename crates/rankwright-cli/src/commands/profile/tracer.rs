@@ -11,9 +11,10 @@ use rankwright::placement::digest;
 
 use super::launch_line::LaunchLine;
 use super::program::Chosen;
-use crate::child;
+use crate::cli::Verbosity;
 use crate::exit_code::NotStarted;
 use crate::mpi::{Abi, find_program};
+use crate::{child, output};
 
 /// The tracer's sources: name and text.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/tracer_sources.rs"));
@@ -38,7 +39,11 @@ const FLAGS: [&str; 8] = [
 ///
 /// # Errors
 /// If there is neither an installed one nor a compiler for it.
-pub(super) fn library(chosen: &Chosen, line: &LaunchLine) -> anyhow::Result<PathBuf> {
+pub(super) fn library(
+    chosen: &Chosen,
+    line: &LaunchLine,
+    verbosity: &Verbosity,
+) -> anyhow::Result<PathBuf> {
     let installed = installed(chosen.abi);
     if let Some(installed) = installed.as_ref().filter(|path| path.is_file()) {
         return Ok(installed.clone());
@@ -49,6 +54,11 @@ pub(super) fn library(chosen: &Chosen, line: &LaunchLine) -> anyhow::Result<Path
     let folder = cache_folder()?.join(format!("tracer-{}-{key}", chosen.abi.name()));
     let library = folder.join(FILE_NAME);
     if !library.exists() {
+        let with = compiler.path.display();
+        output::note(
+            verbosity,
+            format!("building the tracer for {} with {with}, once", chosen.abi),
+        );
         build(&compiler.path, &library)?;
     }
     Ok(library)
