@@ -45,7 +45,7 @@ impl Compare {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let strategies = self.search.strategies(self.strategies.as_deref())?;
         let cluster = self.cluster.read()?;
-        let workload = inputs::workload(&self.workload)?;
+        let workload = inputs::workload(&self.workload, verbosity)?;
         let candidates =
             self.search.candidates(&cluster, &workload, &self.rank_size, &strategies, verbosity)?;
         let By::Static = self.by;

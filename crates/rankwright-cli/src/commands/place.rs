@@ -65,7 +65,7 @@ impl Place {
         let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
         let strategies = self.search.strategies(self.strategies.as_deref())?;
         let cluster = self.cluster.read()?;
-        let workload = self.workload()?;
+        let workload = self.workload(verbosity)?;
         let candidates =
             self.search.candidates(&cluster, &workload, &self.rank_size, &strategies, verbosity)?;
         let verdict = judge(&cluster, &candidates);
@@ -76,10 +76,10 @@ impl Place {
     }
 
     /// All jobs together. A name that is there already gets a number: `app`, `app-2`.
-    fn workload(&self) -> anyhow::Result<Workload> {
+    fn workload(&self, verbosity: &Verbosity) -> anyhow::Result<Workload> {
         let mut together = Workload::default();
         for name in &self.workloads {
-            for mut job in inputs::workload(name)?.jobs {
+            for mut job in inputs::workload(name, verbosity)?.jobs {
                 let taken = |name: &str| together.jobs.iter().any(|job| job.name == name);
                 let plain = job.name.clone();
                 let mut numbers = 2..;

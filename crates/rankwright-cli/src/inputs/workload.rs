@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use rankwright::files::{InputError, describe};
+use rankwright::report::traffic::partial;
 use rankwright::traffic::Workload;
 use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::import::{self, FORMATS, Imported, Reader, Refused};
@@ -13,20 +14,26 @@ use rankwright::traffic::profile::Profile;
 use rankwright::traffic::profile_file::{self, SQLITE_MAGIC};
 
 use super::{printed, read_text_or_stdin};
+use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
+use crate::output;
 
 const WORKLOAD: &str = "a profile (app.rwp), traffic in a format that `traffic import` reads, or \
                         pattern:SHAPE:RANKS";
 
 /// The workload that users name by a file, `-` or a built-in name. Collective calls of a profile
 /// are expanded by the default algorithms.
-pub(crate) fn workload(name: &str) -> anyhow::Result<Workload> {
+pub(crate) fn workload(name: &str, verbosity: &Verbosity) -> anyhow::Result<Workload> {
     if let Some(pattern) = name.strip_prefix("pattern:") {
         return Ok(Workload::single(parse_pattern(pattern)?));
     }
     let path = Path::new(name);
     if is_profile(path)? {
-        return Ok(Workload::single(profile(path)?.job(Expansion::Default)?));
+        let profile = profile(path)?;
+        for sentence in partial(&profile) {
+            output::warn(verbosity, format_args!("{name} is partial: {sentence}"));
+        }
+        return Ok(Workload::single(profile.job(Expansion::Default)?));
     }
     match imported(path, None)? {
         Imported::Traffic(workload) => Ok(workload),

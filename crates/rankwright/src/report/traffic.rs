@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::ids::Rank;
-use crate::traffic::profile::{FlowKind, Profile};
+use crate::ids::{Rank, format_index_list};
+use crate::traffic::profile::{Ended, FlowKind, Profile};
 use crate::traffic::{Flow, Job, add_up};
 use crate::units::Bytes;
 
@@ -20,6 +20,8 @@ pub struct TrafficSummary {
     pub mpi_library: String,
     /// How many ranks.
     pub ranks: u32,
+    /// Whose records are not whole, and why: a sentence each.
+    pub partial: Vec<String>,
     /// How many hosts they were seen on; 0 where that is unknown.
     pub hosts: usize,
     /// Messages between two ranks, point-to-point and one-sided.
@@ -84,6 +86,7 @@ impl TrafficSummary {
             origin: profile.run.origin.clone(),
             mpi_library: profile.run.mpi_library.clone(),
             ranks: Rank::from_index(profile.ranks.len()).0,
+            partial: partial(profile),
             hosts: if known { hosts.len() } else { 0 },
             messages: flows().filter(between).map(messages).fold(0, u64::saturating_add),
             bytes: sum(flows().filter(between)),
@@ -107,6 +110,9 @@ impl TrafficSummary {
         line("program", format!("{}, {} ranks", self.program, self.ranks));
         let library = if self.mpi_library.is_empty() { "" } else { ", " };
         line("recorded by", format!("{}{library}{}", self.origin, self.mpi_library));
+        for sentence in &self.partial {
+            line("partial", sentence.clone());
+        }
         let (bytes, messages) =
             (self.bytes - self.one_sided_bytes, self.messages - self.one_sided_messages);
         let pairs = format!("{} pairs", self.pairs);
@@ -135,6 +141,36 @@ impl TrafficSummary {
         }
         text
     }
+}
+
+/// Whose records of a profile are not whole, and why: a sentence for each reason.
+#[must_use]
+pub fn partial(profile: &Profile) -> Vec<String> {
+    let named = |ranks: &[Rank]| {
+        let numbers: Vec<u32> = ranks.iter().map(|rank| rank.0).collect();
+        let rank = if ranks.len() == 1 { "rank" } else { "ranks" };
+        format!("{rank} {}", format_index_list(&numbers))
+    };
+    let sentence = |(ended, ranks): (Ended, Vec<Rank>)| {
+        let what = match ended {
+            Ended::Aborted => "called MPI_Abort: recorded until then",
+            Ended::Exited => "ended without MPI_Finalize: recorded until then",
+            Ended::Missing => "left no records",
+            Ended::Killed => "died without MPI_Finalize: recorded until then",
+            Ended::Unknown | Ended::Finalized => "came to the end",
+        };
+        format!("{} {what}", named(&ranks))
+    };
+    let mut sentences: Vec<String> = profile.partial().into_iter().map(sentence).collect();
+    let cut = profile.ranks.iter().enumerate().filter(|(_, rank)| rank.cut);
+    let cut: Vec<Rank> = cut.map(|(index, _)| Rank::from_index(index)).collect();
+    if !cut.is_empty() {
+        sentences.push(format!(
+            "{} had no room for all that they recorded (memory, or the disk of the spool folder)",
+            named(&cut)
+        ));
+    }
+    sentences
 }
 
 fn sum<'a>(flows: impl Iterator<Item = &'a Flow>) -> u64 {

@@ -82,7 +82,8 @@ impl Map {
         // clap has made sure that both are there.
         let on = self.on.as_deref().context("--on is missing")?;
         let cluster = inputs::cluster(on, self.nodes)?;
-        let workload = inputs::workload(self.workload.as_deref().context("no workload")?)?;
+        let workload =
+            inputs::workload(self.workload.as_deref().context("no workload")?, verbosity)?;
         let found =
             self.search.candidates(&cluster, &workload, &self.rank_size, &[strategy], verbosity)?;
         let candidate = found.first().context("no strategy")?;

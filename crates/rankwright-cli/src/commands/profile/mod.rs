@@ -14,7 +14,6 @@ use std::process::{Child, ExitCode, ExitStatus};
 
 use anyhow::Context;
 use clap::Args;
-use rankwright::ids::format_index_list;
 use rankwright::report::traffic::TrafficSummary;
 use rankwright::report::triage::Triage;
 use rankwright::traffic::expansion::Expansion;
@@ -100,7 +99,7 @@ impl Profile {
             recording.remove();
             return no_profile(status, verbosity);
         };
-        self.finish(&profile, verbosity)?;
+        self.finish(&profile, verbosity).with_context(|| recording.kept())?;
         let spool = std::slice::from_ref(&recording.spool);
         let whole = !self.events
             || events::add(&self.output, profile.ranks.len(), spool, verbosity)
@@ -162,9 +161,6 @@ impl Profile {
         output::note(verbosity, format!("\n{}", summary.text().trim_end()));
         let triage = Triage::new(profile, Expansion::Default);
         output::note(verbosity, triage.text().trim_end());
-        for text in partial(profile) {
-            output::warn(verbosity, text);
-        }
         output::note(verbosity, format!("{:<16}{}", "profile", self.output.display()));
         Ok(())
     }
@@ -176,33 +172,6 @@ struct Started {
     recording: Recording,
     /// What the profile calls the program.
     name: String,
-}
-
-/// Sentences on the ranks whose records are not whole.
-fn partial(profile: &Recorded) -> Vec<String> {
-    let sentence = |(ended, ranks): (Ended, Vec<rankwright::ids::Rank>)| {
-        let numbers: Vec<u32> = ranks.iter().map(|rank| rank.0).collect();
-        let rank = if ranks.len() == 1 { "rank" } else { "ranks" };
-        let what = match ended {
-            Ended::Aborted => "called MPI_Abort: recorded until then",
-            Ended::Exited => "ended without MPI_Finalize: recorded until then",
-            Ended::Missing => "left no records",
-            Ended::Killed => "died without MPI_Finalize: recorded until then",
-            Ended::Unknown | Ended::Finalized => "came to the end",
-        };
-        format!("partial: {rank} {} {what}", format_index_list(&numbers))
-    };
-    let mut sentences: Vec<String> = profile.partial().into_iter().map(sentence).collect();
-    let cut: Vec<u32> =
-        (0_u32..).zip(&profile.ranks).filter(|(_, rank)| rank.cut).map(|(rank, _)| rank).collect();
-    if !cut.is_empty() {
-        sentences.push(format!(
-            "partial: ranks {} had no room for all that they recorded (memory, or the disk of the \
-             spool folder)",
-            format_index_list(&cut)
-        ));
-    }
-    sentences
 }
 
 /// Nothing was recorded: says why, as far as it is known from here.
