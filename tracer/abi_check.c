@@ -44,14 +44,24 @@ static char **read_arguments(void)
 {
     FILE *file = fopen("/proc/self/cmdline", "re");
     char *text = NULL;
-    size_t size = 0;
-    const ssize_t length = file ? getdelim(&text, &size, EOF, file) : -1;
+    size_t size = 0, length = 0;
+    while (file && !feof(file) && !ferror(file)) {
+        if (size - length < 4096) {
+            size = 2 * size + 8192;
+            char *larger = realloc(text, size);
+            if (!larger)
+                break;
+            text = larger;
+        }
+        length += fread(text + length, 1, size - length, file);
+    }
+    const bool whole = file && feof(file) && length > 0 && text[length - 1] == '\0';
     if (file)
         fclose(file);
-    if (length <= 0)
+    if (!whole)
         return NULL;
     size_t count = 0;
-    for (ssize_t i = 0; i < length; i++)
+    for (size_t i = 0; i < length; i++)
         count += text[i] == '\0';
     char **arguments = calloc(count + 1, sizeof *arguments);
     if (!arguments)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* Multiples of any page size in use (4, 16, 64 KiB). */
@@ -86,18 +87,19 @@ static bool add_piece(size_t needed)
     return true;
 }
 
-void *rw_arena_add(enum rw_record_kind kind, size_t size)
+void *rw_arena_add(enum rw_record_kind kind, const void *content, size_t filled, size_t size)
 {
     struct rw_record *record = NULL;
     size = (size + 7) & ~(size_t)7;
     pthread_mutex_lock(&lock);
     if (first.bytes && size <= UINT32_MAX && (latest->size - latest->used >= size || add_piece(size))) {
         record = (struct rw_record *)(latest->bytes + latest->used);
+        memcpy(record, content, filled);
         record->kind = kind;
         record->length = (uint32_t)size;
         latest->used += size;
         if (!(rw_image->flags & RW_IMAGE_SPOOL_ENDED)) {
-            /* The bytes that are valid grow only after the record is whole. */
+            /* The bytes that are valid grow only after the content is there. */
             atomic_signal_fence(memory_order_seq_cst);
             rw_image->length += size;
         }

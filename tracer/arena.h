@@ -22,8 +22,10 @@ extern struct rw_image *rw_image;
  * or the error number for which there is no file. */
 int rw_arena_begin(const char *folder, int rank);
 
-/* A new record of this kind, zeroed, `size` bytes with its head; NULL: out of memory. Any thread. */
-void *rw_arena_add(enum rw_record_kind kind, size_t size);
+/* A new record of this kind, `size` bytes: the first `filled` as in `content`, but for its head, zeros behind
+ * them. A rank may be killed before it stores more: what readers rely on stands in the content. NULL: out of
+ * memory. Any thread. */
+void *rw_arena_add(enum rw_record_kind kind, const void *content, size_t filled, size_t size);
 
 /* Every record in the order of its making: NULL asks for the first, NULL answers the end. */
 struct rw_record *rw_arena_next(struct rw_record *record);

@@ -144,12 +144,11 @@ void rw_record_binding(void)
 {
     const struct numbers pus = read_pus();
     const struct numbers nodes = find_numa_nodes(&pus);
+    const struct rw_binding_record head = {.pu_count = pus.count, .numa_count = nodes.count};
     struct rw_binding_record *record =
-        rw_arena_add(RW_RECORD_BINDING,
-                     sizeof *record + (pus.count + nodes.count) * sizeof *record->numbers);
+        rw_arena_add(RW_RECORD_BINDING, &head, sizeof head,
+                     sizeof head + (pus.count + nodes.count) * sizeof *record->numbers);
     if (record) {
-        record->pu_count = pus.count;
-        record->numa_count = nodes.count;
         if (pus.count)
             memcpy(record->numbers, pus.values, pus.count * sizeof *pus.values);
         if (nodes.count)

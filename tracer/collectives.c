@@ -28,17 +28,21 @@ static struct collective *find_collective(struct rw_communicator *communicator,
     collective = rw_allocate(1, sizeof *collective);
     if (!collective)
         return NULL;
-    struct rw_collective_record *record = rw_arena_add(RW_RECORD_COLLECTIVE, sizeof *record);
-    if (!record || !rw_table_insert(&communicator->collectives, key, collective)) {
+    const struct rw_collective_record record = {.id = count,
+                                                .communicator = communicator->record->id,
+                                                .operation = (uint16_t)operation,
+                                                .flags = (uint16_t)flags,
+                                                .root = root};
+    collective->record = rw_arena_add(RW_RECORD_COLLECTIVE, &record, sizeof record, sizeof record);
+    if (!collective->record) {
         free(collective);
         return NULL;
     }
-    record->id = count++;
-    record->communicator = communicator->record->id;
-    record->operation = (uint16_t)operation;
-    record->flags = (uint16_t)flags;
-    record->root = root;
-    collective->record = record;
+    count++;
+    if (!rw_table_insert(&communicator->collectives, key, collective)) {
+        free(collective);
+        return NULL;
+    }
     return collective;
 }
 
@@ -58,11 +62,11 @@ static struct rw_row_record *find_entry(struct collective *collective, int desti
     struct rw_row_record *entry = rw_table_find(&collective->row, (uint64_t)destination);
     if (entry)
         return entry;
-    entry = rw_arena_add(RW_RECORD_ROW, sizeof *entry);
+    const struct rw_row_record record = {.collective = collective->record->id,
+                                         .destination = (uint32_t)destination};
+    entry = rw_arena_add(RW_RECORD_ROW, &record, sizeof record, sizeof record);
     if (!entry)
         return NULL;
-    entry->collective = collective->record->id;
-    entry->destination = (uint32_t)destination;
     return rw_table_insert(&collective->row, (uint64_t)destination, entry) ? entry : NULL;
 }
 

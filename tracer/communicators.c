@@ -110,14 +110,15 @@ static void record_members(const struct rw_members *members)
     const struct rw_rank_list *const second = rw_second_group(members);
     const uint32_t first_runs = rw_find_runs(first, NULL);
     const uint32_t second_runs = rw_find_runs(second, NULL);
-    struct rw_members_record *record = rw_arena_add(
-        RW_RECORD_MEMBERS, sizeof *record + (first_runs + second_runs) * sizeof *record->runs);
+    const struct rw_members_record head = {.id = members->id,
+                                           .intercommunicator = members->intercommunicator,
+                                           .first_runs = first_runs,
+                                           .second_runs = second_runs};
+    struct rw_members_record *record =
+        rw_arena_add(RW_RECORD_MEMBERS, &head, sizeof head,
+                     sizeof head + (first_runs + second_runs) * sizeof *record->runs);
     if (!record)
         return;
-    record->id = members->id;
-    record->intercommunicator = members->intercommunicator;
-    record->first_runs = first_runs;
-    record->second_runs = second_runs;
     rw_find_runs(first, record->runs);
     rw_find_runs(second, record->runs + first_runs);
 }
@@ -178,14 +179,14 @@ static struct rw_communicator *add_slot(struct rw_members *members, uint32_t slo
     if (!communicator)
         return NULL;
     communicator->members = members;
-    communicator->record = rw_arena_add(RW_RECORD_COMMUNICATOR, sizeof *communicator->record);
+    const struct rw_communicator_record record = {
+        .id = communicator_count, .members = members->id, .slot = slot};
+    communicator->record = rw_arena_add(RW_RECORD_COMMUNICATOR, &record, sizeof record, sizeof record);
     if (!communicator->record) {
         free(communicator);
         return NULL;
     }
-    communicator->record->id = communicator_count++;
-    communicator->record->members = members->id;
-    communicator->record->slot = slot;
+    communicator_count++;
     return communicator;
 }
 

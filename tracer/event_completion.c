@@ -21,6 +21,13 @@ enum { SENDRECV_HAS_NO_STATUS = true };
 enum { SENDRECV_HAS_NO_STATUS = false };
 #endif
 
+/* `use mpi_f08` of MPICH 4.0 gives indices from 0. */
+#if defined(MPICH)
+enum { COUNTS_FROM_0 = true };
+#else
+enum { COUNTS_FROM_0 = false };
+#endif
+
 enum { COMPLETED_ROOM = 40 }; /* of one request: four varints */
 
 /* One completed request. */
@@ -267,7 +274,7 @@ static bool has_request(int i)
 static int position_of(int index, int first)
 {
     const int i = index - first;
-    if (first == 1 && !(has_request(i) && is_over(i)) && has_request(i + 1) && is_over(i + 1))
+    if (COUNTS_FROM_0 && first == 1 && !(has_request(i) && is_over(i)) && has_request(i + 1) && is_over(i + 1))
         return i + 1;
     return has_request(i) ? i : -1;
 }

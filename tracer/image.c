@@ -13,13 +13,11 @@
 static void add_text(enum rw_text which, const char *text)
 {
     const size_t length = strlen(text);
+    const struct rw_text_record head = {.which = which, .bytes = (uint32_t)length};
     struct rw_text_record *record =
-        rw_arena_add(RW_RECORD_TEXT, sizeof *record + length);
-    if (!record)
-        return;
-    record->which = which;
-    record->bytes = (uint32_t)length;
-    memcpy(record->text, text, length);
+        rw_arena_add(RW_RECORD_TEXT, &head, sizeof head, sizeof head + length);
+    if (record)
+        memcpy(record->text, text, length);
 }
 
 static void describe_process(void)

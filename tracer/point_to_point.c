@@ -9,13 +9,12 @@ static struct rw_pair_record *find_partner(enum rw_pair_class class, int world_r
     struct rw_pair_record *partner = rw_table_find(&partners[class], (uint64_t)world_rank);
     if (partner)
         return partner;
-    partner = rw_arena_add(RW_RECORD_PAIR,
-                           sizeof *partner + RW_HISTOGRAM_BINS * sizeof *partner->histogram);
+    const struct rw_pair_record record = {
+        .peer = (uint32_t)world_rank, .class = (uint8_t)class, .bins = RW_HISTOGRAM_BINS};
+    partner = rw_arena_add(RW_RECORD_PAIR, &record, sizeof record,
+                           sizeof record + RW_HISTOGRAM_BINS * sizeof *record.histogram);
     if (!partner)
         return NULL;
-    partner->peer = (uint32_t)world_rank;
-    partner->class = (uint8_t)class;
-    partner->bins = RW_HISTOGRAM_BINS;
     return rw_table_insert(&partners[class], (uint64_t)world_rank, partner) ? partner : NULL;
 }
 

@@ -132,19 +132,15 @@ static bool is_known(const struct rw_topology_record *declared,
                   record->head.length - same_from) == 0;
 }
 
-static void declare(struct rw_communicator *communicator, const struct rw_topology_record *record)
+static void declare(struct rw_communicator *communicator, struct rw_topology_record *record)
 {
     if (is_known(communicator->declared, record))
         return;
-    struct rw_topology_record *declared = rw_arena_add(RW_RECORD_TOPOLOGY, record->head.length);
-    if (!declared)
-        return;
-    declared->communicator = communicator->record->id;
-    declared->kind = record->kind;
-    declared->dimensions = record->dimensions;
-    declared->neighbours = record->neighbours;
-    memcpy(declared->numbers, record->numbers, record->head.length - sizeof *record);
-    communicator->declared = declared;
+    const size_t size = record->head.length;
+    record->communicator = communicator->record->id;
+    const struct rw_topology_record *declared = rw_arena_add(RW_RECORD_TOPOLOGY, record, size, size);
+    if (declared)
+        communicator->declared = declared;
 }
 
 void rw_record_declared(const struct rw_call *call, MPI_Comm created)

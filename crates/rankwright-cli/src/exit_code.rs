@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use rankwright::files::InputError;
 use rankwright::placement::PlacementError;
+use rankwright::traffic::events::simgrid::ExportError;
+use rankwright::traffic::events::store::AddError;
 
 /// Something failed at run time.
 const FAILED: u8 = 1;
@@ -69,7 +71,7 @@ pub(crate) fn of(error: &anyhow::Error) -> ExitCode {
             Some(not_started.code)
         } else if cause.is::<UsageError>() {
             Some(USAGE)
-        } else if cause.is::<InputError>() {
+        } else if is_input(cause) {
             Some(INPUT)
         } else if cause.is::<PlacementError>() || cause.is::<Infeasible>() {
             Some(INFEASIBLE)
@@ -80,6 +82,14 @@ pub(crate) fn of(error: &anyhow::Error) -> ExitCode {
         }
     });
     ExitCode::from(code.unwrap_or(FAILED))
+}
+
+/// Whether an input is at fault. Errors that pass on the text of another do not stand before it in the
+/// chain.
+fn is_input(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.is::<InputError>()
+        || matches!(cause.downcast_ref(), Some(AddError::Input(_)))
+        || matches!(cause.downcast_ref(), Some(ExportError::Input(_)))
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub struct RankRecord {
     pub numa: Vec<u32>,
     /// How it ended.
     pub ended: Ended,
-    /// It did not come to its end, and not all that it did before was kept: the disk was full.
+    /// Not all that it did was kept: the disk was full, or there was no memory.
     pub cut: bool,
     /// The most memory that it had in use (resident set); 0 where unknown.
     pub peak_memory: Bytes,

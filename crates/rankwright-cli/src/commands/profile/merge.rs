@@ -1,12 +1,12 @@
 //! `rankwright profile --merge`: the spool files of a run, collected from its hosts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::trace_file;
 
-use super::recording::spool_files;
+use super::recording::{GATHERED, spool_files};
 use crate::exit_code::UsageError;
 
 /// Reads the spool files in these folders and among these paths as one run.
@@ -14,6 +14,8 @@ pub(super) fn read(places: &[PathBuf], name: Option<&str>) -> anyhow::Result<Pro
     let mut files = Vec::new();
     for place in places {
         match place.is_dir() {
+            // What rank 0 wrote holds all ranks.
+            true if place.join(GATHERED).is_file() => files.push(place.join(GATHERED)),
             true => files.extend(spool_files(place)?),
             false => files.push(place.clone()),
         }
@@ -26,15 +28,20 @@ pub(super) fn read(places: &[PathBuf], name: Option<&str>) -> anyhow::Result<Pro
         );
         return Err(UsageError(text).into());
     }
-    let name = match name {
-        Some(name) => name.to_owned(),
-        None => program_of_folder(&files[0]).context("--name says what the program is called")?,
+    let name = |file: &Path| match name {
+        Some(name) => Ok(name.to_owned()),
+        None => program_of_folder(file).context("--name says what the program is called"),
     };
-    Ok(trace_file::read_spools(&files, &name)?)
+    if let [file] = files.as_slice()
+        && trace_file::is_gathered(file)
+    {
+        return Ok(trace_file::read(file, &name(file)?)?);
+    }
+    Ok(trace_file::read_spools(&files, &name(&files[0])?)?)
 }
 
 /// `app` of `app.rwp.trace-4711/rank-0.rwr`, as `profile` names its folders; else the folder's name.
-fn program_of_folder(file: &std::path::Path) -> Option<String> {
+fn program_of_folder(file: &Path) -> Option<String> {
     let absolute = std::path::absolute(file).ok()?;
     let folder = absolute.parent()?.file_name()?.to_string_lossy().into_owned();
     let profile = folder.split(".trace-").next()?;

@@ -99,7 +99,7 @@ impl Profile {
             recording.remove();
             return no_profile(status, verbosity);
         };
-        self.finish(&profile, verbosity)?;
+        self.finish(&profile, verbosity).with_context(|| recording.kept())?;
         let spool = std::slice::from_ref(&recording.spool);
         let whole = !self.events
             || events::add(&self.output, profile.ranks.len(), spool, verbosity)

@@ -10,6 +10,9 @@ use rankwright::traffic::trace_file;
 
 use crate::exit_code::NotStarted;
 
+/// The file that rank 0 writes.
+pub(super) const GATHERED: &str = "trace.rwt";
+
 /// The folders of one run.
 #[derive(Debug)]
 pub(super) struct Recording {
@@ -55,7 +58,7 @@ impl Recording {
 
     /// The file that rank 0 writes.
     pub(super) fn trace(&self) -> PathBuf {
-        self.folder.join("trace.rwt")
+        self.folder.join(GATHERED)
     }
 
     /// What the run left: the gathered trace, or else the spool files that are to be seen from here.
@@ -72,7 +75,14 @@ impl Recording {
             }
             Ok(Some(trace_file::read_spools(&spools, program)?))
         };
-        read().with_context(|| format!("the records are kept in {}", self.folder.display()))
+        read().with_context(|| self.kept())
+    }
+
+    /// Where the records are when they could not become a profile, and what to do with them.
+    pub(super) fn kept(&self) -> String {
+        let place = if self.trace().exists() { &self.folder } else { &self.spool };
+        let place = place.display();
+        format!("the records are kept in {place}, for `rankwright profile -o FILE --merge {place}`")
     }
 
     /// Removes the folders, and what ranks that were killed in the midst of writing left in them.

@@ -68,8 +68,7 @@ fn add(profile: &mut Profile, known: &mut Communicators, image: Image) -> Result
         topology.communicator = place_of(topology.communicator)?;
         profile.topologies.push(topology);
     }
-    let cut = image.incomplete && image.record.ended != Ended::Finalized;
-    profile.ranks.push(RankRecord { cut, ..image.record });
+    profile.ranks.push(RankRecord { cut: image.incomplete, ..image.record });
     profile.flows.extend(image.flows);
     Ok(())
 }

@@ -1,15 +1,18 @@
 //! The image of one rank: its head and its records.
 
 use super::bytes::{Bytes, CUT_SHORT};
-use crate::ids::{PuId, Rank};
+use crate::ids::{LARGEST_INDEX, PuId, Rank};
 use crate::traffic::Flow;
 use crate::traffic::collectives::{CollectiveCalls, Form, Operation, RowEntry};
+use crate::traffic::import::MOST_RANKS;
 use crate::traffic::profile::{Ended, FlowKind, FlowRecord, FlowTimes, RankRecord, TimeInMpi};
 use crate::traffic::topology::{DeclaredTopology, Neighbour, TopologyKind};
 use crate::units::{Bytes as Size, Seconds};
 
 pub(super) const MAGIC: &[u8; 8] = b"RWRANK2\n";
 pub(super) const FORMAT_VERSION: u32 = 2;
+const LOST_RECORDS: u32 = 1;
+const SPOOL_ENDED: u32 = 2;
 
 /// What one rank recorded. Communicators are numbered within the image; `collectives` and
 /// `topologies` name them so.
@@ -86,6 +89,9 @@ pub(super) fn take(file: &mut Bytes<'_>) -> Result<Image, String> {
     let head_bytes = file.u32()? as usize;
     let mut head = Bytes { rest: whole.rest.get(16..head_bytes).ok_or(CUT_SHORT)? };
     let (mut image, clock, length) = read_head(&mut head)?;
+    if image.world_size > MOST_RANKS || image.rank >= image.world_size {
+        return Err(format!("rank {} of {}", image.rank, image.world_size));
+    }
     let length = usize::try_from(length).map_err(|_| CUT_SHORT)?;
     let mut records = Bytes { rest: whole.rest.get(head_bytes..length).ok_or(CUT_SHORT)? };
     *file = Bytes { rest: &whole.rest[length..] };
@@ -111,8 +117,8 @@ fn read_head(head: &mut Bytes<'_>) -> Result<(Image, Clock, u64), String> {
         state => return Err(format!("state {state} of rank {}", image.rank)),
     };
     let flags = head.u32()?;
-    // A spool file that ended matters only where the rank did not hand over the rest.
-    image.incomplete = flags & 1 != 0 || flags & 2 != 0;
+    // A rank that handed over what its spool file had no room for has cleared the second.
+    image.incomplete = flags & (LOST_RECORDS | SPOOL_ENDED) != 0;
     let _thread_level = head.u32()?;
     let clock = head.u32()?;
     let length = head.u64()?;
@@ -202,8 +208,12 @@ fn text(record: &mut Bytes<'_>, image: &mut Image) -> Result<(), String> {
 
 fn binding(record: &mut Bytes<'_>, rank: &mut RankRecord) -> Result<(), String> {
     let (pus, numa) = (record.u32()?, record.u32()?);
-    rank.pus = record.u32s(pus)?.into_iter().map(PuId).collect();
+    let pus = record.u32s(pus)?;
     rank.numa = record.u32s(numa)?;
+    match pus.iter().chain(&rank.numa).find(|number| **number > LARGEST_INDEX) {
+        Some(number) => return Err(format!("a PU or NUMA node P#{number}")),
+        None => rank.pus = pus.into_iter().map(PuId).collect(),
+    }
     Ok(())
 }
 

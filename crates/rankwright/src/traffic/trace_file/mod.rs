@@ -8,7 +8,7 @@ mod image;
 use std::path::Path;
 
 use super::profile::Profile;
-use crate::files::{InputError, read_bytes};
+use crate::files::{InputError, first_bytes, read_bytes};
 use bytes::{Bytes, CUT_SHORT};
 use image::{FORMAT_VERSION, Image};
 
@@ -24,6 +24,12 @@ const EXPECTED_SPOOL: &str = "the spool file of a rank (rank-N.rwr)";
 pub fn read(path: &Path, program: &str) -> Result<Profile, InputError> {
     parse(&read_bytes(path, EXPECTED)?, program)
         .map_err(|found| InputError::new(path.display(), found, EXPECTED))
+}
+
+/// Whether a file begins as a gathered trace; false where it cannot be read.
+#[must_use]
+pub fn is_gathered(path: &Path) -> bool {
+    first_bytes(path, TRACE_MAGIC.len()).is_ok_and(|first| first == TRACE_MAGIC)
 }
 
 /// As [`read`], from the bytes of the file. The error says what was found.

@@ -71,7 +71,11 @@ pub fn export(recording: &Recording, folder: &Path, speed: f64) -> Result<Export
             let mut writer = Writer::new(recording, &matching, &tags, rank, speed, file);
             match writer.write_rank()? {
                 Ok(()) => exported.add(&writer),
-                Err(error) => failed = Some(error),
+                Err(error) => {
+                    let why = io::Error::other(error.to_string());
+                    failed = Some(error);
+                    return Err(why);
+                }
             }
             Ok(())
         });
