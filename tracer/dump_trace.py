@@ -163,7 +163,7 @@ class Image:
 
     def rank_record(self):
         head = self.head
-        return {"rank": head["rank"], "state": STATES[head["state"]], "host": self.texts.get(0, ""),
+        return {"rank": head["rank"], "state": STATES[head["state"]], "whole": head["flags"] == 0, "host": self.texts.get(0, ""),
                 "pus": self.pus, "numa": self.numa, "start_unix_ns": head["start_unix_ns"],
                 "wall_s": max(head["latest_ns"] - head["begin_ns"], 0) * 1e-9, "peak_memory": head["peak_memory"],
                 "classes": {name: {"calls": calls, "seconds": ticks * self.tick}

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "tracer.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -29,6 +30,7 @@ static void describe_process(void)
     add_text(RW_TEXT_HOST, host);
     add_text(RW_TEXT_LIBRARY, library);
     add_text(RW_TEXT_TRACER, RW_TRACER_VERSION);
+    add_text(RW_TEXT_PROGRAM, program_invocation_short_name);
     rw_record_binding();
 }
 

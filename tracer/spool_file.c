@@ -6,10 +6,31 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* With the folders above it. */
+static int make_folder(const char *folder)
+{
+    char *path = strdup(folder);
+    if (!path)
+        return ENOMEM;
+    int error = 0;
+    for (char *end = path; end && error == 0;) {
+        end = strchr(end + 1, '/');
+        if (end)
+            *end = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            error = errno;
+        if (end)
+            *end = '/';
+    }
+    free(path);
+    return error;
+}
 
 int rw_spool_create(struct rw_spool_file *file, const char *folder, const char *name)
 {
@@ -19,8 +40,9 @@ int rw_spool_create(struct rw_spool_file *file, const char *folder, const char *
     if (!file->path)
         return ENOMEM;
     snprintf(file->path, length, "%s/%s", folder, name);
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return errno;
+    const int unmade = make_folder(folder);
+    if (unmade != 0)
+        return unmade;
     unlink(file->path); /* of an earlier program of this rank */
     const int descriptor = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0)

@@ -122,9 +122,9 @@ struct rw_record {
     uint32_t length; /* bytes, this structure included; a multiple of 8 */
 };
 
-enum rw_text { RW_TEXT_HOST = 0, RW_TEXT_LIBRARY = 1, RW_TEXT_TRACER = 2 };
+enum rw_text { RW_TEXT_HOST = 0, RW_TEXT_LIBRARY = 1, RW_TEXT_TRACER = 2, RW_TEXT_PROGRAM = 3 };
 
-/* gethostname, MPI_Get_library_version, the tracer's version; normally UTF-8, but not checked. */
+/* gethostname, MPI_Get_library_version, the tracer's version, the program's file name; normally UTF-8, but not checked. */
 struct rw_text_record {
     struct rw_record head;
     uint32_t which;

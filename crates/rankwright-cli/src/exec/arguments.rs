@@ -20,7 +20,8 @@ Options:
       --tracer LIB    The tracer's library, for --trace
       --spool DIR     Where the tracer keeps this rank's records while it runs, for --trace
       --trace-options WORDS
-                      What the tracer does otherwise, for --trace: no-gaps, no-tsc, per-rank
+                      What the tracer does otherwise, for --trace: events, no-gaps, no-tsc,
+                      per-rank; with commas between them
   -h, --help          Print this help
   -V, --version       Print the version
 

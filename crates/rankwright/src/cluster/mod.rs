@@ -293,11 +293,6 @@ impl Machine {
         (0..self.cores.len()).map(CoreId::from_index)
     }
 
-    /// The cores next to a NUMA node, in order.
-    pub fn cores_near(&self, numa: NumaId) -> impl Iterator<Item = CoreId> + '_ {
-        self.core_ids().filter(move |core| self.cores[core.index()].numa == numa)
-    }
-
     /// The positions of a core's PUs among all PUs (L#).
     #[must_use]
     pub fn pus_of(&self, core: CoreId) -> Range<usize> {

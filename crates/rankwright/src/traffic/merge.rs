@@ -73,6 +73,7 @@ impl Sum {
         if run.mpi_library != other.run.mpi_library {
             run.mpi_library.clear();
         }
+        run.several_threads |= other.run.several_threads;
         if run.origin != other.run.origin {
             "merged".clone_into(&mut run.origin);
         }

@@ -40,6 +40,9 @@ pub struct Run {
     pub origin: String,
     /// The MPI library, as it names itself; empty where there was none.
     pub mpi_library: String,
+    /// Whether several threads of a rank were allowed to call MPI at a time
+    /// (`MPI_THREAD_MULTIPLE`): times inside MPI are then sums over threads.
+    pub several_threads: bool,
 }
 
 /// What one rank did. Everything but its number is unknown where the traffic was imported.
@@ -210,11 +213,7 @@ impl Profile {
     #[must_use]
     pub fn of_job(job: &Job, origin: impl Into<String>) -> Self {
         Self {
-            run: Run {
-                program: job.name.clone(),
-                origin: origin.into(),
-                mpi_library: String::new(),
-            },
+            run: Run { program: job.name.clone(), origin: origin.into(), ..Run::default() },
             ranks: vec![RankRecord::default(); job.ranks as usize],
             flows: job.flows.iter().map(|flow| FlowRecord::of_flow(*flow)).collect(),
             ..Self::default()

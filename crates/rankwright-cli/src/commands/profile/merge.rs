@@ -1,8 +1,7 @@
 //! `rankwright profile --merge`: the spool files of a run, collected from its hosts.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context;
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::trace_file;
 
@@ -28,22 +27,10 @@ pub(super) fn read(places: &[PathBuf], name: Option<&str>) -> anyhow::Result<Pro
         );
         return Err(UsageError(text).into());
     }
-    let name = |file: &Path| match name {
-        Some(name) => Ok(name.to_owned()),
-        None => program_of_folder(file).context("--name says what the program is called"),
-    };
     if let [file] = files.as_slice()
         && trace_file::is_gathered(file)
     {
-        return Ok(trace_file::read(file, &name(file)?)?);
+        return Ok(trace_file::read(file, name)?);
     }
-    Ok(trace_file::read_spools(&files, &name(&files[0])?)?)
-}
-
-/// `app` of `app.rwp.trace-4711/rank-0.rwr`, as `profile` names its folders; else the folder's name.
-fn program_of_folder(file: &Path) -> Option<String> {
-    let absolute = std::path::absolute(file).ok()?;
-    let folder = absolute.parent()?.file_name()?.to_string_lossy().into_owned();
-    let profile = folder.split(".trace-").next()?;
-    Some(profile.strip_suffix(".rwp").unwrap_or(profile).to_owned())
+    Ok(trace_file::read_spools(&files, name)?)
 }

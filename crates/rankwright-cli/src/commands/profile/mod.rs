@@ -57,7 +57,7 @@ pub(crate) struct Profile {
     #[arg(long)]
     per_rank: bool,
     /// Instead of running a program: join the spool files of one run, in these folders
-    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["spool", "per_rank", "events"])]
+    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["spool", "per_rank", "events", "gaps", "mpi"])]
     merge: Vec<PathBuf>,
     /// Which MPI the program uses, where it cannot be told from the program and the launcher
     #[arg(long, value_enum, value_name = "MPI")]

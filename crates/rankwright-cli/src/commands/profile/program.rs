@@ -153,16 +153,16 @@ fn library_of(words: &[String], verbosity: &Verbosity) -> Result<Option<Library>
             return Ok(Some(library));
         }
         None if elf.contains_mpi => {
-            let why = "MPI is linked into it statically, so that nothing can come between the \
-                       program and its MPI; link it with the shared MPI library (without -static, \
-                       -static-mpi) to trace it";
-            return Err(cannot(program, why));
+            return Err(cannot(program, STATIC));
         }
         None => {}
     }
     for word in &words[1..] {
         let Some(path) = find_program(Path::new(word)) else { continue };
         let Ok(Some(elf)) = Elf::read(&path) else { continue };
+        if elf.contains_mpi && elf.interpreter.is_none() {
+            return Err(cannot(word, STATIC));
+        }
         if let Ok(Some(library)) = mpi_among(&libraries_of(&elf, &path)) {
             return Ok(Some(library));
         }
@@ -183,6 +183,10 @@ fn library_of(words: &[String], verbosity: &Verbosity) -> Result<Option<Library>
     }
     Ok(None)
 }
+
+const STATIC: &str = "MPI is linked into it statically, so that nothing can come between the program \
+                      and its MPI; link it with the shared MPI library (without -static, \
+                      -static-mpi) to trace it";
 
 fn cannot(program: &str, why: &str) -> NotStarted {
     NotStarted { code: 125, why: format!("{program} cannot be traced: {why}") }

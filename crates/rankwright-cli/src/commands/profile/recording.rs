@@ -67,13 +67,13 @@ impl Recording {
         let trace = self.trace();
         let read = || -> anyhow::Result<Option<Profile>> {
             if trace.exists() {
-                return Ok(Some(trace_file::read(&trace, program)?));
+                return Ok(Some(trace_file::read(&trace, Some(program))?));
             }
             let spools = if self.spool.is_dir() { spool_files(&self.spool)? } else { Vec::new() };
             if spools.is_empty() {
                 return Ok(None);
             }
-            Ok(Some(trace_file::read_spools(&spools, program)?))
+            Ok(Some(trace_file::read_spools(&spools, Some(program))?))
         };
         read().with_context(|| self.kept())
     }

@@ -18,9 +18,11 @@ use crate::traffic::profile::{Profile, RankRecord};
 /// The verdict on a profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Triage {
-    /// How much of the time was spent inside MPI; `None` where no times were recorded.
+    /// Why nothing can be said about times; `None` where something can.
+    pub times_unknown: Option<&'static str>,
+    /// How much of the time was spent inside MPI; `None` where that is not known.
     pub time_in_mpi: Option<TimeShares>,
-    /// What a placement can gain; `None` where no times were recorded.
+    /// What a placement can gain; `None` where that is not known.
     pub gain: Option<GainBound>,
     /// Whether it matters who is near to whom.
     pub locality: Locality,
@@ -76,9 +78,12 @@ impl Triage {
     /// that it ran on, or four if it ran on one or that is unknown.
     #[must_use]
     pub fn new(profile: &Profile, expansion: Expansion) -> Self {
+        let times_unknown = times_unknown(profile);
+        let known = times_unknown.is_none().then_some(profile);
         Self {
-            time_in_mpi: profile.calls_were_timed().then(|| time_shares(&profile.ranks)).flatten(),
-            gain: profile.calls_were_timed().then(|| gain_bound(profile)).flatten(),
+            times_unknown,
+            time_in_mpi: known.and_then(|profile| time_shares(&profile.ranks)),
+            gain: known.and_then(gain_bound),
             locality: Locality::new(profile, expansion, None),
         }
     }
@@ -93,13 +98,13 @@ impl Triage {
     /// Three lines: time inside MPI, what a placement can gain at most, whether it matters.
     #[must_use]
     pub fn text(&self) -> String {
-        const UNKNOWN: &str = "unknown: no times were recorded";
+        let unknown = || format!("unknown: {}", self.times_unknown.unwrap_or(NO_TIMES));
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "{name:<16}{value}");
         };
-        line("time in MPI", self.time_in_mpi.map_or(UNKNOWN.to_owned(), |time| time.to_string()));
-        line("gain at most", self.gain.as_ref().map_or(UNKNOWN.to_owned(), GainBound::to_string));
+        line("time in MPI", self.time_in_mpi.map_or_else(unknown, |time| time.to_string()));
+        line("gain at most", self.gain.as_ref().map_or_else(unknown, GainBound::to_string));
         line("placement", self.locality.to_string());
         text
     }
@@ -139,6 +144,20 @@ impl std::fmt::Display for GainBound {
             "{share:.1} % of the run time: rank {} is busy outside MPI for {rest:.1} %",
             self.rank
         )
+    }
+}
+
+const NO_TIMES: &str = "no times were recorded";
+
+fn times_unknown(profile: &Profile) -> Option<&'static str> {
+    if !profile.calls_were_timed() {
+        Some(NO_TIMES)
+    } else if !profile.partial().is_empty() {
+        Some("not all ranks came to their end")
+    } else if profile.run.several_threads {
+        Some("several threads of a rank may be inside MPI at a time, and their times add up")
+    } else {
+        None
     }
 }
 

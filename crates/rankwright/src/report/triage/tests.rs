@@ -73,6 +73,24 @@ fn without_traffic_or_with_two_ranks_there_is_nothing_to_place() {
 }
 
 #[test]
+fn times_that_say_nothing_are_not_judged() {
+    use crate::traffic::profile::Ended;
+    let mut profile = pattern("ring:4");
+    for rank in &mut profile.ranks {
+        (rank.wall, rank.wait, rank.ended) = (Seconds(2.0), time(1.0), Ended::Finalized);
+    }
+    let reason = |profile: &Profile| Triage::new(profile, Expansion::Default).times_unknown;
+    assert_eq!(reason(&profile), None);
+    profile.run.several_threads = true;
+    assert!(reason(&profile).unwrap().starts_with("several threads"));
+    profile.ranks[2].ended = Ended::Killed;
+    let triage = Triage::new(&profile, Expansion::Default);
+    assert_eq!((triage.time_in_mpi, triage.gain.is_none()), (None, true));
+    assert!(triage.text().contains("gain at most    unknown: not all ranks came to their end"));
+    assert_eq!(reason(&pattern("ring:4")), Some(NO_TIMES));
+}
+
+#[test]
 fn messages_count_where_there_are_no_bytes() {
     let locality = Triage::new(&pattern("ring:16:length=0B"), Expansion::None).locality;
     assert_eq!(

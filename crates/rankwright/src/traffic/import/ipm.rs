@@ -276,11 +276,7 @@ impl Tasks<'_> {
             false => self.program,
         };
         Ok(Profile {
-            run: Run {
-                program,
-                origin: "imported from ipm".to_owned(),
-                mpi_library: String::new(),
-            },
+            run: Run { program, origin: "imported from ipm".to_owned(), ..Run::default() },
             ranks: self.tasks.into_values().collect(),
             flows: self.flows.into_values().collect(),
             ..Profile::default()

@@ -106,6 +106,7 @@ fn read_tables(file: &Connection) -> rusqlite::Result<Profile> {
             "program" => profile.run.program = value,
             "origin" => profile.run.origin = value,
             "mpi_library" => profile.run.mpi_library = value,
+            "threads" => profile.run.several_threads = value == "multiple",
             _ => {}
         }
     }

@@ -88,6 +88,9 @@ fn write_run(file: &Connection, profile: &Profile) -> rusqlite::Result<()> {
     for (key, value) in facts {
         file.execute("INSERT INTO run VALUES (?, ?)", [key, value])?;
     }
+    if run.several_threads {
+        file.execute("INSERT INTO run VALUES ('threads', 'multiple')", [])?;
+    }
     let places = ["?"; 21].join(",");
     let mut insert = file.prepare(&format!("INSERT INTO ranks VALUES ({places})"))?;
     for (rank, record) in (0_i64..).zip(&profile.ranks) {

@@ -7,12 +7,15 @@ use crate::ids::Rank;
 use crate::traffic::communicator::Communicator;
 use crate::traffic::profile::{Ended, Profile, RankRecord};
 
-/// Images in ascending order of ranks, each rank at most once, all of one run.
-pub(super) fn profile(images: Vec<Image>, program: &str) -> Result<Profile, String> {
+/// Images in ascending order of ranks, each rank at most once, all of one run. Without a name the program is
+/// called as rank 0, or the first that is there, was.
+pub(super) fn profile(images: Vec<Image>, program: Option<&str>) -> Result<Profile, String> {
     let Some(first) = images.first() else { return Err("no rank".to_owned()) };
     let world_size = first.world_size;
     let mut profile = Profile::default();
-    program.clone_into(&mut profile.run.program);
+    let name = program.unwrap_or(&first.program);
+    name.clone_into(&mut profile.run.program);
+    profile.run.several_threads = first.several_threads;
     profile.run.origin = format!("tracer {}", first.tracer);
     // Libraries append details of their build: `Open MPI v4.1.4, package: ...`.
     let short = first.library.split([',', '\n']).next().unwrap_or_default();

@@ -22,11 +22,14 @@ pub(super) struct Image {
     pub(super) world_size: u32,
     /// A number that all ranks of a run share.
     pub(super) run: u64,
+    pub(super) program: String,
     pub(super) library: String,
     pub(super) tracer: String,
     pub(super) record: RankRecord,
     /// Records are missing: there was no memory, or the spool file could not grow.
     pub(super) incomplete: bool,
+    /// Several threads were allowed to call MPI at a time.
+    pub(super) several_threads: bool,
     pub(super) members: Vec<Members>,
     pub(super) communicators: Vec<LocalCommunicator>,
     pub(super) flows: Vec<FlowRecord>,
@@ -119,7 +122,7 @@ fn read_head(head: &mut Bytes<'_>) -> Result<(Image, Clock, u64), String> {
     let flags = head.u32()?;
     // A rank that handed over what its spool file had no room for has cleared the second.
     image.incomplete = flags & (LOST_RECORDS | SPOOL_ENDED) != 0;
-    let _thread_level = head.u32()?;
+    image.several_threads = head.u32()? == 3;
     let clock = head.u32()?;
     let length = head.u64()?;
     image.record.start_unix_ns = i64::from_le_bytes(head.array()?);
@@ -127,6 +130,10 @@ fn read_head(head: &mut Bytes<'_>) -> Result<(Image, Clock, u64), String> {
     let (latest, latest_ns) = (head.u64()?, head.u64()?);
     let wall = latest_ns.saturating_sub(begin_ns) as f64 * 1e-9;
     image.record.wall = Seconds(wall);
+    if clock == 2 && image.record.ended == Ended::Killed {
+        // Without a clock the rank did not note either how long it had lived.
+        image.record.wall = Seconds(0.0);
+    }
     let ticks = latest.saturating_sub(begin) as f64;
     let seconds_per_tick = if clock == 1 && ticks > 0.0 { wall / ticks } else { 1e-9 };
     let clock = Clock { begin, seconds_per_tick, off: clock == 2 };
@@ -201,6 +208,7 @@ fn text(record: &mut Bytes<'_>, image: &mut Image) -> Result<(), String> {
         0 => image.record.host = text,
         1 => image.library = text,
         2 => image.tracer = text,
+        3 => image.program = text,
         _ => {}
     }
     Ok(())

@@ -17,11 +17,12 @@ const TAIL_MAGIC: &[u8; 8] = b"RWTREND\n";
 const EXPECTED: &str = "a trace that rankwright's tracer wrote";
 const EXPECTED_SPOOL: &str = "the spool file of a rank (rank-N.rwr)";
 
-/// Reads a gathered trace whole; `program` is the file name of the program that ran.
+/// Reads a gathered trace whole; `program` is what the program that ran is called, if not as it was
+/// recorded.
 ///
 /// # Errors
 /// If it cannot be read, was cut short, is damaged, or is of another version.
-pub fn read(path: &Path, program: &str) -> Result<Profile, InputError> {
+pub fn read(path: &Path, program: Option<&str>) -> Result<Profile, InputError> {
     parse(&read_bytes(path, EXPECTED)?, program)
         .map_err(|found| InputError::new(path.display(), found, EXPECTED))
 }
@@ -36,7 +37,7 @@ pub fn is_gathered(path: &Path) -> bool {
 ///
 /// # Errors
 /// As [`read`].
-pub fn parse(bytes: &[u8], program: &str) -> Result<Profile, String> {
+pub fn parse(bytes: &[u8], program: Option<&str>) -> Result<Profile, String> {
     combine::profile(images(bytes)?, program)
 }
 
@@ -72,7 +73,10 @@ fn images(bytes: &[u8]) -> Result<Vec<Image>, String> {
 ///
 /// # Errors
 /// If a file cannot be read or is damaged, two are of the same rank, or they are of several runs.
-pub fn read_spools<P: AsRef<Path>>(paths: &[P], program: &str) -> Result<Profile, InputError> {
+pub fn read_spools<P: AsRef<Path>>(
+    paths: &[P],
+    program: Option<&str>,
+) -> Result<Profile, InputError> {
     let mut images: Vec<Image> = Vec::new();
     for path in paths.iter().map(AsRef::as_ref) {
         let wrong = |found| InputError::new(path.display(), found, EXPECTED_SPOOL);

@@ -44,7 +44,7 @@ fn trace() -> Vec<u8> {
 
 #[test]
 fn a_trace_is_read_whole() {
-    let profile = parse(&trace(), "app").unwrap();
+    let profile = parse(&trace(), Some("app")).unwrap();
     let rank = &profile.ranks[0];
     assert_eq!((rank.pus.to_string().as_str(), rank.numa.as_slice()), ("5", &[2][..]));
     assert_eq!((rank.ended, rank.peak_memory.0), (Ended::Finalized, 4096));
@@ -60,12 +60,12 @@ fn a_trace_is_read_whole() {
 fn no_cut_or_changed_byte_gets_through() {
     let whole = trace();
     for length in 0..whole.len() {
-        assert!(parse(&whole[..length], "app").is_err(), "cut at {length}");
+        assert!(parse(&whole[..length], Some("app")).is_err(), "cut at {length}");
     }
     for place in 0..whole.len() {
         let mut changed = whole.clone();
         changed[place] ^= 0x10;
-        assert!(parse(&changed, "app").is_err(), "changed at {place}");
+        assert!(parse(&changed, Some("app")).is_err(), "changed at {place}");
     }
 }
 
@@ -79,16 +79,20 @@ fn spool_files_of_a_run_become_one_partial_profile() {
     };
     let unused = [image(2, 4, 0, 9), vec![0; 1000]].concat();
     let files = [file("b", &unused), file("a", &image(1, 4, 1, 9))];
-    let profile = read_spools(&files, "app").unwrap();
+    let profile = read_spools(&files, Some("app")).unwrap();
     let ended: Vec<Ended> = profile.ranks.iter().map(|rank| rank.ended).collect();
     assert_eq!(ended, [Ended::Missing, Ended::Finalized, Ended::Killed, Ended::Missing]);
     assert_eq!(profile.flows.len(), 2);
 
-    let again = read_spools(&[&files[0], &files[0]], "app").unwrap_err().to_string();
+    let again = read_spools(&[&files[0], &files[0]], Some("app")).unwrap_err().to_string();
     assert!(again.contains("rank 2 once more"), "{again}");
     let other = file("c", &image(3, 4, 1, 8));
-    let error = read_spools(&[&files[0], &other], "app").unwrap_err().to_string();
+    let error = read_spools(&[&files[0], &other], Some("app")).unwrap_err().to_string();
     assert!(error.contains("another run"), "{error}");
+    let mut full = image(2, 3, 1, 9);
+    full[36] = 2; // the flag that the spool file could not grow
+    let profile = read_spools(&[file("e", &full)], None).unwrap();
+    assert!(profile.ranks[2].cut && profile.run.program.is_empty());
     let cut = file("d", &unused[..300]);
-    assert!(read_spools(&[&cut], "app").is_err());
+    assert!(read_spools(&[&cut], Some("app")).is_err());
 }

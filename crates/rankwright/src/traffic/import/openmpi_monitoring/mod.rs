@@ -200,7 +200,7 @@ impl Joined {
             run: Run {
                 program: super::job_name(first),
                 origin: "imported from openmpi-monitoring".to_owned(),
-                mpi_library: String::new(),
+                ..Run::default()
             },
             ranks: vec![RankRecord::default(); count as usize],
             communicators,

@@ -222,7 +222,7 @@ impl<'a> Events<'a> {
         let (collectives, communicators) =
             self.collectives.finish(definitions, |rank, ticks| since_start(rank, ticks).0);
         let program = if self.program.is_empty() { name.to_owned() } else { self.program };
-        let run = Run { program, origin: origin(definitions), mpi_library: String::new() };
+        let run = Run { program, origin: origin(definitions), ..Run::default() };
         Ok(Profile { run, ranks, communicators, flows, collectives, ..Profile::default() })
     }
 }
