@@ -278,9 +278,11 @@ fn a_tracer_that_cannot_be_compiled_leaves_nothing() {
 fn a_profile_that_cannot_be_a_file_is_refused_before_anything_starts() {
     let directory = env!("CARGO_TARGET_TMPDIR");
     let launch = ["mpirun.openmpi", "-np", "1", "true"];
-    for (output, code, message) in
-        [(directory, 125, "found no regular file"), ("-", 2, "expected a file")]
-    {
+    for (output, code, message) in [
+        (directory, 125, "found no regular file"),
+        ("Cargo.toml", 125, "found a file that is no profile"),
+        ("-", 2, "expected a file"),
+    ] {
         if output != "-" && Command::new(launch[0]).arg("--version").output().is_err() {
             say(format_args!("SKIPPED: {} is missing", launch[0]));
             continue;

@@ -38,6 +38,8 @@ pub struct TrafficSummary {
     pub bytes_within_hosts: Option<u64>,
     /// How many pairs communicate.
     pub pairs: usize,
+    /// How many of them send and receive, rather than by one-sided calls only.
+    pub point_to_point_pairs: usize,
     /// The patterns that the program declares, by kind.
     pub declared: Vec<DeclaredSummary>,
     /// The most memory that a rank had in use, in bytes; `None` where that is unknown.
@@ -111,6 +113,11 @@ impl TrafficSummary {
             self_bytes: sum(flows().filter(|flow| !between(flow))),
             bytes_within_hosts: known.then(within),
             pairs: count,
+            point_to_point_pairs: profile
+                .flows
+                .iter()
+                .filter(|record| record.kind == FlowKind::PointToPoint && between(&&record.flow))
+                .count(),
             declared: declared(profile),
             peak_memory_bytes: profile
                 .ranks
@@ -136,7 +143,7 @@ impl TrafficSummary {
         line("recorded by", format!("{}{library}{}", self.origin, self.mpi_library));
         let (bytes, messages) =
             (self.bytes - self.one_sided_bytes, self.messages - self.one_sided_messages);
-        let pairs = format!("{} pairs", self.pairs);
+        let pairs = format!("{} pairs", self.point_to_point_pairs);
         line(
             "point-to-point",
             format!("{:.1} in {messages} messages between {pairs}", Bytes(bytes)),
@@ -148,7 +155,7 @@ impl TrafficSummary {
         if self.self_bytes > 0 {
             line("to itself", format!("{:.1}", Bytes(self.self_bytes)));
         }
-        if let Some(within) = self.bytes_within_hosts {
+        if let Some(within) = self.bytes_within_hosts.filter(|_| self.bytes > 0) {
             let share = 100.0 * within as f64 / self.bytes.max(1) as f64;
             let hosts = if self.hosts == 1 { "1 host" } else { &format!("{} hosts", self.hosts) };
             line("within hosts", format!("{share:.1} % of the bytes, as it ran on {hosts}"));

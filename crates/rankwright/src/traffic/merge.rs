@@ -26,7 +26,7 @@ pub struct NotTheSameProgram {
 /// Counts, bytes and times are added. The largest message is that of any run; the first send is the
 /// earliest and the last the latest after the start of any run. Gaps between sends are pooled, the
 /// time between runs is none. What one of the runs does not know of a pair (its times, its size
-/// histogram) is unknown of them all. Host, PUs, NUMA nodes, start and the MPI library are kept where
+/// histogram) or of its calls (the time inside MPI) is unknown of them all. Host, PUs, NUMA nodes, start and the MPI library are kept where
 /// all runs agree. A rank that did not come to its end in one of the runs is marked.
 ///
 /// # Errors
@@ -77,8 +77,12 @@ impl Sum {
         if run.origin != other.run.origin {
             "merged".clone_into(&mut run.origin);
         }
+        let timed = self.profile.calls_were_timed() && other.calls_were_timed();
         for (rank, record) in self.profile.ranks.iter_mut().zip(other.ranks) {
             add_rank(rank, record);
+            if !timed {
+                forget_times(rank);
+            }
         }
         let places = self.add_communicators(other.communicators);
         other.flows.into_iter().for_each(|record| self.add_flow(record));
@@ -201,6 +205,14 @@ fn add_rank(known: &mut RankRecord, other: RankRecord) {
     known.outside_bytes = known.outside_bytes.saturating_add(other.outside_bytes);
 }
 
+/// Of the calls of several runs, if one of them does not know its own.
+fn forget_times(rank: &mut RankRecord) {
+    let RankRecord { point_to_point, wait, collective, one_sided, other, .. } = rank;
+    for class in [point_to_point, wait, collective, one_sided, other] {
+        class.time = Seconds(0.0);
+    }
+}
+
 fn add_record(known: &mut FlowRecord, other: FlowRecord) {
     known.times = match (known.times, other.times) {
         (Some(a), Some(b)) => Some(pooled(a, known.flow.messages, b, other.flow.messages)),
@@ -294,6 +306,7 @@ mod tests {
         a.ranks[0].host = "a".into();
         a.ranks[1].host = "b".into();
         a.ranks[1].wall = Seconds(2.0);
+        a.ranks[1].wait = TimeInMpi { calls: 3, time: Seconds(1.0) };
         let mut b = Profile::of_job(
             &Job::new("app", 2, [flow(0, 1, 1, 5, 5), flow(1, 0, 1, 6, 6)]).unwrap(),
             "imported",
@@ -303,6 +316,7 @@ mod tests {
         b.ranks[1].wall = Seconds(3.0);
         let merged = merge(vec![a.clone(), b.clone()]).unwrap();
         assert_eq!(merged.flows.len(), 2);
+        assert_eq!(merged.ranks[1].wait, TimeInMpi { calls: 3, time: Seconds(0.0) });
         assert_eq!((merged.flows[0].times, merged.flows[0].size_histogram.len()), (None, 0));
         assert_eq!((merged.ranks[0].host.as_str(), merged.ranks[1].host.as_str()), ("", "b"));
         assert_eq!((merged.ranks[1].wall, merged.run.origin.as_str()), (Seconds(5.0), "merged"));

@@ -9,7 +9,7 @@ mod recording;
 mod tracer;
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ExitCode, ExitStatus};
 
 use anyhow::Context;
@@ -92,10 +92,10 @@ impl Profile {
             let text = "--events: found --gaps off, expected it on: events have times";
             return Err(UsageError(text.to_owned()).into());
         }
-        let Started { mut launcher, recording, name } =
+        let Started { mut launcher, recording } =
             self.start(verbosity).map_err(NotStarted::by_us_unless_known)?;
         let status = child::wait(&mut launcher, None)?.context("the launcher still runs")?;
-        let Some(profile) = recording.read(&name)? else {
+        let Some(profile) = recording.read(self.name.as_deref())? else {
             recording.remove();
             return no_profile(status, verbosity);
         };
@@ -122,7 +122,6 @@ impl Profile {
         let chosen = program::choose(&line, self.mpi, verbosity)?;
         let library = tracer::library(&chosen, &line, verbosity)?;
         let shim = shim_beside_us()?;
-        let name = self.name.clone().unwrap_or_else(|| program_name(line.programs().next()));
         let recording = Recording::begin(&self.output, self.spool.as_deref())?;
 
         let mut words: Vec<OsString> = vec![shim.into()];
@@ -135,7 +134,7 @@ impl Profile {
             option("--trace-options", options.as_ref());
         }
         match child::start(&mut line.with_shim(&words)) {
-            Ok(launcher) => Ok(Started { launcher, recording, name }),
+            Ok(launcher) => Ok(Started { launcher, recording }),
             Err(error) => {
                 recording.remove();
                 let why = format!("{}: {error}", line.launcher.display());
@@ -170,8 +169,6 @@ impl Profile {
 struct Started {
     launcher: Child,
     recording: Recording,
-    /// What the profile calls the program.
-    name: String,
 }
 
 /// Nothing was recorded: says why, as far as it is known from here.
@@ -179,7 +176,7 @@ fn no_profile(status: ExitStatus, verbosity: &Verbosity) -> anyhow::Result<ExitC
     let ended = match (status.success(), status.code()) {
         (true, _) => "the program never called MPI_Init, the tracer was not loaded into it (it is \
                       linked statically, runs with the rights of its owner, or is started without \
-                      LD_PRELOAD), or another host cannot write to this folder"
+                      LD_PRELOAD), the disk is full, or another host cannot write to this folder"
             .to_owned(),
         (false, Some(code)) => format!("the launcher ended with exit code {code}"),
         (false, None) => "the launcher was ended by a signal".to_owned(),
@@ -190,11 +187,4 @@ fn no_profile(status: ExitStatus, verbosity: &Verbosity) -> anyhow::Result<ExitC
     }
     output::warn(verbosity, text);
     Ok(ExitCode::from(child::code(status)))
-}
-
-/// The file name of a program, given with its arguments.
-fn program_name(words: Option<&[String]>) -> String {
-    let program = words.and_then(|words| words.first()).map_or("", String::as_str);
-    let name = Path::new(program).file_name().map(|name| name.to_string_lossy().into_owned());
-    name.unwrap_or_else(|| program.to_owned())
 }

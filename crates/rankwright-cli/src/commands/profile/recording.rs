@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use rankwright::files::first_bytes;
 use rankwright::traffic::profile::Profile;
+use rankwright::traffic::profile_file::SQLITE_MAGIC;
 use rankwright::traffic::trace_file;
 
 use crate::exit_code::NotStarted;
@@ -31,6 +33,13 @@ impl Recording {
         // Known now, it costs nothing; known after a run of hours, it costs the run.
         if profile.metadata().is_ok_and(|found| !found.is_file()) {
             let why = format!("{shown}: found no regular file, expected one for the profile");
+            return Err(NotStarted { code: 125, why }.into());
+        }
+        // A slip like `-o ./app` must not cost the program.
+        if holds_something_else(profile) {
+            let why = format!(
+                "{shown}: found a file that is no profile, expected a new name or a profile to replace"
+            );
             return Err(NotStarted { code: 125, why }.into());
         }
         let absolute = std::path::absolute(profile).with_context(|| shown.to_string())?;
@@ -63,17 +72,17 @@ impl Recording {
 
     /// What the run left: the gathered trace, or else the spool files that are to be seen from here.
     /// `None` if there is neither.
-    pub(super) fn read(&self, program: &str) -> anyhow::Result<Option<Profile>> {
+    pub(super) fn read(&self, program: Option<&str>) -> anyhow::Result<Option<Profile>> {
         let trace = self.trace();
         let read = || -> anyhow::Result<Option<Profile>> {
             if trace.exists() {
-                return Ok(Some(trace_file::read(&trace, Some(program))?));
+                return Ok(Some(trace_file::read(&trace, program)?));
             }
             let spools = if self.spool.is_dir() { spool_files(&self.spool)? } else { Vec::new() };
             if spools.is_empty() {
                 return Ok(None);
             }
-            Ok(Some(trace_file::read_spools(&spools, Some(program))?))
+            Ok(Some(trace_file::read_spools(&spools, program)?))
         };
         read().with_context(|| self.kept())
     }
@@ -92,6 +101,11 @@ impl Recording {
             let _ = fs::remove_dir_all(folder);
         }
     }
+}
+
+fn holds_something_else(path: &Path) -> bool {
+    let first = first_bytes(path, SQLITE_MAGIC.len());
+    first.is_ok_and(|first| !first.is_empty() && first != SQLITE_MAGIC)
 }
 
 /// The spool files in a folder, in the order of their names.

@@ -140,8 +140,9 @@ impl fmt::Display for Locality {
             Counted::Messages => "messages",
         };
         let supposed = if self.supposed { " (supposed)" } else { "" };
-        let [at_random, in_order, searched] =
-            [self.at_random, self.in_order, self.searched].map(|share| 100.0 * share);
+        // A share may be a rounding error below 0, which must not be printed as -0.
+        let [at_random, in_order, searched] = [self.at_random, self.in_order, self.searched]
+            .map(|share| (100.0 * share).max(0.0) + 0.0);
         write!(
             f,
             ": nodes of {}{supposed} keep {at_random:.0} % of the {counted} at random, \
