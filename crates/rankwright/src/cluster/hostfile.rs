@@ -68,13 +68,24 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Host>, InputError> {
     if hosts.is_empty() {
         return Err(InputError::new(file, "no host", EXPECTED));
     }
+    // Where hosts stand once for each slot, one that stands once has one slot.
+    let once_for_each_slot = known.values().any(|(_, bare)| *bare > 1);
+    for (position, bare) in known.into_values() {
+        if once_for_each_slot && bare == 1 && hosts[position].slots.is_none() {
+            hosts[position].slots = Some(1);
+        }
+    }
     Ok(hosts)
 }
 
 /// The names and the slots of a line, or what is wrong with it.
 fn parse_line(line: &str) -> Result<(Vec<String>, Option<u32>), String> {
-    let mut words = line.split_whitespace();
+    // Blanks around `=` are allowed, and who logs in there does not matter.
+    let joined =
+        line.replace([' ', '\t'], " ").split('=').map(str::trim).collect::<Vec<_>>().join("=");
+    let mut words = joined.split_whitespace();
     let first = words.next().unwrap_or_default();
+    let first = first.rsplit_once('@').map_or(first, |(_, host)| host);
     if first.starts_with(['^', '+']) {
         return Err(format!("`{first}`: hosts that are excluded or counted from an allocation"));
     }
@@ -232,8 +243,9 @@ mod tests {
         assert_eq!(hosts(hydra), [host("n0", Some(4)), host("n1", Some(2))]);
         assert_eq!(hosts("n[1-2]\nlogin\r\n"), ["n1", "n2", "login"].map(|name| host(name, None)));
         let batch = "n0\nn0\nn0\nn1";
-        assert_eq!(hosts(batch), [host("n0", Some(3)), host("n1", None)]);
+        assert_eq!(hosts(batch), [host("n0", Some(3)), host("n1", Some(1))]);
         assert_eq!(hosts("n0\nn0 slots=2"), [host("n0", Some(3))]);
+        assert_eq!(hosts("me@n0 slots = 2"), [host("n0", Some(2))]);
     }
 
     #[test]
@@ -246,10 +258,9 @@ mod tests {
             ("n0 n1", "`n1` behind a host"),
             ("^n0", "excluded"),
             ("+n2", "excluded"),
-            ("me@n0", "hosts:1: "),
             ("n[0-999999]", "more than 100000 names"),
             ("n[1-60000]\nm[1-60000]", "hosts:2: found more than 100000 hosts"),
-            ("name = \"x\"", "unknown field `=`"),
+            ("name = \"x\"", "hosts:1: "),
         ] {
             let error = parse(text, "hosts").map(|_| text).expect_err(text);
             assert!(error.to_string().contains(part), "{text}: {error}");

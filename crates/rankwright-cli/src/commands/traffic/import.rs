@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::exit_code::UsageError;
 use crate::inputs;
 
 /// Options of `rankwright traffic import`.
@@ -25,6 +26,11 @@ pub(crate) struct Import {
 
 impl Import {
     pub(crate) fn run(self) -> anyhow::Result<()> {
+        if self.from.is_none() && inputs::is_profile(&self.file)? {
+            let file = self.file.display();
+            let text = format!("{file}: found a profile, expected traffic that is to become one");
+            return Err(UsageError(text).into());
+        }
         let imported = inputs::imported(&self.file, self.from.as_deref())?;
         let profile = super::chosen_run(imported, self.job.as_deref())?;
         super::write_profile(&profile, self.output.as_deref())
