@@ -64,14 +64,42 @@ void rw_file_write(const void *bytes, size_t length)
         rw_file_fail(strerror(errno));
 }
 
+/* Two jobs that were told the same file: a launcher of another MPI makes each process a job of its own. The
+ * first stays, and a file beside it says that it is not all. */
+static void note_other_job(void)
+{
+    const size_t length = strlen(file.path) + 8;
+    char *path = rw_allocate(length, 1);
+    if (!path)
+        return;
+    snprintf(path, length, "%s.again", file.path);
+    const int note = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (note >= 0)
+        close(note);
+    free(path);
+}
+
+/* As rename, but never over another trace. */
+static void give_name(void)
+{
+    if (link(file.temporary, file.path) == 0) {
+        unlink(file.temporary);
+    } else if (errno == EEXIST) {
+        rw_file_fail("another job has written it; do launcher and program belong to the same MPI?");
+        note_other_job();
+    } else if (rename(file.temporary, file.path) != 0) { /* a file system without links */
+        rw_file_fail(strerror(errno));
+    }
+}
+
 bool rw_file_close(void)
 {
     const struct rw_trace_tail tail = {RW_TAIL_MAGIC, file.crc, 0};
     rw_file_write(&tail, sizeof tail);
     if (fclose(file.stream) != 0)
         rw_file_fail(strerror(errno));
-    if (!file.reason[0] && rename(file.temporary, file.path) != 0)
-        rw_file_fail(strerror(errno));
+    if (!file.reason[0])
+        give_name();
     const bool written = !file.reason[0];
     if (!written) {
         warn();

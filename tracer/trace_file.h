@@ -14,7 +14,8 @@ bool rw_file_open(const char *path, uint32_t world_size);
 void rw_file_write(const void *bytes, size_t length);
 /* Keeps the first reason why there will be no trace. */
 void rw_file_fail(const char *reason);
-/* Writes the tail and gives the file its name, or warns and removes it. */
+/* Writes the tail and gives the file its name, or warns and removes it; never over a file that is there: then
+ * PATH.again says so. */
 bool rw_file_close(void);
 
 #pragma GCC visibility pop

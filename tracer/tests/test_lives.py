@@ -136,6 +136,21 @@ class Processes(unittest.TestCase):
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (5, "fine\n", ""))
             self.assertEqual(os.listdir(folder), [])
 
+    def test_a_trace_of_another_job_is_never_replaced(self):
+        """As with a launcher of another MPI: every process is a job of its own."""
+        program = c_program("openmpi", LIVES)
+        with new_folder() as folder:
+            script = folder / "twice"
+            script.write_text('#!/bin/sh\n"$@" && "$@"\n')
+            script.chmod(0o755)
+            environment = variables("openmpi", folder / "trace.rwt")
+            result = mpirun("mpich", 2, script, program, "message", environment=environment)
+            self.assertEqual(result.code, 0, result.errors)
+            self.assertEqual(len(WARNING.findall(result.errors)), 3, result.errors)
+            self.assertIn("do launcher and program belong to the same MPI?", result.errors)
+            self.assertEqual(dump_trace.load(folder / "trace.rwt")["facts"]["world_size"], 1)
+            self.assertTrue((folder / "trace.rwt.again").exists())
+
     def test_a_script_between_launcher_and_program(self):
         with new_folder() as folder:
             script = folder / "script"

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{rankwright, repository, say, transcript};
-use crate::profile::{MPIS, Mpi, heat, profile, profile_by};
+use crate::profile::{MPIS, Mpi, heat, profile, profile_by, profile_with};
 
 const RUN: [&str; 6] = ["--cells", "64", "--fields", "2", "--iterations", "5"];
 
@@ -134,6 +134,11 @@ fn two_mpis_are_not_mixed() {
         }
         assert!(!folders[0].path().join("app.rwp").exists());
     }
+    // Whoever insists gets jobs of one process each, and hears of it.
+    let line = launch(open_mpi, &[], &of_mpich);
+    let (output, text) = profile_with(folders[0].path(), &["--mpi", "mpich"], &line);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("several MPI jobs ran where one was expected"), "{text}");
 }
 
 #[test]

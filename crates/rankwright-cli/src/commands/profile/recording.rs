@@ -74,6 +74,14 @@ impl Recording {
     /// `None` if there is neither.
     pub(super) fn read(&self, program: Option<&str>) -> anyhow::Result<Option<Profile>> {
         let trace = self.trace();
+        if trace.with_extension("rwt.again").exists() {
+            anyhow::bail!(
+                "several MPI jobs ran where one was expected: launcher and program belong to \
+                 different MPIs, so that each process was a job of its own, or a script started \
+                 several MPI programs; the records of one of them are in {}",
+                self.folder.display()
+            );
+        }
         let read = || -> anyhow::Result<Option<Profile>> {
             if trace.exists() {
                 return Ok(Some(trace_file::read(&trace, program)?));
