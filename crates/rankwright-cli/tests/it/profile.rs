@@ -170,9 +170,9 @@ fn a_run_that_dies_leaves_a_partial_profile() {
         let shown = rankwright(&["traffic", "show", &file]).output().unwrap();
         let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
         assert!(shown.contains("partial  ") && shown.contains(sentence), "{shown}");
-        let placed =
-            rankwright(&["place", &file, "--on", "synthetic:core:4 pu:1"]).output().unwrap();
-        assert!(transcript(&[], &placed).contains("app.rwp is partial: rank"), "{placed:?}");
+        let compare = ["compare", &file, "--on", "synthetic:core:4 pu:1"];
+        let text = transcript(&compare, &rankwright(&compare).output().unwrap());
+        assert!(text.contains("app.rwp is partial: rank"), "{text}");
         assert!(shown.contains("to itself       5 B"), "{shown}");
         let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(files.len(), 2, "only program and profile: {files:?}");
