@@ -60,6 +60,10 @@ id!(
     NumaId
 );
 id!(
+    /// A server that messages wait for: its position among those of a placement.
+    ServerId
+);
+id!(
     /// A processing unit (hardware thread), P#: the operating system's number within its node.
     PuId
 );

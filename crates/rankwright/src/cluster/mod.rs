@@ -19,6 +19,7 @@ mod levels;
 pub mod live;
 mod memory;
 pub mod merge;
+mod rates;
 mod switch_order;
 mod switch_tree;
 pub mod synthetic;
@@ -33,6 +34,7 @@ use serde::Serialize;
 
 pub use levels::{Level, LevelKind, Levels};
 pub use memory::{MemoryAccess, NumaNode};
+pub use rates::{NAMED as NAMED_RATES, Rates, ServiceCurve};
 pub use switch_tree::SwitchTree;
 
 use crate::ids::{CoreId, NodeId, NumaId, PuId};
@@ -54,35 +56,6 @@ pub struct Cluster {
     pub nodes: Vec<Node>,
     /// The switches, every parent behind its children; empty for one ideal switch.
     pub switches: Vec<Switch>,
-}
-
-/// What data costs on its way.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Rates {
-    /// Where the rates come from: `paper-2013`, or what `calibrated` says.
-    pub name: String,
-    /// Whether the rates were measured on this cluster. If not, results say "rates assumed".
-    pub calibrated: bool,
-    /// Of a network device that names none.
-    pub nic_bandwidth: BytesPerSecond,
-    /// From one network device to another.
-    pub nic_latency: Seconds,
-    /// Of one NUMA node.
-    pub memory_bandwidth: BytesPerSecond,
-}
-
-impl Default for Rates {
-    /// The rates of Soryani et al. 2013, section 5: 1 GB/s network interfaces with 100 ns
-    /// latency, 4 GB/s memories.
-    fn default() -> Self {
-        Self {
-            name: "paper-2013".to_owned(),
-            calibrated: false,
-            nic_bandwidth: BytesPerSecond(1e9),
-            nic_latency: Seconds(100e-9),
-            memory_bandwidth: BytesPerSecond(4e9),
-        }
-    }
 }
 
 /// Nodes that are alike.

@@ -6,6 +6,7 @@
 
 mod file;
 pub mod ranks_map;
+mod servers;
 mod slots;
 
 use std::collections::HashMap;
@@ -13,6 +14,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 pub use file::{ClusterEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, digest};
+pub use servers::{Hop, Path, ServerKind, Servers};
 pub use slots::{Granularity, Slot, slots};
 
 use crate::cluster::Cluster;

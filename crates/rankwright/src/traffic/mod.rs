@@ -1,7 +1,8 @@
 //! What runs: jobs of ranks, and who sends how much to whom.
 //!
 //! A [`Workload`] holds the jobs that run at the same time; a [`Job`] its point-to-point traffic as
-//! a sparse list of [`Flow`]s, and its collective calls as the program made them.
+//! a sparse list of [`Flow`]s, and, where that is known, the clocks by which its ranks send
+//! ([`source`]). Collective calls of a profile become flows by [`expansion`].
 
 pub mod collectives;
 pub mod communicator;
@@ -13,10 +14,13 @@ pub mod pattern;
 pub mod profile;
 pub mod profile_file;
 pub mod redact;
+pub mod source;
 pub mod topology;
 pub mod trace_file;
 
 use serde::Serialize;
+
+pub use source::{Send, Source};
 
 use crate::ids::Rank;
 
@@ -41,6 +45,10 @@ pub struct Job {
     /// Point-to-point traffic: one entry per pair that communicates, ordered by source, then
     /// destination. Self messages are kept; they use no network.
     pub flows: Vec<Flow>,
+    /// When its ranks send: clocks that together send exactly the flows, ordered by rank. Empty where
+    /// nobody says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Source>,
 }
 
 /// All messages from one rank to another.
@@ -72,6 +80,18 @@ pub enum TrafficError {
         destination: Rank,
         /// How many ranks the job has.
         ranks: u32,
+    },
+    /// A source that cannot be.
+    #[error("job `{job}`: rank {rank} sends by a clock with {found}, expected {expected}")]
+    BadSource {
+        /// The job.
+        job: String,
+        /// The sender.
+        rank: Rank,
+        /// What it has.
+        found: String,
+        /// What it could have.
+        expected: &'static str,
     },
     /// No rank at all.
     #[error("job `{job}`: found 0 ranks, expected at least 1")]
@@ -130,7 +150,7 @@ impl Job {
             });
         }
         add_up(&mut flows);
-        Ok(Self { name, mpi_library: String::new(), ranks, flows })
+        Ok(Self { name, mpi_library: String::new(), ranks, flows, sources: Vec::new() })
     }
 }
 

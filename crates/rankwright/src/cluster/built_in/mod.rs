@@ -21,6 +21,11 @@ pub const BUILT_IN: &[BuiltIn] = &[
         text: include_str!("paper-2013.toml"),
     },
     BuiltIn {
+        name: "paper:2013-model",
+        summary: "the same with the rates of that paper's analytic model",
+        text: include_str!("paper-2013-model.toml"),
+    },
+    BuiltIn {
         name: "paper:2009-placement",
         summary: "10 nodes, 4 dual-core Opteron dies each, Myri-10G (Mercier, Clet-Ortega 2009)",
         text: include_str!("paper-2009-placement.toml"),
@@ -61,6 +66,7 @@ mod tests {
         assert_eq!(
             shapes,
             [
+                "16 x 4 packages, 4 NUMA nodes, 16 cores, 16 PUs, 1 NIC",
                 "16 x 4 packages, 4 NUMA nodes, 16 cores, 16 PUs, 1 NIC",
                 "10 x 4 packages, 4 NUMA nodes, 8 cores, 8 PUs, 1 NIC",
             ]

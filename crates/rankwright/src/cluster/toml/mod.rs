@@ -4,6 +4,7 @@
 mod devices;
 mod memories;
 mod node;
+mod rates;
 mod schema;
 mod switches;
 mod write;
@@ -14,8 +15,7 @@ use std::path::Path;
 
 use ::toml::Spanned;
 
-use self::schema::RatesField;
-use super::{Cluster, Node, NodeGroup, Rates, hostlist};
+use super::{Cluster, Node, NodeGroup, hostlist};
 use crate::files::{InputError, read_text};
 use crate::units::UnitError;
 
@@ -23,9 +23,6 @@ pub use write::write;
 
 /// What a file must be, for error messages.
 pub const EXPECTED: &str = "a cluster description (cluster.toml)";
-
-/// The names that `rates = ".."` may have.
-const NAMED_RATES: &str = "\"paper-2013\", or a table [rates]";
 
 /// Reads a `cluster.toml`; an `xml = ".."` in it is looked for beside it.
 ///
@@ -45,7 +42,7 @@ pub fn read(path: &Path) -> Result<Cluster, InputError> {
 pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Cluster, InputError> {
     let source = Source { file, text, folder };
     let tables: schema::File = ::toml::from_str(text).map_err(|error| source.syntax(&error))?;
-    let rates = rates(&source, tables.rates.as_ref())?;
+    let rates = rates::read(&source, tables.rates.as_ref())?;
     let mut cluster = Cluster {
         name: tables.name.unwrap_or_else(|| "cluster".to_owned()),
         emulated: tables.emulated,
@@ -97,36 +94,6 @@ fn add_nodes(
         cluster.nodes.push(Node { name, group: index, switch: None });
     }
     Ok(())
-}
-
-fn rates(source: &Source<'_>, field: Option<&Spanned<RatesField>>) -> Result<Rates, InputError> {
-    let mut rates = Rates::default();
-    let Some(field) = field else {
-        return Ok(rates);
-    };
-    match field.get_ref() {
-        RatesField::Name(name) if *name == rates.name => {}
-        RatesField::Name(name) => {
-            return Err(source.error(field.span(), "rates", format!("`{name}`"), NAMED_RATES));
-        }
-        RatesField::Table(table) => {
-            rates.name = table.name.clone().unwrap_or_else(|| "own".to_owned());
-            rates.calibrated = table.calibrated;
-            let quantity = |text, field, target: &mut _| source.quantity_into(text, field, target);
-            quantity(&table.nic_bandwidth, "rates.nic_bandwidth", &mut rates.nic_bandwidth)?;
-            quantity(
-                &table.memory_bandwidth,
-                "rates.memory_bandwidth",
-                &mut rates.memory_bandwidth,
-            )?;
-            source.quantity_into(
-                &table.nic_latency,
-                "rates.nic_latency",
-                &mut rates.nic_latency,
-            )?;
-        }
-    }
-    Ok(rates)
 }
 
 /// The names of a hostlist in a field.

@@ -102,16 +102,25 @@ pub(super) enum RatesField {
     Table(RatesTable),
 }
 
-/// `[rates]`; what it does not say is as in `paper-2013`.
+/// `[rates]`; what it does not say is as in its base.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RatesTable {
     pub(super) name: Option<String>,
+    pub(super) base: Option<Text>,
     #[serde(default)]
     pub(super) calibrated: bool,
     pub(super) nic_bandwidth: Option<Text>,
     pub(super) nic_latency: Option<Text>,
     pub(super) memory_bandwidth: Option<Text>,
+    pub(super) remote_memory_factor: Option<Spanned<f64>>,
+    pub(super) memory_copies: Option<Spanned<u32>>,
+    pub(super) cache_bandwidth: Option<Text>,
+    pub(super) cache_limit: Option<Text>,
+    pub(super) memory_accesses: Option<Text>,
+    pub(super) memory_access_length: Option<Text>,
+    pub(super) queue_pair: Option<Spanned<Vec<(Text, Text)>>>,
+    pub(super) processing: Option<Spanned<Vec<(Text, Text)>>>,
 }
 
 impl<'de> Deserialize<'de> for RatesField {
@@ -122,7 +131,7 @@ impl<'de> Deserialize<'de> for RatesField {
             type Value = RatesField;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(super::NAMED_RATES)
+                f.write_str(super::rates::EXPECTED)
             }
 
             fn visit_str<E>(self, name: &str) -> Result<RatesField, E> {

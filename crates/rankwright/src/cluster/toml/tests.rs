@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
+use super::super::Rates;
 use super::super::{Core, Gpu, Machine, MemoryAccess, Nic, NumaNode, Pu, Switch, synthetic};
 use super::*;
 use crate::ids::{CoreId, NumaId, PuId};
@@ -187,6 +188,22 @@ fn what_is_wrong_with_rates_and_switches_is_named_with_line_and_field() {
         (format!("[rates]\nnic_latency = \"-1 s\"\n{plain}"), "c.toml:2: rates.nic_latency"),
         (format!("[rates]\nspeed = 1\n{plain}"), "c.toml:2: found unknown field `speed`"),
         (
+            format!("[rates]\nremote_memory_factor = 0.5\n{plain}"),
+            "c.toml:2: rates.remote_memory_factor: found 0.5, expected a number from 1 to 100",
+        ),
+        (
+            format!("[rates]\nmemory_copies = 0\n{plain}"),
+            "c.toml:2: rates.memory_copies: found 0, expected a number from 1 to 16",
+        ),
+        (
+            format!("[rates]\nbase = \"model\"\n{plain}"),
+            "c.toml:2: rates.base: found `model`, expected \"paper-2013\" or",
+        ),
+        (
+            format!("[rates]\nqueue_pair = [[\"1 KiB\", \"1 us\"], [\"1 B\", \"1 us\"]]\n{plain}"),
+            "c.toml:2: rates.queue_pair: found points in another order",
+        ),
+        (
             format!("{plain}[[switch]]\nname = \"s\"\nnodes = \"n9\"\n"),
             "c.toml:6: switch \"s\".nodes: found `n9`, which is no node",
         ),
@@ -296,6 +313,11 @@ prop_compose! {
         if calibrated {
             let nic_latency = Seconds(latency);
             rates = Rates { name: "a \"b\"".to_owned(), calibrated, nic_latency, ..rates };
+            if latency < 0.5 {
+                let name = rates.name;
+                rates = Rates { name, ..Rates::named("paper-2013-model").unwrap() };
+                rates.remote_memory_factor = 1.0 + latency;
+            }
         }
         let mut cluster = Cluster {
             name: "c".to_owned(),

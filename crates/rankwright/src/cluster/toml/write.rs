@@ -3,7 +3,8 @@
 use std::fmt::{Display, Write as _};
 use std::str::FromStr;
 
-use super::super::{Cluster, Gpu, Machine, Nic, NodeGroup, Rates, hostlist, synthetic};
+use super::super::{Cluster, Gpu, Machine, Nic, NodeGroup, hostlist, synthetic};
+use super::rates;
 use crate::ids::{NumaId, format_index_list};
 use crate::units::{BytesPerSecond, Seconds};
 
@@ -16,7 +17,7 @@ pub fn write(cluster: &Cluster) -> String {
     if cluster.emulated {
         text += "emulated = true\n";
     }
-    rates(&mut text, &cluster.rates);
+    text += &rates::write(&cluster.rates);
     let mut rest = cluster.nodes.as_slice();
     while let Some(first) = rest.first() {
         let run = rest.iter().take_while(|node| node.group == first.group).count();
@@ -26,19 +27,6 @@ pub fn write(cluster: &Cluster) -> String {
     }
     switches(&mut text, cluster);
     text
-}
-
-fn rates(text: &mut String, rates: &Rates) {
-    if *rates == Rates::default() {
-        *text += &format!("rates = {}\n", quoted(&rates.name));
-        return;
-    }
-    *text += "\n[rates]\n";
-    line(text, "name", quoted(&rates.name));
-    line(text, "calibrated", rates.calibrated);
-    line(text, "nic_bandwidth", bandwidth(rates.nic_bandwidth));
-    line(text, "nic_latency", latency(rates.nic_latency));
-    line(text, "memory_bandwidth", bandwidth(rates.memory_bandwidth));
 }
 
 fn group(text: &mut String, names: &[&str], group: &NodeGroup) {
@@ -255,24 +243,24 @@ fn switches(text: &mut String, cluster: &Cluster) {
     }
 }
 
-fn line(text: &mut String, field: &str, value: impl Display) {
+pub(super) fn line(text: &mut String, field: &str, value: impl Display) {
     let _ = writeln!(text, "{field} = {value}");
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     ::toml::Value::from(text).to_string()
 }
 
-fn bandwidth(rate: BytesPerSecond) -> String {
+pub(super) fn bandwidth(rate: BytesPerSecond) -> String {
     exact(rate, format!("{} B/s", rate.0))
 }
 
-fn latency(time: Seconds) -> String {
+pub(super) fn latency(time: Seconds) -> String {
     exact(time, format!("{} s", time.0))
 }
 
 /// The text with a prefix if it reads back as the same number, else the one without.
-fn exact<T: Display + FromStr + PartialEq>(value: T, plain: String) -> String {
+pub(super) fn exact<T: Display + FromStr + PartialEq>(value: T, plain: String) -> String {
     let text = value.to_string();
     quoted(if text.parse().is_ok_and(|parsed: T| parsed == value) { &text } else { &plain })
 }

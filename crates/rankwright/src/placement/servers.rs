@@ -1,0 +1,477 @@
+//! The servers that messages wait for under a placement, and the way of each message through them.
+//!
+//! The network devices, memories and finite links of a cluster are servers: each serves one message
+//! at a time, in the order in which they come (Soryani et al. 2013, section 2). Who asks how long
+//! that makes messages wait takes the servers and their paths from here.
+
+use serde::Serialize;
+
+use super::{Placement, RankPlacement};
+use crate::cluster::{Cluster, Machine, Nic};
+use crate::ids::{CoreId, NodeId, NumaId, ServerId};
+use crate::units::{Bytes, BytesPerSecond, Seconds};
+
+/// Something that serves one message at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerKind {
+    /// A memory.
+    Memory {
+        /// Its node.
+        node: NodeId,
+        /// Its L# within the node.
+        numa: NumaId,
+    },
+    /// The port of a network device out of the node ("Port-out").
+    NicOut {
+        /// Its node.
+        node: NodeId,
+        /// Its position among the node's devices; 0 for the one that a node without any is taken
+        /// to have.
+        nic: u32,
+    },
+    /// The port of a network device into the node ("Port-in").
+    NicIn {
+        /// Its node.
+        node: NodeId,
+        /// As for the other direction.
+        nic: u32,
+    },
+    /// The link from a switch to the one above it.
+    LinkUp {
+        /// Position in [`Cluster::switches`].
+        switch: u32,
+    },
+    /// The link to a switch from the one above it.
+    LinkDown {
+        /// Position in [`Cluster::switches`].
+        switch: u32,
+    },
+    /// The queue pair of a rank, counted over all jobs, for what it sends.
+    QueuePairOut {
+        /// The rank.
+        rank: u32,
+    },
+    /// For what it receives.
+    QueuePairIn {
+        /// The rank.
+        rank: u32,
+    },
+    /// The processing hardware behind a queue pair for what is sent.
+    ProcessingOut {
+        /// The rank.
+        rank: u32,
+    },
+    /// For what is received.
+    ProcessingIn {
+        /// The rank.
+        rank: u32,
+    },
+}
+
+/// A server of a message's path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hop {
+    /// Which.
+    pub server: ServerId,
+    /// How long it serves the message.
+    pub service: Seconds,
+    /// How long the message then takes to the next server, or to the receiver, without waiting for
+    /// anyone.
+    pub latency: Seconds,
+}
+
+/// The way of a message.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Path {
+    /// The servers in their order; none where cores share a cache.
+    pub hops: Vec<Hop>,
+    /// What passes before the first server.
+    pub latency: Seconds,
+}
+
+/// All servers of a cluster and the places of all ranks of a placement.
+#[derive(Debug, Clone)]
+pub struct Servers<'a> {
+    cluster: &'a Cluster,
+    ranks: Vec<&'a RankPlacement>,
+    kinds: Vec<ServerKind>,
+    /// Per node its first memory; network devices follow the memories, out before in.
+    nodes: Vec<usize>,
+    /// Per switch its two links, where they are finite.
+    links: Vec<Option<usize>>,
+    /// Where the four servers of rank 0 begin, if there are any.
+    queue_pairs: Option<usize>,
+}
+
+impl<'a> Servers<'a> {
+    /// The servers of a cluster for the ranks of a placement, counted over all jobs.
+    #[must_use]
+    pub fn new(cluster: &'a Cluster, placement: &'a Placement) -> Self {
+        let ranks: Vec<&RankPlacement> = placement.ranks().collect();
+        let mut servers = Self {
+            cluster,
+            ranks,
+            kinds: Vec::new(),
+            nodes: Vec::new(),
+            links: Vec::new(),
+            queue_pairs: None,
+        };
+        for node in cluster.node_ids() {
+            servers.add_node(node);
+        }
+        for (switch, number) in cluster.switches.iter().zip(0..) {
+            let finite = switch.uplink.is_some() && switch.parent.is_some();
+            servers.links.push(finite.then_some(servers.kinds.len()));
+            if finite {
+                servers.kinds.push(ServerKind::LinkUp { switch: number });
+                servers.kinds.push(ServerKind::LinkDown { switch: number });
+            }
+        }
+        if !(cluster.rates.queue_pair.is_empty() && cluster.rates.processing.is_empty()) {
+            servers.queue_pairs = Some(servers.kinds.len());
+            for (_, rank) in servers.ranks.iter().zip(0..) {
+                servers.kinds.extend([
+                    ServerKind::QueuePairOut { rank },
+                    ServerKind::ProcessingOut { rank },
+                    ServerKind::QueuePairIn { rank },
+                    ServerKind::ProcessingIn { rank },
+                ]);
+            }
+        }
+        servers
+    }
+
+    fn add_node(&mut self, node: NodeId) {
+        let machine = self.cluster.machine(node);
+        self.nodes.push(self.kinds.len());
+        let memories = (0..machine.numa_nodes.len()).map(NumaId::from_index);
+        self.kinds.extend(memories.map(|numa| ServerKind::Memory { node, numa }));
+        for (nic, _) in (0..).zip(0..machine.nics.len().max(1)) {
+            self.kinds.push(ServerKind::NicOut { node, nic });
+            self.kinds.push(ServerKind::NicIn { node, nic });
+        }
+    }
+
+    /// What each server is; position is its id.
+    #[must_use]
+    pub fn kinds(&self) -> &[ServerKind] {
+        &self.kinds
+    }
+
+    /// How many ranks there are, counted over all jobs.
+    #[must_use]
+    pub fn rank_count(&self) -> usize {
+        self.ranks.len()
+    }
+
+    /// The node of a rank, counted over all jobs.
+    #[must_use]
+    pub fn node(&self, rank: usize) -> NodeId {
+        self.ranks[rank].node
+    }
+
+    /// The memory of a rank: the one it allocates from, else that of its first core.
+    #[must_use]
+    pub fn memory(&self, rank: usize) -> ServerId {
+        let place = self.ranks[rank];
+        let machine = self.cluster.machine(place.node);
+        let near = || place.cores.first().map(|core| machine.cores[core.index()].numa);
+        let numa = place.numa.or_else(near).unwrap_or(NumaId(0));
+        ServerId::from_index(self.nodes[place.node.index()] + numa.index())
+    }
+
+    /// The ways of messages of this length from one rank to another, counted over all jobs; where
+    /// ranks have several network devices, one message after the other takes them in turn.
+    ///
+    /// Between nodes a message passes queue pair, memory, processing hardware and network device of
+    /// its sender, the links between the switches, and the same of its receiver backwards
+    /// (Eqs. 1-4, Soryani 2013). Inside a node a message that fits a cache shared by both cores
+    /// passes no server; others pass the memory of the sender [`memory_copies`] times, the last time
+    /// as a remote access if the receiver is beside another memory.
+    ///
+    /// [`memory_copies`]: crate::cluster::Rates::memory_copies
+    #[must_use]
+    pub fn paths(&self, from: usize, to: usize, length: Bytes) -> Vec<Path> {
+        if self.ranks[from].node == self.ranks[to].node {
+            return vec![self.inside(from, to, length)];
+        }
+        let (out, into) = (self.devices(from), self.devices(to));
+        let turns = least_common_multiple(out.len(), into.len());
+        let path = |turn: usize| {
+            self.between(from, to, length, out[turn % out.len()], into[turn % into.len()])
+        };
+        (0..turns).map(path).collect()
+    }
+
+    fn inside(&self, from: usize, to: usize, length: Bytes) -> Path {
+        let rates = &self.cluster.rates;
+        if from == to || (length <= rates.cache_limit && self.share_cache(from, to)) {
+            let latency = Seconds(length.0 as f64 / rates.cache_bandwidth.0);
+            return Path { hops: Vec::new(), latency };
+        }
+        let near = self.memory_hop(from, length);
+        let mut hops = vec![near; rates.memory_copies as usize];
+        if let Some(last) = hops.last_mut().filter(|_| self.memory(from) != self.memory(to)) {
+            last.service.0 *= rates.remote_memory_factor;
+        }
+        Path { hops, latency: Seconds(0.0) }
+    }
+
+    fn share_cache(&self, from: usize, to: usize) -> bool {
+        let machine = self.cluster.machine(self.ranks[from].node);
+        let core = |rank: usize| {
+            let first: Option<&CoreId> = self.ranks[rank].cores.first();
+            first.map(|core| &machine.cores[core.index()])
+        };
+        match (core(from), core(to)) {
+            (Some(from), Some(to)) => match (from.cache, to.cache) {
+                (Some(from), Some(to)) => from == to,
+                _ => from.package == to.package,
+            },
+            _ => false,
+        }
+    }
+
+    fn between(&self, from: usize, to: usize, length: Bytes, out: u32, into: u32) -> Path {
+        let (rates, node) = (&self.cluster.rates, self.ranks[from].node);
+        let nic = self.cluster.machine(node).nics.get(out as usize);
+        let latency = nic.and_then(|nic| nic.latency).unwrap_or(rates.nic_latency);
+        let pair = |rank: usize, position: usize| {
+            self.queue_pairs.map(|first| ServerId::from_index(first + 4 * rank + position))
+        };
+        let (queue, processing) = (rates.queue_pair.time(length), rates.processing.time(length));
+        let mut hops = Vec::new();
+        hops.extend(pair(from, 0).map(|server| hop(server, queue)));
+        hops.push(self.memory_hop(from, length));
+        hops.extend(pair(from, 1).map(|server| hop(server, processing)));
+        hops.push(Hop { latency, ..self.nic_hop(from, out, 0, length) });
+        let (up, down) = self.links_between(node, self.ranks[to].node);
+        for (link, bandwidth) in up.into_iter().chain(down) {
+            hops.push(hop(ServerId::from_index(link), transfer(length, bandwidth)));
+        }
+        hops.push(self.nic_hop(to, into, 1, length));
+        hops.extend(pair(to, 3).map(|server| hop(server, processing)));
+        hops.extend(pair(to, 2).map(|server| hop(server, queue)));
+        hops.push(self.memory_hop(to, length));
+        Path { hops, latency: Seconds(0.0) }
+    }
+
+    fn memory_hop(&self, rank: usize, length: Bytes) -> Hop {
+        let place = self.ranks[rank];
+        let server = self.memory(rank);
+        let numa = server.index() - self.nodes[place.node.index()];
+        let memory = self.cluster.machine(place.node).numa_nodes.get(numa);
+        let known = memory.and_then(|memory| memory.best_access()?.bandwidth);
+        hop(server, transfer(length, known.unwrap_or(self.cluster.rates.memory_bandwidth)))
+    }
+
+    fn nic_hop(&self, rank: usize, nic: u32, direction: usize, length: Bytes) -> Hop {
+        let node = self.ranks[rank].node;
+        let machine = self.cluster.machine(node);
+        let first = self.nodes[node.index()] + machine.numa_nodes.len();
+        let bandwidth = match machine.nics.get(nic as usize) {
+            Some(nic) => self.cluster.nic_bandwidth(nic),
+            None => self.cluster.rates.nic_bandwidth,
+        };
+        let server = ServerId::from_index(first + 2 * nic as usize + direction);
+        hop(server, transfer(length, bandwidth))
+    }
+
+    /// The network devices of a rank by position: those it names; else those beside its memory; else
+    /// all of its node.
+    fn devices(&self, rank: usize) -> Vec<u32> {
+        let place = self.ranks[rank];
+        let machine = self.cluster.machine(place.node);
+        let positions = |wanted: &dyn Fn(&Nic) -> bool| -> Vec<u32> {
+            let wanted = (0..).zip(&machine.nics).filter(|(_, nic)| wanted(nic));
+            wanted.map(|(position, _)| position).collect()
+        };
+        let numa = NumaId::from_index(self.memory(rank).index() - self.nodes[place.node.index()]);
+        let named = positions(&|nic| place.nics.contains(&nic.name));
+        let near = || positions(&|nic| nic.near.contains(&numa));
+        let all = || positions(&|_| true);
+        let none = || vec![0];
+        let non_empty = |devices: Vec<u32>| Some(devices).filter(|devices| !devices.is_empty());
+        non_empty(named)
+            .or_else(|| non_empty(near()))
+            .or_else(|| non_empty(all()))
+            .unwrap_or_else(none)
+    }
+
+    /// The finite links from a node up to where the ways of both meet, and down to the other.
+    fn links_between(&self, from: NodeId, to: NodeId) -> (Vec<Link>, Vec<Link>) {
+        let above = |node: NodeId| -> Vec<usize> {
+            let switches = &self.cluster.switches;
+            let first = self.cluster.node(node).switch;
+            std::iter::successors(first, |switch| switches[*switch].parent).collect()
+        };
+        let (ups, downs) = (above(from), above(to));
+        let link = |switch: &usize, direction: usize| {
+            let link = self.links[*switch]? + direction;
+            Some((link, self.cluster.switches[*switch].uplink?))
+        };
+        let up = ups.iter().take_while(|switch| !downs.contains(switch));
+        let down = downs.iter().take_while(|switch| !ups.contains(switch));
+        let mut down: Vec<Link> = down.filter_map(|switch| link(switch, 1)).collect();
+        down.reverse();
+        (up.filter_map(|switch| link(switch, 0)).collect(), down)
+    }
+
+    /// What people call a server: `node3 nic0 out`, `node3 NUMA L#1`.
+    #[must_use]
+    pub fn name(&self, server: ServerId) -> String {
+        let node = |id: NodeId| &self.cluster.node(id).name;
+        let nic = |id: NodeId, nic: u32| {
+            let machine: &Machine = self.cluster.machine(id);
+            machine.nics.get(nic as usize).map_or("network", |nic| nic.name.as_str())
+        };
+        let switch = |switch: u32| &self.cluster.switches[switch as usize].name;
+        match self.kinds[server.index()] {
+            ServerKind::Memory { node: id, numa } => format!("{} NUMA L#{numa}", node(id)),
+            ServerKind::NicOut { node: id, nic: n } => format!("{} {} out", node(id), nic(id, n)),
+            ServerKind::NicIn { node: id, nic: n } => format!("{} {} in", node(id), nic(id, n)),
+            ServerKind::LinkUp { switch: number } => format!("{} up", switch(number)),
+            ServerKind::LinkDown { switch: number } => format!("{} down", switch(number)),
+            ServerKind::QueuePairOut { rank } => format!("rank {rank} queue pair out"),
+            ServerKind::QueuePairIn { rank } => format!("rank {rank} queue pair in"),
+            ServerKind::ProcessingOut { rank } => format!("rank {rank} processing out"),
+            ServerKind::ProcessingIn { rank } => format!("rank {rank} processing in"),
+        }
+    }
+}
+
+/// A link by the number of its server, and its rate.
+type Link = (usize, BytesPerSecond);
+
+fn hop(server: ServerId, service: Seconds) -> Hop {
+    Hop { server, service, latency: Seconds(0.0) }
+}
+
+fn transfer(length: Bytes, bandwidth: BytesPerSecond) -> Seconds {
+    Seconds(length.0 as f64 / bandwidth.0)
+}
+
+fn least_common_multiple(a: usize, b: usize) -> usize {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    a / x * b
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{NodeGroup, Switch, built_in, synthetic};
+    use crate::placement::{Granularity, JobShape, slots};
+
+    /// Ranks at these slots (cores counted over all nodes) of a cluster.
+    fn placed(cluster: &Cluster, slot_of: &[usize]) -> Placement {
+        let shape = JobShape { name: "job".to_owned(), ranks: slot_of.len() as u32 };
+        let slots = slots(cluster, Granularity::Cores(1), slot_of.len()).unwrap();
+        Placement::from_slots(cluster, &[shape], "test", &slots, slot_of).unwrap()
+    }
+
+    /// `node0 NUMA L#0 16.384 us, ...`
+    fn shown(servers: &Servers, path: &Path) -> String {
+        let hop = |hop: &Hop| {
+            let latency =
+                if hop.latency.0 > 0.0 { format!(" +{}", hop.latency) } else { String::new() };
+            format!("{} {}{latency}", servers.name(hop.server), hop.service)
+        };
+        path.hops.iter().map(hop).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn messages_pass_what_the_paper_says() {
+        let cluster = built_in::find("paper:2013").unwrap().cluster();
+        let placement = placed(&cluster, &[0, 1, 4, 16]);
+        let servers = Servers::new(&cluster, &placement);
+        let shown = |to, length| {
+            let paths = servers.paths(0, to, Bytes(length));
+            assert_eq!(paths.len(), 1);
+            (shown(&servers, &paths[0]), paths[0].latency)
+        };
+        assert_eq!(shown(1, 1 << 16), (String::new(), Seconds(8.192e-6)));
+        let twice = "node0 NUMA L#0 524.288 us, node0 NUMA L#0 524.288 us".to_owned();
+        assert_eq!(shown(1, 1 << 21), (twice, Seconds(0.0)));
+        let remote = "node0 NUMA L#0 16.384 us, node0 NUMA L#0 18.0224 us".to_owned();
+        assert_eq!(shown(2, 1 << 16), (remote, Seconds(0.0)));
+        let between = "node0 NUMA L#0 16.384 us, node0 nic0 out 65.536 us +100 ns, \
+                       node1 nic0 in 65.536 us, node1 NUMA L#0 16.384 us";
+        assert_eq!(shown(3, 1 << 16), (between.to_owned(), Seconds(0.0)));
+    }
+
+    #[test]
+    fn the_model_has_queue_pairs_on_both_sides() {
+        let cluster = built_in::find("paper:2013-model").unwrap().cluster();
+        let placement = placed(&cluster, &[0, 16]);
+        let servers = Servers::new(&cluster, &placement);
+        let path = &servers.paths(0, 1, Bytes(1 << 20))[0];
+        let order: Vec<ServerKind> =
+            path.hops.iter().map(|hop| servers.kinds()[hop.server.index()]).collect();
+        let (node0, node1, numa) = (NodeId(0), NodeId(1), NumaId(0));
+        assert_eq!(
+            order,
+            [
+                ServerKind::QueuePairOut { rank: 0 },
+                ServerKind::Memory { node: node0, numa },
+                ServerKind::ProcessingOut { rank: 0 },
+                ServerKind::NicOut { node: node0, nic: 0 },
+                ServerKind::NicIn { node: node1, nic: 0 },
+                ServerKind::ProcessingIn { rank: 1 },
+                ServerKind::QueuePairIn { rank: 1 },
+                ServerKind::Memory { node: node1, numa },
+            ]
+        );
+        let service: f64 = path.hops.iter().map(|hop| hop.service.0).sum();
+        assert!((service - 2.0 * (1369e-6 + 1024e-6 + 244.140_625e-6)).abs() < 1e-9, "{service}");
+    }
+
+    #[test]
+    fn finite_links_are_passed_up_and_down() {
+        let machine = synthetic::parse("core:1 pu:1").unwrap();
+        let names = (0..4).map(|n| format!("n{n}")).collect();
+        let mut cluster = Cluster::uniform("c", names, NodeGroup::all_free(machine));
+        for (index, node) in cluster.nodes.iter_mut().enumerate() {
+            node.switch = Some(index / 2);
+        }
+        let uplink = Some(BytesPerSecond(1e9));
+        let switch = |name: &str, parent| Switch { name: name.to_owned(), parent, uplink };
+        cluster.switches = vec![switch("a", Some(2)), switch("b", Some(2)), switch("top", None)];
+        let placement = placed(&cluster, &[0, 1, 2]);
+        let servers = Servers::new(&cluster, &placement);
+        let shown = |to| shown(&servers, &servers.paths(0, to, Bytes(1000))[0]);
+        assert!(!shown(1).contains(" up"), "{}", shown(1));
+        assert!(
+            shown(2).contains("+100 ns, a up 1 us, b down 1 us, n2 network in"),
+            "{}",
+            shown(2)
+        );
+    }
+
+    #[test]
+    fn ranks_use_the_devices_they_name_else_the_near_ones_in_turn() {
+        let machine = synthetic::parse("pack:2 core:1 pu:1").unwrap();
+        let mut group = NodeGroup::all_free(machine);
+        for (name, near) in [("a", vec![]), ("b", vec![NumaId(0)]), ("c", vec![NumaId(0)])] {
+            group.machine.nics.push(Nic { near, ..Nic::new(name) });
+        }
+        let names = vec!["n0".to_owned(), "n1".to_owned()];
+        let cluster = Cluster::uniform("c", names, group);
+        let mut placement = placed(&cluster, &[0, 2]);
+        let shown = |placement: &Placement| -> Vec<String> {
+            let servers = Servers::new(&cluster, placement);
+            let paths = servers.paths(0, 1, Bytes(1000));
+            let nics = |path: &Path| {
+                let names = path.hops.iter().map(|hop| servers.name(hop.server));
+                names.filter(|name| !name.contains("NUMA")).collect::<Vec<_>>().join(" ")
+            };
+            paths.iter().map(nics).collect()
+        };
+        assert_eq!(shown(&placement), ["n0 b out n1 b in", "n0 c out n1 c in"]);
+        placement.jobs[0].ranks[1].nics = vec!["a".to_owned()];
+        assert_eq!(shown(&placement), ["n0 b out n1 a in", "n0 c out n1 a in"]);
+    }
+}

@@ -1,0 +1,135 @@
+//! When messages are sent: the clocks of the ranks.
+
+use serde::Serialize;
+
+use super::{Flow, Job, TrafficError};
+use crate::ids::Rank;
+use crate::units::{Bytes, PerSecond};
+
+/// A clock of a rank. At each tick it sends one message of each of its [`Send`]s, in their order. A
+/// rank may have several; they tick independently of each other.
+///
+/// The synthetic workloads of Soryani et al. 2012 and 2013 have one for each process, with a send to
+/// every destination of its pattern.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Source {
+    /// Who sends.
+    pub rank: Rank,
+    /// λ: ticks per second.
+    pub rate: PerSecond,
+    /// Ca: the coefficient of variation of the gaps between ticks. 0 is a clock at equal gaps, 1 is
+    /// Poisson, above 1 comes in bursts.
+    pub cv: f64,
+    /// How many ticks there are.
+    pub rounds: u64,
+    /// What each tick sends.
+    pub sends: Vec<Send>,
+}
+
+/// One message of each tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Send {
+    /// The receiver.
+    pub destination: Rank,
+    /// The bytes of the message.
+    pub length: Bytes,
+}
+
+/// The largest coefficient of variation that a source may have.
+pub const LARGEST_CV: f64 = 100.0;
+
+impl Job {
+    /// A job whose ranks send by clocks. Its flows are what the sources send in all.
+    ///
+    /// # Errors
+    /// If the job has no rank, a source names a rank that it does not have, or a source has a rate
+    /// that is not a number above zero, a coefficient of variation outside 0 to [`LARGEST_CV`], no
+    /// round, or sends 2^64 bytes or more to one destination.
+    pub fn from_sources(
+        name: impl Into<String>,
+        ranks: u32,
+        mut sources: Vec<Source>,
+    ) -> Result<Self, TrafficError> {
+        let name = name.into();
+        let mut flows = Vec::new();
+        for source in &sources {
+            source.check(&name)?;
+            for send in &source.sends {
+                let bytes = source.rounds.checked_mul(send.length.0);
+                flows.push(Flow {
+                    source: source.rank,
+                    destination: send.destination,
+                    messages: source.rounds,
+                    bytes: bytes.ok_or_else(|| {
+                        let found = format!("{} messages of {}", source.rounds, send.length);
+                        source.wrong(&name, found, "fewer than 2^64 bytes to one rank")
+                    })?,
+                    largest: send.length.0,
+                });
+            }
+        }
+        // A stable sort: the sources of one rank keep their order.
+        sources.sort_by_key(|source| source.rank);
+        Ok(Self { sources, ..Self::new(name, ranks, flows)? })
+    }
+}
+
+impl Source {
+    fn check(&self, job: &str) -> Result<(), TrafficError> {
+        let rate = self.rate.0;
+        if !(rate > 0.0 && rate.is_finite()) {
+            return Err(self.wrong(job, format!("a rate of {rate} /s"), "a rate above 0 /s"));
+        }
+        if !(0.0..=LARGEST_CV).contains(&self.cv) {
+            let found = format!("a coefficient of variation of {}", self.cv);
+            return Err(self.wrong(job, found, "one from 0 to 100"));
+        }
+        if self.rounds == 0 {
+            return Err(self.wrong(job, "0 messages".to_owned(), "at least 1"));
+        }
+        Ok(())
+    }
+
+    fn wrong(&self, job: &str, found: String, expected: &'static str) -> TrafficError {
+        TrafficError::BadSource { job: job.to_owned(), rank: self.rank, found, expected }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(rank: u32) -> Source {
+        let sends = [1, 2].map(|to| Send { destination: Rank(to), length: Bytes(10) }).to_vec();
+        Source { rank: Rank(rank), rate: PerSecond(5.0), cv: 1.0, rounds: 3, sends }
+    }
+
+    #[test]
+    fn flows_are_what_the_sources_send_in_all() {
+        let job = Job::from_sources("j", 4, vec![source(3), source(0), source(3)]).unwrap();
+        let amount = |flow: &Flow| (flow.source.0, flow.destination.0, flow.messages, flow.bytes);
+        let flows: Vec<_> = job.flows.iter().map(amount).collect();
+        assert_eq!(flows, [(0, 1, 3, 30), (0, 2, 3, 30), (3, 1, 6, 60), (3, 2, 6, 60)]);
+        let ranks: Vec<u32> = job.sources.iter().map(|source| source.rank.0).collect();
+        assert_eq!(ranks, [0, 3, 3]);
+    }
+
+    #[test]
+    fn sources_that_cannot_be_are_rejected() {
+        let wrong = [
+            Source { rate: PerSecond(0.0), ..source(0) },
+            Source { rate: PerSecond(-1.0), ..source(0) },
+            Source { rate: PerSecond(f64::NAN), ..source(0) },
+            Source { rate: PerSecond(f64::INFINITY), ..source(0) },
+            Source { cv: -0.5, ..source(0) },
+            Source { cv: f64::NAN, ..source(0) },
+            Source { cv: 1e9, ..source(0) },
+            Source { rounds: 0, ..source(0) },
+            Source { rounds: u64::MAX, ..source(0) },
+            source(4),
+        ];
+        for source in wrong {
+            assert!(Job::from_sources("j", 4, vec![source.clone()]).is_err(), "{source:?}");
+        }
+    }
+}
