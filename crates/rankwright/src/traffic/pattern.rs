@@ -12,12 +12,13 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Flow, Job};
+use super::source::LARGEST_CV;
+use super::{Flow, Job, Send, Source};
 use crate::ids::Rank;
-use crate::units::Bytes;
+use crate::units::{Bytes, PerSecond};
 
 /// A shape of traffic and its options.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Pattern {
     /// Who sends to whom.
     pub shape: Shape,
@@ -35,6 +36,11 @@ pub struct Pattern {
     pub length: Bytes,
     /// Messages per pair.
     pub messages: u64,
+    /// Rounds per second: in each a rank sends one message to every destination. `None` if nothing
+    /// is said of when messages are sent.
+    pub rate: Option<PerSecond>,
+    /// The coefficient of variation of the gaps between rounds, where there is a rate.
+    pub cv: f64,
     /// Whether the ranks are numbered at random.
     pub renumber: bool,
     /// Seed of everything that is random.
@@ -86,7 +92,7 @@ impl PatternError {
 /// More pairs than this are not generated; the file would not fit anywhere.
 const MOST_PAIRS: u64 = 1 << 28;
 
-const OPTIONS: &str = "points, grid, periodic, degree, length, messages, renumber, seed";
+const OPTIONS: &str = "points, grid, periodic, degree, length, messages, rate, cv, renumber, seed";
 
 impl Pattern {
     /// A pattern with default options: 100 messages of 64 KiB per pair.
@@ -101,6 +107,8 @@ impl Pattern {
             degree: 4,
             length: Bytes(64 * 1024),
             messages: 100,
+            rate: None,
+            cv: 1.0,
             renumber: false,
             seed: 1,
         }
@@ -147,6 +155,22 @@ impl Pattern {
                 self.length = value.parse().map_err(wrong)?;
             }
             "messages" => self.messages = number(key, value)?,
+            "rate" => {
+                let rate = value.parse().or_else(|error: crate::units::UnitError| {
+                    // In a name like `pattern:ring:8:rate=100` blanks and slashes are a nuisance.
+                    format!("{value} /s").parse().map_err(|_| error)
+                });
+                let wrong = |error: crate::units::UnitError| {
+                    PatternError::new(key, format!("`{value}`"), error.expected)
+                };
+                self.rate = Some(rate.map_err(wrong)?);
+            }
+            "cv" => {
+                let cv = value.parse().ok().filter(|cv| (0.0..=LARGEST_CV).contains(cv));
+                let expected = format!("a number from 0 to {LARGEST_CV}");
+                self.cv =
+                    cv.ok_or_else(|| PatternError::new(key, format!("`{value}`"), expected))?;
+            }
             "renumber" => self.renumber = flag(key, value)?,
             "seed" => self.seed = number(key, value)?,
             _ => return Err(PatternError::new("option", format!("`{key}`"), OPTIONS)),
@@ -190,7 +214,23 @@ impl Pattern {
         }
         let name = SHAPES.iter().find(|(_, shape, _)| *shape == self.shape).map(|known| known.0);
         let name = format!("{}-{}", name.unwrap_or_default(), self.ranks);
-        Ok(Job::new(name, self.ranks, flows).expect("patterns name ranks of the job"))
+        let job = match self.rate {
+            Some(rate) => Job::from_sources(name, self.ranks, self.sources(flows, rate)),
+            None => Job::new(name, self.ranks, flows),
+        };
+        job.map_err(|error| PatternError::new("pattern", error, "a job"))
+    }
+
+    /// One clock for each rank that sends.
+    fn sources(&self, mut flows: Vec<Flow>, rate: PerSecond) -> Vec<Source> {
+        flows.sort_by_key(|flow| flow.source);
+        let source = |flows: &[Flow]| {
+            let send =
+                |flow: &Flow| Send { destination: flow.destination, length: Bytes(flow.largest) };
+            let sends = flows.iter().map(send).collect();
+            Source { rank: flows[0].source, rate, cv: self.cv, rounds: self.messages, sends }
+        };
+        flows.chunk_by(|a, b| a.source == b.source).map(source).collect()
     }
 
     fn flows(&self, rng: &mut impl Rng) -> Result<Vec<Flow>, PatternError> {
@@ -342,8 +382,12 @@ fn most_even_grid(ranks: u32, dimensions: usize) -> Vec<u32> {
 mod tests {
     use super::*;
 
+    fn pattern(text: &str) -> Pattern {
+        Pattern::parse(text).unwrap()
+    }
+
     fn job(text: &str) -> Job {
-        Pattern::parse(text).unwrap().job().unwrap()
+        pattern(text).job().unwrap()
     }
 
     #[test]
@@ -361,6 +405,20 @@ mod tests {
         assert_eq!(neighbours("halo-3d:27", 13), 6);
         assert_eq!(neighbours("halo-3d:27:points=27", 13), 26);
         assert_eq!(job("halo-2d:16").flows[0].destination, Rank(1));
+    }
+
+    #[test]
+    fn with_a_rate_every_sender_has_a_clock() {
+        let job = job("all-to-all:4:rate=100,cv=0.5,length=1KiB,messages=7");
+        assert_eq!(job.sources.len(), 4);
+        let source = &job.sources[2];
+        assert_eq!((source.rank, source.rate, source.cv), (Rank(2), PerSecond(100.0), 0.5));
+        assert_eq!((source.rounds, source.sends.len()), (7, 3));
+        assert_eq!(job.flows, pattern("all-to-all:4:length=1KiB,messages=7").job().unwrap().flows);
+        for wrong in ["rate=0", "rate=-1", "rate=x", "cv=-1", "cv=nan", "cv=1e9"] {
+            assert!(Pattern::parse(&format!("ring:4:{wrong}")).is_err(), "{wrong}");
+        }
+        assert!(pattern("ring:4:rate=5,messages=0").job().is_err());
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn own(source: &Source<'_>, table: &RatesTable) -> Result<Rates, InputError> {
     let mut rates = match &table.base {
         None => Rates::default(),
         Some(base) => Rates::named(base.get_ref()).ok_or_else(|| {
-            let known = NAMED_RATES.map(|(name, _)| format!("\"{name}\"")).join(" or ");
+            let known = NAMED_RATES.map(|name| format!("\"{name}\"")).join(" or ");
             source.error(base.span(), "rates.base", format!("`{}`", base.get_ref()), known)
         })?,
     };

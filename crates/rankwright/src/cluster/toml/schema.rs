@@ -99,7 +99,7 @@ pub(super) struct Switch {
 #[derive(Debug)]
 pub(super) enum RatesField {
     Name(String),
-    Table(RatesTable),
+    Table(Box<RatesTable>),
 }
 
 /// `[rates]`; what it does not say is as in its base.
@@ -139,7 +139,8 @@ impl<'de> Deserialize<'de> for RatesField {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RatesField, A::Error> {
-                RatesTable::deserialize(MapAccessDeserializer::new(map)).map(RatesField::Table)
+                let table = RatesTable::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(RatesField::Table(Box::new(table)))
             }
         }
 
