@@ -57,6 +57,26 @@ fn flows(profile: &str) -> BTreeMap<(u32, u32), (u64, u64)> {
     text.lines().skip(1).map(pair).collect()
 }
 
+/// The same of the messages that `traffic messages` lists for a rank.
+fn listed(profile: &str, rank: u32) -> BTreeMap<(u32, u32), (u64, u64)> {
+    let rank_text = rank.to_string();
+    let arguments = ["traffic", "messages", profile, "--rank", &rank_text, "--format", "csv"];
+    let output = rankwright(&arguments).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut pairs: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
+    let mut time = 0.0;
+    for line in text.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let begin: f64 = cells[1].parse().unwrap();
+        assert!(begin >= time, "{line}");
+        time = begin;
+        let (messages, bytes) = pairs.entry((rank, cells[2].parse().unwrap())).or_default();
+        *messages += 1;
+        *bytes += cells[3].parse::<u64>().unwrap();
+    }
+    pairs
+}
+
 fn rank_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let names = (0..4).map(|rank| format!("rank-{rank}.txt"));
     let folder = folder.to_owned();
@@ -96,8 +116,11 @@ fn the_exported_sends_are_those_of_the_profile_and_simgrid_replays_them() {
         let arguments = ["--iterations", "50"];
         let ti = exported(mpi, &["examples/heat2d.c"], &arguments, folder.path());
         let Some(ti) = ti else { continue };
-        let flows = flows(&path_of(folder.path(), "app.rwp"));
+        let profile = path_of(folder.path(), "app.rwp");
+        let flows = flows(&profile);
         assert!(!flows.is_empty());
+        let of_rank_1 = flows.clone().into_iter().filter(|((source, _), _)| *source == 1);
+        assert_eq!(listed(&profile, 1), of_rank_1.collect());
         assert_eq!(sends(rank_files(&ti)), flows, "{}", mpi.launcher);
         if let Some(files) = replayed(&ti, folder.path()) {
             assert_eq!(sends(files.into_iter()), flows, "{}", mpi.launcher);

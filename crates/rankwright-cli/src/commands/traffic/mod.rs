@@ -4,6 +4,7 @@ mod export;
 mod generate;
 mod import;
 mod merge;
+mod messages;
 mod redact;
 mod show;
 
@@ -31,6 +32,8 @@ pub(crate) struct Traffic {
 enum TrafficCommand {
     /// Show who sends how much to whom
     Show(show::Show),
+    /// List the messages of one rank in the order in which it sent them
+    Messages(messages::Messages),
     /// Turn traffic of another format into a profile
     Import(import::Import),
     /// Write traffic in another format
@@ -47,6 +50,7 @@ impl Traffic {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         match self.command {
             TrafficCommand::Show(command) => command.run()?,
+            TrafficCommand::Messages(command) => command.run()?,
             TrafficCommand::Import(command) => command.run()?,
             TrafficCommand::Export(command) => command.run(verbosity)?,
             TrafficCommand::Generate(command) => command.run()?,

@@ -9,6 +9,7 @@ mod decode;
 pub mod matching;
 #[cfg(test)]
 mod sample;
+pub mod sent;
 pub mod simgrid;
 pub mod spool;
 pub mod store;
