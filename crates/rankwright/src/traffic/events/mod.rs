@@ -2,16 +2,18 @@
 //!
 //! The tracer writes one file per rank ([`spool`]), which become tables of the profile ([`store`]).
 //! They are read rank by rank, one block at a time: there may be many millions of events. What
-//! belongs together on several ranks is matched in [`matching`]; [`simgrid`] writes them for
-//! another simulator.
+//! belongs together on several ranks is matched in [`matching`]; [`steps`] is what a replay needs of
+//! them; [`simgrid`] writes them for another simulator.
 
 mod decode;
 pub mod matching;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
+mod schedule;
 pub mod sent;
 pub mod simgrid;
 pub mod spool;
+pub mod steps;
 pub mod store;
 
 use serde::Serialize;

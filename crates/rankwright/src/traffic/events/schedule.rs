@@ -1,12 +1,12 @@
-//! Collective operations as messages, for those that SimGrid's format cannot express. Every
+//! Collective operations as messages, for a replay. Every
 //! contribution goes directly from where it is to where it goes, as [`Expansion::Linear`] has it.
 //!
 //! [`Expansion::Linear`]: crate::traffic::expansion::Expansion::Linear
 
+use super::CommunicatorIdentity;
+use super::matching::Collective;
 use crate::ids::Rank;
 use crate::traffic::collectives::Operation;
-use crate::traffic::events::CommunicatorIdentity;
-use crate::traffic::events::matching::Collective;
 
 /// Messages that a rank may exchange at the same time; the next phase begins when they are over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,0 +1,296 @@
+//! What a rank does, as a replay needs it: compute, exchange messages, wait. The calls of its events
+//! with what came for receives that left it open, and collective operations as messages
+//! ([`schedule`](super::schedule)).
+//!
+//! Time inside MPI is left out: a replay finds it out. Receives name the source and tag that matched
+//! in the run, so that the replay repeats it. Tests and probes are left out: a test that found
+//! something is a wait.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use super::matching::{Collective, Matching};
+use super::schedule;
+use super::store::{Recording, Stream};
+use super::{Call, CallClass, Completed, Message, Peer, SendMode};
+use crate::files::InputError;
+use crate::ids::Rank;
+use crate::units::Seconds;
+
+/// Something that a rank does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step<'a> {
+    /// Time outside MPI.
+    Compute(Seconds),
+    /// A message begins.
+    Exchange(Exchange),
+    /// The rank goes on when these messages are over.
+    Wait(Vec<Exchange>),
+    /// A collective operation that was not to become messages.
+    Collective(&'a Collective),
+}
+
+/// One side of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exchange {
+    /// Its number: no other of the rank has it.
+    pub number: u64,
+    /// Whether the rank sends it; else it receives it.
+    pub sends: bool,
+    /// The other side.
+    pub peer: Rank,
+    /// What keeps it apart from other messages between the two.
+    pub channel: Channel,
+    /// Its bytes.
+    pub bytes: u64,
+    /// How it is sent.
+    pub mode: SendMode,
+    /// Whether the rank goes on only when it is over.
+    pub blocking: bool,
+}
+
+/// Messages of different channels never match. Communicators are numbered as in [`Matching`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Channel {
+    /// Of the program: communicator and tag.
+    Program(usize, i32),
+    /// Of a communicator's collective operations.
+    Collective(usize),
+}
+
+/// The steps of one rank, one after the other.
+#[derive(Debug)]
+pub struct Steps<'a> {
+    matching: &'a Matching,
+    rank: Rank,
+    events: Stream<'a>,
+    /// Which blocking collective operations of all ranks do not become messages.
+    keeps: fn(&Collective) -> bool,
+    ready: VecDeque<Step<'a>>,
+    /// How many messages there were.
+    exchanges: u64,
+    /// What came for the receives that were posted.
+    received: HashMap<u64, Completed>,
+    /// The messages that the completion of a request waits for.
+    requests: HashMap<u64, Vec<Exchange>>,
+    /// How many collective operations were called on each communicator.
+    collectives: HashMap<usize, usize>,
+    left_out: BTreeMap<&'static str, u64>,
+}
+
+impl<'a> Steps<'a> {
+    /// The steps of `rank`; blocking collective operations of all ranks that `keeps` approves of stay
+    /// what they are.
+    ///
+    /// # Errors
+    /// If the events are damaged, end before `MPI_Finalize`, or are those of several threads.
+    pub fn of(
+        recording: &'a Recording,
+        matching: &'a Matching,
+        rank: Rank,
+        keeps: fn(&Collective) -> bool,
+    ) -> Result<Self, InputError> {
+        Ok(Self {
+            matching,
+            rank,
+            events: recording.stream(rank)?,
+            keeps,
+            ready: VecDeque::new(),
+            exchanges: 0,
+            received: look_ahead(recording, rank)?,
+            requests: HashMap::new(),
+            collectives: HashMap::new(),
+            left_out: BTreeMap::new(),
+        })
+    }
+
+    /// What no step stands for, and how often it was left out so far.
+    #[must_use]
+    pub fn left_out(&self) -> &BTreeMap<&'static str, u64> {
+        &self.left_out
+    }
+
+    fn add_call(&mut self, call: Call) {
+        match call {
+            Call::Send { message, mode, request, .. } => {
+                let cancelled = |request| self.received.get(&request).is_some_and(|c| c.cancelled);
+                if !request.is_some_and(cancelled) {
+                    // A buffered send is over when the message is copied: nothing waits for it.
+                    let blocking = request.is_none() && mode != SendMode::Buffered;
+                    let exchange = self.resolve(message, true, mode, blocking);
+                    self.add_later(exchange.into_iter().collect(), request);
+                }
+            }
+            Call::Receive { message, .. } => {
+                let exchange = self.resolve(message, false, SendMode::Standard, true);
+                self.ready.extend(exchange.map(Step::Exchange));
+            }
+            Call::PostedReceive { message, request, .. } => {
+                let exchange = self.resolve_posted(message, request);
+                self.add_later(exchange.into_iter().collect(), Some(request));
+            }
+            Call::SendReceive { send, receive, request, .. } => {
+                let receive = match request {
+                    Some(request) => self.resolve_posted(receive, request),
+                    None => self.resolve(receive, false, SendMode::Standard, false),
+                };
+                let send = self.resolve(send, true, SendMode::Standard, false);
+                self.add_together(receive.into_iter().chain(send).collect(), request);
+            }
+            Call::Completion { completed, .. } => {
+                let over = |completed: &Completed| self.requests.remove(&completed.request);
+                let waits: Vec<Exchange> = completed.iter().filter_map(over).flatten().collect();
+                self.wait(waits);
+            }
+            Call::Collective { communicator, request, .. } => {
+                self.add_collective(self.matching.communicator(self.rank, communicator), request);
+            }
+            Call::Other(CallClass::OneSided) => self.leave_out("one-sided calls"),
+            Call::Free { request } => drop(self.requests.remove(&request)),
+            Call::Polls { .. } | Call::Probe(_) | Call::Creation { .. } | Call::Other(_) => {}
+        }
+    }
+
+    fn add_collective(&mut self, communicator: usize, request: Option<u64>) {
+        let matching = self.matching;
+        let number = self.collectives.entry(communicator).or_default();
+        let collective = &matching.collectives(communicator)[*number];
+        *number += 1;
+        if communicator == 0 && !collective.nonblocking && (self.keeps)(collective) {
+            self.ready.push_back(Step::Collective(collective));
+            return;
+        }
+        let identity = &matching.communicators[communicator];
+        let channel = Channel::Collective(communicator);
+        let mut later = Vec::new();
+        for phase in schedule::phases(collective, identity, self.rank) {
+            let mut exchange = |sends: bool, (peer, bytes): (Rank, u64)| {
+                self.exchange(peer, channel, bytes, sends, SendMode::Standard, false)
+            };
+            let mut exchanges: Vec<Exchange> =
+                phase.receives.into_iter().map(|message| exchange(false, message)).collect();
+            exchanges.extend(phase.sends.into_iter().map(|message| exchange(true, message)));
+            match request {
+                Some(_) => {
+                    self.ready.extend(exchanges.iter().copied().map(Step::Exchange));
+                    later.extend(exchanges);
+                }
+                None => self.add_together(exchanges, None),
+            }
+        }
+        if let Some(request) = request {
+            self.requests.insert(request, later);
+        }
+    }
+
+    /// Messages that a request waits for; a blocking one waits for itself.
+    fn add_later(&mut self, exchanges: Vec<Exchange>, request: Option<u64>) {
+        self.ready.extend(exchanges.iter().copied().map(Step::Exchange));
+        if let Some(request) = request {
+            self.requests.insert(request, exchanges);
+        }
+    }
+
+    /// Messages that begin together; the rank waits for them unless a request does.
+    fn add_together(&mut self, exchanges: Vec<Exchange>, request: Option<u64>) {
+        self.add_later(exchanges.clone(), request);
+        if request.is_none() {
+            self.wait(exchanges);
+        }
+    }
+
+    fn wait(&mut self, exchanges: Vec<Exchange>) {
+        if !exchanges.is_empty() {
+            self.ready.push_back(Step::Wait(exchanges));
+        }
+    }
+
+    /// A message of which both sides are ranks of the job.
+    fn resolve(
+        &mut self,
+        message: Message,
+        sends: bool,
+        mode: SendMode,
+        blocking: bool,
+    ) -> Option<Exchange> {
+        let communicator = self.matching.communicator(self.rank, message.communicator);
+        let channel = Channel::Program(communicator, message.tag);
+        match message.peer {
+            Peer::Rank(peer) => {
+                Some(self.exchange(peer, channel, message.bytes, sends, mode, blocking))
+            }
+            Peer::Outside => {
+                self.leave_out("messages from or to processes outside the job");
+                None
+            }
+            Peer::None | Peer::Any => None,
+        }
+    }
+
+    /// A receive with what came; none if nothing ever did.
+    fn resolve_posted(&mut self, message: Message, request: u64) -> Option<Exchange> {
+        let (peer, tag, bytes) = self.received.get(&request)?.received?;
+        self.resolve(Message { peer, tag, bytes, ..message }, false, SendMode::Standard, false)
+    }
+
+    fn exchange(
+        &mut self,
+        peer: Rank,
+        channel: Channel,
+        bytes: u64,
+        sends: bool,
+        mode: SendMode,
+        blocking: bool,
+    ) -> Exchange {
+        self.exchanges += 1;
+        Exchange { number: self.exchanges, sends, peer, channel, bytes, mode, blocking }
+    }
+
+    fn leave_out(&mut self, what: &'static str) {
+        *self.left_out.entry(what).or_default() += 1;
+    }
+}
+
+impl<'a> Iterator for Steps<'a> {
+    type Item = Result<Step<'a>, InputError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ready.is_empty() {
+            let event = match self.events.next()? {
+                Ok(event) => event,
+                Err(error) => return Some(Err(error)),
+            };
+            let mut outside = event.gap.0;
+            if let Call::Polls { inside, .. } = event.call {
+                outside += (event.duration.0 - inside.0).max(0.0);
+            }
+            if outside > 0.0 {
+                self.ready.push_back(Step::Compute(Seconds(outside)));
+            }
+            self.add_call(event.call);
+        }
+        self.ready.pop_front().map(Ok)
+    }
+}
+
+/// What receives get is known only when they complete.
+fn look_ahead(recording: &Recording, rank: Rank) -> Result<HashMap<u64, Completed>, InputError> {
+    let mut received = HashMap::new();
+    let stream = recording.stream(rank)?;
+    if !stream.is_whole() {
+        let found = format!("events of rank {rank} that end before MPI_Finalize");
+        return Err(recording.wrong(found).with_advice("a cut run cannot be replayed"));
+    }
+    for event in stream {
+        let event = event?;
+        if event.thread > 0 {
+            let found = format!("MPI calls of several threads on rank {rank}");
+            let advice = "a replay knows one thread per rank";
+            return Err(recording.wrong(found).with_advice(advice));
+        }
+        if let Call::Completion { completed, .. } = event.call {
+            let told = completed.into_iter().filter(|c| c.cancelled || c.received.is_some());
+            received.extend(told.map(|completed| (completed.request, completed)));
+        }
+    }
+    Ok(received)
+}
