@@ -74,9 +74,11 @@ impl Rates {
     /// `paper-2013-model`: what the analytic model of Soryani et al. 2013 (section 3) is given. The
     /// paper does not print the service times of queue pairs and their processing hardware; these
     /// are fitted to its Figs. 4 and 5 and Table 1, which 1 µs per 1024 bytes at the port and
-    /// 4 GiB/s at the memory fit best too. 100 ns at each of the two ports of the switch.
+    /// 4 GiB/s at the memory fit best too. 100 ns at each of the two ports of the switch. All
+    /// messages inside a node use the memory (Eq. 10), once: the model has no cache.
     fn modelled() -> Self {
-        let fitted = [(1 << 10, 6.28e-6), (1 << 16, 116e-6), (1 << 19, 643e-6), (1 << 20, 1369e-6)];
+        let fitted =
+            [(1 << 10, 6.2e-6), (1 << 16, 115.5e-6), (1 << 19, 643.4e-6), (1 << 20, 1377e-6)];
         let share = |share: f64| {
             let points = fitted.map(|(length, time)| (Bytes(length), Seconds(time * share)));
             ServiceCurve(points.to_vec())
@@ -87,6 +89,7 @@ impl Rates {
             nic_latency: Seconds(200e-9),
             memory_bandwidth: BytesPerSecond((1_u64 << 32) as f64),
             memory_copies: 1,
+            cache_limit: Bytes(0),
             memory_accesses: Some(PerSecond(1e5)),
             queue_pair: share(0.6),
             processing: share(0.4),

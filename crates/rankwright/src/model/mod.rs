@@ -1,5 +1,19 @@
 //! What a placement costs, without running anything.
+//!
+//! [`Load`] counts bytes and asks nothing of when they are sent. [`Prediction`] takes the clocks of
+//! the ranks and says how long messages wait: the queueing model of Soryani et al. 2013, from one
+//! server ([`queue`]) over the load of all ([`ServerLoads`]) to the way of a message
+//! ([`MessageTime`]).
 
 mod load;
+mod path;
+mod prediction;
+pub mod queue;
+mod servers;
+mod variation;
 
 pub use load::{BusiestNic, Direction, LevelCut, Load, NicLoad, NumaLoad};
+pub use path::{MessageTime, Waiting, message_time};
+pub use prediction::{JobPrediction, ModelError, Prediction, ServerPrediction};
+pub use servers::{ServerLoad, ServerLoads};
+pub use variation::{slowdown_by_variation, uncontended};

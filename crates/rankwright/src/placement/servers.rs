@@ -181,6 +181,13 @@ impl<'a> Servers<'a> {
         ServerId::from_index(self.nodes[place.node.index()] + numa.index())
     }
 
+    /// What an access of a core to the memory beside it takes: the memory, and how long it serves.
+    #[must_use]
+    pub fn memory_access(&self, node: NodeId, core: CoreId, length: Bytes) -> Hop {
+        let numa = self.cluster.machine(node).cores[core.index()].numa;
+        self.access(node, numa.index(), length)
+    }
+
     /// The ways of messages of this length from one rank to another, counted over all jobs; where
     /// ranks have several network devices, one message after the other takes them in turn.
     ///
@@ -258,12 +265,15 @@ impl<'a> Servers<'a> {
     }
 
     fn memory_hop(&self, rank: usize, length: Bytes) -> Hop {
-        let place = self.ranks[rank];
-        let server = self.memory(rank);
-        let numa = server.index() - self.nodes[place.node.index()];
-        let memory = self.cluster.machine(place.node).numa_nodes.get(numa);
+        let node = self.ranks[rank].node;
+        self.access(node, self.memory(rank).index() - self.nodes[node.index()], length)
+    }
+
+    fn access(&self, node: NodeId, numa: usize, length: Bytes) -> Hop {
+        let memory = self.cluster.machine(node).numa_nodes.get(numa);
         let known = memory.and_then(|memory| memory.best_access()?.bandwidth);
-        hop(server, transfer(length, known.unwrap_or(self.cluster.rates.memory_bandwidth)))
+        let bandwidth = known.unwrap_or(self.cluster.rates.memory_bandwidth);
+        hop(ServerId::from_index(self.nodes[node.index()] + numa), transfer(length, bandwidth))
     }
 
     fn nic_hop(&self, rank: usize, nic: u32, direction: usize, length: Bytes) -> Hop {
@@ -426,7 +436,7 @@ mod tests {
             ]
         );
         let service: f64 = path.hops.iter().map(|hop| hop.service.0).sum();
-        assert!((service - 2.0 * (1369e-6 + 1024e-6 + 244.140_625e-6)).abs() < 1e-9, "{service}");
+        assert!((service - 2.0 * (1377e-6 + 1024e-6 + 244.140_625e-6)).abs() < 1e-9, "{service}");
     }
 
     #[test]

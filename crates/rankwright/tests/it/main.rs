@@ -5,5 +5,6 @@ mod clusters;
 mod layering;
 mod load;
 mod mappers;
+mod model;
 mod rust_paths;
 mod workloads;
