@@ -6,4 +6,6 @@ mod layering;
 mod load;
 mod mappers;
 mod rust_paths;
+mod sim_against_theory;
+mod sim_reference;
 mod workloads;
