@@ -8,8 +8,8 @@
 //!  cluster      traffic        what there is, what runs
 //!      └───┬──────┘
 //!      placement               rank -> PUs, memory, NICs, GPUs; valid by construction
-//!      ┌───┴────┐
-//!    model    launch           predict · write
+//!      ┌───┴────┬────────┐
+//!    model     sim     launch  predict · witness · write
 //!      │
 //!     map                      search
 //!      │
@@ -31,6 +31,7 @@ pub mod traffic;
 pub mod placement;
 
 pub mod model;
+pub mod sim;
 
 pub mod map;
 

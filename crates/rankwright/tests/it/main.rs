@@ -7,4 +7,6 @@ mod load;
 mod mappers;
 mod model;
 mod rust_paths;
+mod sim_against_theory;
+mod sim_reference;
 mod workloads;

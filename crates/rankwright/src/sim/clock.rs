@@ -1,0 +1,148 @@
+//! When the ticks of a source are.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Exp1, Gamma};
+
+use super::queue::NEVER;
+use crate::traffic::Source;
+
+/// The ticks of a source as picoseconds from the start, ascending: tick k is at the sum of k + 1
+/// gaps, whose mean is one over the rate and whose coefficient of variation is that of the source.
+///
+/// Gaps are constant for 0 (then the first is a uniformly random part of one, so that sources are
+/// not in step), exponential for 1, gamma distributed otherwise. A tick that 64 bits cannot hold is
+/// `u64::MAX`.
+#[derive(Debug, Clone)]
+pub struct Clock {
+    random: ChaCha8Rng,
+    gap: Gap,
+    now: u64,
+    left: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Gap {
+    /// Before the first tick: a part of this one.
+    First(f64),
+    Constant(f64),
+    Exponential(f64),
+    Gamma(Gamma<f64>),
+}
+
+/// Which stream of random numbers: nothing else of a workload changes it, so that the same sources
+/// tick at the same times under every placement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RandomStream {
+    /// That of the whole simulation.
+    pub seed: u64,
+    /// The position of the job in the workload.
+    pub job: usize,
+    /// The position of the source in the job.
+    pub source: usize,
+    /// With a clock for each pair: the position of the send in the source.
+    pub send: Option<usize>,
+}
+
+const PICOSECONDS: f64 = 1e12;
+
+impl Clock {
+    /// The clock of a source.
+    ///
+    /// # Panics
+    /// If the source has a rate or coefficient of variation that `Job::from_sources` refuses.
+    #[must_use]
+    pub fn new(source: &Source, stream: RandomStream) -> Self {
+        let mean = PICOSECONDS / source.rate.0;
+        let gap = if source.cv == 0.0 {
+            Gap::First(mean)
+        } else if source.cv == 1.0 {
+            Gap::Exponential(mean)
+        } else {
+            let variance = source.cv * source.cv;
+            let gamma = Gamma::new(1.0 / variance, mean * variance);
+            Gap::Gamma(gamma.expect("a rate and a coefficient of variation above zero"))
+        };
+        Self { random: stream.random(), gap, now: 0, left: source.rounds }
+    }
+
+    fn gap(&mut self) -> f64 {
+        match self.gap {
+            Gap::First(gap) => {
+                self.gap = Gap::Constant(gap);
+                gap * self.random.random::<f64>()
+            }
+            Gap::Constant(gap) => gap,
+            Gap::Exponential(mean) => mean * Distribution::<f64>::sample(&Exp1, &mut self.random),
+            Gap::Gamma(gamma) => gamma.sample(&mut self.random),
+        }
+    }
+}
+
+impl Iterator for Clock {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        self.left = self.left.checked_sub(1)?;
+        // A gap beyond 64 bits becomes the largest number.
+        let gap = self.gap().round() as u64;
+        self.now = self.now.checked_add(gap).unwrap_or(NEVER);
+        Some(self.now)
+    }
+}
+
+impl RandomStream {
+    /// Its generator: the key of the cipher names the stream, so no two are the same.
+    pub(super) fn random(&self) -> ChaCha8Rng {
+        let send = self.send.map_or(0, |send| send as u64 + 1);
+        let mut key = [0; 32];
+        let parts = [self.seed, self.job as u64, self.source as u64, send];
+        for (bytes, part) in key.chunks_exact_mut(8).zip(parts) {
+            bytes.copy_from_slice(&part.to_le_bytes());
+        }
+        ChaCha8Rng::from_seed(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Rank;
+    use crate::units::PerSecond;
+
+    fn gaps(cv: f64, rate: f64, rounds: u64) -> Vec<f64> {
+        let source = Source { rank: Rank(0), rate: PerSecond(rate), cv, rounds, sends: vec![] };
+        let clock = Clock::new(&source, RandomStream { seed: 1, job: 0, source: 0, send: None });
+        let ticks: Vec<u64> = clock.collect();
+        assert_eq!(ticks.len() as u64, rounds);
+        let before = [0].into_iter().chain(ticks.iter().copied());
+        ticks.iter().zip(before).map(|(tick, before)| (tick - before) as f64 / 1e12).collect()
+    }
+
+    #[test]
+    fn gaps_have_the_mean_and_variation_of_the_source() {
+        for cv in [0.25, 1.0, 2.0] {
+            let gaps = gaps(cv, 50.0, 40_000);
+            let mean = gaps.iter().sum::<f64>() / 40_000.0;
+            let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / 40_000.0;
+            assert!((mean * 50.0 - 1.0).abs() < 0.02 * cv.max(1.0), "{cv}: {mean}");
+            assert!((variance.sqrt() / mean / cv - 1.0).abs() < 0.05, "{cv}: {variance}");
+        }
+    }
+
+    #[test]
+    fn a_steady_clock_begins_anywhere_in_its_first_gap() {
+        let gaps = gaps(0.0, 50.0, 10);
+        assert!(gaps[0] > 0.0 && gaps[0] < 0.02);
+        assert!(gaps[1..].iter().all(|gap| (gap - 0.02).abs() < 1e-12));
+    }
+
+    #[test]
+    fn ticks_beyond_64_bits_stay_at_the_largest() {
+        let source =
+            Source { rank: Rank(0), rate: PerSecond(1e-7), cv: 0.0, rounds: 30, sends: vec![] };
+        let clock = Clock::new(&source, RandomStream { seed: 1, job: 0, source: 0, send: None });
+        assert_eq!(clock.last(), Some(u64::MAX));
+    }
+}

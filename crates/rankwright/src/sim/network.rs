@@ -1,0 +1,395 @@
+//! The servers, paths and clocks of a workload under a placement, as flat tables for the engine.
+//!
+//! Messages that leave one server for others form a *stream*: they come in the order in which they
+//! leave. Servers of one node form a *zone*, every link one of its own. Within a zone only the order
+//! among its own streams and clocks matters, so zones run ahead or behind as suits; only *exports*,
+//! the streams that cross from one zone to another, are merged over all zones.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::clock::{Clock, RandomStream};
+use super::queue::NEVER;
+use super::{Arrivals, Options, Pacing, SimulationError};
+use crate::placement::{Path, ServerKind, Servers};
+use crate::traffic::Workload;
+use crate::units::Seconds;
+
+/// No such position.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// All tables.
+#[derive(Debug, Default)]
+pub(super) struct Network {
+    /// What can happen to a message; equal continuations are shared.
+    pub(super) hops: Vec<Hop>,
+    /// The job of each hop.
+    pub(super) hop_jobs: Vec<u32>,
+    /// In a closed loop the source that waits for a message to have passed this hop, else [`NONE`].
+    pub(super) hop_releases: Vec<u32>,
+    /// How paths end.
+    pub(super) ends: Vec<End>,
+    pub(super) streams: Vec<Stream>,
+    pub(super) zones: Vec<Zone>,
+    pub(super) sources: Vec<SourceTable>,
+    /// Per server, whether [`Lane::Lazy`] streams lead to it.
+    pub(super) fed_lazily: Vec<bool>,
+    /// How many messages there will be.
+    pub(super) messages: u64,
+}
+
+/// A message's stay at a server and what comes after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Hop {
+    /// In picoseconds, at least one.
+    pub(super) service: u64,
+    pub(super) server: u32,
+    /// The stream into which the message leaves; after the last hop a position in `ends`.
+    pub(super) stream: u32,
+    /// The hop after that, [`NONE`] after the last.
+    pub(super) next: u32,
+}
+
+/// What is counted where a path ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct End {
+    pub(super) job: u32,
+    /// In a closed loop the source that waits for the arrival, else [`NONE`].
+    pub(super) releases: u32,
+    /// From the last server to the receiver.
+    pub(super) latency: u64,
+    /// What the path takes without any waiting.
+    pub(super) base: u64,
+}
+
+/// Where a stream is merged with others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// With the exports of all zones.
+    Export,
+    /// In the zone, in its order of time, with the ticks: something may leave the zone because of it.
+    Prompt {
+        /// Its number among them.
+        slot: usize,
+    },
+    /// In the zone, when convenient: its messages end there and nobody waits for them.
+    Lazy {
+        /// Its number among them.
+        slot: usize,
+    },
+}
+
+/// What leaves one server with one latency.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stream {
+    pub(super) zone: usize,
+    pub(super) server: u32,
+    pub(super) latency: u64,
+    pub(super) lane: Lane,
+}
+
+/// A node or a link; each list is ordered by server.
+#[derive(Debug, Default)]
+pub(super) struct Zone {
+    pub(super) exports: Vec<usize>,
+    pub(super) prompt: Vec<usize>,
+    pub(super) lazy: Vec<usize>,
+    pub(super) sources: Vec<usize>,
+}
+
+/// A clock and what each of its ticks sends.
+#[derive(Debug)]
+pub(super) struct SourceTable {
+    pub(super) clock: Clock,
+    pub(super) zone: usize,
+    /// Its number in the zone.
+    pub(super) slot: usize,
+    pub(super) sends: Vec<SendTable>,
+}
+
+/// One message of each tick.
+#[derive(Debug, Clone)]
+pub(super) enum SendTable {
+    /// The first hop.
+    Single(u32),
+    /// The first hops of several paths, taken in turn.
+    InTurn(Vec<u32>),
+    /// No server: how it ends.
+    Direct(u32),
+}
+
+impl Network {
+    /// # Errors
+    /// If a job has messages but no sources, or something takes longer than 64 bits can hold.
+    pub(super) fn new(
+        servers: &Servers,
+        workload: &Workload,
+        options: &Options,
+    ) -> Result<Self, SimulationError> {
+        let mut builder = Builder::new(servers, options);
+        for (number, (job, offset)) in workload.jobs.iter().zip(workload.rank_offsets()).enumerate()
+        {
+            if job.sources.is_empty()
+                && job.flows.iter().any(|flow| flow.source != flow.destination)
+            {
+                return Err(SimulationError::NoSources { job: job.name.clone() });
+            }
+            builder.add_job(number, job, offset)?;
+        }
+        Ok(builder.finish())
+    }
+}
+
+struct Builder<'a> {
+    servers: &'a Servers<'a>,
+    options: &'a Options,
+    network: Network,
+    /// The zone of each server.
+    zones: Vec<usize>,
+    known_hops: HashMap<(Hop, u32, u32), u32>,
+    known_ends: HashMap<End, u32>,
+    /// By server, latency, and whether it crosses to another zone.
+    known_streams: BTreeMap<(u32, u64, bool), usize>,
+}
+
+/// Who a path is for.
+#[derive(Clone, Copy)]
+struct Owner {
+    job: u32,
+    source: u32,
+}
+
+impl<'a> Builder<'a> {
+    fn new(servers: &'a Servers<'a>, options: &'a Options) -> Self {
+        // Nodes first, then links: exports of equal time are then in the order of their servers.
+        let nodes = |kind: &ServerKind| match kind {
+            ServerKind::Memory { node, .. }
+            | ServerKind::NicOut { node, .. }
+            | ServerKind::NicIn { node, .. } => Some(node.index()),
+            _ => None,
+        };
+        let mut count =
+            servers.kinds().iter().filter_map(nodes).map(|node| node + 1).max().unwrap_or(0);
+        let mut zone = |kind: &ServerKind| match kind {
+            ServerKind::Memory { node, .. }
+            | ServerKind::NicOut { node, .. }
+            | ServerKind::NicIn { node, .. } => node.index(),
+            ServerKind::QueuePairOut { rank }
+            | ServerKind::QueuePairIn { rank }
+            | ServerKind::ProcessingOut { rank }
+            | ServerKind::ProcessingIn { rank } => servers.node(*rank as usize).index(),
+            ServerKind::LinkUp { .. } | ServerKind::LinkDown { .. } => {
+                count += 1;
+                count - 1
+            }
+        };
+        let zones: Vec<usize> = servers.kinds().iter().map(&mut zone).collect();
+        let mut network = Network::default();
+        network.zones.resize_with(count, Zone::default);
+        network.fed_lazily = vec![false; zones.len()];
+        Self {
+            servers,
+            options,
+            network,
+            zones,
+            known_hops: HashMap::new(),
+            known_ends: HashMap::new(),
+            known_streams: BTreeMap::new(),
+        }
+    }
+
+    fn add_job(
+        &mut self,
+        number: usize,
+        job: &crate::traffic::Job,
+        offset: usize,
+    ) -> Result<(), SimulationError> {
+        for (position, source) in job.sources.iter().enumerate() {
+            let from = offset + source.rank.index();
+            let all: Vec<usize> = (0..source.sends.len())
+                .filter(|send| source.sends[*send].destination != source.rank)
+                .collect();
+            let per_clock = match self.options.arrivals {
+                Arrivals::PerSource => all.len().max(1),
+                Arrivals::PerPair => 1,
+            };
+            for sends in all.chunks(per_clock) {
+                let send = (self.options.arrivals == Arrivals::PerPair).then(|| sends[0]);
+                let stream =
+                    RandomStream { seed: self.options.seed, job: number, source: position, send };
+                let zone = self.servers.node(from).index();
+                let owner = Owner { job: number as u32, source: self.network.sources.len() as u32 };
+                let mut tables = Vec::with_capacity(sends.len());
+                for send in sends.iter().map(|send| &source.sends[*send]) {
+                    let to = offset + send.destination.index();
+                    let paths = self.servers.paths(from, to, send.length);
+                    tables.push(self.add_send(&paths, owner).ok_or(SimulationError::TooLong)?);
+                }
+                let count = source.rounds.saturating_mul(sends.len() as u64);
+                self.network.messages = self.network.messages.saturating_add(count);
+                let slot = self.network.zones[zone].sources.len();
+                self.network.zones[zone].sources.push(self.network.sources.len());
+                let clock = Clock::new(source, stream);
+                self.network.sources.push(SourceTable { clock, zone, slot, sends: tables });
+            }
+        }
+        Ok(())
+    }
+
+    fn add_send(&mut self, paths: &[Path], owner: Owner) -> Option<SendTable> {
+        let first: Option<Vec<Result<u32, u32>>> =
+            paths.iter().map(|path| self.add_path(path, owner)).collect();
+        Some(match first?[..] {
+            [Ok(hop)] => SendTable::Single(hop),
+            [Err(end), ..] => SendTable::Direct(end),
+            ref several => SendTable::InTurn(several.iter().filter_map(|hop| hop.ok()).collect()),
+        })
+    }
+
+    /// The first hop of a path, or its end if there is none; nothing if it takes too long.
+    fn add_path(&mut self, path: &Path, owner: Owner) -> Option<Result<u32, u32>> {
+        let mut base = picoseconds(path.latency)?;
+        for hop in &path.hops {
+            base = base.checked_add(service(hop.service)?)?;
+            base = base.checked_add(picoseconds(hop.latency)?)?;
+        }
+        let pacing = self.options.pacing;
+        let releases = |when: bool| if when { owner.source } else { NONE };
+        let last_latency = path.hops.last().map_or(path.latency, |hop| hop.latency);
+        let end = End {
+            job: owner.job,
+            releases: releases(
+                pacing == Pacing::AfterArrival
+                    || (pacing == Pacing::AfterDeparture && path.hops.is_empty()),
+            ),
+            latency: picoseconds(last_latency)?,
+            base,
+        };
+        let end = self.end(end);
+        debug_assert!(
+            path.hops.is_empty() || path.latency.0 == 0.0,
+            "time before the first server"
+        );
+        let Some(first) = path.hops.first().map(|hop| self.zone(hop)) else {
+            return Some(Err(end));
+        };
+        let on_side = path.hops.iter().take_while(|hop| self.zone(hop) == first).count();
+        // A message inside a node leaves the sender's side at its last memory.
+        let leaves = on_side - 1;
+        let mut next = NONE;
+        for (position, hop) in path.hops.iter().enumerate().rev() {
+            let stream = match path.hops.get(position + 1) {
+                None => end,
+                Some(after) => {
+                    let crosses = self.zone(hop) != self.zone(after);
+                    self.stream(hop.server.0, picoseconds(hop.latency)?, crosses)
+                }
+            };
+            let hop = Hop { service: service(hop.service)?, server: hop.server.0, stream, next };
+            let leaving = pacing == Pacing::AfterDeparture && position == leaves;
+            next = self.hop(hop, owner.job, releases(leaving));
+        }
+        Some(Ok(next))
+    }
+
+    fn zone(&self, hop: &crate::placement::Hop) -> usize {
+        self.zones[hop.server.index()]
+    }
+
+    fn hop(&mut self, hop: Hop, job: u32, releases: u32) -> u32 {
+        let network = &mut self.network;
+        *self.known_hops.entry((hop, job, releases)).or_insert_with(|| {
+            network.hops.push(hop);
+            network.hop_jobs.push(job);
+            network.hop_releases.push(releases);
+            network.hops.len() as u32 - 1
+        })
+    }
+
+    fn end(&mut self, end: End) -> u32 {
+        let ends = &mut self.network.ends;
+        *self.known_ends.entry(end).or_insert_with(|| {
+            ends.push(end);
+            ends.len() as u32 - 1
+        })
+    }
+
+    fn stream(&mut self, server: u32, latency: u64, crosses: bool) -> u32 {
+        let zone = self.zones[server as usize];
+        let streams = &mut self.network.streams;
+        *self.known_streams.entry((server, latency, crosses)).or_insert_with(|| {
+            let lane = if crosses { Lane::Export } else { Lane::Lazy { slot: 0 } };
+            streams.push(Stream { zone, server, latency, lane });
+            streams.len() - 1
+        }) as u32
+    }
+
+    /// Sorts the streams into lanes.
+    fn finish(mut self) -> Network {
+        let prompt = self.prompt_streams();
+        for stream in self.known_streams.values() {
+            let Stream { zone, lane, .. } = &mut self.network.streams[*stream];
+            let zone = &mut self.network.zones[*zone];
+            match (&lane, prompt[*stream]) {
+                (Lane::Export, _) => zone.exports.push(*stream),
+                (_, true) => {
+                    *lane = Lane::Prompt { slot: zone.prompt.len() };
+                    zone.prompt.push(*stream);
+                }
+                (_, false) => {
+                    *lane = Lane::Lazy { slot: zone.lazy.len() };
+                    zone.lazy.push(*stream);
+                }
+            }
+        }
+        for hop in self.network.hops.iter().filter(|hop| hop.next != NONE) {
+            if matches!(self.network.streams[hop.stream as usize].lane, Lane::Lazy { .. }) {
+                let next = self.network.hops[hop.next as usize].server;
+                self.network.fed_lazily[next as usize] = true;
+            }
+        }
+        self.network
+    }
+
+    /// Per stream, whether something outside its zone may happen because of its messages: one of
+    /// them leaves the zone, a source waits for one, or one goes into such a stream.
+    fn prompt_streams(&self) -> Vec<bool> {
+        let Network { hops, ends, streams, hop_releases, .. } = &self.network;
+        // Hops are listed after those that follow them.
+        let mut matters = vec![false; hops.len()];
+        for (at, hop) in hops.iter().enumerate() {
+            matters[at] = hop_releases[at] != NONE
+                || match hop.next {
+                    NONE => ends[hop.stream as usize].releases != NONE,
+                    next => {
+                        streams[hop.stream as usize].lane == Lane::Export || matters[next as usize]
+                    }
+                };
+        }
+        let mut prompt = vec![false; streams.len()];
+        loop {
+            let mut changed = false;
+            for hop in hops.iter().filter(|hop| hop.next != NONE) {
+                let next = &hops[hop.next as usize];
+                let follows = next.next != NONE && prompt[next.stream as usize];
+                if !prompt[hop.stream as usize] && (matters[hop.next as usize] || follows) {
+                    prompt[hop.stream as usize] = true;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return prompt;
+            }
+        }
+    }
+}
+
+/// Rounded; nothing beyond 64 bits.
+fn picoseconds(time: Seconds) -> Option<u64> {
+    let time = (time.0 * 1e12).round();
+    (time < NEVER as f64).then_some(time as u64)
+}
+
+/// At least one picosecond, so that nothing ends when it begins.
+fn service(time: Seconds) -> Option<u64> {
+    picoseconds(time).map(|time| time.max(1))
+}

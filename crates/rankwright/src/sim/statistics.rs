@@ -1,0 +1,173 @@
+//! What a simulation has counted.
+
+use super::engine::{Engine, JobCount};
+use super::server::Server;
+use crate::ids::ServerId;
+use crate::placement::{ServerKind, Servers};
+use crate::traffic::Workload;
+use crate::units::Seconds;
+
+/// The result of a simulation. Waiting is the time from the arrival at a server to the begin of
+/// service there, summed over messages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// At all servers.
+    pub total_waiting: Seconds,
+    /// At the ports of network devices, out and in.
+    pub nic_waiting: Seconds,
+    /// At the memories.
+    pub memory_waiting: Seconds,
+    /// At links between switches.
+    pub link_waiting: Seconds,
+    /// At queue pairs and their processing hardware.
+    pub other_waiting: Seconds,
+    /// When the last message arrived.
+    pub workload_finish: Seconds,
+    /// The sum over all jobs of when their last message arrived.
+    pub total_finish: Seconds,
+    /// How many messages have arrived.
+    pub messages: u64,
+    /// Departures from servers and ticks of clocks.
+    pub events: u64,
+    /// The time reached, if the observer stopped the simulation: then all else is what was counted
+    /// until about then.
+    pub stopped: Option<Seconds>,
+    /// Every server; position is its id.
+    pub servers: Vec<ServerStatistics>,
+    /// Every job, in the order of the workload.
+    pub jobs: Vec<JobStatistics>,
+}
+
+/// One server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerStatistics {
+    /// What it is.
+    pub kind: ServerKind,
+    /// What people call it.
+    pub name: String,
+    /// How many messages came.
+    pub messages: u64,
+    /// The sum of their waiting.
+    pub waiting: Seconds,
+    /// The mean of their waiting; 0 without messages.
+    pub mean_waiting: Seconds,
+    /// The longest of their waiting.
+    pub longest_waiting: Seconds,
+    /// The sum of their service times.
+    pub service: Seconds,
+    /// The part of the time until the workload's finish in which it served.
+    pub utilisation: f64,
+    /// The mean number of messages that waited, over the same time (Little's law: the sum of the
+    /// waiting over the time).
+    pub mean_queue: f64,
+    /// The most messages that waited at once.
+    pub longest_queue: u64,
+}
+
+/// One job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobStatistics {
+    /// Its name.
+    pub name: String,
+    /// How many of its messages have arrived.
+    pub messages: u64,
+    /// The sum of their waiting at all servers.
+    pub waiting: Seconds,
+    /// When the last of them arrived.
+    pub finish: Seconds,
+    /// From the tick to the arrival, mean.
+    pub mean_latency: Seconds,
+    /// The latency that half of the messages do not exceed, within 0.8 %, as all percentiles.
+    pub latency_p50: Seconds,
+    /// That 90 % do not exceed.
+    pub latency_p90: Seconds,
+    /// That 99 % do not exceed.
+    pub latency_p99: Seconds,
+    /// The longest, exact.
+    pub longest_latency: Seconds,
+}
+
+fn seconds(picoseconds: u128) -> Seconds {
+    Seconds(picoseconds as f64 / 1e12)
+}
+
+/// A quotient; 0 where there is nothing to divide.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+pub(super) fn outcome(
+    engine: &Engine,
+    servers: &Servers,
+    workload: &Workload,
+    stopped: bool,
+) -> Outcome {
+    let finish = engine.jobs.iter().map(|job| job.finish).max().unwrap_or(0);
+    let duration = seconds(u128::from(if stopped { engine.now } else { finish }));
+    let waiting = |wanted: &dyn Fn(&ServerKind) -> bool| {
+        let counted = engine.servers.iter().zip(servers.kinds());
+        seconds(counted.filter(|(_, kind)| wanted(kind)).map(|(server, _)| server.waiting).sum())
+    };
+    let nic =
+        |kind: &ServerKind| matches!(kind, ServerKind::NicOut { .. } | ServerKind::NicIn { .. });
+    let memory = |kind: &ServerKind| matches!(kind, ServerKind::Memory { .. });
+    let link =
+        |kind: &ServerKind| matches!(kind, ServerKind::LinkUp { .. } | ServerKind::LinkDown { .. });
+    let server = |(number, counted): (usize, &Server)| {
+        server(counted, servers, ServerId::from_index(number), duration)
+    };
+    let jobs = engine.jobs.iter().zip(&workload.jobs);
+    Outcome {
+        total_waiting: waiting(&|_| true),
+        nic_waiting: waiting(&nic),
+        memory_waiting: waiting(&memory),
+        link_waiting: waiting(&link),
+        other_waiting: waiting(&|kind| !nic(kind) && !memory(kind) && !link(kind)),
+        workload_finish: seconds(u128::from(finish)),
+        total_finish: seconds(engine.jobs.iter().map(|job| u128::from(job.finish)).sum()),
+        messages: engine.delivered,
+        events: engine.departures + engine.ticks,
+        stopped: stopped.then_some(duration),
+        servers: engine.servers.iter().enumerate().map(server).collect(),
+        jobs: jobs.map(|(counted, job)| self::job(counted, &job.name)).collect(),
+    }
+}
+
+fn server(
+    counted: &Server,
+    servers: &Servers,
+    id: ServerId,
+    duration: Seconds,
+) -> ServerStatistics {
+    let waiting = seconds(counted.waiting);
+    let service = seconds(u128::from(counted.busy));
+    ServerStatistics {
+        kind: servers.kinds()[id.index()],
+        name: servers.name(id),
+        messages: counted.messages,
+        waiting,
+        mean_waiting: Seconds(ratio(waiting.0, counted.messages as f64)),
+        longest_waiting: seconds(u128::from(counted.longest)),
+        service,
+        utilisation: ratio(service.0, duration.0),
+        mean_queue: ratio(waiting.0, duration.0),
+        longest_queue: counted.longest_queue(),
+    }
+}
+
+fn job(counted: &JobCount, name: &str) -> JobStatistics {
+    // The middle of a bucket may lie behind the longest time in it.
+    let longest = counted.longest as f64;
+    let percentile = |part| Seconds(counted.latencies.quantile(part).min(longest) / 1e12);
+    JobStatistics {
+        name: name.to_owned(),
+        messages: counted.messages,
+        waiting: seconds(counted.waiting),
+        finish: seconds(u128::from(counted.finish)),
+        mean_latency: Seconds(ratio(seconds(counted.latency).0, counted.messages as f64)),
+        latency_p50: percentile(0.5),
+        latency_p90: percentile(0.9),
+        latency_p99: percentile(0.99),
+        longest_latency: seconds(u128::from(counted.longest)),
+    }
+}

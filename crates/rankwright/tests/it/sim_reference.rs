@@ -1,0 +1,481 @@
+//! The simulator against a slow one that shares nothing with it but the clocks and the paths: one
+//! heap with all events, every message and every visit kept.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
+
+use proptest::prelude::*;
+
+use rankwright::cluster::{Cluster, Nic, Rates, Switch};
+use rankwright::ids::{NumaId, Rank};
+use rankwright::map::{Problem, Strategy as Mapping};
+use rankwright::placement::{Granularity, JobShape, Path, Placement, ServerKind, Servers, slots};
+use rankwright::sim::{
+    Arrivals, Clock, Options, Outcome, Pacing, RandomStream, Service, replicate, simulate,
+};
+use rankwright::traffic::{Job, Send, Source, Workload};
+use rankwright::units::{Bytes, BytesPerSecond, PerSecond, Seconds};
+
+use crate::clusters::{Kind, cluster, with_switches};
+
+/// A placement by the strategy with this name.
+pub(crate) fn placed(cluster: &Cluster, workload: &Workload, strategy: &str) -> Placement {
+    let problem = Problem::new(cluster, workload, Granularity::Cores(1)).unwrap();
+    let slot_of = strategy.parse::<Mapping>().unwrap().map(&problem).unwrap();
+    let slots = slots(cluster, Granularity::Cores(1), slot_of.len()).unwrap();
+    let shapes = JobShape::of(workload);
+    Placement::from_slots(cluster, &shapes, strategy, &slots, &slot_of).unwrap()
+}
+
+pub(crate) fn run(
+    cluster: &Cluster,
+    workload: &Workload,
+    placement: &Placement,
+    options: &Options,
+) -> Outcome {
+    let mut observer = |_: &_| ControlFlow::Continue(());
+    simulate(cluster, workload, placement, options, &mut observer).unwrap()
+}
+
+/// A clock with its messages.
+struct Sender<'a> {
+    job: usize,
+    clock: Clock,
+    round: usize,
+    /// The paths of each send.
+    sends: Vec<Vec<Path>>,
+    servers: &'a Servers<'a>,
+    outstanding: usize,
+    ready: u64,
+}
+
+struct Message {
+    sender: usize,
+    born: u64,
+    path: Path,
+    hop: usize,
+    arrived: Option<u64>,
+}
+
+/// A message's stay at a server.
+#[derive(Clone, Copy)]
+struct Visit {
+    message: usize,
+    arrival: u64,
+    begin: u64,
+    departure: u64,
+}
+
+/// Time, who it comes from (servers first, then clocks), a running number.
+type Key = (u64, usize, usize);
+
+struct Reference<'a> {
+    senders: Vec<Sender<'a>>,
+    pacing: Pacing,
+    messages: Vec<Message>,
+    visits: Vec<Vec<Visit>>,
+    /// With a key a message that comes to its next server, or none for a tick.
+    events: BinaryHeap<Reverse<(Key, Option<usize>)>>,
+    number: usize,
+    ticks: u64,
+}
+
+fn picoseconds(time: Seconds) -> u64 {
+    (time.0 * 1e12).round() as u64
+}
+
+impl<'a> Reference<'a> {
+    fn new(servers: &'a Servers, workload: &Workload, options: &Options) -> Self {
+        let mut senders = Vec::new();
+        for (job, (traffic, offset)) in
+            workload.jobs.iter().zip(workload.rank_offsets()).enumerate()
+        {
+            for (number, source) in traffic.sources.iter().enumerate() {
+                let from = offset + source.rank.index();
+                let path = |send: &Send| {
+                    servers.paths(from, offset + send.destination.index(), send.length)
+                };
+                let others = source.sends.iter().enumerate();
+                let others: Vec<(usize, Vec<Path>)> = others
+                    .filter(|(_, send)| send.destination != source.rank)
+                    .map(|(position, send)| (position, path(send)))
+                    .collect();
+                let mut add = |send: Option<usize>, sends: Vec<Vec<Path>>| {
+                    let stream = RandomStream { seed: options.seed, job, source: number, send };
+                    let clock = Clock::new(source, stream);
+                    let (round, outstanding, ready) = (0, 0, 0);
+                    senders.push(Sender { job, clock, round, sends, servers, outstanding, ready });
+                };
+                match options.arrivals {
+                    Arrivals::PerSource if others.is_empty() => (),
+                    Arrivals::PerSource => add(None, others.into_iter().map(|o| o.1).collect()),
+                    Arrivals::PerPair => {
+                        others.into_iter().for_each(|(send, paths)| add(Some(send), vec![paths]));
+                    }
+                }
+            }
+        }
+        let mut reference = Self {
+            visits: vec![Vec::new(); servers.kinds().len()],
+            senders,
+            pacing: options.pacing,
+            messages: Vec::new(),
+            events: BinaryHeap::new(),
+            number: 0,
+            ticks: 0,
+        };
+        (0..reference.senders.len()).for_each(|sender| reference.schedule(sender));
+        while let Some(Reverse(((time, from, _), message))) = reference.events.pop() {
+            match message {
+                Some(message) => reference.arrive(message, time),
+                None => reference.tick(from - reference.visits.len(), time),
+            }
+        }
+        reference
+    }
+
+    fn push(&mut self, time: u64, from: usize, message: Option<usize>) {
+        self.number += 1;
+        self.events.push(Reverse(((time, from, self.number), message)));
+    }
+
+    fn schedule(&mut self, sender: usize) {
+        if let Some(time) = self.senders[sender].clock.next() {
+            let time = time.max(self.senders[sender].ready);
+            self.push(time, self.visits.len() + sender, None);
+        }
+    }
+
+    fn tick(&mut self, number: usize, time: u64) {
+        self.ticks += 1;
+        let sender = &mut self.senders[number];
+        let round = sender.round;
+        sender.round += 1;
+        sender.outstanding = sender.sends.len();
+        sender.ready = time;
+        let paths: Vec<Path> =
+            sender.sends.iter().map(|paths| paths[round % paths.len()].clone()).collect();
+        for path in paths {
+            let message = self.messages.len();
+            self.messages.push(Message { sender: number, born: time, path, hop: 0, arrived: None });
+            self.arrive(message, time);
+        }
+        if self.pacing == Pacing::Open {
+            self.schedule(number);
+        }
+    }
+
+    /// A message comes to its next server, or to its receiver.
+    fn arrive(&mut self, message: usize, time: u64) {
+        let Message { sender, ref path, hop, .. } = self.messages[message];
+        let Some(at) = path.hops.get(hop) else {
+            let last = path.hops.last().map_or(path.latency, |_| Seconds(0.0));
+            return self.deliver(message, time + picoseconds(last));
+        };
+        let server = at.server.index();
+        let free = self.visits[server].last().map_or(0, |visit| visit.departure);
+        let begin = time.max(free);
+        let departure = begin + picoseconds(at.service).max(1);
+        let next = departure + picoseconds(at.latency);
+        let side = |server: usize| self.senders[sender].servers.kinds()[server];
+        let behind = path.hops[hop + 1..].iter().map(|hop| side(hop.server.index()));
+        let leaves = match side(server) {
+            ServerKind::NicOut { .. } => true,
+            ServerKind::Memory { .. } => {
+                let mut behind = behind;
+                hop + 1 == path.hops.len() && !self.crosses(message) && behind.next().is_none()
+            }
+            _ => false,
+        };
+        let last = hop + 1 == path.hops.len();
+        self.visits[server].push(Visit { message, arrival: time, begin, departure });
+        self.messages[message].hop += 1;
+        if leaves && self.pacing == Pacing::AfterDeparture {
+            self.release(sender, departure);
+        }
+        if last {
+            self.deliver(message, next);
+        } else {
+            self.push(next, server, Some(message));
+        }
+    }
+
+    fn crosses(&self, message: usize) -> bool {
+        let Message { sender, ref path, .. } = self.messages[message];
+        let kinds = self.senders[sender].servers.kinds();
+        path.hops.iter().any(|hop| matches!(kinds[hop.server.index()], ServerKind::NicOut { .. }))
+    }
+
+    fn deliver(&mut self, number: usize, time: u64) {
+        let message = &mut self.messages[number];
+        message.arrived = Some(time);
+        let direct = message.path.hops.is_empty();
+        let sender = message.sender;
+        match self.pacing {
+            Pacing::AfterArrival => self.release(sender, time),
+            Pacing::AfterDeparture if direct => self.release(sender, time),
+            _ => (),
+        }
+    }
+
+    fn release(&mut self, number: usize, time: u64) {
+        let sender = &mut self.senders[number];
+        sender.outstanding -= 1;
+        sender.ready = sender.ready.max(time);
+        if sender.outstanding == 0 {
+            self.schedule(number);
+        }
+    }
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-12 * a.abs().max(b.abs())
+}
+
+/// The integral of the number of waiting messages, step by step, and its largest value just after
+/// an arrival.
+fn queue(visits: &[Visit]) -> (u128, u64) {
+    let mut changes: Vec<(u64, i64)> = Vec::new();
+    for visit in visits {
+        changes.extend([(visit.arrival, 1), (visit.begin, -1)]);
+    }
+    // At one time first those who leave the queue; who does not wait at all counts for nothing.
+    changes.sort_unstable();
+    let (mut area, mut length, mut before) = (0, 0, 0);
+    for (time, change) in changes {
+        area += u128::from(time - before) * u128::try_from(length.max(0)).unwrap();
+        length += change;
+        before = time;
+    }
+    let waiting = |time: u64| {
+        let waits = |visit: &&Visit| visit.arrival <= time && visit.begin > time;
+        visits.iter().filter(waits).count() as u64
+    };
+    (area, visits.iter().map(|visit| waiting(visit.arrival)).max().unwrap_or(0))
+}
+
+fn check(outcome: &Outcome, reference: &Reference, jobs: usize) {
+    let departures: usize = reference.visits.iter().map(Vec::len).sum();
+    assert_eq!(outcome.events, departures as u64 + reference.ticks);
+    assert_eq!(outcome.messages, reference.messages.len() as u64);
+    let finish = |job: usize| {
+        let of = reference.messages.iter().filter(|m| reference.senders[m.sender].job == job);
+        of.map(|message| message.arrived.expect("every message arrives")).max().unwrap_or(0)
+    };
+    let end = (0..jobs).map(finish).max().unwrap_or(0);
+    assert!(near(outcome.workload_finish.0, end as f64 / 1e12));
+    assert!(near(outcome.total_finish.0, (0..jobs).map(finish).sum::<u64>() as f64 / 1e12));
+    for (server, visits) in outcome.servers.iter().zip(&reference.visits) {
+        let waits = || visits.iter().map(|visit| visit.begin - visit.arrival);
+        let sum: u128 = waits().map(u128::from).sum();
+        let busy: u64 = visits.iter().map(|visit| visit.departure - visit.begin).sum();
+        assert_eq!(server.messages, visits.len() as u64, "{}", server.name);
+        assert!(near(server.waiting.0, sum as f64 / 1e12), "{} {sum}", server.name);
+        assert!(near(server.longest_waiting.0, waits().max().unwrap_or(0) as f64 / 1e12));
+        assert!(near(server.service.0, busy as f64 / 1e12));
+        let (area, longest) = queue(visits);
+        assert_eq!(area, sum, "Little's law");
+        assert!(end == 0 || near(server.mean_queue, area as f64 / end as f64));
+        assert_eq!(server.longest_queue, longest, "{}", server.name);
+        assert!(server.utilisation <= 1.0 + 1e-12);
+        // Work conservation: no server rests while a message waits.
+        for pair in visits.windows(2) {
+            assert_eq!(pair[1].begin, pair[1].arrival.max(pair[0].departure));
+        }
+    }
+    for (number, job) in outcome.jobs.iter().enumerate() {
+        check_job(job, number, reference);
+    }
+}
+
+fn check_job(job: &rankwright::sim::JobStatistics, number: usize, reference: &Reference) {
+    let of = |message: usize| reference.senders[reference.messages[message].sender].job == number;
+    let mut latencies: Vec<u64> = (0..reference.messages.len())
+        .filter(|message| of(*message))
+        .map(|message| {
+            reference.messages[message].arrived.unwrap() - reference.messages[message].born
+        })
+        .collect();
+    latencies.sort_unstable();
+    let visits = reference.visits.iter().flatten().filter(|visit| of(visit.message));
+    let waiting: u128 = visits.map(|visit| u128::from(visit.begin - visit.arrival)).sum();
+    assert_eq!(job.messages, latencies.len() as u64);
+    assert!(near(job.waiting.0, waiting as f64 / 1e12), "{} {waiting}", job.waiting.0);
+    let Some(longest) = latencies.last() else { return };
+    assert!(near(job.longest_latency.0, *longest as f64 / 1e12));
+    let mean = latencies.iter().map(|l| *l as f64).sum::<f64>() / latencies.len() as f64 / 1e12;
+    assert!((job.mean_latency.0 - mean).abs() <= 1e-9 * mean);
+    let parts = [(0.5, job.latency_p50), (0.9, job.latency_p90), (0.99, job.latency_p99)];
+    for (part, found) in parts {
+        let rank = (part * latencies.len() as f64).ceil() as usize;
+        let exact = latencies[rank.max(1) - 1] as f64 / 1e12;
+        assert!((found.0 - exact).abs() <= 0.008 * exact + 1e-12, "{part}: {} {exact}", found.0);
+    }
+}
+
+/// What a random cluster is made of.
+#[derive(Debug, Clone)]
+struct Shape {
+    kinds: Vec<(usize, (u32, u32, u32))>,
+    nics: Vec<(f64, bool)>,
+    switches: Option<(usize, f64)>,
+    modelled: bool,
+    /// Everything takes a few picoseconds, so that many events are at the same time.
+    tiny: bool,
+    copies: u32,
+}
+
+fn shape() -> impl Strategy<Value = Shape> {
+    let kind = (1_usize..4, (1_u32..3, 1_u32..3, 1_u32..4));
+    (
+        prop::collection::vec(kind, 1..3),
+        prop::collection::vec((0.5_f64..4.0, any::<bool>()), 0..4),
+        prop::option::of((1_usize..3, 0.5_f64..3.0)),
+        any::<bool>(),
+        any::<bool>(),
+        0_u32..4,
+    )
+        .prop_map(|(kinds, nics, switches, modelled, tiny, copies)| Shape {
+            kinds,
+            nics,
+            switches,
+            modelled: modelled && !tiny,
+            tiny,
+            copies,
+        })
+}
+
+fn built(shape: &Shape) -> Cluster {
+    let kind = |(count, (packages, numa, cores)): &(usize, (u32, u32, u32))| {
+        (*count, Kind(*packages, *numa, *cores, 1))
+    };
+    let kinds: Vec<(usize, Kind)> = shape.kinds.iter().map(kind).collect();
+    let mut cluster = cluster(&kinds);
+    let fast = if shape.tiny { 1e3 } else { 1.0 };
+    if shape.modelled {
+        cluster.rates = Rates::named("paper-2013-model").unwrap();
+    }
+    cluster.rates.memory_copies = shape.copies;
+    cluster.rates.nic_bandwidth.0 *= fast;
+    cluster.rates.memory_bandwidth.0 *= fast;
+    if shape.tiny {
+        cluster.rates.nic_latency = Seconds(2e-12);
+    }
+    for (number, group) in cluster.groups.iter_mut().enumerate() {
+        for (position, (bandwidth, near)) in shape.nics.iter().enumerate() {
+            let mut nic = Nic::new(format!("nic{position}"));
+            nic.bandwidth = Some(BytesPerSecond((bandwidth * 1e9).round() * fast));
+            nic.latency = (number > 0).then_some(Seconds(3e-12));
+            nic.near = if *near { vec![NumaId(0)] } else { Vec::new() };
+            group.machine.nics.push(nic);
+        }
+    }
+    if let Some((each, bandwidth)) = shape.switches {
+        cluster = with_switches(cluster, each);
+        let root = cluster.switches.len() - 1;
+        // Every second link is finite, and there is one more switch above all.
+        cluster.switches[root].parent = Some(root + 1);
+        cluster.switches.push(Switch { name: "top".to_owned(), parent: None, uplink: None });
+        for switch in cluster.switches.iter_mut().step_by(2) {
+            switch.uplink = Some(BytesPerSecond(bandwidth * 1e9 * fast));
+        }
+    }
+    cluster
+}
+
+fn source(ranks: u32, tiny: bool) -> impl Strategy<Value = Source> {
+    let lengths = if tiny { vec![0, 1, 2, 5] } else { vec![0, 100, 1 << 10, 1 << 16, 1 << 21] };
+    let rates = if tiny { vec![1e10, 1e11, 4e11] } else { vec![10.0, 1e3, 1e5] };
+    let send = (0..ranks, prop::sample::select(lengths))
+        .prop_map(|(to, length)| Send { destination: Rank(to), length: Bytes(length) });
+    (
+        0..ranks,
+        prop::sample::select(rates),
+        prop::sample::select(vec![0.0, 0.5, 1.0, 2.0]),
+        1_u64..30,
+        prop::collection::vec(send, 0..6),
+    )
+        .prop_map(|(rank, rate, cv, rounds, sends)| Source {
+            rank: Rank(rank),
+            rate: PerSecond(rate),
+            cv,
+            rounds,
+            sends,
+        })
+}
+
+fn case() -> impl Strategy<Value = (Cluster, Workload)> {
+    shape().prop_flat_map(|shape| {
+        let cluster = built(&shape);
+        let cores = cluster.core_count() as u32;
+        let job = move |ranks: u32| {
+            prop::collection::vec(source(ranks, shape.tiny), 0..8)
+                .prop_map(move |sources| (ranks, sources))
+        };
+        let jobs = prop::collection::vec((1..cores.max(2)).prop_flat_map(job), 1..4);
+        (Just(cluster), jobs).prop_map(|(cluster, jobs)| {
+            let mut free = cluster.core_count() as u32;
+            let mut built = Vec::new();
+            for (number, (ranks, sources)) in jobs.into_iter().enumerate() {
+                if ranks <= free {
+                    free -= ranks;
+                    built.push(Job::from_sources(format!("job{number}"), ranks, sources).unwrap());
+                }
+            }
+            (cluster, Workload { name: "random".to_owned(), jobs: built })
+        })
+    })
+}
+
+fn options() -> impl Strategy<Value = Options> {
+    let pacings = [Pacing::Open, Pacing::AfterDeparture, Pacing::AfterArrival];
+    (
+        prop::sample::select(vec![Arrivals::PerSource, Arrivals::PerPair]),
+        prop::sample::select(pacings.to_vec()),
+        any::<u64>(),
+    )
+        .prop_map(|(arrivals, pacing, seed)| Options {
+            arrivals,
+            pacing,
+            service: Service::Deterministic,
+            seed,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #[test]
+    fn both_simulators_agree(
+        (cluster, workload) in case(),
+        options in options(),
+        seed in 0_u32..1000,
+    ) {
+        let placement = placed(&cluster, &workload, &format!("random:seed={seed}"));
+        let servers = Servers::new(&cluster, &placement);
+        let reference = Reference::new(&servers, &workload, &options);
+        let outcome = run(&cluster, &workload, &placement, &options);
+        prop_assert_eq!(outcome.stopped, None);
+        check(&outcome, &reference, workload.jobs.len());
+    }
+}
+
+#[test]
+fn replications_are_the_same_for_any_number_of_threads() {
+    let cluster = cluster(&[(4, Kind(2, 1, 2, 1))]);
+    let job =
+        |text: &str| rankwright::traffic::pattern::Pattern::parse(text).unwrap().job().unwrap();
+    let workload = Workload::single(job("all-to-all:16:rate=2000,messages=20,cv=2"));
+    let placement = placed(&cluster, &workload, "cyclic");
+    let replicated = |threads| {
+        let observer = |_: usize, _: &_| ControlFlow::Continue(());
+        let options = Options::default();
+        replicate(&cluster, &workload, &placement, &options, (5, threads), &observer).unwrap()
+    };
+    let one = replicated(1);
+    assert_eq!(one.outcomes.len(), 5);
+    assert!(one.total_waiting.half_width > 0.0);
+    for threads in [2, 3, 8] {
+        assert_eq!(replicated(threads), one);
+    }
+}
