@@ -30,7 +30,7 @@ pub(crate) struct Verbosity {
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Every day", &["profile", "place", "run", "check"]),
     ("Look", &["traffic", "compare", "cluster"]),
-    ("Plan and prove", &["map", "launch", "lab"]),
+    ("Plan and prove", &["map", "simulate", "launch", "lab"]),
     ("For programs", &["exec", "completion", "man"]),
 ];
 

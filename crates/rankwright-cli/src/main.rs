@@ -9,6 +9,7 @@ mod exit_code;
 #[path = "exec/host_name.rs"]
 mod host_name;
 mod inputs;
+mod interrupt;
 mod launch_files;
 mod launching;
 mod mpi;
@@ -17,6 +18,7 @@ mod output;
 mod planning;
 #[path = "exec/report_line.rs"]
 mod report_line;
+mod simulating;
 mod termination;
 
 use std::process::ExitCode;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use comfy_table::{CellAlignment, Table, presets};
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 use rankwright::files::write_atomically;
 
 use crate::cli::Verbosity;
@@ -113,6 +113,15 @@ pub(crate) fn spinner(verbosity: &Verbosity, what: String) -> ProgressBar {
     let spinner = ProgressBar::new_spinner().with_message(what);
     spinner.enable_steady_tick(std::time::Duration::from_millis(100));
     spinner
+}
+
+/// How far long work is, on standard error, if that is a terminal.
+pub(crate) fn progress_bar(verbosity: &Verbosity, steps: u64) -> ProgressBar {
+    if verbosity.quiet || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{wide_bar} {percent} % {msg}, {eta} left");
+    ProgressBar::new(steps).with_style(style.expect("a template of ours"))
 }
 
 /// Warns on standard error unless the user wants quiet.

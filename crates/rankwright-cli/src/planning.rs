@@ -73,6 +73,11 @@ impl RankSize {
 }
 
 impl SearchOptions {
+    /// What random numbers are drawn from beside the strategies.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.map_or(1, u64::from)
+    }
+
     /// One strategy by the name the user gave it.
     pub(crate) fn strategy(&self, text: &str) -> anyhow::Result<Strategy> {
         let parsed = text.parse::<Strategy>().and_then(|strategy| match self.seed {

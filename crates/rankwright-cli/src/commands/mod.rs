@@ -12,6 +12,7 @@ mod map;
 mod place;
 mod profile;
 mod run;
+mod simulate;
 mod traffic;
 
 use std::process::ExitCode;
@@ -27,6 +28,8 @@ pub(crate) enum Command {
     Place(place::Place),
     /// Compare what strategies would cost
     Compare(compare::Compare),
+    /// Simulate the queues at network devices and memories under a placement
+    Simulate(simulate::Simulate),
     /// Place ranks by one strategy, or map a bare graph onto a hierarchy
     Map(map::Map),
     /// Run a program and record who sends how much to whom, and the time inside MPI
@@ -56,6 +59,7 @@ pub(crate) fn run(command: Command, verbosity: &Verbosity) -> anyhow::Result<Exi
     match command {
         Command::Place(command) => command.run(verbosity),
         Command::Compare(command) => command.run(verbosity),
+        Command::Simulate(command) => command.run(verbosity),
         Command::Map(command) => command.run(verbosity),
         Command::Profile(command) => command.run(verbosity),
         Command::Traffic(command) => command.run(verbosity),

@@ -1,9 +1,8 @@
 //! Runs strategies side by side.
 
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
-use std::thread;
 
+use super::side_by_side::side_by_side;
 use crate::map::{MapError, Problem, Strategy};
 use crate::model::Load;
 use crate::placement::{JobShape, Placement, PlacementError};
@@ -42,19 +41,7 @@ pub fn candidates(
     strategies: &[Strategy],
     threads: NonZeroUsize,
 ) -> Vec<Result<Candidate, SearchError>> {
-    let mut results: Vec<_> = strategies.iter().map(|_| None).collect();
-    let work = Mutex::new(strategies.iter().zip(&mut results));
-    let next = || work.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
-    thread::scope(|scope| {
-        for _ in 0..threads.get().min(strategies.len()) {
-            scope.spawn(|| {
-                while let Some((strategy, result)) = next() {
-                    *result = Some(candidate(problem, strategy));
-                }
-            });
-        }
-    });
-    results.into_iter().flatten().collect()
+    side_by_side(strategies, threads, |_, strategy| candidate(problem, strategy))
 }
 
 fn candidate(problem: &Problem, strategy: &Strategy) -> Result<Candidate, SearchError> {

@@ -5,6 +5,7 @@ mod cluster_picture;
 mod comparison;
 mod mapping;
 pub mod partial;
+pub mod simulation;
 mod svg;
 pub mod traffic;
 pub mod triage;

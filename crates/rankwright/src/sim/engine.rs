@@ -15,12 +15,12 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp1};
 
 use super::clock::{Clock, RandomStream};
-use super::histogram::Histogram;
 use super::network::{End, Hop, Lane, NONE, Network, SendTable};
 use super::queue::{Entry, NEVER, Queue};
 use super::server::Server;
+use super::statistics::{Counted, JobCount};
 use super::winner_tree::WinnerTree;
-use super::{Options, Pacing, Progress, Service, SimulationError};
+use super::{OBSERVED, Options, Pacing, Progress, Service, SimulationError};
 use crate::units::Seconds;
 
 /// Whenever so many messages more wait in a lazy stream, its zone is brought up to date. A power of
@@ -28,18 +28,16 @@ use crate::units::Seconds;
 const CROWD: usize = 1 << 20;
 /// A zone does at most about so many events at a stretch.
 const STRETCH: u64 = 1 << 14;
-/// The observer is called after about so many events.
-const OBSERVED: u64 = 1 << 17;
 
 pub(super) struct Engine<'a> {
     network: &'a Network,
-    pub(super) servers: Vec<Server>,
+    servers: Vec<Server>,
     /// Per stream.
     queues: Vec<Queue>,
     zones: Vec<ZoneState>,
     /// The zones by the time of their next export, or of what must be done before that is known.
     order: WinnerTree,
-    pub(super) jobs: Vec<JobCount>,
+    jobs: Vec<JobCount>,
     sources: Vec<SourceState>,
     closed: bool,
     /// Whether messages release sources of other zones when they arrive.
@@ -52,10 +50,10 @@ pub(super) struct Engine<'a> {
     interrupted: bool,
     /// A zone in which too much has piled up.
     crowded: Option<usize>,
-    pub(super) now: u64,
-    pub(super) ticks: u64,
-    pub(super) departures: u64,
-    pub(super) delivered: u64,
+    now: u64,
+    ticks: u64,
+    departures: u64,
+    delivered: u64,
     too_long: bool,
 }
 
@@ -76,16 +74,6 @@ struct SourceState {
     ready: u64,
 }
 
-/// What is counted of a job.
-pub(super) struct JobCount {
-    pub(super) messages: u64,
-    pub(super) waiting: u128,
-    pub(super) latency: u128,
-    pub(super) longest: u64,
-    pub(super) finish: u64,
-    pub(super) latencies: Histogram,
-}
-
 const NO_ZONE: usize = usize::MAX;
 
 impl<'a> Engine<'a> {
@@ -101,14 +89,6 @@ impl<'a> Engine<'a> {
             outstanding: 0,
             ready: 0,
         });
-        let job = || JobCount {
-            messages: 0,
-            waiting: 0,
-            latency: 0,
-            longest: 0,
-            finish: 0,
-            latencies: Histogram::new(),
-        };
         // No job has this number, so no clock has these streams.
         let stream = |server| RandomStream {
             seed: options.seed,
@@ -125,7 +105,7 @@ impl<'a> Engine<'a> {
             queues: vec![Queue::new(); network.streams.len()],
             zones: zones.collect(),
             order: WinnerTree::new(network.zones.len()),
-            jobs: (0..jobs).map(|_| job()).collect(),
+            jobs: (0..jobs).map(|_| JobCount::new()).collect(),
             sources: sources.collect(),
             closed: options.pacing != Pacing::Open,
             remote_release: options.pacing == Pacing::AfterArrival,
@@ -177,6 +157,16 @@ impl<'a> Engine<'a> {
             }
         }
         if self.too_long { Err(SimulationError::TooLong) } else { Ok(stopped) }
+    }
+
+    /// What was counted; `stopped` if that is not all.
+    pub(super) fn counted(&self, stopped: bool) -> Counted<'_> {
+        Counted {
+            servers: &self.servers,
+            jobs: &self.jobs,
+            events: self.departures + self.ticks,
+            stopped: stopped.then_some(self.now),
+        }
     }
 
     fn progress(&self) -> Progress {
@@ -460,14 +450,10 @@ impl<'a> Engine<'a> {
         self.too_long |= time == NEVER;
         let latency = time - birth;
         let job = &mut self.jobs[end.job as usize];
-        job.messages += 1;
-        job.latency += u128::from(latency);
+        job.arrived(latency, time);
         if self.random.is_none() {
             job.waiting += u128::from(latency - end.base);
         }
-        job.longest = job.longest.max(latency);
-        job.finish = job.finish.max(time);
-        job.latencies.add(latency);
         self.delivered += 1;
         if self.closed {
             self.release(end.releases, time);

@@ -18,6 +18,7 @@ mod engine;
 mod histogram;
 mod network;
 mod queue;
+pub mod replay;
 mod replications;
 mod server;
 mod statistics;
@@ -35,6 +36,9 @@ use crate::traffic::Workload;
 use crate::units::Seconds;
 use engine::Engine;
 use network::Network;
+
+/// Observers are called after about so many events.
+const OBSERVED: u64 = 1 << 17;
 
 /// What is simulated beside the workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,5 +159,6 @@ pub fn simulate(
     let network = Network::new(&servers, workload, options)?;
     let mut engine = Engine::new(&network, workload.jobs.len(), options);
     let stopped = engine.run(observer)?;
-    Ok(statistics::outcome(&engine, &servers, workload, stopped))
+    let names = workload.jobs.iter().map(|job| job.name.as_str());
+    Ok(statistics::outcome(&engine.counted(stopped), &servers, names))
 }

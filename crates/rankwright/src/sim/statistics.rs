@@ -1,10 +1,9 @@
 //! What a simulation has counted.
 
-use super::engine::{Engine, JobCount};
+use super::histogram::Histogram;
 use super::server::Server;
 use crate::ids::ServerId;
 use crate::placement::{ServerKind, Servers};
-use crate::traffic::Workload;
 use crate::units::Seconds;
 
 /// The result of a simulation. Waiting is the time from the arrival at a server to the begin of
@@ -96,17 +95,61 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-pub(super) fn outcome(
-    engine: &Engine,
+/// What an engine has counted.
+pub(super) struct Counted<'a> {
+    /// Position is id.
+    pub(super) servers: &'a [Server],
+    pub(super) jobs: &'a [JobCount],
+    pub(super) events: u64,
+    /// The time reached, in picoseconds, if it was stopped.
+    pub(super) stopped: Option<u64>,
+}
+
+/// What is counted of a job. Times are picoseconds.
+#[derive(Debug)]
+pub(super) struct JobCount {
+    pub(super) messages: u64,
+    pub(super) waiting: u128,
+    pub(super) latency: u128,
+    pub(super) longest: u64,
+    pub(super) finish: u64,
+    pub(super) latencies: Histogram,
+}
+
+impl JobCount {
+    pub(super) fn new() -> Self {
+        Self {
+            messages: 0,
+            waiting: 0,
+            latency: 0,
+            longest: 0,
+            finish: 0,
+            latencies: Histogram::new(),
+        }
+    }
+
+    /// A message is at its receiver.
+    #[inline]
+    pub(super) fn arrived(&mut self, latency: u64, time: u64) {
+        self.messages += 1;
+        self.latency += u128::from(latency);
+        self.longest = self.longest.max(latency);
+        self.finish = self.finish.max(time);
+        self.latencies.add(latency);
+    }
+}
+
+/// The outcome for jobs of these names, in their order.
+pub(super) fn outcome<'a>(
+    counted: &Counted,
     servers: &Servers,
-    workload: &Workload,
-    stopped: bool,
+    names: impl IntoIterator<Item = &'a str>,
 ) -> Outcome {
-    let finish = engine.jobs.iter().map(|job| job.finish).max().unwrap_or(0);
-    let duration = seconds(u128::from(if stopped { engine.now } else { finish }));
+    let finish = counted.jobs.iter().map(|job| job.finish).max().unwrap_or(0);
+    let duration = seconds(u128::from(counted.stopped.unwrap_or(finish)));
     let waiting = |wanted: &dyn Fn(&ServerKind) -> bool| {
-        let counted = engine.servers.iter().zip(servers.kinds());
-        seconds(counted.filter(|(_, kind)| wanted(kind)).map(|(server, _)| server.waiting).sum())
+        let all = counted.servers.iter().zip(servers.kinds());
+        seconds(all.filter(|(_, kind)| wanted(kind)).map(|(server, _)| server.waiting).sum())
     };
     let nic =
         |kind: &ServerKind| matches!(kind, ServerKind::NicOut { .. } | ServerKind::NicIn { .. });
@@ -116,7 +159,7 @@ pub(super) fn outcome(
     let server = |(number, counted): (usize, &Server)| {
         server(counted, servers, ServerId::from_index(number), duration)
     };
-    let jobs = engine.jobs.iter().zip(&workload.jobs);
+    let jobs = counted.jobs.iter().zip(names);
     Outcome {
         total_waiting: waiting(&|_| true),
         nic_waiting: waiting(&nic),
@@ -124,12 +167,12 @@ pub(super) fn outcome(
         link_waiting: waiting(&link),
         other_waiting: waiting(&|kind| !nic(kind) && !memory(kind) && !link(kind)),
         workload_finish: seconds(u128::from(finish)),
-        total_finish: seconds(engine.jobs.iter().map(|job| u128::from(job.finish)).sum()),
-        messages: engine.delivered,
-        events: engine.departures + engine.ticks,
-        stopped: stopped.then_some(duration),
-        servers: engine.servers.iter().enumerate().map(server).collect(),
-        jobs: jobs.map(|(counted, job)| self::job(counted, &job.name)).collect(),
+        total_finish: seconds(counted.jobs.iter().map(|job| u128::from(job.finish)).sum()),
+        messages: counted.jobs.iter().map(|job| job.messages).sum(),
+        events: counted.events,
+        stopped: counted.stopped.map(|_| duration),
+        servers: counted.servers.iter().enumerate().map(server).collect(),
+        jobs: jobs.map(|(counted, name)| job(counted, name)).collect(),
     }
 }
 

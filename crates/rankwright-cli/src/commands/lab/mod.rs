@@ -12,7 +12,6 @@ mod down;
 mod enter;
 mod exec;
 mod holder;
-mod interrupt;
 mod network;
 mod process;
 mod state;

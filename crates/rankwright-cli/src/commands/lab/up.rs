@@ -15,8 +15,9 @@ use super::enter::enter;
 use super::holder::{Holder, Privilege};
 use super::network::{self, DATA_DEVICE, MOST_NODES};
 use super::state::{Folder, HEAD, Lab, Node};
-use super::{Which, agent, down, interrupt, process, tools};
+use super::{Which, agent, down, process, tools};
 use crate::cli::Verbosity;
+use crate::interrupt;
 use crate::output;
 
 /// The rates that shaping follows: above a few packets per second, below what its clock resolves.
@@ -49,6 +50,7 @@ impl Up {
         let folder = Folder::of(&self.which.name)?;
         folder.create()?;
         interrupt::watch();
+        interrupt::survive_closed_pipe();
         let mut holders = Vec::new();
         if let Err(error) = self.make(&folder, privilege, &mut holders) {
             let removed = down::remove(&folder);

@@ -7,19 +7,19 @@ use crate::traffic::profile_file;
 
 /// The payload of a block.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Payload {
-    pub(super) bytes: Vec<u8>,
-    pub(super) events: u64,
+pub(crate) struct Payload {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) events: u64,
 }
 
 impl Payload {
     /// Begins with `MPI_COMM_WORLD`.
-    pub(super) fn new(ranks: u64) -> Self {
+    pub(crate) fn new(ranks: u64) -> Self {
         Self::default().record(2, &[0, 0, 1, 1, 0, 2, ranks, 0])
     }
 
     /// A record that is no event.
-    pub(super) fn record(mut self, kind: u8, numbers: &[u64]) -> Self {
+    pub(crate) fn record(mut self, kind: u8, numbers: &[u64]) -> Self {
         self.bytes.push(kind);
         for &number in numbers {
             let mut rest = number;
@@ -33,7 +33,7 @@ impl Payload {
     }
 
     /// An event after a gap of 1000 ticks, of 10 ticks.
-    pub(super) fn event(mut self, kind: u8, numbers: &[u64]) -> Self {
+    pub(crate) fn event(mut self, kind: u8, numbers: &[u64]) -> Self {
         self.events += 1;
         let numbers: Vec<u64> = [1000, 10].into_iter().chain(numbers.iter().copied()).collect();
         self.record(kind, &numbers)
@@ -41,7 +41,7 @@ impl Payload {
 }
 
 /// The file of a rank: one block that is closed, the last if the rank came to its end.
-pub(super) fn file(rank: u32, ranks: u32, payload: &Payload, whole: bool) -> Vec<u8> {
+pub(crate) fn file(rank: u32, ranks: u32, payload: &Payload, whole: bool) -> Vec<u8> {
     let mut bytes = b"RWEVENT\n".to_vec();
     for number in [1, 64, rank, ranks] {
         bytes.extend(u32::to_le_bytes(number));
@@ -62,7 +62,7 @@ pub(super) fn file(rank: u32, ranks: u32, payload: &Payload, whole: bool) -> Vec
 }
 
 /// Writes the files of all ranks into a folder.
-pub(super) fn write_files(folder: &Path, payloads: &[Payload]) -> Vec<PathBuf> {
+pub(crate) fn write_files(folder: &Path, payloads: &[Payload]) -> Vec<PathBuf> {
     let ranks = u32::try_from(payloads.len()).unwrap();
     let write = |(rank, payload): (u32, &Payload)| {
         let path = folder.join(format!("rank-{rank}.events"));
@@ -73,7 +73,7 @@ pub(super) fn write_files(folder: &Path, payloads: &[Payload]) -> Vec<PathBuf> {
 }
 
 /// A profile of so many ranks, without traffic.
-pub(super) fn write_profile(folder: &Path, ranks: usize) -> PathBuf {
+pub(crate) fn write_profile(folder: &Path, ranks: usize) -> PathBuf {
     let path = folder.join("app.rwp");
     let profile = Profile { ranks: vec![RankRecord::default(); ranks], ..Profile::default() };
     profile_file::write(&profile, &path).unwrap();

@@ -1,0 +1,144 @@
+//! `rankwright simulate`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use rankwright::cluster::Cluster;
+use rankwright::placement::{JobShape, Placement, PlacementFile};
+use rankwright::report::simulation::SimulationReport;
+use rankwright::sim::replicate;
+use rankwright::traffic::Workload;
+use rankwright::units::Seconds;
+
+use crate::cli::Verbosity;
+use crate::exit_code::Infeasible;
+use crate::inputs;
+use crate::output::{self, Format, ResultOptions};
+use crate::planning::{self, ClusterOptions, RankSize, SearchOptions};
+use crate::simulating::{SimulationOptions, Watch};
+
+/// Options of `rankwright simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = planning::strategy_help())]
+pub(crate) struct Simulate {
+    /// Jobs that say when they send: jobs.toml, paper:..., nas:..., pattern:... with a rate, or a profile
+    workload: String,
+    #[command(flatten)]
+    cluster: ClusterOptions,
+    /// The strategy that places the ranks
+    #[arg(long, value_name = "STRATEGY", required_unless_present = "placement")]
+    strategy: Option<String>,
+    /// The placement, as `place` or `map` wrote it
+    #[arg(long, value_name = "FILE", conflicts_with = "strategy")]
+    placement: Option<PathBuf>,
+    #[command(flatten)]
+    rank_size: RankSize,
+    /// How many servers to list, those at which messages wait longest
+    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    top: usize,
+    /// Repeat with so many seeds and give 95 % confidence intervals
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    replications: std::num::NonZeroUsize,
+    #[command(flatten)]
+    search: SearchOptions,
+    #[command(flatten)]
+    result: ResultOptions,
+    #[command(flatten)]
+    simulation: SimulationOptions,
+}
+
+impl Simulate {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        let cluster = self.cluster.read()?;
+        let workload = inputs::workload(&self.workload, verbosity)?;
+        let (name, placement) = self.placement(&cluster, &workload, verbosity)?;
+        let options = self.simulation.options(self.search.seed());
+        let count = self.replications.get();
+        let watch = Watch::new(verbosity, count);
+        let replications = replicate(
+            &cluster,
+            &workload,
+            &placement,
+            &options,
+            (count, self.search.threads.get()),
+            &|number, progress| watch.observe(number, progress),
+        )?;
+        let wall = Seconds(watch.elapsed());
+        drop(watch);
+        let first = replications.outcomes.first().context("interrupted before the begin")?;
+        let mut report = SimulationReport::new(&cluster, &name, first, wall);
+        if count > 1 {
+            report = report.with_replications(&replications);
+        }
+        self.result.write(&self.show(&report))?;
+        let stopped = replications.outcomes.iter().find_map(|outcome| outcome.stopped);
+        if let Some(time) = stopped {
+            bail!("interrupted at {time:.3} of simulated time: the numbers are those until then");
+        }
+        if self.result.format != Format::Table {
+            output::note(verbosity, caveat(&report));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The placement with its name.
+    fn placement(
+        &self,
+        cluster: &Cluster,
+        workload: &Workload,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<(String, Placement)> {
+        if let Some(path) = &self.placement {
+            let file = PlacementFile::read(path)?;
+            let placement = file.placement(cluster)?;
+            let found: Vec<u32> = file.jobs.iter().map(|job| job.ranks.len() as u32).collect();
+            let expected: Vec<u32> = JobShape::of(workload).iter().map(|job| job.ranks).collect();
+            if found != expected {
+                let what = format!(
+                    "{}: found jobs of {found:?} ranks, expected {expected:?} as in {}; place this \
+                     workload anew",
+                    path.display(),
+                    self.workload
+                );
+                return Err(Infeasible(what).into());
+            }
+            return Ok((file.strategy, placement));
+        }
+        let strategy = self.search.strategy(self.strategy.as_deref().unwrap_or_default())?;
+        let found =
+            self.search.candidates(cluster, workload, &self.rank_size, &[strategy], verbosity)?;
+        let candidate = found.into_iter().next().context("no strategy")?;
+        Ok((candidate.strategy, candidate.placement))
+    }
+
+    fn show(&self, report: &SimulationReport) -> String {
+        match self.result.format {
+            Format::Json => report.to_json(),
+            Format::Csv => {
+                let (header, rows) = report.csv();
+                output::csv(&header, &rows)
+            }
+            Format::Table => {
+                let totals = output::table(&[&report.strategy, "", ""], &report.totals_table());
+                let (header, rows) = report.job_table();
+                let jobs = output::table(&header, &rows);
+                let (header, rows) = report.server_table(self.top);
+                let servers = output::table(&header, &rows);
+                let (messages, events) = (report.totals.messages, report.totals.events);
+                let caveat = caveat(report);
+                format!(
+                    "{totals}\n{jobs}\n{servers}\n{messages} messages, {events} events in {:.2}\n\
+                     {caveat}\n",
+                    Seconds(report.wall_s)
+                )
+            }
+        }
+    }
+}
+
+fn caveat(report: &SimulationReport) -> String {
+    let known = if report.calibrated { "calibrated" } else { "assumed" };
+    format!("simulation, rates {known}: {}", report.rates)
+}

@@ -1,0 +1,133 @@
+//! What `simulate`, `compare` and `reproduce` share: options of simulations, their progress, and an
+//! end in order when the user interrupts.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use indicatif::ProgressBar;
+use rankwright::sim::{Arrivals, Options, Pacing, Progress, Service};
+
+use crate::cli::Verbosity;
+use crate::{interrupt, output};
+
+/// Options of every simulation.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Simulation")]
+pub(crate) struct SimulationOptions {
+    /// Which messages share a clock
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
+    arrivals: ArrivalsOption,
+    /// Whether senders wait before their next round
+    #[arg(long = "loop", value_enum, default_value_t, value_name = "WHEN")]
+    pacing: PacingOption,
+    /// How long a service takes
+    #[arg(long, value_enum, default_value_t, value_name = "LAW")]
+    service: ServiceOption,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum ArrivalsOption {
+    /// All destinations of a rank: at each tick it sends one message to every one
+    #[default]
+    Source,
+    /// None: each pair of ranks has a clock of its own
+    Pair,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum PacingOption {
+    /// Never: an open loop
+    #[default]
+    Open,
+    /// Until the messages of the last round have left the node
+    Departure,
+    /// Until the messages of the last round have arrived
+    Arrival,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum ServiceOption {
+    /// As long as length and rate say
+    #[default]
+    Deterministic,
+    /// At random with that mean, to compare with theory
+    Exponential,
+}
+
+impl SimulationOptions {
+    /// The same as the library has them.
+    pub(crate) fn options(&self, seed: u64) -> Options {
+        Options {
+            arrivals: match self.arrivals {
+                ArrivalsOption::Source => Arrivals::PerSource,
+                ArrivalsOption::Pair => Arrivals::PerPair,
+            },
+            pacing: match self.pacing {
+                PacingOption::Open => Pacing::Open,
+                PacingOption::Departure => Pacing::AfterDeparture,
+                PacingOption::Arrival => Pacing::AfterArrival,
+            },
+            service: match self.service {
+                ServiceOption::Deterministic => Service::Deterministic,
+                ServiceOption::Exponential => Service::Exponential,
+            },
+            seed,
+        }
+    }
+}
+
+/// Watches several simulations: shows how far they are together, and stops them all when the user
+/// interrupts.
+pub(crate) struct Watch {
+    bar: ProgressBar,
+    begin: Instant,
+    /// Per simulation, messages delivered and events so far.
+    reached: Vec<(AtomicU64, AtomicU64)>,
+}
+
+impl Watch {
+    /// A watch over `count` simulations. From now on an interrupt only stops them.
+    pub(crate) fn new(verbosity: &Verbosity, count: usize) -> Self {
+        interrupt::watch();
+        Self {
+            bar: output::progress_bar(verbosity, 0),
+            begin: Instant::now(),
+            reached: (0..count).map(|_| Default::default()).collect(),
+        }
+    }
+
+    /// Notes how far a simulation is.
+    pub(crate) fn observe(&self, position: usize, progress: &Progress) -> ControlFlow<()> {
+        let (delivered, events) = &self.reached[position];
+        delivered.store(progress.delivered, Ordering::Relaxed);
+        events.store(progress.events, Ordering::Relaxed);
+        if !self.bar.is_hidden() {
+            self.show(progress);
+        }
+        if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn show(&self, progress: &Progress) {
+        let sum = |of: fn(&(AtomicU64, AtomicU64)) -> &AtomicU64| -> u64 {
+            self.reached.iter().map(|one| of(one).load(Ordering::Relaxed)).sum()
+        };
+        let rate = sum(|one| &one.1) as f64 / self.begin.elapsed().as_secs_f64().max(1e-3);
+        self.bar.set_length(progress.messages * self.reached.len() as u64);
+        self.bar.set_position(sum(|one| &one.0));
+        let (time, rate) = (progress.time, rate / 1e6);
+        self.bar.set_message(format!("at {time:.1}, {rate:.1} M events/s"));
+    }
+
+    /// How long it has taken so far, in seconds.
+    pub(crate) fn elapsed(&self) -> f64 {
+        self.begin.elapsed().as_secs_f64()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,321 @@
+//! What a simulation found.
+
+use serde::Serialize;
+
+use crate::cluster::Cluster;
+use crate::sim::{Estimate, JobStatistics, Outcome, Replications, ServerStatistics};
+use crate::units::Seconds;
+
+/// A simulation in a form for people and programs. Times are seconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SimulationReport {
+    /// The strategy, or the placement file.
+    pub strategy: String,
+    /// Where the rates come from.
+    pub rates: String,
+    /// Whether the rates were measured on this cluster.
+    pub calibrated: bool,
+    /// The main numbers.
+    #[serde(flatten)]
+    pub totals: SimulationTotals,
+    /// How long the simulation took.
+    pub wall_s: f64,
+    /// Means and confidence intervals over several seeds, where there were several; then all other
+    /// numbers are those of the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replications: Option<ReplicationsReport>,
+    /// The servers that messages came to.
+    pub per_server: Vec<ServerRow>,
+    /// The jobs.
+    pub per_job: Vec<JobRow>,
+}
+
+/// The main numbers of a simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SimulationTotals {
+    /// Waiting at all servers, summed over messages.
+    pub total_waiting_s: f64,
+    /// At network devices.
+    pub nic_waiting_s: f64,
+    /// At memories.
+    pub memory_waiting_s: f64,
+    /// At links between switches.
+    pub link_waiting_s: f64,
+    /// When the last message arrived.
+    pub workload_finish_s: f64,
+    /// The sum over jobs of when their last message arrived.
+    pub total_finish_s: f64,
+    /// Messages that arrived.
+    pub messages: u64,
+    /// Departures from servers and ticks of clocks.
+    pub events: u64,
+    /// The time reached, where the simulation was stopped before its end; else `null`.
+    pub stopped_at_s: Option<f64>,
+}
+
+/// Several simulations with different seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ReplicationsReport {
+    /// How many.
+    pub count: usize,
+    /// Of the main numbers.
+    pub total_waiting_s: EstimateRow,
+    /// At network devices.
+    pub nic_waiting_s: EstimateRow,
+    /// At memories.
+    pub memory_waiting_s: EstimateRow,
+    /// When the last message arrived.
+    pub workload_finish_s: EstimateRow,
+    /// The sum over jobs.
+    pub total_finish_s: EstimateRow,
+}
+
+/// A mean with half the width of its 95 % confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct EstimateRow {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width; `null` where it is not finite.
+    pub half_width: f64,
+}
+
+/// A server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ServerRow {
+    /// `node0 nic0 out`, `node0 NUMA L#0`.
+    pub name: String,
+    /// Messages that came.
+    pub messages: u64,
+    /// The sum of their waiting.
+    pub waiting_s: f64,
+    /// Its mean.
+    pub mean_waiting_s: f64,
+    /// The longest.
+    pub longest_waiting_s: f64,
+    /// The sum of the service times.
+    pub service_s: f64,
+    /// Its share of the time until the last message arrived.
+    pub utilisation: f64,
+    /// The mean number of messages that waited, over that time.
+    pub mean_queue: f64,
+    /// The most that waited at once.
+    pub longest_queue: u64,
+}
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JobRow {
+    /// Its name.
+    pub name: String,
+    /// Its messages that arrived.
+    pub messages: u64,
+    /// The sum of their waiting.
+    pub waiting_s: f64,
+    /// When it was over.
+    pub finish_s: f64,
+    /// From the sending of a message to its arrival, mean.
+    pub mean_latency_s: f64,
+    /// What half of the messages do not exceed.
+    pub latency_p50_s: f64,
+    /// What 90 % do not exceed.
+    pub latency_p90_s: f64,
+    /// What 99 % do not exceed.
+    pub latency_p99_s: f64,
+    /// The longest.
+    pub longest_latency_s: f64,
+}
+
+impl SimulationReport {
+    /// The report of an outcome; `wall` is how long it took to simulate.
+    #[must_use]
+    pub fn new(cluster: &Cluster, strategy: &str, outcome: &Outcome, wall: Seconds) -> Self {
+        let used = outcome.servers.iter().filter(|server| server.messages > 0);
+        Self {
+            strategy: strategy.to_owned(),
+            rates: cluster.rates.name.clone(),
+            calibrated: cluster.rates.calibrated,
+            totals: SimulationTotals::new(outcome),
+            wall_s: wall.0,
+            replications: None,
+            per_server: used.map(ServerRow::new).collect(),
+            per_job: outcome.jobs.iter().map(JobRow::new).collect(),
+        }
+    }
+
+    /// The same with what several seeds say together.
+    #[must_use]
+    pub fn with_replications(self, replications: &Replications) -> Self {
+        let row = |estimate: Estimate| EstimateRow {
+            mean: estimate.mean,
+            half_width: estimate.half_width,
+        };
+        let report = ReplicationsReport {
+            count: replications.outcomes.len(),
+            total_waiting_s: row(replications.total_waiting),
+            nic_waiting_s: row(replications.nic_waiting),
+            memory_waiting_s: row(replications.memory_waiting),
+            workload_finish_s: row(replications.workload_finish),
+            total_finish_s: row(replications.total_finish),
+        };
+        Self { replications: Some(report), ..self }
+    }
+
+    /// The main numbers for people: name, value, and the interval where there is one.
+    #[must_use]
+    pub fn totals_table(&self) -> Vec<Vec<String>> {
+        let totals = &self.totals;
+        let interval = |of: fn(&ReplicationsReport) -> EstimateRow| {
+            self.replications.as_ref().map_or_else(String::new, |replications| {
+                let EstimateRow { mean, half_width } = of(replications);
+                let count = replications.count;
+                format!("{:.4} ± {:.4} (95 %, n = {count})", Seconds(mean), Seconds(half_width))
+            })
+        };
+        let row = |name: &str, value: f64, interval: String| {
+            vec![name.to_owned(), format!("{:.4}", Seconds(value)), interval]
+        };
+        let mut rows = vec![
+            row("waiting, all", totals.total_waiting_s, interval(|r| r.total_waiting_s)),
+            row("  network devices", totals.nic_waiting_s, interval(|r| r.nic_waiting_s)),
+            row("  memories", totals.memory_waiting_s, interval(|r| r.memory_waiting_s)),
+        ];
+        if totals.link_waiting_s > 0.0 {
+            rows.push(row("  links", totals.link_waiting_s, String::new()));
+        }
+        let finish = interval(|r| r.workload_finish_s);
+        rows.push(row("workload finish", totals.workload_finish_s, finish));
+        let finish = interval(|r| r.total_finish_s);
+        rows.push(row("total finish", totals.total_finish_s, finish));
+        rows
+    }
+
+    /// The jobs for people: header and rows.
+    #[must_use]
+    pub fn job_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let header = vec!["job", "messages", "waiting", "finish", "latency", "p50", "p99", "max"];
+        let row = |job: &JobRow| {
+            let times = [
+                job.waiting_s,
+                job.finish_s,
+                job.mean_latency_s,
+                job.latency_p50_s,
+                job.latency_p99_s,
+                job.longest_latency_s,
+            ];
+            let times = times.iter().map(|time| format!("{:.3}", Seconds(*time)));
+            [job.name.clone(), job.messages.to_string()].into_iter().chain(times).collect()
+        };
+        (header, self.per_job.iter().map(row).collect())
+    }
+
+    /// The `most` servers at which messages wait longest in all, for people: header and rows.
+    #[must_use]
+    pub fn server_table(&self, most: usize) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let header =
+            vec!["server", "messages", "busy", "waiting", "mean", "longest", "queue", "max"];
+        let mut servers: Vec<&ServerRow> = self.per_server.iter().collect();
+        servers.sort_by(|a, b| b.waiting_s.total_cmp(&a.waiting_s));
+        let row = |server: &&ServerRow| {
+            vec![
+                server.name.clone(),
+                server.messages.to_string(),
+                format!("{:.1} %", 100.0 * server.utilisation),
+                format!("{:.3}", Seconds(server.waiting_s)),
+                format!("{:.3}", Seconds(server.mean_waiting_s)),
+                format!("{:.3}", Seconds(server.longest_waiting_s)),
+                format!("{:.1}", server.mean_queue),
+                server.longest_queue.to_string(),
+            ]
+        };
+        (header, servers.iter().take(most).map(row).collect())
+    }
+
+    /// All servers in plain units: header and rows.
+    #[must_use]
+    pub fn csv(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let header = vec![
+            "server",
+            "messages",
+            "waiting_s",
+            "mean_waiting_s",
+            "longest_waiting_s",
+            "service_s",
+            "utilisation",
+            "mean_queue",
+            "longest_queue",
+        ];
+        let row = |server: &ServerRow| {
+            vec![
+                server.name.clone(),
+                server.messages.to_string(),
+                server.waiting_s.to_string(),
+                server.mean_waiting_s.to_string(),
+                server.longest_waiting_s.to_string(),
+                server.service_s.to_string(),
+                server.utilisation.to_string(),
+                server.mean_queue.to_string(),
+                server.longest_queue.to_string(),
+            ]
+        };
+        (header, self.per_server.iter().map(row).collect())
+    }
+
+    /// The report as JSON, with a line end.
+    ///
+    /// # Panics
+    /// Never: it is plain data.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data has a JSON form") + "\n"
+    }
+}
+
+impl SimulationTotals {
+    /// Those of an outcome.
+    #[must_use]
+    pub fn new(outcome: &Outcome) -> Self {
+        Self {
+            total_waiting_s: outcome.total_waiting.0,
+            nic_waiting_s: outcome.nic_waiting.0,
+            memory_waiting_s: outcome.memory_waiting.0,
+            link_waiting_s: outcome.link_waiting.0,
+            workload_finish_s: outcome.workload_finish.0,
+            total_finish_s: outcome.total_finish.0,
+            messages: outcome.messages,
+            events: outcome.events,
+            stopped_at_s: outcome.stopped.map(|time| time.0),
+        }
+    }
+}
+
+impl ServerRow {
+    fn new(server: &ServerStatistics) -> Self {
+        Self {
+            name: server.name.clone(),
+            messages: server.messages,
+            waiting_s: server.waiting.0,
+            mean_waiting_s: server.mean_waiting.0,
+            longest_waiting_s: server.longest_waiting.0,
+            service_s: server.service.0,
+            utilisation: server.utilisation,
+            mean_queue: server.mean_queue,
+            longest_queue: server.longest_queue,
+        }
+    }
+}
+
+impl JobRow {
+    fn new(job: &JobStatistics) -> Self {
+        Self {
+            name: job.name.clone(),
+            messages: job.messages,
+            waiting_s: job.waiting.0,
+            finish_s: job.finish.0,
+            mean_latency_s: job.mean_latency.0,
+            latency_p50_s: job.latency_p50.0,
+            latency_p90_s: job.latency_p90.0,
+            latency_p99_s: job.latency_p99.0,
+            longest_latency_s: job.longest_latency.0,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+use std::ops::ControlFlow;
+
+use super::*;
+use crate::cluster::built_in;
+use crate::placement::{Granularity, JobShape, slots};
+use crate::traffic::events::sample::{Payload, write_files, write_profile};
+use crate::traffic::events::store;
+
+const WORLD: u64 = 0;
+
+/// A replay on `paper:2013` with each rank on a node of its own.
+fn replayed(payloads: &[Payload], eager_limit: u64) -> Result<Replayed, ReplayError> {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = write_profile(folder.path(), payloads.len());
+    store::add(&profile, &write_files(folder.path(), payloads)).unwrap();
+    let recording = Recording::open(&profile).unwrap();
+    let cluster = built_in::find("paper:2013").unwrap().cluster();
+    let slots = slots(&cluster, Granularity::Cores(1), payloads.len()).unwrap();
+    let shape = JobShape { name: "job".to_owned(), ranks: recording.ranks() };
+    let slot_of: Vec<usize> = (0..payloads.len()).map(|rank| 16 * rank).collect();
+    let placement = Placement::from_slots(&cluster, &[shape], "test", &slots, &slot_of).unwrap();
+    let options = ReplayOptions { eager_limit: Bytes(eager_limit) };
+    replay(&cluster, &placement, &[recording], options, &mut |_| ControlFlow::Continue(()))
+}
+
+/// In nanoseconds.
+fn times(replayed: &Replayed) -> Vec<(u64, u64)> {
+    let nanoseconds = |time: Seconds| (time.0 * 1e9).round() as u64;
+    replayed.ranks.iter().map(|rank| (nanoseconds(rank.waited), nanoseconds(rank.end))).collect()
+}
+
+/// Every event of a sample comes 1 us after the one before.
+#[test]
+fn a_receive_waits_until_the_message_is_there() {
+    // 4000 bytes: 1 us at each memory, 4 us at each network device, 100 ns between them.
+    let receiver = Payload::new(2).event(4, &[16, 3 + 1, 14, WORLD, 4000]);
+    let sender = Payload::new(2).event(3, &[0, 3, 14, WORLD, 4000]);
+    let replayed = replayed(&[receiver, sender], 1 << 20).unwrap();
+    assert_eq!(times(&replayed), [(10_100, 11_100), (0, 1000)]);
+    assert_eq!(replayed.outcome.messages, 1);
+    assert_eq!(replayed.outcome.total_waiting, Seconds(0.0));
+}
+
+#[test]
+fn a_long_message_is_sent_when_its_receive_is_posted() {
+    let receiver =
+        Payload::new(2).event(3, &[0, 3 + 1, 0, WORLD, 0]).event(4, &[16, 3 + 1, 14, WORLD, 4000]);
+    let sender = Payload::new(2).event(3, &[0, 3, 14, WORLD, 4000]).event(4, &[16, 3, 0, WORLD, 0]);
+    let replayed = replayed(&[receiver, sender], 1000).unwrap();
+    // Posted at 2 us; the sender goes on when memory and network device are through.
+    assert_eq!(times(&replayed), [(10_100, 12_100), (6000, 8000)]);
+}
+
+#[test]
+fn messages_wait_for_each_other_at_the_network_device() {
+    let post = |payload: Payload, to: u64| payload.event(3, &[4, to, 14, WORLD, 4000]);
+    let receiver = || Payload::new(3).event(4, &[16, 3, 14, WORLD, 4000]);
+    let sender = post(post(Payload::new(3), 3 + 1), 3 + 2);
+    let replayed = replayed(&[sender, receiver(), receiver()], 1 << 20).unwrap();
+    // The second is sent 1 us later and waits 3 us behind the first.
+    assert_eq!(times(&replayed), [(0, 2000), (10_100, 11_100), (14_100, 15_100)]);
+    assert!((replayed.outcome.nic_waiting.0 - 3e-6).abs() < 1e-12);
+    assert!((replayed.outcome.jobs[0].waiting.0 - 3e-6).abs() < 1e-12);
+}
+
+#[test]
+fn collective_operations_are_messages() {
+    let rank = || Payload::new(3).event(9, &[0, 0, WORLD, 0, 0]);
+    let replayed = replayed(&[rank(), rank(), rank()], 1000).unwrap();
+    // Nothing to carry: two ways of 100 ns.
+    assert_eq!(replayed.outcome.messages, 4);
+    assert!(times(&replayed).iter().all(|(_, end)| *end == 1200 || *end == 1100), "{replayed:?}");
+}
+
+#[test]
+fn what_never_comes_is_an_error() {
+    let receiver = Payload::new(2).event(4, &[16, 3 + 1, 14, WORLD, 8]);
+    let error = replayed(&[receiver, Payload::new(2)], 1000).unwrap_err().to_string();
+    assert!(error.contains("the first is rank 0 of job 0, for 1 messages"), "{error}");
+}
