@@ -133,7 +133,7 @@ pub(crate) fn strategy_help() -> String {
             entry.options.iter().map(|o| format!("{}={}", o.name, o.default)).collect();
         let options =
             if options.is_empty() { String::new() } else { format!(" [{}]", options.join(",")) };
-        format!("  {:<9}{}{options}\n", entry.name, entry.summary)
+        format!("  {:<13}{}{options}\n", entry.name, entry.summary)
     };
     let lines: String = MAPPERS.iter().map(line).collect();
     format!("Strategies, written as name or name:option=value:\n{lines}")

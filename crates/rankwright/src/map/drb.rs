@@ -1,6 +1,6 @@
 //! `drb`: divide the graph of ranks and the machine together, again and again.
 
-use super::graph::{TooManyWeights, scale_weights};
+use super::graph::{EdgeWeights, Graph, TooManyWeights, scale_weights};
 use super::repair::repair;
 use super::scotch::{ScotchGraph, ScotchTree, map_graph};
 use super::tree::Tree;
@@ -16,18 +16,20 @@ use super::{MapError, Mapper, Problem};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Drb {
     pub(super) seed: u64,
+    pub(super) weights: EdgeWeights,
 }
 
 impl Mapper for Drb {
     fn map(&self, problem: &Problem) -> Result<Vec<usize>, MapError> {
         let (tree, slot_of_bin) = problem.tree_of_fewest_nodes();
+        let graph = problem.weighted_graph(self.weights);
         let mut bin_of = if tree.bin_count() == 1 || problem.rank_count() == 1 {
             vec![0; problem.rank_count()]
         } else {
-            self.divide(problem, &tree)?
+            self.divide(problem, &graph, &tree)?
         };
         let capacity = vec![problem.limit(); tree.bin_count()];
-        repair(&tree, &capacity, problem.graph(), problem.loads(), &mut bin_of);
+        repair(&tree, &capacity, &graph, problem.loads(), &mut bin_of);
         Ok(bin_of.into_iter().map(|bin| slot_of_bin[bin as usize]).collect())
     }
 }
@@ -40,8 +42,7 @@ const LARGEST_SUM: u32 = 1 << 30;
 const LARGEST_DISTANCE: u32 = 1 << 12;
 
 impl Drb {
-    fn divide(&self, problem: &Problem, tree: &Tree) -> Result<Vec<u32>, MapError> {
-        let graph = problem.graph();
+    fn divide(&self, problem: &Problem, graph: &Graph, tree: &Tree) -> Result<Vec<u32>, MapError> {
         let too_large =
             |what| move |_: TooManyWeights| MapError::TooLarge { library: "Scotch", what };
         let machine = Machine::new(tree)?;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::graph::{EdgeWeights, Graph};
 use super::metis::{Method, partition};
 use super::repair::repair;
 use super::tree::Tree;
@@ -17,14 +18,17 @@ use super::{MapError, Mapper, Problem};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kway {
     pub(super) seed: u64,
+    pub(super) weights: EdgeWeights,
 }
 
 impl Mapper for Kway {
     fn map(&self, problem: &Problem) -> Result<Vec<usize>, MapError> {
         let (tree, slot_of_bin) = problem.tree_of_fewest_nodes();
+        let graph = problem.weighted_graph(self.weights);
         let largest = problem.loads().iter().max().copied().unwrap_or(1).max(1);
         let mut division = Division {
             problem,
+            graph: &graph,
             tree: &tree,
             seed: self.seed,
             // So many slots can take this much in total whatever the sizes of the ranks.
@@ -36,13 +40,14 @@ impl Mapper for Kway {
         division.divide(&ranks, tree.level_count(), 0..tree.bin_count())?;
         let mut bin_of = division.bin_of;
         let capacity = vec![problem.limit(); tree.bin_count()];
-        repair(&tree, &capacity, problem.graph(), problem.loads(), &mut bin_of);
+        repair(&tree, &capacity, &graph, problem.loads(), &mut bin_of);
         Ok(bin_of.into_iter().map(|bin| slot_of_bin[bin as usize]).collect())
     }
 }
 
 struct Division<'a> {
     problem: &'a Problem<'a>,
+    graph: &'a Graph,
     tree: &'a Tree,
     seed: u64,
     room_in_groups: u64,
@@ -84,7 +89,7 @@ impl Division<'_> {
             // All parts are single slots and equally far from each other.
             return Ok((0..).take(ranks.len()).collect());
         }
-        let graph = self.problem.graph().subgraph(ranks, &mut self.position);
+        let graph = self.graph.subgraph(ranks, &mut self.position);
         if graph.edge_count() == 0 || ranks.len() <= capacity.len() {
             let mut part_of = in_order(&loads, capacity);
             repair(&Tree::flat(capacity.len()), capacity, &graph, &loads, &mut part_of);
@@ -123,7 +128,6 @@ fn in_order(loads: &[u64], capacity: &[u64]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::Graph;
 
     #[test]
     fn parts_are_filled_in_order() {

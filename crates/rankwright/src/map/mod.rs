@@ -9,20 +9,29 @@ mod cyclic;
 mod drb;
 mod graph;
 mod hierarchy;
+mod job_mapping;
 mod kway;
+mod mapping_2012;
+mod mapping_2013;
+mod mapping_options;
 mod metis;
 mod problem;
 mod random;
 mod repair;
 #[cfg(feature = "scotch")]
 mod scotch;
+mod slowdown;
 mod strategy;
+mod threshold;
 mod tree;
+mod vacancies;
 
 use std::fmt;
 
 pub use graph::Graph;
 pub use hierarchy::{Hierarchy, HierarchyError};
+pub use mapping_2012::Mapping2012;
+pub use mapping_2013::Mapping2013;
 pub use problem::Problem;
 pub use strategy::{MAPPERS, MapperEntry, OptionEntry, Strategy, StrategyError, find};
 

@@ -1,7 +1,9 @@
 //! What a mapper is asked.
 
+use std::borrow::Cow;
+
 use super::MapError;
-use super::graph::Graph;
+use super::graph::{EdgeWeights, Graph};
 use super::tree::Tree;
 use crate::cluster::{Cluster, Levels};
 use crate::placement::{Granularity, PlacementError, Slot, slots};
@@ -107,6 +109,15 @@ impl<'a> Problem<'a> {
     #[must_use]
     pub fn graph(&self) -> &Graph {
         &self.graph
+    }
+
+    /// Who talks with whom, by bytes or by bytes per second; by bytes where rates are not known.
+    pub(super) fn weighted_graph(&self, weights: EdgeWeights) -> Cow<'_, Graph> {
+        let rates = match weights {
+            EdgeWeights::Bytes => None,
+            EdgeWeights::Rate => Graph::from_rates(self.workload),
+        };
+        rates.map_or(Cow::Borrowed(&self.graph), Cow::Owned)
     }
 
     /// How many ranks there are.

@@ -6,7 +6,9 @@ use std::str::FromStr;
 
 #[cfg(feature = "scotch")]
 use super::drb::Drb;
-use super::{MapError, Mapper, Problem, blocked, cyclic, kway, random};
+use super::graph::EdgeWeights;
+use super::{MapError, Mapper, Mapping2012, Mapping2013, Problem};
+use super::{blocked, cyclic, kway, mapping_2012, mapping_2013, random};
 
 /// A strategy as the user named it, ready to run.
 #[derive(Debug)]
@@ -41,12 +43,20 @@ pub struct OptionEntry {
     pub summary: &'static str,
 }
 
-/// What was set, by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Options(BTreeMap<String, String>);
+/// What was set for a strategy, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Options {
+    strategy: &'static str,
+    set: BTreeMap<String, String>,
+}
 
 const SEED: OptionEntry =
     OptionEntry { name: "seed", default: "1", summary: "another number, another result" };
+const WEIGHTS: OptionEntry = OptionEntry {
+    name: "weights",
+    default: "bytes",
+    summary: "what the ranks exchange: `bytes`, or their `rate` per second where all jobs have one",
+};
 
 /// All strategies, in the order in which they are shown.
 pub const MAPPERS: &[MapperEntry] = &[
@@ -69,22 +79,38 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "any rank anywhere, to judge the others by",
         source: "Fisher-Yates shuffle, ChaCha8",
         options: &[SEED],
-        make: |options| Ok(Box::new(random::Random { seed: options.seed("random")? })),
+        make: |options| Ok(Box::new(random::Random { seed: options.seed()? })),
     },
     #[cfg(feature = "scotch")]
     MapperEntry {
         name: "drb",
         summary: "dual recursive bipartitioning of ranks and machine together (Scotch)",
         source: "Pellegrini 1994; Scotch 7",
-        options: &[SEED],
-        make: |options| Ok(Box::new(Drb { seed: options.seed("drb")? })),
+        options: &[SEED, WEIGHTS],
+        make: |options| Ok(Box::new(Drb { seed: options.seed()?, weights: options.weights()? })),
     },
     MapperEntry {
         name: "kway",
         summary: "k-way partitioning over nodes, then again inside every node (METIS)",
         source: "Karypis and Kumar 1998; METIS 5",
-        options: &[SEED],
-        make: |options| Ok(Box::new(kway::Kway { seed: options.seed("kway")? })),
+        options: &[SEED, WEIGHTS],
+        make: |options| {
+            Ok(Box::new(kway::Kway { seed: options.seed()?, weights: options.weights()? }))
+        },
+    },
+    MapperEntry {
+        name: "mapping-2012",
+        summary: "spreads jobs over all nodes where ranks talk with more than a node holds",
+        source: "Soryani, Analoui, Zarrinchian 2012, Fig. 1 and Eq. (2)",
+        options: mapping_2012::OPTIONS,
+        make: |options| Ok(Box::new(Mapping2012::from_options(options)?)),
+    },
+    MapperEntry {
+        name: "mapping-2013",
+        summary: "spreads jobs over as many nodes as let their messages wait least",
+        source: "Soryani, Analoui, Zarrinchian 2013, Fig. 8 and Eqs. (13)-(23)",
+        options: mapping_2013::OPTIONS,
+        make: |options| Ok(Box::new(Mapping2013::from_options(options)?)),
     },
 ];
 
@@ -133,7 +159,7 @@ pub enum StrategyError {
         /// What stands there.
         found: String,
         /// What could stand there.
-        expected: &'static str,
+        expected: String,
     },
 }
 
@@ -144,8 +170,8 @@ impl Strategy {
     /// If the option cannot take the value.
     pub fn with_default(mut self, option: &str, value: &str) -> Result<Self, StrategyError> {
         let known = self.entry.options.iter().any(|known| known.name == option);
-        if known && !self.given.0.contains_key(option) {
-            self.given.0.insert(option.to_owned(), value.to_owned());
+        if known && !self.given.set.contains_key(option) {
+            self.given.set.insert(option.to_owned(), value.to_owned());
             self.mapper = (self.entry.make)(&self.given)?;
         }
         Ok(self)
@@ -179,7 +205,7 @@ impl FromStr for Strategy {
             name: name.to_owned(),
             known: list(MAPPERS.iter().map(|entry| entry.name).collect()),
         })?;
-        let mut given = Options::default();
+        let mut given = Options { strategy: entry.name, set: BTreeMap::new() };
         for option in options.split(',').filter(|option| !option.is_empty()) {
             let (key, value) = option.split_once('=').ok_or_else(|| {
                 StrategyError::NotAnOption { strategy: entry.name, found: option.to_owned() }
@@ -194,7 +220,7 @@ impl FromStr for Strategy {
                     known,
                 });
             }
-            given.0.insert(key.to_owned(), value.to_owned());
+            given.set.insert(key.to_owned(), value.to_owned());
         }
         let mapper = (entry.make)(&given)?;
         Ok(Self { entry, given, mapper })
@@ -205,7 +231,7 @@ impl fmt::Display for Strategy {
     /// As it is written on the command line, options in the order of their names.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.entry.name)?;
-        for (position, (key, value)) in self.given.0.iter().enumerate() {
+        for (position, (key, value)) in self.given.set.iter().enumerate() {
             let before = if position == 0 { ':' } else { ',' };
             write!(f, "{before}{key}={value}")?;
         }
@@ -214,16 +240,45 @@ impl fmt::Display for Strategy {
 }
 
 impl Options {
-    /// The seed; partitioners take 31 bits.
-    fn seed(&self, strategy: &'static str) -> Result<u64, StrategyError> {
-        let text = self.0.get(SEED.name).map_or(SEED.default, String::as_str);
-        let seed = text.parse().ok().filter(|seed| *seed <= i32::MAX as u64);
-        seed.ok_or_else(|| StrategyError::BadValue {
-            strategy,
-            option: SEED.name,
-            found: text.to_owned(),
-            expected: "a whole number from 0 to 2147483647",
+    /// What an option was set to, or its default.
+    pub(super) fn text(&self, option: &OptionEntry) -> &str {
+        self.set.get(option.name).map_or(option.default, String::as_str)
+    }
+
+    /// The one of several values that an option names.
+    ///
+    /// # Errors
+    /// If it names none of them.
+    pub(super) fn one_of<T: Copy>(
+        &self,
+        option: &'static OptionEntry,
+        values: &[(&str, T)],
+    ) -> Result<T, StrategyError> {
+        let found = values.iter().find(|(name, _)| *name == self.text(option));
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let names: Vec<String> = values.iter().map(|(name, _)| format!("`{name}`")).collect();
+            self.wrong(option, names.join(" or "))
         })
+    }
+
+    /// The error for an option whose value is none.
+    pub(super) fn wrong(&self, option: &'static OptionEntry, expected: String) -> StrategyError {
+        StrategyError::BadValue {
+            strategy: self.strategy,
+            option: option.name,
+            found: self.text(option).to_owned(),
+            expected,
+        }
+    }
+
+    /// The seed; partitioners take 31 bits.
+    fn seed(&self) -> Result<u64, StrategyError> {
+        let seed = self.text(&SEED).parse().ok().filter(|seed| *seed <= i32::MAX as u64);
+        seed.ok_or_else(|| self.wrong(&SEED, "a whole number from 0 to 2147483647".to_owned()))
+    }
+
+    fn weights(&self) -> Result<EdgeWeights, StrategyError> {
+        self.one_of(&WEIGHTS, &[("bytes", EdgeWeights::Bytes), ("rate", EdgeWeights::Rate)])
     }
 }
 
@@ -252,12 +307,25 @@ mod tests {
             message("treematch")
                 .starts_with("no strategy is called `treematch`; there are blocked, ")
         );
-        assert_eq!(message("kway:x=1"), "kway has no option `x`; it has `seed`");
+        assert_eq!(message("kway:x=1"), "kway has no option `x`; it has `seed`, `weights`");
         assert_eq!(message("blocked:seed=1"), "blocked has no option `seed`; it has none");
         assert_eq!(message("kway:7"), "kway: found `7`, expected an option as key=value");
         assert_eq!(
             message("kway:seed=-1"),
             "kway: seed: found `-1`, expected a whole number from 0 to 2147483647"
+        );
+        assert_eq!(
+            message("kway:weights=hops"),
+            "kway: weights: found `hops`, expected `bytes` or `rate`"
+        );
+        assert_eq!(
+            message("mapping-2012:threshold=optimal"),
+            "mapping-2012: threshold: found `optimal`, expected `even`, `none` or a number of \
+             ranks from 1 up"
+        );
+        assert_eq!(
+            message("mapping-2013:medium-sockets=last"),
+            "mapping-2013: medium-sockets: found `last`, expected `first` or `spread`"
         );
     }
 }

@@ -4,8 +4,10 @@
 //! a sparse list of [`Flow`]s, and, where that is known, the clocks by which its ranks send
 //! ([`source`]). Collective calls of a profile become flows by [`expansion`].
 
+pub mod classes;
 pub mod collectives;
 pub mod communicator;
+pub mod demand;
 pub mod events;
 pub mod expansion;
 pub mod import;

@@ -2,6 +2,8 @@
 
 mod choose;
 mod clusters;
+mod contention;
+mod contention_at_random;
 mod layering;
 mod load;
 mod mappers;

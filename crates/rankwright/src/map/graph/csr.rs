@@ -1,6 +1,6 @@
 //! Who talks with whom, as compressed rows.
 
-use crate::traffic::Workload;
+use crate::traffic::{Send, Source, Workload};
 
 /// An undirected graph with weighted edges. Every edge stands in the rows of both its ends; rows
 /// are ordered by neighbour; there are no loops and no edges of weight 0.
@@ -10,6 +10,15 @@ pub struct Graph {
     offsets: Vec<usize>,
     neighbours: Vec<u32>,
     weights: Vec<u64>,
+}
+
+/// What the edges of a workload's graph weigh.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::map) enum EdgeWeights {
+    /// Bytes.
+    Bytes,
+    /// Bytes per second.
+    Rate,
 }
 
 impl Graph {
@@ -26,6 +35,32 @@ impl Graph {
             }
         }
         Self::from_edges(workload.rank_count(), edges)
+    }
+
+    /// The same graph with edges that weigh bytes per second, in units so small that rounding does
+    /// not matter. `None` if a job does not say when its messages are sent.
+    pub(in crate::map) fn from_rates(workload: &Workload) -> Option<Self> {
+        let clocks =
+            workload.jobs.iter().all(|job| job.flows.is_empty() || !job.sources.is_empty());
+        let rate = |source: &Source, send: &Send| source.rate.0 * send.length.0 as f64;
+        let streams = || {
+            let jobs = workload.jobs.iter().zip(workload.rank_offsets());
+            let sources = jobs.flat_map(|(job, first)| job.sources.iter().map(move |s| (s, first)));
+            sources.flat_map(|(s, first)| s.sends.iter().map(move |send| (s, send, first)))
+        };
+        let sum: f64 = streams().map(|(source, send, _)| rate(source, send)).sum();
+        if !clocks || sum <= 0.0 {
+            return None;
+        }
+        // All edges together weigh 2^60.
+        let unit = sum / (1_u64 << 60) as f64;
+        let edge = |(source, send, first): (&Source, &Send, usize)| {
+            let (a, b) = (first + source.rank.index(), first + send.destination.index());
+            let weight = rate(source, send) / unit;
+            let weight = if weight > 0.0 { (weight.round() as u64).max(1) } else { 0 };
+            (vertex(a), vertex(b), weight)
+        };
+        Some(Self::from_edges(workload.rank_count(), streams().map(edge).collect()))
     }
 
     /// A graph from edges in any order; edges of the same pair are joined, their sum saturates.

@@ -3,6 +3,7 @@
 mod csr;
 mod weights;
 
+pub(super) use csr::EdgeWeights;
 pub use csr::Graph;
 #[cfg(feature = "scotch")]
 pub(super) use weights::TooManyWeights;
