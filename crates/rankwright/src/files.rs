@@ -1,10 +1,14 @@
 //! The one way in and the one way out: reading an input file with errors that name the place, and
 //! writing an output file whole or not at all.
 
+mod toml_text;
+
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+
+pub(crate) use toml_text::TomlText;
 
 /// The largest text input that is read; anything larger is not one of our inputs.
 pub const LARGEST_TEXT: u64 = 1 << 30;

@@ -15,7 +15,7 @@ use crate::planning::{self, ClusterOptions, RankSize, SearchOptions};
 #[derive(Debug, Args)]
 #[command(after_help = planning::strategy_help())]
 pub(crate) struct Compare {
-    /// A profile, a text file of traffic, or pattern:SHAPE:RANKS
+    #[arg(help = inputs::WORKLOAD_HELP)]
     workload: String,
     #[command(flatten)]
     cluster: ClusterOptions,

@@ -25,8 +25,7 @@ use crate::planning::{self, ClusterOptions, RankSize, SearchOptions};
 #[derive(Debug, Args)]
 #[command(after_help = planning::strategy_help())]
 pub(crate) struct Place {
-    /// The jobs: profiles, text files of traffic, or pattern:SHAPE:RANKS
-    #[arg(required = true, value_name = "WORKLOAD")]
+    #[arg(required = true, value_name = "WORKLOAD", help = inputs::WORKLOAD_HELP)]
     workloads: Vec<String>,
     #[command(flatten)]
     cluster: ClusterOptions,
@@ -75,19 +74,12 @@ impl Place {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// All jobs together. A name that is there already gets a number: `app`, `app-2`.
+    /// All jobs together.
     fn workload(&self, verbosity: &Verbosity) -> anyhow::Result<Workload> {
         let mut together = Workload::default();
         for name in &self.workloads {
-            for mut job in inputs::workload(name, verbosity)?.jobs {
-                let taken = |name: &str| together.jobs.iter().any(|job| job.name == name);
-                let plain = job.name.clone();
-                let mut numbers = 2..;
-                while taken(&job.name) {
-                    let number = numbers.next().unwrap_or(u32::MAX);
-                    job.name = format!("{plain}-{number}");
-                }
-                together.jobs.push(job);
+            for job in inputs::workload(name, verbosity)?.jobs {
+                together.push(job);
             }
         }
         let names: Vec<&str> = together.jobs.iter().map(|job| job.name.as_str()).collect();

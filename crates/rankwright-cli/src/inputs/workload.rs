@@ -6,48 +6,114 @@ use std::path::Path;
 
 use rankwright::files::{InputError, describe};
 use rankwright::report::partial::partial_records;
-use rankwright::traffic::Workload;
+use rankwright::traffic::built_in::{self, BUILT_IN};
 use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::import::{self, FORMATS, Imported, Reader, Refused};
 use rankwright::traffic::pattern::Pattern;
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::profile_file::{self, SQLITE_MAGIC};
+use rankwright::traffic::{Workload, jobs_file, nas};
 
 use super::{printed, read_text_or_stdin};
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
 use crate::output;
 
-const WORKLOAD: &str = "a profile (app.rwp), traffic in a format that `traffic import` reads, or \
-                        pattern:SHAPE:RANKS";
+const WORKLOAD: &str = "a profile (app.rwp), a workload file (jobs.toml), traffic in a format that \
+                        `traffic import` reads, or a built-in name";
 
-/// The workload that users name by a file, `-` or a built-in name. Collective calls of a profile
-/// are expanded by the default algorithms. That a profile is partial is said.
-pub(crate) fn workload(name: &str, verbosity: &Verbosity) -> anyhow::Result<Workload> {
+/// What names of workloads may be, for `--help`.
+pub(crate) const WORKLOAD_HELP: &str = "A profile, a workload file (jobs.toml), a file of another \
+    format, or a name that `rankwright traffic list` shows; several with commas between them";
+
+/// How the names of workloads that are made begin.
+const PREFIXES: [&str; 3] = ["pattern:", "nas:", "paper:"];
+
+/// The workload that users name by files, `-` or built-in names, several with commas between them.
+/// Collective calls of a profile are expanded by the default algorithms. That a profile is partial
+/// is said.
+pub(crate) fn workload(names: &str, verbosity: &Verbosity) -> anyhow::Result<Workload> {
+    match named(names)? {
+        Imported::Traffic(workload) => Ok(workload),
+        Imported::Run(profile) => {
+            say_if_partial(names, &profile, verbosity);
+            Ok(Workload::single(profile.job(Expansion::Default)?))
+        }
+    }
+}
+
+fn say_if_partial(name: &str, profile: &Profile, verbosity: &Verbosity) {
+    for sentence in partial_records(profile) {
+        output::warn(verbosity, format!("{name} is partial: {sentence}"));
+    }
+}
+
+/// What users name, as a run where it was recorded. The jobs of several names become one workload.
+pub(crate) fn named(names: &str) -> anyhow::Result<Imported> {
+    let list = split(names);
+    let [first, others @ ..] = list.as_slice() else { return one(names) };
+    if others.is_empty() {
+        return one(first);
+    }
+    let mut together = Workload { name: names.to_owned(), jobs: Vec::new() };
+    for name in &list {
+        let jobs = match one(name)? {
+            Imported::Traffic(workload) => workload.jobs,
+            Imported::Run(profile) => vec![profile.job(Expansion::Default)?],
+        };
+        for job in jobs {
+            together.push(job);
+        }
+    }
+    Ok(Imported::Traffic(together))
+}
+
+/// Splits a list at its commas, but not between the options of a pattern or a benchmark, nor in the
+/// name of a file that there is.
+fn split(names: &str) -> Vec<String> {
+    let is_file = |name: &str| Path::new(name).exists();
+    if is_file(names) {
+        return vec![names.to_owned()];
+    }
+    let begins_as_name = |part: &str| PREFIXES.iter().any(|prefix| part.starts_with(prefix));
+    let mut list: Vec<String> = Vec::new();
+    for part in names.split(',') {
+        match list.last_mut() {
+            Some(last) if begins_as_name(last) && !begins_as_name(part) && !is_file(part) => {
+                *last = format!("{last},{part}");
+            }
+            _ => list.push(part.to_owned()),
+        }
+    }
+    list
+}
+
+/// What one name stands for.
+fn one(name: &str) -> anyhow::Result<Imported> {
+    let made = |job| Ok(Imported::Traffic(Workload::single(job)));
     if let Some(pattern) = name.strip_prefix("pattern:") {
-        return Ok(Workload::single(parse_pattern(pattern)?));
+        let job = Pattern::parse(pattern).and_then(|pattern| pattern.job());
+        return made(job.map_err(|error| UsageError(error.to_string()))?);
+    }
+    if let Some(run) = name.strip_prefix("nas:") {
+        let job = nas::parse(run).and_then(|run| run.job());
+        return made(job.map_err(|error| UsageError(error.to_string()))?);
     }
     let path = Path::new(name);
-    if is_profile(path)? {
-        let profile = profile(path)?;
-        for sentence in partial_records(&profile) {
-            output::warn(verbosity, format!("{name} is partial: {sentence}"));
-        }
-        return Ok(Workload::single(profile.job(Expansion::Default)?));
+    if name.starts_with("paper:") && !path.exists() {
+        let known = || BUILT_IN.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
+        let unknown =
+            || UsageError(format!("there is no built-in workload `{name}`; there are {}", known()));
+        let built_in = built_in::find(name).ok_or_else(unknown)?;
+        return Ok(Imported::Traffic(built_in.workload()?));
     }
-    match imported(path, None)? {
-        Imported::Traffic(workload) => Ok(workload),
-        Imported::Run(profile) => Ok(Workload::single(profile.job(Expansion::Default)?)),
+    match is_profile(path)? {
+        true => Ok(Imported::Run(profile(path)?)),
+        false => imported(path, None),
     }
 }
 
-/// The job of a pattern.
-pub(crate) fn parse_pattern(text: &str) -> anyhow::Result<rankwright::traffic::Job> {
-    let job = Pattern::parse(text).and_then(|pattern| pattern.job());
-    job.map_err(|error| UsageError(error.to_string()).into())
-}
-
-/// Traffic in a format of another tool; sniffed where the user names none.
+/// Traffic in a workload file or a format of another tool; sniffed where the user names none.
 pub(crate) fn imported(path: &Path, format: Option<&str>) -> anyhow::Result<Imported> {
     let named = format.map(|name| {
         import::find(name).ok_or_else(|| {
@@ -68,6 +134,10 @@ pub(crate) fn imported(path: &Path, format: Option<&str>) -> anyhow::Result<Impo
     }
     let text = read_text_or_stdin(path, WORKLOAD)?;
     let file = path.display().to_string();
+    if named.is_none() && (path.extension() == Some("toml".as_ref()) || jobs_file::sniff(&text)) {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        return Ok(Imported::Traffic(jobs_file::parse(&text, &file, folder)?));
+    }
     let format = named.or_else(|| import::sniff(&text)).ok_or_else(|| unknown(&text, &file))?;
     match format.read {
         // The other files of the run are wanted too.

@@ -146,6 +146,9 @@ fn a_real_program_is_recorded_under_each_mpi() {
         assert_eq!(shown["messages"], 40);
         assert_eq!(shown["bytes"], 40 * 32 * 2 * 8);
         assert_eq!(shown["hosts"], 1);
+        // One or two clocks of each rank for its halo, and three for what rank 0 gathers.
+        let clocks = shown["sending"]["clocks"].as_u64().expect("times were recorded");
+        assert!((7..=11).contains(&clocks), "{}: {shown}", mpi.launcher);
         let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(files.len(), 2, "only program and profile: {files:?}");
     }

@@ -122,3 +122,93 @@ fn the_verdict_has_three_lines_and_stands_in_json() {
     assert_eq!(json["triage"]["locality"]["unevenness"], "uneven");
     assert_eq!(json["triage"]["gain"], serde_json::Value::Null);
 }
+
+#[test]
+fn workloads_of_several_jobs_are_shown_by_job() {
+    insta::assert_snapshot!(output(&["traffic", "show", "examples/workloads/jobs.toml"]));
+    let mixed = ["traffic", "show", "paper:2013/mixed-5", "--format"];
+    insta::assert_snapshot!(output(&[&mixed[..], &["csv"]].concat()));
+    let json = output(&[&mixed[..], &["json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["name"], "paper:2013/mixed-5");
+    assert_eq!(json["jobs"][7]["sending"]["clocks"], 31);
+    assert_eq!(json["jobs"][0]["messages"], 32 * 31 * 2000);
+}
+
+#[test]
+fn one_job_of_several_is_shown_in_detail_and_says_how_it_sends() {
+    let text =
+        output(&["traffic", "show", "paper:2013/mixed-1", "--job", "linear", "--heat-map", "0"]);
+    assert!(text.starts_with("program         linear, 64 ranks\n"), "{text}");
+    let line = "\nsending         63 clocks at 100 /s (cv 1) offer 412.9 MB/s for 20 s\n";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
+fn every_name_of_the_list_has_a_summary() {
+    let list = output(&["traffic", "list", "--format", "csv"]);
+    for name in
+        ["paper:2013/mixed-1", "paper:2012/real-4", "nas:cg.CLASS.RANKS", "pattern:ring:RANKS"]
+    {
+        assert!(list.lines().any(|line| line.starts_with(&format!("{name},"))), "{list}");
+    }
+}
+
+#[test]
+fn an_edge_list_holds_all_jobs() {
+    let edges = output(&["traffic", "export", "paper:2012/synt-3"]);
+    assert!(edges.contains("\nbcast-64kB,0,31,2000,131072000,65536\n"), "{edges}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("e.csv").display().to_string();
+    output(&["traffic", "export", "paper:2012/synt-3", "-o", &path]);
+    assert_eq!(output(&["traffic", "export", &path]), edges);
+    let one = output(&[
+        "traffic",
+        "export",
+        "paper:2012/synt-3",
+        "--job",
+        "linear-2MB",
+        "--format",
+        "metis",
+    ]);
+    assert!(one.starts_with("32 31 1\n"), "{one}");
+}
+
+#[test]
+fn patterns_become_a_workload_file_that_keeps_their_rate() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ring").with_extension("toml").display().to_string();
+    let generate = ["traffic", "generate", "ring:8:length=1kB", "--rate", "50 /s", "--cv", "0.5"];
+    output(&[&generate[..], &["-o", &path]].concat());
+    let shown = output(&["traffic", "show", &path, "--heat-map", "0"]);
+    assert!(shown.contains("8 clocks at 50 /s (cv 0.5) offer 400.0 kB/s for 2 s"), "{shown}");
+}
+
+#[test]
+fn several_names_make_one_workload() {
+    let names =
+        "pattern:ring:4:rate=10,cv=0,pattern:ring:4,examples/workloads/jobs.toml,nas:ep.S.4";
+    let csv = output(&["traffic", "show", names, "--format", "csv"]);
+    let jobs: Vec<&str> = csv.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(jobs, ["ring-4", "ring-4-2", "solver", "study", "assembly", "ep.S.4"]);
+    assert!(csv.contains("\nring-4,4,4,2,4,10,10,0,0,"), "{csv}");
+    let compared =
+        [&["compare", names, "--on", "paper:2013", "--strategies", "blocked"][..]].concat();
+    assert!(output(&compared).contains("blocked"));
+}
+
+#[test]
+fn a_workload_file_may_come_from_standard_input() {
+    use std::io::Write;
+    let mut child = rankwright(&["traffic", "export", "-"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let text = b"[[job]]\nprocesses = 2\npattern = \"bcast\"\nmessages = 3\nlength = \"5 B\"\n";
+    stdin.write_all(text).unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(String::from_utf8(output.stdout).unwrap().ends_with("\nbcast-2,0,1,3,15,5\n"));
+}

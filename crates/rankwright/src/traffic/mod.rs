@@ -4,14 +4,18 @@
 //! a sparse list of [`Flow`]s, and, where that is known, the clocks by which its ranks send
 //! ([`source`]). Collective calls of a profile become flows by [`expansion`].
 
+pub mod built_in;
 pub mod classes;
+mod clocks;
 pub mod collectives;
 pub mod communicator;
 pub mod demand;
 pub mod events;
 pub mod expansion;
 pub mod import;
+pub mod jobs_file;
 pub mod merge;
+pub mod nas;
 pub mod pattern;
 pub mod profile;
 pub mod profile_file;
@@ -108,6 +112,17 @@ impl Workload {
     #[must_use]
     pub fn single(job: Job) -> Self {
         Self { name: job.name.clone(), jobs: vec![job] }
+    }
+
+    /// Adds a job. A name that is there already gets a number: `app`, `app-2`.
+    pub fn push(&mut self, mut job: Job) {
+        let taken = |name: &str| self.jobs.iter().any(|known| known.name == name);
+        let plain = job.name.clone();
+        let mut numbers = 2_u64..;
+        while taken(&job.name) {
+            job.name = format!("{plain}-{}", numbers.next().unwrap_or_default());
+        }
+        self.jobs.push(job);
     }
 
     /// How many ranks all jobs have together.

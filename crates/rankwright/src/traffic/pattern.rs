@@ -89,8 +89,29 @@ impl PatternError {
     }
 }
 
+impl Shape {
+    /// The shape with this name.
+    ///
+    /// # Errors
+    /// If there is none; the error lists those that there are.
+    pub fn named(name: &str) -> Result<Self, PatternError> {
+        let shape = SHAPES.iter().find(|(known, _, _)| *known == name);
+        shape.map(|(_, shape, _)| *shape).ok_or_else(|| {
+            let known: Vec<&str> = SHAPES.iter().map(|(known, _, _)| *known).collect();
+            PatternError::new("shape", format!("`{name}`"), format!("one of {}", known.join(", ")))
+        })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let known = SHAPES.iter().find(|(_, shape, _)| *shape == self);
+        known.map_or("", |(name, _, _)| name)
+    }
+}
+
 /// More pairs than this are not generated; the file would not fit anywhere.
-const MOST_PAIRS: u64 = 1 << 28;
+pub(super) const MOST_PAIRS: u64 = 1 << 28;
 
 const OPTIONS: &str = "points, grid, periodic, degree, length, messages, rate, cv, renumber, seed";
 
@@ -121,13 +142,10 @@ impl Pattern {
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         let mut parts = text.splitn(3, ':');
         let name = parts.next().unwrap_or_default();
-        let shape = SHAPES.iter().find(|(known, _, _)| *known == name).ok_or_else(|| {
-            let known: Vec<&str> = SHAPES.iter().map(|(known, _, _)| *known).collect();
-            PatternError::new("shape", format!("`{name}`"), format!("one of {}", known.join(", ")))
-        })?;
+        let shape = Shape::named(name)?;
         let ranks = parts.next().unwrap_or_default();
         let ranks = number("ranks", ranks)?;
-        let mut pattern = Self::new(shape.1, ranks);
+        let mut pattern = Self::new(shape, ranks);
         for option in parts.next().unwrap_or_default().split(',').filter(|o| !o.is_empty()) {
             let (key, value) = option.split_once('=').unwrap_or((option, ""));
             pattern.set(key.trim(), value.trim())?;
@@ -187,13 +205,7 @@ impl Pattern {
         if self.ranks == 0 {
             return Err(PatternError::new("ranks", 0, "at least 1"));
         }
-        let ranks = u64::from(self.ranks);
-        let pairs = match self.shape {
-            Shape::AllToAll => ranks * ranks,
-            Shape::Random => ranks * u64::from(self.degree.min(self.ranks)),
-            Shape::Halo3d => ranks * 26,
-            _ => ranks * 8,
-        };
+        let pairs = self.most_pairs();
         if pairs > MOST_PAIRS {
             let found = format!("{pairs} pairs");
             return Err(PatternError::new("ranks", found, format!("at most {MOST_PAIRS}")));
@@ -201,6 +213,9 @@ impl Pattern {
         if self.length.0.checked_mul(self.messages).is_none() {
             let found = format!("{} messages of {} bytes", self.messages, self.length.0);
             return Err(PatternError::new("messages", found, "fewer than 2^64 bytes per pair"));
+        }
+        if self.rate.is_some() && self.length.0 == 0 {
+            return Err(PatternError::new("length", self.length, "at least 1 B"));
         }
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let mut flows = self.flows(&mut rng)?;
@@ -212,13 +227,23 @@ impl Pattern {
                 flow.destination = Rank(numbers[flow.destination.index()]);
             }
         }
-        let name = SHAPES.iter().find(|(_, shape, _)| *shape == self.shape).map(|known| known.0);
-        let name = format!("{}-{}", name.unwrap_or_default(), self.ranks);
+        let name = format!("{}-{}", self.shape.name(), self.ranks);
         let job = match self.rate {
             Some(rate) => Job::from_sources(name, self.ranks, self.sources(flows, rate)),
             None => Job::new(name, self.ranks, flows),
         };
         job.map_err(|error| PatternError::new("pattern", error, "a job"))
+    }
+
+    /// As many pairs as there may be, or a few more.
+    pub(super) fn most_pairs(&self) -> u64 {
+        let ranks = u64::from(self.ranks);
+        match self.shape {
+            Shape::AllToAll => ranks * ranks,
+            Shape::Random => ranks * u64::from(self.degree.min(self.ranks)),
+            Shape::Halo3d => ranks * 26,
+            _ => ranks * 8,
+        }
     }
 
     /// One clock for each rank that sends.
@@ -419,6 +444,7 @@ mod tests {
             assert!(Pattern::parse(&format!("ring:4:{wrong}")).is_err(), "{wrong}");
         }
         assert!(pattern("ring:4:rate=5,messages=0").job().is_err());
+        assert!(pattern("ring:4:rate=5,length=0B").job().is_err());
     }
 
     #[test]

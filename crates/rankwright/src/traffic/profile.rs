@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::clocks;
 use super::collectives::CollectiveCalls;
 use super::communicator::Communicator;
 use super::expansion::{self, Expansion};
@@ -221,7 +222,7 @@ impl Profile {
     }
 
     /// The job that ran: its point-to-point traffic, and that of its collective calls as
-    /// `expansion` turns them into messages.
+    /// `expansion` turns them into messages. It has clocks if the profile knows times.
     ///
     /// # Errors
     /// If the profile has no rank.
@@ -230,6 +231,7 @@ impl Profile {
         let flows = self.flows.iter().map(|record| record.flow).chain(expanded);
         let ranks = Rank::from_index(self.ranks.len()).0;
         let job = Job::new(self.run.program.clone(), ranks, flows)?;
+        let job = clocks::recorded(job, self, expansion);
         Ok(Job { mpi_library: self.run.mpi_library.clone(), ..job })
     }
 

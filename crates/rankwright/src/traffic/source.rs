@@ -1,5 +1,7 @@
 //! When messages are sent: the clocks of the ranks.
 
+use std::ops::RangeInclusive;
+
 use serde::Serialize;
 
 use super::{Flow, Job, TrafficError};
@@ -38,12 +40,15 @@ pub struct Send {
 /// The largest coefficient of variation that a source may have.
 pub const LARGEST_CV: f64 = 100.0;
 
+/// The ticks per second that a source may have: from one in thirty years to more than any core can.
+pub const RATES: RangeInclusive<f64> = 1e-9..=1e12;
+
 impl Job {
     /// A job whose ranks send by clocks. Its flows are what the sources send in all.
     ///
     /// # Errors
     /// If the job has no rank, a source names a rank that it does not have, or a source has a rate
-    /// that is not a number above zero, a coefficient of variation outside 0 to [`LARGEST_CV`], no
+    /// outside [`RATES`], a coefficient of variation outside 0 to [`LARGEST_CV`], no
     /// round, or sends 2^64 bytes or more to one destination.
     pub fn from_sources(
         name: impl Into<String>,
@@ -77,8 +82,9 @@ impl Job {
 impl Source {
     fn check(&self, job: &str) -> Result<(), TrafficError> {
         let rate = self.rate.0;
-        if !(rate > 0.0 && rate.is_finite()) {
-            return Err(self.wrong(job, format!("a rate of {rate} /s"), "a rate above 0 /s"));
+        if !RATES.contains(&rate) {
+            let expected = "a rate above 0 /s (from 1e-9 /s to 1e12 /s)";
+            return Err(self.wrong(job, format!("a rate of {rate} /s"), expected));
         }
         if !(0.0..=LARGEST_CV).contains(&self.cv) {
             let found = format!("a coefficient of variation of {}", self.cv);
@@ -121,6 +127,8 @@ mod tests {
             Source { rate: PerSecond(-1.0), ..source(0) },
             Source { rate: PerSecond(f64::NAN), ..source(0) },
             Source { rate: PerSecond(f64::INFINITY), ..source(0) },
+            Source { rate: PerSecond(1e18), ..source(0) },
+            Source { rate: PerSecond(1e-300), ..source(0) },
             Source { cv: -0.5, ..source(0) },
             Source { cv: f64::NAN, ..source(0) },
             Source { cv: 1e9, ..source(0) },

@@ -21,8 +21,7 @@ use crate::{inputs, output};
 #[derive(Debug, Args)]
 #[command(after_help = planning::strategy_help())]
 pub(crate) struct Map {
-    /// A profile, a text file of traffic, or pattern:SHAPE:RANKS
-    #[arg(required_unless_present = "graph", conflicts_with = "graph")]
+    #[arg(required_unless_present = "graph", conflicts_with = "graph", help = inputs::WORKLOAD_HELP)]
     workload: Option<String>,
     /// The cluster: a cluster.toml, an hwloc XML file, or a built-in name
     #[arg(

@@ -9,7 +9,7 @@ use rankwright::traffic::Workload;
 use rankwright::traffic::events::simgrid;
 use rankwright::traffic::events::store::Recording;
 use rankwright::traffic::expansion::Expansion;
-use rankwright::traffic::import::{self, FORMATS};
+use rankwright::traffic::import::{self, FORMATS, Imported};
 
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
@@ -18,8 +18,11 @@ use crate::{inputs, output};
 /// Options of `rankwright traffic export`.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// A profile, a file of another format, or pattern:SHAPE:RANKS
+    #[arg(help = inputs::WORKLOAD_HELP)]
     workload: String,
+    /// The job to write where there are several; an edge list holds all of them
+    #[arg(long, value_name = "NAME")]
+    job: Option<String>,
     #[arg(long, value_name = "FORMAT", help = format!("The format to write: {}; by default that of the output's name (.mtx, .graph), else csv", writable_names()))]
     format: Option<String>,
     /// Add collective calls as messages of this algorithm
@@ -50,11 +53,11 @@ impl Export {
             let known = writable_names();
             UsageError(format!("--format: found `{format}`, expected one of {known}"))
         })?;
-        let mut job = super::profile_of(&self.workload)?.job(self.collectives)?;
-        if !self.with_self {
-            job.flows.retain(|flow| flow.source != flow.destination);
+        let mut workload = self.jobs()?;
+        for job in &mut workload.jobs {
+            job.flows.retain(|flow| self.with_self || flow.source != flow.destination);
         }
-        let text = write(&Workload::single(job))?;
+        let text = write(&workload).map_err(|error| UsageError(format!("{error} with --job")))?;
         match self.output.filter(|path| path.as_os_str() != "-") {
             Some(path) => Ok(write_atomically(&path, text.as_bytes())?),
             None => output::print(&text),
@@ -63,6 +66,20 @@ impl Export {
 }
 
 impl Export {
+    /// All jobs, or the one that is wanted.
+    fn jobs(&self) -> anyhow::Result<Workload> {
+        match (inputs::named(&self.workload)?, self.job.as_deref()) {
+            (Imported::Traffic(workload), None) => Ok(workload),
+            (Imported::Traffic(workload), name) => {
+                Ok(Workload::single(super::chosen_job(workload, name)?))
+            }
+            (run, name) => {
+                let profile = super::chosen_run(run, name, "recorded")?;
+                Ok(Workload::single(profile.job(self.collectives)?))
+            }
+        }
+    }
+
     fn simgrid(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
         let usage = |text: String| anyhow::Error::from(UsageError(text));
         let Some(folder) = self.output.as_deref().filter(|path| path.as_os_str() != "-") else {

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use rankwright::files::write_atomically;
+use rankwright::traffic::jobs_file;
 use rankwright::traffic::pattern::{Pattern, SHAPES};
 use rankwright::traffic::profile::Profile;
 
@@ -35,13 +37,20 @@ pub(crate) struct Generate {
     /// Messages per pair
     #[arg(long, value_name = "N")]
     messages: Option<u64>,
+    /// How often a rank sends to each of its destinations, like "100 /s"; a workload file keeps it
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
+    /// The coefficient of variation of the gaps between messages: 0 regular, 1 Poisson
+    #[arg(long, value_name = "NUMBER")]
+    cv: Option<String>,
     /// Number the ranks at random
     #[arg(long)]
     renumber: bool,
     /// Seed of everything that is random
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// The profile (.rwp) or edge list (.csv) to write; standard output gets an edge list
+    /// The profile (.rwp), workload file (.toml) or edge list (.csv) to write; standard output gets
+    /// an edge list
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -68,6 +77,8 @@ impl Generate {
             ("degree", self.degree.map(|degree| degree.to_string())),
             ("length", self.length),
             ("messages", self.messages.map(|messages| messages.to_string())),
+            ("rate", self.rate),
+            ("cv", self.cv),
             ("renumber", self.renumber.then(|| "true".to_owned())),
             ("seed", self.seed.map(|seed| seed.to_string())),
         ];
@@ -77,6 +88,16 @@ impl Generate {
             }
         }
         let job = pattern.job().map_err(usage)?;
+        let workload_file =
+            self.output.as_deref().filter(|path| path.extension() == Some("toml".as_ref()));
+        if let Some(path) = workload_file {
+            let text = jobs_file::write(std::slice::from_ref(&pattern));
+            return Ok(write_atomically(path, text.as_bytes())?);
+        }
+        if pattern.rate.is_some() {
+            let text = "rate: found one, expected a workload file (-o NAME.toml) to keep it";
+            return Err(UsageError(text.to_owned()).into());
+        }
         super::write_profile(&Profile::of_job(&job, "generated"), self.output.as_deref())
     }
 }

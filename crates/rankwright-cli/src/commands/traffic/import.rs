@@ -32,7 +32,7 @@ impl Import {
             return Err(UsageError(text).into());
         }
         let imported = inputs::imported(&self.file, self.from.as_deref())?;
-        let profile = super::chosen_run(imported, self.job.as_deref())?;
+        let profile = super::chosen_run(imported, self.job.as_deref(), "imported")?;
         super::write_profile(&profile, self.output.as_deref())
     }
 }

@@ -3,6 +3,7 @@
 mod export;
 mod generate;
 mod import;
+mod list;
 mod merge;
 mod messages;
 mod redact;
@@ -38,6 +39,8 @@ enum TrafficCommand {
     Import(import::Import),
     /// Write traffic in another format
     Export(export::Export),
+    /// List the workloads that are known by name
+    List(list::List),
     /// Make traffic of a known shape
     Generate(generate::Generate),
     /// Add up several runs of one program
@@ -53,6 +56,7 @@ impl Traffic {
             TrafficCommand::Messages(command) => command.run()?,
             TrafficCommand::Import(command) => command.run()?,
             TrafficCommand::Export(command) => command.run(verbosity)?,
+            TrafficCommand::List(command) => command.run()?,
             TrafficCommand::Generate(command) => command.run()?,
             TrafficCommand::Merge(command) => command.run()?,
             TrafficCommand::Redact(command) => command.run()?,
@@ -70,22 +74,22 @@ fn parse_expansion(name: &str) -> Result<Expansion, String> {
 
 /// What a name stands for as a profile: recorded, or made from traffic of another origin.
 fn profile_of(workload: &str) -> anyhow::Result<Profile> {
-    if let Some(pattern) = workload.strip_prefix("pattern:") {
-        return Ok(Profile::of_job(&inputs::parse_pattern(pattern)?, "generated"));
-    }
-    let path = Path::new(workload);
-    match inputs::is_profile(path)? {
-        true => inputs::profile(path),
-        false => chosen_run(inputs::imported(path, None)?, None),
-    }
+    chosen_run(inputs::named(workload)?, None, origin(workload))
+}
+
+/// How the traffic of a workload came to be known, if it was not recorded.
+fn origin(workload: &str) -> &'static str {
+    if Path::new(workload).exists() || workload == "-" { "imported" } else { "generated" }
 }
 
 /// The run that was imported, or the job of that name, or the only one.
-fn chosen_run(imported: Imported, name: Option<&str>) -> anyhow::Result<Profile> {
+fn chosen_run(
+    imported: Imported,
+    name: Option<&str>,
+    origin: &'static str,
+) -> anyhow::Result<Profile> {
     match imported {
-        Imported::Traffic(workload) => {
-            Ok(Profile::of_job(&chosen_job(workload, name)?, "imported"))
-        }
+        Imported::Traffic(workload) => Ok(Profile::of_job(&chosen_job(workload, name)?, origin)),
         Imported::Run(profile) => match name.filter(|name| *name != profile.run.program) {
             None => Ok(profile),
             Some(name) => {

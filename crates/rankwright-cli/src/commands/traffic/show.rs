@@ -3,18 +3,24 @@
 use clap::Args;
 use rankwright::report::traffic::{TrafficSummary, heat_map};
 use rankwright::report::triage::Triage;
+use rankwright::report::workload::{COLUMNS, CSV_COLUMNS, JobSummary, Sending, WorkloadSummary};
 use rankwright::traffic::Flow;
 use rankwright::traffic::expansion::Expansion;
+use rankwright::traffic::import::Imported;
 use rankwright::traffic::profile::{FlowRecord, Profile};
 use serde::Serialize;
 
+use crate::inputs;
 use crate::output::{Format, ResultOptions, csv, table};
 
 /// Options of `rankwright traffic show`.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// A profile, a file of another format, or pattern:SHAPE:RANKS
+    #[arg(help = inputs::WORKLOAD_HELP)]
     workload: String,
+    /// The job to show where there are several
+    #[arg(long, value_name = "NAME")]
+    job: Option<String>,
     /// How many of the heaviest pairs to list
     #[arg(long, default_value_t = 10, value_name = "N")]
     top: usize,
@@ -33,7 +39,44 @@ pub(crate) struct Show {
 
 impl Show {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let mut profile = super::profile_of(&self.workload)?;
+        let named = inputs::named(&self.workload)?;
+        if let (Imported::Traffic(workload), None) = (&named, &self.job)
+            && workload.jobs.len() != 1
+        {
+            return self.result.write(&self.jobs(&WorkloadSummary::new(workload))?);
+        }
+        let sending = match &named {
+            Imported::Traffic(workload) => {
+                let mut jobs = workload.jobs.iter();
+                let job = jobs.find(|job| self.job.as_ref().is_none_or(|name| *name == job.name));
+                job.and_then(|job| JobSummary::new(job).sending)
+            }
+            Imported::Run(profile) => JobSummary::new(&profile.job(Expansion::Default)?).sending,
+        };
+        let origin = super::origin(&self.workload);
+        let profile = super::chosen_run(named, self.job.as_deref(), origin)?;
+        let text = self.one(profile, sending)?;
+        self.result.write(&text)
+    }
+
+    /// Several jobs, a line for each.
+    fn jobs(&self, summary: &WorkloadSummary) -> anyhow::Result<String> {
+        Ok(match self.result.format {
+            Format::Json => serde_json::to_string_pretty(summary)? + "\n",
+            Format::Csv => {
+                let rows: Vec<Vec<String>> =
+                    summary.jobs.iter().map(JobSummary::csv_cells).collect();
+                csv(&CSV_COLUMNS, &rows)
+            }
+            Format::Table => {
+                let rows: Vec<Vec<String>> = summary.jobs.iter().map(JobSummary::cells).collect();
+                format!("{}\n\n{}", summary.line(), table(&COLUMNS, &rows))
+            }
+        })
+    }
+
+    /// One job, in detail.
+    fn one(&self, mut profile: Profile, sending: Option<Sending>) -> anyhow::Result<String> {
         let job = profile.job(self.collectives)?;
         let triage = self.triage(&profile);
         if self.collectives != Expansion::None {
@@ -42,11 +85,17 @@ impl Show {
         let summary = TrafficSummary::new(&profile, self.top);
         let rows: Vec<Vec<u64>> = summary.heaviest.iter().map(cells).collect();
         let header = ["source", "destination", "messages", "bytes", "largest"];
-        let text = match self.result.format {
-            Format::Json => serde_json::to_string_pretty(&Shown { summary, triage })? + "\n",
+        Ok(match self.result.format {
+            Format::Json => {
+                serde_json::to_string_pretty(&Shown { summary, sending, triage })? + "\n"
+            }
             Format::Csv => csv(&header, &rows),
             Format::Table => {
-                let mut text = summary.text() + &triage.text();
+                let mut text = summary.text();
+                if let Some(sending) = sending {
+                    text += &format!("{:<16}{}\n", "sending", sending.line());
+                }
+                text += &triage.text();
                 if !rows.is_empty() {
                     text += &format!("\nheaviest pairs\n{}", table(&header, &rows));
                 }
@@ -55,8 +104,7 @@ impl Show {
                 }
                 text
             }
-        };
-        self.result.write(&text)
+        })
     }
 
     /// What is said of the profile counts collective calls too, whatever is shown.
@@ -77,6 +125,8 @@ impl Show {
 struct Shown {
     #[serde(flatten)]
     summary: TrafficSummary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sending: Option<Sending>,
     triage: Triage,
 }
 

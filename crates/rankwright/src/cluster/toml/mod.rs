@@ -10,13 +10,12 @@ mod switches;
 mod write;
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::Path;
 
 use ::toml::Spanned;
 
 use super::{Cluster, Node, NodeGroup, hostlist};
-use crate::files::{InputError, read_text};
+use crate::files::{InputError, TomlText, read_text};
 use crate::units::UnitError;
 
 pub use write::write;
@@ -40,8 +39,9 @@ pub fn read(path: &Path) -> Result<Cluster, InputError> {
 /// # Errors
 /// As [`read`].
 pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Cluster, InputError> {
-    let source = Source { file, text, folder };
-    let tables: schema::File = ::toml::from_str(text).map_err(|error| source.syntax(&error))?;
+    let source = TomlText { file, text, folder };
+    let tables: schema::File =
+        ::toml::from_str(text).map_err(|error| source.syntax(&error, EXPECTED))?;
     let rates = rates::read(&source, tables.rates.as_ref())?;
     let mut cluster = Cluster {
         name: tables.name.unwrap_or_else(|| "cluster".to_owned()),
@@ -66,7 +66,7 @@ pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Cluster, InputErro
 
 /// Adds the nodes of one table; a group that is equal to an earlier one is the same group.
 fn add_nodes(
-    source: &Source<'_>,
+    source: &TomlText<'_>,
     cluster: &mut Cluster,
     defined: &mut BTreeMap<String, usize>,
     names: &Spanned<String>,
@@ -98,7 +98,7 @@ fn add_nodes(
 
 /// The names of a hostlist in a field.
 fn expand(
-    source: &Source<'_>,
+    source: &TomlText<'_>,
     text: &Spanned<String>,
     field: &str,
 ) -> Result<Vec<String>, InputError> {
@@ -106,68 +106,17 @@ fn expand(
         .map_err(|error| source.error(text.span(), field, error.found, error.expected))
 }
 
-/// The text being read, to say where in it something is wrong.
-struct Source<'a> {
-    file: &'a str,
-    text: &'a str,
-    folder: &'a Path,
-}
-
-impl Source<'_> {
-    fn line(&self, span: Range<usize>) -> usize {
-        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
-        1 + before.iter().filter(|byte| **byte == b'\n').count()
+/// Replaces `target` by a quantity that is given.
+fn quantity_into<T: std::str::FromStr<Err = UnitError>>(
+    source: &TomlText<'_>,
+    text: &Option<Spanned<String>>,
+    field: &str,
+    target: &mut T,
+) -> Result<(), InputError> {
+    if let Some(text) = text {
+        *target = source.quantity(text, field)?;
     }
-
-    fn error(
-        &self,
-        span: Range<usize>,
-        field: &str,
-        found: impl Into<String>,
-        expected: impl Into<String>,
-    ) -> InputError {
-        let error = InputError::new(self.file, found.into(), expected.into());
-        error.at_line(self.line(span)).in_field(field)
-    }
-
-    /// What the TOML reader says, in our form.
-    fn syntax(&self, error: &::toml::de::Error) -> InputError {
-        let message = error.message().trim().replace('\n', " ");
-        let (found, expected) = match message.split_once(", expected ") {
-            Some((found, expected)) => (found.to_owned(), expected.to_owned()),
-            None => match message.strip_prefix("missing field ") {
-                Some(field) => (format!("no field {field}"), format!("{field} in this table")),
-                None => (message, EXPECTED.to_owned()),
-            },
-        };
-        let input = InputError::new(self.file, found, expected);
-        match error.span() {
-            Some(span) => input.at_line(self.line(span)),
-            None => input,
-        }
-    }
-
-    fn quantity<T: std::str::FromStr<Err = UnitError>>(
-        &self,
-        text: &Spanned<String>,
-        field: &str,
-    ) -> Result<T, InputError> {
-        let wrong =
-            |e: UnitError| self.error(text.span(), field, format!("`{}`", e.found), e.expected);
-        text.get_ref().parse().map_err(wrong)
-    }
-
-    fn quantity_into<T: std::str::FromStr<Err = UnitError>>(
-        &self,
-        text: &Option<Spanned<String>>,
-        field: &str,
-        target: &mut T,
-    ) -> Result<(), InputError> {
-        if let Some(text) = text {
-            *target = self.quantity(text, field)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ::toml::Spanned;
 
 use super::super::{Core, Machine, NodeGroup, NumaNode, Pu, hwloc_xml, synthetic};
-use super::{Source, devices, memories, schema};
+use super::{TomlText, devices, memories, schema};
 use crate::files::InputError;
 use crate::ids::{CoreId, NumaId, PuId, parse_index_list};
 
@@ -13,7 +13,7 @@ type Text = Spanned<String>;
 
 /// Makes the group that a table describes.
 pub(super) fn group(
-    source: &Source<'_>,
+    source: &TomlText<'_>,
     table: &schema::Node,
     span: Range<usize>,
 ) -> Result<NodeGroup, InputError> {
@@ -45,7 +45,7 @@ fn lengths(rows: &[Vec<u32>]) -> Vec<usize> {
 
 /// A table `[[node]]` in the file.
 pub(super) struct Place<'a> {
-    pub(super) source: &'a Source<'a>,
+    pub(super) source: &'a TomlText<'a>,
     node: &'a str,
 }
 

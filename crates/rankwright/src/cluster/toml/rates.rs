@@ -7,7 +7,7 @@ use ::toml::Spanned;
 use super::super::{NAMED_RATES, Rates, ServiceCurve};
 use super::schema::{RatesField, RatesTable, Text};
 use super::write::{bandwidth, exact, latency, line, quoted};
-use super::{InputError, Source};
+use super::{InputError, TomlText, quantity_into};
 use crate::units::{Bytes, Seconds};
 
 /// What `rates` may be.
@@ -19,7 +19,7 @@ const REMOTE_FACTORS: RangeInclusive<f64> = 1.0..=100.0;
 const COPIES: RangeInclusive<u32> = 1..=16;
 
 pub(super) fn read(
-    source: &Source<'_>,
+    source: &TomlText<'_>,
     field: Option<&Spanned<RatesField>>,
 ) -> Result<Rates, InputError> {
     let Some(field) = field else {
@@ -32,7 +32,7 @@ pub(super) fn read(
     }
 }
 
-fn own(source: &Source<'_>, table: &RatesTable) -> Result<Rates, InputError> {
+fn own(source: &TomlText<'_>, table: &RatesTable) -> Result<Rates, InputError> {
     let mut rates = match &table.base {
         None => Rates::default(),
         Some(base) => Rates::named(base.get_ref()).ok_or_else(|| {
@@ -42,12 +42,12 @@ fn own(source: &Source<'_>, table: &RatesTable) -> Result<Rates, InputError> {
     };
     rates.name = table.name.clone().unwrap_or_else(|| "own".to_owned());
     rates.calibrated = table.calibrated;
-    let rate = |text, field, target: &mut _| source.quantity_into(text, field, target);
+    let rate = |text, field, target: &mut _| quantity_into(source, text, field, target);
     rate(&table.nic_bandwidth, "rates.nic_bandwidth", &mut rates.nic_bandwidth)?;
     rate(&table.memory_bandwidth, "rates.memory_bandwidth", &mut rates.memory_bandwidth)?;
     rate(&table.cache_bandwidth, "rates.cache_bandwidth", &mut rates.cache_bandwidth)?;
-    source.quantity_into(&table.nic_latency, "rates.nic_latency", &mut rates.nic_latency)?;
-    let length = |text, field, target: &mut Bytes| source.quantity_into(text, field, target);
+    quantity_into(source, &table.nic_latency, "rates.nic_latency", &mut rates.nic_latency)?;
+    let length = |text, field, target: &mut Bytes| quantity_into(source, text, field, target);
     length(&table.cache_limit, "rates.cache_limit", &mut rates.cache_limit)?;
     let word = &mut rates.memory_access_length;
     length(&table.memory_access_length, "rates.memory_access_length", word)?;
@@ -73,7 +73,7 @@ fn own(source: &Source<'_>, table: &RatesTable) -> Result<Rates, InputError> {
 }
 
 fn within<T: Copy + PartialOrd + std::fmt::Display>(
-    source: &Source<'_>,
+    source: &TomlText<'_>,
     field: &str,
     value: &Spanned<T>,
     allowed: &RangeInclusive<T>,
@@ -86,7 +86,7 @@ fn within<T: Copy + PartialOrd + std::fmt::Display>(
 }
 
 fn curve(
-    source: &Source<'_>,
+    source: &TomlText<'_>,
     field: &str,
     points: &Spanned<Vec<(Text, Text)>>,
 ) -> Result<ServiceCurve, InputError> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ::toml::Spanned;
 
 use super::schema::Text;
-use super::{Source, expand, schema};
+use super::{TomlText, expand, schema};
 use crate::cluster::switch_order::children_first;
 use crate::cluster::{Cluster, Switch};
 use crate::files::InputError;
@@ -13,7 +13,7 @@ use crate::files::InputError;
 /// Adds the switches to a cluster whose nodes are complete; parents stand behind their children,
 /// otherwise the order of the file is kept.
 pub(super) fn add(
-    source: &Source<'_>,
+    source: &TomlText<'_>,
     cluster: &mut Cluster,
     tables: &[Spanned<schema::Switch>],
 ) -> Result<(), InputError> {
@@ -49,7 +49,7 @@ pub(super) fn add(
 
 /// The switch above each, as positions in the file.
 fn parents(
-    source: &Source<'_>,
+    source: &TomlText<'_>,
     tables: &[Spanned<schema::Switch>],
     positions: &BTreeMap<&str, usize>,
 ) -> Result<Vec<Option<usize>>, InputError> {
@@ -78,7 +78,7 @@ fn parents(
 }
 
 fn attach_nodes(
-    source: &Source<'_>,
+    source: &TomlText<'_>,
     cluster: &mut Cluster,
     tables: &[Spanned<schema::Switch>],
     place: &[usize],
@@ -108,7 +108,7 @@ fn attach_nodes(
 
 /// The expanded names of a field, with its text.
 fn names<'a>(
-    source: &Source<'_>,
+    source: &TomlText<'_>,
     table: &'a Spanned<schema::Switch>,
     field: impl Fn(&'a schema::Switch) -> Option<&'a Text>,
 ) -> Result<Option<(Vec<String>, &'a Text)>, InputError> {

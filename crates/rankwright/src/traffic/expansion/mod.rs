@@ -50,9 +50,20 @@ pub fn expand(
     communicators: &[Communicator],
     expansion: Expansion,
 ) -> Vec<Flow> {
-    let mut flows = Vec::new();
+    expand_each(calls, communicators, expansion).into_iter().flatten().collect()
+}
+
+/// The same, the messages of each operation of one communicator for themselves (with one root and
+/// in one form; those with a stated row for each rank).
+#[must_use]
+pub fn expand_each(
+    calls: &[CollectiveCalls],
+    communicators: &[Communicator],
+    expansion: Expansion,
+) -> Vec<Vec<Flow>> {
+    let mut operations = Vec::new();
     if expansion == Expansion::None {
-        return flows;
+        return operations;
     }
     let mut together: BTreeMap<_, Vec<&CollectiveCalls>> = BTreeMap::new();
     for call in calls {
@@ -60,16 +71,20 @@ pub fn expand(
             let key = (call.communicator, call.operation, call.root, call.form);
             together.entry(key).or_default().push(call);
         } else {
-            flows.extend(call.row.iter().map(|entry| flow_of_row(call, entry)));
+            operations.push(call.row.iter().map(|entry| flow_of_row(call, entry)).collect());
         }
     }
     for ((communicator, operation, root, _), calls) in together {
         let Some(communicator) = communicators.get(communicator) else { continue };
         let group = Group::new(communicator, &calls, root);
+        let mut flows = Vec::new();
         group.expand(operation, expansion, &mut flows);
+        operations.push(flows);
     }
-    flows.retain(|flow| flow.bytes > 0 && flow.source != flow.destination);
-    flows
+    for flows in &mut operations {
+        flows.retain(|flow| flow.bytes > 0 && flow.source != flow.destination);
+    }
+    operations
 }
 
 fn flow_of_row(call: &CollectiveCalls, entry: &RowEntry) -> Flow {

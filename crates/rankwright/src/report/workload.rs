@@ -1,0 +1,312 @@
+//! Workloads for people: what the jobs send, and how fast.
+
+use serde::Serialize;
+
+use crate::ids::Rank;
+use crate::traffic::{Flow, Job, Workload};
+use crate::units::{Bytes, BytesPerSecond, PerSecond, Seconds};
+
+/// What there is to say about the jobs of a workload. Messages of a rank to itself do not count.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkloadSummary {
+    /// Its name.
+    pub name: String,
+    /// The ranks of all jobs.
+    pub ranks: usize,
+    /// Their messages.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The jobs, in their order.
+    pub jobs: Vec<JobSummary>,
+}
+
+/// What a job sends.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JobSummary {
+    /// Its name.
+    pub name: String,
+    /// How many ranks.
+    pub ranks: u32,
+    /// Pairs of a sender and a receiver.
+    pub pairs: usize,
+    /// The most ranks that one exchanges messages with, in either direction.
+    pub most_peers: usize,
+    /// Messages.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The shortest and the longest message, in bytes: of the clocks, else the means and the
+    /// largest of the pairs; `None` without messages.
+    pub length: Option<(u64, u64)>,
+    /// By which clocks it sends; `None` if nobody says when.
+    pub sending: Option<Sending>,
+}
+
+/// The clocks of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Sending {
+    /// How many clocks its ranks have.
+    pub clocks: usize,
+    /// The slowest and the fastest, ticks per second.
+    pub rate: (f64, f64),
+    /// The smallest and the largest coefficient of variation of the gaps between ticks.
+    pub cv: (f64, f64),
+    /// Bytes per second of all of them while they tick: the offered load.
+    pub offered_bytes_per_s: f64,
+    /// The mean time until the last clock has ended, in seconds.
+    pub duration_s: f64,
+}
+
+/// The columns of the table.
+pub const COLUMNS: [&str; 11] = [
+    "job", "ranks", "pairs", "peers", "clocks", "rate", "cv", "length", "messages", "bytes",
+    "offered",
+];
+
+/// The columns for other programs.
+pub const CSV_COLUMNS: [&str; 15] = [
+    "job",
+    "ranks",
+    "pairs",
+    "most_peers",
+    "clocks",
+    "rate_min",
+    "rate_max",
+    "cv_min",
+    "cv_max",
+    "length_min",
+    "length_max",
+    "messages",
+    "bytes",
+    "offered_bytes_per_s",
+    "duration_s",
+];
+
+impl WorkloadSummary {
+    /// Sums up a workload.
+    #[must_use]
+    pub fn new(workload: &Workload) -> Self {
+        let jobs: Vec<JobSummary> = workload.jobs.iter().map(JobSummary::new).collect();
+        let sum =
+            |amount: fn(&JobSummary) -> u64| jobs.iter().map(amount).fold(0, u64::saturating_add);
+        Self {
+            name: workload.name.clone(),
+            ranks: workload.rank_count(),
+            messages: sum(|job| job.messages),
+            bytes: sum(|job| job.bytes),
+            jobs,
+        }
+    }
+
+    /// The name and the totals, in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let jobs =
+            if self.jobs.len() == 1 { "1 job" } else { &format!("{} jobs", self.jobs.len()) };
+        let Self { name, ranks, messages, .. } = self;
+        format!(
+            "{name}: {jobs} with {ranks} ranks, {messages} messages of {:.1}",
+            Bytes(self.bytes)
+        )
+    }
+}
+
+impl JobSummary {
+    /// Sums up a job.
+    #[must_use]
+    pub fn new(job: &Job) -> Self {
+        let between = |flow: &&Flow| flow.source != flow.destination;
+        let flows = || job.flows.iter().filter(between);
+        let sum = |amount: fn(&Flow) -> u64| flows().map(amount).fold(0, u64::saturating_add);
+        let lengths = || {
+            let of_clocks = job.sources.iter().flat_map(|source| {
+                let others = source.sends.iter().filter(|send| send.destination != source.rank);
+                others.map(|send| send.length.0)
+            });
+            let of_flows = flows().flat_map(|flow| {
+                let mean = flow.bytes.checked_div(flow.messages);
+                mean.into_iter().flat_map(|mean| [mean, flow.largest])
+            });
+            of_clocks.chain(of_flows.filter(|_| job.sources.is_empty()))
+        };
+        Self {
+            name: job.name.clone(),
+            ranks: job.ranks,
+            pairs: flows().count(),
+            most_peers: most_peers(job),
+            messages: sum(|flow| flow.messages),
+            bytes: sum(|flow| flow.bytes),
+            length: lengths().min().zip(lengths().max()),
+            sending: Sending::new(job),
+        }
+    }
+
+    /// Its line of the table: the values of [`COLUMNS`].
+    #[must_use]
+    pub fn cells(&self) -> Vec<String> {
+        let mut cells = vec![
+            self.name.clone(),
+            self.ranks.to_string(),
+            self.pairs.to_string(),
+            self.most_peers.to_string(),
+        ];
+        let none = || "-".to_owned();
+        let sending = self.sending.as_ref();
+        cells.push(sending.map_or_else(none, |sending| sending.clocks.to_string()));
+        cells.push(sending.map_or_else(none, |sending| {
+            range(sending.rate, |rate| PerSecond(significant(rate)).to_string())
+        }));
+        cells.push(
+            sending
+                .map_or_else(none, |sending| range(sending.cv, |cv| significant(cv).to_string())),
+        );
+        cells.push(self.length.map_or_else(none, |length| {
+            range(length, |length| match Bytes(length) {
+                exact if exact.to_string().len() <= "1024 KiB".len() => exact.to_string(),
+                odd => format!("{odd:.1}"),
+            })
+        }));
+        cells.push(self.messages.to_string());
+        cells.push(format!("{:.1}", Bytes(self.bytes)));
+        cells.push(sending.map_or_else(none, |sending| {
+            format!("{:.1}", BytesPerSecond(sending.offered_bytes_per_s))
+        }));
+        cells
+    }
+
+    /// Its line for other programs: the values of [`CSV_COLUMNS`], empty where unknown.
+    #[must_use]
+    pub fn csv_cells(&self) -> Vec<String> {
+        let unknown = String::new;
+        let of = |value: fn(&Sending) -> f64| {
+            self.sending.as_ref().map_or_else(unknown, |sending| value(sending).to_string())
+        };
+        let length = |value: fn((u64, u64)) -> u64| {
+            self.length.map_or_else(unknown, |length| value(length).to_string())
+        };
+        vec![
+            self.name.clone(),
+            self.ranks.to_string(),
+            self.pairs.to_string(),
+            self.most_peers.to_string(),
+            self.sending.map_or(0, |sending| sending.clocks).to_string(),
+            of(|sending| sending.rate.0),
+            of(|sending| sending.rate.1),
+            of(|sending| sending.cv.0),
+            of(|sending| sending.cv.1),
+            length(|length| length.0),
+            length(|length| length.1),
+            self.messages.to_string(),
+            self.bytes.to_string(),
+            of(|sending| sending.offered_bytes_per_s),
+            of(|sending| sending.duration_s),
+        ]
+    }
+}
+
+impl Sending {
+    fn new(job: &Job) -> Option<Self> {
+        let extremes = |value: &dyn Fn(usize) -> f64| {
+            let values = (0..job.sources.len()).map(value);
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
+                (least.min(value), most.max(value))
+            })
+        };
+        if job.sources.is_empty() {
+            return None;
+        }
+        let offered = job.sources.iter().map(|source| {
+            let others = source.sends.iter().filter(|send| send.destination != source.rank);
+            source.rate.0 * others.map(|send| send.length.0 as f64).sum::<f64>()
+        });
+        let source = |index: usize| &job.sources[index];
+        Some(Self {
+            clocks: job.sources.len(),
+            rate: extremes(&|index| source(index).rate.0),
+            cv: extremes(&|index| source(index).cv),
+            offered_bytes_per_s: offered.sum(),
+            duration_s: extremes(&|index| source(index).rounds as f64 / source(index).rate.0).1,
+        })
+    }
+
+    /// The clocks in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let clocks = if self.clocks == 1 { "1 clock" } else { &format!("{} clocks", self.clocks) };
+        let rate = range(self.rate, |rate| PerSecond(significant(rate)).to_string());
+        let cv = range(self.cv, |cv| significant(cv).to_string());
+        let offered = BytesPerSecond(self.offered_bytes_per_s);
+        let duration = Seconds(significant(self.duration_s));
+        format!("{clocks} at {rate} (cv {cv}) offer {offered:.1} for {duration}")
+    }
+}
+
+/// Rounded to three digits.
+fn significant(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+/// One value, or both ends of a range.
+fn range<T: Copy + PartialEq>((least, most): (T, T), text: impl Fn(T) -> String) -> String {
+    match (text(least), text(most)) {
+        (least, most) if least == most => least,
+        (least, most) => format!("{least} to {most}"),
+    }
+}
+
+/// The most partners of a rank, senders and receivers together.
+fn most_peers(job: &Job) -> usize {
+    let between = job.flows.iter().filter(|flow| flow.source != flow.destination);
+    let mut pairs: Vec<(Rank, Rank)> = between
+        .flat_map(|flow| [(flow.source, flow.destination), (flow.destination, flow.source)])
+        .collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len).max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::built_in;
+    use crate::traffic::pattern::Pattern;
+
+    fn summary(pattern: &str) -> JobSummary {
+        JobSummary::new(&Pattern::parse(pattern).unwrap().job().unwrap())
+    }
+
+    #[test]
+    fn a_job_is_summed_up_in_a_line() {
+        let job = summary("halo-2d:16:points=9,rate=100,length=64KiB,messages=10");
+        assert_eq!((job.pairs, job.most_peers, job.messages), (84, 8, 840));
+        assert_eq!(job.length, Some((4096, 65536)));
+        let sending = job.sending.unwrap();
+        // 48 faces and 36 corners.
+        assert!(
+            (sending.offered_bytes_per_s - 100.0 * (48.0 * 65536.0 + 36.0 * 4096.0)).abs() < 1.0
+        );
+        assert_eq!((sending.clocks, sending.duration_s), (16, 0.1));
+        assert_eq!(job.cells()[4..8], ["16", "100 /s", "1", "4 KiB to 64 KiB"]);
+        assert_eq!(sending.line(), "16 clocks at 100 /s (cv 1) offer 329.3 MB/s for 100 ms");
+    }
+
+    #[test]
+    fn what_is_unknown_stays_open() {
+        let job = summary("ring:4:length=10B");
+        assert_eq!((job.sending, job.length), (None, Some((10, 10))));
+        assert_eq!(job.cells()[4..7], ["-", "-", "-"]);
+        assert_eq!(job.csv_cells().len(), CSV_COLUMNS.len());
+        assert_eq!(job.cells().len(), COLUMNS.len());
+        let quiet = JobSummary::new(&Job::new("quiet", 3, []).unwrap());
+        assert_eq!((quiet.length, quiet.most_peers), (None, 0));
+    }
+
+    #[test]
+    fn a_workload_is_the_sum_of_its_jobs() {
+        let workload = built_in::find("paper:2013/mixed-1").unwrap().workload().unwrap();
+        let line = WorkloadSummary::new(&workload).line();
+        let expected = "paper:2013/mixed-1: 4 jobs with 256 ranks, 8442000 messages of 553.3 GB";
+        assert_eq!(line, expected);
+    }
+}
