@@ -27,10 +27,11 @@ pub(crate) struct Verbosity {
 }
 
 /// The groups of `rankwright --help`; a command in none of them is an error in a test.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     ("Every day", &["profile", "place", "run", "check"]),
     ("Look", &["traffic", "compare", "cluster"]),
-    ("Plan and prove", &["map", "simulate", "launch", "lab"]),
+    ("Plan", &["map", "simulate", "launch"]),
+    ("Prove", &["lab", "reproduce"]),
     ("For programs", &["exec", "completion", "man"]),
 ];
 

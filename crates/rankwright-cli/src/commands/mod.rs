@@ -11,6 +11,7 @@ mod man;
 mod map;
 mod place;
 mod profile;
+mod reproduce;
 mod run;
 mod simulate;
 mod traffic;
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     Lab(lab::Lab),
     /// Print the manual page, or write those of all commands to a folder
     Man(man::Man),
+    /// Show the numbers that papers print, and ours beside them
+    Reproduce(reproduce::Reproduce),
     /// Start a program as placed, with the launcher that is installed
     Run(run::Run),
 }
@@ -70,6 +73,7 @@ pub(crate) fn run(command: Command, verbosity: &Verbosity) -> anyhow::Result<Exi
         Command::Launch(command) => command.run(verbosity),
         Command::Lab(command) => command.run(verbosity),
         Command::Man(command) => command.run(),
+        Command::Reproduce(command) => command.run(verbosity),
         Command::Run(command) => command.run(verbosity),
     }
 }

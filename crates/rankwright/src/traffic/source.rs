@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use super::{Flow, Job, TrafficError};
+use super::{Flow, Job, TrafficError, Workload};
 use crate::ids::Rank;
 use crate::units::{Bytes, PerSecond};
 
@@ -76,6 +76,17 @@ impl Job {
         // A stable sort: the sources of one rank keep their order.
         sources.sort_by_key(|source| source.rank);
         Ok(Self { sources, ..Self::new(name, ranks, flows)? })
+    }
+}
+
+impl Workload {
+    /// The same messages from clocks that tick `factor` times as fast.
+    #[must_use]
+    pub fn at_rates(mut self, factor: f64) -> Self {
+        for source in self.jobs.iter_mut().flat_map(|job| &mut job.sources) {
+            source.rate.0 *= factor;
+        }
+        self
     }
 }
 

@@ -5,6 +5,9 @@
 
 mod agreement;
 pub mod analytic;
+pub mod contention;
+pub mod figure_7;
+mod simulated;
 mod table_1;
 
 use std::fmt;
@@ -12,6 +15,7 @@ use std::fmt;
 use serde::Serialize;
 
 pub use agreement::Agreement;
+pub use simulated::{Case, MAPPINGS, Results, Simulated, run};
 
 /// A number of a paper, and ours.
 #[derive(Debug, Clone, PartialEq, Serialize)]

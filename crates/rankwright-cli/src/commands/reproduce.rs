@@ -1,0 +1,212 @@
+//! `rankwright reproduce`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use rankwright::choose::reproduce::{Results, Row, Verdict, analytic, contention, figure_7, run};
+use rankwright::files::{make_folder, write_atomically};
+use serde::Serialize;
+
+use crate::cli::Verbosity;
+use crate::interrupt;
+use crate::output::{self, Format, ResultOptions};
+use crate::simulating::Watch;
+
+/// Options of `rankwright reproduce`.
+#[derive(Debug, Args)]
+pub(crate) struct Reproduce {
+    /// The paper
+    #[arg(value_enum)]
+    paper: Paper,
+    /// How many simulations run at the same time; the result does not depend on it
+    #[arg(long, value_name = "NUMBER", default_value = "2")]
+    threads: std::num::NonZeroUsize,
+    /// Write all numbers as CSV files to this folder too
+    #[arg(long, value_name = "FOLDER")]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    result: ResultOptions,
+}
+
+/// The papers that can be reproduced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Paper {
+    /// Soryani, Analoui, Zarrinchian: A novel process mapping strategy in clustered environments
+    #[value(name = "2012")]
+    Strategy2012,
+    /// Soryani, Analoui, Zarrinchian: Improving inter-node communications in multi-core clusters
+    /// using a contention-free process mapping algorithm
+    #[value(name = "2013")]
+    Contention2013,
+}
+
+/// All that was found, in JSON.
+#[derive(Serialize)]
+struct Reproduction<'a> {
+    rows: &'a [Row],
+    simulations: &'a Results,
+}
+
+impl Reproduce {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        let cases = match self.paper {
+            Paper::Strategy2012 => contention::cases_2012(),
+            Paper::Contention2013 => contention::cases_2013(),
+        };
+        let watch = Watch::new(verbosity, cases.len());
+        let simulations =
+            run(&cases, self.threads, &|position, progress| watch.observe(position, progress));
+        drop(watch);
+        let rows = match self.paper {
+            Paper::Strategy2012 => contention::rows_2012(&simulations),
+            Paper::Contention2013 => {
+                let parts =
+                    [analytic::rows(), figure_7::rows(), contention::rows_2013(&simulations)];
+                parts.concat()
+            }
+        };
+        if let Some(folder) = &self.data {
+            self.write_data(folder, &rows, &simulations)?;
+        }
+        self.result.write(&self.show(&rows, &simulations)?)?;
+        if interrupt::requested() {
+            let (done, all) = (simulations.0.len(), cases.len());
+            bail!("interrupted: {done} of {all} simulations were finished; their rows are printed");
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show(&self, rows: &[Row], simulations: &Results) -> anyhow::Result<String> {
+        Ok(match self.result.format {
+            Format::Json => {
+                let all = Reproduction { rows, simulations };
+                serde_json::to_string_pretty(&all)? + "\n"
+            }
+            Format::Csv => csv(rows),
+            Format::Table => {
+                let header = ["where", "what", "paper", "ours", "difference", "verdict"];
+                let cells = |row: &Row| {
+                    let number = |value: f64| number(value, row.unit);
+                    vec![
+                        row.item.clone(),
+                        row.what.clone(),
+                        row.paper.map_or_else(String::new, number),
+                        number(row.ours),
+                        row.difference.filter(|d| d.is_finite()).map_or_else(String::new, number),
+                        row.verdict.to_string(),
+                    ]
+                };
+                let said = rows.iter().filter(|row| row.verdict != Verdict::NotPrinted);
+                let said = output::table(&header, &said.map(cells).collect::<Vec<_>>());
+                let own = rows.iter().filter(|row| row.verdict == Verdict::NotPrinted);
+                let own: Vec<Vec<String>> = own
+                    .map(|row| vec![row.item.clone(), row.what.clone(), number(row.ours, row.unit)])
+                    .collect();
+                let own =
+                    output::table(&["where", "what the paper prints no number for", "ours"], &own);
+                format!("{own}\n{said}\n{}\n{}", reasons(rows), summary(rows))
+            }
+        })
+    }
+
+    fn write_data(&self, folder: &Path, rows: &[Row], simulations: &Results) -> anyhow::Result<()> {
+        make_folder(folder)?;
+        write_atomically(&folder.join("rows.csv"), csv(rows).as_bytes())?;
+        let header = [
+            "workload",
+            "rate",
+            "mapping",
+            "total_waiting_s",
+            "nic_waiting_s",
+            "memory_waiting_s",
+            "workload_finish_s",
+            "total_finish_s",
+            "messages",
+        ];
+        let cells = simulations.0.iter().map(|one| {
+            vec![
+                one.workload.to_owned(),
+                one.rate.to_string(),
+                one.mapping.to_owned(),
+                one.total_waiting_s.to_string(),
+                one.nic_waiting_s.to_string(),
+                one.memory_waiting_s.to_string(),
+                one.workload_finish_s.to_string(),
+                one.total_finish_s.to_string(),
+                one.messages.to_string(),
+            ]
+        });
+        let text = output::csv(&header, &cells.collect::<Vec<_>>());
+        write_atomically(&folder.join("simulations.csv"), text.as_bytes())?;
+        if self.paper == Paper::Contention2013 {
+            write_atomically(&folder.join("figure-7.csv"), figure_7::MESSAGES.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+fn csv(rows: &[Row]) -> String {
+    let header = ["item", "what", "paper", "ours", "unit", "difference", "verdict", "why"];
+    let cells = |row: &Row| {
+        let optional = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
+        vec![
+            row.item.clone(),
+            row.what.clone(),
+            optional(row.paper),
+            row.ours.to_string(),
+            row.unit.to_owned(),
+            optional(row.difference),
+            row.verdict.to_string(),
+            row.why.clone(),
+        ]
+    };
+    output::csv(&header, &rows.iter().map(cells).collect::<Vec<_>>())
+}
+
+/// Four digits and the unit; `saturated` for infinity.
+fn number(value: f64, unit: &str) -> String {
+    if value.is_infinite() {
+        return "saturated".to_owned();
+    }
+    let digits = if value.abs() >= 1000.0 || value == 0.0 {
+        0
+    } else {
+        (3 - value.abs().log10().floor() as i32).clamp(0, 6) as usize
+    };
+    format!("{value:.digits$} {unit}").trim_end().to_owned()
+}
+
+/// Each reason once, with the rows that it stands for.
+fn reasons(rows: &[Row]) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let explained = rows.iter().filter(|row| {
+        !row.why.is_empty() && !matches!(row.verdict, Verdict::Reproduced | Verdict::NotPrinted)
+    });
+    for row in explained {
+        match reasons.iter_mut().find(|(why, _)| *why == row.why) {
+            Some((_, rows)) => rows.push(&row.what),
+            None => reasons.push((&row.why, vec![&row.what])),
+        }
+    }
+    let line = |(why, rows): &(&str, Vec<&str>)| {
+        let count = rows.len();
+        let first = rows[0];
+        let others = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
+        format!("{first}{others}: {why}.\n")
+    };
+    reasons.iter().map(line).collect()
+}
+
+/// How many rows of each verdict there are.
+fn summary(rows: &[Row]) -> String {
+    let verdicts = [Verdict::Reproduced, Verdict::SameOrdering, Verdict::NotReproduced];
+    let count = |verdict: Verdict| {
+        let count = rows.iter().filter(|row| row.verdict == verdict).count();
+        format!("{count} {verdict}")
+    };
+    let said = rows.iter().filter(|row| row.verdict != Verdict::NotPrinted).count();
+    let counts = verdicts.map(count).join(", ");
+    format!("Of {said} numbers and statements of the paper: {counts}.\n")
+}

@@ -1,0 +1,262 @@
+//! The simulated part of the two papers on contention (Soryani et al. 2012 and 2013): what they say
+//! of their algorithms, beside our simulations.
+
+use super::simulated::{Case, MAPPINGS, Results, cases};
+use super::{Printed, Row, Verdict};
+
+/// Workloads of 2013: Tables 3 to 5, then Table 6.
+const WORKLOADS_2013: [&str; 10] = [
+    "paper:2013/all-to-all",
+    "paper:2013/bcast",
+    "paper:2013/gather",
+    "paper:2013/linear",
+    "paper:2013/mixed-1",
+    "paper:2013/mixed-2",
+    "paper:2013/mixed-3",
+    "paper:2013/mixed-4",
+    "paper:2013/mixed-5",
+    "paper:2013/mixed-6",
+];
+const REAL_2013: [&str; 5] =
+    ["paper:2013/hw-1", "paper:2013/hw-2", "paper:2013/mw", "paper:2013/lw-1", "paper:2013/lw-2"];
+const WORKLOADS_2012: [&str; 4] =
+    ["paper:2012/synt-1", "paper:2012/synt-2", "paper:2012/synt-3", "paper:2012/synt-4"];
+const REAL_2012: [&str; 4] =
+    ["paper:2012/real-1", "paper:2012/real-2", "paper:2012/real-3", "paper:2012/real-4"];
+/// The rates of real workloads are not printed, so they are halved and doubled too.
+const RATES: [f64; 3] = [1.0, 0.5, 2.0];
+
+/// Numbers in the text of section 5 of 2013: by how many percent less messages wait.
+const PRINTED_2013: &str = include_str!("2013/section-5.csv");
+/// The same of 2012.
+const PRINTED_2012: &str = include_str!("2012/section-5.csv");
+
+/// Two amounts of waiting count as equal if the larger is larger by at most this share.
+const EQUAL: f64 = 0.02;
+
+const CHARGES: &str = "no placement that a search finds in this reading of the simulator gains as \
+                       much: theirs charges something that the text does not state";
+const TRACES: &str = "the rates of the traces are not printed; ours come from measured run times";
+
+/// What 2013 simulates.
+#[must_use]
+pub fn cases_2013() -> Vec<Case> {
+    [cases(&WORKLOADS_2013, &RATES[..1]), cases(&REAL_2013, &RATES)].concat()
+}
+
+/// What 2012 simulates.
+#[must_use]
+pub fn cases_2012() -> Vec<Case> {
+    [cases(&WORKLOADS_2012, &RATES[..1]), cases(&REAL_2012, &RATES)].concat()
+}
+
+/// What 2013 says of its simulations, in the order of the paper, then all metrics. What needs a
+/// simulation that is missing is left out.
+#[must_use]
+pub fn rows_2013(results: &Results) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for workload in ["bcast", "gather"] {
+        let alike = ["blocked", "drb", "mapping-2012", "mapping-2013"];
+        rows.push(alike_row("Section 5.1", results, workload, &alike, EQUAL));
+        rows.push(worse_row("Section 5.1", results, workload, "cyclic", "mapping-2013"));
+    }
+    rows.push(alike_row(
+        "Section 5.1",
+        results,
+        "all-to-all",
+        &["blocked", "drb", "mapping-2013"],
+        EQUAL,
+    ));
+    rows.push(worse_row("Section 5.1", results, "all-to-all", "cyclic", "mapping-2013"));
+    rows.push(worse_row("Section 5.1", results, "all-to-all", "mapping-2012", "mapping-2013"));
+    let alike = ["mapping-2012", "mapping-2013"];
+    rows.push(alike_row("Section 5.1", results, "linear", &alike, EQUAL));
+    rows.push(worse_row("Section 5.1", results, "linear", "cyclic", "blocked"));
+    rows.extend(printed(results, PRINTED_2013));
+    for workload in ["hw-1", "hw-2"] {
+        for other in ["blocked", "drb"] {
+            rows.push(worse_row("Section 5.2", results, workload, other, "cyclic"));
+        }
+    }
+    let all = MAPPINGS.map(|(name, _)| name);
+    rows.push(
+        alike_row("Section 5.2", results, "mw", &all, 0.25).because(
+            "\"no significant differences\" is read as 25 % between the best and the worst",
+        ),
+    );
+    for workload in ["mw", "lw-1", "lw-2"] {
+        rows.push(best_row("Section 5.2", results, workload, "mapping-2013"));
+    }
+    rows.extend(finish_rows(results, &WORKLOADS_2013, "mapping-2013"));
+    rows.extend(sensitivity(results, &["hw-1", "hw-2"], "mapping-2013"));
+    finish(rows, results)
+}
+
+/// What 2012 says of its simulations, likewise.
+#[must_use]
+pub fn rows_2012(results: &Results) -> Vec<Row> {
+    let mut rows = printed(results, PRINTED_2012);
+    for workload in ["synt-1", "synt-2", "synt-3", "synt-4"] {
+        for other in ["blocked", "drb"] {
+            rows.push(worse_row("Section 5.2", results, workload, other, "cyclic"));
+        }
+    }
+    rows.extend(finish_rows(results, &WORKLOADS_2012, "mapping-2012"));
+    for workload in ["real-1", "real-2"] {
+        for other in ["blocked", "drb"] {
+            rows.push(worse_row("Section 5.3", results, workload, other, "cyclic"));
+        }
+    }
+    let alike = ["cyclic", "mapping-2012"];
+    rows.push(alike_row("Section 5.3", results, "real-2", &alike, 0.05));
+    rows.push(best_row("Section 5.3", results, "real-3", "mapping-2012"));
+    let alike = ["blocked", "mapping-2012"];
+    rows.push(alike_row("Section 5.3", results, "real-4", &alike, 0.05));
+    for better in ["blocked", "drb", "mapping-2012"] {
+        rows.push(worse_row("Section 5.3", results, "real-4", "cyclic", better));
+    }
+    rows.extend(sensitivity(results, &["real-1", "real-2"], "mapping-2012"));
+    finish(rows, results)
+}
+
+/// The rows that have a number, then all metrics.
+fn finish(rows: Vec<Row>, results: &Results) -> Vec<Row> {
+    let mut rows: Vec<Row> = rows.into_iter().filter(|row| row.ours.is_finite()).collect();
+    for result in results.0.iter().filter(|result| result.rate == 1.0) {
+        let metrics = [
+            ("waiting", result.total_waiting_s),
+            ("waiting at network devices", result.nic_waiting_s),
+            ("waiting at memories", result.memory_waiting_s),
+            ("workload finish", result.workload_finish_s),
+            ("total finish", result.total_finish_s),
+        ];
+        let row = |(metric, value)| {
+            let what = format!("{} {}: {metric}", short(result.workload), result.mapping);
+            Row::ours_only("metrics", what, value, "s")
+        };
+        rows.extend(metrics.map(row));
+    }
+    rows
+}
+
+/// `mixed-1` of `paper:2013/mixed-1`.
+fn short(workload: &str) -> &str {
+    workload.split('/').next_back().unwrap_or(workload)
+}
+
+/// Lines `item,workload,better,worse,percent`; where `worse` names several, the best of them.
+fn printed(results: &Results, lines: &str) -> Vec<Row> {
+    let row = |line: &str| {
+        let mut fields = line.split(',');
+        let mut field = || fields.next().unwrap_or_default();
+        let (item, workload, better, worse, percent) =
+            (field(), field(), field(), field(), field());
+        let printed = Printed::parse(percent).expect("a number");
+        let ours = improvement(results, workload, better, worse, 1.0);
+        let others = worse.replace('+', ", ");
+        let best = if worse.contains('+') { "the best of " } else { "" };
+        let what = format!("{workload}: {better} waits less than {best}{others}");
+        let same = ours > 0.0 && printed.value > 0.0 || ours < 0.0 && printed.value < 0.0;
+        let otherwise = if same { Verdict::SameOrdering } else { Verdict::NotReproduced };
+        let row = Row::beside(item, what, (printed, "%"), ours, otherwise);
+        match (row.verdict, REAL_2013.iter().chain(&REAL_2012).any(|real| short(real) == workload))
+        {
+            (Verdict::Reproduced, _) => row,
+            (_, true) => row.because(TRACES),
+            (_, false) if ours.abs() < printed.value.abs() => row.because(CHARGES),
+            (_, false) => row,
+        }
+    };
+    lines.lines().skip(1).map(row).collect()
+}
+
+/// By how many percent messages wait less under one mapping than under the best of others.
+fn improvement(results: &Results, workload: &str, better: &str, others: &str, rate: f64) -> f64 {
+    let waiting = |mapping| {
+        results.find(workload, mapping, rate).map_or(f64::NAN, |result| result.total_waiting_s)
+    };
+    let other = others.split('+').map(waiting).fold(f64::INFINITY, |least, one| {
+        // NaN, where one is missing, stays.
+        if one < least || one.is_nan() { one } else { least }
+    });
+    100.0 * (1.0 - waiting(better) / other)
+}
+
+/// The paper says that these do not differ.
+fn alike_row(item: &str, results: &Results, workload: &str, mappings: &[&str], most: f64) -> Row {
+    let waiting: Vec<f64> = mappings.iter().map(|name| results.waiting(workload, name)).collect();
+    let least = waiting.iter().copied().fold(f64::INFINITY, f64::min);
+    let largest = waiting.iter().copied().fold(0.0, f64::max);
+    let missing = waiting.iter().any(|waiting| waiting.is_nan());
+    let ours = if missing { f64::NAN } else { ratio(largest, least) };
+    let what = format!("{workload}: {} wait alike; largest over least", mappings.join(", "));
+    said(item, what, ours, ours <= 1.0 + most)
+}
+
+/// The paper says that one waits longer than another.
+fn worse_row(item: &str, results: &Results, workload: &str, worse: &str, better: &str) -> Row {
+    let ours = ratio(results.waiting(workload, worse), results.waiting(workload, better));
+    let what = format!("{workload}: {worse} waits longer than {better}; ratio");
+    said(item, what, ours, ours > 1.0 + EQUAL)
+}
+
+/// The paper says that one waits least.
+fn best_row(item: &str, results: &Results, workload: &str, best: &str) -> Row {
+    let waiting = |name: &str| results.waiting(workload, name);
+    let others = MAPPINGS.iter().map(|(name, _)| *name).filter(|name| *name != best);
+    let least = others.map(waiting).fold(f64::INFINITY, f64::min);
+    let ours = ratio(waiting(best), least);
+    let what = format!("{workload}: {best} waits least; over the least of the others");
+    said(item, what, ours, ours <= 1.0 + EQUAL)
+}
+
+/// The paper says that a mapping finishes early "in nearly all" workloads.
+fn finish_rows(results: &Results, workloads: &[&str], mapping: &str) -> Vec<Row> {
+    type Finish = fn(&super::simulated::Simulated) -> f64;
+    let metrics: [(&str, Finish); 2] = [
+        ("workload finish", |result| result.workload_finish_s),
+        ("total finish", |result| result.total_finish_s),
+    ];
+    let row = |(metric, of): (&str, Finish)| {
+        let finish = |workload: &str, name: &str| {
+            results.find(short(workload), name, 1.0).map_or(f64::NAN, of)
+        };
+        let early = |workload: &&&str| {
+            let others = MAPPINGS.iter().map(|(name, _)| finish(workload, name));
+            let least = others.fold(f64::INFINITY, f64::min);
+            finish(workload, mapping) <= least * (1.0 + EQUAL)
+        };
+        let count = workloads.iter().filter(early).count() as f64;
+        let known = workloads.iter().all(|workload| finish(workload, mapping).is_finite());
+        let of = workloads.len();
+        let what = format!("{metric} of {mapping} within 2 % of the least, of {of} workloads");
+        let ours = if known { count } else { f64::NAN };
+        said("Figs. finish", what, ours, ours >= 0.75 * of as f64)
+    };
+    metrics.into_iter().map(row).collect()
+}
+
+/// How much the gain over `cyclic` depends on the rates, which the papers do not print.
+fn sensitivity(results: &Results, workloads: &[&str], mapping: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for workload in workloads {
+        for rate in RATES {
+            let ours = improvement(results, workload, mapping, "cyclic", rate);
+            let what =
+                format!("{workload}: {mapping} waits less than cyclic at {rate} times the rates");
+            rows.push(Row::ours_only("sensitivity", what, ours, "%"));
+        }
+    }
+    rows
+}
+
+/// Something the paper says without a number.
+fn said(item: &str, what: String, ours: f64, holds: bool) -> Row {
+    let verdict = if holds { Verdict::Reproduced } else { Verdict::NotReproduced };
+    Row { verdict, ..Row::ours_only(item, what, ours, "") }
+}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    // Where nothing waits under either, they are equal.
+    if part == 0.0 && whole == 0.0 { 1.0 } else { part / whole }
+}
