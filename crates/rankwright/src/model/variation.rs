@@ -35,7 +35,7 @@ pub fn uncontended(
     cv: f64,
 ) -> Option<MessageTime> {
     let sends = vec![Send { destination: Rank(1), length }];
-    let source = Source { rank: Rank(0), rate, cv, rounds: 1, sends };
+    let source = Source { rank: Rank(0), rate, cv, in_step: None, rounds: 1, sends };
     let workload = Workload::single(Job::from_sources("pair", 2, vec![source]).ok()?);
     let slots = slots(cluster, Granularity::Cores(1), 2).ok()?;
     let first = slots[0].place().node;

@@ -112,7 +112,14 @@ mod tests {
     use crate::units::PerSecond;
 
     fn gaps(cv: f64, rate: f64, rounds: u64) -> Vec<f64> {
-        let source = Source { rank: Rank(0), rate: PerSecond(rate), cv, rounds, sends: vec![] };
+        let source = Source {
+            rank: Rank(0),
+            rate: PerSecond(rate),
+            cv,
+            in_step: None,
+            rounds,
+            sends: vec![],
+        };
         let clock = Clock::new(&source, RandomStream { seed: 1, job: 0, source: 0, send: None });
         let ticks: Vec<u64> = clock.collect();
         assert_eq!(ticks.len() as u64, rounds);
@@ -140,8 +147,14 @@ mod tests {
 
     #[test]
     fn ticks_beyond_64_bits_stay_at_the_largest() {
-        let source =
-            Source { rank: Rank(0), rate: PerSecond(1e-7), cv: 0.0, rounds: 30, sends: vec![] };
+        let source = Source {
+            rank: Rank(0),
+            rate: PerSecond(1e-7),
+            cv: 0.0,
+            in_step: None,
+            rounds: 30,
+            sends: vec![],
+        };
         let clock = Clock::new(&source, RandomStream { seed: 1, job: 0, source: 0, send: None });
         assert_eq!(clock.last(), Some(u64::MAX));
     }

@@ -203,7 +203,13 @@ impl<'a> Builder<'a> {
         job: &crate::traffic::Job,
         offset: usize,
     ) -> Result<(), SimulationError> {
+        let mut in_step = HashMap::new();
         for (position, source) in job.sources.iter().enumerate() {
+            // Whoever ticks in step with others has the random numbers of the first of them.
+            let stream = match (self.options.arrivals, source.in_step) {
+                (Arrivals::PerSource, Some(step)) => *in_step.entry(step).or_insert(position),
+                _ => position,
+            };
             let from = offset + source.rank.index();
             let all: Vec<usize> = (0..source.sends.len())
                 .filter(|send| source.sends[*send].destination != source.rank)
@@ -215,7 +221,7 @@ impl<'a> Builder<'a> {
             for sends in all.chunks(per_clock) {
                 let send = (self.options.arrivals == Arrivals::PerPair).then(|| sends[0]);
                 let stream =
-                    RandomStream { seed: self.options.seed, job: number, source: position, send };
+                    RandomStream { seed: self.options.seed, job: number, source: stream, send };
                 let zone = self.servers.node(from).index();
                 let owner = Owner { job: number as u32, source: self.network.sources.len() as u32 };
                 let mut tables = Vec::with_capacity(sends.len());

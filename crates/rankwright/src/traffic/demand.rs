@@ -223,6 +223,7 @@ mod tests {
             rank: Rank(rank),
             rate: PerSecond(rate),
             cv,
+            in_step: None,
             rounds: 1,
             sends: sends(length),
         };

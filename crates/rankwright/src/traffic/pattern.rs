@@ -253,7 +253,8 @@ impl Pattern {
             let send =
                 |flow: &Flow| Send { destination: flow.destination, length: Bytes(flow.largest) };
             let sends = flows.iter().map(send).collect();
-            Source { rank: flows[0].source, rate, cv: self.cv, rounds: self.messages, sends }
+            let (rank, cv, rounds) = (flows[0].source, self.cv, self.messages);
+            Source { rank, rate, cv, in_step: None, rounds, sends }
         };
         flows.chunk_by(|a, b| a.source == b.source).map(source).collect()
     }

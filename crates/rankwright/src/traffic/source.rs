@@ -22,6 +22,9 @@ pub struct Source {
     /// Ca: the coefficient of variation of the gaps between ticks. 0 is a clock at equal gaps, 1 is
     /// Poisson, above 1 comes in bursts.
     pub cv: f64,
+    /// Sources of a job with the same number here, rate, cv and rounds tick at the same times, as the
+    /// ranks of a program do that works in steps. `None` ticks independently of all others.
+    pub in_step: Option<u32>,
     /// How many ticks there are.
     pub rounds: u64,
     /// What each tick sends.
@@ -118,7 +121,7 @@ mod tests {
 
     fn source(rank: u32) -> Source {
         let sends = [1, 2].map(|to| Send { destination: Rank(to), length: Bytes(10) }).to_vec();
-        Source { rank: Rank(rank), rate: PerSecond(5.0), cv: 1.0, rounds: 3, sends }
+        Source { rank: Rank(rank), rate: PerSecond(5.0), cv: 1.0, in_step: None, rounds: 3, sends }
     }
 
     #[test]

@@ -212,6 +212,7 @@ fn unequal_messages() -> Workload {
         rank: Rank(rank),
         rate: PerSecond(rate),
         cv: 1.0,
+        in_step: None,
         rounds: 10,
         sends: lengths
             .iter()
@@ -233,6 +234,7 @@ fn bursts_raise_the_demand() {
         rank: Rank(rank),
         rate: PerSecond(rate),
         cv,
+        in_step: None,
         rounds: 10,
         sends: vec![Send { destination: Rank(rank + 1), length: Bytes(1 << 20) }],
     };
@@ -279,6 +281,7 @@ fn rates_weigh_the_edges_where_all_jobs_have_them() {
         rank: Rank(rank),
         rate: PerSecond(rate),
         cv: 1.0,
+        in_step: None,
         rounds,
         sends: vec![Send { destination: Rank(to), length: Bytes(1000) }],
     };

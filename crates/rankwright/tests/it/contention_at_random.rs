@@ -22,6 +22,7 @@ fn random_job(ranks: u32) -> impl Strategy<Value = Job> {
             rank: Rank(rank),
             rate: PerSecond(rate),
             cv,
+            in_step: None,
             rounds: 7,
             sends: sends
                 .into_iter()

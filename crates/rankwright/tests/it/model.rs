@@ -17,7 +17,7 @@ use crate::workloads::{flow, job, workload};
 /// Messages of so many bytes from one rank to another, so many per second.
 fn clock(from: u32, to: u32, length: u64, rate: f64) -> Source {
     let sends = vec![Send { destination: Rank(to), length: Bytes(length) }];
-    Source { rank: Rank(from), rate: PerSecond(rate), cv: 1.0, rounds: 10, sends }
+    Source { rank: Rank(from), rate: PerSecond(rate), cv: 1.0, in_step: None, rounds: 10, sends }
 }
 
 fn clocks(name: &str, ranks: u32, sources: Vec<Source>) -> Job {

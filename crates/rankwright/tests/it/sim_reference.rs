@@ -101,8 +101,15 @@ impl<'a> Reference<'a> {
                     .filter(|(_, send)| send.destination != source.rank)
                     .map(|(position, send)| (position, path(send)))
                     .collect();
+                let with = |other: &Source| other.in_step == source.in_step;
+                let first = match (options.arrivals, source.in_step) {
+                    (Arrivals::PerSource, Some(_)) => traffic.sources.iter().position(with),
+                    _ => Some(number),
+                };
                 let mut add = |send: Option<usize>, sends: Vec<Vec<Path>>| {
-                    let stream = RandomStream { seed: options.seed, job, source: number, send };
+                    let source_number = first.unwrap();
+                    let stream =
+                        RandomStream { seed: options.seed, job, source: source_number, send };
                     let clock = Clock::new(source, stream);
                     let (round, outstanding, ready) = (0, 0, 0);
                     senders.push(Sender { job, clock, round, sends, servers, outstanding, ready });
@@ -393,13 +400,15 @@ fn source(ranks: u32, tiny: bool) -> impl Strategy<Value = Source> {
         0..ranks,
         prop::sample::select(rates),
         prop::sample::select(vec![0.0, 0.5, 1.0, 2.0]),
+        prop::option::of(0_u32..2),
         1_u64..30,
         prop::collection::vec(send, 0..6),
     )
-        .prop_map(|(rank, rate, cv, rounds, sends)| Source {
+        .prop_map(|(rank, rate, cv, in_step, rounds, sends)| Source {
             rank: Rank(rank),
             rate: PerSecond(rate),
             cv,
+            in_step,
             rounds,
             sends,
         })

@@ -102,7 +102,14 @@ fn time(cluster: &Cluster, half: &str, sender: (u64, f64), other: Option<(u64, f
     let job = |name: &str, sender: Option<(u64, f64)>| {
         let source = |(length, rate): (u64, f64)| {
             let sends = vec![Send { destination: Rank(1), length: Bytes(length) }];
-            Source { rank: Rank(0), rate: PerSecond(rate), cv: 1.0, rounds: 1, sends }
+            Source {
+                rank: Rank(0),
+                rate: PerSecond(rate),
+                cv: 1.0,
+                in_step: None,
+                rounds: 1,
+                sends,
+            }
         };
         Job::from_sources(name, 2, sender.map(source).into_iter().collect())
             .expect("the senders of the table are valid")

@@ -198,6 +198,7 @@ impl Rounds {
                     1 => 0.0,
                     _ => (share * cv * cv + 1.0 - share).sqrt().min(LARGEST_CV),
                 },
+                in_step: None,
                 rounds: end - begin,
                 sends: pairs.iter().map(send).collect(),
             };

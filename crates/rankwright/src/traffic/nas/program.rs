@@ -83,6 +83,7 @@ impl Program {
             rank: clock.rank,
             rate: PerSecond(clock.per_iteration as f64 * iterations_per_second),
             cv,
+            in_step: None,
             rounds: clock.rounds,
             sends: clock.sends,
         };
