@@ -4,7 +4,10 @@ use std::fmt;
 use std::process::ExitCode;
 
 use rankwright::files::InputError;
+use rankwright::model::ModelError;
 use rankwright::placement::PlacementError;
+use rankwright::sim::SimulationError;
+use rankwright::sim::replay::ReplayError;
 use rankwright::traffic::events::simgrid::ExportError;
 use rankwright::traffic::events::store::AddError;
 
@@ -88,8 +91,11 @@ pub(crate) fn of(error: &anyhow::Error) -> ExitCode {
 /// chain.
 fn is_input(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause.is::<InputError>()
+        || cause.is::<ModelError>()
+        || cause.is::<SimulationError>()
         || matches!(cause.downcast_ref(), Some(AddError::Input(_)))
         || matches!(cause.downcast_ref(), Some(ExportError::Input(_)))
+        || matches!(cause.downcast_ref(), Some(ReplayError::Input(_) | ReplayError::Stuck { .. }))
 }
 
 #[cfg(test)]

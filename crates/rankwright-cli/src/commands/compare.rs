@@ -1,15 +1,24 @@
 //! `rankwright compare`.
 
 use std::process::ExitCode;
+use std::time::Instant;
 
+use anyhow::bail;
 use clap::{Args, ValueEnum};
-use rankwright::choose::judge;
+use rankwright::choose::{Candidate, judge, side_by_side};
+use rankwright::cluster::Cluster;
 use rankwright::report::Comparison;
+use rankwright::report::simulation::SimulationTotals;
+use rankwright::report::waiting::{WaitingComparison, WaitingRow};
+use rankwright::sim::{Progress, SimulationError, simulate};
+use rankwright::traffic::Workload;
+use rankwright::units::Seconds;
 
 use crate::cli::Verbosity;
-use crate::inputs;
 use crate::output::{self, Format, ResultOptions};
 use crate::planning::{self, ClusterOptions, RankSize, SearchOptions};
+use crate::simulating::{SimulationOptions, Watch};
+use crate::{inputs, interrupt};
 
 /// Options of `rankwright compare`.
 #[derive(Debug, Args)]
@@ -31,6 +40,8 @@ pub(crate) struct Compare {
     search: SearchOptions,
     #[command(flatten)]
     result: ResultOptions,
+    #[command(flatten)]
+    simulation: SimulationOptions,
 }
 
 /// The judges that exist.
@@ -39,6 +50,8 @@ enum By {
     /// Bytes through network devices and memories, and how far they travel
     #[default]
     Static,
+    /// How long messages wait, simulated; needs jobs that say when they send
+    Simulation,
 }
 
 impl Compare {
@@ -48,13 +61,60 @@ impl Compare {
         let workload = inputs::workload(&self.workload, verbosity)?;
         let candidates =
             self.search.candidates(&cluster, &workload, &self.rank_size, &strategies, verbosity)?;
-        let By::Static = self.by;
+        if self.by == By::Simulation {
+            return self.simulated(&cluster, &workload, &candidates, verbosity);
+        }
         let comparison = Comparison::new(&cluster, &candidates, &judge(&cluster, &candidates));
         self.result.write(&show(&comparison, self.result.format))?;
         if self.result.format != Format::Table {
             output::note(verbosity, comparison.caveat());
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn simulated(
+        &self,
+        cluster: &Cluster,
+        workload: &Workload,
+        candidates: &[Candidate],
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<ExitCode> {
+        let options = self.simulation.options(self.search.seed());
+        let watch = Watch::new(verbosity, candidates.len());
+        let rows = side_by_side(candidates, self.search.threads, |position, candidate| {
+            let begin = Instant::now();
+            let mut observer = |progress: &Progress| watch.observe(position, progress);
+            let placement = &candidate.placement;
+            let outcome = simulate(cluster, workload, placement, &options, &mut observer)?;
+            let wall = Seconds(begin.elapsed().as_secs_f64());
+            Ok(WaitingRow::new(candidate, SimulationTotals::new(&outcome), wall))
+        });
+        drop(watch);
+        let rows: Vec<WaitingRow> = rows.into_iter().collect::<Result<_, SimulationError>>()?;
+        let comparison = WaitingComparison::new(cluster, "simulation", rows);
+        self.result.write(&show_waiting(&comparison, self.result.format))?;
+        if interrupt::requested() {
+            bail!("interrupted: the numbers are those that were reached (stopped_at_s says when)");
+        }
+        if self.result.format != Format::Table {
+            output::note(verbosity, comparison.caveat());
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn show_waiting(comparison: &WaitingComparison, format: Format) -> String {
+    match format {
+        Format::Json => comparison.to_json(),
+        Format::Csv => {
+            let (header, rows) = comparison.csv();
+            output::csv(&header, &rows)
+        }
+        Format::Table => {
+            let (header, rows) = comparison.table();
+            let table = output::table(&header, &rows);
+            format!("{table}\n{}\n", comparison.caveat())
+        }
     }
 }
 

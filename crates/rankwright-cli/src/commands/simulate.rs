@@ -1,6 +1,6 @@
 //! `rankwright simulate`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -8,12 +8,14 @@ use clap::Args;
 use rankwright::cluster::Cluster;
 use rankwright::placement::{JobShape, Placement, PlacementFile};
 use rankwright::report::simulation::SimulationReport;
-use rankwright::sim::replicate;
+use rankwright::sim::replay::{ReplayOptions, replay};
+use rankwright::sim::{Progress, replicate};
 use rankwright::traffic::Workload;
-use rankwright::units::Seconds;
+use rankwright::traffic::events::store::Recording;
+use rankwright::units::{Bytes, Seconds};
 
 use crate::cli::Verbosity;
-use crate::exit_code::Infeasible;
+use crate::exit_code::{Infeasible, UsageError};
 use crate::inputs;
 use crate::output::{self, Format, ResultOptions};
 use crate::planning::{self, ClusterOptions, RankSize, SearchOptions};
@@ -35,6 +37,12 @@ pub(crate) struct Simulate {
     placement: Option<PathBuf>,
     #[command(flatten)]
     rank_size: RankSize,
+    /// Replay the calls that `profile --events` recorded: ranks compute, send and wait as they did
+    #[arg(long, conflicts_with_all = ["replications", "arrivals", "pacing", "service"])]
+    replay: bool,
+    /// The longest message that a replay sends before its receive is posted
+    #[arg(long, value_name = "BYTES", default_value = "16 KiB", requires = "replay")]
+    eager_limit: Bytes,
     /// How many servers to list, those at which messages wait longest
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     top: usize,
@@ -54,6 +62,9 @@ impl Simulate {
         let cluster = self.cluster.read()?;
         let workload = inputs::workload(&self.workload, verbosity)?;
         let (name, placement) = self.placement(&cluster, &workload, verbosity)?;
+        if self.replay {
+            return self.replay(&cluster, &name, &placement, verbosity);
+        }
         let options = self.simulation.options(self.search.seed());
         let count = self.replications.get();
         let watch = Watch::new(verbosity, count);
@@ -72,13 +83,54 @@ impl Simulate {
         if count > 1 {
             report = report.with_replications(&replications);
         }
-        self.result.write(&self.show(&report))?;
         let stopped = replications.outcomes.iter().find_map(|outcome| outcome.stopped);
+        self.finish(&report, stopped, verbosity)
+    }
+
+    fn replay(
+        &self,
+        cluster: &Cluster,
+        name: &str,
+        placement: &Placement,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<ExitCode> {
+        let profiles = inputs::split(&self.workload);
+        let is_profile = |name: &String| inputs::is_profile(Path::new(name)).unwrap_or(false);
+        if let Some(other) = profiles.iter().find(|name| !is_profile(name)) {
+            let text =
+                format!("--replay: `{other}` is no profile of `rankwright profile --events`");
+            return Err(UsageError(text).into());
+        }
+        let recordings: Result<Vec<Recording>, _> =
+            profiles.iter().map(|profile| Recording::open(Path::new(profile))).collect();
+        let recordings = recordings?;
+        let options = ReplayOptions { eager_limit: self.eager_limit };
+        let watch = Watch::new(verbosity, 1);
+        let mut observer = |progress: &Progress| watch.observe(0, progress);
+        let replayed = replay(cluster, placement, &recordings, options, &mut observer)?;
+        let wall = Seconds(watch.elapsed());
+        drop(watch);
+        for (what, count) in &replayed.left_out {
+            output::warn(verbosity, format!("left out: {count} {what}"));
+        }
+        let report = SimulationReport::new(cluster, name, &replayed.outcome, wall)
+            .with_ranks(&replayed.ranks);
+        self.finish(&report, replayed.outcome.stopped, verbosity)
+    }
+
+    /// Writes the report, and says if it is not that of the whole.
+    fn finish(
+        &self,
+        report: &SimulationReport,
+        stopped: Option<Seconds>,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<ExitCode> {
+        self.result.write(&self.show(report))?;
         if let Some(time) = stopped {
             bail!("interrupted at {time:.3} of simulated time: the numbers are those until then");
         }
         if self.result.format != Format::Table {
-            output::note(verbosity, caveat(&report));
+            output::note(verbosity, caveat(report));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -70,7 +70,7 @@ pub(crate) fn named(names: &str) -> anyhow::Result<Imported> {
 
 /// Splits a list at its commas, but not between the options of a pattern or a benchmark, nor in the
 /// name of a file that there is.
-fn split(names: &str) -> Vec<String> {
+pub(crate) fn split(names: &str) -> Vec<String> {
     let is_file = |name: &str| Path::new(name).exists();
     if is_file(names) {
         return vec![names.to_owned()];

@@ -5,8 +5,7 @@ mod judge;
 pub mod reproduce;
 mod search;
 mod side_by_side;
-mod simulation;
 
 pub use judge::{TOLERANCE, Verdict, judge};
 pub use search::{Candidate, SearchError, candidates};
-pub use simulation::{best_predicted, least_waiting, predictions, simulations};
+pub use side_by_side::side_by_side;

@@ -6,7 +6,7 @@ use std::thread;
 
 /// What `work` makes of each item, in their order, whatever the number of threads. Items are begun
 /// in their order.
-pub(super) fn side_by_side<T: Sync, R: Send>(
+pub fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     threads: NonZeroUsize,
     work: impl Fn(usize, &T) -> R + Sync,

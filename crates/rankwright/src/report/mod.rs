@@ -9,6 +9,7 @@ pub mod simulation;
 mod svg;
 pub mod traffic;
 pub mod triage;
+pub mod waiting;
 pub mod workload;
 
 pub use cluster_picture::cluster_picture;

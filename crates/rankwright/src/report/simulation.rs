@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::cluster::Cluster;
+use crate::sim::replay::RankTimes;
 use crate::sim::{Estimate, JobStatistics, Outcome, Replications, ServerStatistics};
 use crate::units::Seconds;
 
@@ -28,6 +29,9 @@ pub struct SimulationReport {
     pub per_server: Vec<ServerRow>,
     /// The jobs.
     pub per_job: Vec<JobRow>,
+    /// The ranks of a replay, counted over all jobs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub per_rank: Vec<RankRow>,
 }
 
 /// The main numbers of a simulation.
@@ -125,6 +129,15 @@ pub struct JobRow {
     pub longest_latency_s: f64,
 }
 
+/// A rank of a replay.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RankRow {
+    /// How long it waited for messages.
+    pub waited_s: f64,
+    /// When it was through.
+    pub end_s: f64,
+}
+
 impl SimulationReport {
     /// The report of an outcome; `wall` is how long it took to simulate.
     #[must_use]
@@ -139,6 +152,7 @@ impl SimulationReport {
             replications: None,
             per_server: used.map(ServerRow::new).collect(),
             per_job: outcome.jobs.iter().map(JobRow::new).collect(),
+            per_rank: Vec::new(),
         }
     }
 
@@ -158,6 +172,13 @@ impl SimulationReport {
             total_finish_s: row(replications.total_finish),
         };
         Self { replications: Some(report), ..self }
+    }
+
+    /// The same with the times of the ranks of a replay.
+    #[must_use]
+    pub fn with_ranks(self, ranks: &[RankTimes]) -> Self {
+        let row = |rank: &RankTimes| RankRow { waited_s: rank.waited.0, end_s: rank.end.0 };
+        Self { per_rank: ranks.iter().map(row).collect(), ..self }
     }
 
     /// The main numbers for people: name, value, and the interval where there is one.
@@ -186,6 +207,11 @@ impl SimulationReport {
         rows.push(row("workload finish", totals.workload_finish_s, finish));
         let finish = interval(|r| r.total_finish_s);
         rows.push(row("total finish", totals.total_finish_s, finish));
+        if !self.per_rank.is_empty() {
+            let waited: f64 = self.per_rank.iter().map(|rank| rank.waited_s).sum();
+            let mean = waited / self.per_rank.len() as f64;
+            rows.push(row("ranks waited, mean", mean, String::new()));
+        }
         rows
     }
 

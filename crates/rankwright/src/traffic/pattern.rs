@@ -41,6 +41,8 @@ pub struct Pattern {
     pub rate: Option<PerSecond>,
     /// The coefficient of variation of the gaps between rounds, where there is a rate.
     pub cv: f64,
+    /// Whether all ranks send their rounds at the same times, where there is a rate.
+    pub in_step: bool,
     /// Whether the ranks are numbered at random.
     pub renumber: bool,
     /// Seed of everything that is random.
@@ -113,7 +115,8 @@ impl Shape {
 /// More pairs than this are not generated; the file would not fit anywhere.
 pub(super) const MOST_PAIRS: u64 = 1 << 28;
 
-const OPTIONS: &str = "points, grid, periodic, degree, length, messages, rate, cv, renumber, seed";
+const OPTIONS: &str = "points, grid, periodic, degree, length, messages, rate, cv, in_step, renumber, \
+                       seed";
 
 impl Pattern {
     /// A pattern with default options: 100 messages of 64 KiB per pair.
@@ -130,6 +133,7 @@ impl Pattern {
             messages: 100,
             rate: None,
             cv: 1.0,
+            in_step: false,
             renumber: false,
             seed: 1,
         }
@@ -183,6 +187,7 @@ impl Pattern {
                 };
                 self.rate = Some(rate.map_err(wrong)?);
             }
+            "in_step" => self.in_step = flag(key, value)?,
             "cv" => {
                 let cv = value.parse().ok().filter(|cv| (0.0..=LARGEST_CV).contains(cv));
                 let expected = format!("a number from 0 to {LARGEST_CV}");
@@ -254,7 +259,7 @@ impl Pattern {
                 |flow: &Flow| Send { destination: flow.destination, length: Bytes(flow.largest) };
             let sends = flows.iter().map(send).collect();
             let (rank, cv, rounds) = (flows[0].source, self.cv, self.messages);
-            Source { rank, rate, cv, in_step: None, rounds, sends }
+            Source { rank, rate, cv, in_step: self.in_step.then_some(0), rounds, sends }
         };
         flows.chunk_by(|a, b| a.source == b.source).map(source).collect()
     }

@@ -37,6 +37,7 @@ pub(super) struct JobTable {
     pub(super) periodic: Option<Spanned<bool>>,
     pub(super) degree: Option<Spanned<i64>>,
     pub(super) renumber: Option<Spanned<bool>>,
+    pub(super) in_step: Option<Spanned<bool>>,
     pub(super) seed: Option<Spanned<i64>>,
 }
 
@@ -87,6 +88,7 @@ impl JobTable {
             option("periodic", &self.periodic),
             option("degree", &self.degree),
             option("renumber", &self.renumber),
+            option("in_step", &self.in_step),
             option("seed", &self.seed),
         ];
         given.into_iter().flatten().collect()

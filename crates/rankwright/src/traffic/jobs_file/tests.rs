@@ -238,7 +238,7 @@ fn patterns_read_back_as_written() {
     let texts = [
         "ring:8",
         "halo-2d:12:points=9,grid=3x4,periodic,rate=2.5,cv=0.1,length=3kB,messages=7",
-        "random:16:degree=3,seed=9,renumber,rate=1e-3",
+        "random:16:degree=3,seed=9,renumber,rate=1e-3,in_step",
     ];
     let patterns: Vec<Pattern> = texts.iter().map(|text| Pattern::parse(text).unwrap()).collect();
     let written = write(&patterns);

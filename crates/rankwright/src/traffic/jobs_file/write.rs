@@ -43,6 +43,9 @@ fn table(text: &mut String, pattern: &Pattern) {
     if let Some(rate) = pattern.rate {
         line("rate = ", format!("\"{rate}\""));
         line("cv = ", format!("{:?}", pattern.cv));
+        if pattern.in_step {
+            line("in_step = ", "true".to_owned());
+        }
     }
     if pattern.renumber {
         line("renumber = ", "true".to_owned());
