@@ -128,6 +128,37 @@ fn the_exported_sends_are_those_of_the_profile_and_simgrid_replays_them() {
     }
 }
 
+#[test]
+fn a_replay_sends_what_the_program_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--iterations", "50"];
+    let sources = ["examples/heat2d.c"];
+    if exported(&MPIS[0], &sources, &arguments, folder.path()).is_none() {
+        return;
+    }
+    let profile = path_of(folder.path(), "app.rwp");
+    let run = |strategy: &str| -> serde_json::Value {
+        let arguments =
+            ["simulate", &profile, "--on", "paper:2013", "--replay", "--format", "json"];
+        let output = rankwright(&arguments).args(["--strategy", strategy]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let (blocked, cyclic) = (run("blocked"), run("cyclic"));
+    let recorded: u64 = flows(&profile).values().map(|(messages, _)| *messages).sum();
+    // Collective operations are messages too.
+    assert!(blocked["messages"].as_u64().unwrap() >= recorded);
+    assert_eq!(blocked["messages"], cyclic["messages"]);
+    assert_eq!(blocked["per_rank"].as_array().unwrap().len(), 4);
+    // On one node nothing passes a network device.
+    assert_eq!(blocked["nic_waiting_s"].as_f64(), Some(0.0));
+    let through = |report: &serde_json::Value| {
+        let servers = report["per_server"].as_array().unwrap().clone();
+        servers.iter().any(|server| server["name"].as_str().unwrap().contains("nic0"))
+    };
+    assert!(!through(&blocked) && through(&cyclic));
+}
+
 /// Every call that is wrapped, on intercommunicators, with wildcards, persistent and nonblocking.
 #[test]
 fn simgrid_replays_all_kinds_of_calls() {

@@ -15,6 +15,7 @@ mod profile;
 mod programs;
 mod real_launchers;
 mod road;
+mod simulate;
 mod slurm;
 mod traffic;
 mod which_mpi;
