@@ -124,6 +124,7 @@ impl Reproduce {
             "workload_finish_s",
             "total_finish_s",
             "messages",
+            "seeds",
         ];
         let cells = simulations.0.iter().map(|one| {
             vec![
@@ -136,6 +137,7 @@ impl Reproduce {
                 one.workload_finish_s.to_string(),
                 one.total_finish_s.to_string(),
                 one.messages.to_string(),
+                one.seeds.to_string(),
             ]
         });
         let text = output::csv(&header, &cells.collect::<Vec<_>>());
