@@ -10,7 +10,7 @@ use std::path::Path;
 use rankwright::files::{InputError, describe, read_text, read_to_end, text_of};
 
 pub(crate) use cluster::cluster;
-pub(crate) use workload::{imported, is_profile, parse_pattern, profile, workload};
+pub(crate) use workload::{imported, is_profile, parse_nas, parse_pattern, profile, workload};
 
 /// Reads a text input: a file, or standard input for `-`.
 pub(crate) fn read_text_or_stdin(path: &Path, expected: &str) -> Result<String, InputError> {

@@ -9,6 +9,7 @@ use rankwright::report::partial::partial_records;
 use rankwright::traffic::Workload;
 use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::import::{self, FORMATS, Imported, Reader, Refused};
+use rankwright::traffic::nas;
 use rankwright::traffic::pattern::Pattern;
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::profile_file::{self, SQLITE_MAGIC};
@@ -27,6 +28,9 @@ pub(crate) fn workload(name: &str, verbosity: &Verbosity) -> anyhow::Result<Work
     if let Some(pattern) = name.strip_prefix("pattern:") {
         return Ok(Workload::single(parse_pattern(pattern)?));
     }
+    if let Some(run) = name.strip_prefix("nas:") {
+        return Ok(Workload::single(parse_nas(run)?));
+    }
     let path = Path::new(name);
     if is_profile(path)? {
         let profile = profile(path)?;
@@ -44,6 +48,12 @@ pub(crate) fn workload(name: &str, verbosity: &Verbosity) -> anyhow::Result<Work
 /// The job of a pattern.
 pub(crate) fn parse_pattern(text: &str) -> anyhow::Result<rankwright::traffic::Job> {
     let job = Pattern::parse(text).and_then(|pattern| pattern.job());
+    job.map_err(|error| UsageError(error.to_string()).into())
+}
+
+/// The job of a NAS benchmark.
+pub(crate) fn parse_nas(text: &str) -> anyhow::Result<rankwright::traffic::Job> {
+    let job = nas::parse(text).and_then(|run| run.job());
     job.map_err(|error| UsageError(error.to_string()).into())
 }
 

@@ -10,6 +10,7 @@ pub mod events;
 pub mod expansion;
 pub mod import;
 pub mod merge;
+pub mod nas;
 pub mod pattern;
 pub mod profile;
 pub mod profile_file;

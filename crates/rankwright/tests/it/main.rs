@@ -5,5 +5,6 @@ mod clusters;
 mod layering;
 mod load;
 mod mappers;
+mod nas;
 mod rust_paths;
 mod workloads;

@@ -69,6 +69,9 @@ fn profile_of(workload: &str) -> anyhow::Result<Profile> {
     if let Some(pattern) = workload.strip_prefix("pattern:") {
         return Ok(Profile::of_job(&inputs::parse_pattern(pattern)?, "generated"));
     }
+    if let Some(run) = workload.strip_prefix("nas:") {
+        return Ok(Profile::of_job(&inputs::parse_nas(run)?, "generated"));
+    }
     let path = Path::new(workload);
     match inputs::is_profile(path)? {
         true => inputs::profile(path),

@@ -1,0 +1,128 @@
+//! What the ranks of one run send: the clocks of a benchmark while it is put together.
+
+use crate::ids::Rank;
+use crate::traffic::collectives::{CollectiveCalls, Form, Operation};
+use crate::traffic::communicator::Communicator;
+use crate::traffic::expansion::{Expansion, expand};
+use crate::traffic::{Send, Source};
+use crate::units::{Bytes, PerSecond, Seconds};
+
+/// The clocks of one run.
+#[derive(Debug, Clone)]
+pub(super) struct Program {
+    /// How many ranks it has.
+    pub(super) ranks: u32,
+    /// How often the benchmark's outer loop is passed in the part of the run that it times.
+    pub(super) iterations: u64,
+    clocks: Vec<Clock>,
+}
+
+/// What one rank sends again and again.
+#[derive(Debug, Clone)]
+struct Clock {
+    rank: Rank,
+    per_iteration: u64,
+    rounds: u64,
+    sends: Vec<Send>,
+}
+
+impl Program {
+    pub(super) fn new(ranks: u32, iterations: u64) -> Self {
+        Self { ranks, iterations, clocks: Vec::new() }
+    }
+
+    /// All ranks.
+    pub(super) fn all(&self) -> Vec<Rank> {
+        (0..self.ranks).map(Rank).collect()
+    }
+
+    /// A clock that ticks `per_iteration` times in every iteration, and `rounds` times in the whole
+    /// run, the untimed start included. Messages without a byte are left out.
+    pub(super) fn clock(
+        &mut self,
+        rank: Rank,
+        per_iteration: u64,
+        rounds: u64,
+        mut sends: Vec<Send>,
+    ) {
+        sends.retain(|send| send.length.0 > 0);
+        if rounds > 0 && !sends.is_empty() {
+            self.clocks.push(Clock { rank, per_iteration, rounds, sends });
+        }
+    }
+
+    /// Collective calls of all ranks, one after the other at each tick: `(operation, bytes)` with the
+    /// bytes that each rank puts in. Rank 0 is the root.
+    pub(super) fn collectives(
+        &mut self,
+        per_iteration: u64,
+        rounds: u64,
+        calls: &[(Operation, u64)],
+    ) {
+        let members = self.all();
+        let mut sends = vec![Vec::new(); members.len()];
+        for (operation, bytes) in calls {
+            for (rank, send) in collective(&members, *operation, *bytes) {
+                sends[rank.index()].push(send);
+            }
+        }
+        for (rank, sends) in members.into_iter().zip(sends) {
+            self.clock(rank, per_iteration, rounds, sends);
+        }
+    }
+
+    /// Collective calls that are made once in the run.
+    pub(super) fn once(&mut self, calls: &[(Operation, u64)]) {
+        self.collectives(1, 1, calls);
+    }
+
+    /// The clocks as sources, of a run whose iterations take `run_time` together.
+    pub(super) fn into_sources(self, run_time: Seconds, cv: f64) -> Vec<Source> {
+        let iterations_per_second = self.iterations as f64 / run_time.0;
+        let source = |clock: Clock| Source {
+            rank: clock.rank,
+            rate: PerSecond(clock.per_iteration as f64 * iterations_per_second),
+            cv,
+            rounds: clock.rounds,
+            sends: clock.sends,
+        };
+        self.clocks.into_iter().map(source).collect()
+    }
+}
+
+/// A message of that many numbers of 8 bytes.
+pub(super) fn doubles(destination: Rank, count: u64) -> Send {
+    Send { destination, length: Bytes(8 * count) }
+}
+
+/// The messages of one collective call by the default expansion, each with its sender. Every member
+/// puts in `bytes`; the first is the root.
+pub(super) fn collective(members: &[Rank], operation: Operation, bytes: u64) -> Vec<(Rank, Send)> {
+    let communicator = Communicator {
+        members: members.iter().copied().map(Some).collect(),
+        created: 1,
+        ..Communicator::default()
+    };
+    let rooted = matches!(operation, Operation::Bcast | Operation::Reduce);
+    let call = |rank: &Rank| CollectiveCalls {
+        rank: *rank,
+        communicator: 0,
+        operation,
+        form: Form::Blocking,
+        root: members.first().copied().filter(|_| rooted),
+        calls: 1,
+        bytes,
+        seconds: 0.0,
+        first: 0.0,
+        last: 0.0,
+        row: Vec::new(),
+    };
+    let calls: Vec<CollectiveCalls> = members.iter().map(call).collect();
+    let mut sends = Vec::new();
+    for flow in expand(&calls, &[communicator], Expansion::Default) {
+        let length = Bytes(flow.bytes / flow.messages);
+        let send = Send { destination: flow.destination, length };
+        sends.extend((0..flow.messages).map(|_| (flow.source, send)));
+    }
+    sends
+}
