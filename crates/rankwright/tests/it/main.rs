@@ -8,6 +8,7 @@ mod layering;
 mod load;
 mod mappers;
 mod model;
+mod nas;
 mod rust_paths;
 mod sim_against_theory;
 mod sim_reference;

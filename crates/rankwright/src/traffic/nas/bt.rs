@@ -1,4 +1,4 @@
-//! BT: block tridiagonal systems along x, y and z (NAS-95-020, section 4; NAS RNR-91-002).
+//! BT: block tridiagonal systems along x, y and z (NAS-95-020, RNR-91-002).
 
 use super::multipartition::Multipartition;
 use super::program::{Program, doubles};

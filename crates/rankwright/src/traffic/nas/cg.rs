@@ -1,5 +1,5 @@
-//! CG: the smallest eigenvalue of a sparse matrix by conjugate gradients (NAS-95-020, section 4;
-//! NAS RNR-91-002). The ranks form a grid of 2^k columns and as many rows, or half as many; each
+//! CG: the smallest eigenvalue of a sparse matrix by conjugate gradients (NAS-95-020,
+//! RNR-91-002). The ranks form a grid of 2^k columns and as many rows, or half as many; each
 //! holds a block of the matrix, and the vectors are summed along the rows of the grid.
 
 use super::program::{Program, doubles};
@@ -17,7 +17,7 @@ const PRODUCTS: u64 = 25 + 1;
 
 pub(super) const MODEL: Model = Model {
     iterations: [15, 15, 15, 75, 75, 100],
-    rule: "a power of two as number of processes",
+    rule: "a power of two of processes",
     takes: |_, ranks| ranks.is_power_of_two(),
     operations,
     seconds: 34.82,

@@ -1,5 +1,4 @@
-//! EP: pairs of random numbers, counted (NAS-95-020, section 4; NAS RNR-91-002). The ranks only talk
-//! at the end.
+//! EP: pairs of random numbers, counted (NAS-95-020, RNR-91-002). The ranks only talk at the end.
 
 use super::program::Program;
 use super::{Class, Model};
@@ -12,7 +11,7 @@ const LOG_BATCH: u32 = 16;
 
 pub(super) const MODEL: Model = Model {
     iterations: [1; 6],
-    rule: "a number of processes not above that of its batches",
+    rule: "at most one process per batch of numbers",
     takes: |class, ranks| u64::from(ranks) <= 1 << (LOG_PAIRS[class as usize] - LOG_BATCH),
     operations: |class, _| 2_f64.powi(LOG_PAIRS[class as usize] as i32 + 1),
     seconds: 28.53,

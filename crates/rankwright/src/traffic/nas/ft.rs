@@ -1,6 +1,6 @@
-//! FT: a partial differential equation by three-dimensional Fourier transforms (NAS-95-020, section
-//! 4; NAS RNR-91-002). The grid is cut into slabs, or into pencils where there are more ranks than
-//! planes; each transform transposes it.
+//! FT: a partial differential equation by three-dimensional Fourier transforms (NAS-95-020,
+//! RNR-91-002). The grid is cut into slabs, or into pencils where there are more ranks than planes;
+//! each transform transposes it.
 
 use super::program::{Program, collective};
 use super::{Class, Model};
@@ -22,7 +22,7 @@ const COMPLEX: u64 = 16;
 
 pub(super) const MODEL: Model = Model {
     iterations: [6, 6, 6, 20, 20, 25],
-    rule: "a power of two as number of processes",
+    rule: "a power of two of processes",
     takes,
     operations,
     seconds: 44.19,

@@ -1,4 +1,4 @@
-//! IS: integer keys are sorted into buckets (NAS-95-020, section 4; NAS RNR-91-002). In each
+//! IS: integer keys are sorted into buckets (NAS-95-020, RNR-91-002). In each
 //! iteration the ranks count their keys by bucket, give every rank neighbouring buckets with about
 //! the same number of keys together, and send the keys there.
 
@@ -23,7 +23,7 @@ const INTEGER: u64 = 4;
 
 pub(super) const MODEL: Model = Model {
     iterations: [ITERATIONS as u64; 6],
-    rule: "a power of two as number of processes",
+    rule: "a power of two of processes",
     takes,
     operations: |class, iterations| iterations * 2_f64.powi(LOG_KEYS[class as usize] as i32),
     seconds: 3.10,

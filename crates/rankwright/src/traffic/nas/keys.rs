@@ -1,7 +1,7 @@
 //! The keys of IS: how many each rank makes for each bucket, and where they go.
 //!
 //! A key is a quarter of the sum of four numbers of the benchmarks' random sequence
-//! x(k + 1) = 5^13 x(k) mod 2^46, in units of the largest key (NAS-95-020, sections 2.3 and 2.4). Only its
+//! x(k + 1) = 5^13 x(k) mod 2^46, in units of the largest key (RNR-91-002). Only its
 //! leading bits, which say the bucket, are computed.
 
 /// 5^13.

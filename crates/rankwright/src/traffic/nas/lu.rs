@@ -1,4 +1,4 @@
-//! LU: symmetric successive over-relaxation (NAS-95-020, section 4; NAS RNR-91-002). The x-y plane is
+//! LU: symmetric successive over-relaxation (NAS-95-020, RNR-91-002). The x-y plane is
 //! cut among a grid of ranks; the sweeps pass it diagonally, plane after plane along z, with one
 //! small message to each neighbour in each plane.
 
@@ -13,7 +13,7 @@ const POINTS: [u32; 6] = [12, 33, 64, 102, 162, 408];
 
 pub(super) const MODEL: Model = Model {
     iterations: [50, 300, 250, 250, 250, 300],
-    rule: "as number of processes a product of two sides, the longer at most twice the shorter,",
+    rule: "a grid with sides at most twice each other",
     takes: |class, ranks| takes(POINTS[class as usize], ranks),
     operations,
     seconds: 180.46,
@@ -52,7 +52,7 @@ fn clocks(program: &mut Program, class: Class) {
             [part.north.map(|to| doubles(to, along_y)), part.west.map(|to| doubles(to, along_x))];
         for sweep in [lower, upper] {
             let sends = sweep.into_iter().flatten().collect();
-            program.clock(rank, planes, planes * (iterations + 1), sends);
+            program.pipelined(rank, planes, planes * (iterations + 1), sends);
         }
         // The forcing terms, the start of both runs, the untimed iteration, and all others.
         program.clock(rank, 1, iterations + 4, part.layers(points));

@@ -1,4 +1,4 @@
-//! MG: a Poisson equation by multigrid V-cycles (NAS-95-020, section 4; NAS RNR-91-002). The cube is
+//! MG: a Poisson equation by multigrid V-cycles (NAS-95-020, RNR-91-002). The cube is
 //! cut among a grid of ranks, and so is every coarser one until ranks have nothing left: then they
 //! rest, and their neighbours talk over them.
 
@@ -13,7 +13,7 @@ const LEVELS: [u32; 6] = [5, 7, 8, 8, 9, 10];
 
 pub(super) const MODEL: Model = Model {
     iterations: [4, 4, 4, 20, 20, 50],
-    rule: "a power of two as number of processes",
+    rule: "a power of two of processes",
     takes,
     operations,
     seconds: 15.14,

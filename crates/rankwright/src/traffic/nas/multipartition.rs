@@ -1,6 +1,6 @@
 //! The multi-partition scheme of BT and SP: p² ranks share a cube that is cut into p³ cells, each
 //! rank p of them along a diagonal, so that in every sweep along an axis all ranks have a cell in
-//! every slice (Bailey et al. 1995, NAS-95-020, section 4; Wong and van der Wijngaart 2002,
+//! every slice (Bailey et al. 1995, NAS-95-020; van der Wijngaart 2002,
 //! NAS-02-007).
 
 use super::program::doubles;

@@ -1,5 +1,7 @@
 //! What the ranks of one run send: the clocks of a benchmark while it is put together.
 
+use std::collections::BTreeMap;
+
 use crate::ids::Rank;
 use crate::traffic::collectives::{CollectiveCalls, Form, Operation};
 use crate::traffic::communicator::Communicator;
@@ -23,6 +25,7 @@ struct Clock {
     rank: Rank,
     per_iteration: u64,
     rounds: u64,
+    in_step: bool,
     sends: Vec<Send>,
 }
 
@@ -37,17 +40,28 @@ impl Program {
     }
 
     /// A clock that ticks `per_iteration` times in every iteration, and `rounds` times in the whole
-    /// run, the untimed start included. Messages without a byte are left out.
-    pub(super) fn clock(
+    /// run, the untimed start included. Messages without a byte are left out. All ranks pass the
+    /// phases of these programs together, so the first such clocks of all ranks tick in step, the
+    /// second ones, and so on.
+    pub(super) fn clock(&mut self, rank: Rank, per_iteration: u64, rounds: u64, sends: Vec<Send>) {
+        self.add(Clock { rank, per_iteration, rounds, in_step: true, sends });
+    }
+
+    /// The same for a phase that ranks pass one after the other.
+    pub(super) fn pipelined(
         &mut self,
         rank: Rank,
         per_iteration: u64,
         rounds: u64,
-        mut sends: Vec<Send>,
+        sends: Vec<Send>,
     ) {
-        sends.retain(|send| send.length.0 > 0);
-        if rounds > 0 && !sends.is_empty() {
-            self.clocks.push(Clock { rank, per_iteration, rounds, sends });
+        self.add(Clock { rank, per_iteration, rounds, in_step: false, sends });
+    }
+
+    fn add(&mut self, mut clock: Clock) {
+        clock.sends.retain(|send| send.length.0 > 0);
+        if clock.rounds > 0 && !clock.sends.is_empty() {
+            self.clocks.push(clock);
         }
     }
 
@@ -79,13 +93,23 @@ impl Program {
     /// The clocks as sources, of a run whose iterations take `run_time` together.
     pub(super) fn into_sources(self, run_time: Seconds, cv: f64) -> Vec<Source> {
         let iterations_per_second = self.iterations as f64 / run_time.0;
-        let source = |clock: Clock| Source {
-            rank: clock.rank,
-            rate: PerSecond(clock.per_iteration as f64 * iterations_per_second),
-            cv,
-            in_step: None,
-            rounds: clock.rounds,
-            sends: clock.sends,
+        let mut before: BTreeMap<(Rank, u64, u64), u32> = BTreeMap::new();
+        let mut phases: BTreeMap<(u64, u64, u32), u32> = BTreeMap::new();
+        let source = |clock: Clock| {
+            let (rank, per_iteration, rounds) = (clock.rank, clock.per_iteration, clock.rounds);
+            let count = before.entry((rank, per_iteration, rounds)).or_default();
+            let phase = (per_iteration, rounds, *count);
+            *count += 1;
+            let next = phases.len() as u32;
+            let number = *phases.entry(phase).or_insert(next);
+            Source {
+                rank,
+                rate: PerSecond(per_iteration as f64 * iterations_per_second),
+                cv,
+                in_step: clock.in_step.then_some(number),
+                rounds,
+                sends: clock.sends,
+            }
         };
         self.clocks.into_iter().map(source).collect()
     }

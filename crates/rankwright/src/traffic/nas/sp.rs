@@ -1,4 +1,4 @@
-//! SP: scalar pentadiagonal systems along x, y and z (NAS-95-020, section 4; NAS RNR-91-002).
+//! SP: scalar pentadiagonal systems along x, y and z (NAS-95-020, RNR-91-002).
 
 use std::collections::BTreeMap;
 
