@@ -195,8 +195,10 @@ fn reason(row: &Row) -> &'static str {
         "\"in nearly all scenarios\" is read as three of four"
     } else if real.any(|real| short(real) == workload) {
         TRACES
-    } else {
+    } else if row.paper.is_some_and(|paper| paper > row.ours) {
         CHARGES
+    } else {
+        ""
     }
 }
 
