@@ -7,8 +7,8 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use rankwright::choose::{Candidate, judge, side_by_side};
 use rankwright::cluster::Cluster;
+use rankwright::model::{Fluid, Prediction};
 use rankwright::report::Comparison;
-use rankwright::report::simulation::SimulationTotals;
 use rankwright::report::waiting::{WaitingComparison, WaitingRow};
 use rankwright::sim::{Progress, SimulationError, simulate};
 use rankwright::traffic::Workload;
@@ -50,6 +50,8 @@ enum By {
     /// Bytes through network devices and memories, and how far they travel
     #[default]
     Static,
+    /// How long messages wait, predicted by the queueing model; needs jobs that say when they send
+    Model,
     /// How long messages wait, simulated; needs jobs that say when they send
     Simulation,
 }
@@ -61,11 +63,46 @@ impl Compare {
         let workload = inputs::workload(&self.workload, verbosity)?;
         let candidates =
             self.search.candidates(&cluster, &workload, &self.rank_size, &strategies, verbosity)?;
-        if self.by == By::Simulation {
-            return self.simulated(&cluster, &workload, &candidates, verbosity);
+        match self.by {
+            By::Static => {}
+            By::Model => return self.predicted(&cluster, &workload, &candidates, verbosity),
+            By::Simulation => return self.simulated(&cluster, &workload, &candidates, verbosity),
         }
         let comparison = Comparison::new(&cluster, &candidates, &judge(&cluster, &candidates));
         self.result.write(&show(&comparison, self.result.format))?;
+        if self.result.format != Format::Table {
+            output::note(verbosity, comparison.caveat());
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn predicted(
+        &self,
+        cluster: &Cluster,
+        workload: &Workload,
+        candidates: &[Candidate],
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<ExitCode> {
+        let rows = side_by_side(candidates, self.search.threads, |_, candidate| {
+            let begin = Instant::now();
+            let prediction = Prediction::new(cluster, workload, &candidate.placement)?;
+            let fluid = Fluid::of_placement(cluster, workload, &candidate.placement)?;
+            let wall = Seconds(begin.elapsed().as_secs_f64());
+            Ok(WaitingRow::predicted(candidate, &fluid, &prediction, wall))
+        });
+        let rows: Vec<WaitingRow> = rows.into_iter().collect::<anyhow::Result<_>>()?;
+        self.show_waiting(&WaitingComparison::new(cluster, "model", rows), verbosity)
+    }
+
+    fn show_waiting(
+        &self,
+        comparison: &WaitingComparison,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<ExitCode> {
+        self.result.write(&show_waiting(comparison, self.result.format))?;
+        if interrupt::requested() {
+            bail!("interrupted: the numbers are those that were reached (stopped_at_s says when)");
+        }
         if self.result.format != Format::Table {
             output::note(verbosity, comparison.caveat());
         }
@@ -87,19 +124,11 @@ impl Compare {
             let placement = &candidate.placement;
             let outcome = simulate(cluster, workload, placement, &options, &mut observer)?;
             let wall = Seconds(begin.elapsed().as_secs_f64());
-            Ok(WaitingRow::new(candidate, SimulationTotals::new(&outcome), wall))
+            Ok(WaitingRow::simulated(candidate, &outcome, wall))
         });
         drop(watch);
         let rows: Vec<WaitingRow> = rows.into_iter().collect::<Result<_, SimulationError>>()?;
-        let comparison = WaitingComparison::new(cluster, "simulation", rows);
-        self.result.write(&show_waiting(&comparison, self.result.format))?;
-        if interrupt::requested() {
-            bail!("interrupted: the numbers are those that were reached (stopped_at_s says when)");
-        }
-        if self.result.format != Format::Table {
-            output::note(verbosity, comparison.caveat());
-        }
-        Ok(ExitCode::SUCCESS)
+        self.show_waiting(&WaitingComparison::new(cluster, "simulation", rows), verbosity)
     }
 }
 

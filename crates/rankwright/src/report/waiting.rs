@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::simulation::SimulationTotals;
 use crate::choose::Candidate;
 use crate::cluster::Cluster;
+use crate::model::{FluidOutcome, Prediction};
+use crate::sim::Outcome;
 use crate::units::Seconds;
 
 /// A comparison as it is shown. Its JSON form is described in `docs/src/formats.md`.
@@ -24,27 +25,91 @@ pub struct WaitingComparison {
     pub strategies: Vec<WaitingRow>,
 }
 
-/// A strategy.
+/// A strategy. Times are seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaitingRow {
     /// Its name, with options.
     pub name: String,
     /// How many nodes hold ranks.
     pub nodes: usize,
-    /// The main numbers.
-    #[serde(flatten)]
-    pub totals: SimulationTotals,
-    /// How long it took to judge it, in seconds.
+    /// Waiting at all servers, summed over messages.
+    pub total_waiting_s: f64,
+    /// At network devices.
+    pub nic_waiting_s: f64,
+    /// At memories.
+    pub memory_waiting_s: f64,
+    /// At links between switches.
+    pub link_waiting_s: f64,
+    /// When the last message arrives.
+    pub workload_finish_s: f64,
+    /// The sum over jobs of when their last message arrives.
+    pub total_finish_s: f64,
+    /// How many messages there were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
+    /// The time reached, where a simulation was stopped before its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped_at_s: Option<f64>,
+    /// The largest ρ of any server, while all clocks tick; above 1 its queue grows all the time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub highest_utilisation: Option<f64>,
+    /// How many servers have a ρ of 1 or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saturated_servers: Option<usize>,
+    /// How long it took to judge it.
     pub wall_s: f64,
 }
 
 impl WaitingRow {
-    /// The row of a candidate.
+    /// What a simulation found of a candidate.
     #[must_use]
-    pub fn new(candidate: &Candidate, totals: SimulationTotals, wall: Seconds) -> Self {
-        let nodes: BTreeSet<_> = candidate.placement.ranks().map(|rank| rank.node).collect();
-        Self { name: candidate.strategy.clone(), nodes: nodes.len(), totals, wall_s: wall.0 }
+    pub fn simulated(candidate: &Candidate, outcome: &Outcome, wall: Seconds) -> Self {
+        Self {
+            name: candidate.strategy.clone(),
+            nodes: nodes(candidate),
+            total_waiting_s: outcome.total_waiting.0,
+            nic_waiting_s: outcome.nic_waiting.0,
+            memory_waiting_s: outcome.memory_waiting.0,
+            link_waiting_s: outcome.link_waiting.0,
+            workload_finish_s: outcome.workload_finish.0,
+            total_finish_s: outcome.total_finish.0,
+            messages: Some(outcome.messages),
+            stopped_at_s: outcome.stopped.map(|time| time.0),
+            highest_utilisation: None,
+            saturated_servers: None,
+            wall_s: wall.0,
+        }
     }
+
+    /// What the model says of a candidate: the fluid of the whole run, the queueing model of the time
+    /// in which all clocks tick.
+    #[must_use]
+    pub fn predicted(
+        candidate: &Candidate,
+        fluid: &FluidOutcome,
+        steady: &Prediction,
+        wall: Seconds,
+    ) -> Self {
+        Self {
+            name: candidate.strategy.clone(),
+            nodes: nodes(candidate),
+            total_waiting_s: fluid.total_waiting.0,
+            nic_waiting_s: fluid.nic_waiting.0,
+            memory_waiting_s: fluid.memory_waiting.0,
+            link_waiting_s: fluid.link_waiting.0,
+            workload_finish_s: fluid.workload_finish.0,
+            total_finish_s: fluid.total_finish.0,
+            messages: None,
+            stopped_at_s: None,
+            highest_utilisation: Some(steady.highest_utilisation()),
+            saturated_servers: Some(steady.saturated().count()),
+            wall_s: wall.0,
+        }
+    }
+}
+
+fn nodes(candidate: &Candidate) -> usize {
+    candidate.placement.ranks().map(|rank| rank.node).collect::<BTreeSet<_>>().len()
 }
 
 impl WaitingComparison {
@@ -55,7 +120,7 @@ impl WaitingComparison {
     /// If there is no row.
     #[must_use]
     pub fn new(cluster: &Cluster, by: &'static str, strategies: Vec<WaitingRow>) -> Self {
-        let waiting = |row: &WaitingRow| row.totals.total_waiting_s;
+        let waiting = |row: &WaitingRow| row.total_waiting_s;
         let best = strategies.iter().min_by(|a, b| waiting(a).total_cmp(&waiting(b)));
         Self {
             by,
@@ -85,26 +150,36 @@ impl WaitingComparison {
             "over best",
             "workload finish",
             "total finish",
+            "busiest",
         ];
         let best = self.strategies.iter().find(|row| row.name == self.best);
-        let least = best.map_or(0.0, |best| best.totals.total_waiting_s);
+        let least = best.map_or(0.0, |best| best.total_waiting_s);
         let time = |seconds: f64| format!("{:.3}", Seconds(seconds));
         let row = |row: &WaitingRow| {
             let star = if row.name == self.best { "*" } else { "" };
-            let totals = &row.totals;
-            let over = if least > 0.0 { totals.total_waiting_s / least } else { 1.0 };
+            let over = if least > 0.0 { row.total_waiting_s / least } else { 1.0 };
             vec![
                 format!("{}{star}", row.name),
                 row.nodes.to_string(),
-                time(totals.total_waiting_s),
-                time(totals.nic_waiting_s),
-                time(totals.memory_waiting_s),
+                time(row.total_waiting_s),
+                time(row.nic_waiting_s),
+                time(row.memory_waiting_s),
                 if row.name == self.best { String::new() } else { format!("{over:.2} x") },
-                time(totals.workload_finish_s),
-                time(totals.total_finish_s),
+                time(row.workload_finish_s),
+                time(row.total_finish_s),
+                row.highest_utilisation
+                    .map_or_else(String::new, |busy| format!("{:.1} %", 100.0 * busy)),
             ]
         };
-        (header, self.strategies.iter().map(row).collect())
+        // Only the model knows how busy the busiest server is.
+        let known = self.strategies.iter().any(|row| row.highest_utilisation.is_some());
+        let columns = if known { header.len() } else { header.len() - 1 };
+        let shortened = |mut cells: Vec<String>| {
+            cells.truncate(columns);
+            cells
+        };
+        let rows = self.strategies.iter().map(row).map(shortened).collect();
+        (header[..columns].to_vec(), rows)
     }
 
     /// All numbers in plain units: header and rows.
@@ -124,18 +199,17 @@ impl WaitingComparison {
             "wall_s",
         ];
         let row = |row: &WaitingRow| {
-            let totals = &row.totals;
             vec![
                 row.name.clone(),
                 (row.name == self.best).to_string(),
                 row.nodes.to_string(),
-                totals.total_waiting_s.to_string(),
-                totals.nic_waiting_s.to_string(),
-                totals.memory_waiting_s.to_string(),
-                totals.link_waiting_s.to_string(),
-                totals.workload_finish_s.to_string(),
-                totals.total_finish_s.to_string(),
-                totals.messages.to_string(),
+                row.total_waiting_s.to_string(),
+                row.nic_waiting_s.to_string(),
+                row.memory_waiting_s.to_string(),
+                row.link_waiting_s.to_string(),
+                row.workload_finish_s.to_string(),
+                row.total_finish_s.to_string(),
+                row.messages.map_or_else(String::new, |messages| messages.to_string()),
                 row.wall_s.to_string(),
             ]
         };

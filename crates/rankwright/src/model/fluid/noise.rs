@@ -1,0 +1,38 @@
+//! What chance adds to the waiting in a fluid.
+
+use super::queue::Stepped;
+
+/// What happened at a server between two ends of clocks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Phase {
+    /// How long something came, seconds.
+    pub(super) time: f64,
+    /// Messages that came.
+    pub(super) count: f64,
+    /// Seconds of service that came.
+    pub(super) work: f64,
+    /// Seconds that all messages waited in the fluid.
+    pub(super) fluid: f64,
+}
+
+impl Phase {
+    pub(super) fn add(&mut self, time: f64, count: f64, stepped: Stepped) {
+        if count > 0.0 {
+            self.time += time;
+            self.count += count;
+            self.work += stepped.work;
+            self.fluid += count * stepped.met;
+        }
+    }
+
+    /// What an arrival waits longer than in the fluid, on average over the phase. Work arrives with
+    /// a variance of `2 v` seconds² per second.
+    ///
+    /// The mean of W = (x + √(x² + 2 v D)) / 2 with x = (ρ - 1) D / 2 is between the stationary
+    /// queue, v / (1 - ρ), where ρ < 1 and D is long, and the fluid, x, where ρ > 1.
+    pub(super) fn noise(&self, share: f64, v: f64) -> f64 {
+        let drift = 0.5 * (self.work * share - self.time).abs();
+        let x = drift.max(self.fluid / self.count);
+        0.5 * ((x * x + 2.0 * v * self.time).sqrt() - x)
+    }
+}

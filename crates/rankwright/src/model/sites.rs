@@ -1,0 +1,203 @@
+//! Places that are the same for messages: ranks beside the same memory, with the same network
+//! devices and caches.
+
+use std::collections::BTreeMap;
+
+use crate::cluster::Cluster;
+use crate::ids::{NodeId, ServerId};
+use crate::placement::{
+    JobPlacement, JobShape, Path, Placement, PlacementError, RankPlacement, ServerKind, Servers,
+};
+use crate::units::Bytes;
+
+/// The sites of a list of places, and the servers that messages between them pass.
+#[derive(Debug, Clone)]
+pub(super) struct Sites {
+    /// What each server is.
+    pub(super) kinds: Vec<ServerKind>,
+    /// The site of each place.
+    pub(super) of_place: Vec<u32>,
+    /// Ordered by node.
+    pub(super) sites: Vec<Site>,
+    /// Per node that has sites, its sites.
+    pub(super) nodes: Vec<std::ops::Range<usize>>,
+    /// Per length, then per site, then per site of the same node: what a message costs there.
+    pub(super) local: Vec<Vec<Vec<Local>>>,
+    /// Finite links: the server, and seconds per byte.
+    pub(super) links: Vec<(ServerId, f64)>,
+    /// Per node and node (positions in `nodes`): positions in `links`, in the order of passing.
+    pub(super) routes: Vec<Vec<u32>>,
+}
+
+/// A kind of place.
+#[derive(Debug, Clone)]
+pub(super) struct Site {
+    /// Position in [`Sites::nodes`].
+    pub(super) node: usize,
+    pub(super) memory: ServerId,
+    /// Seconds per byte of the memory.
+    pub(super) memory_time: f64,
+    pub(super) ports: Vec<Port>,
+}
+
+/// A network device of a site.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Port {
+    pub(super) out: ServerId,
+    pub(super) into: ServerId,
+    /// The share of messages that take it.
+    pub(super) share: f64,
+    /// Seconds per byte.
+    pub(super) time: f64,
+}
+
+/// What a message inside a node costs at the memory of its sender; nothing through a cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Local {
+    /// Seconds of the first access.
+    pub(super) first: f64,
+    /// Seconds of all others together.
+    pub(super) rest: f64,
+    /// How many others.
+    pub(super) rest_count: f64,
+}
+
+/// Long enough that rounding does not matter.
+const REFERENCE: Bytes = Bytes(1 << 40);
+
+impl Sites {
+    /// The sites of places of a cluster, for messages of these lengths.
+    ///
+    /// # Errors
+    /// If a place does not exist in the cluster.
+    pub(super) fn new(
+        cluster: &Cluster,
+        places: &[RankPlacement],
+        lengths: &[u64],
+    ) -> Result<Self, PlacementError> {
+        // Twice each, so that there are two ranks at every place.
+        let unbound = |place: &RankPlacement| RankPlacement { bound: false, ..place.clone() };
+        let ranks: Vec<RankPlacement> = places.iter().chain(places).map(unbound).collect();
+        let shape = JobShape { name: "places".to_owned(), ranks: ranks.len() as u32 };
+        let job = JobPlacement { name: shape.name.clone(), ranks };
+        let placement = Placement::new(cluster, &[shape], "places", vec![job])?;
+        let servers = Servers::new(cluster, &placement);
+        let (of_place, examples) = group(cluster, places, &servers);
+        let mut sites = Self {
+            kinds: servers.kinds().to_vec(),
+            of_place,
+            sites: Vec::new(),
+            nodes: Vec::new(),
+            local: Vec::new(),
+            links: Vec::new(),
+            routes: Vec::new(),
+        };
+        let mut node: Option<NodeId> = None;
+        for (position, example) in examples.iter().enumerate() {
+            if node != Some(servers.node(*example)) {
+                node = Some(servers.node(*example));
+                sites.nodes.push(position..position);
+            }
+            let number = sites.nodes.len() - 1;
+            sites.nodes[number].end = position + 1;
+            let other =
+                examples.iter().find(|other| servers.node(**other) != servers.node(*example));
+            sites.sites.push(site(&servers, number, *example, other.copied()));
+        }
+        sites.add_local(&servers, &examples, places.len(), lengths);
+        sites.add_routes(&servers, &examples);
+        Ok(sites)
+    }
+
+    fn add_local(&mut self, servers: &Servers, examples: &[usize], twin: usize, lengths: &[u64]) {
+        let local = |length: u64, from: usize, to: usize| {
+            let path = &servers.paths(examples[from], examples[to] + twin, Bytes(length))[0];
+            let mut hops = path.hops.iter();
+            let first = hops.next().map_or(0.0, |hop| hop.service.0);
+            let rest = hops.clone().map(|hop| hop.service.0).sum();
+            Local { first, rest, rest_count: hops.count() as f64 }
+        };
+        for length in lengths {
+            let of = |(from, site): (usize, &Site)| {
+                let node = self.nodes[site.node].clone();
+                node.map(|to| local(*length, from, to)).collect()
+            };
+            self.local.push(self.sites.iter().enumerate().map(of).collect());
+        }
+    }
+
+    fn add_routes(&mut self, servers: &Servers, examples: &[usize]) {
+        for from in &self.nodes {
+            for to in &self.nodes {
+                let mut route = Vec::new();
+                if from != to {
+                    let (from, to) = (examples[from.start], examples[to.start]);
+                    let path = &servers.paths(from, to, REFERENCE)[0];
+                    for hop in &path.hops {
+                        let kind = self.kinds[hop.server.index()];
+                        if matches!(kind, ServerKind::LinkUp { .. } | ServerKind::LinkDown { .. }) {
+                            let time = hop.service.0 / REFERENCE.0 as f64;
+                            let known = self.links.iter().position(|link| link.0 == hop.server);
+                            route.push(known.unwrap_or_else(|| {
+                                self.links.push((hop.server, time));
+                                self.links.len() - 1
+                            }) as u32);
+                        }
+                    }
+                }
+                self.routes.push(route);
+            }
+        }
+    }
+}
+
+/// The site of each place, and of each site a place; sites in the order of nodes.
+fn group(cluster: &Cluster, places: &[RankPlacement], servers: &Servers) -> (Vec<u32>, Vec<usize>) {
+    let key = |(number, place): (usize, &RankPlacement)| {
+        let core = place.cores.first();
+        let core = core.map(|core| &cluster.machine(place.node).cores[core.index()]);
+        let cache = core.map(|core| (core.package, core.cache));
+        (place.node, servers.memory(number), cache, place.nics.clone())
+    };
+    let mut known = BTreeMap::new();
+    for (number, place) in places.iter().enumerate() {
+        known.entry(key((number, place))).or_insert(number);
+    }
+    let examples: Vec<usize> = known.values().copied().collect();
+    let position: BTreeMap<_, u32> = known.into_keys().zip(0..).collect();
+    (places.iter().enumerate().map(|place| position[&key(place)]).collect(), examples)
+}
+
+fn site(servers: &Servers, node: usize, example: usize, other: Option<usize>) -> Site {
+    let time = |seconds: f64| seconds / REFERENCE.0 as f64;
+    let memory = servers.memory(example);
+    let mut site = Site { node, memory, memory_time: 0.0, ports: Vec::new() };
+    let Some(other) = other else {
+        return site;
+    };
+    let paths = servers.paths(example, other, REFERENCE);
+    let back = servers.paths(other, example, REFERENCE);
+    let hop = |path: &Path, wanted: fn(&ServerKind) -> bool| {
+        path.hops.iter().find(|hop| wanted(&servers.kinds()[hop.server.index()])).copied()
+    };
+    for (path, back) in paths.iter().zip(&back) {
+        let out = hop(path, |kind| matches!(kind, ServerKind::NicOut { .. }));
+        let into = hop(back, |kind| matches!(kind, ServerKind::NicIn { .. }));
+        let (Some(out), Some(into)) = (out, into) else {
+            continue;
+        };
+        let share = 1.0 / paths.len() as f64;
+        match site.ports.iter_mut().find(|port| port.out == out.server) {
+            Some(port) => port.share += share,
+            None => site.ports.push(Port {
+                out: out.server,
+                into: into.server,
+                share,
+                time: time(out.service.0),
+            }),
+        }
+    }
+    let access = paths.first().and_then(|path| path.hops.iter().find(|hop| hop.server == memory));
+    site.memory_time = access.map_or(0.0, |hop| time(hop.service.0));
+    site
+}

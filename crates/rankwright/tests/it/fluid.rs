@@ -1,0 +1,168 @@
+//! The fluid evaluation against the simulator and against theory.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rankwright::cluster::{Cluster, Switch, built_in};
+use rankwright::ids::parse_index_list;
+use rankwright::model::{Fluid, FluidOutcome};
+use rankwright::placement::{Granularity, JobShape, Placement, ServerKind, Slot, slots};
+use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::{Workload, built_in as workloads};
+use rankwright::units::BytesPerSecond;
+
+use crate::clusters::{Kind, cluster, with_switches, with_two_nics};
+
+fn paper() -> (Cluster, Vec<Slot>) {
+    let cluster = built_in::find("paper:2013").unwrap().cluster();
+    let slots = slots(&cluster, Granularity::Cores(1), 1).unwrap();
+    (cluster, slots)
+}
+
+/// A synthetic workload of the paper.
+fn workload(name: &str) -> Workload {
+    workloads::find(&format!("paper:2013/{name}")).unwrap().workload().unwrap()
+}
+
+/// One job of each pattern.
+fn of_patterns(patterns: &[String]) -> Workload {
+    let mut workload = Workload { name: "test".to_owned(), jobs: Vec::new() };
+    for pattern in patterns {
+        workload.push(Pattern::parse(pattern).unwrap().job().unwrap());
+    }
+    workload
+}
+
+struct Simulated {
+    total_waiting: f64,
+    workload_finish: f64,
+    slot_of: Vec<usize>,
+}
+
+/// What the simulator says: by workload, all mappings.
+fn simulated() -> BTreeMap<String, Vec<Simulated>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/fluid/simulated.csv");
+    let mut all: BTreeMap<String, Vec<Simulated>> = BTreeMap::new();
+    for line in std::fs::read_to_string(path).unwrap().lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |field: usize| fields[field].parse().unwrap();
+        let slots = parse_index_list(&fields[7].replace(' ', ",")).unwrap();
+        all.entry(fields[0].to_owned()).or_default().push(Simulated {
+            total_waiting: number(2),
+            workload_finish: number(5),
+            slot_of: slots.into_iter().map(|slot| slot as usize).collect(),
+        });
+    }
+    all
+}
+
+fn quantile(errors: &mut [f64], share: f64) -> f64 {
+    errors.sort_by(f64::total_cmp);
+    errors[((errors.len() - 1) as f64 * share).round() as usize]
+}
+
+#[test]
+fn it_agrees_with_the_simulator_on_the_synthetic_workloads() {
+    let (cluster, slots) = paper();
+    let (mut errors, mut finish_errors) = (Vec::new(), Vec::new());
+    for (name, cases) in simulated() {
+        let mut fluid = Fluid::new(&cluster, &workload(&name), &slots).unwrap();
+        let outcomes: Vec<FluidOutcome> =
+            cases.iter().map(|case| fluid.evaluate(&case.slot_of)).collect();
+        for (case, outcome) in cases.iter().zip(&outcomes) {
+            let error = |found: f64, expected: f64| (found / expected - 1.0).abs();
+            errors.push(error(outcome.total_waiting.0, case.total_waiting));
+            finish_errors.push(error(outcome.workload_finish.0, case.workload_finish));
+            // Differences below half a percent are those of the seed.
+            for (other, of_other) in cases.iter().zip(&outcomes) {
+                if case.total_waiting < 0.995 * other.total_waiting {
+                    assert!(outcome.total_waiting.0 < of_other.total_waiting.0, "{name}");
+                }
+            }
+        }
+    }
+    assert_eq!(errors.len(), 60);
+    assert!(quantile(&mut errors, 0.5) < 0.01, "{errors:?}");
+    assert!(quantile(&mut errors, 0.9) < 0.05, "{errors:?}");
+    assert!(quantile(&mut errors, 1.0) < 0.20, "{errors:?}");
+    assert!(quantile(&mut finish_errors, 0.5) < 0.01, "{finish_errors:?}");
+    assert!(quantile(&mut finish_errors, 1.0) < 0.10, "{finish_errors:?}");
+}
+
+/// Waiting at the sender's network device, of one rank that sends to another node.
+fn one_sender(rate: u32) -> f64 {
+    let cluster = cluster(&[(2, Kind(1, 1, 1, 1))]);
+    let slots = slots(&cluster, Granularity::Cores(1), 2).unwrap();
+    let pattern = format!("linear:2:rate={rate},length=1000000B,messages=100000");
+    let mut fluid = Fluid::new(&cluster, &of_patterns(&[pattern]), &slots).unwrap();
+    fluid.evaluate(&[0, 1]);
+    let outs = fluid.servers().iter().zip(fluid.waiting());
+    outs.filter(|(kind, _)| matches!(kind, ServerKind::NicOut { .. })).map(|out| out.1).sum()
+}
+
+#[test]
+fn a_single_queue_is_that_of_theory() {
+    let (messages, service) = (1e5, 1e-3);
+    for rate in [100, 500, 900] {
+        // M/D/1.
+        let utilisation = f64::from(rate) * service;
+        let expected = messages * utilisation * service / (2.0 * (1.0 - utilisation));
+        let found = one_sender(rate);
+        assert!((found / expected - 1.0).abs() < 0.01, "{rate}: {found} {expected}");
+    }
+    for rate in [1500, 3000] {
+        // Half the backlog at the end.
+        let expected = messages * 0.5 * (messages * service - messages / f64::from(rate));
+        let found = one_sender(rate);
+        assert!((found / expected - 1.0).abs() < 0.01, "{rate}: {found} {expected}");
+    }
+}
+
+#[test]
+fn an_evaluation_does_not_depend_on_the_one_before() {
+    let (cluster, slots) = paper();
+    let workload = workload("mixed-6");
+    let cases = &simulated()["mixed-6"];
+    let mut fluid = Fluid::new(&cluster, &workload, &slots).unwrap();
+    let first: Vec<FluidOutcome> = cases.iter().map(|case| fluid.evaluate(&case.slot_of)).collect();
+    for (case, outcome) in cases.iter().zip(first).rev() {
+        assert_eq!(fluid.evaluate(&case.slot_of), outcome);
+        let shapes = JobShape::of(&workload);
+        let placement =
+            Placement::from_slots(&cluster, &shapes, "test", &slots, &case.slot_of).unwrap();
+        let other = Fluid::of_placement(&cluster, &workload, &placement).unwrap();
+        assert!((other.total_waiting.0 / outcome.total_waiting.0 - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn links_and_several_devices_are_waited_for() {
+    let pattern = ["all-to-all:12:rate=300,length=1MiB,messages=1000".to_owned()];
+    let workload = of_patterns(&pattern);
+    let small = || with_switches(cluster(&[(3, Kind(2, 1, 2, 1))]), 1);
+    let evaluate = |cluster: &Cluster| {
+        let slots = slots(cluster, Granularity::Cores(1), 12).unwrap();
+        let mut fluid = Fluid::new(cluster, &workload, &slots).unwrap();
+        fluid.evaluate(&(0..12).collect::<Vec<_>>())
+    };
+    let plain = evaluate(&small());
+    assert_eq!(plain.link_waiting.0, 0.0);
+    let two = evaluate(&with_two_nics(small()));
+    assert!(two.nic_waiting.0 < plain.nic_waiting.0, "{two:?} {plain:?}");
+    let mut slow = small();
+    let uplink = |switch: Switch| Switch { uplink: Some(BytesPerSecond(2.5e8)), ..switch };
+    slow.switches = slow.switches.into_iter().map(uplink).collect();
+    let slow = evaluate(&slow);
+    assert!(slow.link_waiting.0 > plain.nic_waiting.0, "{slow:?} {plain:?}");
+    // Each link passes 4 x 8 messages of 1 MiB a thousand times.
+    let least = 32.0 * 1000.0 * 1_048_576.0 / 2.5e8;
+    assert!((slow.workload_finish.0 / least - 1.0).abs() < 0.05, "{slow:?} {least}");
+}
+
+#[test]
+fn ranks_without_clocks_wait_for_nothing() {
+    let (cluster, slots) = paper();
+    let workload = of_patterns(&["ring:4".to_owned()]);
+    let mut fluid = Fluid::new(&cluster, &workload, &slots).unwrap();
+    assert_eq!(fluid.evaluate(&[0, 16, 32, 48]), FluidOutcome::default());
+}

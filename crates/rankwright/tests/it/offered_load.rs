@@ -1,0 +1,103 @@
+//! The offered load of placements that change.
+
+use proptest::prelude::*;
+use rankwright::cluster::{Cluster, Switch};
+use rankwright::ids::ServerId;
+use rankwright::model::OfferedLoad;
+use rankwright::placement::{Granularity, JobShape, Placement, Servers, Slot, slots};
+use rankwright::traffic::Workload;
+use rankwright::traffic::pattern::Pattern;
+use rankwright::units::BytesPerSecond;
+
+use crate::clusters::{Kind, cluster, with_switches, with_two_nics};
+
+/// 25 ranks of all kinds of senders, on 28 cores.
+fn mixed() -> Workload {
+    let patterns = [
+        "all-to-all:10:rate=50,length=2MiB,messages=200",
+        "bcast:9:rate=20,length=64KiB,messages=300,renumber=true",
+        "random:6:degree=2,rate=10,length=1MiB,messages=100",
+    ];
+    let job = |text: &&str| Pattern::parse(text).unwrap().job().unwrap();
+    Workload { name: "mixed".to_owned(), jobs: patterns.iter().map(job).collect() }
+}
+
+fn machines(links: bool, nics: bool) -> Cluster {
+    let mut cluster = cluster(&[(3, Kind(2, 1, 4, 1)), (1, Kind(1, 2, 2, 1))]);
+    if links {
+        cluster = with_switches(cluster, 2);
+        let uplink = |switch: Switch| Switch { uplink: Some(BytesPerSecond(2e9)), ..switch };
+        cluster.switches = cluster.switches.into_iter().map(uplink).collect();
+    }
+    if nics { with_two_nics(cluster) } else { cluster }
+}
+
+/// Messages and work of each server, message by message along its path.
+fn counted(cluster: &Cluster, workload: &Workload, slots: &[Slot], at: &[usize]) -> Vec<[f64; 2]> {
+    let shapes = JobShape::of(workload);
+    let placement = Placement::from_slots(cluster, &shapes, "test", slots, at).unwrap();
+    let servers = Servers::new(cluster, &placement);
+    let mut sums = vec![[0.0; 2]; servers.kinds().len()];
+    for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
+        for source in &job.sources {
+            for send in &source.sends {
+                let (from, to) = (source.rank.index(), send.destination.index());
+                let paths = servers.paths(first + from, first + to, send.length);
+                let messages = source.rounds as f64 / paths.len() as f64;
+                for hop in paths.iter().flat_map(|path| &path.hops) {
+                    let sum = &mut sums[hop.server.index()];
+                    sum[0] += messages;
+                    sum[1] += messages * hop.service.0;
+                }
+            }
+        }
+    }
+    sums
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn changes_lead_where_counting_anew_leads(
+        changes in prop::collection::vec((0_usize..25, 0_usize..28, any::<bool>()), 1..40),
+        links in any::<bool>(),
+        nics in any::<bool>(),
+    ) {
+        let (cluster, workload) = (machines(links, nics), mixed());
+        let slots = slots(&cluster, Granularity::Cores(1), 25).unwrap();
+        let mut load =
+            OfferedLoad::new(&cluster, &workload, &slots, &(0..25).collect::<Vec<_>>()).unwrap();
+        for (rank, slot, take_back) in changes {
+            let before = (load.waiting(), load.slot_of().to_vec());
+            match load.slot_of().iter().position(|taken| *taken == slot) {
+                Some(other) => load.swap(rank, other),
+                None => load.move_to(rank, slot),
+            };
+            prop_assert_eq!(load.slot_of()[rank], slot);
+            if take_back {
+                load.undo();
+                prop_assert_eq!(&before, &(load.waiting(), load.slot_of().to_vec()));
+            }
+        }
+        let anew = OfferedLoad::new(&cluster, &workload, &slots, load.slot_of()).unwrap();
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) + 1e-9;
+        prop_assert!(near(load.waiting().0, anew.waiting().0), "{:?} {:?}", load.waiting(), anew.waiting());
+        let counted = counted(&cluster, &workload, &slots, load.slot_of());
+        for (server, [messages, work]) in counted.into_iter().enumerate() {
+            let (found, time) = load.offered(ServerId(server as u32));
+            prop_assert!(near(found, messages) && near(time.0, work), "{server}: {found} {messages}");
+        }
+    }
+}
+
+#[test]
+fn overloaded_devices_cost_half_their_backlog() {
+    let cluster = cluster(&[(2, Kind(1, 1, 1, 1))]);
+    let slots = slots(&cluster, Granularity::Cores(1), 2).unwrap();
+    let pattern = "linear:2:rate=2000,length=1000000B,messages=10000";
+    let workload = Workload::single(Pattern::parse(pattern).unwrap().job().unwrap());
+    let load = OfferedLoad::new(&cluster, &workload, &slots, &[0, 1]).unwrap();
+    // 10 s of work in 5 s, at both devices.
+    let expected = 2.0 * 10_000.0 * 2.5;
+    assert!((load.waiting().0 / expected - 1.0).abs() < 0.01, "{:?}", load.waiting());
+}
