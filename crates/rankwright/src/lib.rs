@@ -31,6 +31,7 @@ pub mod traffic;
 pub mod placement;
 
 pub mod model;
+
 pub mod sim;
 
 pub mod map;

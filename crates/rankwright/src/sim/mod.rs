@@ -16,6 +16,7 @@
 mod clock;
 mod engine;
 mod histogram;
+mod longest;
 mod network;
 mod queue;
 mod replications;
@@ -152,8 +153,14 @@ pub fn simulate(
         let (found, expected) = (servers.rank_count(), workload.rank_count());
         return Err(SimulationError::OtherRanks { found, expected });
     }
-    let network = Network::new(&servers, workload, options)?;
-    let mut engine = Engine::new(&network, workload.jobs.len(), options);
-    let stopped = engine.run(observer)?;
-    Ok(statistics::outcome(&engine, &servers, workload, stopped))
+    let mut network = Network::new(&servers, workload, options)?;
+    let clocks = std::mem::take(&mut network.clocks);
+    let jobs = workload.jobs.len();
+    let plain = options.pacing == Pacing::Open && options.service == Service::Deterministic;
+    let counts = if plain {
+        Engine::<true>::new(&network, clocks, jobs, options).run(observer)?
+    } else {
+        Engine::<false>::new(&network, clocks, jobs, options).run(observer)?
+    };
+    Ok(statistics::outcome(&counts, &servers, workload))
 }

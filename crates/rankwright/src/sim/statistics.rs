@@ -1,6 +1,6 @@
 //! What a simulation has counted.
 
-use super::engine::{Engine, JobCount};
+use super::engine::{Counts, JobCount};
 use super::server::Server;
 use crate::ids::ServerId;
 use crate::placement::{ServerKind, Servers};
@@ -96,16 +96,11 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-pub(super) fn outcome(
-    engine: &Engine,
-    servers: &Servers,
-    workload: &Workload,
-    stopped: bool,
-) -> Outcome {
-    let finish = engine.jobs.iter().map(|job| job.finish).max().unwrap_or(0);
-    let duration = seconds(u128::from(if stopped { engine.now } else { finish }));
+pub(super) fn outcome(counts: &Counts, servers: &Servers, workload: &Workload) -> Outcome {
+    let finish = counts.jobs.iter().map(|job| job.finish).max().unwrap_or(0);
+    let duration = seconds(u128::from(counts.stopped.unwrap_or(finish)));
     let waiting = |wanted: &dyn Fn(&ServerKind) -> bool| {
-        let counted = engine.servers.iter().zip(servers.kinds());
+        let counted = counts.servers.iter().zip(servers.kinds());
         seconds(counted.filter(|(_, kind)| wanted(kind)).map(|(server, _)| server.waiting).sum())
     };
     let nic =
@@ -116,7 +111,7 @@ pub(super) fn outcome(
     let server = |(number, counted): (usize, &Server)| {
         server(counted, servers, ServerId::from_index(number), duration)
     };
-    let jobs = engine.jobs.iter().zip(&workload.jobs);
+    let jobs = counts.jobs.iter().zip(&workload.jobs);
     Outcome {
         total_waiting: waiting(&|_| true),
         nic_waiting: waiting(&nic),
@@ -124,11 +119,11 @@ pub(super) fn outcome(
         link_waiting: waiting(&link),
         other_waiting: waiting(&|kind| !nic(kind) && !memory(kind) && !link(kind)),
         workload_finish: seconds(u128::from(finish)),
-        total_finish: seconds(engine.jobs.iter().map(|job| u128::from(job.finish)).sum()),
-        messages: engine.delivered,
-        events: engine.departures + engine.ticks,
-        stopped: stopped.then_some(duration),
-        servers: engine.servers.iter().enumerate().map(server).collect(),
+        total_finish: seconds(counts.jobs.iter().map(|job| u128::from(job.finish)).sum()),
+        messages: counts.delivered,
+        events: counts.events,
+        stopped: counts.stopped.map(|_| duration),
+        servers: counts.servers.iter().enumerate().map(server).collect(),
         jobs: jobs.map(|(counted, job)| self::job(counted, &job.name)).collect(),
     }
 }
