@@ -1,18 +1,25 @@
-//! How fast the simulator is: workloads of Soryani et al. 2013 on their cluster.
+//! The synthetic workloads of Soryani et al. 2013 on their cluster, to measure the simulator.
 //!
 //! ```text
-//! simulator                                   all of them, one line each
+//! simulator                                   all of them with blocked and cyclic, one line each
 //! simulator WORKLOAD STRATEGY RATE MESSAGES   one, with parts of the rates and counts: mixed-1 blocked 1 0.1
+//! simulator ... --write FILE                  writes servers, paths and ticks for other simulators instead
 //! ```
+//! Each line: workload, strategy, messages, events, total waiting in seconds, and seconds of processor
+//! time.
 
+#![expect(clippy::print_stdout, reason = "a program of its own")]
+
+use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use rankwright::cluster::{Cluster, built_in};
 use rankwright::map::{Problem, Strategy};
-use rankwright::placement::{Granularity, JobShape, Placement, slots};
-use rankwright::sim::{Options, simulate};
+use rankwright::placement::{Granularity, JobShape, Placement, Servers, slots};
+use rankwright::sim::{Clock, Options, RandomStream, simulate};
 use rankwright::traffic::Workload;
 use rankwright::traffic::pattern::Pattern;
+use rankwright::units::Seconds;
 
 /// One job: shape, ranks, length, rate, messages for each pair.
 type Row = (&'static str, u32, &'static str, f64, u64);
@@ -48,15 +55,23 @@ fn workloads() -> Vec<(&'static str, Vec<Row>)> {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let write = arguments.iter().position(|text| text == "--write");
+    let file = write.map(|at| arguments.drain(at..).nth(1).expect("--write FILE"));
     let cluster = built_in::find("paper:2013").expect("a built-in cluster").cluster();
     let number = |at: usize| arguments.get(at).map_or(1.0, |text| text.parse().expect("a number"));
-    for (name, rows) in workloads() {
+    let wanted = |at: usize, name: &str| arguments.get(at).is_none_or(|text| text == name);
+    let strategies = match arguments.get(1) {
+        Some(strategy) => vec![strategy.as_str()],
+        None => vec!["blocked", "cyclic"],
+    };
+    for (name, rows) in workloads().into_iter().filter(|(name, _)| wanted(0, name)) {
         let workload = workload(name, &rows, number(2), number(3));
-        for strategy in ["blocked", "cyclic"] {
-            let wanted = |at: usize, name: &str| arguments.get(at).is_none_or(|text| text == name);
-            if wanted(0, name) && wanted(1, strategy) {
-                measure(&cluster, &workload, strategy);
+        for strategy in &strategies {
+            let placement = place(&cluster, &workload, strategy);
+            match &file {
+                Some(file) => write_tables(&cluster, &workload, &placement, file),
+                None => measure(&cluster, &workload, &placement),
             }
         }
     }
@@ -75,33 +90,65 @@ fn workload(name: &str, rows: &[Row], rate: f64, messages: f64) -> Workload {
     Workload { name: name.to_owned(), jobs: rows.iter().enumerate().map(job).collect() }
 }
 
-fn measure(cluster: &Cluster, workload: &Workload, strategy: &str) {
+fn place(cluster: &Cluster, workload: &Workload, strategy: &str) -> Placement {
     let problem = Problem::new(cluster, workload, Granularity::Cores(1)).expect("enough cores");
-    let strategy: Strategy = strategy.parse().expect("a strategy");
-    let slot_of = strategy.map(&problem).expect("a mapping");
+    let slot_of = strategy.parse::<Strategy>().expect("a strategy").map(&problem);
+    let slot_of = slot_of.expect("a mapping");
     let slots = slots(cluster, Granularity::Cores(1), slot_of.len()).expect("slots");
     let shapes = JobShape::of(workload);
-    let placement = Placement::from_slots(cluster, &shapes, strategy.name(), &slots, &slot_of);
-    let placement = placement.expect("a placement");
+    Placement::from_slots(cluster, &shapes, strategy, &slots, &slot_of).expect("a placement")
+}
+
+fn measure(cluster: &Cluster, workload: &Workload, placement: &Placement) {
     let begin = processor_time();
     let mut observer = |_: &_| ControlFlow::Continue(());
-    let outcome = simulate(cluster, workload, &placement, &Options::default(), &mut observer);
+    let outcome = simulate(cluster, workload, placement, &Options::default(), &mut observer);
     let outcome = outcome.expect("a simulation");
-    let time = processor_time() - begin;
     println!(
-        "{:10} {:8} {:9} messages {:10} events {:7.3} s {:6.1} M messages/s {:6.1} M events/s  \
-         waiting {:.6e} s, finish {:.3} s, longest queue {}",
+        "{} {} {} {} {:.9e} {:.6}",
         workload.name,
-        strategy.name(),
+        placement.strategy(),
         outcome.messages,
         outcome.events,
-        time,
-        outcome.messages as f64 / time / 1e6,
-        outcome.events as f64 / time / 1e6,
         outcome.total_waiting.0,
-        outcome.workload_finish.0,
-        outcome.servers.iter().map(|server| server.longest_queue).max().unwrap_or(0),
+        processor_time() - begin,
     );
+}
+
+/// Numbers apart by white space: servers, sources; for each source its rank, sends, ticks; for each
+/// send the rank it goes to, its length, paths; for each path hops; for each hop server, service and
+/// latency in picoseconds; at the end of a source its ticks.
+fn write_tables(cluster: &Cluster, workload: &Workload, placement: &Placement, file: &str) {
+    let servers = Servers::new(cluster, placement);
+    let picoseconds = |time: Seconds| (time.0 * 1e12).round() as u64;
+    let sources: usize = workload.jobs.iter().map(|job| job.sources.len()).sum();
+    let mut text = format!("{} {sources}\n", servers.kinds().len());
+    for (job, offset) in workload.rank_offsets().into_iter().enumerate().take(workload.jobs.len()) {
+        for (number, source) in workload.jobs[job].sources.iter().enumerate() {
+            let from = offset + source.rank.index();
+            let _ = writeln!(text, "{from} {} {}", source.sends.len(), source.rounds);
+            for send in &source.sends {
+                let to = offset + send.destination.index();
+                let paths = servers.paths(from, to, send.length);
+                let _ = writeln!(text, "{to} {} {}", send.length.0, paths.len());
+                for path in paths {
+                    let _ = write!(text, "{}", path.hops.len());
+                    for hop in path.hops {
+                        let (service, latency) =
+                            (picoseconds(hop.service), picoseconds(hop.latency));
+                        let _ = write!(text, " {} {service} {latency}", hop.server);
+                    }
+                    text.push('\n');
+                }
+            }
+            let stream = RandomStream { seed: 1, job, source: number, send: None };
+            for tick in Clock::new(source, stream) {
+                let _ = write!(text, "{tick} ");
+            }
+            text.push('\n');
+        }
+    }
+    std::fs::write(file, text).expect("a file that can be written");
 }
 
 /// Seconds that this thread has had a processor: other programs then hardly matter.

@@ -10,12 +10,12 @@
 //!      placement               rank -> PUs, memory, NICs, GPUs; valid by construction
 //!      ┌───┴────┬────────┐
 //!    model     sim     launch  predict · witness · write
-//!      │
-//!     map                      search
-//!      │
-//!    choose                    judge
-//!      │
-//!    report                    present
+//!      │        │
+//!     map       │              search
+//!      └───┬────┘
+//!       choose                 judge
+//!          │
+//!       report                 present
 //! ```
 //!
 //! The library prints nothing, reads no environment, starts no process, asks no clock and keeps no
@@ -31,6 +31,7 @@ pub mod traffic;
 pub mod placement;
 
 pub mod model;
+
 pub mod sim;
 
 pub mod map;

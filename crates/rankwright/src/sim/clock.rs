@@ -86,7 +86,7 @@ impl Iterator for Clock {
     fn next(&mut self) -> Option<u64> {
         self.left = self.left.checked_sub(1)?;
         // A gap beyond 64 bits becomes the largest number.
-        let gap = self.gap().round() as u64;
+        let gap = (self.gap() + 0.5) as u64;
         self.now = self.now.checked_add(gap).unwrap_or(NEVER);
         Some(self.now)
     }

@@ -16,6 +16,7 @@
 mod clock;
 mod engine;
 mod histogram;
+mod longest;
 mod network;
 mod queue;
 pub mod replay;
@@ -156,9 +157,15 @@ pub fn simulate(
         let (found, expected) = (servers.rank_count(), workload.rank_count());
         return Err(SimulationError::OtherRanks { found, expected });
     }
-    let network = Network::new(&servers, workload, options)?;
-    let mut engine = Engine::new(&network, workload.jobs.len(), options);
-    let stopped = engine.run(observer)?;
+    let mut network = Network::new(&servers, workload, options)?;
+    let clocks = std::mem::take(&mut network.clocks);
+    let jobs = workload.jobs.len();
+    let plain = options.pacing == Pacing::Open && options.service == Service::Deterministic;
+    let counts = if plain {
+        Engine::<true>::new(&network, clocks, jobs, options).run(observer)?
+    } else {
+        Engine::<false>::new(&network, clocks, jobs, options).run(observer)?
+    };
     let names = workload.jobs.iter().map(|job| job.name.as_str());
-    Ok(statistics::outcome(&engine.counted(stopped), &servers, names))
+    Ok(statistics::outcome(&counts, &servers, names))
 }

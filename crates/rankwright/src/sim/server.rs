@@ -1,5 +1,7 @@
 //! A server that takes messages in the order in which they come, and what is counted of it.
 
+use super::longest::Longest;
+
 /// One server, first in first out.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
@@ -13,71 +15,54 @@ pub(super) struct Server {
     pub(super) busy: u64,
     /// How many messages came.
     pub(super) messages: u64,
-    /// The most that were waiting or in service at once.
-    most: u64,
-    /// When the last messages left or will leave, by their number modulo the length (a power of two
-    /// above `most`).
-    departures: Vec<u64>,
+    longest_queue: Longest,
 }
 
 impl Server {
-    /// A server that is idle.
-    pub(super) fn new() -> Self {
-        Self {
-            free: 0,
-            waiting: 0,
-            longest: 0,
-            busy: 0,
-            messages: 0,
-            most: 0,
-            departures: vec![0; 8],
-        }
+    /// A server that is idle. Its services all take so long, or differ.
+    pub(super) fn new(service: Option<u64>) -> Self {
+        let longest_queue = Longest::new(service);
+        Self { free: 0, waiting: 0, longest: 0, busy: 0, messages: 0, longest_queue }
     }
 
     /// Serves a message that comes now, not before the last one. Returns when it leaves and how long
     /// it waited; later than 64 bits hold is `u64::MAX`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn serve(&mut self, now: u64, service: u64) -> (u64, u64) {
         let begin = now.max(self.free);
         let wait = begin - now;
         let departure = begin.saturating_add(service);
+        self.longest_queue.add(now, departure, service, 1);
         self.free = departure;
         self.waiting += u128::from(wait);
         self.longest = self.longest.max(wait);
         self.busy = self.busy.wrapping_add(service);
-        self.count(now, departure);
+        self.messages += 1;
         (departure, wait)
     }
 
-    /// There are more than `most` messages now if the one that came `most` messages ago is still
-    /// here; an arrival adds one at most.
+    /// Serves several equal messages that all come now. Returns when the first leaves; one service
+    /// after the other the others follow. Nothing if that is later than 64 bits hold.
     #[inline]
-    fn count(&mut self, now: u64, departure: u64) {
-        let mask = self.departures.len() - 1;
-        self.departures[self.messages as usize & mask] = departure;
-        if self.departures[(self.messages - self.most) as usize & mask] > now {
-            self.more();
-        }
-        self.messages += 1;
-    }
-
-    fn more(&mut self) {
-        self.most += 1;
-        let length = self.departures.len();
-        if self.most as usize == length {
-            // Number n stood at n modulo the length; the last `length` messages are all here.
-            let mut longer = vec![0; 2 * length];
-            let last = self.messages as usize;
-            for number in last + 1 - length..=last {
-                longer[number & (2 * length - 1)] = self.departures[number & (length - 1)];
-            }
-            self.departures = longer;
-        }
+    pub(super) fn serve_train(&mut self, now: u64, service: u64, count: u64) -> Option<u64> {
+        let begin = now.max(self.free);
+        let wait = begin - now;
+        let all = service.checked_mul(count)?;
+        let last = begin.checked_add(all)?;
+        self.longest_queue.add(now, begin + service, service, count);
+        self.free = last;
+        // Each waits for those before it.
+        let behind = u128::from(all) * u128::from(count - 1) / 2;
+        self.waiting += u128::from(wait) * u128::from(count) + behind;
+        self.longest = self.longest.max(wait + (all - service));
+        self.busy = self.busy.wrapping_add(all);
+        self.messages += count;
+        Some(begin + service)
     }
 
     /// The most messages that waited at once, not counting the one in service.
     pub(super) fn longest_queue(&self) -> u64 {
-        self.most.saturating_sub(1)
+        self.longest_queue.queue(self.longest)
     }
 }
 
@@ -88,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_message_waits_until_the_ones_before_it_are_served() {
-        let mut server = Server::new();
+        let mut server = Server::new(Some(5));
         assert_eq!(server.serve(10, 5), (15, 0));
         assert_eq!(server.serve(11, 5), (20, 4));
         assert_eq!(server.serve(20, 5), (25, 0));
@@ -99,17 +84,29 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_longest_queue_is_that_of_a_count_at_each_arrival(
-            arrivals in prop::collection::vec((0_u64..20, 1_u64..20), 1..200)
+        fn trains_are_served_like_their_messages_and_queues_counted_at_each_arrival(
+            uniform in any::<bool>(),
+            arrivals in prop::collection::vec((0_u64..20, 1_u64..6, 1_u64..5), 1..200)
         ) {
-            let (mut server, mut now, mut departures, mut longest) = (Server::new(), 0, vec![], 0);
-            for (gap, service) in arrivals {
+            let uniform = uniform.then_some(3);
+            let (mut single, mut train) = (Server::new(uniform), Server::new(uniform));
+            let mut now = 0;
+            let (mut departures, mut longest) = (vec![], 0);
+            for (gap, service, count) in arrivals {
+                let service = uniform.unwrap_or(service);
                 now += gap;
-                departures.push(server.serve(now, service).0);
+                let first = departures.len();
+                departures.extend((0..count).map(|_| single.serve(now, service).0));
+                prop_assert_eq!(train.serve_train(now, service, count), Some(departures[first]));
                 let present = departures.iter().filter(|departure| **departure > now).count();
                 longest = longest.max(present - 1);
+                let counted = |server: &Server| {
+                    (server.waiting, server.longest, server.busy, server.messages)
+                };
+                prop_assert_eq!(counted(&single), counted(&train));
+                prop_assert_eq!(single.longest_queue(), longest as u64);
+                prop_assert_eq!(train.longest_queue(), longest as u64);
             }
-            prop_assert_eq!(server.longest_queue(), longest as u64);
         }
     }
 }

@@ -95,13 +95,13 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// What an engine has counted.
-pub(super) struct Counted<'a> {
+/// What is counted.
+pub(super) struct Counts {
     /// Position is id.
-    pub(super) servers: &'a [Server],
-    pub(super) jobs: &'a [JobCount],
+    pub(super) servers: Vec<Server>,
+    pub(super) jobs: Vec<JobCount>,
     pub(super) events: u64,
-    /// The time reached, in picoseconds, if it was stopped.
+    /// The time reached, in picoseconds, if the observer has stopped the simulation.
     pub(super) stopped: Option<u64>,
 }
 
@@ -129,7 +129,7 @@ impl JobCount {
     }
 
     /// A message is at its receiver.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arrived(&mut self, latency: u64, time: u64) {
         self.messages += 1;
         self.latency += u128::from(latency);
@@ -141,15 +141,15 @@ impl JobCount {
 
 /// The outcome for jobs of these names, in their order.
 pub(super) fn outcome<'a>(
-    counted: &Counted,
+    counts: &Counts,
     servers: &Servers,
     names: impl IntoIterator<Item = &'a str>,
 ) -> Outcome {
-    let finish = counted.jobs.iter().map(|job| job.finish).max().unwrap_or(0);
-    let duration = seconds(u128::from(counted.stopped.unwrap_or(finish)));
+    let finish = counts.jobs.iter().map(|job| job.finish).max().unwrap_or(0);
+    let duration = seconds(u128::from(counts.stopped.unwrap_or(finish)));
     let waiting = |wanted: &dyn Fn(&ServerKind) -> bool| {
-        let all = counted.servers.iter().zip(servers.kinds());
-        seconds(all.filter(|(_, kind)| wanted(kind)).map(|(server, _)| server.waiting).sum())
+        let counted = counts.servers.iter().zip(servers.kinds());
+        seconds(counted.filter(|(_, kind)| wanted(kind)).map(|(server, _)| server.waiting).sum())
     };
     let nic =
         |kind: &ServerKind| matches!(kind, ServerKind::NicOut { .. } | ServerKind::NicIn { .. });
@@ -159,7 +159,7 @@ pub(super) fn outcome<'a>(
     let server = |(number, counted): (usize, &Server)| {
         server(counted, servers, ServerId::from_index(number), duration)
     };
-    let jobs = counted.jobs.iter().zip(names);
+    let jobs = counts.jobs.iter().zip(names);
     Outcome {
         total_waiting: waiting(&|_| true),
         nic_waiting: waiting(&nic),
@@ -167,11 +167,11 @@ pub(super) fn outcome<'a>(
         link_waiting: waiting(&link),
         other_waiting: waiting(&|kind| !nic(kind) && !memory(kind) && !link(kind)),
         workload_finish: seconds(u128::from(finish)),
-        total_finish: seconds(counted.jobs.iter().map(|job| u128::from(job.finish)).sum()),
-        messages: counted.jobs.iter().map(|job| job.messages).sum(),
-        events: counted.events,
-        stopped: counted.stopped.map(|_| duration),
-        servers: counted.servers.iter().enumerate().map(server).collect(),
+        total_finish: seconds(counts.jobs.iter().map(|job| u128::from(job.finish)).sum()),
+        messages: counts.jobs.iter().map(|job| job.messages).sum(),
+        events: counts.events,
+        stopped: counts.stopped.map(|_| duration),
+        servers: counts.servers.iter().enumerate().map(server).collect(),
         jobs: jobs.map(|(counted, name)| job(counted, name)).collect(),
     }
 }

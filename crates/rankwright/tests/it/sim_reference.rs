@@ -14,6 +14,7 @@ use rankwright::placement::{Granularity, JobShape, Path, Placement, ServerKind, 
 use rankwright::sim::{
     Arrivals, Clock, Options, Outcome, Pacing, RandomStream, Service, replicate, simulate,
 };
+use rankwright::traffic::pattern::Pattern;
 use rankwright::traffic::{Job, Send, Source, Workload};
 use rankwright::units::{Bytes, BytesPerSecond, PerSecond, Seconds};
 
@@ -255,9 +256,11 @@ fn queue(visits: &[Visit]) -> (u128, u64) {
         length += change;
         before = time;
     }
+    // Arrivals and begins both ascend.
     let waiting = |time: u64| {
-        let waits = |visit: &&Visit| visit.arrival <= time && visit.begin > time;
-        visits.iter().filter(waits).count() as u64
+        let come = visits.partition_point(|visit| visit.arrival <= time);
+        let begun = visits.partition_point(|visit| visit.begin <= time);
+        come.saturating_sub(begun) as u64
     };
     (area, visits.iter().map(|visit| waiting(visit.arrival)).max().unwrap_or(0))
 }
@@ -466,6 +469,35 @@ proptest! {
         let outcome = run(&cluster, &workload, &placement, &options);
         prop_assert_eq!(outcome.stopped, None);
         check(&outcome, &reference, workload.jobs.len());
+    }
+}
+
+/// Enough messages for every limit of the engine: long queues at memories and network devices, and
+/// receivers that never send.
+#[test]
+fn both_simulators_agree_in_overload() {
+    let cluster = cluster(&[(4, Kind(2, 1, 4, 1)), (2, Kind(1, 2, 3, 1))]);
+    let job = |(name, text): (&str, &str)| {
+        let mut job = Pattern::parse(text).unwrap().job().unwrap();
+        job.name = name.to_owned();
+        job
+    };
+    let jobs = [
+        ("a", "all-to-all:12:rate=3000,messages=30"),
+        ("b", "bcast:10:rate=9000,length=64KiB,messages=700"),
+        ("c", "gather:10:rate=1000,length=1MiB,messages=300"),
+        ("d", "linear:10:rate=5000,length=2KiB,messages=300,cv=3"),
+    ];
+    let workload = Workload { name: "mixed".to_owned(), jobs: jobs.map(job).to_vec() };
+    for pacing in [Pacing::Open, Pacing::AfterDeparture, Pacing::AfterArrival] {
+        for strategy in ["blocked", "cyclic"] {
+            let options = Options { pacing, ..Options::default() };
+            let placement = placed(&cluster, &workload, strategy);
+            let servers = Servers::new(&cluster, &placement);
+            let reference = Reference::new(&servers, &workload, &options);
+            let outcome = run(&cluster, &workload, &placement, &options);
+            check(&outcome, &reference, workload.jobs.len());
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use matching::{Matching, Pair, Sent};
 use network::{Happening, Network, Time, picoseconds};
 use rank::RankState;
 
-use super::statistics::{Counted, JobCount, Outcome, outcome};
+use super::statistics::{Counts, JobCount, Outcome, outcome};
 use super::{OBSERVED, Progress};
 
 /// How messages are sent.
@@ -220,13 +220,10 @@ impl Replay<'_> {
             waited: seconds(rank.waited),
             end: seconds(rank.end.or(stopped).unwrap_or(0)),
         };
-        let counted = Counted {
-            servers: &self.network.queues,
-            jobs: &self.counts,
-            events: self.network.events(),
-            stopped,
-        };
-        let outcome = outcome(&counted, &self.network.servers, names);
+        let events = self.network.events();
+        let Network { servers, queues, .. } = self.network;
+        let counts = Counts { servers: queues, jobs: self.counts, events, stopped };
+        let outcome = outcome(&counts, &servers, names);
         Replayed { outcome, ranks: self.ranks.iter().map(times).collect(), left_out }
     }
 

@@ -58,7 +58,7 @@ pub(super) struct Network<'a> {
 impl<'a> Network<'a> {
     pub(super) fn new(servers: Servers<'a>) -> Self {
         Self {
-            queues: vec![Server::new(); servers.kinds().len()],
+            queues: vec![Server::new(None); servers.kinds().len()],
             turns: vec![0; servers.rank_count()],
             servers,
             queue: BinaryHeap::new(),

@@ -1,16 +1,18 @@
 //! The servers, paths and clocks of a workload under a placement, as flat tables for the engine.
 //!
-//! Messages that leave one server for others form a *stream*: they come in the order in which they
-//! leave. Servers of one node form a *zone*, every link one of its own. Within a zone only the order
-//! among its own streams and clocks matters, so zones run ahead or behind as suits; only *exports*,
-//! the streams that cross from one zone to another, are merged over all zones.
+//! Messages from one server to another form a *stream*: they come in the order in which they leave.
+//! Servers of one node form a *zone*, every link one of its own. Within a zone only the order among
+//! its own streams and clocks matters, so zones run ahead or behind as suits; only *exports*, the
+//! streams that cross from one zone to others, are merged over all zones.
+
+mod lanes;
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::clock::{Clock, RandomStream};
-use super::queue::NEVER;
-use super::{Arrivals, Options, Pacing, SimulationError};
 use crate::placement::{Path, ServerKind, Servers};
+use crate::sim::clock::{Clock, RandomStream};
+use crate::sim::queue::NEVER;
+use crate::sim::{Arrivals, Options, Pacing, SimulationError};
 use crate::traffic::Workload;
 use crate::units::Seconds;
 
@@ -31,8 +33,14 @@ pub(super) struct Network {
     pub(super) streams: Vec<Stream>,
     pub(super) zones: Vec<Zone>,
     pub(super) sources: Vec<SourceTable>,
-    /// Per server, whether [`Lane::Lazy`] streams lead to it.
-    pub(super) fed_lazily: Vec<bool>,
+    /// Per server how long its services take, if they are all equal.
+    pub(super) services: Vec<Option<u64>>,
+    /// Per server the [`Lane::Final`] streams that lead to it, by the servers that they come from.
+    pub(super) finals: Vec<Vec<usize>>,
+    /// All hops, so that position h holds h; then the hops of trains.
+    pub(super) trains: Vec<u32>,
+    /// The clock of each source, until the engine takes them.
+    pub(super) clocks: Vec<Clock>,
     /// How many messages there will be.
     pub(super) messages: u64,
 }
@@ -66,49 +74,67 @@ pub(super) struct End {
 pub(super) enum Lane {
     /// With the exports of all zones.
     Export,
-    /// In the zone, in its order of time, with the ticks: something may leave the zone because of it.
+    /// In the zone, when an export runs out: it leads to servers that only feed exports.
+    Outbound {
+        /// Its number among them.
+        slot: usize,
+    },
+    /// In the zone, with the ticks.
     Prompt {
         /// Its number among them.
         slot: usize,
     },
-    /// In the zone, when convenient: its messages end there and nobody waits for them.
-    Lazy {
-        /// Its number among them.
-        slot: usize,
-    },
+    /// At its server, when convenient: there its messages end, and nobody waits for them.
+    Final,
 }
 
-/// What leaves one server with one latency.
+/// The messages from one server to another, or to any in other zones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
     pub(super) zone: usize,
-    pub(super) server: u32,
+    pub(super) from: u32,
+    /// [`NONE`] for exports.
+    pub(super) to: u32,
     pub(super) latency: u64,
     pub(super) lane: Lane,
 }
 
-/// A node or a link; each list is ordered by server.
+/// A node or a link; the streams are ordered by the servers that they come from.
 #[derive(Debug, Default)]
 pub(super) struct Zone {
     pub(super) exports: Vec<usize>,
+    /// If there is one.
+    pub(super) only_export: Option<usize>,
+    pub(super) outbound: Vec<usize>,
     pub(super) prompt: Vec<usize>,
-    pub(super) lazy: Vec<usize>,
     pub(super) sources: Vec<usize>,
+    /// Servers to which [`Lane::Final`] streams lead.
+    pub(super) finals: Vec<usize>,
 }
 
-/// A clock and what each of its ticks sends.
+/// What each tick of a clock sends.
 #[derive(Debug)]
 pub(super) struct SourceTable {
-    pub(super) clock: Clock,
     pub(super) zone: usize,
     /// Its number in the zone.
     pub(super) slot: usize,
     pub(super) sends: Vec<SendTable>,
+    /// How many messages each tick sends.
+    pub(super) messages: u32,
 }
 
-/// One message of each tick.
+/// One message of each tick, or a train of them.
 #[derive(Debug, Clone)]
 pub(super) enum SendTable {
+    /// Several that begin with equal hops into an outbound stream.
+    Train {
+        /// The first hop of the first.
+        hop: u32,
+        /// Where the second hops begin in `Network::trains`.
+        first: u32,
+        /// How many messages.
+        count: u32,
+    },
     /// The first hop.
     Single(u32),
     /// The first hops of several paths, taken in turn.
@@ -147,8 +173,8 @@ struct Builder<'a> {
     zones: Vec<usize>,
     known_hops: HashMap<(Hop, u32, u32), u32>,
     known_ends: HashMap<End, u32>,
-    /// By server, latency, and whether it crosses to another zone.
-    known_streams: BTreeMap<(u32, u64, bool), usize>,
+    /// By the servers from and to, and the latency.
+    known_streams: BTreeMap<(u32, u32, u64), usize>,
 }
 
 /// Who a path is for.
@@ -185,7 +211,7 @@ impl<'a> Builder<'a> {
         let zones: Vec<usize> = servers.kinds().iter().map(&mut zone).collect();
         let mut network = Network::default();
         network.zones.resize_with(count, Zone::default);
-        network.fed_lazily = vec![false; zones.len()];
+        network.finals = vec![Vec::new(); zones.len()];
         Self {
             servers,
             options,
@@ -234,8 +260,9 @@ impl<'a> Builder<'a> {
                 self.network.messages = self.network.messages.saturating_add(count);
                 let slot = self.network.zones[zone].sources.len();
                 self.network.zones[zone].sources.push(self.network.sources.len());
-                let clock = Clock::new(source, stream);
-                self.network.sources.push(SourceTable { clock, zone, slot, sends: tables });
+                self.network.clocks.push(Clock::new(source, stream));
+                let messages = tables.len() as u32;
+                self.network.sources.push(SourceTable { zone, slot, sends: tables, messages });
             }
         }
         Ok(())
@@ -286,8 +313,8 @@ impl<'a> Builder<'a> {
             let stream = match path.hops.get(position + 1) {
                 None => end,
                 Some(after) => {
-                    let crosses = self.zone(hop) != self.zone(after);
-                    self.stream(hop.server.0, picoseconds(hop.latency)?, crosses)
+                    let to = if self.zone(hop) == self.zone(after) { after.server.0 } else { NONE };
+                    self.stream(hop.server.0, to, picoseconds(hop.latency)?)
                 }
             };
             let hop = Hop { service: service(hop.service)?, server: hop.server.0, stream, next };
@@ -319,73 +346,14 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn stream(&mut self, server: u32, latency: u64, crosses: bool) -> u32 {
-        let zone = self.zones[server as usize];
+    fn stream(&mut self, from: u32, to: u32, latency: u64) -> u32 {
+        let zone = self.zones[from as usize];
         let streams = &mut self.network.streams;
-        *self.known_streams.entry((server, latency, crosses)).or_insert_with(|| {
-            let lane = if crosses { Lane::Export } else { Lane::Lazy { slot: 0 } };
-            streams.push(Stream { zone, server, latency, lane });
+        *self.known_streams.entry((from, to, latency)).or_insert_with(|| {
+            let lane = if to == NONE { Lane::Export } else { Lane::Prompt { slot: 0 } };
+            streams.push(Stream { zone, from, to, latency, lane });
             streams.len() - 1
         }) as u32
-    }
-
-    /// Sorts the streams into lanes.
-    fn finish(mut self) -> Network {
-        let prompt = self.prompt_streams();
-        for stream in self.known_streams.values() {
-            let Stream { zone, lane, .. } = &mut self.network.streams[*stream];
-            let zone = &mut self.network.zones[*zone];
-            match (&lane, prompt[*stream]) {
-                (Lane::Export, _) => zone.exports.push(*stream),
-                (_, true) => {
-                    *lane = Lane::Prompt { slot: zone.prompt.len() };
-                    zone.prompt.push(*stream);
-                }
-                (_, false) => {
-                    *lane = Lane::Lazy { slot: zone.lazy.len() };
-                    zone.lazy.push(*stream);
-                }
-            }
-        }
-        for hop in self.network.hops.iter().filter(|hop| hop.next != NONE) {
-            if matches!(self.network.streams[hop.stream as usize].lane, Lane::Lazy { .. }) {
-                let next = self.network.hops[hop.next as usize].server;
-                self.network.fed_lazily[next as usize] = true;
-            }
-        }
-        self.network
-    }
-
-    /// Per stream, whether something outside its zone may happen because of its messages: one of
-    /// them leaves the zone, a source waits for one, or one goes into such a stream.
-    fn prompt_streams(&self) -> Vec<bool> {
-        let Network { hops, ends, streams, hop_releases, .. } = &self.network;
-        // Hops are listed after those that follow them.
-        let mut matters = vec![false; hops.len()];
-        for (at, hop) in hops.iter().enumerate() {
-            matters[at] = hop_releases[at] != NONE
-                || match hop.next {
-                    NONE => ends[hop.stream as usize].releases != NONE,
-                    next => {
-                        streams[hop.stream as usize].lane == Lane::Export || matters[next as usize]
-                    }
-                };
-        }
-        let mut prompt = vec![false; streams.len()];
-        loop {
-            let mut changed = false;
-            for hop in hops.iter().filter(|hop| hop.next != NONE) {
-                let next = &hops[hop.next as usize];
-                let follows = next.next != NONE && prompt[next.stream as usize];
-                if !prompt[hop.stream as usize] && (matters[hop.next as usize] || follows) {
-                    prompt[hop.stream as usize] = true;
-                    changed = true;
-                }
-            }
-            if !changed {
-                return prompt;
-            }
-        }
     }
 }
 
