@@ -18,10 +18,11 @@ use crate::{inputs, output};
 /// Options of every search.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SearchOptions {
-    /// What strategies draw their random numbers from, where they have no seed of their own
+    /// What random numbers are drawn from: those of strategies without a seed of their own, and the
+    /// clocks of simulations
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u32>,
-    /// How many strategies may run at the same time; the result does not depend on it
+    /// How many strategies or simulations may run at the same time; the result does not depend on it
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) threads: NonZeroUsize,
 }

@@ -11,7 +11,7 @@ use rankwright::model::{Fluid, Prediction};
 use rankwright::report::Comparison;
 use rankwright::report::waiting::{WaitingComparison, WaitingRow};
 use rankwright::sim::{Progress, SimulationError, simulate};
-use rankwright::traffic::Workload;
+use rankwright::traffic::{Job, Workload};
 use rankwright::units::Seconds;
 
 use crate::cli::Verbosity;
@@ -83,6 +83,12 @@ impl Compare {
         candidates: &[Candidate],
         verbosity: &Verbosity,
     ) -> anyhow::Result<ExitCode> {
+        let in_step = |job: &Job| job.sources.iter().any(|source| source.in_step.is_some());
+        if workload.jobs.iter().any(in_step) {
+            let text = "the model takes clocks that tick in step for independent ones: \
+                        `--by simulation` does not";
+            output::warn(verbosity, text);
+        }
         let rows = side_by_side(candidates, self.search.threads, |_, candidate| {
             let begin = Instant::now();
             let prediction = Prediction::new(cluster, workload, &candidate.placement)?;
