@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::waiting::WaitingTimes;
 use crate::cluster::Cluster;
 use crate::sim::replay::RankTimes;
 use crate::sim::{Estimate, JobStatistics, Outcome, Replications, ServerStatistics};
@@ -37,18 +38,9 @@ pub struct SimulationReport {
 /// The main numbers of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SimulationTotals {
-    /// Waiting at all servers, summed over messages.
-    pub total_waiting_s: f64,
-    /// At network devices.
-    pub nic_waiting_s: f64,
-    /// At memories.
-    pub memory_waiting_s: f64,
-    /// At links between switches.
-    pub link_waiting_s: f64,
-    /// When the last message arrived.
-    pub workload_finish_s: f64,
-    /// The sum over jobs of when their last message arrived.
-    pub total_finish_s: f64,
+    /// How long messages waited, and when all was over.
+    #[serde(flatten)]
+    pub times: WaitingTimes,
     /// Messages that arrived.
     pub messages: u64,
     /// Departures from servers and ticks of clocks.
@@ -184,7 +176,7 @@ impl SimulationReport {
     /// The main numbers for people: name, value, and the interval where there is one.
     #[must_use]
     pub fn totals_table(&self) -> Vec<Vec<String>> {
-        let totals = &self.totals;
+        let times = &self.totals.times;
         let interval = |of: fn(&ReplicationsReport) -> EstimateRow| {
             self.replications.as_ref().map_or_else(String::new, |replications| {
                 let EstimateRow { mean, half_width } = of(replications);
@@ -196,17 +188,17 @@ impl SimulationReport {
             vec![name.to_owned(), format!("{:.4}", Seconds(value)), interval]
         };
         let mut rows = vec![
-            row("waiting, all", totals.total_waiting_s, interval(|r| r.total_waiting_s)),
-            row("  network devices", totals.nic_waiting_s, interval(|r| r.nic_waiting_s)),
-            row("  memories", totals.memory_waiting_s, interval(|r| r.memory_waiting_s)),
+            row("waiting, all", times.total_waiting_s, interval(|r| r.total_waiting_s)),
+            row("  network devices", times.nic_waiting_s, interval(|r| r.nic_waiting_s)),
+            row("  memories", times.memory_waiting_s, interval(|r| r.memory_waiting_s)),
         ];
-        if totals.link_waiting_s > 0.0 {
-            rows.push(row("  links", totals.link_waiting_s, String::new()));
+        if times.link_waiting_s > 0.0 {
+            rows.push(row("  links", times.link_waiting_s, String::new()));
         }
         let finish = interval(|r| r.workload_finish_s);
-        rows.push(row("workload finish", totals.workload_finish_s, finish));
+        rows.push(row("workload finish", times.workload_finish_s, finish));
         let finish = interval(|r| r.total_finish_s);
-        rows.push(row("total finish", totals.total_finish_s, finish));
+        rows.push(row("total finish", times.total_finish_s, finish));
         if !self.per_rank.is_empty() {
             let waited: f64 = self.per_rank.iter().map(|rank| rank.waited_s).sum();
             let mean = waited / self.per_rank.len() as f64;
@@ -301,12 +293,7 @@ impl SimulationTotals {
     #[must_use]
     pub fn new(outcome: &Outcome) -> Self {
         Self {
-            total_waiting_s: outcome.total_waiting.0,
-            nic_waiting_s: outcome.nic_waiting.0,
-            memory_waiting_s: outcome.memory_waiting.0,
-            link_waiting_s: outcome.link_waiting.0,
-            workload_finish_s: outcome.workload_finish.0,
-            total_finish_s: outcome.total_finish.0,
+            times: WaitingTimes::from(outcome),
             messages: outcome.messages,
             events: outcome.events,
             stopped_at_s: outcome.stopped.map(|time| time.0),

@@ -25,13 +25,9 @@ pub struct WaitingComparison {
     pub strategies: Vec<WaitingRow>,
 }
 
-/// A strategy. Times are seconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct WaitingRow {
-    /// Its name, with options.
-    pub name: String,
-    /// How many nodes hold ranks.
-    pub nodes: usize,
+/// How long messages wait, and when all is over, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct WaitingTimes {
     /// Waiting at all servers, summed over messages.
     pub total_waiting_s: f64,
     /// At network devices.
@@ -44,6 +40,18 @@ pub struct WaitingRow {
     pub workload_finish_s: f64,
     /// The sum over jobs of when their last message arrives.
     pub total_finish_s: f64,
+}
+
+/// A strategy. Times are seconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WaitingRow {
+    /// Its name, with options.
+    pub name: String,
+    /// How many nodes hold ranks.
+    pub nodes: usize,
+    /// How long messages wait, and when all is over.
+    #[serde(flatten)]
+    pub times: WaitingTimes,
     /// How many messages there were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
@@ -60,6 +68,32 @@ pub struct WaitingRow {
     pub wall_s: f64,
 }
 
+impl From<&Outcome> for WaitingTimes {
+    fn from(outcome: &Outcome) -> Self {
+        Self {
+            total_waiting_s: outcome.total_waiting.0,
+            nic_waiting_s: outcome.nic_waiting.0,
+            memory_waiting_s: outcome.memory_waiting.0,
+            link_waiting_s: outcome.link_waiting.0,
+            workload_finish_s: outcome.workload_finish.0,
+            total_finish_s: outcome.total_finish.0,
+        }
+    }
+}
+
+impl From<&FluidOutcome> for WaitingTimes {
+    fn from(fluid: &FluidOutcome) -> Self {
+        Self {
+            total_waiting_s: fluid.total_waiting.0,
+            nic_waiting_s: fluid.nic_waiting.0,
+            memory_waiting_s: fluid.memory_waiting.0,
+            link_waiting_s: fluid.link_waiting.0,
+            workload_finish_s: fluid.workload_finish.0,
+            total_finish_s: fluid.total_finish.0,
+        }
+    }
+}
+
 impl WaitingRow {
     /// What a simulation found of a candidate.
     #[must_use]
@@ -67,12 +101,7 @@ impl WaitingRow {
         Self {
             name: candidate.strategy.clone(),
             nodes: nodes(candidate),
-            total_waiting_s: outcome.total_waiting.0,
-            nic_waiting_s: outcome.nic_waiting.0,
-            memory_waiting_s: outcome.memory_waiting.0,
-            link_waiting_s: outcome.link_waiting.0,
-            workload_finish_s: outcome.workload_finish.0,
-            total_finish_s: outcome.total_finish.0,
+            times: WaitingTimes::from(outcome),
             messages: Some(outcome.messages),
             stopped_at_s: outcome.stopped.map(|time| time.0),
             highest_utilisation: None,
@@ -93,12 +122,7 @@ impl WaitingRow {
         Self {
             name: candidate.strategy.clone(),
             nodes: nodes(candidate),
-            total_waiting_s: fluid.total_waiting.0,
-            nic_waiting_s: fluid.nic_waiting.0,
-            memory_waiting_s: fluid.memory_waiting.0,
-            link_waiting_s: fluid.link_waiting.0,
-            workload_finish_s: fluid.workload_finish.0,
-            total_finish_s: fluid.total_finish.0,
+            times: WaitingTimes::from(fluid),
             messages: None,
             stopped_at_s: None,
             highest_utilisation: Some(steady.highest_utilisation()),
@@ -120,7 +144,7 @@ impl WaitingComparison {
     /// If there is no row.
     #[must_use]
     pub fn new(cluster: &Cluster, by: &'static str, strategies: Vec<WaitingRow>) -> Self {
-        let waiting = |row: &WaitingRow| row.total_waiting_s;
+        let waiting = |row: &WaitingRow| row.times.total_waiting_s;
         let best = strategies.iter().min_by(|a, b| waiting(a).total_cmp(&waiting(b)));
         Self {
             by,
@@ -153,20 +177,20 @@ impl WaitingComparison {
             "busiest",
         ];
         let best = self.strategies.iter().find(|row| row.name == self.best);
-        let least = best.map_or(0.0, |best| best.total_waiting_s);
+        let least = best.map_or(0.0, |best| best.times.total_waiting_s);
         let time = |seconds: f64| format!("{:.3}", Seconds(seconds));
         let row = |row: &WaitingRow| {
             let star = if row.name == self.best { "*" } else { "" };
-            let over = if least > 0.0 { row.total_waiting_s / least } else { 1.0 };
+            let over = if least > 0.0 { row.times.total_waiting_s / least } else { 1.0 };
             vec![
                 format!("{}{star}", row.name),
                 row.nodes.to_string(),
-                time(row.total_waiting_s),
-                time(row.nic_waiting_s),
-                time(row.memory_waiting_s),
+                time(row.times.total_waiting_s),
+                time(row.times.nic_waiting_s),
+                time(row.times.memory_waiting_s),
                 if row.name == self.best { String::new() } else { format!("{over:.2} x") },
-                time(row.workload_finish_s),
-                time(row.total_finish_s),
+                time(row.times.workload_finish_s),
+                time(row.times.total_finish_s),
                 row.highest_utilisation
                     .map_or_else(String::new, |busy| format!("{:.1} %", 100.0 * busy)),
             ]
@@ -203,12 +227,12 @@ impl WaitingComparison {
                 row.name.clone(),
                 (row.name == self.best).to_string(),
                 row.nodes.to_string(),
-                row.total_waiting_s.to_string(),
-                row.nic_waiting_s.to_string(),
-                row.memory_waiting_s.to_string(),
-                row.link_waiting_s.to_string(),
-                row.workload_finish_s.to_string(),
-                row.total_finish_s.to_string(),
+                row.times.total_waiting_s.to_string(),
+                row.times.nic_waiting_s.to_string(),
+                row.times.memory_waiting_s.to_string(),
+                row.times.link_waiting_s.to_string(),
+                row.times.workload_finish_s.to_string(),
+                row.times.total_finish_s.to_string(),
                 row.messages.map_or_else(String::new, |messages| messages.to_string()),
                 row.wall_s.to_string(),
             ]

@@ -1,6 +1,5 @@
 //! What a rank does, as a replay needs it: compute, exchange messages, wait. The calls of its events
-//! with what came for receives that left it open, and collective operations as messages
-//! ([`schedule`](super::schedule)).
+//! with what came for receives that left it open, and collective operations as messages (`schedule`).
 //!
 //! Time inside MPI is left out: a replay finds it out. Receives name the source and tag that matched
 //! in the run, so that the replay repeats it. Tests and probes are left out: a test that found
