@@ -114,7 +114,8 @@ impl SearchOptions {
         verbosity: &Verbosity,
     ) -> anyhow::Result<Vec<Candidate>> {
         let problem = Problem::new(cluster, workload, rank_size.granularity())?;
-        let spinner = output::spinner(verbosity, format!("trying {} strategies", strategies.len()));
+        let spinner =
+            output::spinner(verbosity, format!("strategies to try: {}", strategies.len()));
         let results = ended_by_sigterm(|| candidates(&problem, strategies, self.threads));
         spinner.finish_and_clear();
         let (found, failed): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);

@@ -10,10 +10,11 @@ use indicatif::ProgressBar;
 use rankwright::sim::{Arrivals, Options, Pacing, Progress, Service};
 
 use crate::cli::Verbosity;
+use crate::exit_code::UsageError;
 use crate::{interrupt, output};
 
 /// Options of every simulation.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Simulation")]
 pub(crate) struct SimulationOptions {
     /// Which messages share a clock
@@ -57,6 +58,17 @@ enum ServiceOption {
 }
 
 impl SimulationOptions {
+    /// An error if the user gave any of them, where nothing is simulated.
+    pub(crate) fn refuse(&self, why: &str) -> Result<(), UsageError> {
+        let given = self.arrivals != ArrivalsOption::default()
+            || self.pacing != PacingOption::default()
+            || self.service != ServiceOption::default();
+        match given {
+            true => Err(UsageError(format!("--arrivals, --loop and --service are {why}"))),
+            false => Ok(()),
+        }
+    }
+
     /// The same as the library has them.
     pub(crate) fn options(&self, seed: u64) -> Options {
         Options {

@@ -58,6 +58,9 @@ enum By {
 
 impl Compare {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        if self.by != By::Simulation {
+            self.simulation.refuse("for `--by simulation`")?;
+        }
         let strategies = self.search.strategies(self.strategies.as_deref())?;
         let cluster = self.cluster.read()?;
         let workload = inputs::workload(&self.workload, verbosity)?;
@@ -107,7 +110,9 @@ impl Compare {
     ) -> anyhow::Result<ExitCode> {
         self.result.write(&show_waiting(comparison, self.result.format))?;
         if interrupt::requested() {
-            bail!("interrupted: the numbers are those that were reached (stopped_at_s says when)");
+            bail!(
+                "interrupted: the numbers of strategies that were stopped are not those of the whole"
+            );
         }
         if self.result.format != Format::Table {
             output::note(verbosity, comparison.caveat());

@@ -23,6 +23,9 @@ pub(crate) struct Reproduce {
     /// How many simulations run at the same time; the result does not depend on it
     #[arg(long, value_name = "NUMBER", default_value = "2")]
     threads: std::num::NonZeroUsize,
+    /// Show what the paper prints no number for too
+    #[arg(long)]
+    all: bool,
     /// Write all numbers as CSV files to this folder too
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
@@ -51,6 +54,9 @@ struct Reproduction<'a> {
 
 impl Reproduce {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        if let Some(folder) = &self.data {
+            make_folder(folder)?;
+        }
         let cases = match self.paper {
             Paper::Strategy2012 => contention::cases_2012(),
             Paper::Contention2013 => contention::cases_2013(),
@@ -100,19 +106,22 @@ impl Reproduce {
                 };
                 let said = rows.iter().filter(|row| row.verdict != Verdict::NotPrinted);
                 let said = output::table(&header, &said.map(cells).collect::<Vec<_>>());
+                let explained = format!("{said}\n{}\n{}", reasons(rows), summary(rows));
+                if !self.all {
+                    return Ok(explained);
+                }
                 let own = rows.iter().filter(|row| row.verdict == Verdict::NotPrinted);
                 let own: Vec<Vec<String>> = own
                     .map(|row| vec![row.item.clone(), row.what.clone(), number(row.ours, row.unit)])
                     .collect();
                 let own =
                     output::table(&["where", "what the paper prints no number for", "ours"], &own);
-                format!("{own}\n{said}\n{}\n{}", reasons(rows), summary(rows))
+                format!("{own}\n{explained}")
             }
         })
     }
 
     fn write_data(&self, folder: &Path, rows: &[Row], simulations: &Results) -> anyhow::Result<()> {
-        make_folder(folder)?;
         write_atomically(&folder.join("rows.csv"), csv(rows).as_bytes())?;
         let header = [
             "workload",
@@ -160,7 +169,8 @@ fn csv(rows: &[Row]) -> String {
             row.ours.to_string(),
             row.unit.to_owned(),
             optional(row.difference),
-            row.verdict.to_string(),
+            // As JSON has it.
+            row.verdict.to_string().replace(' ', "_"),
             row.why.clone(),
         ]
     };
@@ -195,7 +205,8 @@ fn reasons(rows: &[Row]) -> String {
     let line = |(why, rows): &(&str, Vec<&str>)| {
         let count = rows.len();
         let first = rows[0];
-        let others = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
+        let others =
+            if count > 1 { format!(" (and {} more rows)", count - 1) } else { String::new() };
         format!("{first}{others}: {why}.\n")
     };
     reasons.iter().map(line).collect()
@@ -210,5 +221,9 @@ fn summary(rows: &[Row]) -> String {
     };
     let said = rows.iter().filter(|row| row.verdict != Verdict::NotPrinted).count();
     let counts = verdicts.map(count).join(", ");
-    format!("Of {said} numbers and statements of the paper: {counts}.\n")
+    let others = rows.len() - said;
+    format!(
+        "Of {said} numbers and statements of the paper: {counts}. `--all` shows {others} numbers that \
+         the paper does not print.\n"
+    )
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{ArgGroup, Args};
 use rankwright::cluster::Cluster;
 use rankwright::placement::{JobShape, Placement, PlacementFile};
 use rankwright::report::simulation::SimulationReport;
@@ -12,6 +12,7 @@ use rankwright::sim::replay::{ReplayOptions, replay};
 use rankwright::sim::{Progress, replicate};
 use rankwright::traffic::Workload;
 use rankwright::traffic::events::store::Recording;
+use rankwright::traffic::profile_file;
 use rankwright::units::{Bytes, Seconds};
 
 use crate::cli::Verbosity;
@@ -24,16 +25,17 @@ use crate::simulating::{SimulationOptions, Watch};
 /// Options of `rankwright simulate`.
 #[derive(Debug, Args)]
 #[command(after_help = planning::strategy_help())]
+#[command(group = ArgGroup::new("placed").required(true).args(["strategy", "placement"]))]
 pub(crate) struct Simulate {
     /// Jobs that say when they send: jobs.toml, paper:..., nas:..., pattern:... with a rate, or a profile
     workload: String,
     #[command(flatten)]
     cluster: ClusterOptions,
     /// The strategy that places the ranks
-    #[arg(long, value_name = "STRATEGY", required_unless_present = "placement")]
+    #[arg(long, value_name = "STRATEGY")]
     strategy: Option<String>,
     /// The placement, as `place` or `map` wrote it
-    #[arg(long, value_name = "FILE", conflicts_with = "strategy")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cores_per_rank", "per"])]
     placement: Option<PathBuf>,
     #[command(flatten)]
     rank_size: RankSize,
@@ -47,8 +49,8 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     top: usize,
     /// Repeat with so many seeds and give 95 % confidence intervals
-    #[arg(long, value_name = "NUMBER", default_value = "1")]
-    replications: std::num::NonZeroUsize,
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    replications: u32,
     #[command(flatten)]
     search: SearchOptions,
     #[command(flatten)]
@@ -66,7 +68,7 @@ impl Simulate {
             return self.replay(&cluster, &name, &placement, verbosity);
         }
         let options = self.simulation.options(self.search.seed());
-        let count = self.replications.get();
+        let count = self.replications as usize;
         let watch = Watch::new(verbosity, count);
         let replications = replicate(
             &cluster,
@@ -83,8 +85,12 @@ impl Simulate {
         if count > 1 {
             report = report.with_replications(&replications);
         }
-        let stopped = replications.outcomes.iter().find_map(|outcome| outcome.stopped);
-        self.finish(&report, stopped, verbosity)
+        let whole = replications.outcomes.iter().filter(|one| one.stopped.is_none()).count();
+        if count > 1 && whole < count {
+            self.result.write(&self.show(&report))?;
+            bail!("interrupted: {whole} of {count} replications were finished");
+        }
+        self.finish(&report, first.stopped, verbosity)
     }
 
     fn replay(
@@ -110,6 +116,16 @@ impl Simulate {
         let replayed = replay(cluster, placement, &recordings, options, &mut observer)?;
         let wall = Seconds(watch.elapsed());
         drop(watch);
+        for profile in &profiles {
+            let profile = profile_file::read(Path::new(profile))?;
+            if let Some((host, ranks, pus)) = profile.shared_pus() {
+                let text = format!(
+                    "{ranks} ranks shared {pus} PUs on {host}: their time outside MPI, which is \
+                     replayed, may be too long or too short"
+                );
+                output::warn(verbosity, text);
+            }
+        }
         for (what, count) in &replayed.left_out {
             output::warn(verbosity, format!("left out: {count} {what}"));
         }
@@ -127,7 +143,10 @@ impl Simulate {
     ) -> anyhow::Result<ExitCode> {
         self.result.write(&self.show(report))?;
         if let Some(time) = stopped {
-            bail!("interrupted at {time:.3} of simulated time: the numbers are those until then");
+            bail!(
+                "interrupted at {time:.3} of simulated time: the numbers are of the messages so far, \
+                 servers further than the jobs"
+            );
         }
         if self.result.format != Format::Table {
             output::note(verbosity, caveat(report));
@@ -173,7 +192,13 @@ impl Simulate {
                 output::csv(&header, &rows)
             }
             Format::Table => {
-                let totals = output::table(&[&report.strategy, "", ""], &report.totals_table());
+                let several = match &report.replications {
+                    Some(several) => format!("mean of {} seeds", several.count),
+                    None => String::new(),
+                };
+                let first = if several.is_empty() { "" } else { "first seed" };
+                let header = [report.strategy.as_str(), first, &several];
+                let totals = output::table(&header, &report.totals_table());
                 let (header, rows) = report.job_table();
                 let jobs = output::table(&header, &rows);
                 let (header, rows) = report.server_table(self.top);

@@ -85,7 +85,8 @@ impl Prediction {
         workload: &Workload,
         placement: &Placement,
     ) -> Result<Self, ModelError> {
-        let silent = |job: &&Job| job.sources.is_empty() && !job.flows.is_empty();
+        let others = |job: &Job| job.flows.iter().any(|flow| flow.source != flow.destination);
+        let silent = |job: &&Job| job.sources.is_empty() && others(job);
         if let Some(job) = workload.jobs.iter().find(silent) {
             return Err(ModelError::NoSources { job: job.name.clone() });
         }
@@ -120,10 +121,16 @@ impl Prediction {
         self.servers.iter().filter(|server| server.utilisation >= 1.0)
     }
 
+    /// The server with the largest ρ, the first of equals; `None` if nothing is sent.
+    #[must_use]
+    pub fn busiest(&self) -> Option<&ServerPrediction> {
+        self.servers.iter().reduce(|a, b| if b.utilisation > a.utilisation { b } else { a })
+    }
+
     /// The largest ρ of any server; 0 if nothing is sent.
     #[must_use]
     pub fn highest_utilisation(&self) -> f64 {
-        self.servers.iter().map(|server| server.utilisation).fold(0.0, f64::max)
+        self.busiest().map_or(0.0, |server| server.utilisation)
     }
 
     /// How many seconds of service per second are asked beyond what servers can do, over all: how

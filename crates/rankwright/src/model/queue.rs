@@ -21,12 +21,6 @@ pub fn waiting_time(cv: f64, utilisation: f64, service: Seconds) -> Option<Secon
     (utilisation < 1.0).then(|| Seconds(variation * utilisation * service.0 / (1.0 - utilisation)))
 }
 
-/// Mean residence time at a server, Eq. (5), Soryani 2013: waiting and service.
-#[must_use]
-pub fn residence_time(cv: f64, utilisation: f64, service: Seconds) -> Option<Seconds> {
-    waiting_time(cv, utilisation, service).map(|waiting| Seconds(waiting.0 + service.0))
-}
-
 /// Mean waiting time of a GI/M/1 queue, without approximation: service times are exponential with
 /// mean `service`; the gaps are independent, from the gamma distribution with coefficient of
 /// variation `cv`, all equal if `cv` is 0 (D/M/1), exponential if it is 1 (M/M/1).
@@ -105,7 +99,6 @@ mod tests {
             assert_eq!(wait(1.0, saturated), None);
             assert_eq!(exact_waiting_time(1.0, saturated, Seconds(2.0)), None);
         }
-        assert_eq!(residence_time(1.0, 0.5, Seconds(2.0)), Some(Seconds(4.0)));
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl SimulationReport {
             half_width: estimate.half_width,
         };
         let report = ReplicationsReport {
-            count: replications.outcomes.len(),
+            count: replications.outcomes.iter().filter(|one| one.stopped.is_none()).count(),
             total_waiting_s: row(replications.total_waiting),
             nic_waiting_s: row(replications.nic_waiting),
             memory_waiting_s: row(replications.memory_waiting),
@@ -180,8 +180,7 @@ impl SimulationReport {
         let interval = |of: fn(&ReplicationsReport) -> EstimateRow| {
             self.replications.as_ref().map_or_else(String::new, |replications| {
                 let EstimateRow { mean, half_width } = of(replications);
-                let count = replications.count;
-                format!("{:.4} ± {:.4} (95 %, n = {count})", Seconds(mean), Seconds(half_width))
+                format!("{:.4} ± {:.4} (95 %)", Seconds(mean), Seconds(half_width))
             })
         };
         let row = |name: &str, value: f64, interval: String| {
@@ -194,6 +193,9 @@ impl SimulationReport {
         ];
         if times.link_waiting_s > 0.0 {
             rows.push(row("  links", times.link_waiting_s, String::new()));
+        }
+        if times.queue_pair_waiting_s > 0.0 {
+            rows.push(row("  queue pairs", times.queue_pair_waiting_s, String::new()));
         }
         let finish = interval(|r| r.workload_finish_s);
         rows.push(row("workload finish", times.workload_finish_s, finish));

@@ -36,6 +36,8 @@ pub struct WaitingTimes {
     pub memory_waiting_s: f64,
     /// At links between switches.
     pub link_waiting_s: f64,
+    /// At queue pairs and their processing hardware; the fluid leaves them out.
+    pub queue_pair_waiting_s: f64,
     /// When the last message arrives.
     pub workload_finish_s: f64,
     /// The sum over jobs of when their last message arrives.
@@ -61,6 +63,9 @@ pub struct WaitingRow {
     /// The largest ρ of any server, while all clocks tick; above 1 its queue grows all the time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highest_utilisation: Option<f64>,
+    /// The server that has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busiest_server: Option<String>,
     /// How many servers have a ρ of 1 or more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saturated_servers: Option<usize>,
@@ -75,6 +80,7 @@ impl From<&Outcome> for WaitingTimes {
             nic_waiting_s: outcome.nic_waiting.0,
             memory_waiting_s: outcome.memory_waiting.0,
             link_waiting_s: outcome.link_waiting.0,
+            queue_pair_waiting_s: outcome.other_waiting.0,
             workload_finish_s: outcome.workload_finish.0,
             total_finish_s: outcome.total_finish.0,
         }
@@ -88,6 +94,7 @@ impl From<&FluidOutcome> for WaitingTimes {
             nic_waiting_s: fluid.nic_waiting.0,
             memory_waiting_s: fluid.memory_waiting.0,
             link_waiting_s: fluid.link_waiting.0,
+            queue_pair_waiting_s: 0.0,
             workload_finish_s: fluid.workload_finish.0,
             total_finish_s: fluid.total_finish.0,
         }
@@ -105,6 +112,7 @@ impl WaitingRow {
             messages: Some(outcome.messages),
             stopped_at_s: outcome.stopped.map(|time| time.0),
             highest_utilisation: None,
+            busiest_server: None,
             saturated_servers: None,
             wall_s: wall.0,
         }
@@ -126,6 +134,7 @@ impl WaitingRow {
             messages: None,
             stopped_at_s: None,
             highest_utilisation: Some(steady.highest_utilisation()),
+            busiest_server: steady.busiest().map(|server| server.name.clone()),
             saturated_servers: Some(steady.saturated().count()),
             wall_s: wall.0,
         }
@@ -138,14 +147,17 @@ fn nodes(candidate: &Candidate) -> usize {
 
 impl WaitingComparison {
     /// The comparison of some rows. The winner is the one under which messages wait least in all; of
-    /// equals the first.
+    /// equals the first. What was stopped wins only where all were.
     ///
     /// # Panics
     /// If there is no row.
     #[must_use]
     pub fn new(cluster: &Cluster, by: &'static str, strategies: Vec<WaitingRow>) -> Self {
-        let waiting = |row: &WaitingRow| row.times.total_waiting_s;
-        let best = strategies.iter().min_by(|a, b| waiting(a).total_cmp(&waiting(b)));
+        let order = |a: &&WaitingRow, b: &&WaitingRow| {
+            let whole = a.stopped_at_s.is_some().cmp(&b.stopped_at_s.is_some());
+            whole.then(a.times.total_waiting_s.total_cmp(&b.times.total_waiting_s))
+        };
+        let best = strategies.iter().min_by(order);
         Self {
             by,
             best: best.expect("a strategy").name.clone(),
@@ -165,45 +177,44 @@ impl WaitingComparison {
     /// The numbers for people: header and rows. The winner has a star.
     #[must_use]
     pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
-        let header = vec![
-            "strategy",
-            "nodes",
-            "waiting",
-            "at NICs",
-            "at memories",
-            "over best",
-            "workload finish",
-            "total finish",
-            "busiest",
-        ];
+        let time = |seconds: f64| format!("{:.3}", Seconds(seconds));
         let best = self.strategies.iter().find(|row| row.name == self.best);
         let least = best.map_or(0.0, |best| best.times.total_waiting_s);
-        let time = |seconds: f64| format!("{:.3}", Seconds(seconds));
-        let row = |row: &WaitingRow| {
-            let star = if row.name == self.best { "*" } else { "" };
-            let over = if least > 0.0 { row.times.total_waiting_s / least } else { 1.0 };
-            vec![
-                format!("{}{star}", row.name),
-                row.nodes.to_string(),
-                time(row.times.total_waiting_s),
-                time(row.times.nic_waiting_s),
-                time(row.times.memory_waiting_s),
-                if row.name == self.best { String::new() } else { format!("{over:.2} x") },
-                time(row.times.workload_finish_s),
-                time(row.times.total_finish_s),
-                row.highest_utilisation
-                    .map_or_else(String::new, |busy| format!("{:.1} %", 100.0 * busy)),
-            ]
+        let over = |row: &WaitingRow| match (&row.stopped_at_s, row.times.total_waiting_s / least) {
+            (Some(time), _) => format!("stopped at {:.1}", Seconds(*time)),
+            (None, over) if over.is_finite() && row.name != self.best => format!("{over:.2} x"),
+            _ => String::new(),
         };
-        // Only the model knows how busy the busiest server is.
-        let known = self.strategies.iter().any(|row| row.highest_utilisation.is_some());
-        let columns = if known { header.len() } else { header.len() - 1 };
-        let shortened = |mut cells: Vec<String>| {
-            cells.truncate(columns);
-            cells
-        };
-        let rows = self.strategies.iter().map(row).map(shortened).collect();
-        (header[..columns].to_vec(), rows)
+        type Column<'a> = (&'static str, Box<dyn Fn(&WaitingRow) -> String + 'a>);
+        let star = |row: &WaitingRow| if row.name == self.best { "*" } else { "" };
+        let mut columns: Vec<Column> = vec![
+            ("strategy", Box::new(move |row| format!("{}{}", row.name, star(row)))),
+            ("nodes", Box::new(|row| row.nodes.to_string())),
+            ("waiting", Box::new(move |row| time(row.times.total_waiting_s))),
+            ("at NICs", Box::new(move |row| time(row.times.nic_waiting_s))),
+            ("at memories", Box::new(move |row| time(row.times.memory_waiting_s))),
+        ];
+        if self.strategies.iter().any(|row| row.times.link_waiting_s > 0.0) {
+            columns.push(("at links", Box::new(move |row| time(row.times.link_waiting_s))));
+        }
+        if self.strategies.iter().any(|row| row.times.queue_pair_waiting_s > 0.0) {
+            let cell = move |row: &WaitingRow| time(row.times.queue_pair_waiting_s);
+            columns.push(("at queue pairs", Box::new(cell)));
+        }
+        columns.push(("over best", Box::new(over)));
+        columns.push(("workload finish", Box::new(move |row| time(row.times.workload_finish_s))));
+        columns.push(("total finish", Box::new(move |row| time(row.times.total_finish_s))));
+        // Only the model knows how busy the busiest server is while all clocks tick.
+        if self.strategies.iter().any(|row| row.highest_utilisation.is_some()) {
+            let busiest = |row: &WaitingRow| {
+                let busy = 100.0 * row.highest_utilisation.unwrap_or_default();
+                format!("{busy:.1} % {}", row.busiest_server.as_deref().unwrap_or_default())
+            };
+            columns.push(("busiest", Box::new(busiest)));
+        }
+        let cells = |row: &WaitingRow| columns.iter().map(|(_, cell)| cell(row)).collect();
+        let rows = self.strategies.iter().map(cells).collect();
+        (columns.iter().map(|(name, _)| *name).collect(), rows)
     }
 
     /// All numbers in plain units: header and rows.
@@ -217,11 +228,19 @@ impl WaitingComparison {
             "nic_waiting_s",
             "memory_waiting_s",
             "link_waiting_s",
+            "queue_pair_waiting_s",
             "workload_finish_s",
             "total_finish_s",
             "messages",
+            "stopped_at_s",
+            "highest_utilisation",
+            "busiest_server",
+            "saturated_servers",
             "wall_s",
         ];
+        fn optional<T: ToString>(value: Option<T>) -> String {
+            value.map_or_else(String::new, |value| value.to_string())
+        }
         let row = |row: &WaitingRow| {
             vec![
                 row.name.clone(),
@@ -231,9 +250,14 @@ impl WaitingComparison {
                 row.times.nic_waiting_s.to_string(),
                 row.times.memory_waiting_s.to_string(),
                 row.times.link_waiting_s.to_string(),
+                row.times.queue_pair_waiting_s.to_string(),
                 row.times.workload_finish_s.to_string(),
                 row.times.total_finish_s.to_string(),
-                row.messages.map_or_else(String::new, |messages| messages.to_string()),
+                optional(row.messages),
+                optional(row.stopped_at_s),
+                optional(row.highest_utilisation),
+                optional(row.busiest_server.as_ref()),
+                optional(row.saturated_servers),
                 row.wall_s.to_string(),
             ]
         };

@@ -60,8 +60,8 @@ impl Clock {
             Gap::Exponential(mean)
         } else {
             let variance = source.cv * source.cv;
-            let gamma = Gamma::new(1.0 / variance, mean * variance);
-            Gap::Gamma(gamma.expect("a rate and a coefficient of variation above zero"))
+            // A variation whose square is zero in 64 bits is none.
+            Gamma::new(1.0 / variance, mean * variance).map_or(Gap::First(mean), Gap::Gamma)
         };
         Self { random: stream.random(), gap, now: 0, left: source.rounds }
     }
@@ -142,6 +142,12 @@ mod tests {
     fn a_steady_clock_begins_anywhere_in_its_first_gap() {
         let gaps = gaps(0.0, 50.0, 10);
         assert!(gaps[0] > 0.0 && gaps[0] < 0.02);
+        assert!(gaps[1..].iter().all(|gap| (gap - 0.02).abs() < 1e-12));
+    }
+
+    #[test]
+    fn a_variation_whose_square_is_zero_is_none() {
+        let gaps = gaps(1e-200, 50.0, 10);
         assert!(gaps[1..].iter().all(|gap| (gap - 0.02).abs() < 1e-12));
     }
 

@@ -60,6 +60,11 @@ impl Server {
         Some(begin + service)
     }
 
+    /// When the last message leaves that came so far.
+    pub(super) fn last_departure(&self) -> u64 {
+        self.free
+    }
+
     /// The most messages that waited at once, not counting the one in service.
     pub(super) fn longest_queue(&self) -> u64 {
         self.longest_queue.queue(self.longest)

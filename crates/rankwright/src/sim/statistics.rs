@@ -29,7 +29,7 @@ pub struct Outcome {
     /// Departures from servers and ticks of clocks.
     pub events: u64,
     /// The time reached, if the observer stopped the simulation: then all else is what was counted
-    /// until about then.
+    /// so far, of servers what is still to leave them too, of jobs what has arrived.
     pub stopped: Option<Seconds>,
     /// Every server; position is its id.
     pub servers: Vec<ServerStatistics>,
@@ -146,7 +146,12 @@ pub(super) fn outcome<'a>(
     names: impl IntoIterator<Item = &'a str>,
 ) -> Outcome {
     let finish = counts.jobs.iter().map(|job| job.finish).max().unwrap_or(0);
-    let duration = seconds(u128::from(counts.stopped.unwrap_or(finish)));
+    // What was stopped has servers that are further than others, and messages on their way.
+    let last = counts.servers.iter().map(Server::last_departure).max().unwrap_or(0);
+    let duration = match counts.stopped {
+        Some(now) => seconds(u128::from(now.max(finish).max(last))),
+        None => seconds(u128::from(finish)),
+    };
     let waiting = |wanted: &dyn Fn(&ServerKind) -> bool| {
         let counted = counts.servers.iter().zip(servers.kinds());
         seconds(counted.filter(|(_, kind)| wanted(kind)).map(|(server, _)| server.waiting).sum())
@@ -170,7 +175,7 @@ pub(super) fn outcome<'a>(
         total_finish: seconds(counts.jobs.iter().map(|job| u128::from(job.finish)).sum()),
         messages: counts.jobs.iter().map(|job| job.messages).sum(),
         events: counts.events,
-        stopped: counts.stopped.map(|_| duration),
+        stopped: counts.stopped.map(|now| seconds(u128::from(now))),
         servers: counts.servers.iter().enumerate().map(server).collect(),
         jobs: jobs.map(|(counted, name)| job(counted, name)).collect(),
     }

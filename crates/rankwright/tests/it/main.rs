@@ -13,5 +13,6 @@ mod nas;
 mod offered_load;
 mod rust_paths;
 mod sim_against_theory;
+mod sim_devices;
 mod sim_reference;
 mod workloads;

@@ -44,6 +44,8 @@ struct Sender<'a> {
     job: usize,
     clock: Clock,
     round: usize,
+    /// Of its first message: whose turn of several network devices it is.
+    turn: usize,
     /// The paths of each send.
     sends: Vec<Vec<Path>>,
     servers: &'a Servers<'a>,
@@ -107,19 +109,23 @@ impl<'a> Reference<'a> {
                     (Arrivals::PerSource, Some(_)) => traffic.sources.iter().position(with),
                     _ => Some(number),
                 };
-                let mut add = |send: Option<usize>, sends: Vec<Vec<Path>>| {
+                let mut add = |send: Option<usize>, turn: usize, sends: Vec<Vec<Path>>| {
                     let source_number = first.unwrap();
                     let stream =
                         RandomStream { seed: options.seed, job, source: source_number, send };
                     let clock = Clock::new(source, stream);
                     let (round, outstanding, ready) = (0, 0, 0);
-                    senders.push(Sender { job, clock, round, sends, servers, outstanding, ready });
+                    let turn = from + turn;
+                    let sender =
+                        Sender { job, clock, round, turn, sends, servers, outstanding, ready };
+                    senders.push(sender);
                 };
                 match options.arrivals {
                     Arrivals::PerSource if others.is_empty() => (),
-                    Arrivals::PerSource => add(None, others.into_iter().map(|o| o.1).collect()),
+                    Arrivals::PerSource => add(None, 0, others.into_iter().map(|o| o.1).collect()),
                     Arrivals::PerPair => {
-                        others.into_iter().for_each(|(send, paths)| add(Some(send), vec![paths]));
+                        let others = others.into_iter().enumerate();
+                        others.for_each(|(turn, (send, paths))| add(Some(send), turn, vec![paths]));
                     }
                 }
             }
@@ -162,8 +168,10 @@ impl<'a> Reference<'a> {
         sender.round += 1;
         sender.outstanding = sender.sends.len();
         sender.ready = time;
-        let paths: Vec<Path> =
-            sender.sends.iter().map(|paths| paths[round % paths.len()].clone()).collect();
+        // One message after the other takes the network devices in turn.
+        let first = sender.turn + round * sender.sends.len();
+        let path = |(paths, turn): (&Vec<Path>, usize)| paths[turn % paths.len()].clone();
+        let paths: Vec<Path> = sender.sends.iter().zip(first..).map(path).collect();
         for path in paths {
             let message = self.messages.len();
             self.messages.push(Message { sender: number, born: time, path, hop: 0, arrived: None });

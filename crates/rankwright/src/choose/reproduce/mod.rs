@@ -12,7 +12,7 @@ mod table_1;
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 pub use agreement::Agreement;
 pub use simulated::{Case, MAPPINGS, Results, Simulated, run};
@@ -25,8 +25,10 @@ pub struct Row {
     /// What it is.
     pub what: String,
     /// What the paper prints; infinite where it says "saturated", `None` where it prints no number.
+    #[serde(serialize_with = "maybe_saturated")]
     pub paper: Option<f64>,
     /// What we get; infinite for "saturated".
+    #[serde(serialize_with = "saturated")]
     pub ours: f64,
     /// Of both numbers.
     pub unit: &'static str,
@@ -36,6 +38,21 @@ pub struct Row {
     pub verdict: Verdict,
     /// Why they do not, or in what sense they do; empty where nothing needs to be said.
     pub why: String,
+}
+
+/// JSON has no infinity.
+fn saturated<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    match value.is_infinite() {
+        true => serializer.serialize_str("saturated"),
+        false => serializer.serialize_f64(*value),
+    }
+}
+
+fn maybe_saturated<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => saturated(value, serializer),
+        None => serializer.serialize_none(),
+    }
 }
 
 /// Whether a number is that of the paper.

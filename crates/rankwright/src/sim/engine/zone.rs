@@ -149,7 +149,10 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         for send in &table.sends {
             let hop = match send {
                 SendTable::Single(hop) | SendTable::Train { hop, .. } => *hop,
-                SendTable::InTurn(hops) => hops[(round % hops.len() as u64) as usize],
+                SendTable::InTurn { hops, first, step } => {
+                    let turn = first.wrapping_add(round.wrapping_mul(*step));
+                    hops[(turn % hops.len() as u64) as usize]
+                }
                 SendTable::Direct(end) => {
                     self.deliver(&network.ends[*end as usize], time, time);
                     continue;

@@ -82,7 +82,7 @@ impl Builder<'_> {
         for send in self.network.sources.iter().flat_map(|source| &source.sends) {
             let first = match send {
                 SendTable::Single(hop) => std::slice::from_ref(hop),
-                SendTable::InTurn(hops) => hops,
+                SendTable::InTurn { hops, .. } => hops,
                 _ => &[],
             };
             first.iter().for_each(|hop| outbound[hops[*hop as usize].server as usize] = false);

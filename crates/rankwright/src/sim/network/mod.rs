@@ -137,8 +137,16 @@ pub(super) enum SendTable {
     },
     /// The first hop.
     Single(u32),
-    /// The first hops of several paths, taken in turn.
-    InTurn(Vec<u32>),
+    /// The first hops of several paths: one message of the rank after the other takes them in turn.
+    /// In the first round it is the turn of `first`, in each one after it `step` turns later.
+    InTurn {
+        /// One for each path.
+        hops: Vec<u32>,
+        /// Ranks begin at different ones.
+        first: u64,
+        /// The messages of a round.
+        step: u64,
+    },
     /// No server: how it ends.
     Direct(u32),
 }
@@ -244,17 +252,19 @@ impl<'a> Builder<'a> {
                 Arrivals::PerSource => all.len().max(1),
                 Arrivals::PerPair => 1,
             };
-            for sends in all.chunks(per_clock) {
+            for (clock, sends) in all.chunks(per_clock).enumerate() {
                 let send = (self.options.arrivals == Arrivals::PerPair).then(|| sends[0]);
                 let stream =
                     RandomStream { seed: self.options.seed, job: number, source: stream, send };
                 let zone = self.servers.node(from).index();
                 let owner = Owner { job: number as u32, source: self.network.sources.len() as u32 };
                 let mut tables = Vec::with_capacity(sends.len());
-                for send in sends.iter().map(|send| &source.sends[*send]) {
+                for (send, place) in sends.iter().map(|send| &source.sends[*send]).zip(0..) {
                     let to = offset + send.destination.index();
                     let paths = self.servers.paths(from, to, send.length);
-                    tables.push(self.add_send(&paths, owner).ok_or(SimulationError::TooLong)?);
+                    let turn = (from + clock * per_clock + place, sends.len());
+                    let table = self.add_send(&paths, owner, turn);
+                    tables.push(table.ok_or(SimulationError::TooLong)?);
                 }
                 let count = source.rounds.saturating_mul(sends.len() as u64);
                 self.network.messages = self.network.messages.saturating_add(count);
@@ -268,13 +278,22 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn add_send(&mut self, paths: &[Path], owner: Owner) -> Option<SendTable> {
+    fn add_send(
+        &mut self,
+        paths: &[Path],
+        owner: Owner,
+        (first_turn, step): (usize, usize),
+    ) -> Option<SendTable> {
         let first: Option<Vec<Result<u32, u32>>> =
             paths.iter().map(|path| self.add_path(path, owner)).collect();
         Some(match first?[..] {
             [Ok(hop)] => SendTable::Single(hop),
             [Err(end), ..] => SendTable::Direct(end),
-            ref several => SendTable::InTurn(several.iter().filter_map(|hop| hop.ok()).collect()),
+            ref several => SendTable::InTurn {
+                hops: several.iter().filter_map(|hop| hop.ok()).collect(),
+                first: first_turn as u64,
+                step: step as u64,
+            },
         })
     }
 

@@ -281,7 +281,7 @@ impl NasJob {
             let expected = format!("1 to {MOST_ITERATIONS}");
             return Err(NasError::field("iterations", self.iterations(), expected));
         }
-        for (field, value) in [("time", self.run_time().0), ("rate", self.rate)] {
+        for (field, value) in [("rate", self.rate), ("time", self.run_time().0)] {
             if !(value > 0.0 && value.is_finite()) {
                 return Err(NasError::field(field, value, "a number above 0"));
             }

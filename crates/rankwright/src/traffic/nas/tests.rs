@@ -32,7 +32,7 @@ fn what_is_no_run_says_so() {
         ("cg.B.32:speed=1", "nas: option: found `speed`, expected one of time, rate, cv, iter"),
         ("cg.B.32:time=12", "nas: time: found `12`, expected a time"),
         ("cg.B.32:time=0s", "nas: time: found 0, expected a number above 0"),
-        ("cg.B.32:rate=0", "found inf, expected a number above 0"),
+        ("cg.B.32:rate=0", "nas: rate: found 0, expected a number above 0"),
         ("cg.B.32:rate=-1", "expected a number above 0"),
         ("cg.B.32:rate=nan", "expected a number above 0"),
         ("cg.B.32:cv=-1", "nas: cv: found -1, expected a number from 0 to 100"),
