@@ -95,16 +95,19 @@ impl SimulationOptions {
 pub(crate) struct Watch {
     bar: ProgressBar,
     begin: Instant,
-    /// Per simulation, messages delivered and events so far.
+    /// Per simulation, how much of it is done in parts of [`WHOLE`], and events so far.
     reached: Vec<(AtomicU64, AtomicU64)>,
 }
+
+/// Parts of a simulation that its progress is counted in.
+const WHOLE: u64 = 10_000;
 
 impl Watch {
     /// A watch over `count` simulations. From now on an interrupt only stops them.
     pub(crate) fn new(verbosity: &Verbosity, count: usize) -> Self {
         interrupt::watch();
         Self {
-            bar: output::progress_bar(verbosity, 0),
+            bar: output::progress_bar(verbosity, WHOLE * count as u64),
             begin: Instant::now(),
             reached: (0..count).map(|_| Default::default()).collect(),
         }
@@ -112,8 +115,9 @@ impl Watch {
 
     /// Notes how far a simulation is.
     pub(crate) fn observe(&self, position: usize, progress: &Progress) -> ControlFlow<()> {
-        let (delivered, events) = &self.reached[position];
-        delivered.store(progress.delivered, Ordering::Relaxed);
+        let (parts, events) = &self.reached[position];
+        let share = progress.messages.map_or(0.0, |all| progress.delivered as f64 / all as f64);
+        parts.fetch_max((WHOLE as f64 * share) as u64, Ordering::Relaxed);
         events.store(progress.events, Ordering::Relaxed);
         if !self.bar.is_hidden() {
             self.show(progress);
@@ -126,7 +130,6 @@ impl Watch {
             self.reached.iter().map(|one| of(one).load(Ordering::Relaxed)).sum()
         };
         let rate = sum(|one| &one.1) as f64 / self.begin.elapsed().as_secs_f64().max(1e-3);
-        self.bar.set_length(progress.messages * self.reached.len() as u64);
         self.bar.set_position(sum(|one| &one.0));
         let (time, rate) = (progress.time, rate / 1e6);
         self.bar.set_message(format!("at {time:.1}, {rate:.1} M events/s"));

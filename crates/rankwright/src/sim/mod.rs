@@ -107,8 +107,8 @@ pub struct Progress {
     pub events: u64,
     /// Messages that have arrived.
     pub delivered: u64,
-    /// Messages in all.
-    pub messages: u64,
+    /// Messages in all, where that is known.
+    pub messages: Option<u64>,
 }
 
 /// Why there is no simulation.

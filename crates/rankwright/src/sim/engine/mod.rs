@@ -218,7 +218,7 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
             time: Seconds(self.now as f64 / 1e12),
             events: self.events(),
             delivered: self.delivered(),
-            messages: self.network.messages,
+            messages: Some(self.network.messages),
         }
     }
 

@@ -199,8 +199,7 @@ impl Replay<'_> {
 
     fn progress(&self, now: Time) -> Progress {
         let delivered = self.counts.iter().map(|job| job.messages).sum();
-        let messages = delivered;
-        Progress { time: seconds(now), events: self.network.events(), delivered, messages }
+        Progress { time: seconds(now), events: self.network.events(), delivered, messages: None }
     }
 
     fn replayed<'n>(
