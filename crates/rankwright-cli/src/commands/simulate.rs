@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{ArgGroup, Args};
 use rankwright::cluster::Cluster;
-use rankwright::placement::{JobShape, Placement, PlacementFile};
+use rankwright::placement::{JobShape, Placement, PlacementFile, digest};
 use rankwright::report::simulation::SimulationReport;
 use rankwright::sim::replay::{ReplayOptions, replay};
 use rankwright::sim::{Progress, replicate};
@@ -174,6 +174,15 @@ impl Simulate {
                     self.workload
                 );
                 return Err(Infeasible(what).into());
+            }
+            for (made, here, what) in [
+                (&file.cluster.digest, digest(cluster), "cluster description"),
+                (&file.workload_digest, digest(workload), "workload"),
+            ] {
+                if *made != here {
+                    let file = path.display();
+                    output::warn(verbosity, format!("{file} was made for another {what}"));
+                }
             }
             return Ok((file.strategy, placement));
         }
