@@ -2,6 +2,7 @@
 //! end in order when the user interrupts.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ use rankwright::sim::{Arrivals, Options, Pacing, Progress, Service};
 
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
-use crate::{interrupt, output};
+use crate::{inputs, interrupt, output};
 
 /// Options of every simulation.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -20,9 +21,9 @@ pub(crate) struct SimulationOptions {
     /// Which messages share a clock
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     arrivals: ArrivalsOption,
-    /// Whether senders wait before their next round
-    #[arg(long = "loop", value_enum, default_value_t, value_name = "WHEN")]
-    pacing: PacingOption,
+    /// Whether senders wait before their next round [default: arrival for profiles, else open]
+    #[arg(long = "loop", value_enum, value_name = "WHEN")]
+    pacing: Option<PacingOption>,
     /// How long a service takes
     #[arg(long, value_enum, default_value_t, value_name = "LAW")]
     service: ServiceOption,
@@ -37,10 +38,9 @@ enum ArrivalsOption {
     Pair,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PacingOption {
     /// Never: an open loop
-    #[default]
     Open,
     /// Until the messages of the last round have left the node
     Departure,
@@ -61,7 +61,7 @@ impl SimulationOptions {
     /// An error if the user gave any of them, where nothing is simulated.
     pub(crate) fn refuse(&self, why: &str) -> Result<(), UsageError> {
         let given = self.arrivals != ArrivalsOption::default()
-            || self.pacing != PacingOption::default()
+            || self.pacing.is_some()
             || self.service != ServiceOption::default();
         match given {
             true => Err(UsageError(format!("--arrivals, --loop and --service are {why}"))),
@@ -69,14 +69,18 @@ impl SimulationOptions {
         }
     }
 
-    /// The same as the library has them.
-    pub(crate) fn options(&self, seed: u64) -> Options {
+    /// The same as the library has them, for the workload that the user names. Programs that were
+    /// profiled wait for their messages.
+    pub(crate) fn options(&self, seed: u64, workload: &str) -> Options {
+        let is_profile = |name: &String| inputs::is_profile(Path::new(name)).unwrap_or(false);
+        let profiles = inputs::split(workload).iter().all(is_profile);
+        let usual = if profiles { PacingOption::Arrival } else { PacingOption::Open };
         Options {
             arrivals: match self.arrivals {
                 ArrivalsOption::Source => Arrivals::PerSource,
                 ArrivalsOption::Pair => Arrivals::PerPair,
             },
-            pacing: match self.pacing {
+            pacing: match self.pacing.unwrap_or(usual) {
                 PacingOption::Open => Pacing::Open,
                 PacingOption::Departure => Pacing::AfterDeparture,
                 PacingOption::Arrival => Pacing::AfterArrival,

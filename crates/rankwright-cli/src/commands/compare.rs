@@ -127,7 +127,7 @@ impl Compare {
         candidates: &[Candidate],
         verbosity: &Verbosity,
     ) -> anyhow::Result<ExitCode> {
-        let options = self.simulation.options(self.search.seed());
+        let options = self.simulation.options(self.search.seed(), &self.workload);
         let watch = Watch::new(verbosity, candidates.len());
         let rows = side_by_side(candidates, self.search.threads, |position, candidate| {
             let begin = Instant::now();

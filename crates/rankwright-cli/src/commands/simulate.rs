@@ -67,7 +67,7 @@ impl Simulate {
         if self.replay {
             return self.replay(&cluster, &name, &placement, verbosity);
         }
-        let options = self.simulation.options(self.search.seed());
+        let options = self.simulation.options(self.search.seed(), &self.workload);
         let count = self.replications as usize;
         let watch = Watch::new(verbosity, count);
         let replications = replicate(
