@@ -66,15 +66,30 @@ impl Compare {
         let workload = inputs::workload(&self.workload, verbosity)?;
         let candidates =
             self.search.candidates(&cluster, &workload, &self.rank_size, &strategies, verbosity)?;
-        match self.by {
-            By::Static => {}
-            By::Model => return self.predicted(&cluster, &workload, &candidates, verbosity),
-            By::Simulation => return self.simulated(&cluster, &workload, &candidates, verbosity),
+        let (text, caveat) = match self.by {
+            By::Static => {
+                let verdict = judge(&cluster, &candidates);
+                let comparison = Comparison::new(&cluster, &candidates, &verdict);
+                (show(&comparison, self.result.format), comparison.caveat())
+            }
+            By::Model => {
+                warn_of_clocks_in_step(&workload, verbosity);
+                let comparison = self.predicted(&cluster, &workload, &candidates)?;
+                (show_waiting(&comparison, self.result.format), comparison.caveat())
+            }
+            By::Simulation => {
+                let comparison = self.simulated(&cluster, &workload, &candidates, verbosity)?;
+                (show_waiting(&comparison, self.result.format), comparison.caveat())
+            }
+        };
+        self.result.write(&text)?;
+        if interrupt::requested() {
+            bail!(
+                "interrupted: the numbers of strategies that were stopped are not those of the whole"
+            );
         }
-        let comparison = Comparison::new(&cluster, &candidates, &judge(&cluster, &candidates));
-        self.result.write(&show(&comparison, self.result.format))?;
         if self.result.format != Format::Table {
-            output::note(verbosity, comparison.caveat());
+            output::note(verbosity, caveat);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -84,14 +99,7 @@ impl Compare {
         cluster: &Cluster,
         workload: &Workload,
         candidates: &[Candidate],
-        verbosity: &Verbosity,
-    ) -> anyhow::Result<ExitCode> {
-        let in_step = |job: &Job| job.sources.iter().any(|source| source.in_step.is_some());
-        if workload.jobs.iter().any(in_step) {
-            let text = "the model takes clocks that tick in step for independent ones: \
-                        `--by simulation` does not";
-            output::warn(verbosity, text);
-        }
+    ) -> anyhow::Result<WaitingComparison> {
         let rows = side_by_side(candidates, self.search.threads, |_, candidate| {
             let begin = Instant::now();
             let prediction = Prediction::new(cluster, workload, &candidate.placement)?;
@@ -100,24 +108,7 @@ impl Compare {
             Ok(WaitingRow::predicted(candidate, &fluid, &prediction, wall))
         });
         let rows: Vec<WaitingRow> = rows.into_iter().collect::<anyhow::Result<_>>()?;
-        self.show_waiting(&WaitingComparison::new(cluster, "model", rows), verbosity)
-    }
-
-    fn show_waiting(
-        &self,
-        comparison: &WaitingComparison,
-        verbosity: &Verbosity,
-    ) -> anyhow::Result<ExitCode> {
-        self.result.write(&show_waiting(comparison, self.result.format))?;
-        if interrupt::requested() {
-            bail!(
-                "interrupted: the numbers of strategies that were stopped are not those of the whole"
-            );
-        }
-        if self.result.format != Format::Table {
-            output::note(verbosity, comparison.caveat());
-        }
-        Ok(ExitCode::SUCCESS)
+        Ok(WaitingComparison::new(cluster, "model", rows))
     }
 
     fn simulated(
@@ -126,7 +117,7 @@ impl Compare {
         workload: &Workload,
         candidates: &[Candidate],
         verbosity: &Verbosity,
-    ) -> anyhow::Result<ExitCode> {
+    ) -> anyhow::Result<WaitingComparison> {
         let options = self.simulation.options(self.search.seed(), &self.workload);
         let watch = Watch::new(verbosity, candidates.len());
         let rows = side_by_side(candidates, self.search.threads, |position, candidate| {
@@ -139,7 +130,16 @@ impl Compare {
         });
         drop(watch);
         let rows: Vec<WaitingRow> = rows.into_iter().collect::<Result<_, SimulationError>>()?;
-        self.show_waiting(&WaitingComparison::new(cluster, "simulation", rows), verbosity)
+        Ok(WaitingComparison::new(cluster, "simulation", rows))
+    }
+}
+
+fn warn_of_clocks_in_step(workload: &Workload, verbosity: &Verbosity) {
+    let in_step = |job: &Job| job.sources.iter().any(|source| source.in_step.is_some());
+    if workload.jobs.iter().any(in_step) {
+        let text = "the model takes clocks that tick in step for independent ones: \
+                    `--by simulation` does not";
+        output::warn(verbosity, text);
     }
 }
 
