@@ -25,6 +25,11 @@ impl Server {
         Self { free: 0, waiting: 0, longest: 0, busy: 0, messages: 0, longest_queue }
     }
 
+    /// When it has served all that came.
+    pub(super) fn free(&self) -> u64 {
+        self.free
+    }
+
     /// Serves a message that comes now, not before the last one. Returns when it leaves and how long
     /// it waited; later than 64 bits hold is `u64::MAX`.
     #[inline(always)]

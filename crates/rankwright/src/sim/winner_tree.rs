@@ -36,6 +36,12 @@ impl WinnerTree {
         (self.nodes[1].time, self.nodes[1].slot as usize)
     }
 
+    /// The time of a slot.
+    #[inline]
+    pub(super) fn time(&self, slot: usize) -> u64 {
+        self.nodes[self.nodes.len() / 2 + slot].time
+    }
+
     /// The earliest time of all other slots.
     #[inline]
     pub(super) fn first_beside(&self, slot: usize) -> u64 {

@@ -3,9 +3,9 @@
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp1};
 
-use super::{CROWD, Engine, NO_ZONE};
+use super::{CROWD, Engine};
 use crate::sim::network::{End, Hop, Lane, NONE, Stream};
-use crate::sim::queue::{Entry, Train};
+use crate::sim::queue::{Entry, NEVER, Train};
 
 impl<const PLAIN: bool> Engine<'_, PLAIN> {
     /// A message comes to a server.
@@ -36,9 +36,17 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         let number = hop.stream as usize;
         let stream = &self.network.streams[number];
         let time = departure.saturating_add(stream.latency);
-        if let Lane::Outbound { .. } = stream.lane {
-            self.board(number, Train { time, step: 0, birth, first: hop.next, count: 1 });
-            return;
+        match stream.lane {
+            Lane::Outbound { .. } => {
+                if PLAIN && self.is_next(stream.zone, time) {
+                    self.work += 1;
+                    return self.pass(Entry { time, birth, hop: hop.next });
+                }
+                self.board(number, Train { time, step: 0, birth, first: hop.next, count: 1 });
+                return;
+            }
+            Lane::Through => return self.pass(Entry { time, birth, hop: hop.next }),
+            _ => (),
         }
         let queue = &mut self.queues[number];
         let length = queue.len();
@@ -48,13 +56,30 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         }
     }
 
+    /// Whether what enters an outbound stream is sure to be the next message out of them: what comes
+    /// of later ticks is later. Of several messages of a tick a later one may be the first.
+    #[inline]
+    fn is_next(&self, zone: usize, time: u64) -> bool {
+        let state = &self.zones[zone];
+        self.single
+            && zone == self.active
+            && state.outbound.first().0 == NEVER
+            && time <= state.prompt.first().0
+    }
+
+    /// A message comes to a server and is the next one there, whatever happens elsewhere until then.
+    #[inline(never)]
+    fn pass(&mut self, entry: Entry) {
+        self.arrive(entry);
+    }
+
     /// A queue that was empty has its first message, or one more crowd.
     #[inline(never)]
     fn notice(&mut self, stream: usize, length: usize, time: u64) {
         let Stream { zone, to, lane, .. } = self.network.streams[stream];
         match lane {
-            Lane::Final if length > 0 && self.active == NO_ZONE => {
-                self.crowded = Some((zone, to as usize));
+            Lane::Final if length > 0 && zone != self.active => {
+                self.crowded.push((zone, to as usize));
                 self.interrupted = true;
             }
             Lane::Prompt { slot } if length == 0 => {

@@ -5,11 +5,14 @@
 //! head of each stream takes part in the search for the next event: the cost does not depend on how
 //! many messages wait.
 //!
-//! Exports of all zones are merged in the order of time. What happens inside a zone is only done
-//! when its exports have run out, or when too much has piled up in it, and then in long runs: the
-//! messages of a tick as one train, arrivals that end at a server when the next other one comes.
+//! Exports of all zones are merged in the order of time, but for those to servers that have no other
+//! messages: these go straight on. What happens inside a zone is only done when its exports have run
+//! out, or when too much has piled up in it, and then in long runs: as far as nothing can come from
+//! outside, the messages of a tick as one train, arrivals that end at a server when the next other
+//! one comes.
 
 mod message;
+mod ticks;
 mod zone;
 
 use std::ops::ControlFlow;
@@ -17,13 +20,14 @@ use std::ops::ControlFlow;
 use rand_chacha::ChaCha8Rng;
 
 use crate::sim::clock::{Clock, RandomStream};
-use crate::sim::network::{NONE, Network};
+use crate::sim::network::{NONE, Network, Zone};
 use crate::sim::queue::{Entry, NEVER, Queue, Train};
 use crate::sim::server::Server;
 use crate::sim::statistics::{Counts, JobCount};
 use crate::sim::winner_tree::WinnerTree;
 use crate::sim::{OBSERVED, Options, Pacing, Progress, Service, SimulationError};
 use crate::units::Seconds;
+use ticks::Ticks;
 
 /// Whenever so many messages more wait in a final stream, its zone is brought up to date. A power
 /// of two.
@@ -31,7 +35,7 @@ const CROWD: usize = 1024;
 /// A zone does at most about so many events at a stretch.
 const STRETCH: u64 = 1 << 14;
 /// About so many exports are made at a time.
-const BATCH: u64 = 64;
+const BATCH: u64 = 256;
 
 /// Told of the progress.
 type Observer<'a> = &'a mut dyn FnMut(&Progress) -> ControlFlow<()>;
@@ -59,8 +63,10 @@ pub(super) struct Engine<'a, const PLAIN: bool> {
     active: usize,
     /// Whether a queue other than that which is being worked off has got a first message.
     interrupted: bool,
-    /// A server for which too much has piled up, with its zone.
-    crowded: Option<(usize, usize)>,
+    /// Whether the last tick sent one message.
+    single: bool,
+    /// Servers for which too much has piled up, with their zones.
+    crowded: Vec<(usize, usize)>,
     now: u64,
     ticks: u64,
     /// About as many as events, and when to ask the observer next.
@@ -72,12 +78,15 @@ struct ZoneState {
     /// The prompt streams, then the ticks.
     prompt: WinnerTree,
     outbound: WinnerTree,
-    /// The next tick of each source.
-    ticks: WinnerTree,
+    /// In an open loop the ticks; in a closed one, where messages decide too, the next of each
+    /// source.
+    ticks: Ticks,
+    rounds: WinnerTree,
 }
 
 struct SourceState {
-    clock: Clock,
+    /// In a closed loop.
+    clock: Option<Clock>,
     round: u64,
     /// In a closed loop, the messages of this round that the source waits for, and when the last
     /// of those it does not wait for any more has gone.
@@ -94,11 +103,20 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
         jobs: usize,
         options: &Options,
     ) -> Self {
-        let zones = network.zones.iter().map(|zone| ZoneState {
-            prompt: WinnerTree::new(zone.prompt.len() + 1),
-            outbound: WinnerTree::new(zone.outbound.len()),
-            ticks: WinnerTree::new(zone.sources.len()),
-        });
+        let closed = options.pacing != Pacing::Open;
+        let mut clocks: Vec<Option<Clock>> = clocks.into_iter().map(Some).collect();
+        let mut open_clocks = |zone: &Zone| match closed {
+            true => Vec::new(),
+            false => zone.sources.iter().filter_map(|source| clocks[*source].take()).collect(),
+        };
+        let zones: Vec<ZoneState> = (network.zones.iter())
+            .map(|zone| ZoneState {
+                prompt: WinnerTree::new(zone.prompt.len() + 1),
+                outbound: WinnerTree::new(zone.outbound.len()),
+                ticks: Ticks::new(open_clocks(zone)),
+                rounds: WinnerTree::new(zone.sources.len()),
+            })
+            .collect();
         let sources = clocks.into_iter().map(|clock| SourceState {
             clock,
             round: 0,
@@ -120,16 +138,17 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
             servers: network.services.iter().map(|service| Server::new(*service)).collect(),
             queues: vec![Queue::new(); network.streams.len()],
             trains: vec![Queue::new(); network.streams.len()],
-            zones: zones.collect(),
+            zones,
             order: WinnerTree::new(network.zones.len()),
             jobs: (0..jobs).map(|_| JobCount::new()).collect(),
             sources: sources.collect(),
-            closed: options.pacing != Pacing::Open,
+            closed,
             remote_release: options.pacing == Pacing::AfterArrival,
             random,
             active: NO_ZONE,
             interrupted: false,
-            crowded: None,
+            single: false,
+            crowded: Vec::new(),
             now: 0,
             ticks: 0,
             work: 0,
@@ -139,8 +158,10 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
 
     /// Runs to the end, or until the observer breaks.
     pub(super) fn run(mut self, observer: Observer) -> Result<Counts, SimulationError> {
-        for source in 0..self.sources.len() {
-            self.schedule(source);
+        if self.closed {
+            (0..self.sources.len()).for_each(|source| self.schedule(source));
+        } else {
+            (0..self.zones.len()).for_each(|zone| self.await_tick(zone));
         }
         (0..self.zones.len()).for_each(|zone| self.refresh(zone));
         let stopped = self.run_exports(observer) || self.run_out(observer);
@@ -234,9 +255,10 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
         } else {
             self.step_of_several(zone);
         }
-        while let Some((zone, server)) = self.crowded.take() {
-            self.advance(zone, self.now, false);
-            let done = self.now.min(self.zones[zone].prompt.first().0);
+        while let Some((zone, server)) = self.crowded.pop() {
+            let horizon = self.horizon(zone);
+            self.advance(zone, horizon, false);
+            let done = horizon.min(self.zones[zone].prompt.first().0);
             self.flush(server, done, NONE);
         }
     }
@@ -246,7 +268,7 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
         let (export, head, next) = self.heads(zone);
         let due = self.due(zone);
         if due <= head {
-            self.advance(zone, self.now, true);
+            self.advance(zone, self.horizon(zone), true);
         } else {
             let bound = self.order.first_beside(zone).min(next).min(due);
             self.export(zone, export, bound);
@@ -271,7 +293,22 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
     /// Whether the next export of a zone is known.
     #[inline]
     fn is_known(&self, zone: usize) -> bool {
-        self.network.zones[zone].exports.iter().all(|export| self.queues[*export].len() > 0)
+        let zone = &self.network.zones[zone];
+        zone.passed.is_empty() && zone.exports.iter().all(|export| self.queues[*export].len() > 0)
+    }
+
+    /// What comes into a zone from now on has left its first server there after this time.
+    fn horizon(&self, zone: usize) -> u64 {
+        if self.remote_release {
+            return self.now;
+        }
+        let zone = &self.network.zones[zone];
+        let coming = match &zone.feeders {
+            Some(feeders) => feeders.iter().map(|feeder| self.order.time(*feeder)).min(),
+            None => Some(self.now),
+        };
+        let entered = zone.entries.iter().map(|server| self.servers[*server as usize].free()).min();
+        coming.unwrap_or(NEVER).max(entered.unwrap_or(0))
     }
 
     /// The time of what must be done in a zone before its exports go on.
@@ -290,7 +327,13 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
     fn refresh(&mut self, zone: usize) {
         let head = self.heads(zone).1;
         let due = self.due(zone);
-        self.order.set(zone, head.min(due));
+        let passed = self.network.zones[zone].passed.iter();
+        let time = match passed.map(|server| self.servers[*server as usize].free()).min() {
+            // The next message that passes comes no earlier, and until then nothing hurries.
+            Some(free) if due != NEVER => due.max(free),
+            _ => head.min(due),
+        };
+        self.order.set(zone, time);
     }
 
     /// Takes messages out of an export before others have their turn.

@@ -14,7 +14,8 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         while self.work < enough {
             if demand {
                 self.pull(zone);
-                if self.work >= some && self.is_known(zone) && !self.remote_release {
+                let done = !self.network.zones[zone].passed.is_empty() || self.is_known(zone);
+                if self.work >= some && done && !self.remote_release {
                     break;
                 }
             }
@@ -133,17 +134,22 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
     /// A source sends.
     fn tick(&mut self, zone: usize, time: u64) {
         let network = self.network;
-        let slot = self.zones[zone].ticks.first().1;
+        let state = &mut self.zones[zone];
+        let slot = if self.closed { state.rounds.first().1 } else { state.ticks.first().1 };
         let number = network.zones[zone].sources[slot];
         let table = &network.sources[number];
         self.ticks += 1;
         self.work += 1;
+        self.single = table.messages == 1;
         let round = self.sources[number].round;
         self.sources[number].round += 1;
         if self.closed {
             self.sources[number].outstanding = table.messages;
             self.sources[number].ready = time;
-            self.set_tick(zone, slot, NEVER);
+            self.set_round(zone, slot, NEVER);
+        } else {
+            state.ticks.pop();
+            self.await_tick(zone);
         }
         let mut flushed = NONE;
         for send in &table.sends {
@@ -167,9 +173,6 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
                 SendTable::Train { first, count, .. } => self.depart(time, hop, *first, *count),
                 _ => self.arrive(Entry { time, birth: time, hop }),
             }
-        }
-        if !self.closed {
-            self.schedule(number);
         }
     }
 
@@ -201,23 +204,29 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         }
     }
 
-    /// Sets the next tick of a source.
+    /// In an open loop, enters the next tick of a zone.
+    pub(super) fn await_tick(&mut self, zone: usize) {
+        let state = &mut self.zones[zone];
+        state.prompt.set(self.network.zones[zone].prompt.len(), state.ticks.first().0);
+    }
+
+    /// In a closed loop, sets when the next round of a source begins.
     pub(super) fn schedule(&mut self, source: usize) {
         let state = &mut self.sources[source];
-        let time = match state.clock.next() {
+        let time = match state.clock.as_mut().and_then(Iterator::next) {
             Some(time) => time.max(state.ready),
             None => NEVER,
         };
         let table = &self.network.sources[source];
-        self.set_tick(table.zone, table.slot, time);
-        if self.closed && self.active != table.zone {
+        self.set_round(table.zone, table.slot, time);
+        if self.active != table.zone {
             self.refresh(table.zone);
         }
     }
 
-    fn set_tick(&mut self, zone: usize, slot: usize, time: u64) {
+    fn set_round(&mut self, zone: usize, slot: usize, time: u64) {
         let state = &mut self.zones[zone];
-        state.ticks.set(slot, time);
-        state.prompt.set(self.network.zones[zone].prompt.len(), state.ticks.first().0);
+        state.rounds.set(slot, time);
+        state.prompt.set(self.network.zones[zone].prompt.len(), state.rounds.first().0);
     }
 }

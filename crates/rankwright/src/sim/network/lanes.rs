@@ -1,17 +1,28 @@
 //! Which streams are merged where, and which messages travel as trains.
 
+use std::collections::BTreeSet;
+
 use super::{Builder, Hop, Lane, NONE, Network, SendTable, Stream};
-use crate::sim::Service;
+use crate::sim::{Pacing, Service};
+
+/// Feeders of a zone that are looked at one by one.
+const FEW: usize = 4;
 
 impl Builder<'_> {
     /// Sorts the streams into lanes.
     pub(super) fn finish(mut self) -> Network {
         let outbound = self.outbound_servers();
         let ending = self.ending_streams();
+        let through = self.through_zones();
+        self.find_feeders();
+        self.find_entries();
         for stream in self.known_streams.values() {
-            let Stream { zone, to, lane, .. } = &mut self.network.streams[*stream];
-            let zone = &mut self.network.zones[*zone];
-            *lane = if *to == NONE {
+            let Stream { zone: number, from, to, lane, .. } = &mut self.network.streams[*stream];
+            let zone = &mut self.network.zones[*number];
+            *lane = if *to == NONE && through[*number] {
+                zone.passed.push(*from);
+                Lane::Through
+            } else if *to == NONE {
                 zone.exports.push(*stream);
                 Lane::Export
             } else if outbound[*to as usize] {
@@ -53,6 +64,102 @@ impl Builder<'_> {
         }
     }
 
+    /// Per zone, whether in an open loop nothing else comes to the servers to which its exports lead.
+    fn through_zones(&self) -> Vec<bool> {
+        let Network { hops, streams, .. } = &self.network;
+        // Per server the only stream that leads to it, `NONE` if there are ticks or several.
+        let mut leading: Vec<Option<u32>> = vec![None; self.zones.len()];
+        for hop in self.first_hops() {
+            leading[hops[hop as usize].server as usize] = Some(NONE);
+        }
+        let passing = || hops.iter().filter(|hop| hop.next != NONE);
+        for hop in passing() {
+            let stream = leading[hops[hop.next as usize].server as usize].get_or_insert(hop.stream);
+            if *stream != hop.stream {
+                *stream = NONE;
+            }
+        }
+        let mut through = vec![self.options.pacing == Pacing::Open; self.network.zones.len()];
+        for hop in passing() {
+            let Stream { zone, to, .. } = streams[hop.stream as usize];
+            let sole = leading[hops[hop.next as usize].server as usize] == Some(hop.stream);
+            through[zone] &= sole || to != NONE;
+        }
+        through
+    }
+
+    /// Finds for each zone those that messages pass before.
+    fn find_feeders(&mut self) {
+        let Network { hops, zones, .. } = &mut self.network;
+        let zone = |hop: &Hop| self.zones[hop.server as usize];
+        let mut before = vec![BTreeSet::new(); zones.len()];
+        let mut entered = vec![false; hops.len()];
+        let mut relays = vec![false; zones.len()];
+        // The next hop always has a lower number.
+        for (number, hop) in hops.iter().enumerate().rev().filter(|(_, hop)| hop.next != NONE) {
+            let next = zone(&hops[hop.next as usize]);
+            if next == zone(hop) {
+                entered[hop.next as usize] |= entered[number];
+            } else {
+                entered[hop.next as usize] = true;
+                relays[zone(hop)] |= entered[number];
+                before[next].insert(zone(hop));
+            }
+        }
+        for (number, zone) in zones.iter_mut().enumerate() {
+            let mut feeders = Vec::new();
+            let mut open: Vec<usize> = before[number].iter().copied().collect();
+            while let Some(feeder) = open.pop().filter(|_| feeders.len() <= FEW) {
+                if !feeders.contains(&feeder) {
+                    feeders.push(feeder);
+                    open.extend(before[feeder].iter().filter(|_| relays[feeder]));
+                }
+            }
+            zone.feeders = Some(feeders).filter(|feeders| feeders.len() <= FEW);
+        }
+    }
+
+    /// Finds for each zone the servers to which messages of others come.
+    fn find_entries(&mut self) {
+        let mut other = vec![false; self.zones.len()];
+        for hop in self.first_hops() {
+            other[self.network.hops[hop as usize].server as usize] = true;
+        }
+        let Network { hops, streams, zones, .. } = &mut self.network;
+        let mut entries = BTreeSet::new();
+        for hop in hops.iter().filter(|hop| hop.next != NONE) {
+            let server = hops[hop.next as usize].server;
+            if streams[hop.stream as usize].to == NONE {
+                entries.insert(server);
+            } else {
+                other[server as usize] = true;
+            }
+        }
+        let mut mixed = vec![false; zones.len()];
+        for server in entries {
+            let zone = self.zones[server as usize];
+            zones[zone].entries.push(server);
+            mixed[zone] |= other[server as usize];
+        }
+        for (zone, _) in zones.iter_mut().zip(mixed).filter(|(_, mixed)| *mixed) {
+            zone.entries.clear();
+        }
+    }
+
+    /// The first hops of all sends.
+    fn first_hops(&self) -> impl Iterator<Item = u32> {
+        self.network
+            .sources
+            .iter()
+            .flat_map(|source| &source.sends)
+            .flat_map(|send| match send {
+                SendTable::Single(hop) => std::slice::from_ref(hop),
+                SendTable::InTurn { hops, .. } => hops,
+                _ => &[],
+            })
+            .copied()
+    }
+
     /// Per stream, whether all its messages end at the next server and no source waits for them.
     fn ending_streams(&self) -> Vec<bool> {
         let Network { hops, ends, streams, hop_releases, .. } = &self.network;
@@ -79,13 +186,8 @@ impl Builder<'_> {
                 outbound[hops[hop.next as usize].server as usize] = false;
             }
         }
-        for send in self.network.sources.iter().flat_map(|source| &source.sends) {
-            let first = match send {
-                SendTable::Single(hop) => std::slice::from_ref(hop),
-                SendTable::InTurn { hops, .. } => hops,
-                _ => &[],
-            };
-            first.iter().for_each(|hop| outbound[hops[*hop as usize].server as usize] = false);
+        for hop in self.first_hops() {
+            outbound[hops[hop as usize].server as usize] = false;
         }
         loop {
             let inside = |hop: &&Hop| {

@@ -74,6 +74,8 @@ pub(super) struct End {
 pub(super) enum Lane {
     /// With the exports of all zones.
     Export,
+    /// Nowhere: an export to servers to which no other stream leads, from a zone without others.
+    Through,
     /// In the zone, when an export runs out: it leads to servers that only feed exports.
     Outbound {
         /// Its number among them.
@@ -105,6 +107,12 @@ pub(super) struct Zone {
     pub(super) exports: Vec<usize>,
     /// If there is one.
     pub(super) only_export: Option<usize>,
+    /// The servers from which [`Lane::Through`] streams come.
+    pub(super) passed: Vec<u32>,
+    /// The zones that messages pass before they come here, if they are few.
+    pub(super) feeders: Option<Vec<usize>>,
+    /// The servers to which they come first, if nothing else comes there.
+    pub(super) entries: Vec<u32>,
     pub(super) outbound: Vec<usize>,
     pub(super) prompt: Vec<usize>,
     pub(super) sources: Vec<usize>,
