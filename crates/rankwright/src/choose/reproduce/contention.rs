@@ -34,9 +34,9 @@ const PRINTED_2012: &str = include_str!("2012/section-5.csv");
 /// Two amounts of waiting count as equal if the larger is larger by at most this share.
 const EQUAL: f64 = 0.02;
 
-const CHARGES: &str = "in this reading of the simulator both mappings place nearly alike, and no \
-                       placement that a search found gains as much: theirs charges something that \
-                       the text does not state";
+const OPEN_CHOICES: &str = "in this reading both mappings place nearly alike, and none of the choices that \
+                       the text leaves open brings the gain; perhaps their simulator charges \
+                       something that the text does not state";
 const TRACES: &str = "the traces are not published: neither their rates nor which messages wait for \
                       which; our clocks have rates from run times of another cluster, and never wait";
 
@@ -198,7 +198,7 @@ fn reason(row: &Row) -> &'static str {
     } else if workload == "mixed-6" || workload == "synt-4" {
         "both are parts of the few percent of Cyclic's waiting that are left, and differ from seed to seed"
     } else if row.paper.is_some_and(|paper| paper > row.ours + 5.0) {
-        CHARGES
+        OPEN_CHOICES
     } else {
         ""
     }
