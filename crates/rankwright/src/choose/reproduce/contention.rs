@@ -34,9 +34,9 @@ const PRINTED_2012: &str = include_str!("2012/section-5.csv");
 /// Two amounts of waiting count as equal if the larger is larger by at most this share.
 const EQUAL: f64 = 0.02;
 
-const OPEN_CHOICES: &str = "in this reading both mappings place nearly alike, and none of the choices that \
-                       the text leaves open brings the gain; perhaps their simulator charges \
-                       something that the text does not state";
+const OPEN_CHOICES: &str = "in this reading both mappings place nearly alike, and none of the \
+                            choices that the text leaves open brings the gain; perhaps their \
+                            simulator charges something that the text does not state";
 const TRACES: &str = "the traces are not published: neither their rates nor which messages wait for \
                       which; our clocks have rates from run times of another cluster, and never wait";
 
