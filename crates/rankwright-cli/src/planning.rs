@@ -1,14 +1,16 @@
 //! What `place`, `compare` and `map` share: their options, and the way from inputs to candidates.
 
 use std::num::NonZeroUsize;
+use std::time::Instant;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use rankwright::choose::{Candidate, candidates};
+use rankwright::choose::{Candidate, Timer, candidates};
 use rankwright::cluster::Cluster;
-use rankwright::map::{MAPPERS, Problem, Strategy};
+use rankwright::map::{Clock, MAPPERS, Problem, Strategy};
 use rankwright::placement::Granularity;
 use rankwright::traffic::Workload;
+use rankwright::units::{Seconds, UnitError};
 
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
@@ -25,6 +27,20 @@ pub(crate) struct SearchOptions {
     /// How many strategies or simulations may run at the same time; the result does not depend on it
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) threads: NonZeroUsize,
+    /// How long strategies that search may do so: `fast`, `normal` or `best`, counted in work
+    #[arg(long, value_name = "EFFORT", conflicts_with = "time")]
+    effort: Option<String>,
+    /// How long each strategy that searches may do so by the clock, like 10s; the result then
+    /// depends on the machine
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    time: Option<Seconds>,
+    /// After how many moves strategies that search end
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["time", "effort"])]
+    moves: Option<u64>,
+}
+
+fn parse_time(text: &str) -> Result<Seconds, UnitError> {
+    text.parse()
 }
 
 /// On what cluster.
@@ -81,11 +97,26 @@ impl SearchOptions {
 
     /// One strategy by the name the user gave it.
     pub(crate) fn strategy(&self, text: &str) -> anyhow::Result<Strategy> {
-        let parsed = text.parse::<Strategy>().and_then(|strategy| match self.seed {
-            Some(seed) => strategy.with_default("seed", &seed.to_string()),
+        let for_all = [
+            ("seed", self.seed.map(|seed| seed.to_string())),
+            ("effort", self.effort.clone()),
+            ("moves", self.moves.map(|moves| moves.to_string())),
+        ];
+        let set = |strategy: Strategy, (option, value): (&str, Option<String>)| match value {
+            Some(value) => strategy.with_default(option, &value),
             None => Ok(strategy),
-        });
+        };
+        let parsed = text.parse().and_then(|strategy| for_all.into_iter().try_fold(strategy, set));
         parsed.map_err(|error| UsageError(error.to_string()).into())
+    }
+
+    /// The clock of a strategy that begins now: what of `--time` has passed.
+    pub(crate) fn start_clock(&self) -> Option<Box<Clock>> {
+        let (time, begin) = (self.time?.0, Instant::now());
+        Some(Box::new(move || match time > 0.0 {
+            true => begin.elapsed().as_secs_f64() / time,
+            false => 1.0,
+        }))
     }
 
     /// The strategies of a list like `blocked,drb:seed=3,kway`; all of them where there is none.
@@ -116,7 +147,9 @@ impl SearchOptions {
         let problem = Problem::new(cluster, workload, rank_size.granularity())?;
         let spinner =
             output::spinner(verbosity, format!("strategies to try: {}", strategies.len()));
-        let results = ended_by_sigterm(|| candidates(&problem, strategies, self.threads));
+        let timer = || self.start_clock().expect("only asked for with --time");
+        let timer = self.time.map(|_| &timer as &Timer);
+        let results = ended_by_sigterm(|| candidates(&problem, strategies, self.threads, timer));
         spinner.finish_and_clear();
         let (found, failed): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
         let mut failed = failed.into_iter().filter_map(Result::err);
@@ -125,6 +158,13 @@ impl SearchOptions {
         }
         failed.for_each(|error| output::warn(verbosity, format_args!("left out: {error}")));
         Ok(found.into_iter().filter_map(Result::ok).collect())
+    }
+}
+
+/// Tells how many moves a search made, so that it can be repeated.
+pub(crate) fn note_moves(verbosity: &Verbosity, strategy: &str, moves: u64) {
+    if moves > 0 {
+        output::note(verbosity, format!("{strategy}: {moves} moves tried"));
     }
 }
 

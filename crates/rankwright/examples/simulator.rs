@@ -14,7 +14,7 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use rankwright::cluster::{Cluster, built_in};
-use rankwright::map::{Problem, Strategy};
+use rankwright::map::{Budget, Problem, Strategy};
 use rankwright::placement::{Granularity, JobShape, Placement, Servers, slots};
 use rankwright::sim::{Clock, Options, RandomStream, simulate};
 use rankwright::traffic::Workload;
@@ -92,7 +92,8 @@ fn workload(name: &str, rows: &[Row], rate: f64, messages: f64) -> Workload {
 
 fn place(cluster: &Cluster, workload: &Workload, strategy: &str) -> Placement {
     let problem = Problem::new(cluster, workload, Granularity::Cores(1)).expect("enough cores");
-    let slot_of = strategy.parse::<Strategy>().expect("a strategy").map(&problem);
+    let slot_of =
+        strategy.parse::<Strategy>().expect("a strategy").map(&problem, &Budget::default());
     let slot_of = slot_of.expect("a mapping");
     let slots = slots(cluster, Granularity::Cores(1), slot_of.len()).expect("slots");
     let shapes = JobShape::of(workload);

@@ -7,5 +7,5 @@ mod search;
 mod side_by_side;
 
 pub use judge::{TOLERANCE, Verdict, judge};
-pub use search::{Candidate, SearchError, candidates};
+pub use search::{Candidate, SearchError, Timer, candidates};
 pub use side_by_side::side_by_side;

@@ -1,13 +1,13 @@
 //! `blocked`: fill one node after the other.
 
-use super::{MapError, Mapper, Problem, fill};
+use super::{Budget, MapError, Mapper, Problem, fill};
 
 /// Rank by rank in order into the slots in order: what launchers call "by core" or "by slot".
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Blocked;
 
 impl Mapper for Blocked {
-    fn map(&self, problem: &Problem) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
         let ranks: Vec<usize> = (0..problem.rank_count()).collect();
         let slots: Vec<usize> = (0..problem.slots().len()).collect();
         Ok(fill(problem, &ranks, &slots))

@@ -1,6 +1,6 @@
 //! `cyclic`: one rank to each node in turn.
 
-use super::{MapError, Mapper, Problem};
+use super::{Budget, MapError, Mapper, Problem};
 
 /// Rank by rank in order, each to the next node that has room and there to its first free slot:
 /// what launchers call "by node". The turn goes on from one job to the next.
@@ -8,7 +8,7 @@ use super::{MapError, Mapper, Problem};
 pub(super) struct Cyclic;
 
 impl Mapper for Cyclic {
-    fn map(&self, problem: &Problem) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
         // Of each node the slots that are not yet full; all ranks have the same turn, so a node
         // fills its slots in order.
         let mut nodes = problem.slots_of_nodes();

@@ -4,7 +4,7 @@ use super::graph::{EdgeWeights, Graph, TooManyWeights, scale_weights};
 use super::repair::repair;
 use super::scotch::{ScotchGraph, ScotchTree, map_graph};
 use super::tree::Tree;
-use super::{MapError, Mapper, Problem};
+use super::{Budget, MapError, Mapper, Problem};
 
 /// Static mapping by dual recursive bipartitioning (Pellegrini, "Static mapping by dual recursive
 /// bipartitioning of process and architecture graphs", 1994) with Scotch.
@@ -20,7 +20,7 @@ pub(super) struct Drb {
 }
 
 impl Mapper for Drb {
-    fn map(&self, problem: &Problem) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
         let (tree, slot_of_bin) = problem.tree_of_fewest_nodes();
         let graph = problem.weighted_graph(self.weights);
         let mut bin_of = if tree.bin_count() == 1 || problem.rank_count() == 1 {

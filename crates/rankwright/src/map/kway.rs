@@ -6,7 +6,7 @@ use super::graph::{EdgeWeights, Graph};
 use super::metis::{Method, partition};
 use super::repair::repair;
 use super::tree::Tree;
-use super::{MapError, Mapper, Problem};
+use super::{Budget, MapError, Mapper, Problem};
 
 /// Divides the ranks among the groups of the highest level of the cluster (nodes, or switches with
 /// several nodes) so that as few bytes as possible cross, then those of each group among the groups
@@ -22,7 +22,7 @@ pub(super) struct Kway {
 }
 
 impl Mapper for Kway {
-    fn map(&self, problem: &Problem) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
         let (tree, slot_of_bin) = problem.tree_of_fewest_nodes();
         let graph = problem.weighted_graph(self.weights);
         let largest = problem.loads().iter().max().copied().unwrap_or(1).max(1);

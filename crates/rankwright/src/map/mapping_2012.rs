@@ -1,10 +1,11 @@
 //! `mapping-2012`: jobs spread over all nodes where their ranks talk with more than a node holds.
 
+use super::StrategyError;
 use super::job_mapping::{DemandOf, JobMapping, JobTraffic, Rules};
 use super::mapping_options::{self, ThresholdRule};
-use super::strategy::{OptionEntry, Options, StrategyError};
+use super::options::{OptionEntry, Options};
 use super::vacancies::{Sockets, Vacancies};
-use super::{MapError, Mapper, Problem};
+use super::{Budget, MapError, Mapper, Problem};
 use crate::traffic::demand::Lengths;
 
 /// Soryani, Analoui, Zarrinchian 2012, "A novel process mapping strategy in clustered environments"
@@ -76,7 +77,7 @@ fn even(job: &JobTraffic, vacancies: &Vacancies) -> u64 {
 }
 
 impl Mapper for Mapping2012 {
-    fn map(&self, problem: &Problem) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
         Ok(self.mapping(problem).slot_of)
     }
 }

@@ -1,12 +1,13 @@
 //! `mapping-2013`: jobs spread over as many nodes as let their messages wait least.
 
+use super::StrategyError;
 use super::job_mapping::{DemandOf, JobMapping, JobTraffic, Rules};
 use super::mapping_options::{self, ThresholdRule};
+use super::options::{OptionEntry, Options};
 use super::slowdown::Slowdown;
-use super::strategy::{OptionEntry, Options, StrategyError};
 use super::threshold::{Candidates, Spread, Ties};
 use super::vacancies::{Sockets, Vacancies};
-use super::{MapError, Mapper, Problem};
+use super::{Budget, MapError, Mapper, Problem};
 use crate::cluster::Cluster;
 use crate::traffic::classes::LengthClass;
 use crate::traffic::demand::Lengths;
@@ -219,7 +220,7 @@ fn slowest(assumed: BytesPerSecond, rates: impl Iterator<Item = BytesPerSecond>)
 }
 
 impl Mapper for Mapping2013 {
-    fn map(&self, problem: &Problem) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
         Ok(self.mapping(problem).slot_of)
     }
 }

@@ -1,7 +1,8 @@
 //! The options that `mapping-2012` and `mapping-2013` share.
 
+use super::StrategyError;
 use super::job_mapping::{DemandOf, Rules};
-use super::strategy::{OptionEntry, Options, StrategyError};
+use super::options::{OptionEntry, Options};
 use super::vacancies::Sockets;
 use crate::traffic::demand::Lengths;
 

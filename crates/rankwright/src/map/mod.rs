@@ -4,6 +4,7 @@
 //! command line, its help, the documentation and the tests.
 
 mod blocked;
+mod budget;
 mod cyclic;
 #[cfg(feature = "scotch")]
 mod drb;
@@ -11,10 +12,12 @@ mod graph;
 mod hierarchy;
 mod job_mapping;
 mod kway;
+mod mappers;
 mod mapping_2012;
 mod mapping_2013;
 mod mapping_options;
 mod metis;
+mod options;
 mod problem;
 mod random;
 mod repair;
@@ -28,21 +31,32 @@ mod vacancies;
 
 use std::fmt;
 
+pub use budget::{Budget, Clock, Effort, Known};
 pub use graph::Graph;
 pub use hierarchy::{Hierarchy, HierarchyError};
+pub use mappers::{MAPPERS, MapperEntry, find};
 pub use mapping_2012::Mapping2012;
 pub use mapping_2013::Mapping2013;
+pub use options::OptionEntry;
 pub use problem::Problem;
-pub use strategy::{MAPPERS, MapperEntry, OptionEntry, Strategy, StrategyError, find};
+pub use strategy::{Strategy, StrategyError};
 
 /// A strategy with its options.
 pub trait Mapper: fmt::Debug + Send + Sync {
     /// The slot of each rank. The same problem gives the same answer, on any thread and beside any
-    /// other call.
+    /// other call, unless the budget has a clock.
     ///
     /// # Errors
     /// If a partitioner fails.
-    fn map(&self, problem: &Problem) -> Result<Vec<usize>, MapError>;
+    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Vec<usize>, MapError>;
+
+    /// Several answers, the most promising first, where only a simulation can tell which is best.
+    ///
+    /// # Errors
+    /// If a partitioner fails.
+    fn answers(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Vec<usize>>, MapError> {
+        Ok(vec![self.map(problem, budget)?])
+    }
 }
 
 /// Why there is no mapping.

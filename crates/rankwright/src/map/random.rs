@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::{MapError, Mapper, Problem, fill};
+use super::{Budget, MapError, Mapper, Problem, fill};
 
 /// Ranks in random order into the slots of all nodes in random order; what chance gives, to judge
 /// the others by.
@@ -13,7 +13,7 @@ pub(super) struct Random {
 }
 
 impl Mapper for Random {
-    fn map(&self, problem: &Problem) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
         let mut generator = ChaCha8Rng::seed_from_u64(self.seed);
         let ranks = shuffled(problem.rank_count(), &mut generator);
         let slots = shuffled(problem.slots().len(), &mut generator);

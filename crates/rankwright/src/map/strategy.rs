@@ -1,14 +1,11 @@
 //! The strategies by name, with their options: `drb:seed=7`.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-#[cfg(feature = "scotch")]
-use super::drb::Drb;
-use super::graph::EdgeWeights;
-use super::{MapError, Mapper, Mapping2012, Mapping2013, Problem};
-use super::{blocked, cyclic, kway, mapping_2012, mapping_2013, random};
+use super::mappers::{MAPPERS, MapperEntry, find};
+use super::options::Options;
+use super::{Budget, MapError, Mapper, Problem};
 
 /// A strategy as the user named it, ready to run.
 #[derive(Debug)]
@@ -16,108 +13,6 @@ pub struct Strategy {
     entry: &'static MapperEntry,
     given: Options,
     mapper: Box<dyn Mapper>,
-}
-
-/// A row of [`MAPPERS`].
-#[derive(Debug)]
-pub struct MapperEntry {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// What it does, in one line.
-    pub summary: &'static str,
-    /// Where it is described.
-    pub source: &'static str,
-    /// What can be set.
-    pub options: &'static [OptionEntry],
-    make: fn(&Options) -> Result<Box<dyn Mapper>, StrategyError>,
-}
-
-/// An option of a strategy.
-#[derive(Debug)]
-pub struct OptionEntry {
-    /// Its name.
-    pub name: &'static str,
-    /// Its value where nothing is said.
-    pub default: &'static str,
-    /// What it does, in a few words.
-    pub summary: &'static str,
-}
-
-/// What was set for a strategy, by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Options {
-    strategy: &'static str,
-    set: BTreeMap<String, String>,
-}
-
-const SEED: OptionEntry =
-    OptionEntry { name: "seed", default: "1", summary: "another number, another result" };
-const WEIGHTS: OptionEntry = OptionEntry {
-    name: "weights",
-    default: "bytes",
-    summary: "what the ranks exchange: `bytes`, or their `rate` per second where all jobs have one",
-};
-
-/// All strategies, in the order in which they are shown.
-pub const MAPPERS: &[MapperEntry] = &[
-    MapperEntry {
-        name: "blocked",
-        summary: "fills one node after the other, in the order of ranks",
-        source: "the default of most launchers",
-        options: &[],
-        make: |_| Ok(Box::new(blocked::Blocked)),
-    },
-    MapperEntry {
-        name: "cyclic",
-        summary: "gives one rank to each node in turn",
-        source: "`--map-by node` of launchers",
-        options: &[],
-        make: |_| Ok(Box::new(cyclic::Cyclic)),
-    },
-    MapperEntry {
-        name: "random",
-        summary: "any rank anywhere, to judge the others by",
-        source: "Fisher-Yates shuffle, ChaCha8",
-        options: &[SEED],
-        make: |options| Ok(Box::new(random::Random { seed: options.seed()? })),
-    },
-    #[cfg(feature = "scotch")]
-    MapperEntry {
-        name: "drb",
-        summary: "dual recursive bipartitioning of ranks and machine together (Scotch)",
-        source: "Pellegrini 1994; Scotch 7",
-        options: &[SEED, WEIGHTS],
-        make: |options| Ok(Box::new(Drb { seed: options.seed()?, weights: options.weights()? })),
-    },
-    MapperEntry {
-        name: "kway",
-        summary: "k-way partitioning over nodes, then again inside every node (METIS)",
-        source: "Karypis and Kumar 1998; METIS 5",
-        options: &[SEED, WEIGHTS],
-        make: |options| {
-            Ok(Box::new(kway::Kway { seed: options.seed()?, weights: options.weights()? }))
-        },
-    },
-    MapperEntry {
-        name: "mapping-2012",
-        summary: "spreads jobs over all nodes where ranks talk with more than a node holds",
-        source: "Soryani, Analoui, Zarrinchian 2012, Fig. 1 and Eq. (2)",
-        options: mapping_2012::OPTIONS,
-        make: |options| Ok(Box::new(Mapping2012::from_options(options)?)),
-    },
-    MapperEntry {
-        name: "mapping-2013",
-        summary: "spreads jobs over as many nodes as let their messages wait least",
-        source: "Soryani, Analoui, Zarrinchian 2013, Fig. 8 and Eqs. (13)-(23)",
-        options: mapping_2013::OPTIONS,
-        make: |options| Ok(Box::new(Mapping2013::from_options(options)?)),
-    },
-];
-
-/// The strategy with this name.
-#[must_use]
-pub fn find(name: &str) -> Option<&'static MapperEntry> {
-    MAPPERS.iter().find(|entry| entry.name == name)
 }
 
 /// Why a text names no strategy.
@@ -170,8 +65,8 @@ impl Strategy {
     /// If the option cannot take the value.
     pub fn with_default(mut self, option: &str, value: &str) -> Result<Self, StrategyError> {
         let known = self.entry.options.iter().any(|known| known.name == option);
-        if known && !self.given.set.contains_key(option) {
-            self.given.set.insert(option.to_owned(), value.to_owned());
+        if known && !self.given.has(option) {
+            self.given.set(option, value);
             self.mapper = (self.entry.make)(&self.given)?;
         }
         Ok(self)
@@ -183,14 +78,31 @@ impl Strategy {
         self.entry.name
     }
 
+    /// Whether it begins with the answers of the others ([`Budget::with_known`]).
+    #[must_use]
+    pub fn begins_with_others(&self) -> bool {
+        self.entry.begins_with_others
+    }
+
     /// The slot of each rank, checked: every rank has one and no slot holds more than it may.
     ///
     /// # Errors
     /// If a partitioner fails.
-    pub fn map(&self, problem: &Problem) -> Result<Vec<usize>, MapError> {
-        let slot_of = self.mapper.map(problem)?;
+    pub fn map(&self, problem: &Problem, budget: &Budget) -> Result<Vec<usize>, MapError> {
+        let slot_of = self.mapper.map(problem, budget)?;
         problem.check(&slot_of)?;
         Ok(slot_of)
+    }
+
+    /// Several answers, the most promising first, where only a simulation can tell which is best;
+    /// else one. All are checked.
+    ///
+    /// # Errors
+    /// If a partitioner fails.
+    pub fn answers(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Vec<usize>>, MapError> {
+        let answers = self.mapper.answers(problem, budget)?;
+        answers.iter().try_for_each(|slot_of| problem.check(slot_of))?;
+        Ok(answers)
     }
 }
 
@@ -205,7 +117,7 @@ impl FromStr for Strategy {
             name: name.to_owned(),
             known: list(MAPPERS.iter().map(|entry| entry.name).collect()),
         })?;
-        let mut given = Options { strategy: entry.name, set: BTreeMap::new() };
+        let mut given = Options::new(entry.name);
         for option in options.split(',').filter(|option| !option.is_empty()) {
             let (key, value) = option.split_once('=').ok_or_else(|| {
                 StrategyError::NotAnOption { strategy: entry.name, found: option.to_owned() }
@@ -220,7 +132,7 @@ impl FromStr for Strategy {
                     known,
                 });
             }
-            given.set.insert(key.to_owned(), value.to_owned());
+            given.set(key, value);
         }
         let mapper = (entry.make)(&given)?;
         Ok(Self { entry, given, mapper })
@@ -231,54 +143,11 @@ impl fmt::Display for Strategy {
     /// As it is written on the command line, options in the order of their names.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.entry.name)?;
-        for (position, (key, value)) in self.given.set.iter().enumerate() {
+        for (position, (key, value)) in self.given.iter().enumerate() {
             let before = if position == 0 { ':' } else { ',' };
             write!(f, "{before}{key}={value}")?;
         }
         Ok(())
-    }
-}
-
-impl Options {
-    /// What an option was set to, or its default.
-    pub(super) fn text(&self, option: &OptionEntry) -> &str {
-        self.set.get(option.name).map_or(option.default, String::as_str)
-    }
-
-    /// The one of several values that an option names.
-    ///
-    /// # Errors
-    /// If it names none of them.
-    pub(super) fn one_of<T: Copy>(
-        &self,
-        option: &'static OptionEntry,
-        values: &[(&str, T)],
-    ) -> Result<T, StrategyError> {
-        let found = values.iter().find(|(name, _)| *name == self.text(option));
-        found.map(|(_, value)| *value).ok_or_else(|| {
-            let names: Vec<String> = values.iter().map(|(name, _)| format!("`{name}`")).collect();
-            self.wrong(option, names.join(" or "))
-        })
-    }
-
-    /// The error for an option whose value is none.
-    pub(super) fn wrong(&self, option: &'static OptionEntry, expected: String) -> StrategyError {
-        StrategyError::BadValue {
-            strategy: self.strategy,
-            option: option.name,
-            found: self.text(option).to_owned(),
-            expected,
-        }
-    }
-
-    /// The seed; partitioners take 31 bits.
-    fn seed(&self) -> Result<u64, StrategyError> {
-        let seed = self.text(&SEED).parse().ok().filter(|seed| *seed <= i32::MAX as u64);
-        seed.ok_or_else(|| self.wrong(&SEED, "a whole number from 0 to 2147483647".to_owned()))
-    }
-
-    fn weights(&self) -> Result<EdgeWeights, StrategyError> {
-        self.one_of(&WEIGHTS, &[("bytes", EdgeWeights::Bytes), ("rate", EdgeWeights::Rate)])
     }
 }
 

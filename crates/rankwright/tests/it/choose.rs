@@ -15,7 +15,7 @@ use crate::workloads::{cliques, job, ring, scattered_halo, workload};
 fn compared(cluster: &Cluster, jobs: &Workload, names: &[&str]) -> (Vec<Candidate>, Verdict) {
     let problem = Problem::new(cluster, jobs, Granularity::Cores(1)).unwrap();
     let strategies: Vec<Strategy> = names.iter().map(|name| name.parse().unwrap()).collect();
-    let candidates = candidates(&problem, &strategies, NonZeroUsize::MIN);
+    let candidates = candidates(&problem, &strategies, NonZeroUsize::MIN, None);
     let candidates: Result<Vec<_>, _> = candidates.into_iter().collect();
     let candidates = candidates.unwrap();
     let verdict = judge(cluster, &candidates);

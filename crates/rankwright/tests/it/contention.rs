@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use rankwright::cluster::{Cluster, built_in};
 use rankwright::ids::Rank;
-use rankwright::map::{Mapping2012, Mapping2013, Problem, Strategy};
+use rankwright::map::{Budget, Mapping2012, Mapping2013, Problem, Strategy};
 use rankwright::placement::Granularity;
 use rankwright::traffic::pattern::Pattern;
 use rankwright::traffic::{Flow, Job, Send, Source, Workload};
@@ -66,7 +66,7 @@ fn problem<'a>(cluster: &'a Cluster, workload: &'a Workload) -> Problem<'a> {
 }
 
 fn map(strategy: &str, problem: &Problem) -> Vec<usize> {
-    strategy.parse::<Strategy>().unwrap().map(problem).unwrap()
+    strategy.parse::<Strategy>().unwrap().map(problem, &Budget::default()).unwrap()
 }
 
 /// The thresholds of a workload's jobs on the cluster of the papers, by the two strategies.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rankwright::ids::Rank;
-use rankwright::map::Problem;
+use rankwright::map::{Budget, Problem};
 use rankwright::placement::Granularity;
 use rankwright::traffic::pattern::Pattern;
 use rankwright::traffic::{Job, Send, Source};
@@ -74,9 +74,9 @@ proptest! {
             for form in FORMS {
                 let strategy: rankwright::map::Strategy = form.parse().unwrap();
                 // It checks the answer.
-                let slot_of = strategy.map(&problem);
+                let slot_of = strategy.map(&problem, &Budget::default());
                 prop_assert!(slot_of.is_ok(), "{}: {:?}", form, slot_of);
-                prop_assert_eq!(strategy.map(&problem), slot_of);
+                prop_assert_eq!(strategy.map(&problem, &Budget::default()), slot_of);
             }
         }
     }
@@ -88,7 +88,7 @@ proptest! {
         let jobs = workload(vec![job.job().unwrap(), ring("beside", 2, 10)]);
         let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
         let strategy = format!("mapping-2012:threshold={threshold}");
-        let slot_of = strategy.parse::<rankwright::map::Strategy>().unwrap().map(&problem).unwrap();
+        let slot_of = strategy.parse::<rankwright::map::Strategy>().unwrap().map(&problem, &Budget::default()).unwrap();
         let mut ranks_of = [0; 8];
         for slot in &slot_of[..ranks as usize] {
             ranks_of[problem.slots()[*slot].node.index()] += 1;

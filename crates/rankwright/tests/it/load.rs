@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rankwright::cluster::{Cluster, Levels};
-use rankwright::map::{Problem, Strategy};
+use rankwright::map::{Budget, Problem, Strategy};
 use rankwright::model::{Direction, Load};
 use rankwright::placement::{Granularity, JobPlacement, JobShape, Placement, RankPlacement};
 use rankwright::traffic::Workload;
@@ -13,7 +13,7 @@ use crate::workloads::{flow, job, ring, scattered_halo, workload};
 
 fn placed(cluster: &Cluster, workload: &Workload, strategy: &str) -> (Placement, Load) {
     let problem = Problem::new(cluster, workload, Granularity::Cores(1)).unwrap();
-    let slot_of = strategy.parse::<Strategy>().unwrap().map(&problem).unwrap();
+    let slot_of = strategy.parse::<Strategy>().unwrap().map(&problem, &Budget::default()).unwrap();
     let shapes = JobShape::of(workload);
     let slots = problem.slots();
     let placement = Placement::from_slots(cluster, &shapes, strategy, slots, &slot_of).unwrap();

@@ -5,7 +5,7 @@ use std::thread;
 
 use rankwright::choose::candidates;
 use rankwright::cluster::Cluster;
-use rankwright::map::{MAPPERS, Problem, Strategy, find};
+use rankwright::map::{Budget, MAPPERS, Problem, Strategy, find};
 use rankwright::placement::{Granularity, JobShape, Placement, PlacementError};
 use rankwright::traffic::Workload;
 
@@ -112,7 +112,7 @@ fn every_strategy_gives_a_valid_placement_in_every_case() {
         let problem =
             Problem::new(&case.cluster, &case.workload, case.granularity).expect(case.name);
         for strategy in strategies() {
-            let slot_of = strategy.map(&problem);
+            let slot_of = strategy.map(&problem, &Budget::default());
             let slot_of = slot_of.unwrap_or_else(|e| panic!("{}, {strategy}: {e}", case.name));
             let shapes = JobShape::of(&case.workload);
             let slots = problem.slots();
@@ -128,9 +128,9 @@ fn every_strategy_gives_the_same_answer_again_and_from_many_threads() {
         let problem =
             Problem::new(&case.cluster, &case.workload, case.granularity).expect(case.name);
         for strategy in strategies() {
-            let first = strategy.map(&problem).expect(case.name);
+            let first = strategy.map(&problem, &Budget::default()).expect(case.name);
             thread::scope(|scope| {
-                let again = || strategy.map(&problem).expect(case.name);
+                let again = || strategy.map(&problem, &Budget::default()).expect(case.name);
                 let others: Vec<_> = (0..4).map(|_| scope.spawn(again)).collect();
                 for other in others {
                     assert_eq!(other.join().unwrap(), first, "{}, {strategy}", case.name);
@@ -145,7 +145,8 @@ fn candidates_do_not_depend_on_the_number_of_threads() {
     let (cluster, jobs) = (four_by_four(), workload(vec![scattered_halo(4, 1000)]));
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
     let all: Vec<Strategy> = strategies().collect();
-    let with = |threads| candidates(&problem, &all, NonZeroUsize::new(threads).expect("not 0"));
+    let with =
+        |threads| candidates(&problem, &all, NonZeroUsize::new(threads).expect("not 0"), None);
     assert_eq!(with(1), with(8));
 }
 
@@ -170,7 +171,7 @@ fn tiles_of_a_scattered_halo_are_found() {
     let (cluster, jobs) = (four_by_four(), workload(vec![scattered_halo(4, 1000)]));
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
     for strategy in searching() {
-        let slot_of = strategy.map(&problem).unwrap();
+        let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
         assert_eq!(bytes_between_nodes(&problem, &slot_of), 16_000, "{strategy}");
     }
 }
@@ -187,7 +188,7 @@ fn cliques_are_kept_together_like_exhaustive_search_does() {
         let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
         let least = permutations(6).iter().map(|slots| problem.cost(slots)).min();
         for strategy in searching() {
-            let slot_of = strategy.map(&problem).unwrap();
+            let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
             assert_eq!(Some(problem.cost(&slot_of)), least, "{strategy}, {nodes} nodes");
         }
     }
@@ -212,7 +213,7 @@ fn cores_inside_nodes_are_used_by_closeness() {
     let (cluster, jobs) = (cluster(&[(1, Kind(4, 1, 2, 1))]), workload(vec![cliques(4, 2)]));
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
     for strategy in searching() {
-        let slot_of = strategy.map(&problem).unwrap();
+        let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
         assert_eq!(problem.cost(&slot_of), 4 * 2 * 2000, "{strategy}");
     }
 }
@@ -222,7 +223,8 @@ fn blocked_and_cyclic_are_what_launchers_do() {
     let cluster = cluster(&[(1, Kind(1, 1, 1, 1)), (2, Kind(1, 1, 3, 1))]);
     let jobs = workload(vec![ring("a", 2, 1), ring("b", 4, 1)]);
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
-    let map = |name: &str| name.parse::<Strategy>().unwrap().map(&problem).unwrap();
+    let map =
+        |name: &str| name.parse::<Strategy>().unwrap().map(&problem, &Budget::default()).unwrap();
     assert_eq!(map("blocked"), [0, 1, 2, 3, 4, 5]);
     // The turn goes on at the third node with the second job, and passes over the full first node.
     assert_eq!(map("cyclic"), [0, 1, 4, 2, 5, 3]);
@@ -235,7 +237,7 @@ fn spare_nodes_stay_empty_where_the_traffic_is_looked_at() {
     let (cluster, jobs) = (four_by_four(), workload(vec![ring("a", 5, 10)]));
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
     let nodes_used = |strategy: &Strategy| {
-        let slot_of = strategy.map(&problem).unwrap();
+        let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
         let mut nodes: Vec<u32> = slot_of.iter().map(|s| problem.slots()[*s].node.0).collect();
         nodes.sort_unstable();
         nodes.dedup();
@@ -263,7 +265,7 @@ fn several_ranks_share_a_slot_within_the_limit() {
         let one = Granularity::Cores(1);
         let problem = Problem::sharing(&cluster, &jobs, one, loads.clone(), 0.03).unwrap();
         for strategy in strategies() {
-            let slot_of = strategy.map(&problem).unwrap();
+            let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
             let mut filled = [0; 16];
             slot_of.iter().zip(&loads).for_each(|(slot, load)| filled[*slot] += load);
             assert!(filled.iter().all(|held| *held <= limit), "{strategy}: {filled:?} of {sum}");
@@ -287,7 +289,8 @@ fn a_rank_stays_inside_one_numa_node_where_it_fits() {
         let jobs = workload(vec![ring("a", ranks, 10)]);
         let problem = Problem::new(&cluster, &jobs, Granularity::Cores(2)).unwrap();
         for entry in MAPPERS {
-            let slot_of = entry.name.parse::<Strategy>().unwrap().map(&problem).unwrap();
+            let slot_of =
+                entry.name.parse::<Strategy>().unwrap().map(&problem, &Budget::default()).unwrap();
             let crosses = |slot: &&usize| problem.slots()[**slot].numa.is_none();
             assert_eq!(slot_of.iter().filter(crosses).count(), crossing, "{}", entry.name);
         }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use rankwright::cluster::{Cluster, Nic, Rates, Switch};
 use rankwright::ids::{NumaId, Rank};
-use rankwright::map::{Problem, Strategy as Mapping};
+use rankwright::map::{Budget, Problem, Strategy as Mapping};
 use rankwright::placement::{Granularity, JobShape, Path, Placement, ServerKind, Servers, slots};
 use rankwright::sim::{
     Arrivals, Clock, Options, Outcome, Pacing, RandomStream, Service, replicate, simulate,
@@ -23,7 +23,7 @@ use crate::clusters::{Kind, cluster, with_switches};
 /// A placement by the strategy with this name.
 pub(crate) fn placed(cluster: &Cluster, workload: &Workload, strategy: &str) -> Placement {
     let problem = Problem::new(cluster, workload, Granularity::Cores(1)).unwrap();
-    let slot_of = strategy.parse::<Mapping>().unwrap().map(&problem).unwrap();
+    let slot_of = strategy.parse::<Mapping>().unwrap().map(&problem, &Budget::default()).unwrap();
     let slots = slots(cluster, Granularity::Cores(1), slot_of.len()).unwrap();
     let shapes = JobShape::of(workload);
     Placement::from_slots(cluster, &shapes, strategy, &slots, &slot_of).unwrap()

@@ -4,12 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rankwright::map::{Hierarchy, Problem, Strategy};
+use rankwright::map::{Budget, Hierarchy, Problem, Strategy};
 use rankwright::placement::{Granularity, PlacementError};
 use rankwright::traffic::import::metis;
 
 use crate::exit_code::{Infeasible, UsageError};
 use crate::inputs::read_text_or_stdin;
+use crate::planning::SearchOptions;
 use crate::termination::ended_by_sigterm;
 
 /// A graph, a hierarchy and how unequal the cores may be.
@@ -36,10 +37,17 @@ pub(super) struct BareMapping {
     pub(super) cores: Vec<usize>,
     /// The sum over all edges of weight times distance.
     pub(super) cost: u128,
+    /// How many moves the search tried.
+    pub(super) moves: u64,
 }
 
 impl BareGraph {
-    pub(super) fn map(&self, graph: &Path, strategy: &Strategy) -> anyhow::Result<BareMapping> {
+    pub(super) fn map(
+        &self,
+        graph: &Path,
+        strategy: &Strategy,
+        search: &SearchOptions,
+    ) -> anyhow::Result<BareMapping> {
         let sizes = self.hierarchy.as_deref().unwrap_or_default();
         let distances = self.distances.as_deref().unwrap_or_default();
         let hierarchy =
@@ -70,9 +78,16 @@ impl BareGraph {
             })?
         };
         let problem = problem.with_distances(&hierarchy.distances());
-        let slot_of = ended_by_sigterm(|| strategy.map(&problem))?;
+        let clock = search.start_clock();
+        let budget = Budget::default().with_threads(search.threads);
+        let budget = match &clock {
+            Some(clock) => budget.with_clock(clock),
+            None => budget,
+        };
+        let slot_of = ended_by_sigterm(|| strategy.map(&problem, &budget))?;
         Ok(BareMapping {
             cost: problem.cost(&slot_of),
+            moves: budget.moves(),
             cores: slot_of.iter().map(|slot| problem.core(*slot)).collect(),
         })
     }

@@ -73,9 +73,10 @@ impl Map {
                 let text = "--graph: the result has one form only, --format list";
                 return Err(UsageError(text.to_owned()).into());
             }
-            let mapping = self.bare_graph.map(graph, &strategy)?;
+            let mapping = self.bare_graph.map(graph, &strategy, &self.search)?;
             self.write(&list(mapping.cores.iter().copied()))?;
             output::note(verbosity, format!("J = {}", mapping.cost));
+            planning::note_moves(verbosity, &strategy.to_string(), mapping.moves);
             return Ok(ExitCode::SUCCESS);
         }
         // clap has made sure that both are there.
@@ -86,6 +87,7 @@ impl Map {
         let found =
             self.search.candidates(&cluster, &workload, &self.rank_size, &[strategy], verbosity)?;
         let candidate = found.first().context("no strategy")?;
+        planning::note_moves(verbosity, &candidate.strategy, candidate.moves);
         let predicted = candidate.load.predicted();
         let file = PlacementFile::new(&cluster, &workload, &candidate.placement, predicted);
         self.write(&match self.format() {

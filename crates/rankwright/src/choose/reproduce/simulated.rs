@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::side_by_side::side_by_side;
 use crate::cluster::{Cluster, built_in as clusters};
-use crate::map::{Problem, Strategy};
+use crate::map::{Budget, Problem, Strategy};
 use crate::placement::{Granularity, JobShape, Placement};
 use crate::sim::{Options, Progress, simulate};
 use crate::traffic::{Workload, built_in as workloads};
@@ -139,7 +139,7 @@ fn one(
         "drb" => problem.with_distances(&DISTANCES),
         _ => problem,
     };
-    let slot_of = strategy.map(&problem).expect("a mapping");
+    let slot_of = strategy.map(&problem, &Budget::default()).expect("a mapping");
     let shapes = JobShape::of(&workload);
     let placement =
         Placement::from_slots(cluster, &shapes, case.mapping, problem.slots(), &slot_of);

@@ -1,0 +1,103 @@
+//! How much a strategy may try beside its options, and what it need not find out again.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How long a search goes on: a fixed amount of work, so that the result is the same on every
+/// machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effort {
+    /// For placing at the start of a job: never slower than a partitioner.
+    Fast,
+    /// For daily use.
+    Normal,
+    /// For a placement that is kept.
+    Best,
+}
+
+/// What a caller allows a strategy and tells it.
+#[derive(Default)]
+pub struct Budget<'a> {
+    threads: Option<NonZeroUsize>,
+    clock: Option<&'a Clock>,
+    known: &'a [Known],
+    moves: AtomicU64,
+}
+
+/// The share of the time that has passed: 0 at the beginning, 1 and more when it is over. It may be
+/// asked from any thread.
+pub type Clock = dyn Fn() -> f64 + Sync;
+
+/// An answer that the caller has already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// The strategy with its options, as on the command line.
+    pub strategy: String,
+    /// The slot of each rank.
+    pub slot_of: Vec<usize>,
+}
+
+impl<'a> Budget<'a> {
+    /// A budget of so many threads; one where nothing is said.
+    #[must_use]
+    pub fn with_threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// A budget of time instead of effort. Results then depend on the machine.
+    #[must_use]
+    pub fn with_clock(mut self, clock: &'a Clock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// With answers of other strategies, for those that begin with them.
+    #[must_use]
+    pub fn with_known(mut self, known: &'a [Known]) -> Self {
+        self.known = known;
+        self
+    }
+
+    /// How many threads may work at the same time.
+    #[must_use]
+    pub fn threads(&self) -> NonZeroUsize {
+        self.threads.unwrap_or(NonZeroUsize::MIN)
+    }
+
+    /// The share of the time that has passed; `None` where effort is counted in work.
+    #[must_use]
+    pub fn time_passed(&self) -> Option<f64> {
+        self.clock.map(|clock| clock())
+    }
+
+    /// The answer of a strategy without options, if the caller has it.
+    #[must_use]
+    pub fn known(&self, strategy: &str) -> Option<&'a [usize]> {
+        let known = self.known.iter().find(|known| known.strategy == strategy);
+        known.map(|known| &known.slot_of[..])
+    }
+
+    /// Counts moves that a search has tried.
+    pub fn count_moves(&self, moves: u64) {
+        self.moves.fetch_add(moves, Ordering::Relaxed);
+    }
+
+    /// How many moves searches have tried with this budget.
+    #[must_use]
+    pub fn moves(&self) -> u64 {
+        self.moves.load(Ordering::Relaxed)
+    }
+}
+
+impl fmt::Debug for Budget<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Budget")
+            .field("threads", &self.threads())
+            .field("time_passed", &self.time_passed())
+            .field("known", &self.known)
+            .field("moves", &self.moves())
+            .finish()
+    }
+}

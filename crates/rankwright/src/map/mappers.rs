@@ -1,0 +1,92 @@
+//! The table of strategies: it feeds the command line, its help, the documentation and the tests.
+
+#[cfg(feature = "scotch")]
+use super::drb::Drb;
+use super::options::{OptionEntry, Options, SEED, WEIGHTS};
+use super::{Mapper, Mapping2012, Mapping2013, StrategyError};
+use super::{blocked, cyclic, kway, mapping_2012, mapping_2013, random};
+
+/// All strategies, in the order in which they are shown.
+pub const MAPPERS: &[MapperEntry] = &[
+    MapperEntry {
+        name: "blocked",
+        summary: "fills one node after the other, in the order of ranks",
+        source: "the default of most launchers",
+        options: &[],
+        begins_with_others: false,
+        make: |_| Ok(Box::new(blocked::Blocked)),
+    },
+    MapperEntry {
+        name: "cyclic",
+        summary: "gives one rank to each node in turn",
+        source: "`--map-by node` of launchers",
+        options: &[],
+        begins_with_others: false,
+        make: |_| Ok(Box::new(cyclic::Cyclic)),
+    },
+    MapperEntry {
+        name: "random",
+        summary: "any rank anywhere, to judge the others by",
+        source: "Fisher-Yates shuffle, ChaCha8",
+        options: &[SEED],
+        begins_with_others: false,
+        make: |options| Ok(Box::new(random::Random { seed: options.seed()? })),
+    },
+    #[cfg(feature = "scotch")]
+    MapperEntry {
+        name: "drb",
+        summary: "dual recursive bipartitioning of ranks and machine together (Scotch)",
+        source: "Pellegrini 1994; Scotch 7",
+        options: &[SEED, WEIGHTS],
+        begins_with_others: false,
+        make: |options| Ok(Box::new(Drb { seed: options.seed()?, weights: options.weights()? })),
+    },
+    MapperEntry {
+        name: "kway",
+        summary: "k-way partitioning over nodes, then again inside every node (METIS)",
+        source: "Karypis and Kumar 1998; METIS 5",
+        options: &[SEED, WEIGHTS],
+        begins_with_others: false,
+        make: |options| {
+            Ok(Box::new(kway::Kway { seed: options.seed()?, weights: options.weights()? }))
+        },
+    },
+    MapperEntry {
+        name: "mapping-2012",
+        summary: "spreads jobs over all nodes where ranks talk with more than a node holds",
+        source: "Soryani, Analoui, Zarrinchian 2012, Fig. 1 and Eq. (2)",
+        options: mapping_2012::OPTIONS,
+        begins_with_others: false,
+        make: |options| Ok(Box::new(Mapping2012::from_options(options)?)),
+    },
+    MapperEntry {
+        name: "mapping-2013",
+        summary: "spreads jobs over as many nodes as let their messages wait least",
+        source: "Soryani, Analoui, Zarrinchian 2013, Fig. 8 and Eqs. (13)-(23)",
+        options: mapping_2013::OPTIONS,
+        begins_with_others: false,
+        make: |options| Ok(Box::new(Mapping2013::from_options(options)?)),
+    },
+];
+
+/// A row of [`MAPPERS`].
+#[derive(Debug)]
+pub struct MapperEntry {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Where it is described.
+    pub source: &'static str,
+    /// What can be set.
+    pub options: &'static [OptionEntry],
+    /// Whether it begins with the answers of the others, so that it should run after them.
+    pub begins_with_others: bool,
+    pub(super) make: fn(&Options) -> Result<Box<dyn Mapper>, StrategyError>,
+}
+
+/// The strategy with this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static MapperEntry> {
+    MAPPERS.iter().find(|entry| entry.name == name)
+}
