@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use rankwright::choose::{Candidate, Timer, candidates};
 use rankwright::cluster::Cluster;
-use rankwright::map::{Clock, MAPPERS, Problem, Strategy};
+use rankwright::map::{Clock, DEFAULT_BALANCE, MAPPERS, Problem, Strategy};
 use rankwright::placement::Granularity;
 use rankwright::traffic::Workload;
 use rankwright::units::{Seconds, UnitError};
@@ -37,6 +37,15 @@ pub(crate) struct SearchOptions {
     /// After how many moves strategies that search end
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["time", "effort"])]
     moves: Option<u64>,
+    /// Where nodes differ in speed: by which share the rank that computes longest may take longer
+    /// than it must
+    #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_BALANCE, value_parser = parse_balance)]
+    balance: f64,
+}
+
+fn parse_balance(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1000.0).contains(share));
+    share.ok_or_else(|| format!("found `{text}`, expected a share from 0 to 1000, like 0.02"))
 }
 
 fn parse_time(text: &str) -> Result<Seconds, UnitError> {
@@ -145,6 +154,7 @@ impl SearchOptions {
         verbosity: &Verbosity,
     ) -> anyhow::Result<Vec<Candidate>> {
         let problem = Problem::new(cluster, workload, rank_size.granularity())?;
+        let problem = problem.with_balance(self.balance);
         let spinner =
             output::spinner(verbosity, format!("strategies to try: {}", strategies.len()));
         let timer = || self.start_clock().expect("only asked for with --time");

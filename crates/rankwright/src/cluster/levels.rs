@@ -275,7 +275,7 @@ mod tests {
             pus: Vec::new(),
         };
         let machine = Machine { cores: cores.iter().map(core).collect(), ..Machine::default() };
-        NodeGroup { machine, free: Vec::new() }
+        NodeGroup { machine, free: Vec::new(), speed: 1.0 }
     }
 
     fn cluster(groups: Vec<NodeGroup>, nodes: &[(usize, Option<usize>)]) -> Cluster {

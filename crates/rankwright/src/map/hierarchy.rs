@@ -106,7 +106,7 @@ impl Hierarchy {
             name: "hierarchy".to_owned(),
             emulated: false,
             rates: Rates::default(),
-            groups: vec![NodeGroup { machine, free }],
+            groups: vec![NodeGroup { machine, free, speed: 1.0 }],
             nodes: (0..nodes).map(node).collect(),
             switches,
         }

@@ -41,7 +41,7 @@ impl Mapper for Kway {
         let mut bin_of = division.bin_of;
         let capacity = vec![problem.limit(); tree.bin_count()];
         repair(&tree, &capacity, &graph, problem.loads(), &mut bin_of);
-        Ok(bin_of.into_iter().map(|bin| slot_of_bin[bin as usize]).collect())
+        Ok(problem.balanced(bin_of.into_iter().map(|bin| slot_of_bin[bin as usize]).collect()))
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod blocked;
 mod budget;
+mod compute_balance;
 mod cyclic;
 #[cfg(feature = "scotch")]
 mod drb;
@@ -32,6 +33,7 @@ mod vacancies;
 use std::fmt;
 
 pub use budget::{Budget, Clock, Effort, Known};
+pub use compute_balance::{ComputeBalance, DEFAULT_BALANCE};
 pub use graph::Graph;
 pub use hierarchy::{Hierarchy, HierarchyError};
 pub use mappers::{MAPPERS, MapperEntry, find};

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::MapError;
+use super::compute_balance::{ComputeBalance, DEFAULT_BALANCE};
 use super::graph::{EdgeWeights, Graph};
 use super::tree::Tree;
 use crate::cluster::{Cluster, Levels};
@@ -25,6 +26,7 @@ pub struct Problem<'a> {
     share: u64,
     /// What a slot may hold at most.
     limit: u64,
+    compute_balance: Option<ComputeBalance>,
 }
 
 impl<'a> Problem<'a> {
@@ -68,6 +70,8 @@ impl<'a> Problem<'a> {
             (((1.0 + imbalance) * share as f64) as u64).max(share.saturating_add(largest - 1));
         let mut problem = Self::with_slots(cluster, workload, slots, loads, share);
         problem.limit = limit;
+        // Loads say already what is to be balanced.
+        problem.compute_balance = None;
         Ok(problem)
     }
 
@@ -80,7 +84,41 @@ impl<'a> Problem<'a> {
     ) -> Self {
         let graph = Graph::from_workload(workload);
         let levels = Levels::new(cluster);
-        Self { cluster, workload, slots, levels, graph, loads, share, limit: share }
+        let compute_balance = ComputeBalance::new(cluster, workload, &slots, DEFAULT_BALANCE);
+        Self {
+            cluster,
+            workload,
+            slots,
+            levels,
+            graph,
+            loads,
+            share,
+            limit: share,
+            compute_balance,
+        }
+    }
+
+    /// The same problem where the longest computing rank may take so much longer than it must, as a
+    /// share: where nodes differ in speed and the times that ranks compute are known.
+    #[must_use]
+    pub fn with_balance(mut self, balance: f64) -> Self {
+        self.compute_balance =
+            ComputeBalance::new(self.cluster, self.workload, &self.slots, balance);
+        self
+    }
+
+    /// Which ranks need fast nodes; `None` where that makes no difference.
+    #[must_use]
+    pub fn compute_balance(&self) -> Option<&ComputeBalance> {
+        self.compute_balance.as_ref()
+    }
+
+    /// Makes an answer keep the balance of [`Problem::compute_balance`].
+    pub(super) fn balanced(&self, mut slot_of: Vec<usize>) -> Vec<usize> {
+        if let Some(balance) = &self.compute_balance {
+            balance.settle(self, &mut slot_of);
+        }
+        slot_of
     }
 
     /// The same problem with other distances, one per level of [`Problem::levels`].

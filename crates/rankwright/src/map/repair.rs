@@ -171,7 +171,7 @@ mod tests {
             name: "two".to_owned(),
             emulated: false,
             rates: Rates::default(),
-            groups: vec![NodeGroup { machine, free: Vec::new() }],
+            groups: vec![NodeGroup { machine, free: Vec::new(), speed: 1.0 }],
             nodes: vec![node("a"), node("b")],
             switches: Vec::new(),
         };

@@ -29,6 +29,7 @@ use serde::Serialize;
 pub use source::{Send, Source};
 
 use crate::ids::Rank;
+use crate::units::Seconds;
 
 /// Jobs that run at the same time on one cluster.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -55,6 +56,9 @@ pub struct Job {
     /// nobody says.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
+    /// How long each rank computes outside MPI, on a node of speed 1; empty where nobody says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub compute: Vec<Seconds>,
 }
 
 /// All messages from one rank to another.
@@ -167,7 +171,8 @@ impl Job {
             });
         }
         add_up(&mut flows);
-        Ok(Self { name, mpi_library: String::new(), ranks, flows, sources: Vec::new() })
+        let (mpi_library, sources, compute) = (String::new(), Vec::new(), Vec::new());
+        Ok(Self { name, mpi_library, ranks, flows, sources, compute })
     }
 }
 

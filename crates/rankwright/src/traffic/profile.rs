@@ -222,7 +222,8 @@ impl Profile {
     }
 
     /// The job that ran: its point-to-point traffic, and that of its collective calls as
-    /// `expansion` turns them into messages. It has clocks if the profile knows times.
+    /// `expansion` turns them into messages. It has clocks if the profile knows times, and computes
+    /// while it is outside MPI, as if all nodes of the run had speed 1.
     ///
     /// # Errors
     /// If the profile has no rank.
@@ -232,7 +233,17 @@ impl Profile {
         let ranks = Rank::from_index(self.ranks.len()).0;
         let job = Job::new(self.run.program.clone(), ranks, flows)?;
         let job = clocks::recorded(job, self, expansion);
-        Ok(Job { mpi_library: self.run.mpi_library.clone(), ..job })
+        Ok(Job { mpi_library: self.run.mpi_library.clone(), compute: self.compute(), ..job })
+    }
+
+    /// The time of each rank outside MPI; empty where that is not known, or where times inside MPI
+    /// are those of several threads.
+    fn compute(&self) -> Vec<Seconds> {
+        if self.run.several_threads || !self.calls_were_timed() {
+            return Vec::new();
+        }
+        let outside = |rank: &RankRecord| Seconds((rank.wall.0 - rank.time_in_mpi().0).max(0.0));
+        self.ranks.iter().map(outside).collect()
     }
 
     /// The ranks whose record is not whole: how they ended, and which they are.

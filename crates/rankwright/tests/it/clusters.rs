@@ -95,5 +95,5 @@ fn group(Kind(packages, numa_nodes, cores, pus): Kind) -> NodeGroup {
             .collect(),
         ..Machine::default()
     };
-    NodeGroup { free: vec![true; machine.pus.len()], machine }
+    NodeGroup::all_free(machine)
 }

@@ -128,7 +128,7 @@ impl Document<'_> {
         let sets = [self.bitmap(root, "allowed_cpuset")?, self.bitmap(root, "online_cpuset")?];
         let is_free = |number| sets.iter().flatten().all(|set| set.contains(number));
         let free = machine.pus.iter().map(|pu| is_free(pu.id.0)).collect();
-        Ok(NodeGroup { machine, free })
+        Ok(NodeGroup { machine, free, speed: 1.0 })
     }
 
     /// Fills an object with what stands in its element.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ::toml::Spanned;
 
-use super::super::{Core, Machine, NodeGroup, NumaNode, Pu, hwloc_xml, synthetic};
+use super::super::{Core, Machine, NodeGroup, NumaNode, Pu, SPEEDS, hwloc_xml, synthetic};
 use super::{TomlText, devices, memories, schema};
 use crate::files::InputError;
 use crate::ids::{CoreId, NumaId, PuId, parse_index_list};
@@ -18,7 +18,7 @@ pub(super) fn group(
     span: Range<usize>,
 ) -> Result<NodeGroup, InputError> {
     let at = Place { source, node: table.names.get_ref() };
-    let NodeGroup { mut machine, mut free } = hardware(&at, table, span)?;
+    let NodeGroup { mut machine, mut free, .. } = hardware(&at, table, span)?;
     memories::add(&at, table, &mut machine)?;
     if let Some(distance) = &table.numa_distance {
         let nodes = machine.numa_nodes.len();
@@ -34,7 +34,17 @@ pub(super) fn group(
     if let Some(list) = &table.free {
         free = free_pus(&at, list, &machine)?;
     }
-    Ok(NodeGroup { machine, free })
+    Ok(NodeGroup { machine, free, speed: speed(&at, table)? })
+}
+
+fn speed(at: &Place<'_>, table: &schema::Node) -> Result<f64, InputError> {
+    let Some(given) = &table.speed else { return Ok(1.0) };
+    let speed = *given.get_ref();
+    if SPEEDS.contains(&speed) {
+        return Ok(speed);
+    }
+    let expected = format!("a number from {} to {}", SPEEDS.start(), SPEEDS.end());
+    Err(at.error(given.span(), "speed", speed.to_string(), expected))
 }
 
 fn lengths(rows: &[Vec<u32>]) -> Vec<usize> {

@@ -35,6 +35,7 @@ pub(super) struct Node {
     pub(super) cores: Option<Spanned<Vec<Text>>>,
     pub(super) free: Option<Text>,
     pub(super) memory: Option<Text>,
+    pub(super) speed: Option<Spanned<f64>>,
     pub(super) numa_distance: Option<Spanned<Vec<Vec<u32>>>>,
     pub(super) numa: Option<Spanned<Vec<Numa>>>,
     #[serde(default)]

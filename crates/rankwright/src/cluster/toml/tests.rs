@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
-use super::super::Rates;
 use super::super::{Core, Gpu, Machine, MemoryAccess, Nic, NumaNode, Pu, Switch, synthetic};
+use super::super::{Rates, SPEEDS};
 use super::*;
 use crate::ids::{CoreId, NumaId, PuId};
 use crate::units::{Bytes, BytesPerSecond, Seconds};
@@ -268,6 +268,7 @@ prop_compose! {
         gpus in 0_usize..3,
         distance in prop::option::of(10_u32..99),
         taken in any::<u8>(),
+        speed in prop_oneof![Just(1.0), SPEEDS],
         access in prop::collection::vec((1_usize..9, 1.0..1e12, any::<bool>()), 0..3),
     ) -> NodeGroup {
         let nodes = machine.numa_nodes.len();
@@ -296,7 +297,7 @@ prop_compose! {
         }
         machine.numa_distance = distance.map(|distance| vec![vec![distance; nodes]; nodes]);
         let free = (0..machine.pus.len()).map(|pu| taken >> (pu % 8) & 1 == 0).collect();
-        NodeGroup { machine, free }
+        NodeGroup { machine, free, speed }
     }
 }
 

@@ -48,6 +48,9 @@ fn group(text: &mut String, names: &[&str], group: &NodeGroup) {
             (0..).zip(&group.free).filter(|(_, free)| **free).map(|(i, _)| i).collect();
         line(text, "free", quoted(&format_index_list(&free)));
     }
+    if group.speed != 1.0 {
+        line(text, "speed", format!("{:?}", group.speed));
+    }
     if let Some(distance) = &machine.numa_distance {
         let rows: Vec<String> = distance.iter().map(|row| format!("{row:?}")).collect();
         line(text, "numa_distance", format!("[\n  {},\n]", rows.join(",\n  ")));

@@ -67,7 +67,7 @@ pub(super) fn read(
     if job.flows.len() as u64 > most_pairs {
         return Err(reader.too_many_pairs(origin, job.flows.len() as u64));
     }
-    Ok(job)
+    reader.computing(job)
 }
 
 struct Reading<'a> {
@@ -223,6 +223,23 @@ impl Reading<'_> {
                 "traffic to spread over time",
             ));
         }
+        Ok(job)
+    }
+
+    /// The job with the times that its ranks compute, where the table gives them.
+    fn computing(&self, mut job: Job) -> Result<Job, InputError> {
+        let Some(times) = &self.table.compute else { return Ok(job) };
+        let read = |text: &Text| self.text.quantity::<Seconds>(text, "job.compute");
+        let given: Vec<Seconds> = times.get_ref().iter().map(read).collect::<Result<_, _>>()?;
+        job.compute = match given.as_slice() {
+            [for_all] => vec![*for_all; job.ranks as usize],
+            each if each.len() == job.ranks as usize => given,
+            _ => {
+                let expected = format!("1 for all ranks, or {}, one for each", job.ranks);
+                let found = format!("{} times", given.len());
+                return Err(self.text.error(times.span(), "job.compute", found, expected));
+            }
+        };
         Ok(job)
     }
 

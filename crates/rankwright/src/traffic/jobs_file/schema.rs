@@ -39,6 +39,7 @@ pub(super) struct JobTable {
     pub(super) renumber: Option<Spanned<bool>>,
     pub(super) in_step: Option<Spanned<bool>>,
     pub(super) seed: Option<Spanned<i64>>,
+    pub(super) compute: Option<Spanned<Vec<Text>>>,
 }
 
 /// What a job is made from.
