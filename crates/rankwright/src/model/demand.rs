@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::traffic::{Send, Source, Workload};
+use crate::traffic::{Send, Source, Workload, source};
+
+/// In the place of a receiver: messages that leave the cluster.
+pub(super) const OUTSIDE: u32 = source::OUTSIDE.0;
 
 /// Ranks below which a list of destinations is kept message by message.
 const SMALLEST_FAN: usize = 8;
@@ -66,6 +69,7 @@ pub(super) struct Single {
 /// A receiver, which of the lengths it gets, and which of the kinds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct To {
+    /// Counted over all jobs, or [`OUTSIDE`].
     pub(super) rank: u32,
     pub(super) length: u32,
     pub(super) kind: u32,
@@ -132,7 +136,11 @@ impl Demand {
             let length = self.lengths.partition_point(|known| *known < send.length.0);
             let is = |kind: &Kind| kind.end == end && (kind.first..kind.behind).contains(&length);
             let kind = self.kinds.iter().position(is).unwrap_or_default() as u32;
-            To { rank: first + send.destination.0, length: length as u32, kind }
+            let rank = match send.destination {
+                source::OUTSIDE => OUTSIDE,
+                rank => first + rank.0,
+            };
+            To { rank, length: length as u32, kind }
         };
         let sends: Vec<To> = source.sends.iter().map(send).filter(|to| to.rank != sender).collect();
         let Some(&To { length, kind, .. }) = sends.first() else {
@@ -179,7 +187,8 @@ fn kinds(mut occurring: Vec<(usize, usize)>, lengths: &[u64], most: usize) -> Ve
 fn fan_ranks(sends: &[To], sender: u32) -> Option<Vec<u32>> {
     let in_order = |pair: &[To]| pair[0].rank < pair[1].rank && pair[0].length == pair[1].length;
     let ascending = sends.windows(2).all(in_order);
-    if sends.len() < SMALLEST_FAN || !ascending {
+    let outside = sends.last().is_some_and(|to| to.rank == OUTSIDE);
+    if sends.len() < SMALLEST_FAN || !ascending || outside {
         return None;
     }
     let mut ranks: Vec<u32> = sends.iter().map(|to| to.rank).collect();

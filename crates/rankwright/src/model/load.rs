@@ -10,6 +10,7 @@ use crate::cluster::{Cluster, LevelKind, Levels};
 use crate::ids::{NodeId, NumaId};
 use crate::placement::{Placement, RankPlacement};
 use crate::traffic::Workload;
+use crate::traffic::source::OUTSIDE;
 use crate::units::{Bytes, BytesPerSecond, Seconds};
 
 /// The load that a workload puts on a cluster under a placement. Sums saturate at 2^64 - 1.
@@ -17,9 +18,9 @@ use crate::units::{Bytes, BytesPerSecond, Seconds};
 pub struct Load {
     /// The bytes of all messages between different ranks.
     pub total: Bytes,
-    /// Those between different nodes.
+    /// Those between different nodes, and those that leave the cluster.
     pub inter_node: Bytes,
-    /// How many messages go between different nodes.
+    /// How many messages these are.
     pub inter_node_messages: u64,
     /// Per network device; per node where nothing says which device its ranks use. In the order of
     /// the cluster; only nodes that hold ranks.
@@ -137,6 +138,16 @@ impl Load {
                 }
             }
         }
+        for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
+            for source in &job.sources {
+                let leaving = source.sends.iter().filter(|send| send.destination == OUTSIDE);
+                for send in leaving {
+                    let bytes = source.rounds.saturating_mul(send.length.0);
+                    count.add_outside(first + source.rank.index(), bytes);
+                    count.messages = count.messages.saturating_add(source.rounds);
+                }
+            }
+        }
         let hop_bytes = levels.as_slice().iter().zip(&count.met);
         Self {
             total: Bytes(count.total),
@@ -251,6 +262,15 @@ impl Count {
             add(&mut self.inter_node);
             add(&mut self.out[from]);
             add(&mut self.incoming[to]);
+        }
+    }
+
+    /// What a rank sends out of the cluster.
+    fn add_outside(&mut self, from: usize, bytes: u64) {
+        let sums =
+            [&mut self.total, &mut self.inter_node, &mut self.memory[from], &mut self.out[from]];
+        for sum in sums {
+            *sum = sum.saturating_add(bytes);
         }
     }
 }

@@ -180,7 +180,7 @@ impl Sums {
             waiting: vec![0.0; servers.kinds().len()],
         };
         for class in classes(workload) {
-            let paths = servers.paths(class.from, class.to, class.length);
+            let paths = class.paths(servers);
             let share = class.rate.0 / paths.len() as f64;
             let job = &mut sums.jobs[class.job];
             for path in &paths {

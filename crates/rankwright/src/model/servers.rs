@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::cluster::Cluster;
 use crate::ids::{CoreId, NodeId, ServerId};
-use crate::placement::{Hop, Placement, ServerKind, Servers};
+use crate::placement::{Hop, Path, Placement, ServerKind, Servers};
 use crate::traffic::Workload;
+use crate::traffic::source::OUTSIDE;
 use crate::units::{Bytes, PerSecond, Seconds};
 
 use super::queue;
@@ -30,7 +31,8 @@ pub struct ServerLoads(Vec<ServerLoad>);
 pub(super) struct Class {
     pub(super) job: usize,
     pub(super) from: usize,
-    pub(super) to: usize,
+    /// `None` for messages that leave the cluster.
+    pub(super) to: Option<usize>,
     pub(super) length: Bytes,
     pub(super) rate: PerSecond,
     pub(super) cv: f64,
@@ -52,7 +54,7 @@ impl ServerLoads {
     ) -> Self {
         let mut loads = vec![ServerLoad::default(); servers.kinds().len()];
         for class in classes(workload) {
-            let paths = servers.paths(class.from, class.to, class.length);
+            let paths = class.paths(servers);
             let share = class.rate.0 / paths.len() as f64;
             for hop in paths.iter().flat_map(|path| &path.hops) {
                 let load = &mut loads[hop.server.index()];
@@ -90,6 +92,16 @@ impl ServerLoads {
     #[must_use]
     pub fn waiting_time(&self, hop: &Hop, cv: f64) -> Option<Seconds> {
         queue::waiting_time(cv, self.of(hop.server).utilisation, hop.service)
+    }
+}
+
+impl Class {
+    /// The ways of its messages, taken in turn.
+    pub(super) fn paths(&self, servers: &Servers) -> Vec<Path> {
+        match self.to {
+            Some(to) => servers.paths(self.from, to, self.length),
+            None => servers.paths_outside(self.from, self.length),
+        }
     }
 }
 
@@ -132,7 +144,7 @@ pub(super) fn classes(workload: &Workload) -> impl Iterator<Item = Class> {
             source.sends.iter().map(move |send| Class {
                 job,
                 from: first + source.rank.index(),
-                to: first + send.destination.index(),
+                to: (send.destination != OUTSIDE).then(|| first + send.destination.index()),
                 length: send.length,
                 rate: source.rate,
                 cv: source.cv,

@@ -211,6 +211,15 @@ impl<'a> Servers<'a> {
         (0..turns).map(path).collect()
     }
 
+    /// The ways of messages of this length from a rank out of the cluster: like those to another node,
+    /// up to the network device. How switches are connected to the outside is not known, so nothing
+    /// behind it takes time.
+    #[must_use]
+    pub fn paths_outside(&self, from: usize, length: Bytes) -> Vec<Path> {
+        let path = |nic| Path { hops: self.out_of_node(from, length, nic), latency: Seconds(0.0) };
+        self.devices(from).into_iter().map(path).collect()
+    }
+
     fn inside(&self, from: usize, to: usize, length: Bytes) -> Path {
         let rates = &self.cluster.rates;
         if from == to || (length <= rates.cache_limit && self.share_cache(from, to)) {
@@ -241,27 +250,37 @@ impl<'a> Servers<'a> {
     }
 
     fn between(&self, from: usize, to: usize, length: Bytes, out: u32, into: u32) -> Path {
-        let (rates, node) = (&self.cluster.rates, self.ranks[from].node);
-        let nic = self.cluster.machine(node).nics.get(out as usize);
-        let latency = nic.and_then(|nic| nic.latency).unwrap_or(rates.nic_latency);
-        let pair = |rank: usize, position: usize| {
-            self.queue_pairs.map(|first| ServerId::from_index(first + 4 * rank + position))
-        };
-        let (queue, processing) = (rates.queue_pair.time(length), rates.processing.time(length));
-        let mut hops = Vec::new();
-        hops.extend(pair(from, 0).map(|server| hop(server, queue)));
-        hops.push(self.memory_hop(from, length));
-        hops.extend(pair(from, 1).map(|server| hop(server, processing)));
-        hops.push(Hop { latency, ..self.nic_hop(from, out, 0, length) });
-        let (up, down) = self.links_between(node, self.ranks[to].node);
+        let rates = &self.cluster.rates;
+        let mut hops = self.out_of_node(from, length, out);
+        let (up, down) = self.links_between(self.ranks[from].node, self.ranks[to].node);
         for (link, bandwidth) in up.into_iter().chain(down) {
             hops.push(hop(ServerId::from_index(link), transfer(length, bandwidth)));
         }
         hops.push(self.nic_hop(to, into, 1, length));
-        hops.extend(pair(to, 3).map(|server| hop(server, processing)));
-        hops.extend(pair(to, 2).map(|server| hop(server, queue)));
+        let pair = |position| self.queue_pair(to, position);
+        hops.extend(pair(3).map(|server| hop(server, rates.processing.time(length))));
+        hops.extend(pair(2).map(|server| hop(server, rates.queue_pair.time(length))));
         hops.push(self.memory_hop(to, length));
         Path { hops, latency: Seconds(0.0) }
+    }
+
+    /// The hops on the sender's side of a message that leaves its node.
+    fn out_of_node(&self, from: usize, length: Bytes, nic: u32) -> Vec<Hop> {
+        let (rates, node) = (&self.cluster.rates, self.ranks[from].node);
+        let device = self.cluster.machine(node).nics.get(nic as usize);
+        let latency = device.and_then(|nic| nic.latency).unwrap_or(rates.nic_latency);
+        let pair = |position| self.queue_pair(from, position);
+        let mut hops = Vec::new();
+        hops.extend(pair(0).map(|server| hop(server, rates.queue_pair.time(length))));
+        hops.push(self.memory_hop(from, length));
+        hops.extend(pair(1).map(|server| hop(server, rates.processing.time(length))));
+        hops.push(Hop { latency, ..self.nic_hop(from, nic, 0, length) });
+        hops
+    }
+
+    /// One of the four servers of a rank's queue pair, if there are any.
+    fn queue_pair(&self, rank: usize, position: usize) -> Option<ServerId> {
+        self.queue_pairs.map(|first| ServerId::from_index(first + 4 * rank + position))
     }
 
     fn memory_hop(&self, rank: usize, length: Bytes) -> Hop {

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::ids::Rank;
-use crate::traffic::{Flow, Job, Workload};
+use crate::traffic::source::OUTSIDE;
+use crate::traffic::{Flow, Job, Source, Workload};
 use crate::units::{Bytes, BytesPerSecond, PerSecond, Seconds};
 
 /// What there is to say about the jobs of a workload. Messages of a rank to itself do not count.
@@ -119,6 +120,7 @@ impl JobSummary {
         let between = |flow: &&Flow| flow.source != flow.destination;
         let flows = || job.flows.iter().filter(between);
         let sum = |amount: fn(&Flow) -> u64| flows().map(amount).fold(0, u64::saturating_add);
+        let outside = outside(job);
         let lengths = || {
             let of_clocks = job.sources.iter().flat_map(|source| {
                 let others = source.sends.iter().filter(|send| send.destination != source.rank);
@@ -135,8 +137,8 @@ impl JobSummary {
             ranks: job.ranks,
             pairs: flows().count(),
             most_peers: most_peers(job),
-            messages: sum(|flow| flow.messages),
-            bytes: sum(|flow| flow.bytes),
+            messages: sum(|flow| flow.messages).saturating_add(outside.0),
+            bytes: sum(|flow| flow.bytes).saturating_add(outside.1),
             length: lengths().min().zip(lengths().max()),
             sending: Sending::new(job),
         }
@@ -203,6 +205,20 @@ impl JobSummary {
             of(|sending| sending.duration_s),
         ]
     }
+}
+
+/// The messages, and their bytes, that leave the cluster.
+fn outside(job: &Job) -> (u64, u64) {
+    let amount = |source: &Source| {
+        let sends = source.sends.iter().filter(|send| send.destination == OUTSIDE);
+        sends.fold((0_u64, 0_u64), |sum, send| {
+            let bytes = source.rounds.saturating_mul(send.length.0);
+            (sum.0.saturating_add(source.rounds), sum.1.saturating_add(bytes))
+        })
+    };
+    job.sources.iter().map(amount).fold((0, 0), |sum, of_source| {
+        (sum.0.saturating_add(of_source.0), sum.1.saturating_add(of_source.1))
+    })
 }
 
 impl Sending {

@@ -1,7 +1,8 @@
 //! How much the ranks of a job want from the network: their communication demand, and who is
 //! adjacent to whom.
 
-use super::Job;
+use super::source::OUTSIDE;
+use super::{Job, Send};
 use crate::ids::Rank;
 use crate::units::PerSecond;
 
@@ -10,7 +11,7 @@ use crate::units::PerSecond;
 ///
 /// In bytes per second where the job has sources; else in bytes, with the number of messages in the
 /// place of their rate and nothing added for CV. Two ranks are adjacent if one sends the other at
-/// least one byte; a rank is not adjacent to itself.
+/// least one byte; a rank is not adjacent to itself, nor to anything outside the cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
     /// Where the peers of each rank begin, and the end of the last.
@@ -72,6 +73,9 @@ impl Demand {
             };
             let (from, to) = (pair[0].from, pair[0].to);
             sent[from.index()] += demand;
+            if to == OUTSIDE {
+                continue;
+            }
             received[to.index()] += demand;
             ends.extend([(from, to, demand), (to, from, demand)]);
         }
@@ -170,7 +174,8 @@ impl MessageMeans {
     pub fn of(job: &Job, lengths: Lengths) -> Option<Self> {
         let (mut rate, mut bytes, mut varied, mut largest) = (0.0, 0.0, 0.0, 0);
         for source in &job.sources {
-            for send in source.sends.iter().filter(|send| send.destination != source.rank) {
+            let others = |send: &&Send| ![source.rank, OUTSIDE].contains(&send.destination);
+            for send in source.sends.iter().filter(others) {
                 if send.length.0 > 0 {
                     rate += source.rate.0;
                     bytes += source.rate.0 * send.length.0 as f64;
@@ -195,7 +200,7 @@ mod tests {
 
     use super::*;
     use crate::traffic::pattern::Pattern;
-    use crate::traffic::{Flow, Send, Source};
+    use crate::traffic::{Flow, Source};
     use crate::units::Bytes;
 
     fn job(pattern: &str) -> Job {

@@ -12,7 +12,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::source::LARGEST_CV;
+use super::source::{self, LARGEST_CV};
 use super::{Flow, Job, Send, Source};
 use crate::ids::Rank;
 use crate::units::{Bytes, PerSecond};
@@ -70,6 +70,7 @@ shapes! {
     Bcast "bcast" "rank 0 to every other",
     Gather "gather" "every rank to rank 0",
     Random "random" "every rank to `degree` others",
+    Outside "outside" "every rank to receivers outside the cluster; needs a rate",
 }
 
 /// Why a text or a set of options is no pattern.
@@ -222,6 +223,9 @@ impl Pattern {
         if self.rate.is_some() && self.length.0 == 0 {
             return Err(PatternError::new("length", self.length, "at least 1 B"));
         }
+        if self.shape == Shape::Outside && self.rate.is_none() {
+            return Err(PatternError::new("rate", "none", "how often each rank sends: rate=100"));
+        }
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let mut flows = self.flows(&mut rng)?;
         if self.renumber {
@@ -229,7 +233,9 @@ impl Pattern {
             numbers.shuffle(&mut rng);
             for flow in &mut flows {
                 flow.source = Rank(numbers[flow.source.index()]);
-                flow.destination = Rank(numbers[flow.destination.index()]);
+                if let Some(number) = numbers.get(flow.destination.index()) {
+                    flow.destination = Rank(*number);
+                }
             }
         }
         let name = format!("{}-{}", self.shape.name(), self.ranks);
@@ -281,6 +287,7 @@ impl Pattern {
             }
             Shape::Random => self.random_flows(rng),
             Shape::Halo2d | Shape::Halo3d => self.halo_flows()?,
+            Shape::Outside => all(&mut (0..n).map(|rank| (rank, source::OUTSIDE.0))),
         })
     }
 

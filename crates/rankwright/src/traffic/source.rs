@@ -34,11 +34,15 @@ pub struct Source {
 /// One message of each tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Send {
-    /// The receiver.
+    /// The receiver, or [`OUTSIDE`].
     pub destination: Rank,
     /// The bytes of the message.
     pub length: Bytes,
 }
+
+/// The receiver of messages that leave the cluster, like the answers of a web server: no rank of any
+/// job. Such messages pass the memory and the network device of their sender, and are in no flow.
+pub const OUTSIDE: Rank = Rank(u32::MAX);
 
 /// The largest coefficient of variation that a source may have.
 pub const LARGEST_CV: f64 = 100.0;
@@ -47,7 +51,7 @@ pub const LARGEST_CV: f64 = 100.0;
 pub const RATES: RangeInclusive<f64> = 1e-9..=1e12;
 
 impl Job {
-    /// A job whose ranks send by clocks. Its flows are what the sources send in all.
+    /// A job whose ranks send by clocks. Its flows are what the sources send in all to ranks.
     ///
     /// # Errors
     /// If the job has no rank, a source names a rank that it does not have, or a source has a rate
@@ -62,7 +66,7 @@ impl Job {
         let mut flows = Vec::new();
         for source in &sources {
             source.check(&name)?;
-            for send in &source.sends {
+            for send in source.sends.iter().filter(|send| send.destination != OUTSIDE) {
                 let bytes = source.rounds.checked_mul(send.length.0);
                 flows.push(Flow {
                     source: source.rank,

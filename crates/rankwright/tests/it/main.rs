@@ -11,6 +11,7 @@ mod mappers;
 mod model;
 mod nas;
 mod offered_load;
+mod outside;
 mod rust_paths;
 mod sim_against_theory;
 mod sim_devices;

@@ -1,5 +1,6 @@
 //! Who talks with whom, as compressed rows.
 
+use crate::traffic::source::OUTSIDE;
 use crate::traffic::{Send, Source, Workload};
 
 /// An undirected graph with weighted edges. Every edge stands in the rows of both its ends; rows
@@ -46,7 +47,10 @@ impl Graph {
         let streams = || {
             let jobs = workload.jobs.iter().zip(workload.rank_offsets());
             let sources = jobs.flat_map(|(job, first)| job.sources.iter().map(move |s| (s, first)));
-            sources.flat_map(|(s, first)| s.sends.iter().map(move |send| (s, send, first)))
+            let inside = |send: &&Send| send.destination != OUTSIDE;
+            sources.flat_map(move |(s, first)| {
+                s.sends.iter().filter(inside).map(move |send| (s, send, first))
+            })
         };
         let sum: f64 = streams().map(|(source, send, _)| rate(source, send)).sum();
         if !clocks || sum <= 0.0 {

@@ -3,7 +3,7 @@
 use super::queue::Queue;
 use super::run::{Part, Run};
 use super::waiting::After;
-use crate::model::demand::{Clock, Demand};
+use crate::model::demand::{Clock, Demand, OUTSIDE};
 
 /// Finds the end of each job; keeps what that needs.
 #[derive(Debug, Clone, Default)]
@@ -97,8 +97,10 @@ impl Finish {
                 let site = site_of[single.sender as usize] as usize;
                 let exit = *self.exits[site].get_or_insert_with(|| after.exit(site, group.last));
                 for send in &single.sends {
-                    let to = site_of[send.rank as usize] as usize;
-                    finish = finish.max(after.last_arrival(site, to, exit));
+                    finish = finish.max(match send.rank {
+                        OUTSIDE => exit.node,
+                        rank => after.last_arrival(site, site_of[rank as usize] as usize, exit),
+                    });
                 }
             }
             self.finishes[group.job] = finish;

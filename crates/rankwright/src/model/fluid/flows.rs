@@ -2,7 +2,7 @@
 
 use super::network::Network;
 use super::run::room;
-use crate::model::demand::{Clock, Demand, Fan, Single};
+use crate::model::demand::{Clock, Demand, Fan, OUTSIDE, Single};
 use crate::model::sites::Local;
 
 /// Messages and work per second while the clocks tick, per server and kind of message.
@@ -212,8 +212,12 @@ impl Flows {
             let kind = sends[0].kind as usize;
             let mut tick = Tick::default();
             for send in sends {
-                let to = site_of[send.rank as usize] as usize;
                 let bytes = network.lengths[send.length as usize];
+                if send.rank == OUTSIDE {
+                    tick.add_remote(1.0, bytes, network.sites[from].memory_time);
+                    continue;
+                }
+                let to = site_of[send.rank as usize] as usize;
                 let other = network.sites[to].node;
                 if other == node {
                     tick.add_local(1.0, network.local[send.length as usize][from][to - first]);

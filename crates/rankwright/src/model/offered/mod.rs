@@ -3,8 +3,8 @@
 
 mod ledger;
 
-use super::demand::{Demand, Fan};
-use super::sites::{Local, Sites};
+use super::demand::{Demand, Fan, OUTSIDE};
+use super::sites::{Local, Site, Sites};
 use crate::cluster::Cluster;
 use crate::ids::ServerId;
 use crate::placement::{PlacementError, RankPlacement, ServerKind, Slot};
@@ -91,7 +91,9 @@ impl OfferedLoad {
             for send in &single.sends {
                 let (from, to) = (single.sender, send.rank);
                 lone_of[from as usize].push(lone.len() as u32);
-                lone_of[to as usize].push(lone.len() as u32);
+                if to != OUTSIDE {
+                    lone_of[to as usize].push(lone.len() as u32);
+                }
                 let (ticks, end) = (single.clock.rounds, demand.ends[single.clock.end]);
                 lone.push(Lone { from, to, length: send.length as usize, ticks, end });
             }
@@ -372,9 +374,15 @@ impl Table {
 
     fn add_lone(&self, ledger: &mut Ledger, lone: &Lone, site_of: &[u32], sign: f64) {
         let number = site_of[lone.from as usize] as usize;
-        let other = site_of[lone.to as usize] as usize;
-        let (from, to) = (&self.sites.sites[number], &self.sites.sites[other]);
+        let from = &self.sites.sites[number];
         let (ticks, end) = (sign * lone.ticks, lone.end);
+        let length = self.lengths[lone.length];
+        if lone.to == OUTSIDE {
+            self.add_lone_outward(ledger, from, length, ticks, end);
+            return;
+        }
+        let other = site_of[lone.to as usize] as usize;
+        let to = &self.sites.sites[other];
         if from.node == to.node {
             let first = self.sites.nodes[from.node].start;
             let local: Local = self.sites.local[lone.length][number][other - first];
@@ -384,19 +392,30 @@ impl Table {
             }
             return;
         }
-        let length = self.lengths[lone.length];
-        for site in [from, to] {
-            let work = length * site.memory_time;
-            ledger.add(site.memory, Entry::of(ticks, 1.0, work, work, end));
-        }
-        for port in &from.ports {
-            let work = length * port.time;
-            ledger.add(port.out, Entry::of(ticks * port.share, 1.0, work, work, end));
-        }
+        self.add_lone_outward(ledger, from, length, ticks, end);
         self.add_links(ledger, from.node, to.node, length, ticks, end);
+        let work = length * to.memory_time;
+        ledger.add(to.memory, Entry::of(ticks, 1.0, work, work, end));
         for port in &to.ports {
             let work = length * port.time;
             ledger.add(port.into, Entry::of(ticks * port.share, 1.0, work, work, end));
+        }
+    }
+
+    /// What a message that leaves its node offers to that.
+    fn add_lone_outward(
+        &self,
+        ledger: &mut Ledger,
+        from: &Site,
+        length: f64,
+        ticks: f64,
+        end: f64,
+    ) {
+        let work = length * from.memory_time;
+        ledger.add(from.memory, Entry::of(ticks, 1.0, work, work, end));
+        for port in &from.ports {
+            let work = length * port.time;
+            ledger.add(port.out, Entry::of(ticks * port.share, 1.0, work, work, end));
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::sim::clock::{Clock, RandomStream};
 use crate::sim::queue::NEVER;
 use crate::sim::{Arrivals, Options, Pacing, SimulationError};
 use crate::traffic::Workload;
+use crate::traffic::source::OUTSIDE;
 use crate::units::Seconds;
 
 /// No such position.
@@ -268,8 +269,10 @@ impl<'a> Builder<'a> {
                 let owner = Owner { job: number as u32, source: self.network.sources.len() as u32 };
                 let mut tables = Vec::with_capacity(sends.len());
                 for (send, place) in sends.iter().map(|send| &source.sends[*send]).zip(0..) {
-                    let to = offset + send.destination.index();
-                    let paths = self.servers.paths(from, to, send.length);
+                    let paths = match send.destination {
+                        OUTSIDE => self.servers.paths_outside(from, send.length),
+                        rank => self.servers.paths(from, offset + rank.index(), send.length),
+                    };
                     let turn = (from + clock * per_clock + place, sends.len());
                     let table = self.add_send(&paths, owner, turn);
                     tables.push(table.ok_or(SimulationError::TooLong)?);

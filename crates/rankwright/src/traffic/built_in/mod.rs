@@ -53,6 +53,8 @@ built_in! {
         "paper-2013-lw-1",
     "paper:2013/lw-2" "SP, CG, EP, MG of class C (LW_2)"
         "paper-2013-lw-2",
+    "paper:2012/high-throughput" "128 processes that answer requests from outside the cluster (section 7)"
+        "paper-2012-high-throughput",
     "paper:2012/synt-1" "the same as paper:2013/mixed-1"
         "paper-2013-mixed-1",
     "paper:2012/synt-2" "the same as paper:2013/mixed-3"
