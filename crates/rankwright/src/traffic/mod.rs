@@ -29,6 +29,8 @@ use serde::Serialize;
 pub use source::{Send, Source};
 
 use crate::ids::Rank;
+use crate::units::Seconds;
+use collectives::Collectives;
 
 /// Jobs that run at the same time on one cluster.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -55,6 +57,21 @@ pub struct Job {
     /// nobody says.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
+    /// The collective operations whose messages are among the flows; empty where nobody says.
+    #[serde(skip)]
+    pub collectives: Collectives,
+    /// What a recorded run was seen to be beside its traffic.
+    #[serde(skip)]
+    pub seen: Seen,
+}
+
+/// What was seen of a recorded run beside its traffic.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Seen {
+    /// The host of each rank; empty unless all are known.
+    pub hosts: Vec<String>,
+    /// How long each rank ran outside MPI; empty unless all are known.
+    pub outside_mpi: Vec<Seconds>,
 }
 
 /// All messages from one rank to another.
@@ -167,7 +184,7 @@ impl Job {
             });
         }
         add_up(&mut flows);
-        Ok(Self { name, mpi_library: String::new(), ranks, flows, sources: Vec::new() })
+        Ok(Self { name, ranks, flows, ..Self::default() })
     }
 }
 
