@@ -14,6 +14,7 @@ mod launch_files;
 mod launching;
 mod mpi;
 mod mpi_launcher;
+mod node_counts;
 mod output;
 mod planning;
 #[path = "exec/report_line.rs"]

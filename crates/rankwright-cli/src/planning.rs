@@ -14,6 +14,7 @@ use rankwright::units::{Seconds, UnitError};
 
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
+use crate::node_counts::NodeCounts;
 use crate::termination::ended_by_sigterm;
 use crate::{inputs, output};
 
@@ -58,15 +59,41 @@ pub(crate) struct ClusterOptions {
     /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name
     #[arg(long, value_name = "CLUSTER")]
     on: String,
-    /// How many nodes, where the cluster is one node's hwloc description
+    /// How many nodes, where the cluster is one node's hwloc description; `place` also takes a range
+    /// like 4..16 or a list like 4,8,16, and compares them
     #[arg(long, value_name = "NUMBER")]
-    nodes: Option<u32>,
+    nodes: Option<NodeCounts>,
 }
 
 impl ClusterOptions {
     /// Reads the cluster.
     pub(crate) fn read(&self) -> anyhow::Result<Cluster> {
-        inputs::cluster(&self.on, self.nodes)
+        match &self.nodes {
+            None => inputs::cluster(&self.on, None),
+            Some(NodeCounts::One(count)) => inputs::cluster(&self.on, Some(*count)),
+            Some(NodeCounts::Several { text, .. }) => Err(UsageError(format!(
+                "--nodes {text}: expected one number; `place` compares several"
+            ))
+            .into()),
+        }
+    }
+
+    /// The numbers of nodes that are to be compared, if any, and a cluster with as many as the
+    /// largest.
+    pub(crate) fn read_several(&self) -> anyhow::Result<Option<(Cluster, Vec<usize>)>> {
+        let Some(NodeCounts::Several { text, counts }) = &self.nodes else { return Ok(None) };
+        let counts: Vec<u32> = counts.iter().map(|count| count.get()).collect();
+        let most = counts.last().copied().unwrap_or(1);
+        let cluster = inputs::cluster_of_at_least(&self.on, most)?;
+        let there = cluster.nodes.len();
+        if there < most as usize {
+            return Err(UsageError(format!(
+                "--nodes {text}: `{}` has {there} nodes, expected at most that many",
+                self.on
+            ))
+            .into());
+        }
+        Ok(Some((cluster, counts.into_iter().map(|count| count as usize).collect())))
     }
 }
 
@@ -154,12 +181,22 @@ impl SearchOptions {
         verbosity: &Verbosity,
     ) -> anyhow::Result<Vec<Candidate>> {
         let problem = Problem::new(cluster, workload, rank_size.granularity())?;
-        let problem = problem.with_balance(self.balance);
+        self.candidates_of(problem, strategies, verbosity)
+    }
+
+    /// The same for a problem that is made already.
+    pub(crate) fn candidates_of(
+        &self,
+        problem: Problem,
+        strategies: &[Strategy],
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Vec<Candidate>> {
+        let problem = &problem.with_balance(self.balance);
         let spinner =
             output::spinner(verbosity, format!("strategies to try: {}", strategies.len()));
         let timer = || self.start_clock().expect("only asked for with --time");
         let timer = self.time.map(|_| &timer as &Timer);
-        let results = ended_by_sigterm(|| candidates(&problem, strategies, self.threads, timer));
+        let results = ended_by_sigterm(|| candidates(problem, strategies, self.threads, timer));
         spinner.finish_and_clear();
         let (found, failed): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
         let mut failed = failed.into_iter().filter_map(Result::err);

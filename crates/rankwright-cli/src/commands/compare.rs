@@ -168,7 +168,9 @@ pub(crate) fn show(comparison: &Comparison, format: Format) -> String {
             let header: Vec<&str> = header.iter().map(String::as_str).collect();
             let cuts = output::table(&header, &rows);
             let (reason, caveat) = (&comparison.reason, comparison.caveat());
-            format!("{table}\n{cuts}\n{reason}\n{caveat}\n")
+            let collectives = comparison.collectives_sentence().map(|text| text + "\n");
+            let collectives = collectives.unwrap_or_default();
+            format!("{table}\n{cuts}\n{reason}\n{collectives}{caveat}\n")
         }
         Format::Json => comparison.to_json(),
         Format::Csv => {

@@ -1,15 +1,20 @@
 //! `rankwright place`.
 
+mod pack_or_spread;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
-use rankwright::choose::{Candidate, judge};
+use clap::{Args, ValueEnum};
+use rankwright::choose::{Candidate, PermutationEffects, judge};
 use rankwright::cluster::Cluster;
 use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
-use rankwright::placement::{JobEntry, PlacementFile};
-use rankwright::report::Comparison;
+use rankwright::map::{NodeGroups, Problem, Strategy};
+use rankwright::placement::{JobEntry, PlacementError, PlacementFile};
+use rankwright::report::{Comparison, PermutationReport};
 use rankwright::traffic::Workload;
+
+use pack_or_spread::PopulationOptions;
 
 use super::compare;
 use crate::cli::Verbosity;
@@ -36,6 +41,19 @@ pub(crate) struct Place {
     rank_size: RankSize,
     #[command(flatten)]
     search: SearchOptions,
+    /// Only placements where the ranks that shared a node still do, and no others join them: as in
+    /// the recorded run (`recorded`, the default where it is known) or in block order (`block`)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "AS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "recorded"
+    )]
+    keep_node_groups: Option<KeepAs>,
+    #[command(flatten)]
+    populations: PopulationOptions,
     /// How to write the comparison
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -53,6 +71,15 @@ pub(crate) struct Place {
     program: Vec<String>,
 }
 
+/// As when ranks are to share nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum KeepAs {
+    /// On the hosts of the recorded run; in block order where they are not known
+    Recorded,
+    /// In block order on this cluster
+    Block,
+}
+
 impl Place {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         output::refuse_stdout(&self.output)?;
@@ -63,15 +90,62 @@ impl Place {
         }
         let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
         let strategies = self.search.strategies(self.strategies.as_deref())?;
-        let cluster = self.cluster.read()?;
-        let workload = self.workload(verbosity)?;
-        let candidates =
-            self.search.candidates(&cluster, &workload, &self.rank_size, &strategies, verbosity)?;
-        let verdict = judge(&cluster, &candidates);
-        let comparison = Comparison::new(&cluster, &candidates, &verdict);
-        output::print(&compare::show(&comparison, self.format))?;
-        self.write(&cluster, &workload, &candidates[verdict.best], line.as_ref(), verbosity)?;
+        let several = self.cluster.read_several()?;
+        let (cluster, best, workload);
+        if let Some((of_most, counts)) = several {
+            (cluster, workload) = (of_most, self.workload(verbosity)?);
+            best = self.pack_or_spread(&cluster, &counts, &workload, &strategies, verbosity)?;
+        } else {
+            self.populations.refuse()?;
+            (cluster, workload) = (self.cluster.read()?, self.workload(verbosity)?);
+            best = self.best(&cluster, &workload, &strategies, verbosity)?;
+        }
+        self.write(&cluster, &workload, &best, line.as_ref(), verbosity)?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prints what all strategies give; the best placement.
+    fn best(
+        &self,
+        cluster: &Cluster,
+        workload: &Workload,
+        strategies: &[Strategy],
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Candidate> {
+        let granularity = self.rank_size.granularity();
+        let problem = self.keep(Problem::new(cluster, workload, granularity)?)?;
+        let mut candidates = self.search.candidates_of(problem, strategies, verbosity)?;
+        let verdict = judge(cluster, &candidates);
+        let mut comparison = Comparison::new(cluster, &candidates, &verdict);
+        let best = candidates.swap_remove(verdict.best);
+        let effects = PermutationEffects::new(cluster, workload, granularity, &best.placement)?;
+        let effects = PermutationReport::new(&effects);
+        let warning = effects.node_groups_warning();
+        comparison.permutation = Some(effects);
+        if self.keep_node_groups.is_some() && !verdict.matters && comparison.strategies.len() > 1 {
+            // The launcher's default may not keep them.
+            comparison.reason = "All strategies are within 2 % of each other where the ranks of a \
+                                 node are kept together."
+                .to_owned();
+        }
+        output::print(&compare::show(&comparison, self.format))?;
+        if let Some(warning) = warning {
+            output::warn(verbosity, warning);
+        }
+        Ok(best)
+    }
+
+    /// The problem with the condition that the user wants.
+    fn keep<'a>(&self, problem: Problem<'a>) -> Result<Problem<'a>, PlacementError> {
+        let Some(wanted) = self.keep_node_groups else { return Ok(problem) };
+        let (cluster, workload, slots) = (problem.cluster, problem.workload, problem.slots());
+        let recorded = match wanted {
+            KeepAs::Recorded => NodeGroups::recorded(cluster, workload, slots),
+            KeepAs::Block => None,
+        };
+        let groups =
+            recorded.unwrap_or_else(|| NodeGroups::in_block_order(cluster, workload, slots));
+        problem.keeping(groups)
     }
 
     /// All jobs together.

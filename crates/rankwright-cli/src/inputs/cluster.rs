@@ -21,6 +21,23 @@ const CLUSTERS: &str = "a cluster.toml, an hwloc XML file, `-` for standard inpu
 /// standard input, `synthetic:STRING`, or a built-in name. `nodes` says how many nodes an hwloc
 /// file or a synthetic string is meant for (default 1); the nodes are called node0, node1, ...
 pub(crate) fn cluster(text: &str, nodes: Option<u32>) -> anyhow::Result<Cluster> {
+    read(text, Count::Of(nodes))
+}
+
+/// The same for a use of at least so many nodes: clusters that name their nodes have as many as they
+/// have.
+pub(crate) fn cluster_of_at_least(text: &str, nodes: u32) -> anyhow::Result<Cluster> {
+    read(text, Count::AtLeast(nodes))
+}
+
+/// How many nodes users want.
+#[derive(Debug, Clone, Copy)]
+enum Count {
+    Of(Option<u32>),
+    AtLeast(u32),
+}
+
+fn read(text: &str, nodes: Count) -> anyhow::Result<Cluster> {
     if let Some(string) = text.strip_prefix(SYNTHETIC) {
         let machine = synthetic::parse(string)
             .map_err(|error| InputError::new(text, error.found, error.expected))?;
@@ -55,8 +72,11 @@ fn built_in_names() -> String {
 }
 
 /// `nodes` like nodes of one description.
-fn uniform(name: &str, group: NodeGroup, nodes: Option<u32>) -> anyhow::Result<Cluster> {
-    let count = nodes.unwrap_or(1);
+fn uniform(name: &str, group: NodeGroup, nodes: Count) -> anyhow::Result<Cluster> {
+    let count = match nodes {
+        Count::Of(count) => count.unwrap_or(1),
+        Count::AtLeast(count) => count,
+    };
     let most = hostlist::MOST_NAMES;
     if count == 0 || count as usize > most {
         return Err(UsageError(format!("--nodes {count}: expected 1 to {most}")).into());
@@ -65,10 +85,10 @@ fn uniform(name: &str, group: NodeGroup, nodes: Option<u32>) -> anyhow::Result<C
     Ok(Cluster::uniform(name, names, group))
 }
 
-fn no_count(nodes: Option<u32>, text: &str) -> Result<(), UsageError> {
+fn no_count(nodes: Count, text: &str) -> Result<(), UsageError> {
     match nodes {
-        None => Ok(()),
-        Some(_) => Err(UsageError(format!(
+        Count::Of(None) | Count::AtLeast(_) => Ok(()),
+        Count::Of(Some(_)) => Err(UsageError(format!(
             "--nodes does not go with `{text}`, which names its nodes itself; it is for hwloc XML \
              files and synthetic strings"
         ))),

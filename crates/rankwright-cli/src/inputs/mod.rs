@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rankwright::files::{InputError, describe, read_text, read_to_end, text_of};
 
-pub(crate) use cluster::cluster;
+pub(crate) use cluster::{cluster, cluster_of_at_least};
 pub(crate) use workload::{WORKLOAD_HELP, imported, is_profile, named, split, workload};
 
 /// Reads a text input: a file, or standard input for `-`.

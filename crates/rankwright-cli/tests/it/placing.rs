@@ -68,6 +68,93 @@ fn place_writes_the_best_placement() {
 }
 
 #[test]
+fn place_compares_numbers_of_nodes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("placement.json").display().to_string();
+    let arguments = [
+        "place",
+        "pattern:halo-2d:32:rate=50",
+        "--on",
+        "synthetic:pack:2 numa:1 core:8 pu:1",
+        "--nodes",
+        "1,2,4,8",
+        "--memory-traffic",
+        "1 GB/s",
+        "--strategies",
+        "blocked,cyclic,kway",
+        "-o",
+        &path,
+    ];
+    insta::assert_snapshot!(run(&arguments).0);
+    let used = || {
+        let placement = json(&fs::read_to_string(&path).unwrap());
+        let ranks = placement["jobs"][0]["ranks"].as_array().expect("a list").clone();
+        let nodes = ranks.iter().map(|rank| rank["node"].to_string());
+        nodes.collect::<std::collections::BTreeSet<_>>().len()
+    };
+    assert_eq!(used(), 8);
+    let cheap = [&arguments[..], &["--prefer", "node-hours", "--format", "csv"]].concat();
+    insta::assert_snapshot!(run(&cheap).0);
+    assert_eq!(used(), 4);
+    let (text, _) = run(&[&arguments[..], &["--format", "json", "--threads", "3"]].concat());
+    let report = json(&text);
+    assert_eq!((&report["by"], &report["best"]), (&"fluid".into(), &8.into()));
+    assert_eq!(report["populations"][0]["nodes"], 1);
+    assert!(report["populations"][0]["time_s"].is_null());
+}
+
+#[test]
+fn a_range_and_a_number_of_nodes_are_not_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("placement.json").display().to_string();
+    let start =
+        ["place", "pattern:ring:4", "--on", "synthetic:core:2 pu:1", "-o", &path, "--nodes"];
+    let with = |nodes| run(&[&start[..], &[nodes]].concat()).0;
+    assert!(with("2").contains("static estimate, rates assumed"));
+    assert!(with("2").contains("busiest NIC      out"));
+    let range = with("2..3");
+    assert!(range.starts_with("nodes  ranks/node  strategy"), "{range}");
+    assert!(range.contains("--memory-traffic"), "{range}");
+    // Clusters that name their nodes have enough of them.
+    let named = ["place", "pattern:ring:4", "--on", FOUR_NODES, "-o", &path, "--nodes", "1..4"];
+    assert!(run(&named).0.contains("fastest"));
+}
+
+#[test]
+fn place_says_whose_node_mates_change_and_keeps_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("placement.json").display().to_string();
+    let arguments = ["place", SCATTERED, "--on", FOUR_NODES, "-o", &path, "--format", "json"];
+    let (text, notes) = run(&arguments);
+    assert!(
+        notes.contains("of 16 ranks share their node with other ranks than in block"),
+        "{notes}"
+    );
+    let changed = |text: &str| json(text)["permutation"]["changed_node_groups_ranks"].clone();
+    assert_ne!(changed(&text), 0);
+    for keep in ["--keep-node-groups", "--keep-node-groups=block"] {
+        let (text, notes) = run(&[&arguments[..], &[keep]].concat());
+        assert_eq!(changed(&text), 0);
+        assert!(!notes.contains("share their node"), "{notes}");
+    }
+}
+
+#[test]
+fn place_prices_collectives_against_block_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("placement.json").display().to_string();
+    let arguments =
+        ["place", "nas:mg.S.16", "--on", FOUR_NODES, "--strategies", "random", "-o", &path];
+    let (text, _) = run(&arguments);
+    let sentence = text.lines().find(|line| line.starts_with("Collectives")).expect("a sentence");
+    insta::assert_snapshot!(sentence);
+    let (text, _) = run(&[&arguments[..], &["--format", "json"]].concat());
+    let collectives = &json(&text)["permutation"]["collectives"];
+    let bytes = |order: &str| collectives[order]["inter_node_bytes"].as_u64().unwrap();
+    assert!(bytes("placed") > bytes("in_block_order"), "{collectives}");
+}
+
+#[test]
 fn place_writes_nothing_where_the_launcher_cannot_do_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("placement.json").display().to_string();

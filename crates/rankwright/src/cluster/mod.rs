@@ -259,6 +259,14 @@ impl Cluster {
         nic.bandwidth.unwrap_or(self.rates.nic_bandwidth)
     }
 
+    /// How many bytes per second a memory of a node gives.
+    #[must_use]
+    pub fn memory_bandwidth(&self, id: NodeId, numa: NumaId) -> BytesPerSecond {
+        let memory = self.machine(id).numa_nodes.get(numa.index());
+        let known = memory.and_then(|memory| memory.best_access()?.bandwidth);
+        known.unwrap_or(self.rates.memory_bandwidth)
+    }
+
     /// How many cores the cluster has, free or not.
     #[must_use]
     pub fn core_count(&self) -> usize {

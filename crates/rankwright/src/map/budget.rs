@@ -21,6 +21,8 @@ pub enum Effort {
 pub struct Budget<'a> {
     threads: Option<NonZeroUsize>,
     clock: Option<&'a Clock>,
+    /// Which of how many equal parts of the time this is.
+    part: Option<(f64, f64)>,
     known: &'a [Known],
     moves: AtomicU64,
 }
@@ -53,6 +55,16 @@ impl<'a> Budget<'a> {
         self
     }
 
+    /// The budget of one of several problems that one falls into, counted from 0: each gets the same
+    /// part of the time. It knows no answers.
+    #[must_use]
+    pub(super) fn part(&self, number: usize, parts: usize) -> Self {
+        let (number, parts) = (number as f64, parts as f64);
+        let (before, all) = self.part.unwrap_or((0.0, 1.0));
+        let part = Some((before * parts + number, all * parts));
+        Self { threads: self.threads, clock: self.clock, part, ..Self::default() }
+    }
+
     /// With answers of other strategies, for those that begin with them.
     #[must_use]
     pub fn with_known(mut self, known: &'a [Known]) -> Self {
@@ -69,7 +81,8 @@ impl<'a> Budget<'a> {
     /// The share of the time that has passed; `None` where effort is counted in work.
     #[must_use]
     pub fn time_passed(&self) -> Option<f64> {
-        self.clock.map(|clock| clock())
+        let passed = self.clock?();
+        Some(self.part.map_or(passed, |(number, parts)| (passed * parts - number).max(0.0)))
     }
 
     /// The answer of a strategy without options, if the caller has it.
@@ -77,6 +90,11 @@ impl<'a> Budget<'a> {
     pub fn known(&self, strategy: &str) -> Option<&'a [usize]> {
         let known = self.known.iter().find(|known| known.strategy == strategy);
         known.map(|known| &known.slot_of[..])
+    }
+
+    /// All answers that the caller has.
+    pub(super) fn all_known(&self) -> &'a [Known] {
+        self.known
     }
 
     /// Counts moves that a search has tried.

@@ -18,6 +18,7 @@ mod mapping_2012;
 mod mapping_2013;
 mod mapping_options;
 mod metis;
+mod node_groups;
 mod options;
 mod problem;
 mod random;
@@ -29,6 +30,7 @@ mod strategy;
 mod threshold;
 mod tree;
 mod vacancies;
+mod within_groups;
 
 use std::fmt;
 
@@ -39,6 +41,7 @@ pub use hierarchy::{Hierarchy, HierarchyError};
 pub use mappers::{MAPPERS, MapperEntry, find};
 pub use mapping_2012::Mapping2012;
 pub use mapping_2013::Mapping2013;
+pub use node_groups::{GroupOrigin, NodeGroups};
 pub use options::OptionEntry;
 pub use problem::Problem;
 pub use strategy::{Strategy, StrategyError};

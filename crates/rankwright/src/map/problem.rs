@@ -5,8 +5,11 @@ use std::borrow::Cow;
 use super::MapError;
 use super::compute_balance::{ComputeBalance, DEFAULT_BALANCE};
 use super::graph::{EdgeWeights, Graph};
+use super::node_groups::NodeGroups;
 use super::tree::Tree;
+use super::within_groups::KeptGroups;
 use crate::cluster::{Cluster, Levels};
+use crate::ids::NodeId;
 use crate::placement::{Granularity, PlacementError, Slot, slots};
 use crate::traffic::Workload;
 
@@ -27,6 +30,8 @@ pub struct Problem<'a> {
     /// What a slot may hold at most.
     limit: u64,
     compute_balance: Option<ComputeBalance>,
+    /// Ranks that have to stay together.
+    kept: Option<KeptGroups>,
 }
 
 impl<'a> Problem<'a> {
@@ -42,6 +47,31 @@ impl<'a> Problem<'a> {
         let ranks = workload.rank_count();
         let slots = slots(cluster, granularity, ranks)?;
         Ok(Self::with_slots(cluster, workload, slots, vec![1; ranks], 1))
+    }
+
+    /// One of these slots for every rank. They are ordered by node.
+    ///
+    /// # Panics
+    /// If there are fewer slots than ranks.
+    #[must_use]
+    pub fn in_slots(cluster: &'a Cluster, workload: &'a Workload, slots: Vec<Slot>) -> Self {
+        let ranks = workload.rank_count();
+        assert!(ranks <= slots.len(), "{ranks} ranks in {} slots", slots.len());
+        Self::with_slots(cluster, workload, slots, vec![1; ranks], 1)
+    }
+
+    /// The same problem where every group of ranks has to share a node, and no other ranks of its
+    /// job are on it. Which node that is, and who is where on it, is left to the strategy.
+    ///
+    /// # Errors
+    /// If no nodes are found for all groups.
+    ///
+    /// # Panics
+    /// If ranks may share slots.
+    pub fn keeping(mut self, groups: NodeGroups) -> Result<Self, PlacementError> {
+        assert!(self.limit == 1, "one slot for each rank");
+        self.kept = Some(KeptGroups::new(&self, groups)?);
+        Ok(self)
     }
 
     /// Slots that several ranks may share. Each rank has a load; with W the sum of all loads and C
@@ -95,6 +125,7 @@ impl<'a> Problem<'a> {
             share,
             limit: share,
             compute_balance,
+            kept: None,
         }
     }
 
@@ -198,7 +229,18 @@ impl<'a> Problem<'a> {
                 return wrong(format!("slot {slot} holds {filled}, its limit is {}", self.limit));
             }
         }
+        if let Some(kept) = &self.kept {
+            let nodes: Vec<NodeId> = slot_of.iter().map(|slot| self.slots[*slot].node).collect();
+            let changed = kept.groups.changed_on(&nodes);
+            if changed > 0 {
+                return wrong(format!("{changed} ranks with other ranks on their node"));
+            }
+        }
         Ok(())
+    }
+
+    pub(super) fn kept_groups(&self) -> Option<&KeptGroups> {
+        self.kept.as_ref()
     }
 
     pub(super) fn loads(&self) -> &[u64] {

@@ -89,7 +89,11 @@ impl Strategy {
     /// # Errors
     /// If a partitioner fails.
     pub fn map(&self, problem: &Problem, budget: &Budget) -> Result<Vec<usize>, MapError> {
-        let slot_of = self.mapper.map(problem, budget)?;
+        let run = |problem: &Problem, budget: &Budget| self.mapper.map(problem, budget);
+        let slot_of = match problem.kept_groups() {
+            Some(kept) => kept.map(problem, budget, &run)?,
+            None => run(problem, budget)?,
+        };
         problem.check(&slot_of)?;
         Ok(slot_of)
     }
@@ -100,6 +104,9 @@ impl Strategy {
     /// # Errors
     /// If a partitioner fails.
     pub fn answers(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Vec<usize>>, MapError> {
+        if problem.kept_groups().is_some() {
+            return Ok(vec![self.map(problem, budget)?]);
+        }
         let answers = self.mapper.answers(problem, budget)?;
         answers.iter().try_for_each(|slot_of| problem.check(slot_of))?;
         Ok(answers)

@@ -6,6 +6,7 @@
 //! ([`MessageTime`]). [`Fluid`] says it of a run that ends, fast enough for a search, and
 //! [`OfferedLoad`] estimates it while ranks move.
 
+mod collectives;
 mod demand;
 mod fluid;
 mod load;
@@ -17,6 +18,7 @@ mod servers;
 mod sites;
 mod variation;
 
+pub use collectives::{CollectiveCost, CollectivePrices, OperationCost};
 pub use fluid::{Fluid, FluidOutcome};
 pub use load::{BusiestNic, Direction, LevelCut, Load, NicLoad, NumaLoad};
 pub use offered::OfferedLoad;

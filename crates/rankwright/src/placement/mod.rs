@@ -108,6 +108,12 @@ pub enum PlacementError {
         /// What the workload has.
         expected: String,
     },
+    /// Ranks that have to share a node do not fit.
+    #[error("the ranks that share a node cannot be kept together: {why}")]
+    GroupsDoNotFit {
+        /// What does not fit.
+        why: String,
+    },
     /// Something that a node does not have.
     #[error("rank {rank} of job {job}: node {node} has no {what}")]
     NoSuch {

@@ -289,9 +289,7 @@ impl<'a> Servers<'a> {
     }
 
     fn access(&self, node: NodeId, numa: usize, length: Bytes) -> Hop {
-        let memory = self.cluster.machine(node).numa_nodes.get(numa);
-        let known = memory.and_then(|memory| memory.best_access()?.bandwidth);
-        let bandwidth = known.unwrap_or(self.cluster.rates.memory_bandwidth);
+        let bandwidth = self.cluster.memory_bandwidth(node, NumaId::from_index(numa));
         hop(ServerId::from_index(self.nodes[node.index()] + numa), transfer(length, bandwidth))
     }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::PermutationReport;
+
 use crate::choose::{Candidate, Verdict};
 use crate::cluster::Cluster;
 use crate::model::{Direction, LevelCut};
@@ -25,6 +27,9 @@ pub struct Comparison {
     pub rates: String,
     /// Whether they were measured on this cluster.
     pub calibrated: bool,
+    /// What the best placement changes besides, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permutation: Option<PermutationReport>,
     /// One entry per strategy, in the order in which they were named.
     pub strategies: Vec<StrategyRow>,
 }
@@ -116,8 +121,15 @@ impl Comparison {
             total_bytes: candidates[verdict.best].load.total.0,
             rates: cluster.rates.name.clone(),
             calibrated: cluster.rates.calibrated,
+            permutation: None,
             strategies: candidates.iter().map(|one| StrategyRow::new(cluster, one)).collect(),
         }
+    }
+
+    /// What collective operations gain or lose by the best placement, where that is known.
+    #[must_use]
+    pub fn collectives_sentence(&self) -> Option<String> {
+        self.permutation.as_ref()?.collectives_sentence(self.total_bytes)
     }
 
     /// What must be said with every estimate.

@@ -2,7 +2,28 @@
 
 use serde::Serialize;
 
+use super::communicator::Communicator;
+use super::expansion::{ExpandedOperation, Expansion, rounds_of_each};
 use crate::ids::Rank;
+
+/// The collective operations of a job, as far as they are known: their messages are among its flows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Collectives {
+    /// The calls.
+    pub calls: Vec<CollectiveCalls>,
+    /// The communicators that calls name by their position here.
+    pub communicators: Vec<Communicator>,
+    /// How the calls became messages.
+    pub expansion: Expansion,
+}
+
+impl Collectives {
+    /// Their messages, by operation and round.
+    #[must_use]
+    pub fn rounds(&self) -> Vec<ExpandedOperation> {
+        rounds_of_each(&self.calls, &self.communicators, self.expansion)
+    }
+}
 
 /// The calls of one rank to one operation on one communicator with one root.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -30,6 +30,7 @@ pub use source::{Send, Source};
 
 use crate::ids::Rank;
 use crate::units::Seconds;
+use collectives::Collectives;
 
 /// Jobs that run at the same time on one cluster.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -59,6 +60,19 @@ pub struct Job {
     /// How long each rank computes outside MPI, on a node of speed 1; empty where nobody says.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compute: Vec<Seconds>,
+    /// The collective operations whose messages are among the flows; empty where nobody says.
+    #[serde(skip)]
+    pub collectives: Collectives,
+    /// What a recorded run was seen to be beside its traffic.
+    #[serde(skip)]
+    pub seen: Seen,
+}
+
+/// What was seen of a recorded run beside its traffic.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Seen {
+    /// The host of each rank; empty unless all are known.
+    pub hosts: Vec<String>,
 }
 
 /// All messages from one rank to another.
@@ -171,8 +185,7 @@ impl Job {
             });
         }
         add_up(&mut flows);
-        let (mpi_library, sources, compute) = (String::new(), Vec::new(), Vec::new());
-        Ok(Self { name, mpi_library, ranks, flows, sources, compute })
+        Ok(Self { name, ranks, flows, ..Self::default() })
     }
 }
 

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::clocks;
-use super::collectives::CollectiveCalls;
+use super::collectives::{CollectiveCalls, Collectives};
 use super::communicator::Communicator;
 use super::expansion::{self, Expansion};
 use super::topology::DeclaredTopology;
-use super::{Flow, Job, TrafficError};
+use super::{Flow, Job, Seen, TrafficError};
 use crate::ids::{PuId, PuSet, Rank};
 use crate::units::{Bytes, Seconds};
 
@@ -233,13 +233,27 @@ impl Profile {
         let ranks = Rank::from_index(self.ranks.len()).0;
         let job = Job::new(self.run.program.clone(), ranks, flows)?;
         let job = clocks::recorded(job, self, expansion);
-        Ok(Job { mpi_library: self.run.mpi_library.clone(), compute: self.compute(), ..job })
+        let collectives = Collectives {
+            calls: self.collectives.clone(),
+            communicators: self.communicators.clone(),
+            expansion,
+        };
+        let mpi_library = self.run.mpi_library.clone();
+        Ok(Job { mpi_library, collectives, seen: self.seen(), compute: self.compute(), ..job })
     }
 
-    /// The time of each rank outside MPI; empty where that is not known, or where times inside MPI
-    /// are those of several threads.
+    fn seen(&self) -> Seen {
+        let hosts = self.ranks.iter().all(|rank| !rank.host.is_empty());
+        let ranks = if hosts { &self.ranks[..] } else { &[] };
+        Seen { hosts: ranks.iter().map(|rank| rank.host.clone()).collect() }
+    }
+
+    /// The time of each rank outside MPI; empty unless that is known of all.
     fn compute(&self) -> Vec<Seconds> {
-        if self.run.several_threads || !self.calls_were_timed() {
+        let whole = |rank: &RankRecord| rank.ended.is_whole() && rank.wall.0 > 0.0;
+        let timed = self.calls_were_timed() && !self.run.several_threads;
+        // Who waits for a PU is not computing.
+        if !timed || self.shared_pus().is_some() || !self.ranks.iter().all(whole) {
             return Vec::new();
         }
         let outside = |rank: &RankRecord| Seconds((rank.wall.0 - rank.time_in_mpi().0).max(0.0));

@@ -2,6 +2,7 @@
 
 mod choose;
 mod clusters;
+mod collectives;
 mod contention;
 mod contention_at_random;
 mod fluid;
@@ -10,8 +11,10 @@ mod load;
 mod mappers;
 mod model;
 mod nas;
+mod node_groups;
 mod offered_load;
 mod outside;
+mod populations;
 mod rust_paths;
 mod sim_against_theory;
 mod sim_devices;

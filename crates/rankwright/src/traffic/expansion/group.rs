@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Expansion;
+use super::{Expansion, InRound};
 use crate::ids::Rank;
 use crate::traffic::Flow;
 use crate::traffic::collectives::{CollectiveCalls, Operation};
@@ -59,10 +59,15 @@ impl Group {
         }
     }
 
-    pub(super) fn expand(&self, operation: Operation, expansion: Expansion, flows: &mut Vec<Flow>) {
+    pub(super) fn expand(
+        &self,
+        operation: Operation,
+        expansion: Expansion,
+        sent: &mut Vec<InRound>,
+    ) {
         use Operation as O;
         if self.between_groups {
-            return self.between_groups(operation, flows);
+            return self.between_groups(operation, sent);
         }
         let root_is_outside = is_rooted(operation) && self.root != self.members.first().copied();
         if self.members.len() < 2 || root_is_outside {
@@ -71,43 +76,70 @@ impl Group {
         let tree = expansion != Expansion::Linear;
         match operation {
             O::Barrier => {}
-            O::Bcast if tree => self.tree(Direction::Down, |_| self.bytes[0], flows),
-            O::Bcast => self.first_to_all(|_| self.bytes[0], flows),
-            O::Reduce if tree => self.tree(Direction::Up, |_| self.largest(), flows),
-            O::Reduce => self.all_to_first(flows),
+            O::Bcast if tree => self.tree(Direction::Down, 0, |_| self.bytes[0], sent),
+            O::Bcast => self.first_to_all(0, |_| self.bytes[0], sent),
+            O::Reduce if tree => self.tree(Direction::Up, 0, |_| self.largest(), sent),
+            O::Reduce => self.all_to_first(sent),
             O::Gather if tree => {
-                self.tree(Direction::Up, |range| sum(&self.bytes[range]), flows);
+                self.tree(Direction::Up, 0, |range| sum(&self.bytes[range]), sent);
             }
-            O::Gather | O::Gatherv => self.all_to_first(flows),
+            O::Gather | O::Gatherv => self.all_to_first(sent),
             O::Scatter if tree => {
-                self.tree(Direction::Down, |range| self.block(0) * range.len() as u64, flows);
+                self.tree(Direction::Down, 0, |range| self.block(0) * range.len() as u64, sent);
             }
-            O::Scatter | O::Scatterv => self.first_to_all(|_| self.block(0), flows),
-            O::Allreduce => self.allreduce(expansion, flows),
-            O::Allgather | O::Allgatherv if expansion == Expansion::Linear => {
-                self.all_pairs(|source| self.bytes[source], flows);
+            O::Scatter | O::Scatterv => self.first_to_all(0, |_| self.block(0), sent),
+            O::Allreduce => self.allreduce(expansion, sent),
+            O::Allgather | O::Allgatherv if expansion != Expansion::Linear => {
+                self.gather_ring(sent);
             }
-            O::Allgather | O::Allgatherv => self.gather_ring(flows),
-            O::Scan | O::Exscan => self.chain(flows),
-            // What is left divides its contribution among all members.
-            _ => self.all_pairs(|source| self.block(source), flows),
+            O::Scan | O::Exscan => self.chain(sent),
+            // What is left goes from every member to every other.
+            _ => self.all_pairs(|source| self.to_each(operation, source), sent),
         }
     }
 
-    fn allreduce(&self, expansion: Expansion, flows: &mut Vec<Flow>) {
+    /// The members with what each sends to every other, and in how many calls, where an operation
+    /// is one round in which all do so.
+    pub(super) fn sent_by_all_to_all(
+        &self,
+        operation: Operation,
+        expansion: Expansion,
+    ) -> Option<(Vec<(Rank, u64)>, u64)> {
+        use Operation as O;
+        let other = match operation {
+            O::Allgather | O::Allgatherv => expansion != Expansion::Linear,
+            O::Barrier | O::Allreduce | O::Scan | O::Exscan => true,
+            _ => is_rooted(operation),
+        };
+        if other || self.between_groups || self.members.len() < 2 {
+            return None;
+        }
+        let member = |(place, rank): (usize, &Rank)| (*rank, self.to_each(operation, place));
+        Some((self.members.iter().enumerate().map(member).collect(), self.calls))
+    }
+
+    /// What a member sends to each other: its whole contribution, or its part of it.
+    fn to_each(&self, operation: Operation, member: usize) -> u64 {
+        match operation {
+            Operation::Allgather | Operation::Allgatherv => self.bytes[member],
+            _ => self.block(member),
+        }
+    }
+
+    fn allreduce(&self, expansion: Expansion, sent: &mut Vec<InRound>) {
         let long = self.largest() / self.calls.max(1) >= LONG_REDUCTION;
         match expansion {
             Expansion::Linear => {
-                self.all_to_first(flows);
-                self.first_to_all(|_| self.largest(), flows);
+                self.all_to_first(sent);
+                self.first_to_all(1, |_| self.largest(), sent);
             }
             Expansion::Binomial => {
-                self.tree(Direction::Up, |_| self.largest(), flows);
-                self.tree(Direction::Down, |_| self.largest(), flows);
+                self.tree(Direction::Up, 0, |_| self.largest(), sent);
+                self.tree(Direction::Down, self.levels(), |_| self.largest(), sent);
             }
-            Expansion::Ring => self.reduce_ring(flows),
-            Expansion::Default | Expansion::None if long => self.reduce_ring(flows),
-            Expansion::Default | Expansion::None => self.recursive_doubling(flows),
+            Expansion::Ring => self.reduce_ring(sent),
+            Expansion::Default | Expansion::None if long => self.reduce_ring(sent),
+            Expansion::Default | Expansion::None => self.recursive_doubling(sent),
         }
     }
 
@@ -126,91 +158,103 @@ impl Group {
         Flow { source, destination, messages, bytes, largest: bytes.div_ceil(messages.max(1)) }
     }
 
-    fn first_to_all(&self, bytes: impl Fn(usize) -> u64, flows: &mut Vec<Flow>) {
+    fn first_to_all(&self, round: u32, bytes: impl Fn(usize) -> u64, sent: &mut Vec<InRound>) {
         let others = 1..self.members.len();
-        flows.extend(others.map(|member| self.flow(0, member, bytes(member), self.calls)));
+        sent.extend(others.map(|m| (round, self.flow(0, m, bytes(m), self.calls))));
     }
 
-    fn all_to_first(&self, flows: &mut Vec<Flow>) {
+    fn all_to_first(&self, sent: &mut Vec<InRound>) {
         let others = 1..self.members.len();
-        flows.extend(others.map(|member| self.flow(member, 0, self.bytes[member], self.calls)));
+        sent.extend(others.map(|m| (0, self.flow(m, 0, self.bytes[m], self.calls))));
     }
 
-    fn all_pairs(&self, bytes: impl Fn(usize) -> u64, flows: &mut Vec<Flow>) {
+    fn all_pairs(&self, bytes: impl Fn(usize) -> u64, sent: &mut Vec<InRound>) {
         let count = self.members.len();
         for source in 0..count {
             let others = (0..count).filter(|destination| *destination != source);
-            flows.extend(others.map(|d| self.flow(source, d, bytes(source), self.calls)));
+            sent.extend(others.map(|d| (0, self.flow(source, d, bytes(source), self.calls))));
         }
     }
 
     /// Along a binomial tree from the first member: the edge to member m carries what `bytes` says
-    /// for the members of m's subtree.
+    /// for the members of m's subtree. Downwards the largest subtrees are served first, upwards they
+    /// answer last.
     fn tree(
         &self,
         direction: Direction,
+        first_round: u32,
         bytes: impl Fn(std::ops::Range<usize>) -> u64,
-        flows: &mut Vec<Flow>,
+        sent: &mut Vec<InRound>,
     ) {
         let count = self.members.len();
         for child in 1..count {
             let lowest_bit = child & child.wrapping_neg();
             let parent = child - lowest_bit;
             let carried = bytes(child..(child + lowest_bit).min(count));
-            flows.push(match direction {
-                Direction::Down => self.flow(parent, child, carried, self.calls),
-                Direction::Up => self.flow(child, parent, carried, self.calls),
+            let height = lowest_bit.trailing_zeros();
+            sent.push(match direction {
+                Direction::Down => {
+                    let round = first_round + self.levels() - 1 - height;
+                    (round, self.flow(parent, child, carried, self.calls))
+                }
+                Direction::Up => {
+                    (first_round + height, self.flow(child, parent, carried, self.calls))
+                }
             });
         }
     }
 
+    /// The rounds of a binomial tree over all members.
+    fn levels(&self) -> u32 {
+        self.members.len().next_power_of_two().trailing_zeros()
+    }
+
     /// Every member passes on the blocks of all others but its right neighbour.
-    fn gather_ring(&self, flows: &mut Vec<Flow>) {
+    fn gather_ring(&self, sent: &mut Vec<InRound>) {
         let count = self.members.len();
         let total = sum(&self.bytes);
         let messages = self.calls.saturating_mul(count as u64 - 1);
         for member in 0..count {
             let next = (member + 1) % count;
-            flows.push(self.flow(member, next, total - self.bytes[next], messages));
+            sent.push((0, self.flow(member, next, total - self.bytes[next], messages)));
         }
     }
 
     /// A reduce-scatter and a gather, each of which moves (n - 1) / n of the vector per member.
-    fn reduce_ring(&self, flows: &mut Vec<Flow>) {
+    fn reduce_ring(&self, sent: &mut Vec<InRound>) {
         let count = self.members.len();
         let others = count as u64 - 1;
         let moved = (self.largest() / count as u64).saturating_mul(2 * others);
         let messages = self.calls.saturating_mul(2 * others);
         for member in 0..count {
-            flows.push(self.flow(member, (member + 1) % count, moved, messages));
+            sent.push((0, self.flow(member, (member + 1) % count, moved, messages)));
         }
     }
 
     /// In round k, partners 2^k apart exchange the vector. Members beyond the largest power of two
     /// hand theirs to a partner first and get the result last.
-    fn recursive_doubling(&self, flows: &mut Vec<Flow>) {
+    fn recursive_doubling(&self, sent: &mut Vec<InRound>) {
         let count = self.members.len();
         let Some(power) = count.checked_ilog2().map(|log| 1_usize << log) else { return };
-        let vector = self.largest();
+        let (vector, rounds) = (self.largest(), power.trailing_zeros());
         for extra in power..count {
-            flows.push(self.flow(extra, extra - power, vector, self.calls));
-            flows.push(self.flow(extra - power, extra, vector, self.calls));
+            sent.push((0, self.flow(extra, extra - power, vector, self.calls)));
+            sent.push((rounds + 1, self.flow(extra - power, extra, vector, self.calls)));
         }
-        let mut distance = 1;
-        while distance < power {
-            let round = 0..power;
-            flows.extend(round.map(|m| self.flow(m, m ^ distance, vector, self.calls)));
-            distance *= 2;
+        for round in 0..rounds {
+            let flow = |m| (round + 1, self.flow(m, m ^ (1 << round), vector, self.calls));
+            sent.extend((0..power).map(flow));
         }
     }
 
-    fn chain(&self, flows: &mut Vec<Flow>) {
+    fn chain(&self, sent: &mut Vec<InRound>) {
         let links = 1..self.members.len();
-        flows.extend(links.map(|m| self.flow(m - 1, m, self.bytes[m - 1], self.calls)));
+        let flow = |m: usize| self.flow(m - 1, m, self.bytes[m - 1], self.calls);
+        sent.extend(links.map(|m| (m as u32 - 1, flow(m))));
     }
 
     /// Intercommunicators: directly from the one group to the other.
-    fn between_groups(&self, operation: Operation, flows: &mut Vec<Flow>) {
+    fn between_groups(&self, operation: Operation, sent: &mut Vec<InRound>) {
         let sides = [
             (&self.members, &self.bytes, &self.remote),
             (&self.remote, &self.remote_bytes, &self.members),
@@ -231,13 +275,14 @@ impl Group {
                     None => bytes / destinations.len().max(1) as u64,
                 };
                 let to = destinations.iter().filter(|d| rooted.is_none_or(|root| root == **d));
-                flows.extend(to.map(|&destination| Flow {
+                let flow = |&destination| Flow {
                     source,
                     destination,
                     messages: self.calls,
                     bytes: share,
                     largest: share.div_ceil(self.calls.max(1)),
-                }));
+                };
+                sent.extend(to.map(|destination| (0, flow(destination))));
             }
         }
     }

@@ -4,16 +4,22 @@
 //! default here is what libraries choose most often; [`Expansion`] offers the alternatives.
 
 mod group;
+mod rounds;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use group::Group;
+pub use rounds::{ExpandedOperation, Rounds, rounds_of_each};
 
 use super::Flow;
-use super::collectives::{CollectiveCalls, RowEntry};
+use super::collectives::{CollectiveCalls, Form, Operation, RowEntry};
 use super::communicator::Communicator;
+use crate::ids::Rank;
+
+/// A message and the round of its algorithm in which it is sent.
+type InRound = (u32, Flow);
 
 /// How collective calls become messages. An algorithm that an operation does not know falls back
 /// to the default for that operation; operations with a stated row always send it directly.
@@ -61,30 +67,45 @@ pub fn expand_each(
     communicators: &[Communicator],
     expansion: Expansion,
 ) -> Vec<Vec<Flow>> {
-    let mut operations = Vec::new();
     if expansion == Expansion::None {
-        return operations;
+        return Vec::new();
     }
-    let mut together: BTreeMap<_, Vec<&CollectiveCalls>> = BTreeMap::new();
-    for call in calls {
-        if call.row.is_empty() {
-            let key = (call.communicator, call.operation, call.root, call.form);
-            together.entry(key).or_default().push(call);
-        } else {
-            operations.push(call.row.iter().map(|entry| flow_of_row(call, entry)).collect());
-        }
+    let mut operations: Vec<Vec<Flow>> = Vec::new();
+    for call in calls.iter().filter(|call| !call.row.is_empty()) {
+        operations.push(call.row.iter().map(|entry| flow_of_row(call, entry)).collect());
     }
-    for ((communicator, operation, root, _), calls) in together {
-        let Some(communicator) = communicators.get(communicator) else { continue };
-        let group = Group::new(communicator, &calls, root);
-        let mut flows = Vec::new();
-        group.expand(operation, expansion, &mut flows);
-        operations.push(flows);
+    for (operation, group) in groups(calls, communicators) {
+        let mut sent = Vec::new();
+        group.expand(operation, expansion, &mut sent);
+        operations.push(sent.into_iter().map(|(_, flow)| flow).collect());
     }
     for flows in &mut operations {
-        flows.retain(|flow| flow.bytes > 0 && flow.source != flow.destination);
+        flows.retain(is_sent);
     }
     operations
+}
+
+/// The calls without stated rows: those of all members of a communicator to one operation with one
+/// root and in one form together.
+fn groups(
+    calls: &[CollectiveCalls],
+    communicators: &[Communicator],
+) -> impl Iterator<Item = (Operation, Group)> {
+    let mut together: BTreeMap<CallKey, Vec<&CollectiveCalls>> = BTreeMap::new();
+    for call in calls.iter().filter(|call| call.row.is_empty()) {
+        let key = (call.communicator, call.operation, call.root, call.form);
+        together.entry(key).or_default().push(call);
+    }
+    together.into_iter().filter_map(|((communicator, operation, root, _), calls)| {
+        Some((operation, Group::new(communicators.get(communicator)?, &calls, root)))
+    })
+}
+
+/// Communicator, operation, root and form.
+type CallKey = (usize, Operation, Option<Rank>, Form);
+
+fn is_sent(flow: &Flow) -> bool {
+    flow.bytes > 0 && flow.source != flow.destination
 }
 
 fn flow_of_row(call: &CollectiveCalls, entry: &RowEntry) -> Flow {
@@ -104,12 +125,16 @@ mod tests {
     use crate::ids::Rank;
     use crate::traffic::collectives::{Form, Operation};
 
-    fn world(ranks: u32) -> Vec<Communicator> {
+    pub(super) fn world(ranks: u32) -> Vec<Communicator> {
         let members = (0..ranks).map(|rank| Some(Rank(rank))).collect();
         vec![Communicator { members, created: 1, ..Communicator::default() }]
     }
 
-    fn calls(ranks: u32, operation: Operation, bytes: impl Fn(u32) -> u64) -> Vec<CollectiveCalls> {
+    pub(super) fn calls(
+        ranks: u32,
+        operation: Operation,
+        bytes: impl Fn(u32) -> u64,
+    ) -> Vec<CollectiveCalls> {
         let call = |rank| CollectiveCalls {
             rank: Rank(rank),
             communicator: 0,

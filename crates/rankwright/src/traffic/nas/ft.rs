@@ -57,6 +57,7 @@ fn clocks(program: &mut Program, class: Class) {
     let groups = (0..columns).map(|column| of_column(column).collect());
     let groups = groups.chain((0..rows).map(|row| of_row(row).collect::<Vec<Rank>>()));
     for group in groups {
+        program.called(&group, Operation::Alltoall, local, iterations + 2);
         for (rank, send) in collective(&group, Operation::Alltoall, local) {
             sends[rank.index()].push(send);
         }

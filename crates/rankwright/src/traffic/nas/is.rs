@@ -56,6 +56,7 @@ fn clocks(program: &mut Program, class: Class) {
     let calls =
         [(Operation::Allreduce, vector), (Operation::Alltoall, INTEGER * u64::from(program.ranks))];
     for (operation, bytes) in calls {
+        program.called(&members, operation, bytes, iterations);
         for (rank, send) in collective(&members, operation, bytes) {
             sends[rank.index()].push(send);
         }

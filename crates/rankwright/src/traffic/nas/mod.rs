@@ -272,8 +272,9 @@ impl NasJob {
         self.check_options()?;
         let mut program = Program::new(self.ranks, self.iterations());
         (self.benchmark.model().clocks)(&mut program, self.class);
+        let collectives = program.collective_calls();
         let sources = program.into_sources(self.run_time(), self.cv);
-        Ok(Job::from_sources(self.name(), self.ranks, sources)?)
+        Ok(Job { collectives, ..Job::from_sources(self.name(), self.ranks, sources)? })
     }
 
     fn check_options(&self) -> Result<(), NasError> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ids::Rank;
-use crate::traffic::collectives::{CollectiveCalls, Form, Operation};
+use crate::traffic::collectives::{CollectiveCalls, Collectives, Form, Operation};
 use crate::traffic::communicator::Communicator;
 use crate::traffic::expansion::{Expansion, expand};
 use crate::traffic::{Send, Source};
@@ -17,6 +17,7 @@ pub(super) struct Program {
     /// How often the benchmark's outer loop is passed in the part of the run that it times.
     pub(super) iterations: u64,
     clocks: Vec<Clock>,
+    called: Vec<Called>,
 }
 
 /// What one rank sends again and again.
@@ -29,9 +30,18 @@ struct Clock {
     sends: Vec<Send>,
 }
 
+/// Collective calls that are alike.
+#[derive(Debug, Clone)]
+struct Called {
+    members: Vec<Rank>,
+    operation: Operation,
+    bytes: u64,
+    times: u64,
+}
+
 impl Program {
     pub(super) fn new(ranks: u32, iterations: u64) -> Self {
-        Self { ranks, iterations, clocks: Vec::new() }
+        Self { ranks, iterations, clocks: Vec::new(), called: Vec::new() }
     }
 
     /// All ranks.
@@ -76,6 +86,7 @@ impl Program {
         let members = self.all();
         let mut sends = vec![Vec::new(); members.len()];
         for (operation, bytes) in calls {
+            self.called(&members, *operation, *bytes, rounds);
             for (rank, send) in collective(&members, *operation, *bytes) {
                 sends[rank.index()].push(send);
             }
@@ -88,6 +99,45 @@ impl Program {
     /// Collective calls that are made once in the run.
     pub(super) fn once(&mut self, calls: &[(Operation, u64)]) {
         self.collectives(1, 1, calls);
+    }
+
+    /// Notes that these ranks called an operation so often, putting in so many bytes each time. The
+    /// first is the root. Its messages are among those of clocks.
+    pub(super) fn called(
+        &mut self,
+        members: &[Rank],
+        operation: Operation,
+        bytes: u64,
+        times: u64,
+    ) {
+        let same = |known: &&mut Called| {
+            (known.operation, known.bytes) == (operation, bytes) && known.members == members
+        };
+        match self.called.iter_mut().find(same) {
+            Some(known) => known.times += times,
+            None => {
+                self.called.push(Called { members: members.to_vec(), operation, bytes, times });
+            }
+        }
+    }
+
+    /// The collective operations that were called; their messages are among those of the clocks.
+    /// Calls of different lengths have communicators of their own, so that none is taken for a
+    /// longer or a shorter one.
+    pub(super) fn collective_calls(&self) -> Collectives {
+        let mut collectives = Collectives::default();
+        for (position, called) in self.called.iter().enumerate() {
+            let Called { members, operation, bytes, times } = called;
+            let of_all = |call: CollectiveCalls| CollectiveCalls {
+                communicator: position,
+                calls: *times,
+                bytes: bytes.saturating_mul(*times),
+                ..call
+            };
+            collectives.calls.extend(calls(members, *operation, *bytes).into_iter().map(of_all));
+            collectives.communicators.push(communicator(members));
+        }
+        collectives
     }
 
     /// The clocks as sources, of a run whose iterations take `run_time` together.
@@ -123,11 +173,22 @@ pub(super) fn doubles(destination: Rank, count: u64) -> Send {
 /// The messages of one collective call by the default expansion, each with its sender. Every member
 /// puts in `bytes`; the first is the root.
 pub(super) fn collective(members: &[Rank], operation: Operation, bytes: u64) -> Vec<(Rank, Send)> {
-    let communicator = Communicator {
-        members: members.iter().copied().map(Some).collect(),
-        created: 1,
-        ..Communicator::default()
-    };
+    let calls = calls(members, operation, bytes);
+    let mut sends = Vec::new();
+    for flow in expand(&calls, &[communicator(members)], Expansion::Default) {
+        let length = Bytes(flow.bytes / flow.messages);
+        let send = Send { destination: flow.destination, length };
+        sends.extend((0..flow.messages).map(|_| (flow.source, send)));
+    }
+    sends
+}
+
+fn communicator(members: &[Rank]) -> Communicator {
+    let members = members.iter().copied().map(Some).collect();
+    Communicator { members, created: 1, ..Communicator::default() }
+}
+
+fn calls(members: &[Rank], operation: Operation, bytes: u64) -> Vec<CollectiveCalls> {
     let rooted = matches!(operation, Operation::Bcast | Operation::Reduce);
     let call = |rank: &Rank| CollectiveCalls {
         rank: *rank,
@@ -142,12 +203,5 @@ pub(super) fn collective(members: &[Rank], operation: Operation, bytes: u64) -> 
         last: 0.0,
         row: Vec::new(),
     };
-    let calls: Vec<CollectiveCalls> = members.iter().map(call).collect();
-    let mut sends = Vec::new();
-    for flow in expand(&calls, &[communicator], Expansion::Default) {
-        let length = Bytes(flow.bytes / flow.messages);
-        let send = Send { destination: flow.destination, length };
-        sends.extend((0..flow.messages).map(|_| (flow.source, send)));
-    }
-    sends
+    members.iter().map(call).collect()
 }

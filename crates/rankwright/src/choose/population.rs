@@ -1,0 +1,377 @@
+//! Pack or spread: the same ranks on few nodes or on many.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Candidate, TOLERANCE};
+use crate::cluster::Cluster;
+use crate::ids::{NodeId, NumaId};
+use crate::map::Problem;
+use crate::model::Fluid;
+use crate::placement::{Granularity, Placement, PlacementError, RankPlacement, Slot, slots};
+use crate::traffic::{Job, Workload};
+use crate::units::{BytesPerSecond, Seconds};
+
+/// All ranks on so many nodes, or why that cannot be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Population {
+    /// How many nodes, the first of the cluster.
+    pub nodes: usize,
+    /// The best placement on them; why there is none.
+    pub best: Result<Populated, String>,
+}
+
+/// The best placement on some nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Populated {
+    /// The ranks of the node with the fewest and of that with the most.
+    pub ranks_per_node: (usize, usize),
+    /// The placement.
+    pub candidate: Candidate,
+    /// What it takes.
+    pub estimate: Estimate,
+}
+
+/// What a placement takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// How long the jobs run.
+    pub time: Seconds,
+    /// What is asked of the busiest memory, as a share of what it gives; `None` where nothing is
+    /// known of what ranks read and write besides messages.
+    pub memory_utilisation: Option<f64>,
+}
+
+/// What is to be small.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Preference {
+    /// The run time.
+    #[default]
+    Time,
+    /// Nodes times run time.
+    NodeHours,
+}
+
+/// Maps the ranks on the first n nodes of a cluster, for each n of `counts`, as evenly as the nodes
+/// allow and spread over the memories of each. `problem` makes what is asked of `candidates` (it may
+/// add conditions), `estimate` judges what comes back, for a cluster of these nodes alone. Of
+/// candidates with about the same time the least time at the busiest network device wins, then the
+/// least bytes times hops, then the first.
+pub fn populations<E: std::fmt::Display>(
+    cluster: &Cluster,
+    workload: &Workload,
+    granularity: Granularity,
+    counts: &[usize],
+    candidates: &mut dyn FnMut(Problem) -> Result<Vec<Candidate>, E>,
+    estimate: &dyn Fn(&Cluster, &Candidate) -> Result<Estimate, PlacementError>,
+) -> Vec<Population> {
+    let mut population = |nodes: usize| {
+        let part = first_nodes(cluster, nodes);
+        let slots = even_slots(&part, granularity, workload.rank_count());
+        let slots = slots.map_err(|error| error.to_string())?;
+        let used = slots.chunk_by(|a, b| a.node == b.node).count();
+        if used < nodes {
+            return Err(format!("{} ranks would use only {used} of them", workload.rank_count()));
+        }
+        let found = candidates(Problem::in_slots(&part, workload, slots));
+        let found = found.map_err(|error| error.to_string())?;
+        let judge = |candidate: Candidate| {
+            let estimate = estimate(&part, &candidate).map_err(|error| error.to_string())?;
+            Ok((candidate, estimate))
+        };
+        let judged: Vec<Judged> = found.into_iter().map(judge).collect::<Result<_, String>>()?;
+        let (candidate, estimate) = best(judged).ok_or("no strategy gave a placement")?;
+        let ranks_per_node = ranks_per_node(&candidate.placement);
+        Ok(Populated { ranks_per_node, candidate, estimate })
+    };
+    let row = |nodes: &usize| Population { nodes: *nodes, best: population(*nodes) };
+    counts.iter().map(row).collect()
+}
+
+type Judged = (Candidate, Estimate);
+
+/// The one with the least time; of those that count as equal, that with the least at the busiest
+/// network device, then with the least bytes times hops; then the first.
+fn best(mut judged: Vec<Judged>) -> Option<Judged> {
+    let keys: [fn(&Judged) -> f64; 3] = [
+        |(_, estimate)| estimate.time.0,
+        |(candidate, _)| candidate.load.busiest_nic_time().0,
+        |(candidate, _)| candidate.load.hop_bytes as f64,
+    ];
+    for key in keys {
+        let least = judged.iter().map(key).fold(f64::INFINITY, f64::min);
+        judged.retain(|one| key(one) <= least * (1.0 + TOLERANCE));
+    }
+    judged.into_iter().next()
+}
+
+impl Population {
+    /// Nodes times run time, in hours.
+    #[must_use]
+    pub fn node_hours(&self) -> Option<f64> {
+        let best = self.best.as_ref().ok()?;
+        Some(self.nodes as f64 * best.estimate.time.0 / 3600.0)
+    }
+
+    fn time(&self) -> Option<f64> {
+        Some(self.best.as_ref().ok()?.estimate.time.0)
+    }
+
+    /// The position of the best of several: with the least time, or the fewest node-hours. Of those
+    /// that count as equal the one with the least of the other; `None` if there is no placement.
+    #[must_use]
+    pub fn preferred(populations: &[Self], preference: Preference) -> Option<usize> {
+        let keys = |at: usize| {
+            let (time, hours) = (populations[at].time()?, populations[at].node_hours()?);
+            Some(match preference {
+                Preference::Time => (time, hours),
+                Preference::NodeHours => (hours, time),
+            })
+        };
+        let known: Vec<(usize, (f64, f64))> =
+            (0..populations.len()).filter_map(|at| Some((at, keys(at)?))).collect();
+        let least = known.iter().map(|(_, key)| key.0).fold(f64::INFINITY, f64::min);
+        let equal = known.iter().filter(|(_, key)| key.0 <= least * (1.0 + TOLERANCE));
+        equal.min_by(|(_, a), (_, b)| a.1.total_cmp(&b.1)).map(|(at, _)| *at)
+    }
+}
+
+/// The cluster without its other nodes.
+fn first_nodes(cluster: &Cluster, count: usize) -> Cluster {
+    let mut part = cluster.clone();
+    part.nodes.truncate(count);
+    part
+}
+
+/// As many slots as ranks: nodes get equally many, as far as they have room, and take them from
+/// their memories in turn.
+fn even_slots(
+    cluster: &Cluster,
+    granularity: Granularity,
+    ranks: usize,
+) -> Result<Vec<Slot>, PlacementError> {
+    let all = slots(cluster, granularity, ranks)?;
+    let nodes: Vec<&[Slot]> = all.chunk_by(|a, b| a.node == b.node).collect();
+    let mut counts = vec![0; nodes.len()];
+    let mut by_count: BTreeSet<(usize, usize)> = (0..nodes.len()).map(|node| (0, node)).collect();
+    for _ in 0..ranks {
+        let Some((count, node)) = by_count.pop_first() else { break };
+        counts[node] = count + 1;
+        if counts[node] < nodes[node].len() {
+            by_count.insert((counts[node], node));
+        }
+    }
+    let chosen = nodes.iter().zip(counts).flat_map(|(slots, count)| in_turn(slots, count));
+    Ok(chosen.collect())
+}
+
+/// So many of the slots of a node, from one memory after the other; in their order.
+fn in_turn(slots: &[Slot], count: usize) -> Vec<Slot> {
+    let mut taken: BTreeMap<Option<NumaId>, usize> = BTreeMap::new();
+    let turn = |(position, slot): (usize, &Slot)| {
+        let before = taken.entry(slot.numa).or_default();
+        *before += 1;
+        // Slots across memories come last.
+        (slot.numa.is_none(), *before, position)
+    };
+    let mut order: Vec<(bool, usize, usize)> = slots.iter().enumerate().map(turn).collect();
+    order.sort_unstable();
+    let mut chosen: Vec<usize> =
+        order.into_iter().take(count).map(|(_, _, position)| position).collect();
+    chosen.sort_unstable();
+    chosen.into_iter().map(|position| slots[position].clone()).collect()
+}
+
+fn ranks_per_node(placement: &Placement) -> (usize, usize) {
+    let mut counts: BTreeMap<NodeId, usize> = BTreeMap::new();
+    placement.ranks().for_each(|place| *counts.entry(place.node).or_default() += 1);
+    let fewest = counts.values().min().copied().unwrap_or_default();
+    (fewest, counts.values().max().copied().unwrap_or_default())
+}
+
+/// What ranks read and write in memory besides messages (the normal accesses of Eq. 10, Soryani
+/// 2013).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MemoryTraffic {
+    /// Nobody says.
+    Unknown,
+    /// So much by each core of a rank.
+    PerCore(BytesPerSecond),
+    /// So much by each rank.
+    PerRank(BytesPerSecond),
+}
+
+impl MemoryTraffic {
+    /// What the rates of a cluster say.
+    #[must_use]
+    pub fn of_cluster(cluster: &Cluster) -> Self {
+        let length = cluster.rates.memory_access_length.0 as f64;
+        let per_core = |rate: crate::units::PerSecond| BytesPerSecond(rate.0 * length);
+        cluster.rates.memory_accesses.map_or(Self::Unknown, |rate| Self::PerCore(per_core(rate)))
+    }
+
+    /// Whether anything is known.
+    #[must_use]
+    pub fn is_known(self) -> bool {
+        self != Self::Unknown
+    }
+
+    fn of(self, place: &RankPlacement) -> f64 {
+        match self {
+            Self::Unknown => 0.0,
+            Self::PerCore(rate) => rate.0 * place.cores.len() as f64,
+            Self::PerRank(rate) => rate.0,
+        }
+    }
+}
+
+/// How the run time is estimated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeEstimate {
+    /// The time outside MPI that was recorded of all jobs, and the bytes of the busiest network
+    /// device and memory one after the other.
+    ComputeAndBytes,
+    /// All jobs say when they send: the end of a run in a fluid ([`Fluid`]).
+    Fluid,
+    /// These bytes alone: nothing is known of the time outside MPI.
+    Bytes,
+}
+
+impl TimeEstimate {
+    /// What a workload allows.
+    #[must_use]
+    pub fn of(workload: &Workload) -> Self {
+        let sends = |job: &Job| job.flows.iter().any(|flow| flow.source != flow.destination);
+        let jobs = &workload.jobs;
+        let clocks = jobs.iter().all(|job| !job.sources.is_empty() || !sends(job));
+        if jobs.iter().all(|job| !job.compute.is_empty()) {
+            // Clocks of a recorded run would wait for messages as long as they did there.
+            Self::ComputeAndBytes
+        } else if clocks && jobs.iter().any(|job| !job.sources.is_empty()) {
+            Self::Fluid
+        } else {
+            Self::Bytes
+        }
+    }
+
+    /// What a placement takes.
+    ///
+    /// Where a memory is asked for more than it gives, by normal accesses and messages together
+    /// (ρ of Eq. 10, Soryani 2013), the jobs that use it run slower by that factor.
+    ///
+    /// # Errors
+    /// If the placement is not one of this workload and cluster.
+    pub fn estimate(
+        self,
+        cluster: &Cluster,
+        workload: &Workload,
+        candidate: &Candidate,
+        traffic: MemoryTraffic,
+    ) -> Result<Estimate, PlacementError> {
+        let placement = &candidate.placement;
+        let span = match self {
+            Self::Fluid => span_of_clocks(workload),
+            Self::ComputeAndBytes | Self::Bytes => f64::INFINITY,
+        };
+        let asked = utilisations(cluster, candidate, traffic, span);
+        let slowdowns = slowdowns(cluster, workload, placement, &asked, traffic);
+        let time = match self {
+            Self::Fluid => {
+                let slowed = slowed(workload, &slowdowns);
+                Fluid::of_placement(cluster, &slowed, placement)?.workload_finish.0
+            }
+            Self::ComputeAndBytes | Self::Bytes => {
+                let times = workload.jobs.iter().zip(&slowdowns);
+                let times = times.flat_map(|(job, slowdown)| {
+                    job.compute.iter().map(move |time| time.0 * slowdown)
+                });
+                let speeds = placement.ranks().map(|place| cluster.group(place.node).speed);
+                let compute = times.zip(speeds).map(|(time, speed)| time / speed);
+                compute.fold(0.0, f64::max) + bytes_time(cluster, candidate)
+            }
+        };
+        let highest = asked.values().copied().fold(0.0, f64::max);
+        let memory_utilisation = traffic.is_known().then_some(highest);
+        Ok(Estimate { time: Seconds(time), memory_utilisation })
+    }
+}
+
+/// How long the clocks tick.
+fn span_of_clocks(workload: &Workload) -> f64 {
+    let sources = workload.jobs.iter().flat_map(|job| &job.sources);
+    sources.map(|source| source.rounds as f64 / source.rate.0).fold(0.0, f64::max)
+}
+
+/// What is asked of each memory, as a share of what it gives: normal accesses, and messages evenly
+/// over `span` seconds.
+fn utilisations(
+    cluster: &Cluster,
+    candidate: &Candidate,
+    traffic: MemoryTraffic,
+    span: f64,
+) -> BTreeMap<(NodeId, NumaId), f64> {
+    let mut asked: BTreeMap<(NodeId, NumaId), f64> = BTreeMap::new();
+    for memory in &candidate.load.memories {
+        asked.insert(
+            (memory.node, memory.numa),
+            memory.bytes.0 as f64 / span.max(f64::MIN_POSITIVE),
+        );
+    }
+    for place in candidate.placement.ranks() {
+        let memories = memories(cluster, place);
+        for numa in &memories {
+            let share = traffic.of(place) / memories.len() as f64;
+            *asked.entry((place.node, *numa)).or_default() += share;
+        }
+    }
+    for ((node, numa), asked) in &mut asked {
+        *asked /= cluster.memory_bandwidth(*node, *numa).0;
+    }
+    asked
+}
+
+/// The memories of a rank: its own, or those beside its cores.
+fn memories(cluster: &Cluster, place: &RankPlacement) -> BTreeSet<NumaId> {
+    let cores = &cluster.machine(place.node).cores;
+    let near = place.cores.iter().map(|core| cores[core.index()].numa);
+    place.numa.map_or_else(|| near.collect(), |numa| BTreeSet::from([numa]))
+}
+
+/// By what factor each job runs slower for want of memory bandwidth.
+fn slowdowns(
+    cluster: &Cluster,
+    workload: &Workload,
+    placement: &Placement,
+    asked: &BTreeMap<(NodeId, NumaId), f64>,
+    traffic: MemoryTraffic,
+) -> Vec<f64> {
+    // Messages alone are the business of the fluid.
+    if !traffic.is_known() {
+        return vec![1.0; workload.jobs.len()];
+    }
+    let of_rank = |place: &RankPlacement| {
+        let memories = memories(cluster, place).into_iter();
+        memories.filter_map(|numa| asked.get(&(place.node, numa)).copied()).fold(1.0, f64::max)
+    };
+    let of_job =
+        |job: &crate::placement::JobPlacement| job.ranks.iter().map(of_rank).fold(1.0, f64::max);
+    placement.jobs().iter().map(of_job).collect()
+}
+
+/// The workload with clocks that tick slower by a factor for each job.
+fn slowed(workload: &Workload, slowdowns: &[f64]) -> Workload {
+    let mut slowed = workload.clone();
+    for (job, slowdown) in slowed.jobs.iter_mut().zip(slowdowns) {
+        job.sources.iter_mut().for_each(|source| source.rate.0 /= slowdown);
+    }
+    slowed
+}
+
+/// How long the busiest network device and the busiest memory need, one after the other.
+fn bytes_time(cluster: &Cluster, candidate: &Candidate) -> f64 {
+    let load = &candidate.load;
+    let memory = load
+        .memories
+        .iter()
+        .map(|memory| memory.bytes.0 as f64 / cluster.memory_bandwidth(memory.node, memory.numa).0);
+    load.busiest_nic_time().0 + memory.fold(0.0, f64::max)
+}

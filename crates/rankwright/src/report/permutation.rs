@@ -1,0 +1,161 @@
+//! What a placement changes beside the traffic it is made for, for people and programs.
+
+use serde::Serialize;
+
+use crate::choose::{CollectiveEffects, PermutationEffects, TOLERANCE};
+use crate::model::{CollectiveCost, OperationCost};
+use crate::units::{Bytes, Seconds};
+
+/// The effects of a placement as they are shown, against ranks in their order. Its JSON form is
+/// described in `docs/src/formats.md`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PermutationReport {
+    /// The collective operations; `null` if none are known.
+    pub collectives: Option<CollectivesRow>,
+    /// How many ranks share their node with other ranks of their job than expected.
+    pub changed_node_groups_ranks: usize,
+    /// By what that is expected: `block-order` or `recorded`.
+    pub expected_node_groups: &'static str,
+    /// The jobs that are aware of nodes for sure.
+    pub aware_jobs: Vec<String>,
+    #[serde(skip)]
+    ranks: usize,
+    #[serde(skip)]
+    by_run: bool,
+}
+
+/// The collective operations under the placement and in block order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CollectivesRow {
+    /// The bytes of all their messages.
+    pub bytes: u64,
+    /// Under the placement.
+    pub placed: CollectiveCostRow,
+    /// In block order.
+    pub in_block_order: CollectiveCostRow,
+}
+
+/// What they cost.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CollectiveCostRow {
+    /// Bytes between nodes.
+    pub inter_node_bytes: u64,
+    /// How long the busiest network device needs for them, in seconds.
+    pub busiest_nic_time_s: f64,
+    /// The time along their critical path, in seconds.
+    pub time_s: f64,
+    /// The same by operation.
+    pub operations: Vec<OperationRow>,
+}
+
+/// What all calls of one operation cost.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OperationRow {
+    /// Its name, like `Bcast`.
+    pub operation: &'static str,
+    /// The bytes of its messages.
+    pub bytes: u64,
+    /// Those between nodes.
+    pub inter_node_bytes: u64,
+    /// The time along its critical path, in seconds.
+    pub time_s: f64,
+}
+
+impl PermutationReport {
+    /// The report on the effects of a placement.
+    #[must_use]
+    pub fn new(effects: &PermutationEffects) -> Self {
+        let by_run = effects.expected.is_recorded();
+        let row = |collectives: &CollectiveEffects| CollectivesRow {
+            bytes: collectives.placed.bytes.0,
+            placed: CollectiveCostRow::new(&collectives.placed),
+            in_block_order: CollectiveCostRow::new(&collectives.in_block_order),
+        };
+        Self {
+            collectives: effects.collectives.as_ref().map(row),
+            changed_node_groups_ranks: effects.changed_ranks,
+            expected_node_groups: if by_run { "recorded" } else { "block-order" },
+            aware_jobs: effects.aware_jobs.clone(),
+            ranks: effects.ranks,
+            by_run,
+        }
+    }
+
+    /// What collective operations gain or lose, in a sentence; `None` if none are known.
+    #[must_use]
+    pub fn collectives_sentence(&self, total_bytes: u64) -> Option<String> {
+        let CollectivesRow { bytes, placed, in_block_order } = self.collectives.as_ref()?;
+        let share = 100.0 * *bytes as f64 / total_bytes.max(1) as f64;
+        let pair = |row: &CollectiveCostRow| (row.inter_node_bytes as f64, row.time_s);
+        let ((crossing, time), (crossing_before, time_before)) =
+            (pair(placed), pair(in_block_order));
+        let names: Vec<&str> = placed.operations.iter().map(|one| one.operation).collect();
+        let which = format!("Collectives ({}; {share:.1} % of all bytes)", names.join(", "));
+        if alike(crossing, crossing_before) && alike(time, time_before) {
+            return Some(format!("{which} cost the same as in block order."));
+        }
+        let worse = crossing > crossing_before || time > time_before;
+        let order = if worse { " follow the order of the ranks:" } else { " gain too:" };
+        let amount = |bytes: u64| format!("{:.1}", Bytes(bytes));
+        let between = if alike(crossing, crossing_before) {
+            format!("{} between nodes, as in block order", amount(placed.inter_node_bytes))
+        } else if crossing_before == 0.0 {
+            format!("{} between nodes, none in block order", amount(placed.inter_node_bytes))
+        } else {
+            format!(
+                "{:.1} times as many bytes between nodes as in block order ({}, not {})",
+                crossing / crossing_before,
+                amount(placed.inter_node_bytes),
+                amount(in_block_order.inter_node_bytes)
+            )
+        };
+        Some(format!(
+            "{which}{order} {between}; {:.2} along their critical path, not {:.2}.",
+            Seconds(time),
+            Seconds(time_before)
+        ))
+    }
+
+    /// The warning that ranks share their nodes with others than expected; `None` if they do not.
+    #[must_use]
+    pub fn node_groups_warning(&self) -> Option<String> {
+        if self.changed_node_groups_ranks == 0 {
+            return None;
+        }
+        let expected = if self.by_run { "in the recorded run" } else { "in block order" };
+        let mut text = format!(
+            "{} of {} ranks share their node with other ranks than {expected}. Programs that are \
+             aware of nodes notice (MPI_Comm_split_type, shared windows, a GPU by local rank, files \
+             per node); --keep-node-groups keeps the ranks of a node together",
+            self.changed_node_groups_ranks, self.ranks
+        );
+        if !self.aware_jobs.is_empty() {
+            text += &format!(
+                ". {} has a communicator for each of its hosts: it is aware of nodes",
+                self.aware_jobs.join(", ")
+            );
+        }
+        Some(text)
+    }
+}
+
+impl CollectiveCostRow {
+    fn new(cost: &CollectiveCost) -> Self {
+        let operation = |one: &OperationCost| OperationRow {
+            operation: one.operation,
+            bytes: one.bytes.0,
+            inter_node_bytes: one.inter_node.0,
+            time_s: one.time.0,
+        };
+        Self {
+            inter_node_bytes: cost.inter_node.0,
+            busiest_nic_time_s: cost.busiest_nic_time.0,
+            time_s: cost.time.0,
+            operations: cost.operations.iter().map(operation).collect(),
+        }
+    }
+}
+
+fn alike(value: f64, other: f64) -> bool {
+    value <= other * (1.0 + TOLERANCE) && other <= value * (1.0 + TOLERANCE)
+}

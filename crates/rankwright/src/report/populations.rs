@@ -1,0 +1,238 @@
+//! Pack or spread, for people and programs.
+
+use serde::Serialize;
+
+use crate::choose::{MemoryTraffic, Populated, Population, Preference, TOLERANCE, TimeEstimate};
+use crate::cluster::Cluster;
+use crate::units::Seconds;
+
+/// The same ranks on different numbers of nodes. Its JSON form is described in
+/// `docs/src/formats.md`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PopulationReport {
+    /// How times were estimated: `fluid` or `static`.
+    pub by: &'static str,
+    /// What is to be small: `time` or `node-hours`.
+    pub prefer: &'static str,
+    /// How many nodes are best; `null` if none are enough.
+    pub best: Option<usize>,
+    /// Why, and what the others cost.
+    pub reason: String,
+    /// Whether it is known what ranks read and write in memory besides messages.
+    pub memory_traffic_known: bool,
+    /// Whether times include what the ranks compute.
+    pub computing_known: bool,
+    /// Where the rates come from.
+    pub rates: String,
+    /// Whether they were measured on this cluster.
+    pub calibrated: bool,
+    /// One entry per number of nodes, in the order asked.
+    pub populations: Vec<PopulationRow>,
+}
+
+/// One number of nodes. What is not there where the ranks do not fit is `null`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PopulationRow {
+    /// How many nodes.
+    pub nodes: usize,
+    /// Ranks of the node with the fewest.
+    pub fewest_ranks_per_node: Option<usize>,
+    /// Ranks of the node with the most.
+    pub most_ranks_per_node: Option<usize>,
+    /// The strategy of the best placement, with options.
+    pub strategy: Option<String>,
+    /// How long the jobs run, in seconds.
+    pub time_s: Option<f64>,
+    /// Nodes times that.
+    pub node_hours: Option<f64>,
+    /// How long the busiest network device needs for its bytes, in seconds.
+    pub busiest_nic_time_s: Option<f64>,
+    /// What is asked of the busiest memory, as a share of what it gives; `null` if unknown.
+    pub memory_utilisation: Option<f64>,
+    /// Why there is no placement; `null` if there is one.
+    pub why_not: Option<String>,
+}
+
+impl PopulationReport {
+    /// The report on populations of a cluster.
+    #[must_use]
+    pub fn new(
+        cluster: &Cluster,
+        populations: &[Population],
+        preference: Preference,
+        estimate: TimeEstimate,
+        traffic: MemoryTraffic,
+    ) -> Self {
+        let best = Population::preferred(populations, preference);
+        Self {
+            by: if estimate == TimeEstimate::Fluid { "fluid" } else { "static" },
+            prefer: match preference {
+                Preference::Time => "time",
+                Preference::NodeHours => "node-hours",
+            },
+            best: best.map(|best| populations[best].nodes),
+            reason: reason(populations),
+            memory_traffic_known: traffic.is_known(),
+            computing_known: estimate != TimeEstimate::Bytes,
+            rates: cluster.rates.name.clone(),
+            calibrated: cluster.rates.calibrated,
+            populations: populations.iter().map(PopulationRow::new).collect(),
+        }
+    }
+
+    /// For people: header and rows. The best has a star. A row without a placement has dashes.
+    #[must_use]
+    pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let header =
+            vec!["nodes", "ranks/node", "strategy", "time", "node-hours", "busiest NIC", "memory"];
+        let row = |row: &PopulationRow| {
+            let star = if Some(row.nodes) == self.best { "*" } else { "" };
+            let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+            let seconds = |time: Option<f64>| or_dash(time.map(|t| format!("{:.2}", Seconds(t))));
+            let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+            let ranks = match (row.fewest_ranks_per_node, row.most_ranks_per_node) {
+                (Some(fewest), Some(most)) if fewest == most => Some(most.to_string()),
+                (Some(fewest), Some(most)) => Some(format!("{fewest}-{most}")),
+                _ => None,
+            };
+            vec![
+                format!("{}{star}", row.nodes),
+                or_dash(ranks),
+                or_dash(row.strategy.clone()),
+                seconds(row.time_s),
+                or_dash(row.node_hours.map(hours)),
+                seconds(row.busiest_nic_time_s),
+                or_dash(row.memory_utilisation.map(percent)),
+            ]
+        };
+        (header, self.populations.iter().map(row).collect())
+    }
+
+    /// What stands below the table: which rows have no placement and why, the reason of the choice,
+    /// and what was not known.
+    #[must_use]
+    pub fn remarks(&self) -> String {
+        let mut text = String::new();
+        for row in &self.populations {
+            if let Some(why) = &row.why_not {
+                let plural = if row.nodes == 1 { "" } else { "s" };
+                text += &format!("{} node{plural}: {why}\n", row.nodes);
+            }
+        }
+        text += &format!("{}\n", self.reason);
+        if !self.memory_traffic_known {
+            text += "Nothing is known of what the ranks read and write in memory besides messages, so \
+                     packing looks too good: say it with --memory-traffic, like \"2 GB/s\" per rank.\n";
+        }
+        if !self.computing_known {
+            text += "Times are those of the bytes sent alone: nothing is known of when messages are \
+                     sent or what the ranks compute.\n";
+        }
+        let assumed = if self.calibrated { "calibrated" } else { "assumed" };
+        text + &format!("{} estimate, rates {assumed}: {}\n", self.by, self.rates)
+    }
+
+    /// In plain units: header and rows.
+    #[must_use]
+    pub fn csv(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let header = vec![
+            "nodes",
+            "best",
+            "fewest_ranks_per_node",
+            "most_ranks_per_node",
+            "strategy",
+            "time_s",
+            "node_hours",
+            "busiest_nic_time_s",
+            "memory_utilisation",
+            "why_not",
+        ];
+        let row = |row: &PopulationRow| {
+            let text =
+                |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+            let count = |value: Option<usize>| value.map(|v| v.to_string()).unwrap_or_default();
+            vec![
+                row.nodes.to_string(),
+                (Some(row.nodes) == self.best).to_string(),
+                count(row.fewest_ranks_per_node),
+                count(row.most_ranks_per_node),
+                row.strategy.clone().unwrap_or_default(),
+                text(row.time_s),
+                text(row.node_hours),
+                text(row.busiest_nic_time_s),
+                text(row.memory_utilisation),
+                row.why_not.clone().unwrap_or_default(),
+            ]
+        };
+        (header, self.populations.iter().map(row).collect())
+    }
+
+    /// As JSON, with a line end.
+    ///
+    /// # Panics
+    /// Never: it is plain data.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data has a JSON form") + "\n"
+    }
+}
+
+impl PopulationRow {
+    fn new(population: &Population) -> Self {
+        let best: Option<&Populated> = population.best.as_ref().ok();
+        Self {
+            nodes: population.nodes,
+            fewest_ranks_per_node: best.map(|best| best.ranks_per_node.0),
+            most_ranks_per_node: best.map(|best| best.ranks_per_node.1),
+            strategy: best.map(|best| best.candidate.strategy.clone()),
+            time_s: best.map(|best| best.estimate.time.0),
+            node_hours: population.node_hours(),
+            busiest_nic_time_s: best.map(|best| best.candidate.load.busiest_nic_time().0),
+            memory_utilisation: best.and_then(|best| best.estimate.memory_utilisation),
+            why_not: population.best.as_ref().err().cloned(),
+        }
+    }
+}
+
+/// `8 nodes are fastest. 4 nodes take 12 % more time, but 44 % fewer node-hours.`
+fn reason(populations: &[Population]) -> String {
+    let fastest = Population::preferred(populations, Preference::Time);
+    let cheapest = Population::preferred(populations, Preference::NodeHours);
+    let (Some(fastest), Some(cheapest)) = (fastest, cheapest) else {
+        return "The ranks do not fit in any of these ways.".to_owned();
+    };
+    let nodes = |at: usize| match populations[at].nodes {
+        1 => "1 node is".to_owned(),
+        nodes => format!("{nodes} nodes are"),
+    };
+    if fastest == cheapest {
+        return format!("{} fastest, and cost the fewest node-hours.", nodes(fastest));
+    }
+    let key = |at: usize| {
+        let time = populations[at].best.as_ref().map_or(0.0, |best| best.estimate.time.0);
+        (time, populations[at].node_hours().unwrap_or_default())
+    };
+    let ((time, all_hours), (longer, fewer)) = (key(fastest), key(cheapest));
+    let more = longer / time - 1.0;
+    let less = 100.0 * (1.0 - fewer / all_hours);
+    let few = match populations[cheapest].nodes {
+        1 => "1 node takes".to_owned(),
+        nodes => format!("{nodes} nodes take"),
+    };
+    let slower = if more <= TOLERANCE {
+        "as long, nearly,".to_owned()
+    } else if more < 1.0 {
+        format!("{:.0} % more time", 100.0 * more)
+    } else {
+        format!("{:.1} times as long", longer / time)
+    };
+    format!("{} fastest. {few} {slower}, but {less:.0} % fewer node-hours.", nodes(fastest))
+}
+
+fn hours(value: f64) -> String {
+    match value {
+        value if value >= 100.0 => format!("{value:.0}"),
+        value if value >= 0.1 => format!("{value:.2}"),
+        value => format!("{value:.2e}"),
+    }
+}

@@ -1,0 +1,137 @@
+//! The rounds of collective operations: which messages of an algorithm wait for which others.
+
+use std::collections::BTreeMap;
+
+use super::{Expansion, flow_of_row, groups, is_sent};
+use crate::ids::Rank;
+use crate::traffic::Flow;
+use crate::traffic::collectives::{CollectiveCalls, Form, Operation};
+use crate::traffic::communicator::Communicator;
+
+/// An operation of one communicator, all its calls with one root and in one form together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExpandedOperation {
+    /// Which.
+    pub operation: Operation,
+    /// Its messages.
+    pub rounds: Rounds,
+}
+
+/// Messages in the order of an algorithm, those of all calls together: each flow holds the sum.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rounds {
+    /// One round after the other. The messages of a round leave at the same time; what a rank sends
+    /// may need what it received in the rounds before.
+    OneByOne(Vec<Vec<Flow>>),
+    /// One round in which every member sends to every other.
+    AllPairs {
+        /// The members, and the bytes that each sends to every other.
+        members: Vec<(Rank, u64)>,
+        /// The messages of each pair.
+        messages: u64,
+    },
+}
+
+/// The messages of all collective calls by operation and round. Together they are those of
+/// [`expand`](super::expand).
+#[must_use]
+pub fn rounds_of_each(
+    calls: &[CollectiveCalls],
+    communicators: &[Communicator],
+    expansion: Expansion,
+) -> Vec<ExpandedOperation> {
+    if expansion == Expansion::None {
+        return Vec::new();
+    }
+    // The stated rows of all ranks are one round.
+    let mut rows: BTreeMap<(usize, Operation, Form), Vec<Flow>> = BTreeMap::new();
+    for call in calls.iter().filter(|call| !call.row.is_empty()) {
+        let flows = call.row.iter().map(|entry| flow_of_row(call, entry)).filter(is_sent);
+        rows.entry((call.communicator, call.operation, call.form)).or_default().extend(flows);
+    }
+    let stated = rows.into_iter().map(|((_, operation, _), flows)| {
+        let rounds = Rounds::OneByOne(vec![flows]);
+        ExpandedOperation { operation, rounds }
+    });
+    let by_algorithm = groups(calls, communicators).map(|(operation, group)| {
+        if let Some((members, messages)) = group.sent_by_all_to_all(operation, expansion) {
+            let rounds = Rounds::AllPairs { members, messages };
+            return ExpandedOperation { operation, rounds };
+        }
+        let mut sent = Vec::new();
+        group.expand(operation, expansion, &mut sent);
+        let mut rounds: Vec<Vec<Flow>> = Vec::new();
+        for (round, flow) in sent.into_iter().filter(|(_, flow)| is_sent(flow)) {
+            let round = round as usize;
+            if rounds.len() <= round {
+                rounds.resize(round + 1, Vec::new());
+            }
+            rounds[round].push(flow);
+        }
+        ExpandedOperation { operation, rounds: Rounds::OneByOne(rounds) }
+    });
+    stated.chain(by_algorithm).collect()
+}
+
+impl Rounds {
+    /// All messages, in no particular order.
+    #[must_use]
+    pub fn flows(&self) -> Vec<Flow> {
+        match self {
+            Self::OneByOne(rounds) => rounds.concat(),
+            Self::AllPairs { members, messages } => {
+                let pairs = members.iter().flat_map(|&(source, bytes)| {
+                    let flow = move |&(destination, _): &(Rank, u64)| Flow {
+                        source,
+                        destination,
+                        messages: *messages,
+                        bytes,
+                        largest: bytes.div_ceil((*messages).max(1)),
+                    };
+                    members.iter().map(flow)
+                });
+                pairs.filter(is_sent).collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::add_up;
+    use crate::traffic::expansion::tests::{calls, world};
+    use crate::traffic::expansion::{EXPANSIONS, expand};
+
+    #[test]
+    fn rounds_hold_the_messages_of_the_expansion() {
+        for operation in (0..22).filter_map(Operation::from_number) {
+            for ranks in [1, 2, 3, 6, 8, 13] {
+                for (name, expansion) in EXPANSIONS {
+                    let calls = calls(ranks, operation, |rank| 1000 + u64::from(rank));
+                    let mut flows = expand(&calls, &world(ranks), expansion);
+                    let each = rounds_of_each(&calls, &world(ranks), expansion);
+                    let mut in_rounds: Vec<Flow> =
+                        each.iter().flat_map(|one| one.rounds.flows()).collect();
+                    add_up(&mut flows);
+                    add_up(&mut in_rounds);
+                    assert_eq!(in_rounds, flows, "{operation:?} {name} {ranks}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_rank_passes_on_only_what_it_has() {
+        let calls = calls(13, Operation::Bcast, |rank| if rank == 1 { 100 } else { 0 });
+        let each = rounds_of_each(&calls, &world(13), Expansion::Default);
+        let Rounds::OneByOne(rounds) = &each[0].rounds else { panic!("a tree has rounds") };
+        assert_eq!(rounds.len(), 4);
+        let mut have = vec![Rank(1)];
+        for round in rounds {
+            assert!(round.iter().all(|flow| have.contains(&flow.source)));
+            have.extend(round.iter().map(|flow| flow.destination));
+        }
+        assert_eq!(have.len(), 13);
+    }
+}

@@ -1,0 +1,115 @@
+//! Pack or spread.
+
+use std::num::NonZeroUsize;
+
+use rankwright::choose::{
+    Candidate, MemoryTraffic, Population, Preference, SearchError, TimeEstimate, candidates,
+    populations,
+};
+use rankwright::cluster::Cluster;
+use rankwright::map::Problem;
+use rankwright::placement::Granularity;
+use rankwright::report::PopulationReport;
+use rankwright::traffic::Workload;
+use rankwright::units::{BytesPerSecond, PerSecond, Seconds};
+
+use crate::clusters::{Kind, cluster, four_by_four};
+use crate::workloads::{ring, workload};
+
+fn compared(
+    cluster: &Cluster,
+    jobs: &Workload,
+    counts: &[usize],
+    traffic: MemoryTraffic,
+) -> Vec<Population> {
+    let by = TimeEstimate::of(jobs);
+    let strategies = ["blocked".parse().unwrap(), "cyclic".parse().unwrap()];
+    let mut all = |problem: Problem| -> Result<Vec<Candidate>, SearchError> {
+        candidates(&problem, &strategies, NonZeroUsize::MIN, None).into_iter().collect()
+    };
+    let estimate = |part: &Cluster, one: &Candidate| by.estimate(part, jobs, one, traffic);
+    populations(cluster, jobs, Granularity::Cores(1), counts, &mut all, &estimate)
+}
+
+fn times(populations: &[Population]) -> Vec<f64> {
+    populations.iter().map(|one| one.best.as_ref().unwrap().estimate.time.0).collect()
+}
+
+#[test]
+fn ranks_are_spread_evenly_over_nodes_and_memories() {
+    let cluster = cluster(&[(1, Kind(2, 1, 4, 1)), (3, Kind(1, 1, 2, 1))]);
+    let jobs = workload(vec![ring("a", 9, 1000)]);
+    let found = compared(&cluster, &jobs, &[1, 2, 3, 4], MemoryTraffic::Unknown);
+    assert_eq!(
+        found[0].best.as_ref().unwrap_err(),
+        "9 ranks need 9 free cores, but cluster `test` offers 8"
+    );
+    let few = compared(&cluster, &workload(vec![ring("a", 2, 1)]), &[3], MemoryTraffic::Unknown);
+    assert_eq!(few[0].best.as_ref().unwrap_err(), "2 ranks would use only 2 of them");
+    // Small nodes take what they can.
+    let per_node = |at: usize| found[at].best.as_ref().unwrap().ranks_per_node;
+    assert_eq!([per_node(1), per_node(2), per_node(3)], [(2, 7), (2, 5), (2, 3)]);
+    let three: Vec<u32> = {
+        let placement = &found[3].best.as_ref().unwrap().candidate.placement;
+        let on_first = placement.ranks().filter(|place| place.node.0 == 0);
+        on_first.map(|place| place.cores[0].0).collect()
+    };
+    // Two of one memory, one of the other.
+    assert_eq!(three.len(), 3);
+    assert_eq!(three.iter().filter(|core| **core < 4).count(), 2);
+}
+
+#[test]
+fn without_memory_traffic_packing_wins_with_it_spreading() {
+    // A ring that fits one node needs no network there.
+    let cluster = four_by_four();
+    let jobs = workload(vec![ring("a", 4, 1_000_000).at_rate(PerSecond(1.0), 1.0)]);
+    let counts = [1, 2, 4];
+    let packed = compared(&cluster, &jobs, &counts, MemoryTraffic::Unknown);
+    assert_eq!(Population::preferred(&packed, Preference::Time), Some(0));
+    assert_eq!(packed[0].best.as_ref().unwrap().estimate.memory_utilisation, None);
+    // Four ranks that ask for 3 GB/s each of a memory that gives 4 GB/s.
+    let traffic = MemoryTraffic::PerRank(BytesPerSecond(3e9));
+    let found = compared(&cluster, &jobs, &counts, traffic);
+    let [one, two, four] = times(&found)[..] else { panic!("three") };
+    assert!((one / four - 3.0).abs() < 0.1 && (two / four - 1.5).abs() < 0.1, "{one} {two} {four}");
+    assert_eq!(Population::preferred(&found, Preference::Time), Some(2));
+    // 1 x 3, 2 x 1.5, 4 x 1: the first two cost the same, and the second is faster.
+    assert_eq!(Population::preferred(&found, Preference::NodeHours), Some(1));
+    let asked = found[0].best.as_ref().unwrap().estimate.memory_utilisation.unwrap();
+    assert!((asked - 3.0).abs() < 0.01, "{asked}");
+    let report =
+        PopulationReport::new(&cluster, &found, Preference::Time, TimeEstimate::Fluid, traffic);
+    assert_eq!(report.best, Some(4));
+    insta::assert_snapshot!(report.remarks());
+}
+
+#[test]
+fn recorded_time_outside_mpi_counts_where_no_clocks_are_known() {
+    let cluster = four_by_four();
+    let mut jobs = workload(vec![ring("a", 4, 1_000_000)]);
+    assert_eq!(TimeEstimate::of(&jobs), TimeEstimate::Bytes);
+    jobs.jobs[0].compute = vec![Seconds(10.0); 4];
+    assert_eq!(TimeEstimate::of(&jobs), TimeEstimate::ComputeAndBytes);
+    let traffic = MemoryTraffic::PerRank(BytesPerSecond(2e9));
+    let [one, two] = times(&compared(&cluster, &jobs, &[1, 2], traffic))[..] else { panic!("two") };
+    // Twice as much asked of the memory as it gives, and 8 MB of messages.
+    assert!((one - (20.0 + 8e6 / 4e9)).abs() < 1e-9, "{one}");
+    assert!((two - (10.0 + 1e-3 + 4e6 / 4e9)).abs() < 1e-9, "{two}");
+}
+
+#[test]
+fn no_population_at_all_is_said() {
+    let jobs = workload(vec![ring("a", 17, 1)]);
+    let found = compared(&four_by_four(), &jobs, &[3, 4], MemoryTraffic::Unknown);
+    assert_eq!(Population::preferred(&found, Preference::Time), None);
+    let report = PopulationReport::new(
+        &four_by_four(),
+        &found,
+        Preference::Time,
+        TimeEstimate::Bytes,
+        MemoryTraffic::Unknown,
+    );
+    assert_eq!(report.best, None);
+    insta::assert_snapshot!(report.remarks());
+}
