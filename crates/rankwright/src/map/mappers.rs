@@ -2,9 +2,9 @@
 
 #[cfg(feature = "scotch")]
 use super::drb::Drb;
-use super::options::{OptionEntry, Options, SEED, WEIGHTS};
+use super::options::{EFFORT, OptionEntry, Options, SEED, WEIGHTS};
 use super::{Mapper, Mapping2012, Mapping2013, StrategyError};
-use super::{blocked, cyclic, kway, mapping_2012, mapping_2013, random};
+use super::{blocked, cyclic, kway, mapping_2012, mapping_2013, multisection, random};
 
 /// All strategies, in the order in which they are shown.
 pub const MAPPERS: &[MapperEntry] = &[
@@ -66,6 +66,20 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: mapping_2013::OPTIONS,
         begins_with_others: false,
         make: |options| Ok(Box::new(Mapping2013::from_options(options)?)),
+    },
+    MapperEntry {
+        name: "multisection",
+        summary: "the least traffic times distance: multilevel multisection along the machine",
+        source: "multilevel bisection, then local search",
+        options: &[EFFORT, SEED, WEIGHTS],
+        begins_with_others: false,
+        make: |options| {
+            Ok(Box::new(multisection::Multisection {
+                seed: options.seed()?,
+                weights: options.weights()?,
+                effort: options.effort()?,
+            }))
+        },
     },
 ];
 

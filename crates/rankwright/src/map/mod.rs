@@ -17,6 +17,7 @@ mod mapping_2012;
 mod mapping_2013;
 mod mapping_options;
 mod metis;
+mod multisection;
 mod options;
 mod problem;
 mod random;
