@@ -4,7 +4,7 @@
 use super::drb::Drb;
 use super::options::{OptionEntry, Options, SEED, WEIGHTS};
 use super::{Mapper, Mapping2012, Mapping2013, StrategyError};
-use super::{blocked, cyclic, kway, mapping_2012, mapping_2013, random};
+use super::{blocked, cyclic, kway, mapping_2012, mapping_2013, multisection, random};
 
 /// All strategies, in the order in which they are shown.
 pub const MAPPERS: &[MapperEntry] = &[
@@ -50,6 +50,14 @@ pub const MAPPERS: &[MapperEntry] = &[
         make: |options| {
             Ok(Box::new(kway::Kway { seed: options.seed()?, weights: options.weights()? }))
         },
+    },
+    MapperEntry {
+        name: "multisection",
+        summary: "divides level by level, then swaps and anneals for the least traffic times distance",
+        source: "Sanders and Schulz 2011 (multisection); Kirkpatrick et al. 1983 (annealing)",
+        options: multisection::OPTIONS,
+        begins_with_others: false,
+        make: |options| Ok(Box::new(multisection::Multisection::from_options(options)?)),
     },
     MapperEntry {
         name: "mapping-2012",

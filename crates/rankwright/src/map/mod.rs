@@ -18,6 +18,7 @@ mod mapping_2012;
 mod mapping_2013;
 mod mapping_options;
 mod metis;
+mod multisection;
 mod node_groups;
 mod options;
 mod problem;

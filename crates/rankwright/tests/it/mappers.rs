@@ -102,8 +102,11 @@ fn workloads_of_all_kinds() -> Vec<Case> {
     ]
 }
 
+/// All strategies; searches without much effort.
 fn strategies() -> impl Iterator<Item = Strategy> {
-    MAPPERS.iter().map(|entry| entry.name.parse().expect("a plain name is a strategy"))
+    let plain = |name: &str| name.parse::<Strategy>().expect("a plain name is a strategy");
+    let fast = |strategy: Strategy| strategy.with_default("effort", "fast").expect("an effort");
+    MAPPERS.iter().map(move |entry| fast(plain(entry.name)))
 }
 
 #[test]
