@@ -37,6 +37,9 @@ pub(crate) struct SearchOptions {
     /// After how many moves strategies that search end
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["time", "effort"])]
     moves: Option<u64>,
+    /// What strategies that predict waiting make small: `waiting`, `finish` or `balanced`
+    #[arg(long, value_name = "OBJECTIVE")]
+    objective: Option<String>,
 }
 
 fn parse_time(text: &str) -> Result<Seconds, UnitError> {
@@ -101,6 +104,7 @@ impl SearchOptions {
             ("seed", self.seed.map(|seed| seed.to_string())),
             ("effort", self.effort.clone()),
             ("moves", self.moves.map(|moves| moves.to_string())),
+            ("objective", self.objective.clone()),
         ];
         let set = |strategy: Strategy, (option, value): (&str, Option<String>)| match value {
             Some(value) => strategy.with_default(option, &value),

@@ -5,6 +5,7 @@
 
 mod blocked;
 mod budget;
+mod contention;
 mod cyclic;
 #[cfg(feature = "scotch")]
 mod drb;
