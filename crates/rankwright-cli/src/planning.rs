@@ -42,6 +42,9 @@ pub(crate) struct SearchOptions {
     /// than it must
     #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_BALANCE, value_parser = parse_balance)]
     balance: f64,
+    /// What strategies that predict waiting make small: `waiting`, `finish` or `balanced`
+    #[arg(long, value_name = "OBJECTIVE")]
+    objective: Option<String>,
 }
 
 fn parse_balance(text: &str) -> Result<f64, String> {
@@ -137,6 +140,7 @@ impl SearchOptions {
             ("seed", self.seed.map(|seed| seed.to_string())),
             ("effort", self.effort.clone()),
             ("moves", self.moves.map(|moves| moves.to_string())),
+            ("objective", self.objective.clone()),
         ];
         let set = |strategy: Strategy, (option, value): (&str, Option<String>)| match value {
             Some(value) => strategy.with_default(option, &value),

@@ -4,7 +4,7 @@
 use super::drb::Drb;
 use super::options::{OptionEntry, Options, SEED, WEIGHTS};
 use super::{Mapper, Mapping2012, Mapping2013, StrategyError};
-use super::{blocked, cyclic, kway, mapping_2012, mapping_2013, multisection, random};
+use super::{blocked, contention, cyclic, kway, mapping_2012, mapping_2013, multisection, random};
 
 /// All strategies, in the order in which they are shown.
 pub const MAPPERS: &[MapperEntry] = &[
@@ -75,6 +75,14 @@ pub const MAPPERS: &[MapperEntry] = &[
         begins_with_others: false,
         make: |options| Ok(Box::new(Mapping2013::from_options(options)?)),
     },
+    MapperEntry {
+        name: "contention",
+        summary: "searches for the least predicted waiting, from the answers of all others",
+        source: "simulated annealing on the queueing model",
+        options: contention::OPTIONS,
+        begins_with_others: true,
+        make: |options| Ok(Box::new(contention::Contention::from_options(options)?)),
+    },
 ];
 
 /// A row of [`MAPPERS`].
@@ -91,6 +99,13 @@ pub struct MapperEntry {
     /// Whether it begins with the answers of the others, so that it should run after them.
     pub begins_with_others: bool,
     pub(super) make: fn(&Options) -> Result<Box<dyn Mapper>, StrategyError>,
+}
+
+impl MapperEntry {
+    /// The mapper with all options at their defaults.
+    pub(super) fn plain(&self) -> Result<Box<dyn Mapper>, StrategyError> {
+        (self.make)(&Options::new(self.name))
+    }
 }
 
 /// The strategy with this name.

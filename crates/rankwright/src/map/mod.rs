@@ -6,6 +6,7 @@
 mod blocked;
 mod budget;
 mod compute_balance;
+mod contention;
 mod cyclic;
 #[cfg(feature = "scotch")]
 mod drb;

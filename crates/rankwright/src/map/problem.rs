@@ -32,6 +32,8 @@ pub struct Problem<'a> {
     compute_balance: Option<ComputeBalance>,
     /// Ranks that have to stay together.
     kept: Option<KeptGroups>,
+    /// Whether senders wait.
+    closed_loop: bool,
 }
 
 impl<'a> Problem<'a> {
@@ -126,6 +128,7 @@ impl<'a> Problem<'a> {
             limit: share,
             compute_balance,
             kept: None,
+            closed_loop: false,
         }
     }
 
@@ -150,6 +153,21 @@ impl<'a> Problem<'a> {
             balance.settle(self, &mut slot_of);
         }
         slot_of
+    }
+
+    /// The same problem with ranks that wait for their messages before they send more, or that do
+    /// not.
+    #[must_use]
+    pub fn with_closed_loop(mut self, closed_loop: bool) -> Self {
+        self.closed_loop = closed_loop;
+        self
+    }
+
+    /// Whether ranks wait for their messages before they send more; otherwise clocks alone say when
+    /// they send.
+    #[must_use]
+    pub fn is_closed_loop(&self) -> bool {
+        self.closed_loop
     }
 
     /// The same problem with other distances, one per level of [`Problem::levels`].

@@ -7,7 +7,7 @@ use rankwright::model::OfferedLoad;
 use rankwright::placement::{Granularity, JobShape, Placement, Servers, Slot, slots};
 use rankwright::traffic::Workload;
 use rankwright::traffic::pattern::Pattern;
-use rankwright::units::BytesPerSecond;
+use rankwright::units::{BytesPerSecond, Seconds};
 
 use crate::clusters::{Kind, cluster, with_switches, with_two_nics};
 
@@ -88,6 +88,49 @@ proptest! {
             prop_assert!(near(found, messages) && near(time.0, work), "{server}: {found} {messages}");
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn changes_of_several_ranks_lead_where_counting_anew_leads(
+        order in Just((0..28).collect::<Vec<usize>>()).prop_shuffle(),
+        moved in prop::collection::btree_set(0_usize..25, 1..8),
+        links in any::<bool>(),
+    ) {
+        let (cluster, workload) = (machines(links, false), mixed());
+        let slots = slots(&cluster, Granularity::Cores(1), 25).unwrap();
+        let first: Vec<usize> = (0..25).collect();
+        let mut load = OfferedLoad::new(&cluster, &workload, &slots, &first).unwrap();
+        let before = (load.waiting(), load.finish());
+        let moves: Vec<(usize, usize)> = moved.iter().map(|rank| (*rank, order[*rank])).collect();
+        load.change(&moves);
+        let mut expected = first.clone();
+        moves.iter().for_each(|(rank, slot)| expected[*rank] = *slot);
+        prop_assert_eq!(load.slot_of(), &expected[..]);
+        let anew = OfferedLoad::new(&cluster, &workload, &slots, &expected).unwrap();
+        let near = |a: Seconds, b: Seconds| (a.0 - b.0).abs() <= 1e-9 * (a.0 + b.0) + 1e-9;
+        prop_assert!(near(load.waiting(), anew.waiting()) && near(load.finish(), anew.finish()));
+        load.undo();
+        prop_assert_eq!((load.waiting(), load.finish(), load.slot_of()), (before.0, before.1, &first[..]));
+        load.restart(&expected);
+        prop_assert_eq!((load.waiting(), load.finish()), (anew.waiting(), anew.finish()));
+    }
+}
+
+#[test]
+fn ranks_are_alike_where_an_exchange_changes_nothing() {
+    let (cluster, workload) = (machines(false, false), mixed());
+    let slots = slots(&cluster, Granularity::Cores(1), 25).unwrap();
+    let all: Vec<usize> = (0..25).collect();
+    let mut load = OfferedLoad::new(&cluster, &workload, &slots, &all).unwrap();
+    // Two of the all-to-all, which are on two sockets; one of it and one of the bcast.
+    assert!(load.alike(0, 9) && !load.alike(0, 12) && load.site(0) != load.site(9));
+    let before = load.waiting().0;
+    assert!((load.swap(0, 9).0 - before).abs() < 1e-9 * before);
+    let longest = (0..load.servers().len()).map(|server| load.offered(ServerId(server as u32)).1.0);
+    let longest = longest.fold(0.0, f64::max);
+    assert!(load.finish().0 >= longest);
 }
 
 #[test]

@@ -22,11 +22,14 @@ pub(super) struct Ledger {
     waiting: Vec<f64>,
     /// The sum of all waiting.
     pub(super) total: f64,
+    /// The sum over all servers of the eighth power of the seconds that each works.
+    pub(super) powers: f64,
     /// The change in which each entry was saved last.
     saved_in: Vec<u64>,
     change: u64,
     before: Vec<(usize, Entry, f64)>,
     total_before: f64,
+    powers_before: f64,
 }
 
 impl Entry {
@@ -41,6 +44,13 @@ impl Entry {
         self.work += other.work;
         self.squares += other.squares;
         self.span += other.span;
+    }
+
+    /// The eighth power of the seconds of work.
+    fn power(&self) -> f64 {
+        let square = self.work * self.work;
+        let fourth = square * square;
+        fourth * fourth
     }
 
     /// Seconds that the messages wait; see [`OfferedLoad`](super::OfferedLoad).
@@ -69,6 +79,7 @@ impl Ledger {
         self.change += 1;
         self.before.clear();
         self.total_before = self.total;
+        self.powers_before = self.powers;
     }
 
     pub(super) fn add(&mut self, server: ServerId, entry: Entry) {
@@ -82,10 +93,12 @@ impl Ledger {
 
     /// Ends a change.
     pub(super) fn finish(&mut self) {
-        for (server, _, before) in &self.before {
-            let waiting = self.entries[*server].waiting();
+        for (server, old, before) in &self.before {
+            let entry = &self.entries[*server];
+            let waiting = entry.waiting();
             self.waiting[*server] = waiting;
             self.total += waiting - before;
+            self.powers += entry.power() - old.power();
         }
     }
 
@@ -96,5 +109,6 @@ impl Ledger {
             self.waiting[server] = waiting;
         }
         self.total = self.total_before;
+        self.powers = self.powers_before;
     }
 }

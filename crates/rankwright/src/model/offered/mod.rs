@@ -120,6 +120,20 @@ impl OfferedLoad {
         Ok(load)
     }
 
+    /// Counts another placement from the beginning, or the same one: sums are then as exact as at the
+    /// first time. There is nothing to take back.
+    ///
+    /// # Panics
+    /// If `slot_of` does not have one slot for each rank.
+    pub fn restart(&mut self, slot_of: &[usize]) {
+        assert_eq!(slot_of.len(), self.slot_of.len(), "one slot for each rank");
+        self.slot_of.copy_from_slice(slot_of);
+        self.counts.fill(FanCount::new(&self.table.sites));
+        self.ledger = Ledger::new(self.table.sites.kinds.len());
+        self.moved.clear();
+        self.count_all();
+    }
+
     fn count_all(&mut self) {
         let table = &self.table;
         self.site_of = self.slot_of.iter().map(|slot| table.sites.of_place[*slot]).collect();
@@ -149,6 +163,36 @@ impl OfferedLoad {
         Seconds(self.ledger.total)
     }
 
+    /// A smooth estimate of when the last message arrives: the 8-norm of the seconds for which each
+    /// server works and of the time at which the last clock stops. It is above the largest of them,
+    /// and falls with each that is nearly as large.
+    #[must_use]
+    pub fn finish(&self) -> Seconds {
+        let last = self.table.demand.ends.last().copied().unwrap_or(0.0);
+        Seconds((self.ledger.powers.max(0.0) + last.powi(8)).powf(0.125))
+    }
+
+    /// The number of the kind of place that a slot is: slots of one kind differ in nothing that
+    /// messages pass.
+    #[must_use]
+    pub fn site(&self, slot: usize) -> usize {
+        self.table.sites.of_place[slot] as usize
+    }
+
+    /// Whether two ranks can change places without any difference, wherever they are.
+    #[must_use]
+    pub fn alike(&self, a: usize, b: usize) -> bool {
+        let alone = |rank: usize| self.lone_of[rank].is_empty();
+        alone(a) && alone(b) && self.fans_of[a] == self.fans_of[b]
+    }
+
+    /// How many pairs of ranks are counted one by one, because their clocks have no likes: what an
+    /// evaluation from the beginning takes grows with them.
+    #[must_use]
+    pub fn lone_pairs(&self) -> usize {
+        self.table.lone.len()
+    }
+
     /// What a server is offered in the whole run: messages and service.
     #[must_use]
     pub fn offered(&self, server: ServerId) -> (f64, Seconds) {
@@ -175,6 +219,7 @@ impl OfferedLoad {
         self.moved.extend([(a, of_a), (b, of_b)]);
         self.ledger.begin();
         self.relocate(a, of_b, Some(b));
+        self.ledger.finish();
         self.waiting()
     }
 
@@ -185,6 +230,25 @@ impl OfferedLoad {
         self.moved.push((rank, self.slot_of[rank]));
         self.ledger.begin();
         self.relocate(rank, slot, None);
+        self.ledger.finish();
+        self.waiting()
+    }
+
+    /// Several ranks, each named once, take other slots, whether those are free or not. The waiting of
+    /// all messages then.
+    pub fn change(&mut self, moves: &[(usize, usize)]) -> Seconds {
+        if let [(a, to), (b, back)] = *moves
+            && (self.slot_of[a], self.slot_of[b]) == (back, to)
+        {
+            return self.swap(a, b);
+        }
+        self.moved.clear();
+        self.ledger.begin();
+        for (rank, slot) in moves {
+            self.moved.push((*rank, self.slot_of[*rank]));
+            self.relocate(*rank, *slot, None);
+        }
+        self.ledger.finish();
         self.waiting()
     }
 
@@ -251,7 +315,6 @@ impl OfferedLoad {
                 }
             }
         }
-        ledger.finish();
     }
 }
 

@@ -1,0 +1,111 @@
+//! What is made small.
+
+/// What is made small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Objective {
+    /// The waiting of all messages.
+    Waiting,
+    /// The time at which the last message of the last job arrives.
+    Finish,
+    /// In an open loop waiting, without letting the last job end later; in a closed loop the end of
+    /// the last job, and then waiting.
+    Balanced,
+}
+
+/// What a model says of a placement, seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Measure {
+    /// Of all messages.
+    pub(super) waiting: f64,
+    /// Until the last message of the last job arrives.
+    pub(super) finish: f64,
+    /// A smooth form of `finish`, which also falls with servers that are nearly the busiest
+    /// ([`OfferedLoad::finish`](crate::model::OfferedLoad::finish)).
+    pub(super) smooth: f64,
+}
+
+/// How measures become one number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scale {
+    pub(super) objective: Objective,
+    /// Whether senders wait.
+    pub(super) closed: bool,
+    /// What counts as 1: the least of all placements that the search begins with, each for itself.
+    least: Measure,
+}
+
+/// Waiting below this part of the least at the beginning is none.
+const NEGLIGIBLE: f64 = 1e-5;
+/// How much what is not the aim counts: it decides where the aim does not.
+const SIDE: f64 = 0.02;
+/// How much a logarithm of the end may grow before that counts as later, and what it costs then.
+const LATER: f64 = 0.01;
+const LATE: f64 = 20.0;
+/// In a closed loop a server that is nearly as busy as the busiest holds others up too, so that the
+/// busiest has pauses.
+const HELD_UP: f64 = 0.1;
+
+impl Scale {
+    pub(super) fn new(objective: Objective, closed: bool, starts: &[Measure]) -> Self {
+        let least = |of: fn(&Measure) -> f64| starts.iter().map(of).fold(f64::INFINITY, f64::min);
+        let least = Measure {
+            waiting: least(|start| start.waiting),
+            finish: least(|start| start.finish),
+            smooth: least(|start| start.smooth),
+        };
+        Self { objective, closed, least }
+    }
+
+    /// What a placement costs: a weighted sum of logarithms, so that a change by a hundredth counts
+    /// the same at the beginning and at the end of a search.
+    pub(super) fn cost(&self, measure: &Measure) -> f64 {
+        let none = NEGLIGIBLE * self.least.waiting + f64::MIN_POSITIVE;
+        let waiting = ((measure.waiting.max(0.0) + none) / (self.least.waiting + none)).ln();
+        let ratio = |of: fn(&Measure) -> f64| {
+            let none = f64::MIN_POSITIVE;
+            ((of(measure) + none) / (of(&self.least) + none)).ln()
+        };
+        let (finish, smooth) = (ratio(|of| of.finish), ratio(|of| of.smooth));
+        let end = if self.closed { finish + HELD_UP * smooth } else { finish };
+        match self.objective {
+            Objective::Waiting => waiting + SIDE * finish,
+            Objective::Balanced if !self.closed => {
+                waiting + SIDE * finish + LATE * (finish - LATER).max(0.0)
+            }
+            Objective::Balanced | Objective::Finish => end + SIDE * waiting,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measure(waiting: f64, finish: f64) -> Measure {
+        Measure { waiting, finish, smooth: finish }
+    }
+
+    #[test]
+    fn each_objective_prefers_what_it_names() {
+        let starts = [measure(10.0, 5.0), measure(20.0, 4.0)];
+        let cost = |objective, closed, waiting, finish| {
+            Scale::new(objective, closed, &starts).cost(&measure(waiting, finish))
+        };
+        let waits_less = |objective, closed| {
+            cost(objective, closed, 5.0, 5.0) < cost(objective, closed, 8.0, 4.0)
+        };
+        assert!(waits_less(Objective::Waiting, false) && waits_less(Objective::Waiting, true));
+        assert!(!waits_less(Objective::Finish, false) && !waits_less(Objective::Finish, true));
+        assert!(!waits_less(Objective::Balanced, false) && !waits_less(Objective::Balanced, true));
+        // Nobody ends later: less waiting wins.
+        let balanced = |waiting| cost(Objective::Balanced, false, waiting, 4.0);
+        assert!(balanced(7.0) < balanced(8.0) && balanced(0.0).is_finite());
+    }
+
+    #[test]
+    fn nothing_to_wait_for_costs_nothing() {
+        let scale = Scale::new(Objective::Balanced, false, &[measure(0.0, 0.0)]);
+        assert_eq!(scale.cost(&measure(0.0, 0.0)), 0.0);
+        assert!(scale.cost(&measure(1.0, 1.0)) > 0.0);
+    }
+}
