@@ -27,6 +27,7 @@ mod slowdown;
 mod strategy;
 mod threshold;
 mod tree;
+mod treematch;
 mod vacancies;
 
 use std::fmt;
