@@ -33,7 +33,7 @@ pub(crate) struct SearchOptions {
     effort: Option<String>,
     /// How long each strategy that searches may do so by the clock, like 10s; the result then
     /// depends on the machine
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
     time: Option<Seconds>,
     /// After how many moves strategies that search end
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["time", "effort"])]

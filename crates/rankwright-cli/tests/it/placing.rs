@@ -218,11 +218,30 @@ fn a_bare_graph_becomes_a_list_of_cores() {
     // Per group: 0-2 and 4-6 at 10, the other four pairs at 100; and the weak edge at 1.
     assert_eq!(notes, "J = 8401\n");
     // Each group in a half: 2 pairs at 1, 4 pairs at 10; the weak edge at 100.
-    let strategies: &[&str] = if rankwright_has_drb() { &["drb", "kway"] } else { &["kway"] };
+    let strategies: &[&str] =
+        if rankwright_has_drb() { &["drb", "kway", "treematch"] } else { &["kway", "treematch"] };
     for strategy in strategies {
         assert_eq!(map(strategy, &["--seed", "1", "--threads", "2"]).1, "J = 940\n", "{strategy}");
     }
     assert_eq!(map("kway", &["--quiet"]).1, "");
+}
+
+#[test]
+fn a_search_without_time_answers_with_its_beginning() {
+    let help = run(&["map", "--help"]).0;
+    let (_, table) = help.split_once("Strategies, written as").expect("the table of strategies");
+    // The summaries of long lines go on in the next one, behind the options.
+    let names = table.lines().skip(1).filter_map(|line| line.strip_prefix("  "));
+    let names: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
+    let names: Vec<&str> = names.into_iter().filter(|name| !name.starts_with('[')).collect();
+    assert!(names.contains(&"treematch"), "{names:?}");
+    for name in names {
+        let fixed = ["map", "--graph", GRAPH, "--hierarchy", "2:2:2", "--distances", "1:10:100"];
+        let (list, _) = run(&[&fixed[..], &["--strategy", name, "--time", "0s", "-q"]].concat());
+        let mut cores: Vec<u32> = list.lines().map(|line| line.parse().unwrap()).collect();
+        cores.sort_unstable();
+        assert_eq!(cores, [0, 1, 2, 3, 4, 5, 6, 7], "{name}");
+    }
 }
 
 fn rankwright_has_drb() -> bool {

@@ -4,7 +4,9 @@
 use super::drb::Drb;
 use super::options::{OptionEntry, Options, SEED, WEIGHTS};
 use super::{Mapper, Mapping2012, Mapping2013, StrategyError};
-use super::{blocked, contention, cyclic, kway, mapping_2012, mapping_2013, multisection, random};
+use super::{
+    blocked, contention, cyclic, kway, mapping_2012, mapping_2013, multisection, random, treematch,
+};
 
 /// All strategies, in the order in which they are shown.
 pub const MAPPERS: &[MapperEntry] = &[
@@ -50,6 +52,14 @@ pub const MAPPERS: &[MapperEntry] = &[
         make: |options| {
             Ok(Box::new(kway::Kway { seed: options.seed()?, weights: options.weights()? }))
         },
+    },
+    MapperEntry {
+        name: "treematch",
+        summary: "groups ranks bottom-up for every level of the machine (TreeMatch)",
+        source: "Jeannot and Mercier 2010; Jeannot, Mercier and Tessier 2014",
+        options: &[WEIGHTS],
+        begins_with_others: false,
+        make: |options| Ok(Box::new(treematch::TreeMatch { weights: options.weights()? })),
     },
     MapperEntry {
         name: "multisection",

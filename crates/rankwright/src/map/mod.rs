@@ -31,6 +31,7 @@ mod slowdown;
 mod strategy;
 mod threshold;
 mod tree;
+mod treematch;
 mod vacancies;
 mod within_groups;
 

@@ -180,8 +180,7 @@ mod tests {
     fn errors_list_what_exists() {
         let message = |text: &str| text.parse::<Strategy>().unwrap_err().to_string();
         assert!(
-            message("treematch")
-                .starts_with("no strategy is called `treematch`; there are blocked, ")
+            message("scotch").starts_with("no strategy is called `scotch`; there are blocked, ")
         );
         assert_eq!(message("kway:x=1"), "kway has no option `x`; it has `seed`, `weights`");
         assert_eq!(message("blocked:seed=1"), "blocked has no option `seed`; it has none");

@@ -12,7 +12,7 @@ use crate::clusters::{Kind, cluster, without_cores};
 use crate::workloads::{ring, workload};
 
 /// A job of a few clocks with unlike messages, or of flows without rates.
-fn random_job(ranks: u32) -> impl Strategy<Value = Job> {
+pub(crate) fn random_job(ranks: u32) -> impl Strategy<Value = Job> {
     let send = (0..ranks, prop_oneof![Just(0), 1_u64..3000, 60_000_u64..3_000_000]);
     let sends = prop::collection::vec(send, 0..6);
     let clock = (0..ranks, 0.01..1e5_f64, 0.0..4.0_f64, sends);

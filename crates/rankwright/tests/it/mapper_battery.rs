@@ -1,0 +1,324 @@
+//! One battery over all strategies: whatever they are asked, they answer with a valid placement, and
+//! again with the same.
+
+use std::num::NonZeroUsize;
+use std::thread;
+
+use proptest::prelude::*;
+use proptest::strategy::Strategy as _;
+use rankwright::choose::candidates;
+use rankwright::cluster::Cluster;
+use rankwright::map::{Budget, Clock, Known, MAPPERS, Problem, Strategy};
+use rankwright::placement::{Granularity, JobShape, Placement};
+use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::{Job, Workload};
+
+use crate::clusters::{Kind, cluster, four_by_four, with_switches, with_two_nics, without_cores};
+use crate::contention_at_random::random_job;
+use crate::workloads::{cliques, flow, job, ring, scattered_halo, workload};
+
+struct Case {
+    name: &'static str,
+    cluster: Cluster,
+    workload: Workload,
+    granularity: Granularity,
+}
+
+fn case(
+    name: &'static str,
+    cluster: Cluster,
+    workload: Workload,
+    granularity: Granularity,
+) -> Case {
+    Case { name, cluster, workload, granularity }
+}
+
+fn cases() -> Vec<Case> {
+    clusters_of_all_kinds().into_iter().chain(workloads_of_all_kinds()).collect()
+}
+
+fn clusters_of_all_kinds() -> Vec<Case> {
+    let one = Granularity::Cores(1);
+    let halo = || workload(vec![scattered_halo(4, 1000)]);
+    let mixed = || cluster(&[(2, Kind(1, 1, 3, 1)), (2, Kind(2, 2, 2, 2)), (1, Kind(1, 1, 1, 1))]);
+    vec![
+        case("all cores", four_by_four(), halo(), one),
+        case(
+            "several jobs",
+            four_by_four(),
+            workload(vec![ring("a", 5, 10), cliques(2, 3), ring("c", 1, 1)]),
+            one,
+        ),
+        case(
+            "1024 ranks",
+            cluster(&[(32, Kind(2, 2, 8, 1))]),
+            workload(vec![scattered_halo(32, 1000)]),
+            one,
+        ),
+        case("nodes of three kinds", mixed(), workload(vec![ring("a", 23, 10)]), one),
+        case("nodes of three kinds, fewer ranks", mixed(), workload(vec![ring("a", 9, 10)]), one),
+        case("PUs", mixed(), workload(vec![ring("a", 39, 10)]), Granularity::Pu),
+        case("2 cores per rank", mixed(), workload(vec![ring("a", 10, 10)]), Granularity::Cores(2)),
+        case("3 cores per rank", mixed(), workload(vec![ring("a", 6, 10)]), Granularity::Cores(3)),
+        case(
+            "taken cores",
+            without_cores(four_by_four(), &[0, 2]),
+            workload(vec![ring("a", 8, 10)]),
+            one,
+        ),
+        case(
+            "switches",
+            with_switches(cluster(&[(6, Kind(1, 1, 2, 1))]), 4),
+            workload(vec![cliques(3, 4)]),
+            one,
+        ),
+        case(
+            "nodes of one core",
+            cluster(&[(9, Kind(1, 1, 1, 1))]),
+            workload(vec![ring("a", 9, 1)]),
+            one,
+        ),
+        case("one node", cluster(&[(1, Kind(2, 1, 4, 1))]), workload(vec![ring("a", 8, 1)]), one),
+    ]
+}
+
+fn workloads_of_all_kinds() -> Vec<Case> {
+    let one = Granularity::Cores(1);
+    let largest = (1 << 63) - 1;
+    vec![
+        case("one rank", four_by_four(), workload(vec![ring("a", 1, 1)]), one),
+        case("two ranks", four_by_four(), workload(vec![ring("a", 2, 1)]), one),
+        case("no traffic", four_by_four(), workload(vec![job("a", 13, vec![])]), one),
+        case("empty messages", four_by_four(), workload(vec![ring("a", 13, 0)]), one),
+        case("a disconnected graph", four_by_four(), workload(vec![cliques(8, 2)]), one),
+        case("one edge", four_by_four(), workload(vec![job("a", 16, vec![flow(3, 12, 5)])]), one),
+        case("the largest weights", four_by_four(), workload(vec![ring("a", 16, largest)]), one),
+        case(
+            "very different weights",
+            four_by_four(),
+            workload(vec![job(
+                "a",
+                16,
+                (0..15).map(|rank| flow(rank, rank + 1, 1 << (4 * rank))).collect(),
+            )]),
+            one,
+        ),
+        case("everyone with everyone", four_by_four(), workload(vec![cliques(1, 16)]), one),
+        case("self loops", four_by_four(), workload(vec![job("a", 9, loops_and_a_ring())]), one),
+        case(
+            "self loops alone",
+            four_by_four(),
+            workload(vec![job("a", 9, (0..9).map(|rank| flow(rank, rank, 10)).collect())]),
+            one,
+        ),
+        case(
+            "duplicate edges",
+            four_by_four(),
+            workload(vec![job("a", 9, [loops_and_a_ring(), loops_and_a_ring()].concat())]),
+            one,
+        ),
+        case(
+            "one direction only",
+            four_by_four(),
+            workload(vec![job("a", 12, (1..12).map(|rank| flow(rank, rank / 2, 10)).collect())]),
+            one,
+        ),
+        case(
+            "sums beyond 64 bits",
+            four_by_four(),
+            workload(vec![job("a", 16, everyone_to_everyone(16, u64::MAX))]),
+            one,
+        ),
+        case("jobs with rates", four_by_four(), workload(patterns()), one),
+        case(
+            "jobs with rates, links and two devices",
+            with_two_nics(with_switches(cluster(&[(6, Kind(2, 1, 2, 1))]), 2)),
+            workload(patterns()),
+            one,
+        ),
+        case(
+            "jobs with and without rates",
+            four_by_four(),
+            workload(patterns().into_iter().take(1).chain([ring("quiet", 4, 10)]).collect()),
+            one,
+        ),
+    ]
+}
+
+fn loops_and_a_ring() -> Vec<rankwright::traffic::Flow> {
+    (0..9).flat_map(|rank| [flow(rank, rank, 1000), flow(rank, (rank + 1) % 9, 10)]).collect()
+}
+
+fn everyone_to_everyone(ranks: u32, bytes: u64) -> Vec<rankwright::traffic::Flow> {
+    let others = |a| (0..ranks).filter(move |b| a != *b).map(move |b| flow(a, b, bytes));
+    (0..ranks).flat_map(others).collect()
+}
+
+/// 16 ranks that say when they send: overloaded, busy and nearly idle.
+fn patterns() -> Vec<Job> {
+    let texts = [
+        "all-to-all:6:rate=100,length=2MiB,messages=20",
+        "gather:5:rate=50,length=64KiB,messages=20,cv=2",
+        "linear:5:rate=1,length=1KiB,messages=20",
+    ];
+    texts.iter().map(|text| Pattern::parse(text).unwrap().job().unwrap()).collect()
+}
+
+/// All strategies; those that search make few moves.
+pub(crate) fn strategies() -> Vec<Strategy> {
+    let short = |name: &str| {
+        let strategy: Strategy = name.parse().expect("a plain name is a strategy");
+        strategy.with_default("moves", "400").expect("what all searches know")
+    };
+    MAPPERS.iter().map(|entry| short(entry.name)).collect()
+}
+
+fn problem(case: &Case) -> Problem<'_> {
+    Problem::new(&case.cluster, &case.workload, case.granularity).expect(case.name)
+}
+
+/// What the strategies that do not begin with others find.
+fn known(problem: &Problem) -> Vec<Known> {
+    let begins_alone = strategies().into_iter().filter(|strategy| !strategy.begins_with_others());
+    let answer = |strategy: Strategy| Known {
+        strategy: strategy.name().to_owned(),
+        slot_of: strategy.map(problem, &Budget::default()).expect("an answer"),
+    };
+    begins_alone.map(answer).collect()
+}
+
+fn threads(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).expect("not 0")
+}
+
+#[test]
+fn every_strategy_gives_a_valid_placement_in_every_case() {
+    for case in cases() {
+        let problem = problem(&case);
+        for strategy in strategies() {
+            let answers = strategy.answers(&problem, &Budget::default());
+            let answers = answers.unwrap_or_else(|e| panic!("{}, {strategy}: {e}", case.name));
+            assert!(!answers.is_empty(), "{}, {strategy}", case.name);
+            for slot_of in answers {
+                let shapes = JobShape::of(&case.workload);
+                let slots = problem.slots();
+                let placement = Placement::from_slots(&case.cluster, &shapes, "x", slots, &slot_of);
+                placement.unwrap_or_else(|error| panic!("{}, {strategy}: {error}", case.name));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_strategy_gives_the_same_answer_again_and_beside_others() {
+    for case in cases() {
+        let problem = problem(&case);
+        for strategy in strategies() {
+            let first = strategy.map(&problem, &Budget::default()).expect(case.name);
+            thread::scope(|scope| {
+                let again = || strategy.map(&problem, &Budget::default()).expect(case.name);
+                let others: Vec<_> = (0..4).map(|_| scope.spawn(again)).collect();
+                for other in others {
+                    assert_eq!(other.join().unwrap(), first, "{}, {strategy}", case.name);
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn answers_do_not_depend_on_the_number_of_threads() {
+    for case in cases() {
+        let problem = problem(&case);
+        let known = known(&problem);
+        for strategy in strategies() {
+            let with = |count| {
+                let budget = Budget::default().with_threads(threads(count)).with_known(&known);
+                (strategy.answers(&problem, &budget).expect(case.name), budget.moves())
+            };
+            let one = with(1);
+            assert_eq!(with(2), one, "{}, {strategy}, 2 threads", case.name);
+            assert_eq!(with(8), one, "{}, {strategy}, 8 threads", case.name);
+        }
+    }
+}
+
+#[test]
+fn a_search_whose_time_is_over_answers_at_once() {
+    let over = || 1.0;
+    let over: &Clock = &over;
+    for case in cases() {
+        let problem = problem(&case);
+        let known = known(&problem);
+        for strategy in strategies() {
+            for known in [&known[..], &[]] {
+                let budget = Budget::default().with_clock(over).with_known(known);
+                let answer = strategy.map(&problem, &budget);
+                assert!(answer.is_ok(), "{}, {strategy}: {answer:?}", case.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn candidates_do_not_depend_on_the_number_of_threads() {
+    let (cluster, jobs) = (four_by_four(), workload(patterns()));
+    let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
+    let with = |count| candidates(&problem, &strategies(), threads(count), None);
+    assert_eq!(with(1), with(8));
+}
+
+#[test]
+fn several_ranks_share_a_slot_within_the_limit() {
+    let cluster = four_by_four();
+    for (loads, limit) in [(vec![1; 100], 7), ((1..=64).collect(), 193)] {
+        let jobs = workload(vec![ring("a", loads.len() as u32, 10)]);
+        let sum: u64 = loads.iter().sum();
+        let one = Granularity::Cores(1);
+        let problem = Problem::sharing(&cluster, &jobs, one, loads.clone(), 0.03).unwrap();
+        for strategy in strategies() {
+            let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
+            let mut filled = [0; 16];
+            slot_of.iter().zip(&loads).for_each(|(slot, load)| filled[*slot] += load);
+            assert!(filled.iter().all(|held| *held <= limit), "{strategy}: {filled:?} of {sum}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_strategy_places_any_jobs_on_any_cluster(
+        kinds in prop::collection::vec((1_usize..4, 1_u32..3, 1_u32..3, 1_u32..5), 1..4),
+        taken in prop::collection::vec(0_u32..6, 0..3),
+        switches in 0_usize..3,
+        per_pu in any::<bool>(),
+        jobs in prop::collection::vec((1_u32..9).prop_flat_map(random_job), 1..5),
+    ) {
+        let kinds: Vec<(usize, Kind)> = kinds
+            .into_iter()
+            .map(|(nodes, packages, numa, cores)| (nodes, Kind(packages, numa, cores, 2)))
+            .collect();
+        let mut cluster = without_cores(cluster(&kinds), &taken);
+        if switches > 0 {
+            cluster = with_switches(cluster, switches);
+        }
+        let granularity = if per_pu { Granularity::Pu } else { Granularity::Cores(1) };
+        let workload = workload(jobs);
+        let loads: Vec<u64> = (0..workload.rank_count() as u64).map(|rank| rank % 4).collect();
+        let alone = Problem::new(&cluster, &workload, granularity);
+        let shared = Problem::sharing(&cluster, &workload, granularity, loads, 0.1);
+        for problem in [alone, shared].into_iter().flatten() {
+            let known = known(&problem);
+            for strategy in strategies() {
+                let budget = || Budget::default().with_known(&known);
+                // It checks the answer.
+                let slot_of = strategy.map(&problem, &budget());
+                prop_assert!(slot_of.is_ok(), "{}: {:?}", strategy, slot_of);
+                let again = strategy.map(&problem, &budget().with_threads(threads(2)));
+                prop_assert_eq!(again, slot_of, "{}", strategy);
+            }
+        }
+    }
+}
