@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use rankwright::choose::{Candidate, judge};
+use rankwright::choose::{Candidate, verdict};
 use rankwright::cluster::Cluster;
 use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
 use rankwright::placement::{JobEntry, PlacementFile};
@@ -19,7 +19,8 @@ use crate::launch_files::{self, LauncherName};
 use crate::launching::{Prepared, programs};
 use crate::mpi_launcher::{self, Family};
 use crate::output::{self, Format};
-use crate::planning::{self, ClusterOptions, RankSize, SearchOptions};
+use crate::planning::{self, ClusterOptions, Judging, RankSize, SearchOptions};
+use crate::simulating::SimulationOptions;
 
 /// Options of `rankwright place`.
 #[derive(Debug, Args)]
@@ -51,6 +52,8 @@ pub(crate) struct Place {
     /// The program and its arguments, for the launch files; or several: -n 2 ./a x : -n 6 ./b y
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<String>,
+    #[command(flatten)]
+    simulation: SimulationOptions,
 }
 
 impl Place {
@@ -65,12 +68,25 @@ impl Place {
         let strategies = self.search.strategies(self.strategies.as_deref())?;
         let cluster = self.cluster.read()?;
         let workload = self.workload(verbosity)?;
-        let candidates =
-            self.search.candidates(&cluster, &workload, &self.rank_size, &strategies, verbosity)?;
-        let verdict = judge(&cluster, &candidates);
-        let comparison = Comparison::new(&cluster, &candidates, &verdict);
+        let simulation = self.simulation.options(self.search.seed(), &self.workloads);
+        let judging = Judging { simulation, all: true };
+        let planned = self.search.candidates(
+            (&cluster, &workload),
+            &self.rank_size,
+            &strategies,
+            judging,
+            verbosity,
+        )?;
+        let candidates = &planned.candidates;
+        let verdict = verdict(&cluster, candidates, planned.settled.as_ref());
+        let comparison = match &planned.settled {
+            Some(settled) => Comparison::settled(&cluster, candidates, &verdict, settled),
+            None => Comparison::new(&cluster, candidates, &verdict),
+        };
         output::print(&compare::show(&comparison, self.format))?;
-        self.write(&cluster, &workload, &candidates[verdict.best], line.as_ref(), verbosity)?;
+        let best = &candidates[verdict.best];
+        planning::note_moves(verbosity, &best.made_by, best.moves);
+        self.write(&cluster, &workload, best, line.as_ref(), verbosity)?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -4,8 +4,14 @@
 mod judge;
 pub mod reproduce;
 mod search;
+mod settle;
 mod side_by_side;
+mod verdict;
 
-pub use judge::{TOLERANCE, Verdict, judge};
-pub use search::{Candidate, SearchError, Timer, candidates};
+pub use judge::judge;
+pub use search::{Candidate, Found, Search, SearchError, candidates};
+pub use settle::{
+    Contender, Measure, Observer, Settled, Settling, Times, Unsettled, Versus, predict, settle,
+};
 pub use side_by_side::side_by_side;
+pub use verdict::{By, TOLERANCE, Verdict, verdict};

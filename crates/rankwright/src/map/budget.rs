@@ -20,14 +20,14 @@ pub enum Effort {
 #[derive(Default)]
 pub struct Budget<'a> {
     threads: Option<NonZeroUsize>,
-    clock: Option<&'a Clock>,
+    clock: Option<&'a Clock<'a>>,
     known: &'a [Known],
     moves: AtomicU64,
 }
 
 /// The share of the time that has passed: 0 at the beginning, 1 and more when it is over. It may be
 /// asked from any thread.
-pub type Clock = dyn Fn() -> f64 + Sync;
+pub type Clock<'a> = dyn Fn() -> f64 + Sync + 'a;
 
 /// An answer that the caller has already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl<'a> Budget<'a> {
 
     /// A budget of time instead of effort. Results then depend on the machine.
     #[must_use]
-    pub fn with_clock(mut self, clock: &'a Clock) -> Self {
+    pub fn with_clock(mut self, clock: &'a Clock<'a>) -> Self {
         self.clock = Some(clock);
         self
     }
@@ -58,6 +58,12 @@ impl<'a> Budget<'a> {
     pub fn with_known(mut self, known: &'a [Known]) -> Self {
         self.known = known;
         self
+    }
+
+    /// The same threads and the same clock for another strategy, that begins with other answers; its
+    /// moves are counted for themselves.
+    pub(super) fn beginning_with<'b>(&'b self, known: &'b [Known]) -> Budget<'b> {
+        Budget { threads: self.threads, clock: self.clock, known, moves: AtomicU64::new(0) }
     }
 
     /// How many threads may work at the same time.
@@ -72,10 +78,12 @@ impl<'a> Budget<'a> {
         self.clock.map(|clock| clock())
     }
 
-    /// The answer of a strategy without options, if the caller has it.
+    /// The answer of a strategy, if the caller has it; of its name alone, with whatever options.
     #[must_use]
     pub fn known(&self, strategy: &str) -> Option<&'a [usize]> {
-        let known = self.known.iter().find(|known| known.strategy == strategy);
+        let name = |known: &Known| known.strategy.split(':').next() == Some(strategy);
+        let exactly = self.known.iter().find(|known| known.strategy == strategy);
+        let known = exactly.or_else(|| self.known.iter().find(|known| name(known)));
         known.map(|known| &known.slot_of[..])
     }
 

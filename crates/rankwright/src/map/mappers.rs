@@ -4,7 +4,7 @@
 use super::drb::Drb;
 use super::options::{OptionEntry, Options, SEED, WEIGHTS};
 use super::{Mapper, Mapping2012, Mapping2013, StrategyError};
-use super::{blocked, cyclic, kway, mapping_2012, mapping_2013, random};
+use super::{auto, blocked, cyclic, kway, mapping_2012, mapping_2013, random};
 
 /// All strategies, in the order in which they are shown.
 pub const MAPPERS: &[MapperEntry] = &[
@@ -14,6 +14,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "the default of most launchers",
         options: &[],
         begins_with_others: false,
+        chooses: false,
         make: |_| Ok(Box::new(blocked::Blocked)),
     },
     MapperEntry {
@@ -22,6 +23,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "`--map-by node` of launchers",
         options: &[],
         begins_with_others: false,
+        chooses: false,
         make: |_| Ok(Box::new(cyclic::Cyclic)),
     },
     MapperEntry {
@@ -30,6 +32,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "Fisher-Yates shuffle, ChaCha8",
         options: &[SEED],
         begins_with_others: false,
+        chooses: false,
         make: |options| Ok(Box::new(random::Random { seed: options.seed()? })),
     },
     #[cfg(feature = "scotch")]
@@ -39,6 +42,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "Pellegrini 1994; Scotch 7",
         options: &[SEED, WEIGHTS],
         begins_with_others: false,
+        chooses: false,
         make: |options| Ok(Box::new(Drb { seed: options.seed()?, weights: options.weights()? })),
     },
     MapperEntry {
@@ -47,6 +51,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "Karypis and Kumar 1998; METIS 5",
         options: &[SEED, WEIGHTS],
         begins_with_others: false,
+        chooses: false,
         make: |options| {
             Ok(Box::new(kway::Kway { seed: options.seed()?, weights: options.weights()? }))
         },
@@ -57,6 +62,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "Soryani, Analoui, Zarrinchian 2012, Fig. 1 and Eq. (2)",
         options: mapping_2012::OPTIONS,
         begins_with_others: false,
+        chooses: false,
         make: |options| Ok(Box::new(Mapping2012::from_options(options)?)),
     },
     MapperEntry {
@@ -65,7 +71,17 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "Soryani, Analoui, Zarrinchian 2013, Fig. 8 and Eqs. (13)-(23)",
         options: mapping_2013::OPTIONS,
         begins_with_others: false,
+        chooses: false,
         make: |options| Ok(Box::new(Mapping2013::from_options(options)?)),
+    },
+    MapperEntry {
+        name: "auto",
+        summary: "tries all others and takes the best, simulated where jobs say when they send",
+        source: "what `place` does",
+        options: auto::OPTIONS,
+        begins_with_others: true,
+        chooses: true,
+        make: auto::Auto::from_options,
     },
 ];
 
@@ -82,6 +98,9 @@ pub struct MapperEntry {
     pub options: &'static [OptionEntry],
     /// Whether it begins with the answers of the others, so that it should run after them.
     pub begins_with_others: bool,
+    /// Whether it only chooses among the answers of the others, so that a comparison of all needs no
+    /// row of it.
+    pub chooses: bool,
     pub(super) make: fn(&Options) -> Result<Box<dyn Mapper>, StrategyError>,
 }
 

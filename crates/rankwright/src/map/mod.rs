@@ -3,6 +3,7 @@
 //! Each strategy is a [`Mapper`] in a file of its own; the table [`MAPPERS`] names them for the
 //! command line, its help, the documentation and the tests.
 
+mod auto;
 mod blocked;
 mod budget;
 mod cyclic;
@@ -17,6 +18,7 @@ mod mapping_2012;
 mod mapping_2013;
 mod mapping_options;
 mod metis;
+mod objective;
 mod options;
 mod problem;
 mod random;
@@ -37,6 +39,7 @@ pub use hierarchy::{Hierarchy, HierarchyError};
 pub use mappers::{MAPPERS, MapperEntry, find};
 pub use mapping_2012::Mapping2012;
 pub use mapping_2013::Mapping2013;
+pub use objective::{Cost, Criterion, FINISH_TOLERANCE, OBJECTIVES, Objective};
 pub use options::OptionEntry;
 pub use problem::Problem;
 pub use strategy::{Strategy, StrategyError};

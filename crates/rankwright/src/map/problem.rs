@@ -25,6 +25,8 @@ pub struct Problem<'a> {
     share: u64,
     /// What a slot may hold at most.
     limit: u64,
+    /// Whether senders wait.
+    closed_loop: bool,
 }
 
 impl<'a> Problem<'a> {
@@ -80,7 +82,23 @@ impl<'a> Problem<'a> {
     ) -> Self {
         let graph = Graph::from_workload(workload);
         let levels = Levels::new(cluster);
-        Self { cluster, workload, slots, levels, graph, loads, share, limit: share }
+        let closed_loop = false;
+        Self { cluster, workload, slots, levels, graph, loads, share, limit: share, closed_loop }
+    }
+
+    /// The same problem with ranks that wait for their messages before they send more, or that do
+    /// not.
+    #[must_use]
+    pub fn with_closed_loop(mut self, closed_loop: bool) -> Self {
+        self.closed_loop = closed_loop;
+        self
+    }
+
+    /// Whether ranks wait for their messages before they send more; otherwise clocks alone say when
+    /// they send.
+    #[must_use]
+    pub fn is_closed_loop(&self) -> bool {
+        self.closed_loop
     }
 
     /// The same problem with other distances, one per level of [`Problem::levels`].

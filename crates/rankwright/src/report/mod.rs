@@ -3,6 +3,7 @@
 mod boxes;
 mod cluster_picture;
 mod comparison;
+mod judged;
 mod mapping;
 pub mod partial;
 pub mod simulation;
@@ -14,4 +15,5 @@ pub mod workload;
 
 pub use cluster_picture::cluster_picture;
 pub use comparison::{Comparison, LevelCutRow, MemoryRow, NicLoadRow, NicRow, StrategyRow};
+pub use judged::{JudgedRow, JudgingRow};
 pub use mapping::{mapping_header, mapping_rows};

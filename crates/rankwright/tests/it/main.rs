@@ -12,6 +12,7 @@ mod model;
 mod nas;
 mod offered_load;
 mod rust_paths;
+mod settling;
 mod sim_against_theory;
 mod sim_devices;
 mod sim_reference;

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::thread;
 
-use rankwright::choose::candidates;
+use rankwright::choose::{Search, candidates};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Budget, MAPPERS, Problem, Strategy, find};
 use rankwright::placement::{Granularity, JobShape, Placement, PlacementError};
@@ -145,8 +145,10 @@ fn candidates_do_not_depend_on_the_number_of_threads() {
     let (cluster, jobs) = (four_by_four(), workload(vec![scattered_halo(4, 1000)]));
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
     let all: Vec<Strategy> = strategies().collect();
-    let with =
-        |threads| candidates(&problem, &all, NonZeroUsize::new(threads).expect("not 0"), None);
+    let with = |threads| {
+        let threads = NonZeroUsize::new(threads).expect("not 0");
+        candidates(&problem, &all, &Search { threads, ..Search::default() }).candidates
+    };
     assert_eq!(with(1), with(8));
 }
 
