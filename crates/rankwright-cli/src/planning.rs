@@ -1,14 +1,16 @@
 //! What `place`, `compare` and `map` share: their options, and the way from inputs to candidates.
 
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use rankwright::choose::{Candidate, Timer, candidates};
+use rankwright::choose::{Candidate, Search, Settled, Unsettled, candidates};
 use rankwright::cluster::Cluster;
-use rankwright::map::{Clock, DEFAULT_BALANCE, MAPPERS, Problem, Strategy};
+use rankwright::map::{Clock, DEFAULT_BALANCE, MAPPERS, Objective, Problem, Strategy};
 use rankwright::placement::Granularity;
+use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
 use rankwright::units::{Seconds, UnitError};
 
@@ -16,7 +18,7 @@ use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
 use crate::node_counts::NodeCounts;
 use crate::termination::ended_by_sigterm;
-use crate::{inputs, output};
+use crate::{inputs, interrupt, output};
 
 /// Options of every search.
 #[derive(Debug, Clone, Args)]
@@ -28,13 +30,18 @@ pub(crate) struct SearchOptions {
     /// How many strategies or simulations may run at the same time; the result does not depend on it
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) threads: NonZeroUsize,
-    /// How long strategies that search may do so: `fast`, `normal` or `best`, counted in work
+    /// How long strategies that search may do so, and how much is simulated to choose among answers:
+    /// `fast` (nothing), `normal` or `best`, counted in work
     #[arg(long, value_name = "EFFORT", conflicts_with = "time")]
     effort: Option<String>,
-    /// How long each strategy that searches may do so by the clock, like 10s; the result then
-    /// depends on the machine
+    /// How long searching and choosing may take by the clock, like 10s, over all strategies; the
+    /// result then depends on the machine
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
     time: Option<Seconds>,
+    /// What should be small where jobs say when they send: `waiting` of all messages, the `finish` of
+    /// the run, or `balanced`, both
+    #[arg(long, value_name = "WHAT")]
+    objective: Option<String>,
     /// After how many moves strategies that search end
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["time", "effort"])]
     moves: Option<u64>,
@@ -42,9 +49,6 @@ pub(crate) struct SearchOptions {
     /// than it must
     #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_BALANCE, value_parser = parse_balance)]
     balance: f64,
-    /// What strategies that predict waiting make small: `waiting`, `finish` or `balanced`
-    #[arg(long, value_name = "OBJECTIVE")]
-    objective: Option<String>,
 }
 
 fn parse_balance(text: &str) -> Result<f64, String> {
@@ -150,8 +154,8 @@ impl SearchOptions {
         parsed.map_err(|error| UsageError(error.to_string()).into())
     }
 
-    /// The clock of a strategy that begins now: what of `--time` has passed.
-    pub(crate) fn start_clock(&self) -> Option<Box<Clock>> {
+    /// The clock of a search that begins now: what of `--time` has passed.
+    pub(crate) fn start_clock(&self) -> Option<Box<Clock<'static>>> {
         let (time, begin) = (self.time?.0, Instant::now());
         Some(Box::new(move || match time > 0.0 {
             true => begin.elapsed().as_secs_f64() / time,
@@ -159,10 +163,12 @@ impl SearchOptions {
         }))
     }
 
-    /// The strategies of a list like `blocked,drb:seed=3,kway`; all of them where there is none.
+    /// The strategies of a list like `blocked,drb:seed=3,kway`; where there is none, all of them but
+    /// those that only choose among the others.
     pub(crate) fn strategies(&self, list: Option<&str>) -> anyhow::Result<Vec<Strategy>> {
         let Some(list) = list else {
-            return MAPPERS.iter().map(|entry| self.strategy(entry.name)).collect();
+            let all = MAPPERS.iter().filter(|entry| !entry.chooses);
+            return all.map(|entry| self.strategy(entry.name)).collect();
         };
         let mut texts: Vec<String> = Vec::new();
         for part in list.split(',') {
@@ -175,17 +181,40 @@ impl SearchOptions {
         texts.iter().map(|text| self.strategy(text)).collect()
     }
 
-    /// What all strategies make of it. One that fails is warned of; an error if none is left.
+    /// What should be small.
+    fn objective(&self) -> anyhow::Result<Objective> {
+        let objective = self.objective.as_deref().map_or(Ok(Objective::default()), str::parse);
+        objective.map_err(|expected| {
+            let found = self.objective.as_deref().unwrap_or_default();
+            UsageError(format!("--objective: found `{found}`, {expected}")).into()
+        })
+    }
+
+    /// How many messages may be simulated to choose among answers, and with how many seeds. In closed
+    /// loops and with very many ranks a message takes longer, so there are fewer.
+    fn simulated(&self, closed_loop: bool, ranks: usize) -> (u64, usize) {
+        let (messages, seeds): (u64, usize) = match (self.effort.as_deref(), self.time) {
+            (Some("fast"), _) => return (0, 0),
+            (_, Some(_)) => return (u64::MAX, 10),
+            (Some("best"), _) => (2_000_000_000, 10),
+            _ => (100_000_000, 3),
+        };
+        let of_loop = if closed_loop { messages / 5 } else { messages };
+        (of_loop * 2000 / (ranks as u64).max(2000), seeds)
+    }
+
+    /// What all strategies make of it, and how their answers were judged. One that fails is warned of;
+    /// an error if none is left.
     pub(crate) fn candidates(
         &self,
-        cluster: &Cluster,
-        workload: &Workload,
+        (cluster, workload): (&Cluster, &Workload),
         rank_size: &RankSize,
         strategies: &[Strategy],
+        judging: Judging,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<Vec<Candidate>> {
+    ) -> anyhow::Result<Planned> {
         let problem = Problem::new(cluster, workload, rank_size.granularity())?;
-        self.candidates_of(problem, strategies, verbosity)
+        self.candidates_of(problem, strategies, judging, verbosity)
     }
 
     /// The same for a problem that is made already.
@@ -193,23 +222,79 @@ impl SearchOptions {
         &self,
         problem: Problem,
         strategies: &[Strategy],
+        judging: Judging,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<Vec<Candidate>> {
-        let problem = &problem.with_balance(self.balance);
+    ) -> anyhow::Result<Planned> {
+        let closed = judging.simulation.pacing != Pacing::Open;
+        let problem = problem.with_balance(self.balance).with_closed_loop(closed);
         let spinner =
             output::spinner(verbosity, format!("strategies to try: {}", strategies.len()));
-        let timer = || self.start_clock().expect("only asked for with --time");
-        let timer = self.time.map(|_| &timer as &Timer);
-        let results = ended_by_sigterm(|| candidates(problem, strategies, self.threads, timer));
+        let observer = |messages: u64| {
+            // Until the first simulation an interrupt ends the program at once.
+            interrupt::watch();
+            if messages > 0 {
+                spinner.set_message(format!("{} million messages simulated", messages / 1_000_000));
+            }
+            if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let clock = self.start_clock();
+        let (messages, seeds) = self.simulated(closed, problem.rank_count());
+        let search = Search {
+            threads: self.threads,
+            clock: clock.as_deref(),
+            objective: self.objective()?,
+            simulation: judging.simulation,
+            messages,
+            seeds,
+            judge_all: judging.all,
+            observer: &observer,
+        };
+        let found = ended_by_sigterm(|| candidates(&problem, strategies, &search));
         spinner.finish_and_clear();
-        let (found, failed): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+        if let Some(unsettled) = &found.unsettled {
+            if *unsettled == Unsettled::Stopped {
+                bail!("interrupted");
+            }
+            let by = if found.settled.is_some() { "the model" } else { "static estimates" };
+            output::warn(verbosity, format_args!("judged by {by}, not by simulation: {unsettled}"));
+        }
+        let (whole, failed): (Vec<_>, Vec<_>) =
+            found.candidates.into_iter().partition(Result::is_ok);
         let mut failed = failed.into_iter().filter_map(Result::err);
-        if found.is_empty() {
+        if whole.is_empty() {
             return Err(failed.next().context("no strategy was named")?.into());
         }
         failed.for_each(|error| output::warn(verbosity, format_args!("left out: {error}")));
-        Ok(found.into_iter().filter_map(Result::ok).collect())
+        let candidates = whole.into_iter().filter_map(Result::ok).collect();
+        Ok(Planned { candidates, settled: found.settled })
     }
+}
+
+/// How the answers of strategies are judged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Judging {
+    /// How they are simulated.
+    pub(crate) simulation: Options,
+    /// Whether all are judged, also where no strategy needs that.
+    pub(crate) all: bool,
+}
+
+/// What strategies made.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    /// A candidate of each strategy that gave one.
+    pub(crate) candidates: Vec<Candidate>,
+    /// How they were judged, where they were.
+    pub(crate) settled: Option<Settled>,
+}
+
+/// Tells whose answer a strategy chose, and how many moves were tried for it.
+pub(crate) fn note_choice(verbosity: &Verbosity, candidate: &Candidate) {
+    if candidate.made_by != candidate.strategy {
+        let text = format!("{}: the answer of {}", candidate.strategy, candidate.made_by);
+        output::note(verbosity, text);
+    }
+    note_moves(verbosity, &candidate.made_by, candidate.moves);
 }
 
 /// Tells how many moves a search made, so that it can be repeated.

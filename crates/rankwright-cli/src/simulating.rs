@@ -1,4 +1,4 @@
-//! What `simulate`, `compare` and `reproduce` share: options of simulations, their progress, and an
+//! What `simulate`, `compare`, `place`, `map` and `reproduce` share: options of simulations, their progress, and an
 //! end in order when the user interrupts.
 
 use std::ops::ControlFlow;
@@ -69,11 +69,12 @@ impl SimulationOptions {
         }
     }
 
-    /// The same as the library has them, for the workload that the user names. Programs that were
+    /// The same as the library has them, for the workloads that the user names. Programs that were
     /// profiled wait for their messages.
-    pub(crate) fn options(&self, seed: u64, workload: &str) -> Options {
+    pub(crate) fn options(&self, seed: u64, workloads: &[String]) -> Options {
         let is_profile = |name: &String| inputs::is_profile(Path::new(name)).unwrap_or(false);
-        let profiles = inputs::split(workload).iter().all(is_profile);
+        let names = workloads.iter().flat_map(|name| inputs::split(name));
+        let profiles = names.into_iter().all(|name| is_profile(&name));
         let usual = if profiles { PacingOption::Arrival } else { PacingOption::Open };
         Options {
             arrivals: match self.arrivals {

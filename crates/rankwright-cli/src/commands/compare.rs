@@ -7,6 +7,7 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use rankwright::choose::{Candidate, judge, side_by_side};
 use rankwright::cluster::Cluster;
+use rankwright::map::Strategy;
 use rankwright::model::{Fluid, Prediction};
 use rankwright::report::Comparison;
 use rankwright::report::waiting::{WaitingComparison, WaitingRow};
@@ -16,7 +17,7 @@ use rankwright::units::Seconds;
 
 use crate::cli::Verbosity;
 use crate::output::{self, Format, ResultOptions};
-use crate::planning::{self, ClusterOptions, RankSize, SearchOptions};
+use crate::planning::{self, ClusterOptions, Judging, RankSize, SearchOptions};
 use crate::simulating::{SimulationOptions, Watch};
 use crate::{inputs, interrupt};
 
@@ -58,14 +59,24 @@ enum By {
 
 impl Compare {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
-        if self.by != By::Simulation {
-            self.simulation.refuse("for `--by simulation`")?;
-        }
         let strategies = self.search.strategies(self.strategies.as_deref())?;
+        let settled = |strategy: &Strategy| strategy.chooses() || strategy.begins_with_others();
+        if self.by != By::Simulation && !strategies.iter().any(settled) {
+            self.simulation.refuse("for `--by simulation` and for strategies that simulate")?;
+        }
         let cluster = self.cluster.read()?;
         let workload = inputs::workload(&self.workload, verbosity)?;
-        let candidates =
-            self.search.candidates(&cluster, &workload, &self.rank_size, &strategies, verbosity)?;
+        let simulation =
+            self.simulation.options(self.search.seed(), &inputs::split(&self.workload));
+        let judging = Judging { simulation, all: false };
+        let planned = self.search.candidates(
+            (&cluster, &workload),
+            &self.rank_size,
+            &strategies,
+            judging,
+            verbosity,
+        )?;
+        let candidates = planned.candidates;
         let (text, caveat) = match self.by {
             By::Static => {
                 let verdict = judge(&cluster, &candidates);
@@ -118,7 +129,8 @@ impl Compare {
         candidates: &[Candidate],
         verbosity: &Verbosity,
     ) -> anyhow::Result<WaitingComparison> {
-        let options = self.simulation.options(self.search.seed(), &self.workload);
+        let workloads = inputs::split(&self.workload);
+        let options = self.simulation.options(self.search.seed(), &workloads);
         let watch = Watch::new(verbosity, candidates.len());
         let rows = side_by_side(candidates, self.search.threads, |position, candidate| {
             let begin = Instant::now();
@@ -160,7 +172,14 @@ fn show_waiting(comparison: &WaitingComparison, format: Format) -> String {
 
 /// A comparison in one of the formats.
 pub(crate) fn show(comparison: &Comparison, format: Format) -> String {
+    let judged = comparison.judging.is_some();
     match format {
+        Format::Table if judged => {
+            let (header, rows) = comparison.judged_table();
+            let table = output::table(&header, &rows);
+            let (reason, caveat) = (&comparison.reason, comparison.caveat());
+            format!("{table}\n{reason}\n{caveat}\n")
+        }
         Format::Table => {
             let (header, rows) = comparison.table();
             let table = output::table(&header, &rows);
@@ -174,7 +193,7 @@ pub(crate) fn show(comparison: &Comparison, format: Format) -> String {
         }
         Format::Json => comparison.to_json(),
         Format::Csv => {
-            let (header, rows) = comparison.csv();
+            let (header, rows) = if judged { comparison.judged_csv() } else { comparison.csv() };
             let header: Vec<&str> = header.iter().map(String::as_str).collect();
             output::csv(&header, &rows)
         }

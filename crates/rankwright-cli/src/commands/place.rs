@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use rankwright::choose::{Candidate, PermutationEffects, judge};
+use rankwright::choose::{Candidate, PermutationEffects, verdict};
 use rankwright::cluster::Cluster;
 use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
 use rankwright::map::{NodeGroups, Problem, Strategy};
@@ -24,7 +24,8 @@ use crate::launch_files::{self, LauncherName};
 use crate::launching::{Prepared, programs};
 use crate::mpi_launcher::{self, Family};
 use crate::output::{self, Format};
-use crate::planning::{self, ClusterOptions, RankSize, SearchOptions};
+use crate::planning::{self, ClusterOptions, Judging, RankSize, SearchOptions};
+use crate::simulating::SimulationOptions;
 
 /// Options of `rankwright place`.
 #[derive(Debug, Args)]
@@ -69,6 +70,8 @@ pub(crate) struct Place {
     /// The program and its arguments, for the launch files; or several: -n 2 ./a x : -n 6 ./b y
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<String>,
+    #[command(flatten)]
+    simulation: SimulationOptions,
 }
 
 /// As when ranks are to share nodes.
@@ -114,10 +117,16 @@ impl Place {
     ) -> anyhow::Result<Candidate> {
         let granularity = self.rank_size.granularity();
         let problem = self.keep(Problem::new(cluster, workload, granularity)?)?;
-        let mut candidates = self.search.candidates_of(problem, strategies, verbosity)?;
-        let verdict = judge(cluster, &candidates);
-        let mut comparison = Comparison::new(cluster, &candidates, &verdict);
+        let planned =
+            self.search.candidates_of(problem, strategies, self.judging(true), verbosity)?;
+        let mut candidates = planned.candidates;
+        let verdict = verdict(cluster, &candidates, planned.settled.as_ref());
+        let mut comparison = match &planned.settled {
+            Some(settled) => Comparison::settled(cluster, &candidates, &verdict, settled),
+            None => Comparison::new(cluster, &candidates, &verdict),
+        };
         let best = candidates.swap_remove(verdict.best);
+        planning::note_moves(verbosity, &best.made_by, best.moves);
         let effects = PermutationEffects::new(cluster, workload, granularity, &best.placement)?;
         let effects = PermutationReport::new(&effects);
         let warning = effects.node_groups_warning();
@@ -133,6 +142,12 @@ impl Place {
             output::warn(verbosity, warning);
         }
         Ok(best)
+    }
+
+    /// How answers are judged: all of them, or only where a strategy needs it.
+    fn judging(&self, all: bool) -> Judging {
+        let simulation = self.simulation.options(self.search.seed(), &self.workloads);
+        Judging { simulation, all }
     }
 
     /// The problem with the condition that the user wants.

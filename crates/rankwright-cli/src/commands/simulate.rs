@@ -9,7 +9,7 @@ use rankwright::cluster::Cluster;
 use rankwright::placement::{JobShape, Placement, PlacementFile, digest};
 use rankwright::report::simulation::SimulationReport;
 use rankwright::sim::replay::{ReplayOptions, replay};
-use rankwright::sim::{Progress, replicate};
+use rankwright::sim::{Options, Progress, replicate};
 use rankwright::traffic::Workload;
 use rankwright::traffic::events::store::Recording;
 use rankwright::traffic::profile_file;
@@ -19,7 +19,7 @@ use crate::cli::Verbosity;
 use crate::exit_code::{Infeasible, UsageError};
 use crate::inputs;
 use crate::output::{self, Format, ResultOptions};
-use crate::planning::{self, ClusterOptions, RankSize, SearchOptions};
+use crate::planning::{self, ClusterOptions, Judging, RankSize, SearchOptions};
 use crate::simulating::{SimulationOptions, Watch};
 
 /// Options of `rankwright simulate`.
@@ -67,7 +67,7 @@ impl Simulate {
         if self.replay {
             return self.replay(&cluster, &name, &placement, verbosity);
         }
-        let options = self.simulation.options(self.search.seed(), &self.workload);
+        let options = self.options();
         let count = self.replications as usize;
         let watch = Watch::new(verbosity, count);
         let replications = replicate(
@@ -187,10 +187,17 @@ impl Simulate {
             return Ok((file.strategy, placement));
         }
         let strategy = self.search.strategy(self.strategy.as_deref().unwrap_or_default())?;
+        let judging = Judging { simulation: self.options(), all: false };
+        let inputs = (cluster, workload);
         let found =
-            self.search.candidates(cluster, workload, &self.rank_size, &[strategy], verbosity)?;
-        let candidate = found.into_iter().next().context("no strategy")?;
+            self.search.candidates(inputs, &self.rank_size, &[strategy], judging, verbosity)?;
+        let candidate = found.candidates.into_iter().next().context("no strategy")?;
+        planning::note_choice(verbosity, &candidate);
         Ok((candidate.strategy, candidate.placement))
+    }
+
+    fn options(&self) -> Options {
+        self.simulation.options(self.search.seed(), &inputs::split(&self.workload))
     }
 
     fn show(&self, report: &SimulationReport) -> String {

@@ -279,3 +279,83 @@ fn a_search_ends_by_sigterm_and_leaves_nothing() {
         }
     }
 }
+
+/// Two jobs with rates that keep the network devices of four nodes busy.
+const WITH_RATES: [&str; 2] = [
+    "pattern:halo-2d:8:renumber,rate=200,length=64kB,messages=40",
+    "pattern:all-to-all:8:rate=100,length=64kB,messages=40",
+];
+
+#[test]
+fn place_simulates_where_jobs_say_when_they_send() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("placement.json").display().to_string();
+    let list = "blocked,cyclic,random,kway";
+    let place = ["place", "--on", FOUR_NODES, "--strategies", list, "-o", &path, "--quiet"];
+    let place = [&place[..], &WITH_RATES].concat();
+    insta::assert_snapshot!(run(&place).0);
+    insta::assert_snapshot!(run(&[&place[..], &["--format", "csv"]].concat()).0);
+    let comparison = json(&run(&[&place[..], &["--format", "json", "--threads", "3"]].concat()).0);
+    assert_eq!(comparison["by"], "simulation");
+    assert_eq!(comparison["objective"], "balanced");
+    let best = comparison["best"].as_str().expect("a name");
+    let written = json(&fs::read_to_string(&path).unwrap());
+    assert_eq!(written["strategy"], best);
+    // The same choice under another name.
+    let workload = WITH_RATES.join(",");
+    let arguments =
+        ["map", &workload, "--on", FOUR_NODES, "--strategy", "auto", "--format", "json"];
+    let (auto, notes) = run(&arguments);
+    assert_eq!(json(&auto)["strategy"], "auto");
+    assert!(notes.contains("auto: the answer of "), "{notes}");
+}
+
+#[test]
+fn an_objective_a_loop_and_an_effort_change_what_is_judged() {
+    let by = |more: &[&str]| {
+        let place =
+            ["place", "--on", FOUR_NODES, "--strategies", "blocked,cyclic", "-o", "/dev/null"];
+        let format = ["--format", "json"];
+        let text = run(&[&place[..], &WITH_RATES, &format, more].concat()).0;
+        let comparison = json(&text);
+        let text = |field: &str| comparison[field].as_str().unwrap_or("none").to_owned();
+        (text("by"), text("objective"))
+    };
+    let pair = |by: &str, objective: &str| (by.to_owned(), objective.to_owned());
+    assert_eq!(by(&["--objective", "finish"]), pair("simulation", "finish"));
+    assert_eq!(by(&["--effort", "fast"]), pair("model", "balanced"));
+    assert_eq!(by(&["--effort", "fast", "--loop", "arrival"]), pair("static", "none"));
+    assert_eq!(by(&["--time", "0s"]), pair("model", "balanced"));
+    assert_eq!(by(&["--time", "600s", "--loop", "arrival"]), pair("simulation", "balanced"));
+}
+
+#[test]
+fn auto_has_its_row_where_it_is_named() {
+    let workload = WITH_RATES.join(",");
+    let list = "blocked,auto";
+    let arguments = ["compare", &workload, "--on", FOUR_NODES, "--strategies", list];
+    for by in [["--by", "static"], ["--by", "model"], ["--by", "simulation"]] {
+        let (text, _) = run(&[&arguments[..], &by, &["--format", "csv"]].concat());
+        assert!(text.contains("\nauto,"), "{text}");
+    }
+    let map = ["map", "--graph", GRAPH, "--hierarchy", "2:2:2", "--distances", "1:10:100"];
+    let (_, notes) = run(&[&map[..], &["--strategy", "auto"]].concat());
+    assert_eq!(notes, "J = 940\n");
+    let simulate = ["simulate", &workload, "--on", FOUR_NODES, "--strategy", "auto", "--quiet"];
+    assert!(run(&simulate).0.starts_with("auto"));
+}
+
+#[test]
+fn wrong_objectives_and_options_without_use_are_errors() {
+    let refused = |arguments: &[&str], expected: &str| {
+        let output = rankwright(arguments).output().expect("the program starts");
+        assert_eq!(output.status.code(), Some(2), "{}", transcript(arguments, &output));
+        let text = String::from_utf8(output.stderr).expect("text");
+        assert!(text.contains(expected), "{text}");
+    };
+    let map = ["map", "pattern:ring:4", "--on", FOUR_NODES, "--strategy"];
+    let expected = "--objective: found `least`, expected `waiting` or `finish` or `balanced`";
+    refused(&[&map[..], &["blocked", "--objective", "least"]].concat(), expected);
+    refused(&[&map[..], &["auto:effort=most"]].concat(), "auto: effort: found `most`");
+    refused(&[&map[..], &["kway", "--loop", "open"]].concat(), "--loop and --service are for");
+}

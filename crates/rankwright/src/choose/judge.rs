@@ -1,42 +1,35 @@
-//! Which candidate wins, and why, in two sentences.
+//! Which candidate wins where only the traffic is known, and why, in two sentences.
 
 use super::Candidate;
+use super::verdict::{TOLERANCE, Verdict, name, nodes};
 use crate::cluster::Cluster;
 use crate::model::BusiestNic;
 
-/// Two results count as equal if the larger is larger by at most this share: 2 %. Static estimates
-/// are not exact enough to tell more.
-pub const TOLERANCE: f64 = 0.02;
-
-/// Which of several candidates to take.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
-    /// The position of the winner.
-    pub best: usize,
-    /// Whether it makes a difference: not if all candidates count as equal.
-    pub matters: bool,
-    /// Why, in two sentences for people.
-    pub reason: String,
-}
-
-/// The candidate with the least time at its busiest network device; of those that count as equal,
-/// the one with the least bytes times hops; of those that count as equal, `blocked`, because it is
+/// Of the candidates on the fewest nodes, the one with the least time at its busiest network device; of
+/// those that count as equal, the one with the least bytes times hops; of those that count as equal, `blocked`, because it is
 /// what launchers do unasked, else the first.
+///
+/// Candidates on more nodes than others have less to carry at each device, but occupy more, and what
+/// that is worth cannot be told from traffic alone: they are not compared with the others.
 ///
 /// # Panics
 /// If there is no candidate.
 #[must_use]
 pub fn judge(cluster: &Cluster, candidates: &[Candidate]) -> Verdict {
-    let all: Vec<usize> = (0..candidates.len()).collect();
+    let fewest = candidates.iter().map(nodes).min();
+    let on_fewest = |at: &usize| Some(nodes(&candidates[*at])) == fewest;
+    let all: Vec<usize> = (0..candidates.len()).filter(on_fewest).collect();
     let by_time = least(&all, |at| candidates[at].load.busiest_nic_time().0);
     let by_hops = least(&by_time, |at| hop_bytes(&candidates[at]));
     let blocked = all.iter().copied().find(|at| name(&candidates[*at]) == "blocked");
     let best = blocked.filter(|at| by_hops.contains(at)).unwrap_or(by_hops[0]);
-    if by_hops.len() == candidates.len() && candidates.len() > 1 {
+    let wider = wider_than(fewest.unwrap_or_default(), candidates.len() - all.len());
+    if by_hops.len() == all.len() && all.len() > 1 {
         let reason = format!(
-            "All {} strategies are within {:.0} % of each other. It does not matter here: keep \
-             your launcher's default.",
-            candidates.len(),
+            "All {} strategies {}are within {:.0} % of each other. It does not matter here: keep \
+             your launcher's default.{wider}",
+            all.len(),
+            if wider.is_empty() { "" } else { "on as few nodes " },
             TOLERANCE * 100.0
         );
         return Verdict { best, matters: false, reason };
@@ -48,7 +41,10 @@ pub fn judge(cluster: &Cluster, candidates: &[Candidate]) -> Verdict {
     };
     let other = blocked.filter(|blocked| *blocked != best).or_else(next_best);
     let reason = match other {
-        Some(other) => explain(cluster, &candidates[best], &candidates[other]),
+        Some(other) => explain(cluster, &candidates[best], &candidates[other]) + &wider,
+        None if candidates.len() > 1 => {
+            format!("{} is the only strategy on so few nodes.{wider}", name(&candidates[best]))
+        }
         None => format!("{} is the only strategy that was tried.", name(&candidates[best])),
     };
     Verdict { best, matters: true, reason }
@@ -68,8 +64,18 @@ fn hop_bytes(candidate: &Candidate) -> f64 {
     candidate.load.hop_bytes as f64
 }
 
-fn name(candidate: &Candidate) -> &str {
-    candidate.strategy.split(':').next().unwrap_or_default()
+/// A sentence on those that were not compared.
+fn wider_than(nodes: usize, count: usize) -> String {
+    let (strategies, use_them) = match count {
+        0 => return String::new(),
+        1 => ("1 strategy", "uses"),
+        _ => ("strategies", "use"),
+    };
+    let count = if count == 1 { String::new() } else { format!("{count} ") };
+    format!(
+        " {count}{strategies} that {use_them} more than {nodes} nodes cannot be compared with these \
+         by traffic alone."
+    )
 }
 
 fn explain(cluster: &Cluster, best: &Candidate, other: &Candidate) -> String {

@@ -6,12 +6,18 @@ mod permutation;
 mod population;
 pub mod reproduce;
 mod search;
+mod settle;
 mod side_by_side;
+mod verdict;
 
-pub use judge::{TOLERANCE, Verdict, judge};
+pub use judge::judge;
 pub use permutation::{CollectiveEffects, PermutationEffects};
 pub use population::{
     Estimate, MemoryTraffic, Populated, Population, Preference, TimeEstimate, populations,
 };
-pub use search::{Candidate, SearchError, Timer, candidates};
+pub use search::{Candidate, Found, Search, SearchError, candidates};
+pub use settle::{
+    Contender, Measure, Observer, Settled, Settling, Times, Unsettled, Versus, predict, settle,
+};
 pub use side_by_side::side_by_side;
+pub use verdict::{By, TOLERANCE, Verdict, verdict};

@@ -20,7 +20,7 @@ pub enum Effort {
 #[derive(Default)]
 pub struct Budget<'a> {
     threads: Option<NonZeroUsize>,
-    clock: Option<&'a Clock>,
+    clock: Option<&'a Clock<'a>>,
     /// Which of how many equal parts of the time this is.
     part: Option<(f64, f64)>,
     known: &'a [Known],
@@ -29,7 +29,7 @@ pub struct Budget<'a> {
 
 /// The share of the time that has passed: 0 at the beginning, 1 and more when it is over. It may be
 /// asked from any thread.
-pub type Clock = dyn Fn() -> f64 + Sync;
+pub type Clock<'a> = dyn Fn() -> f64 + Sync + 'a;
 
 /// An answer that the caller has already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl<'a> Budget<'a> {
 
     /// A budget of time instead of effort. Results then depend on the machine.
     #[must_use]
-    pub fn with_clock(mut self, clock: &'a Clock) -> Self {
+    pub fn with_clock(mut self, clock: &'a Clock<'a>) -> Self {
         self.clock = Some(clock);
         self
     }
@@ -72,6 +72,12 @@ impl<'a> Budget<'a> {
         self
     }
 
+    /// The same threads and the same clock for another strategy, that begins with other answers; its
+    /// moves are counted for themselves.
+    pub(super) fn beginning_with<'b>(&'b self, known: &'b [Known]) -> Budget<'b> {
+        Budget { known, moves: AtomicU64::new(0), ..*self }
+    }
+
     /// How many threads may work at the same time.
     #[must_use]
     pub fn threads(&self) -> NonZeroUsize {
@@ -85,10 +91,12 @@ impl<'a> Budget<'a> {
         Some(self.part.map_or(passed, |(number, parts)| (passed * parts - number).max(0.0)))
     }
 
-    /// The answer of a strategy without options, if the caller has it.
+    /// The answer of a strategy, if the caller has it; of its name alone, with whatever options.
     #[must_use]
     pub fn known(&self, strategy: &str) -> Option<&'a [usize]> {
-        let known = self.known.iter().find(|known| known.strategy == strategy);
+        let name = |known: &Known| known.strategy.split(':').next() == Some(strategy);
+        let exactly = self.known.iter().find(|known| known.strategy == strategy);
+        let known = exactly.or_else(|| self.known.iter().find(|known| name(known)));
         known.map(|known| &known.slot_of[..])
     }
 

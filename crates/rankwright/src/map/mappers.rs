@@ -5,7 +5,8 @@ use super::drb::Drb;
 use super::options::{OptionEntry, Options, SEED, WEIGHTS};
 use super::{Mapper, Mapping2012, Mapping2013, StrategyError};
 use super::{
-    blocked, contention, cyclic, kway, mapping_2012, mapping_2013, multisection, random, treematch,
+    auto, blocked, contention, cyclic, kway, mapping_2012, mapping_2013, multisection, random,
+    treematch,
 };
 
 /// All strategies, in the order in which they are shown.
@@ -16,6 +17,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "the default of most launchers",
         options: &[],
         begins_with_others: false,
+        chooses: false,
         make: |_| Ok(Box::new(blocked::Blocked)),
     },
     MapperEntry {
@@ -24,6 +26,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "`--map-by node` of launchers",
         options: &[],
         begins_with_others: false,
+        chooses: false,
         make: |_| Ok(Box::new(cyclic::Cyclic)),
     },
     MapperEntry {
@@ -32,6 +35,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "Fisher-Yates shuffle, ChaCha8",
         options: &[SEED],
         begins_with_others: false,
+        chooses: false,
         make: |options| Ok(Box::new(random::Random { seed: options.seed()? })),
     },
     #[cfg(feature = "scotch")]
@@ -41,6 +45,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "Pellegrini 1994; Scotch 7",
         options: &[SEED, WEIGHTS],
         begins_with_others: false,
+        chooses: false,
         make: |options| Ok(Box::new(Drb { seed: options.seed()?, weights: options.weights()? })),
     },
     MapperEntry {
@@ -49,6 +54,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "Karypis and Kumar 1998; METIS 5",
         options: &[SEED, WEIGHTS],
         begins_with_others: false,
+        chooses: false,
         make: |options| {
             Ok(Box::new(kway::Kway { seed: options.seed()?, weights: options.weights()? }))
         },
@@ -59,6 +65,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "Jeannot and Mercier 2010; Jeannot, Mercier and Tessier 2014",
         options: &[WEIGHTS],
         begins_with_others: false,
+        chooses: false,
         make: |options| Ok(Box::new(treematch::TreeMatch { weights: options.weights()? })),
     },
     MapperEntry {
@@ -67,6 +74,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "Sanders and Schulz 2011 (multisection); Kirkpatrick et al. 1983 (annealing)",
         options: multisection::OPTIONS,
         begins_with_others: false,
+        chooses: false,
         make: |options| Ok(Box::new(multisection::Multisection::from_options(options)?)),
     },
     MapperEntry {
@@ -75,6 +83,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "Soryani, Analoui, Zarrinchian 2012, Fig. 1 and Eq. (2)",
         options: mapping_2012::OPTIONS,
         begins_with_others: false,
+        chooses: false,
         make: |options| Ok(Box::new(Mapping2012::from_options(options)?)),
     },
     MapperEntry {
@@ -83,6 +92,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "Soryani, Analoui, Zarrinchian 2013, Fig. 8 and Eqs. (13)-(23)",
         options: mapping_2013::OPTIONS,
         begins_with_others: false,
+        chooses: false,
         make: |options| Ok(Box::new(Mapping2013::from_options(options)?)),
     },
     MapperEntry {
@@ -91,7 +101,17 @@ pub const MAPPERS: &[MapperEntry] = &[
         source: "simulated annealing on the queueing model",
         options: contention::OPTIONS,
         begins_with_others: true,
+        chooses: false,
         make: |options| Ok(Box::new(contention::Contention::from_options(options)?)),
+    },
+    MapperEntry {
+        name: "auto",
+        summary: "tries all others and takes the best, simulated where jobs say when they send",
+        source: "what `place` does",
+        options: auto::OPTIONS,
+        begins_with_others: true,
+        chooses: true,
+        make: auto::Auto::from_options,
     },
 ];
 
@@ -108,6 +128,9 @@ pub struct MapperEntry {
     pub options: &'static [OptionEntry],
     /// Whether it begins with the answers of the others, so that it should run after them.
     pub begins_with_others: bool,
+    /// Whether it only chooses among the answers of the others, so that a comparison of all needs no
+    /// row of it.
+    pub chooses: bool,
     pub(super) make: fn(&Options) -> Result<Box<dyn Mapper>, StrategyError>,
 }
 

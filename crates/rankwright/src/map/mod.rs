@@ -3,6 +3,7 @@
 //! Each strategy is a [`Mapper`] in a file of its own; the table [`MAPPERS`] names them for the
 //! command line, its help, the documentation and the tests.
 
+mod auto;
 mod blocked;
 mod budget;
 mod compute_balance;
@@ -21,6 +22,7 @@ mod mapping_options;
 mod metis;
 mod multisection;
 mod node_groups;
+mod objective;
 mod options;
 mod problem;
 mod random;
@@ -45,6 +47,7 @@ pub use mappers::{MAPPERS, MapperEntry, find};
 pub use mapping_2012::Mapping2012;
 pub use mapping_2013::Mapping2013;
 pub use node_groups::{GroupOrigin, NodeGroups};
+pub use objective::{Cost, Criterion, FINISH_TOLERANCE, OBJECTIVES, Objective};
 pub use options::OptionEntry;
 pub use problem::Problem;
 pub use strategy::{Strategy, StrategyError};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::graph::EdgeWeights;
+use super::objective::{OBJECTIVES, Objective};
 use super::{Effort, StrategyError};
 
 /// An option of a strategy.
@@ -39,6 +40,12 @@ pub(super) const MOVES: OptionEntry = OptionEntry {
     name: "moves",
     default: "by effort",
     summary: "after how many moves to end; what a search with `--time` made can be had again",
+};
+
+pub(super) const OBJECTIVE: OptionEntry = OptionEntry {
+    name: "objective",
+    default: "balanced",
+    summary: "what should be small where jobs say when they send: `waiting`, `finish` or `balanced`",
 };
 
 impl Options {
@@ -107,6 +114,11 @@ impl Options {
     pub(super) fn effort(&self) -> Result<Effort, StrategyError> {
         let values = [("fast", Effort::Fast), ("normal", Effort::Normal), ("best", Effort::Best)];
         self.one_of(&EFFORT, &values)
+    }
+
+    /// What should be small.
+    pub(super) fn objective(&self) -> Result<Objective, StrategyError> {
+        self.one_of(&OBJECTIVE, &OBJECTIVES)
     }
 
     /// After how many moves to end, where the user says so.

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::mappers::{MAPPERS, MapperEntry, find};
-use super::options::Options;
-use super::{Budget, MapError, Mapper, Problem};
+use super::options::{EFFORT, MOVES, OBJECTIVE, Options, SEED};
+use super::{Budget, MapError, Mapper, Objective, Problem};
 
 /// A strategy as the user named it, ready to run.
 #[derive(Debug)]
@@ -84,6 +84,37 @@ impl Strategy {
         self.entry.begins_with_others
     }
 
+    /// Whether it searches for as long as it may, so that a time limit is for it.
+    #[must_use]
+    pub fn searches(&self) -> bool {
+        !self.entry.chooses && self.entry.options.iter().any(|option| option.name == MOVES.name)
+    }
+
+    /// Whether it only chooses among the answers of [`Strategy::others`].
+    #[must_use]
+    pub fn chooses(&self) -> bool {
+        self.entry.chooses
+    }
+
+    /// What should be small, if the user said that of this strategy.
+    #[must_use]
+    pub fn objective(&self) -> Option<Objective> {
+        if self.given.has(OBJECTIVE.name) { self.given.objective().ok() } else { None }
+    }
+
+    /// The strategies whose answers it begins with, or chooses among, with its own seed, effort,
+    /// moves and objective; none for all others.
+    ///
+    /// # Errors
+    /// If one of them cannot take such a value.
+    pub fn others(&self) -> Result<Vec<Self>, StrategyError> {
+        match (self.entry.chooses, self.entry.begins_with_others) {
+            (true, _) => others(&self.given, |entry| !entry.chooses),
+            (false, true) => others(&self.given, |entry| !entry.begins_with_others),
+            (false, false) => Ok(Vec::new()),
+        }
+    }
+
     /// The slot of each rank, checked: every rank has one and no slot holds more than it may.
     ///
     /// # Errors
@@ -111,6 +142,22 @@ impl Strategy {
         answers.iter().try_for_each(|slot_of| problem.check(slot_of))?;
         Ok(answers)
     }
+}
+
+/// Those of all strategies that are wanted, with what was given to one of them as far as they have the
+/// same options.
+pub(super) fn others(
+    given: &Options,
+    wanted: impl Fn(&MapperEntry) -> bool,
+) -> Result<Vec<Strategy>, StrategyError> {
+    let shared = [SEED, EFFORT, MOVES, OBJECTIVE];
+    let passed: Vec<(&String, &String)> =
+        given.iter().filter(|(key, _)| shared.iter().any(|option| option.name == **key)).collect();
+    let one = |entry: &MapperEntry| {
+        let strategy = entry.name.parse::<Strategy>()?;
+        passed.iter().try_fold(strategy, |strategy, (key, value)| strategy.with_default(key, value))
+    };
+    MAPPERS.iter().filter(|entry| wanted(entry)).map(one).collect()
 }
 
 impl FromStr for Strategy {

@@ -5,16 +5,19 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::PermutationReport;
-
-use crate::choose::{Candidate, Verdict};
+use super::judged::{JudgedRow, JudgingRow};
+use crate::choose::{By, Candidate, Settled, Verdict};
 use crate::cluster::Cluster;
 use crate::model::{Direction, LevelCut};
 
 /// A comparison as it is shown. Its JSON form is described in `docs/src/formats.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// By what the strategies were judged: `static`.
-    pub by: &'static str,
+    /// By what the strategies were judged: `static`, `model` or `simulation`.
+    pub by: By,
+    /// How, where it was by model or simulation.
+    #[serde(flatten)]
+    pub judging: Option<JudgingRow>,
     /// The name of the winner, with options.
     pub best: String,
     /// Whether the choice makes a difference.
@@ -39,6 +42,12 @@ pub struct Comparison {
 pub struct StrategyRow {
     /// Its name, with options.
     pub name: String,
+    /// The strategy whose answer it took, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<String>,
+    /// What it costs in time, where that was judged.
+    #[serde(flatten)]
+    pub judged: Option<JudgedRow>,
     /// How many nodes hold ranks.
     pub nodes: usize,
     /// Bytes between nodes.
@@ -114,7 +123,8 @@ impl Comparison {
     #[must_use]
     pub fn new(cluster: &Cluster, candidates: &[Candidate], verdict: &Verdict) -> Self {
         Self {
-            by: "static",
+            by: By::Static,
+            judging: None,
             best: candidates[verdict.best].strategy.clone(),
             matters: verdict.matters,
             reason: verdict.reason.clone(),
@@ -132,14 +142,51 @@ impl Comparison {
         self.permutation.as_ref()?.collectives_sentence(self.total_bytes)
     }
 
+    /// The comparison of candidates that were settled.
+    #[must_use]
+    pub fn settled(
+        cluster: &Cluster,
+        candidates: &[Candidate],
+        verdict: &Verdict,
+        settled: &Settled,
+    ) -> Self {
+        let mut comparison = Self::new(cluster, candidates, verdict);
+        comparison.by = settled.by();
+        comparison.judging = Some(JudgingRow::new(settled));
+        for (row, candidate) in comparison.strategies.iter_mut().zip(candidates) {
+            row.judged = JudgedRow::new(candidate);
+        }
+        comparison
+    }
+
     /// What must be said with every estimate.
     #[must_use]
     pub fn caveat(&self) -> String {
-        if self.calibrated {
-            format!("static estimate, rates calibrated: {}", self.rates)
-        } else {
-            format!("static estimate, rates assumed: {}", self.rates)
+        let part = self.judging.as_ref().and_then(|judging| judging.simulated_share);
+        let how = match (self.by, part) {
+            (By::Simulation, Some(part)) if part < 1.0 => {
+                format!("simulation of {:.2} % of the messages", 100.0 * part)
+            }
+            (By::Simulation, _) => "simulation".to_owned(),
+            (By::Model, _) => "model".to_owned(),
+            (By::Static, _) => "static estimate".to_owned(),
+        };
+        let known = if self.calibrated { "calibrated" } else { "assumed" };
+        format!("{how}, rates {known}: {}", self.rates)
+    }
+
+    /// A strategy's name, the winner's with a star, and whose answer it took.
+    pub(super) fn label(&self, row: &StrategyRow) -> String {
+        let star = if row.name == self.best { "*" } else { "" };
+        match &row.made_by {
+            Some(other) => format!("{}{star} ({other})", row.name),
+            None => format!("{}{star}", row.name),
         }
+    }
+
+    pub(super) fn hops_per_byte(&self, row: &StrategyRow) -> f64 {
+        // Without any byte the sum is 0 too.
+        row.hop_bytes as f64 / self.total_bytes.max(1) as f64
     }
 
     /// The main metrics for people: header and rows. The winner has a star.
@@ -168,12 +215,9 @@ impl Comparison {
         let load = nic.and_then(|nic| {
             row.nics.iter().find(|load| load.node == nic.node && load.nic == nic.nic)
         });
-        // Without any byte the sum is 0 too.
-        let hops = row.hop_bytes as f64 / self.total_bytes.max(1) as f64;
         let memory = row.memories.iter().map(|memory| memory.bytes).max();
-        let star = if row.name == self.best { "*" } else { "" };
         vec![
-            format!("{}{star}", row.name),
+            self.label(row),
             row.nodes.to_string(),
             amount(row.inter_node_bytes),
             format!("{:.1} %", 100.0 * row.inter_node_share),
@@ -182,7 +226,7 @@ impl Comparison {
             load.map_or_else(nothing, |load| amount(load.out_bytes)),
             load.map_or_else(nothing, |load| amount(load.in_bytes)),
             nic.map_or_else(nothing, |nic| format!("{:.2}", crate::units::Seconds(nic.time_s))),
-            format!("{hops:.2}"),
+            format!("{:.2}", self.hops_per_byte(row)),
             memory.map_or_else(nothing, amount),
         ]
     }
@@ -276,6 +320,8 @@ impl StrategyRow {
         let cut = |cut: &LevelCut| LevelCutRow { level: cut.level.to_string(), bytes: cut.bytes.0 };
         Self {
             name: candidate.strategy.clone(),
+            made_by: (candidate.made_by != candidate.strategy).then(|| candidate.made_by.clone()),
+            judged: None,
             nodes: candidate.placement.ranks().map(|rank| rank.node).collect::<BTreeSet<_>>().len(),
             inter_node_bytes: load.inter_node.0,
             inter_node_share: load.inter_node_share(),

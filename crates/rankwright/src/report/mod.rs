@@ -3,6 +3,7 @@
 mod boxes;
 mod cluster_picture;
 mod comparison;
+mod judged;
 mod mapping;
 pub mod partial;
 mod permutation;
@@ -16,6 +17,7 @@ pub mod workload;
 
 pub use cluster_picture::cluster_picture;
 pub use comparison::{Comparison, LevelCutRow, MemoryRow, NicLoadRow, NicRow, StrategyRow};
+pub use judged::{JudgedRow, JudgingRow};
 pub use mapping::{mapping_header, mapping_rows};
 pub use permutation::{CollectiveCostRow, CollectivesRow, OperationRow, PermutationReport};
 pub use populations::{PopulationReport, PopulationRow};

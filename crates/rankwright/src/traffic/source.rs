@@ -95,6 +95,39 @@ impl Workload {
         }
         self
     }
+
+    /// How many messages all clocks send in all.
+    #[must_use]
+    pub fn clocked_messages(&self) -> u64 {
+        let of = |source: &Source| source.rounds.saturating_mul(source.sends.len() as u64);
+        let all = self.jobs.iter().flat_map(|job| &job.sources).map(of);
+        all.fold(0, u64::saturating_add)
+    }
+
+    /// The same clocks with this share of their rounds, from 0 to 1: a shorter run of the same
+    /// program. Of clocks with few rounds so many are left out that the others make up for it. Clocks
+    /// that tick in step still do.
+    ///
+    /// # Errors
+    /// Never: what is left of a job is one.
+    pub fn shortened(&self, share: f64) -> Result<Self, TrafficError> {
+        let mut jobs = Vec::new();
+        for job in &self.jobs {
+            let mut sources = Vec::new();
+            for (position, source) in job.sources.iter().enumerate() {
+                // Evenly spread over 0 to 1 (Weyl), one number for all that tick in step.
+                let number = source.in_step.map_or(position, |step| step as usize);
+                let fill = ((number + 1) as f64 * 0.618_033_988_749_895).fract();
+                let rounds = (source.rounds as f64 * share + fill) as u64;
+                if rounds > 0 {
+                    sources.push(Source { rounds: rounds.min(source.rounds), ..source.clone() });
+                }
+            }
+            let shorter = Job::from_sources(job.name.clone(), job.ranks, sources)?;
+            jobs.push(Job { mpi_library: job.mpi_library.clone(), ..shorter });
+        }
+        Ok(Self { name: self.name.clone(), jobs })
+    }
 }
 
 impl Source {
@@ -136,6 +169,20 @@ mod tests {
         assert_eq!(flows, [(0, 1, 3, 30), (0, 2, 3, 30), (3, 1, 6, 60), (3, 2, 6, 60)]);
         let ranks: Vec<u32> = job.sources.iter().map(|source| source.rank.0).collect();
         assert_eq!(ranks, [0, 3, 3]);
+    }
+
+    #[test]
+    fn a_shorter_run_has_its_share_of_the_messages() {
+        let many = (0..100).map(|rank| Source { rounds: 1 + u64::from(rank % 7), ..source(rank) });
+        let job = Job::from_sources("j", 100, many.collect()).unwrap();
+        let workload = Workload::single(job);
+        let all = workload.clocked_messages();
+        assert_eq!(all, workload.jobs[0].flows.iter().map(|flow| flow.messages).sum::<u64>());
+        for share in [0.0, 0.1, 0.5, 0.9] {
+            let shorter = workload.shortened(share).unwrap().clocked_messages();
+            assert!((shorter as f64 - share * all as f64).abs() <= 0.02 * all as f64, "{share}");
+        }
+        assert_eq!(workload.shortened(1.0).unwrap(), workload);
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! Which candidate wins, why, and how that is shown.
 
-use std::num::NonZeroUsize;
-
-use rankwright::choose::{Candidate, Verdict, candidates, judge};
+use rankwright::choose::{Candidate, Search, Verdict, candidates, judge};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Problem, Strategy};
 use rankwright::placement::Granularity;
@@ -15,8 +13,8 @@ use crate::workloads::{cliques, job, ring, scattered_halo, workload};
 fn compared(cluster: &Cluster, jobs: &Workload, names: &[&str]) -> (Vec<Candidate>, Verdict) {
     let problem = Problem::new(cluster, jobs, Granularity::Cores(1)).unwrap();
     let strategies: Vec<Strategy> = names.iter().map(|name| name.parse().unwrap()).collect();
-    let candidates = candidates(&problem, &strategies, NonZeroUsize::MIN, None);
-    let candidates: Result<Vec<_>, _> = candidates.into_iter().collect();
+    let found = candidates(&problem, &strategies, &Search::default());
+    let candidates: Result<Vec<_>, _> = found.candidates.into_iter().collect();
     let candidates = candidates.unwrap();
     let verdict = judge(cluster, &candidates);
     (candidates, verdict)

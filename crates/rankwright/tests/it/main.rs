@@ -18,6 +18,7 @@ mod outside;
 mod populations;
 mod random_settings;
 mod rust_paths;
+mod settling;
 mod sim_against_theory;
 mod sim_devices;
 mod sim_reference;

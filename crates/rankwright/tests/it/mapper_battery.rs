@@ -6,7 +6,7 @@ use std::thread;
 
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
-use rankwright::choose::candidates;
+use rankwright::choose::{Search, candidates};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Budget, Clock, Known, MAPPERS, Problem, Strategy};
 use rankwright::placement::{Granularity, JobShape, Placement};
@@ -264,7 +264,10 @@ fn a_search_whose_time_is_over_answers_at_once() {
 fn candidates_do_not_depend_on_the_number_of_threads() {
     let (cluster, jobs) = (four_by_four(), workload(patterns()));
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
-    let with = |count| candidates(&problem, &strategies(), threads(count), None);
+    let with = |count| {
+        let search = Search { threads: threads(count), ..Search::default() };
+        candidates(&problem, &strategies(), &search).candidates
+    };
     assert_eq!(with(1), with(8));
 }
 

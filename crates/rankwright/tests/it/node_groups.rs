@@ -1,10 +1,8 @@
 //! Placements that keep the ranks of a node together.
 
-use std::num::NonZeroUsize;
-
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
-use rankwright::choose::candidates;
+use rankwright::choose::{Search, candidates};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Budget, MAPPERS, NodeGroups, Problem, Strategy};
 use rankwright::placement::{Granularity, JobShape, Placement, PlacementError};
@@ -12,6 +10,7 @@ use rankwright::traffic::{Job, Workload};
 use rankwright::units::PerSecond;
 
 use crate::clusters::{Kind, cluster, four_by_four, with_switches, without_cores};
+use crate::mapper_battery::strategies;
 use crate::workloads::{flow, job, ring, scattered_halo, workload};
 
 fn problem<'a>(cluster: &'a Cluster, workload: &'a Workload) -> Problem<'a> {
@@ -35,13 +34,9 @@ fn recorded(cluster: &Cluster, workload: &Workload) -> Result<NodeGroups, Placem
     problem.keeping(groups.clone()).map(|_| groups)
 }
 
-fn all_strategies() -> Vec<Strategy> {
-    MAPPERS.iter().map(|entry| entry.name.parse().unwrap()).collect()
-}
-
 /// Every strategy keeps the groups, also beside others whose answers it begins with.
 fn all_keep(cluster: &Cluster, workload: &Workload, problem: &Problem, groups: &NodeGroups) {
-    let found = candidates(problem, &all_strategies(), NonZeroUsize::MIN, None);
+    let found = candidates(problem, &strategies(), &Search::default()).candidates;
     assert_eq!(found.len(), MAPPERS.len());
     for candidate in found {
         let candidate = candidate.unwrap();

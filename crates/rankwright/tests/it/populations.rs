@@ -1,10 +1,8 @@
 //! Pack or spread.
 
-use std::num::NonZeroUsize;
-
 use rankwright::choose::{
-    Candidate, MemoryTraffic, Population, Preference, SearchError, TimeEstimate, candidates,
-    populations,
+    Candidate, MemoryTraffic, Population, Preference, Search, SearchError, TimeEstimate,
+    candidates, populations,
 };
 use rankwright::cluster::Cluster;
 use rankwright::map::Problem;
@@ -25,7 +23,7 @@ fn compared(
     let by = TimeEstimate::of(jobs);
     let strategies = ["blocked".parse().unwrap(), "cyclic".parse().unwrap()];
     let mut all = |problem: Problem| -> Result<Vec<Candidate>, SearchError> {
-        candidates(&problem, &strategies, NonZeroUsize::MIN, None).into_iter().collect()
+        candidates(&problem, &strategies, &Search::default()).candidates.into_iter().collect()
     };
     let estimate = |part: &Cluster, one: &Candidate| by.estimate(part, jobs, one, traffic);
     populations(cluster, jobs, Granularity::Cores(1), counts, &mut all, &estimate)

@@ -14,7 +14,8 @@ use rankwright::report::{mapping_header, mapping_rows};
 
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
-use crate::planning::{self, RankSize, SearchOptions};
+use crate::planning::{self, Judging, RankSize, SearchOptions};
+use crate::simulating::SimulationOptions;
 use crate::{inputs, output};
 
 /// Options of `rankwright map`.
@@ -47,6 +48,8 @@ pub(crate) struct Map {
     /// Write the result to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    simulation: SimulationOptions,
     // Last, because its heading holds for all options behind it.
     #[command(flatten)]
     bare_graph: bare_graph::BareGraph,
@@ -68,7 +71,11 @@ enum MapFormat {
 impl Map {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let strategy = self.search.strategy(&self.strategy)?;
+        if !strategy.chooses() && !strategy.begins_with_others() {
+            self.simulation.refuse("for strategies that simulate")?;
+        }
         if let Some(graph) = &self.bare_graph.graph {
+            self.simulation.refuse("for workloads")?;
             if self.format.is_some_and(|format| format != MapFormat::List) {
                 let text = "--graph: the result has one form only, --format list";
                 return Err(UsageError(text.to_owned()).into());
@@ -82,12 +89,15 @@ impl Map {
         // clap has made sure that both are there.
         let on = self.on.as_deref().context("--on is missing")?;
         let cluster = inputs::cluster(on, self.nodes)?;
-        let workload =
-            inputs::workload(self.workload.as_deref().context("no workload")?, verbosity)?;
+        let name = self.workload.as_deref().context("no workload")?;
+        let workload = inputs::workload(name, verbosity)?;
+        let simulation = self.simulation.options(self.search.seed(), &inputs::split(name));
+        let judging = Judging { simulation, all: false };
+        let inputs = (&cluster, &workload);
         let found =
-            self.search.candidates(&cluster, &workload, &self.rank_size, &[strategy], verbosity)?;
-        let candidate = found.first().context("no strategy")?;
-        planning::note_moves(verbosity, &candidate.strategy, candidate.moves);
+            self.search.candidates(inputs, &self.rank_size, &[strategy], judging, verbosity)?;
+        let candidate = found.candidates.first().context("no strategy")?;
+        planning::note_choice(verbosity, candidate);
         let predicted = candidate.load.predicted();
         let file = PlacementFile::new(&cluster, &workload, &candidate.placement, predicted);
         self.write(&match self.format() {

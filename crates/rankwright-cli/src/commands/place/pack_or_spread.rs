@@ -79,7 +79,10 @@ impl Place {
         let preference = self.populations.preference();
         let by = TimeEstimate::of(workload);
         let mut candidates = |problem: Problem| {
-            self.search.candidates_of(self.keep(problem)?, strategies, verbosity)
+            let problem = self.keep(problem)?;
+            let planned =
+                self.search.candidates_of(problem, strategies, self.judging(false), verbosity)?;
+            anyhow::Ok(planned.candidates)
         };
         let estimate =
             |part: &Cluster, candidate: &Candidate| by.estimate(part, workload, candidate, traffic);

@@ -5,7 +5,7 @@ use rand_chacha::rand_core::SeedableRng;
 
 use super::layout::Layout;
 use super::neighbourhood::{Neighbourhood, share};
-use super::objective::{Measure, Scale};
+use super::scale::{Measure, Scale};
 use crate::map::{Budget, Problem};
 use crate::model::{Fluid, OfferedLoad};
 

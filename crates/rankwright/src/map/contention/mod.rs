@@ -7,7 +7,7 @@ mod burst;
 mod chain;
 mod layout;
 mod neighbourhood;
-mod objective;
+mod scale;
 mod starts;
 #[cfg(test)]
 mod tests;
@@ -16,19 +16,12 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::options::{EFFORT, MOVES, OptionEntry, Options, SEED};
-use super::{Budget, Effort, MapError, Mapper, Problem, StrategyError};
+use super::options::{EFFORT, MOVES, OBJECTIVE, OptionEntry, Options, SEED};
+use super::{Budget, Effort, MapError, Mapper, Objective, Problem, StrategyError};
 use crate::model::{Fluid, OfferedLoad};
 use crate::placement::PlacementError;
 use chain::{Chain, exactly, roughly};
-use objective::{Measure, Objective, Scale};
-
-const OBJECTIVE: OptionEntry = OptionEntry {
-    name: "objective",
-    default: "balanced",
-    summary: "what to make small: `waiting` of all messages, `finish` of the last job, or both, \
-              `balanced`",
-};
+use scale::{Measure, Scale};
 
 pub(super) const OPTIONS: &[OptionEntry] = &[OBJECTIVE, EFFORT, SEED, MOVES];
 
@@ -62,13 +55,8 @@ struct Search<'a> {
 
 impl Contention {
     pub(super) fn from_options(options: &Options) -> Result<Self, StrategyError> {
-        let objectives = [
-            ("waiting", Objective::Waiting),
-            ("finish", Objective::Finish),
-            ("balanced", Objective::Balanced),
-        ];
         Ok(Self {
-            objective: options.one_of(&OBJECTIVE, &objectives)?,
+            objective: options.objective()?,
             effort: options.effort()?,
             seed: options.seed()?,
             moves: options.moves()?,

@@ -1,16 +1,6 @@
-//! What is made small.
+//! How what is predicted of a placement becomes one number to search on.
 
-/// What is made small.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Objective {
-    /// The waiting of all messages.
-    Waiting,
-    /// The time at which the last message of the last job arrives.
-    Finish,
-    /// In an open loop waiting, without letting the last job end later; in a closed loop the end of
-    /// the last job, and then waiting.
-    Balanced,
-}
+use crate::map::Objective;
 
 /// What a model says of a placement, seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -1,0 +1,169 @@
+//! The answers of all strategies that are named or needed.
+
+use std::num::NonZeroUsize;
+
+use super::super::side_by_side::side_by_side;
+use super::time::Shares;
+use super::{Contender, Search, SearchError, has_clocks};
+use crate::map::{Budget, Known, Problem, Strategy};
+use crate::placement::{JobShape, Placement};
+
+/// All answers, by strategy: first those of strategies that begin with nothing, then those of the
+/// others, each in the order in which they were named or needed.
+pub(super) struct Answers {
+    of: Vec<Of>,
+    placements: Vec<Placement>,
+}
+
+/// The answers of a strategy, or why there is none.
+struct Of {
+    strategy: String,
+    made: Result<Vec<Made>, SearchError>,
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub(super) struct Made {
+    /// The strategy that gave it.
+    pub(super) strategy: String,
+    pub(super) slot_of: Vec<usize>,
+    pub(super) moves: u64,
+    /// Its position among all that differ.
+    pub(super) contender: usize,
+}
+
+impl Answers {
+    pub(super) fn new(problem: &Problem, strategies: &[Strategy], search: &Search) -> Self {
+        let mut of = Vec::new();
+        let mut others = Vec::new();
+        for strategy in strategies {
+            match strategy.others() {
+                Ok(found) => others.extend(found),
+                Err(error) => {
+                    of.push(Of { strategy: strategy.to_string(), made: Err(error.into()) });
+                }
+            }
+        }
+        let mut needed: Vec<&Strategy> = Vec::new();
+        for strategy in strategies.iter().chain(&others) {
+            let name = strategy.to_string();
+            if !strategy.chooses() && needed.iter().all(|known| known.to_string() != name) {
+                needed.push(strategy);
+            }
+        }
+        let mut answers = Self { of, placements: Vec::new() };
+        answers.run(problem, &needed, search);
+        answers.number(problem);
+        answers
+    }
+
+    fn run(&mut self, problem: &Problem, needed: &[&Strategy], search: &Search) {
+        let searches = needed.iter().filter(|strategy| strategy.searches()).count();
+        let simulated = search.messages > 0 && has_clocks(problem);
+        let shares = search.clock.map(|clock| Shares::new(clock, searches, simulated));
+        let run = |strategy: &Strategy, threads, known: &[Known]| {
+            let clock = shares.as_ref().map(|shares| shares.begin(strategy));
+            let budget = Budget::default().with_threads(threads).with_known(known);
+            let budget = match &clock {
+                Some(clock) => budget.with_clock(clock),
+                None => budget,
+            };
+            Of::new(problem, strategy, &budget)
+        };
+        let (last, first): (Vec<&Strategy>, Vec<&Strategy>) =
+            needed.iter().partition(|strategy| strategy.begins_with_others());
+        let found = side_by_side(&first, search.threads, |_, strategy| {
+            run(strategy, NonZeroUsize::MIN, &[])
+        });
+        self.of.extend(found);
+        for strategy in last {
+            let known = |made: &Made| Known {
+                strategy: made.strategy.clone(),
+                slot_of: made.slot_of.clone(),
+            };
+            let known: Vec<Known> = self.made().map(known).collect();
+            self.of.push(run(strategy, search.threads, &known));
+        }
+    }
+
+    /// Numbers the answers; equal ones have the number of the first.
+    fn number(&mut self, problem: &Problem) {
+        let shapes = JobShape::of(problem.workload);
+        let mut different: Vec<Vec<usize>> = Vec::new();
+        for of in &mut self.of {
+            let Ok(made) = &mut of.made else { continue };
+            let mut failure = None;
+            for made in made {
+                let known = different.iter().position(|known| *known == made.slot_of);
+                made.contender = known.unwrap_or(different.len());
+                if known.is_some() {
+                    continue;
+                }
+                let (cluster, slots) = (problem.cluster, problem.slots());
+                let name = made.strategy.clone();
+                match Placement::from_slots(cluster, &shapes, name, slots, &made.slot_of) {
+                    Ok(placement) => {
+                        different.push(made.slot_of.clone());
+                        self.placements.push(placement);
+                    }
+                    Err(error) => failure = Some(error),
+                }
+            }
+            if let Some(error) = failure {
+                of.made = Err(error.into());
+            }
+        }
+    }
+
+    /// All that differ.
+    pub(super) fn contenders(&self) -> Vec<Contender<'_>> {
+        let slot_of = |number: usize| self.made().find(|made| made.contender == number);
+        let numbered = self.placements.iter().enumerate();
+        numbered
+            .filter_map(|(number, placement)| {
+                Some(Contender { slot_of: &slot_of(number)?.slot_of, placement })
+            })
+            .collect()
+    }
+
+    /// All answers.
+    pub(super) fn made(&self) -> impl Iterator<Item = &Made> {
+        self.of.iter().filter_map(|of| of.made.as_ref().ok()).flatten()
+    }
+
+    /// Those of a strategy.
+    pub(super) fn of(&self, strategy: &Strategy) -> Vec<&Made> {
+        let name = strategy.to_string();
+        self.made().filter(|made| made.strategy == name).collect()
+    }
+
+    /// An error if a strategy failed.
+    pub(super) fn failure(&self, strategy: &Strategy) -> Result<(), SearchError> {
+        let name = strategy.to_string();
+        self.first_failure(|of| of.strategy == name)
+    }
+
+    /// An error if any strategy failed.
+    pub(super) fn any_failure(&self) -> Result<(), SearchError> {
+        self.first_failure(|_| true)
+    }
+
+    fn first_failure(&self, wanted: impl Fn(&Of) -> bool) -> Result<(), SearchError> {
+        let failed = self.of.iter().filter(|of| wanted(of)).find_map(|of| of.made.as_ref().err());
+        failed.map_or(Ok(()), |error| Err(error.clone()))
+    }
+}
+
+impl Of {
+    fn new(problem: &Problem, strategy: &Strategy, budget: &Budget) -> Self {
+        let name = strategy.to_string();
+        let answers = strategy.answers(problem, budget);
+        let moves = budget.moves();
+        let made = |slot_of| Made { strategy: name.clone(), slot_of, moves, contender: 0 };
+        let made = match answers {
+            Ok(answers) => Ok(answers.into_iter().map(made).collect()),
+            Err(error) => Err(SearchError::Map { strategy: name.clone(), error }),
+        };
+        Self { strategy: name, made }
+    }
+}

@@ -1,0 +1,150 @@
+//! What strategies cost in time, as `place` shows it.
+
+use serde::Serialize;
+
+use super::Comparison;
+use super::comparison::StrategyRow;
+use crate::choose::{By, Candidate, Measure, Settled};
+use crate::units::{Bytes, Seconds};
+
+/// How the strategies were judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgingRow {
+    /// What should be small: `waiting`, `finish` or `balanced`.
+    pub objective: String,
+    /// What part of the messages the simulations had: 1 for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated_share: Option<f64>,
+    /// How many messages were simulated, over all strategies and seeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated_messages: Option<u64>,
+}
+
+/// What a strategy costs in time. Times are seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct JudgedRow {
+    /// Waiting at all servers, summed over messages.
+    pub total_waiting_s: f64,
+    /// At network devices.
+    pub nic_waiting_s: f64,
+    /// At memories.
+    pub memory_waiting_s: f64,
+    /// When the last message arrives.
+    pub workload_finish_s: f64,
+    /// How many times worse than the best of all, by the objective.
+    pub loss: f64,
+    /// With how many seeds it was simulated; a strategy that is clearly worse has fewer than the others,
+    /// or none of the longest runs.
+    pub seeds: usize,
+    /// What the model says of the waiting; only of open loops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted_waiting_s: Option<f64>,
+    /// What the model says of the end; only of open loops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted_finish_s: Option<f64>,
+}
+
+impl JudgingRow {
+    pub(super) fn new(settled: &Settled) -> Self {
+        let simulated = settled.share > 0.0;
+        Self {
+            objective: settled.criterion.objective.to_string(),
+            simulated_share: simulated.then_some(settled.share),
+            simulated_messages: simulated.then_some(settled.simulated),
+        }
+    }
+}
+
+impl JudgedRow {
+    pub(super) fn new(candidate: &Candidate) -> Option<Self> {
+        let Measure { times, loss, runs, predicted } = &candidate.judged.as_ref()?.1;
+        Some(Self {
+            total_waiting_s: times.waiting,
+            nic_waiting_s: times.nic_waiting,
+            memory_waiting_s: times.memory_waiting,
+            workload_finish_s: times.finish,
+            loss: *loss,
+            seeds: runs.iter().flatten().count(),
+            predicted_waiting_s: predicted.map(|fluid| fluid.total_waiting.0),
+            predicted_finish_s: predicted.map(|fluid| fluid.workload_finish.0),
+        })
+    }
+
+    fn csv(row: Option<&Self>) -> Vec<String> {
+        let number = |of: fn(&Self) -> Option<f64>| {
+            row.and_then(of).map_or_else(String::new, |number| number.to_string())
+        };
+        vec![
+            number(|row| Some(row.total_waiting_s)),
+            number(|row| Some(row.nic_waiting_s)),
+            number(|row| Some(row.memory_waiting_s)),
+            number(|row| Some(row.workload_finish_s)),
+            number(|row| Some(row.loss)),
+            row.map_or_else(String::new, |row| row.seeds.to_string()),
+            number(|row| row.predicted_waiting_s),
+            number(|row| row.predicted_finish_s),
+        ]
+    }
+}
+
+/// The columns that [`Comparison::judged_csv`] adds.
+const JUDGED: [&str; 8] = [
+    "total_waiting_s",
+    "nic_waiting_s",
+    "memory_waiting_s",
+    "workload_finish_s",
+    "loss",
+    "seeds",
+    "predicted_waiting_s",
+    "predicted_finish_s",
+];
+
+impl Comparison {
+    /// What was judged and the main loads, for people: header and rows. The winner has a star.
+    #[must_use]
+    pub fn judged_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        type Column<'a> = (&'static str, Box<dyn Fn(&StrategyRow) -> String + 'a>);
+        let time = |seconds: f64| format!("{:.3}", Seconds(seconds));
+        let of = move |row: &StrategyRow, of: fn(&JudgedRow) -> Option<f64>| {
+            row.judged.as_ref().and_then(of).map_or_else(|| "-".to_owned(), time)
+        };
+        let mut columns: Vec<Column> = vec![
+            ("strategy", Box::new(|row| self.label(row))),
+            ("nodes", Box::new(|row| row.nodes.to_string())),
+            ("waiting", Box::new(move |row| of(row, |row| Some(row.total_waiting_s)))),
+            ("finish", Box::new(move |row| of(row, |row| Some(row.workload_finish_s)))),
+        ];
+        if self.by == By::Simulation {
+            let seeds = |row: &StrategyRow| match row.judged.map_or(0, |row| row.seeds) {
+                0 => "-".to_owned(),
+                seeds => seeds.to_string(),
+            };
+            columns.push(("seeds", Box::new(seeds)));
+            let predicted = |row: &JudgedRow| row.predicted_waiting_s;
+            if self.strategies.iter().any(|row| row.judged.as_ref().and_then(predicted).is_some()) {
+                columns.push(("model: waiting", Box::new(move |row| of(row, predicted))));
+            }
+        }
+        let bytes = |row: &StrategyRow| format!("{:.1}", Bytes(row.inter_node_bytes));
+        columns.push(("between nodes", Box::new(bytes)));
+        columns.push((
+            "busiest NIC",
+            Box::new(|row| format!("{:.2}", Seconds(row.busiest_nic_time_s))),
+        ));
+        columns.push(("hops/byte", Box::new(|row| format!("{:.2}", self.hops_per_byte(row)))));
+        let cells = |row: &StrategyRow| columns.iter().map(|(_, cell)| cell(row)).collect();
+        let rows = self.strategies.iter().map(cells).collect();
+        (columns.iter().map(|(name, _)| *name).collect(), rows)
+    }
+
+    /// [`Comparison::csv`] with what was judged.
+    #[must_use]
+    pub fn judged_csv(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let (mut header, mut rows) = self.csv();
+        header.extend(JUDGED.map(str::to_owned));
+        for (cells, row) in rows.iter_mut().zip(&self.strategies) {
+            cells.extend(JudgedRow::csv(row.judged.as_ref()));
+        }
+        (header, rows)
+    }
+}
