@@ -174,22 +174,19 @@ fn show_waiting(comparison: &WaitingComparison, format: Format) -> String {
 pub(crate) fn show(comparison: &Comparison, format: Format) -> String {
     let judged = comparison.judging.is_some();
     match format {
-        Format::Table if judged => {
-            let (header, rows) = comparison.judged_table();
-            let table = output::table(&header, &rows);
-            let (reason, caveat) = (&comparison.reason, comparison.caveat());
-            format!("{table}\n{reason}\n{caveat}\n")
-        }
         Format::Table => {
-            let (header, rows) = comparison.table();
-            let table = output::table(&header, &rows);
-            let (header, rows) = comparison.cut_table();
-            let header: Vec<&str> = header.iter().map(String::as_str).collect();
-            let cuts = output::table(&header, &rows);
+            let (header, rows) =
+                if judged { comparison.judged_table() } else { comparison.table() };
+            let mut tables = output::table(&header, &rows);
+            if !judged {
+                let (header, rows) = comparison.cut_table();
+                let header: Vec<&str> = header.iter().map(String::as_str).collect();
+                tables += &format!("\n{}", output::table(&header, &rows));
+            }
             let (reason, caveat) = (&comparison.reason, comparison.caveat());
             let collectives = comparison.collectives_sentence().map(|text| text + "\n");
             let collectives = collectives.unwrap_or_default();
-            format!("{table}\n{cuts}\n{reason}\n{collectives}{caveat}\n")
+            format!("{tables}\n{reason}\n{collectives}{caveat}\n")
         }
         Format::Json => comparison.to_json(),
         Format::Csv => {

@@ -340,7 +340,7 @@ fn auto_has_its_row_where_it_is_named() {
     }
     let map = ["map", "--graph", GRAPH, "--hierarchy", "2:2:2", "--distances", "1:10:100"];
     let (_, notes) = run(&[&map[..], &["--strategy", "auto"]].concat());
-    assert_eq!(notes, "J = 940\n");
+    assert!(notes.starts_with("J = 940\n"), "{notes}");
     let simulate = ["simulate", &workload, "--on", FOUR_NODES, "--strategy", "auto", "--quiet"];
     assert!(run(&simulate).0.starts_with("auto"));
 }

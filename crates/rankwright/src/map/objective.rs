@@ -48,6 +48,9 @@ pub const FINISH_TOLERANCE: f64 = 0.02;
 /// Waiting up to this share of the time of all ranks hardly counts: 1 %.
 const HARDLY: f64 = 0.01;
 
+/// The power with which an end that is too late counts.
+const LATE: i32 = 20;
+
 /// How much later an end may be in a closed loop for less waiting: 0.2 %.
 const ALMOST: f64 = 0.002;
 
@@ -59,15 +62,18 @@ impl Criterion {
     /// as nothing. `f` is how many times as long the run takes as under the placement where it takes
     /// least. [`Objective::Waiting`] takes `w`, [`Objective::Finish`] takes `f`.
     ///
-    /// [`Objective::Balanced`] takes the larger of `w` and `f / 1.02` in an open loop: that is 1 for
-    /// the placement where messages wait least if the run ends within 2 % of the earliest end, and
-    /// where none has both, it is least for the one that gives up least of either. In a closed loop
-    /// waiting is part of the time to the end, so `f` decides, and `w` among those that end at almost
-    /// the same time: `f + 0.002 (1 - 1 / w)`.
+    /// [`Objective::Balanced`] in an open loop is for placements under which the run ends within 2 %
+    /// of the earliest end: of these the one where messages wait least has 1, the others have `w`
+    /// against that one. Who ends later has that times `(f / 1.02)²⁰`, which is never the least. In a
+    /// closed loop waiting is part of the time to the end, so `f` decides, and `w` among those that end
+    /// at almost the same time: `f + 0.002 (1 - 1 / w)`.
     #[must_use]
     pub fn losses(&self, costs: &[Cost]) -> Vec<f64> {
         let least = |of: fn(&Cost) -> f64| costs.iter().map(of).fold(f64::INFINITY, f64::min);
         let (waiting, finish) = (least(|cost| cost.waiting), least(|cost| cost.finish));
+        let in_time = |cost: &&Cost| times(cost.finish, finish) <= 1.0 + FINISH_TOLERANCE;
+        let in_time = costs.iter().filter(in_time).map(|cost| cost.waiting);
+        let waiting_in_time = in_time.fold(f64::INFINITY, f64::min);
         let hardly = HARDLY * self.ranks as f64 * finish;
         let loss = |cost: &Cost| {
             let w = times(cost.waiting + hardly, waiting + hardly);
@@ -75,7 +81,10 @@ impl Criterion {
             match (self.objective, self.closed_loop) {
                 (Objective::Waiting, _) => w,
                 (Objective::Finish, _) => f,
-                (Objective::Balanced, false) => w.max(f / (1.0 + FINISH_TOLERANCE)),
+                (Objective::Balanced, false) => {
+                    let late = times(f, 1.0 + FINISH_TOLERANCE);
+                    times(cost.waiting + hardly, waiting_in_time + hardly) * late.powi(LATE)
+                }
                 (Objective::Balanced, true) => f + ALMOST * (1.0 - 1.0 / w),
             }
         };
@@ -141,9 +150,9 @@ mod tests {
     fn the_least_waiting_wins_unless_the_end_is_late() {
         let balanced = |of: &[(f64, f64)]| best(Objective::Balanced, false, of);
         assert_eq!(balanced(&[(100.0, 10.0), (99.0, 10.1)]), 1);
-        // 1 % less waiting does not make up for an end 10 % later, half the waiting does.
+        // However little messages wait, that does not make up for an end 10 % later.
         assert_eq!(balanced(&[(100.0, 10.0), (99.0, 11.0)]), 0);
-        assert_eq!(balanced(&[(100.0, 10.0), (50.0, 11.0)]), 1);
+        assert_eq!(balanced(&[(100.0, 10.0), (50.0, 11.0), (90.0, 10.0)]), 2);
         // Next to no waiting is as good as none.
         assert_eq!(balanced(&[(0.001, 10.0), (0.0, 11.0)]), 0);
         assert_eq!(balanced(&[(0.001, 10.0), (0.0, 10.1)]), 1);
