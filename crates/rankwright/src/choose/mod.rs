@@ -15,7 +15,7 @@ pub use permutation::{CollectiveEffects, PermutationEffects};
 pub use population::{
     Estimate, MemoryTraffic, Populated, Population, Preference, TimeEstimate, populations,
 };
-pub use search::{Candidate, Found, Search, SearchError, candidates};
+pub use search::{Candidate, Computing, Found, Search, SearchError, candidates};
 pub use settle::{
     Contender, Measure, Observer, Settled, Settling, Times, Unsettled, Versus, predict, settle,
 };

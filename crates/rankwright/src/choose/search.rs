@@ -13,6 +13,7 @@ use crate::map::{Clock, Cost, Criterion, MapError, Objective, Problem, Strategy,
 use crate::model::Load;
 use crate::placement::{JobShape, Placement, PlacementError};
 use crate::sim::{Options, Pacing};
+use crate::units::Seconds;
 use answers::{Answers, Made};
 
 /// A placement that a strategy made, with what it costs.
@@ -30,9 +31,33 @@ pub struct Candidate {
     pub load: Load,
     /// How many moves a search tried; 0 for strategies that do not search.
     pub moves: u64,
+    /// How long the ranks compute, where that depends on the placement.
+    pub computing: Option<Computing>,
     /// What it costs in time, where that was judged, with its position among the answers in
     /// [`Found::settled`].
     pub judged: Option<(usize, Measure)>,
+}
+
+/// How long ranks compute on nodes of different speed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Computing {
+    /// The longest of any rank.
+    pub makespan: Seconds,
+    /// No placement has a shorter one.
+    pub lower_bound: Seconds,
+    /// Whether it is as short as [`ComputeBalance`](crate::map::ComputeBalance) wants it.
+    pub is_balanced: bool,
+}
+
+impl Computing {
+    fn of(problem: &Problem, slot_of: &[usize]) -> Option<Self> {
+        let balance = problem.compute_balance()?;
+        Some(Self {
+            makespan: balance.makespan(slot_of),
+            lower_bound: balance.lower_bound(),
+            is_balanced: balance.is_met(slot_of),
+        })
+    }
 }
 
 /// What strategies gave.
@@ -200,6 +225,11 @@ fn choose<'a>(
             answers.made().filter(|made| pool.iter().all(|own| own.strategy != made.strategy));
         pool.extend(others.collect::<Vec<_>>());
     }
+    if let Some(balance) = problem.compute_balance()
+        && pool.iter().any(|made| balance.is_met(&made.slot_of))
+    {
+        pool.retain(|made| balance.is_met(&made.slot_of));
+    }
     let Some(first) = pool.first().copied() else {
         answers.any_failure()?;
         return Err(SearchError::Map {
@@ -251,6 +281,7 @@ fn candidate_of(
         placement,
         load,
         moves: made.moves,
+        computing: Computing::of(problem, &made.slot_of),
         judged,
     })
 }

@@ -39,7 +39,9 @@ pub struct Verdict {
     pub reason: String,
 }
 
-/// The best of the candidates by how they were settled; where they were not, by the static judge.
+/// The best of the candidates by how they were settled; where they were not, by the static judge. Where
+/// nodes differ in speed, of those under which the ranks compute no longer than they may, if there are
+/// any.
 ///
 /// By simulation and by the model the winner is the best by the objective, however small the
 /// difference, so no other candidate is better by the same measure.
@@ -48,6 +50,45 @@ pub struct Verdict {
 /// If there is no candidate.
 #[must_use]
 pub fn verdict(cluster: &Cluster, candidates: &[Candidate], settled: Option<&Settled>) -> Verdict {
+    let is_balanced = |at: &usize| candidates[*at].computing.is_none_or(|one| one.is_balanced);
+    let (balanced, others): (Vec<usize>, Vec<usize>) = (0..candidates.len()).partition(is_balanced);
+    if balanced.is_empty() || others.is_empty() {
+        return verdict_of_all(cluster, candidates, settled);
+    }
+    let eligible: Vec<Candidate> = balanced.iter().map(|at| candidates[*at].clone()).collect();
+    let mut verdict = verdict_of_all(cluster, &eligible, settled);
+    verdict.best = balanced[verdict.best];
+    verdict.matters |= others.iter().any(|at| name(&candidates[*at]) == "blocked");
+    if let [only] = eligible.as_slice() {
+        verdict.reason = format!("Only {} keeps the ranks from computing longer.", name(only));
+    }
+    verdict.reason += &computing_longer(candidates, &others);
+    verdict
+}
+
+/// ` Under blocked and cyclic ranks compute up to 8 s, 4 s is possible: they cannot win.`
+fn computing_longer(candidates: &[Candidate], others: &[usize]) -> String {
+    let computing = others.iter().filter_map(|at| candidates[*at].computing);
+    let longest = computing.clone().map(|one| one.makespan.0).fold(0.0, f64::max);
+    let least = computing.map(|one| one.lower_bound.0).fold(0.0, f64::max);
+    let names: Vec<&str> = others.iter().map(|at| name(&candidates[*at])).collect();
+    let (last, first) = names.split_last().map_or(("", &[][..]), |(last, first)| (*last, first));
+    let names = match first.is_empty() {
+        true => last.to_owned(),
+        false => format!("{} and {last}", first.join(", ")),
+    };
+    format!(
+        " Under {names} ranks compute up to {:.2}, where {:.2} is possible: that cannot win.",
+        Seconds(longest),
+        Seconds(least)
+    )
+}
+
+fn verdict_of_all(
+    cluster: &Cluster,
+    candidates: &[Candidate],
+    settled: Option<&Settled>,
+) -> Verdict {
     let judged: Option<Vec<&(usize, Measure)>> =
         candidates.iter().map(|candidate| candidate.judged.as_ref()).collect();
     let (Some(settled), Some(judged)) = (settled, judged) else {

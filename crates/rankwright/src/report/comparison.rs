@@ -9,6 +9,7 @@ use super::judged::{JudgedRow, JudgingRow};
 use crate::choose::{By, Candidate, Settled, Verdict};
 use crate::cluster::Cluster;
 use crate::model::{Direction, LevelCut};
+use crate::units::Seconds;
 
 /// A comparison as it is shown. Its JSON form is described in `docs/src/formats.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,6 +49,9 @@ pub struct StrategyRow {
     /// What it costs in time, where that was judged.
     #[serde(flatten)]
     pub judged: Option<JudgedRow>,
+    /// How long the rank that computes longest does so, in seconds, where nodes differ in speed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub makespan_s: Option<f64>,
     /// How many nodes hold ranks.
     pub nodes: usize,
     /// Bytes between nodes.
@@ -192,7 +196,7 @@ impl Comparison {
     /// The main metrics for people: header and rows. The winner has a star.
     #[must_use]
     pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
-        let header = vec![
+        let mut header = vec![
             "strategy",
             "nodes",
             "between nodes",
@@ -205,7 +209,15 @@ impl Comparison {
             "hops/byte",
             "NUMA max",
         ];
-        (header, self.strategies.iter().map(|row| self.table_row(row)).collect())
+        let mut rows: Vec<Vec<String>> =
+            self.strategies.iter().map(|row| self.table_row(row)).collect();
+        if self.strategies.iter().any(|row| row.makespan_s.is_some()) {
+            header.push("compute");
+            for (cells, row) in rows.iter_mut().zip(&self.strategies) {
+                cells.push(row.computing());
+            }
+        }
+        (header, rows)
     }
 
     fn table_row(&self, row: &StrategyRow) -> Vec<String> {
@@ -225,7 +237,7 @@ impl Comparison {
             nic.map_or_else(nothing, NicRow::label),
             load.map_or_else(nothing, |load| amount(load.out_bytes)),
             load.map_or_else(nothing, |load| amount(load.in_bytes)),
-            nic.map_or_else(nothing, |nic| format!("{:.2}", crate::units::Seconds(nic.time_s))),
+            nic.map_or_else(nothing, |nic| format!("{:.2}", Seconds(nic.time_s))),
             format!("{:.2}", self.hops_per_byte(row)),
             memory.map_or_else(nothing, amount),
         ]
@@ -264,6 +276,8 @@ impl Comparison {
         .to_vec();
         let cuts = self.strategies.first().map(|row| row.cut.as_slice()).unwrap_or_default();
         header.extend(cuts.iter().map(|cut| format!("cut_{}_bytes", cut.level)));
+        let computing = self.strategies.iter().any(|row| row.makespan_s.is_some());
+        header.extend(computing.then(|| "makespan_s".to_owned()));
         let row = |row: &StrategyRow| {
             let nic = row.busiest_nic.as_ref();
             let mut cells = vec![
@@ -280,6 +294,7 @@ impl Comparison {
                 row.memories.iter().map(|m| m.bytes).max().unwrap_or_default().to_string(),
             ];
             cells.extend(row.cut.iter().map(|cut| cut.bytes.to_string()));
+            cells.extend(row.makespan_s.map(|time| time.to_string()));
             cells
         };
         (header, self.strategies.iter().map(row).collect())
@@ -296,6 +311,11 @@ impl Comparison {
 }
 
 impl StrategyRow {
+    /// How long the rank that computes longest does so, for people.
+    pub(super) fn computing(&self) -> String {
+        self.makespan_s.map_or_else(|| "-".to_owned(), |time| format!("{:.2}", Seconds(time)))
+    }
+
     fn new(cluster: &Cluster, candidate: &Candidate) -> Self {
         let load = &candidate.load;
         let name = |node| cluster.node(node).name.clone();
@@ -322,6 +342,7 @@ impl StrategyRow {
             name: candidate.strategy.clone(),
             made_by: (candidate.made_by != candidate.strategy).then(|| candidate.made_by.clone()),
             judged: None,
+            makespan_s: candidate.computing.map(|computing| computing.makespan.0),
             nodes: candidate.placement.ranks().map(|rank| rank.node).collect::<BTreeSet<_>>().len(),
             inter_node_bytes: load.inter_node.0,
             inter_node_share: load.inter_node_share(),

@@ -114,6 +114,9 @@ impl Comparison {
             ("waiting", Box::new(move |row| of(row, |row| Some(row.total_waiting_s)))),
             ("finish", Box::new(move |row| of(row, |row| Some(row.workload_finish_s)))),
         ];
+        if self.strategies.iter().any(|row| row.makespan_s.is_some()) {
+            columns.push(("compute", Box::new(StrategyRow::computing)));
+        }
         if self.by == By::Simulation {
             let seeds = |row: &StrategyRow| match row.judged.map_or(0, |row| row.seeds) {
                 0 => "-".to_owned(),

@@ -1,11 +1,12 @@
 //! Which candidate wins, why, and how that is shown.
 
-use rankwright::choose::{Candidate, Search, Verdict, candidates, judge};
+use rankwright::choose::{Candidate, Search, Verdict, candidates, judge, verdict};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Problem, Strategy};
 use rankwright::placement::Granularity;
 use rankwright::report::Comparison;
 use rankwright::traffic::Workload;
+use rankwright::units::Seconds;
 
 use crate::clusters::{Kind, cluster, four_by_four};
 use crate::workloads::{cliques, job, ring, scattered_halo, workload};
@@ -68,4 +69,26 @@ fn a_comparison_has_a_stable_json_form() {
     let comparison = Comparison::new(&cluster, &candidates, &verdict);
     insta::assert_snapshot!(comparison.to_json());
     assert_eq!(comparison.caveat(), "static estimate, rates assumed: paper-2013");
+}
+
+#[test]
+fn who_lets_ranks_compute_longer_than_they_must_cannot_win() {
+    // Rank 0 computes four times as long as the others, and node 1 is twice as fast as node 0.
+    let mut cluster = cluster(&[(1, Kind(1, 1, 2, 1)), (1, Kind(1, 1, 2, 1))]);
+    cluster.groups[1].speed = 2.0;
+    let mut jobs = workload(vec![ring("a", 4, 1000)]);
+    jobs.jobs[0].compute = [4.0, 1.0, 1.0, 1.0].map(Seconds).to_vec();
+    let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
+    let strategies = ["blocked", "kway"].map(|name| name.parse::<Strategy>().unwrap());
+    let found = candidates(&problem, &strategies, &Search::default());
+    let candidates: Vec<Candidate> = found.candidates.into_iter().flatten().collect();
+    let makespans = candidates.iter().map(|one| one.computing.unwrap().makespan);
+    assert_eq!(makespans.collect::<Vec<_>>(), [Seconds(4.0), Seconds(2.0)]);
+    let verdict = verdict(&cluster, &candidates, None);
+    assert_eq!(verdict.best, 1);
+    assert_eq!(
+        verdict.reason,
+        "Only kway keeps the ranks from computing longer. Under blocked ranks compute up to 4.00 s, \
+         where 2.00 s is possible: that cannot win."
+    );
 }

@@ -94,7 +94,11 @@ fn tree(cluster: &Cluster) -> String {
         if names.len() > 1 {
             let _ = write!(text, " ({} nodes)", names.len());
         }
-        let _ = writeln!(text, ": {}", group.machine);
+        let _ = write!(text, ": {}", group.machine);
+        if cluster.groups.iter().any(|other| other.speed != 1.0) {
+            let _ = write!(text, ", speed {}", group.speed);
+        }
+        text.push('\n');
         group_tree(&mut text, cluster, group);
     }
     if !cluster.switches.is_empty() {
