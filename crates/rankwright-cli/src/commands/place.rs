@@ -165,6 +165,9 @@ impl Place {
 
     /// All jobs together.
     fn workload(&self, verbosity: &Verbosity) -> anyhow::Result<Workload> {
+        if let [name] = self.workloads.as_slice() {
+            return inputs::workload(name, verbosity);
+        }
         let mut together = Workload::default();
         for name in &self.workloads {
             for job in inputs::workload(name, verbosity)?.jobs {

@@ -45,8 +45,8 @@ pub struct Settling<'a> {
     pub simulation: Options,
     /// How many messages may be simulated in all, over all answers and runs.
     pub messages: u64,
-    /// With how many seeds an answer is simulated at most; four times as many where that takes hardly
-    /// anything of the messages.
+    /// With how many seeds an answer is simulated at most; 16 times as many where that takes little of
+    /// the messages.
     pub seeds: usize,
     /// How many simulations may run at the same time.
     pub threads: NonZeroUsize,

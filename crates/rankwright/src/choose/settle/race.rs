@@ -23,12 +23,13 @@ const PART: (f64, f64) = (0.6, 0.3);
 const FIRST: f64 = 2e6;
 
 /// An answer drops out after one run if it is so many times worse; with the fluid as a second witness,
-/// if both say the latter.
+/// if both say the latter, where more runs would cost too much.
 const WORSE: (f64, f64) = (2.0, 1.1);
 
-/// While less than one part in so many of the budget is used up, so many times as many seeds are tried.
-const CHEAP: u64 = 20;
-const MORE_SEEDS: usize = 4;
+/// While less than one part in so many of the budget is used up, so many times as many seeds are tried:
+/// short runs differ much.
+const CHEAP: u64 = 5;
+const MORE_SEEDS: usize = 16;
 
 /// If all answers that are left are so close with all seeds, more seeds tell nothing.
 const SAME: f64 = 1.002;
@@ -132,8 +133,11 @@ impl<'a> Race<'a> {
     /// Whether more seeds are not worth their time: there may be more where they cost next to nothing.
     fn enough_seeds(&self) -> bool {
         let seeds = self.longest().len();
-        let cheap = self.simulated.load(Ordering::Relaxed) < self.settling.messages / CHEAP;
-        seeds >= self.settling.seeds * if cheap { MORE_SEEDS } else { 1 }
+        seeds >= self.settling.seeds * if self.is_cheap() { MORE_SEEDS } else { 1 }
+    }
+
+    fn is_cheap(&self) -> bool {
+        self.simulated.load(Ordering::Relaxed) < self.settling.messages / CHEAP
     }
 
     /// How many messages may still be simulated.
@@ -247,13 +251,14 @@ impl<'a> Race<'a> {
             self.criterion.losses(&costs)
         });
         let whole = self.longest().iter().all(|run| run.messages == self.messages);
+        let cheap = self.is_cheap();
         let stays = |at: usize| {
             let logs: Vec<f64> = runs.iter().map(|run| (run[at] / run[best]).ln()).collect();
             let worse = Estimate::of(&logs);
             let both = fluid.as_ref().is_some_and(|fluid| fluid[at] > fluid[best] * WORSE.1);
             at == best
                 || !(worse.mean > WORSE.0.ln()
-                    || (both && worse.mean > WORSE.1.ln())
+                    || (both && !cheap && worse.mean > WORSE.1.ln())
                     || worse.mean > worse.half_width
                     // The same to the last bit: the placements are the same by symmetry.
                     || (whole && means[at] == means[best]))
