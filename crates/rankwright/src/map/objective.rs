@@ -51,8 +51,8 @@ const HARDLY: f64 = 0.01;
 /// The power with which an end that is too late counts.
 const LATE: i32 = 8;
 
-/// How much later an end may be in a closed loop for less waiting: 0.2 %.
-const ALMOST: f64 = 0.002;
+/// How much later an end may be in a closed loop for less waiting: 0.5 %.
+const ALMOST: f64 = 0.005;
 
 impl Criterion {
     /// How many times worse than the best each placement is: 1 for the best, else more.
@@ -65,7 +65,7 @@ impl Criterion {
     /// [`Objective::Balanced`] takes `w` times `(f / 1.02)⁸` in an open loop, or `w` where `f` is at
     /// most 1.02: an end within 2 % of the earliest costs nothing, and every percent beyond must be
     /// paid for by about 8 % less waiting. In a closed loop waiting is part of the time to the end, so
-    /// `f` decides, and `w` among those that end at almost the same time: `f + 0.002 (1 - 1 / w)`.
+    /// `f` decides, and `w` among those that end at almost the same time: `f + 0.005 (1 - 1 / w)`.
     #[must_use]
     pub fn losses(&self, costs: &[Cost]) -> Vec<f64> {
         let least = |of: fn(&Cost) -> f64| costs.iter().map(of).fold(f64::INFINITY, f64::min);
