@@ -52,8 +52,8 @@ struct Walk<'a> {
 
 /// What a model says of the placement of `offered`, with what the offered load alone says.
 pub(super) fn roughly(offered: &OfferedLoad) -> Measure {
-    let (waiting, finish) = (offered.waiting().0, offered.finish().0);
-    Measure { waiting, finish, smooth: finish }
+    let (waiting, finish) = (offered.waiting().0, offered.latest().0);
+    Measure { waiting, finish, smooth: offered.finish().0 }
 }
 
 /// The same with what the fluid says of it.

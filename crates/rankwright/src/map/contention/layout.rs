@@ -32,9 +32,10 @@ impl<'a> Layout<'a> {
         &self.ranks_at[slot]
     }
 
-    /// Whether a slot has room for a rank beside those that it holds.
+    /// Whether a slot has room for a rank beside those that it holds, and is fast enough for it.
     pub(super) fn has_room(&self, slot: usize, rank: usize) -> bool {
-        self.filled[slot].saturating_add(self.problem.loads()[rank]) <= self.problem.limit()
+        self.is_fast_enough(slot, rank)
+            && self.filled[slot].saturating_add(self.problem.loads()[rank]) <= self.problem.limit()
     }
 
     /// Whether two ranks can change places.
@@ -42,8 +43,14 @@ impl<'a> Layout<'a> {
         let (loads, limit) = (self.problem.loads(), self.problem.limit());
         let fits = |slot: usize, goes: usize, comes: usize| {
             (self.filled[slot] - loads[goes]).saturating_add(loads[comes]) <= limit
+                && self.is_fast_enough(slot, comes)
         };
         fits(self.slot_of[a], a, b) && fits(self.slot_of[b], b, a)
+    }
+
+    /// Whether a rank at a slot keeps the balance of what ranks compute.
+    fn is_fast_enough(&self, slot: usize, rank: usize) -> bool {
+        self.problem.compute_balance().is_none_or(|balance| balance.fits(rank, slot))
     }
 
     /// Moves ranks, each to a slot.

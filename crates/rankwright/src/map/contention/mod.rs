@@ -38,9 +38,10 @@ pub(super) struct Contention {
 /// The temperatures at which chains begin, in parts of what a step usually costs. Without a clock
 /// each is walked once.
 const HEATS: [f64; 4] = [0.1, 0.03, 0.3, 1.0];
-/// One chain among so many looks at waiting alone where the others balance it: a simulation may
-/// prefer what it finds.
-const WAITING_ALONE: usize = 4;
+/// How many times as much later every other chain lets the end be by the offered load: that is often wrong
+/// about it, and what the fluid takes for late is not kept.
+const PATIENCE: f64 = 4.0;
+
 /// All that the chains have in common.
 struct Search<'a> {
     problem: &'a Problem<'a>,
@@ -141,7 +142,7 @@ impl<'a> Search<'a> {
         }
         let scale =
             |measures: &[Measure]| Scale::new(objective, problem.is_closed_loop(), measures);
-        let (scale, rough) = (scale(&exact), scale(&rough));
+        let (scale, rough) = (scale(&exact), scale(&rough).with_smooth_end());
         let costs = exact.iter().map(|measure| scale.cost(measure));
         let mut starts: Vec<(f64, Vec<usize>)> = costs.zip(starts).collect();
         starts.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -150,17 +151,13 @@ impl<'a> Search<'a> {
 
     /// The chain with a number.
     fn chain(&self, number: usize, steps: u64, seed: u64) -> Chain<'_> {
-        let (mut scale, mut rough) = (self.scale, self.rough);
-        let open = scale.objective == Objective::Balanced && !scale.closed;
-        if open && number % WAITING_ALONE == WAITING_ALONE - 1 {
-            (scale.objective, rough.objective) = (Objective::Waiting, Objective::Waiting);
-        }
+        let patience = if number % 2 == 1 { PATIENCE } else { 1.0 };
         let pairs = self.offered.lone_pairs() as u64;
         Chain {
             problem: self.problem,
             budget: self.budget,
-            scale,
-            rough,
+            scale: self.scale,
+            rough: self.rough.with_patience(patience),
             fluid: self.fluid.clone(),
             offered: self.offered.clone(),
             steps,

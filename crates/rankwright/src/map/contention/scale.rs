@@ -17,9 +17,14 @@ pub(super) struct Measure {
 /// How measures become one number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scale {
-    pub(super) objective: Objective,
+    objective: Objective,
     /// Whether senders wait.
     pub(super) closed: bool,
+    /// Whether the end is seen in its smooth form where it is the aim: that shows a way where no step
+    /// changes the end itself.
+    smooth: bool,
+    /// How much a logarithm of the end may grow before that counts as later.
+    later: f64,
     /// What counts as 1: the least of all placements that the search begins with, each for itself.
     least: Measure,
 }
@@ -29,7 +34,7 @@ const NEGLIGIBLE: f64 = 1e-5;
 /// How much what is not the aim counts: it decides where the aim does not.
 const SIDE: f64 = 0.02;
 /// How much a logarithm of the end may grow before that counts as later, and what it costs then.
-const LATER: f64 = 0.01;
+const LATER: f64 = 0.015;
 const LATE: f64 = 20.0;
 /// In a closed loop a server that is nearly as busy as the busiest holds others up too, so that the
 /// busiest has pauses.
@@ -43,7 +48,17 @@ impl Scale {
             finish: least(|start| start.finish),
             smooth: least(|start| start.smooth),
         };
-        Self { objective, closed, least }
+        Self { objective, closed, smooth: false, later: LATER, least }
+    }
+
+    /// The same for an end that many steps leave as it is.
+    pub(super) fn with_smooth_end(self) -> Self {
+        Self { smooth: true, ..self }
+    }
+
+    /// The same where the end may grow so many times as much before that counts as later.
+    pub(super) fn with_patience(self, times: f64) -> Self {
+        Self { later: times * self.later, ..self }
     }
 
     /// What a placement costs: a weighted sum of logarithms, so that a change by a hundredth counts
@@ -56,11 +71,15 @@ impl Scale {
             ((of(measure) + none) / (of(&self.least) + none)).ln()
         };
         let (finish, smooth) = (ratio(|of| of.finish), ratio(|of| of.smooth));
-        let end = if self.closed { finish + HELD_UP * smooth } else { finish };
+        let end = match (self.smooth, self.closed) {
+            (true, _) => smooth,
+            (false, true) => finish + HELD_UP * smooth,
+            (false, false) => finish,
+        };
         match self.objective {
             Objective::Waiting => waiting + SIDE * finish,
             Objective::Balanced if !self.closed => {
-                waiting + SIDE * finish + LATE * (finish - LATER).max(0.0)
+                waiting + SIDE * finish + LATE * (finish - self.later).max(0.0)
             }
             Objective::Balanced | Objective::Finish => end + SIDE * waiting,
         }

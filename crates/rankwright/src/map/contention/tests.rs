@@ -6,11 +6,13 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::{HEATS, Objective, Scale, Search, exactly};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, NodeGroup};
 use crate::map::{Budget, Known, Problem, Strategy};
+use crate::model::Fluid;
 use crate::placement::Granularity;
 use crate::traffic::Workload;
 use crate::traffic::pattern::Pattern;
+use crate::units::Seconds;
 
 /// So many nodes with so many sockets of so many cores.
 fn cluster(nodes: u32, sockets: u32, cores: u32, free: &str) -> Cluster {
@@ -127,6 +129,52 @@ fn taken_cores_are_not_used() {
     let found = map(&problem, "contention:moves=4000");
     let cores = found.iter().map(|slot| problem.slots()[*slot].cores[0].0);
     assert!(cores.into_iter().all(|core| core != 1));
+}
+
+/// Ranks that compute for one to eight seconds, so many of them longer than the slow nodes allow.
+fn computing(number: u64) -> Workload {
+    let texts = [
+        format!("all-to-all:6:rate={},length=1MB,messages=60", 100 + 30 * number),
+        format!("linear:5:rate={},length=2MB,messages=100", 600 - 20 * number),
+        "gather:4:rate=300,length=500kB,messages=100".to_owned(),
+    ];
+    let mut workload = workload(&texts.each_ref().map(String::as_str));
+    let mut state = number;
+    for job in &mut workload.jobs {
+        let time = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040);
+            Seconds((1 + (state >> 61)) as f64)
+        };
+        job.compute = (0..job.ranks).map(time).collect();
+    }
+    workload
+}
+
+#[test]
+fn who_computes_long_stays_on_fast_nodes() {
+    let mut cluster = cluster(4, 2, 2, "");
+    cluster.groups.push(NodeGroup { speed: 2.0, ..cluster.groups[0].clone() });
+    cluster.nodes[2..].iter_mut().for_each(|node| node.group = 1);
+    for number in 0..20 {
+        let workload = computing(number);
+        let problem = problem(&cluster, &workload);
+        let balance = problem.compute_balance().unwrap();
+        let answers = "contention:moves=800,objective=waiting".parse::<Strategy>().unwrap();
+        let answers = answers.answers(&problem, &Budget::default()).unwrap();
+        for found in &answers {
+            assert!(balance.makespan(found).0 <= 1.02 * balance.lower_bound().0 * (1.0 + 1e-6));
+        }
+        let others = ["blocked", "cyclic", "drb", "kway", "multisection", "mapping-2013"];
+        let others = others.map(|name| map(&problem, name));
+        let mut all = vec![answers[0].clone()];
+        all.extend(others.into_iter().filter(|slot_of| balance.is_met(slot_of)));
+        assert!(all.len() > 1);
+        let mut fluid = Fluid::new(&cluster, &workload, problem.slots()).unwrap();
+        let waiting = all.iter().map(|slot_of| fluid.evaluate(slot_of).total_waiting.0);
+        let waiting: Vec<f64> = waiting.collect();
+        // The end decides between placements whose messages wait almost equally long.
+        assert!(waiting.iter().all(|other| waiting[0] <= 1.005 * other), "{waiting:?}");
+    }
 }
 
 #[test]

@@ -14,10 +14,12 @@ use ledger::{Entry, Ledger};
 
 /// The load offered to the servers of a cluster, and an estimate of how long messages wait.
 ///
-/// A server that is offered L seconds of work in N messages while its clocks tick for D seconds
-/// makes them wait N (x + √(x² + q)) / 2 with x = (L - D) / 2, and q the sum of the squares of the
-/// work that comes at once. Where L is well above D that is half the backlog that is left at D, where
-/// it is well below D the Pollaczek-Khinchine formula. Every server is taken for itself: that servers
+/// A server is offered work at a steady rate between two times at which clocks stop. In such a phase of
+/// D seconds its backlog grows or falls along a line; messages find B seconds of it on average, and
+/// chance makes them wait (√(x² + q) - x) / 2 longer, with x the larger of B and half of what the
+/// backlog would change by without an end at nothing, and q the sum of the squares of the work that
+/// comes at once in the phase. Where one phase is well overloaded that is half the backlog left at its
+/// end, where it is not the Pollaczek-Khinchine formula. Every server is taken for itself: that servers
 /// before it hold messages up is left out. Queue pairs and their processing hardware belong to
 /// ranks, wherever they are, and are left out too.
 ///
@@ -54,7 +56,7 @@ struct Lone {
     to: u32,
     length: usize,
     ticks: f64,
-    end: f64,
+    end: usize,
 }
 
 /// How many ranks and senders of a fan are at each site and node.
@@ -65,6 +67,9 @@ struct FanCount {
     node_ranks: Vec<f64>,
     node_senders: Vec<f64>,
 }
+
+/// Ends of clocks that are told apart.
+const MOST_ENDS: usize = 8;
 
 impl OfferedLoad {
     /// The load of a workload whose rank r, counted over all jobs, is at `slots[slot_of[r]]`.
@@ -81,7 +86,7 @@ impl OfferedLoad {
         slot_of: &[usize],
     ) -> Result<Self, PlacementError> {
         assert_eq!(slot_of.len(), workload.rank_count(), "one slot for each rank");
-        let demand = Demand::new(workload, usize::MAX);
+        let demand = Demand::new(workload, MOST_ENDS);
         let places: Vec<RankPlacement> = slots.iter().map(Slot::place).collect();
         let sites = Sites::new(cluster, &places, &demand.lengths)?;
         let lengths = demand.lengths.iter().map(|length| *length as f64).collect();
@@ -94,7 +99,7 @@ impl OfferedLoad {
                 if to != OUTSIDE {
                     lone_of[to as usize].push(lone.len() as u32);
                 }
-                let (ticks, end) = (single.clock.rounds, demand.ends[single.clock.end]);
+                let (ticks, end) = (single.clock.rounds, single.clock.end);
                 lone.push(Lone { from, to, length: send.length as usize, ticks, end });
             }
         }
@@ -104,7 +109,7 @@ impl OfferedLoad {
                 fans_of[*rank as usize].push((number, fan.senders.contains(rank)));
             }
         }
-        let ledger = Ledger::new(sites.kinds.len());
+        let ledger = Ledger::new(sites.kinds.len(), &demand.ends);
         let counts = vec![FanCount::new(&sites); demand.fans.len()];
         let mut load = Self {
             table: Table { demand, sites, lengths, lone },
@@ -129,7 +134,8 @@ impl OfferedLoad {
         assert_eq!(slot_of.len(), self.slot_of.len(), "one slot for each rank");
         self.slot_of.copy_from_slice(slot_of);
         self.counts.fill(FanCount::new(&self.table.sites));
-        self.ledger = Ledger::new(self.table.sites.kinds.len());
+        let (servers, ends) = (self.table.sites.kinds.len(), &self.table.demand.ends);
+        self.ledger = Ledger::new(servers, ends);
         self.moved.clear();
         self.count_all();
     }
@@ -172,6 +178,14 @@ impl OfferedLoad {
         Seconds((self.ledger.powers.max(0.0) + last.powi(8)).powf(0.125))
     }
 
+    /// An estimate of when the last message arrives: the longest of the seconds for which each server
+    /// works and of the time at which the last clock stops.
+    #[must_use]
+    pub fn latest(&self) -> Seconds {
+        let last = self.table.demand.ends.last().copied().unwrap_or(0.0);
+        Seconds(self.ledger.longest.max(last))
+    }
+
     /// The number of the kind of place that a slot is: slots of one kind differ in nothing that
     /// messages pass.
     #[must_use]
@@ -196,7 +210,7 @@ impl OfferedLoad {
     /// What a server is offered in the whole run: messages and service.
     #[must_use]
     pub fn offered(&self, server: ServerId) -> (f64, Seconds) {
-        let entry = self.ledger.entries[server.index()];
+        let entry = self.ledger.offered(server);
         (entry.messages, Seconds(entry.work))
     }
 
@@ -367,7 +381,7 @@ impl Table {
             return;
         }
         let (length, ticks) = (self.lengths[fan.length], sign * fan.clock.rounds);
-        let end = self.demand.ends[fan.clock.end];
+        let end = fan.clock.end;
         let remote = fan.ranks.len() as f64 - count.node_ranks[node];
         let outside = fan.senders.len() as f64 - count.node_senders[node];
         let sites = self.sites.nodes[node].clone();
@@ -385,17 +399,17 @@ impl Table {
                     messages += to * accesses;
                     work += to * (local.first + local.rest);
                 }
-                memory = Entry::of(ticks * senders, messages, work, work, end);
+                memory = Entry::of(ticks * senders, messages, work, work);
             }
-            memory.add(Entry::of(ticks * ranks * outside, 1.0, service, service, end));
-            ledger.add(site.memory, memory);
+            memory.add(Entry::of(ticks * ranks * outside, 1.0, service, service));
+            ledger.add(site.memory, end, memory);
             for port in &site.ports {
                 let work = length * port.time;
                 let count = remote * port.share;
-                let out = Entry::of(ticks * senders, count, count * work, count * work, end);
-                ledger.add(port.out, out);
+                let out = Entry::of(ticks * senders, count, count * work, count * work);
+                ledger.add(port.out, end, out);
                 let count = ticks * ranks * outside * port.share;
-                ledger.add(port.into, Entry::of(count, 1.0, work, work, end));
+                ledger.add(port.into, end, Entry::of(count, 1.0, work, work));
             }
         }
     }
@@ -411,7 +425,7 @@ impl Table {
         sign: f64,
     ) {
         let (length, ticks) = (self.lengths[fan.length], sign * fan.clock.rounds);
-        let end = self.demand.ends[fan.clock.end];
+        let end = fan.clock.end;
         for other in others {
             for (from, to) in [(node, other), (other, node)] {
                 let count = ticks * count.node_senders[from] * count.node_ranks[to];
@@ -427,11 +441,11 @@ impl Table {
         to: usize,
         length: f64,
         count: f64,
-        end: f64,
+        end: usize,
     ) {
         for link in &self.sites.routes[from * self.sites.nodes.len() + to] {
             let (server, time) = self.sites.links[*link as usize];
-            ledger.add(server, Entry::of(count, 1.0, length * time, length * time, end));
+            ledger.add(server, end, Entry::of(count, 1.0, length * time, length * time));
         }
     }
 
@@ -451,17 +465,17 @@ impl Table {
             let local: Local = self.sites.local[lone.length][number][other - first];
             if local.first > 0.0 {
                 let (messages, work) = (1.0 + local.rest_count, local.first + local.rest);
-                ledger.add(from.memory, Entry::of(ticks, messages, work, work, end));
+                ledger.add(from.memory, end, Entry::of(ticks, messages, work, work));
             }
             return;
         }
         self.add_lone_outward(ledger, from, length, ticks, end);
         self.add_links(ledger, from.node, to.node, length, ticks, end);
         let work = length * to.memory_time;
-        ledger.add(to.memory, Entry::of(ticks, 1.0, work, work, end));
+        ledger.add(to.memory, end, Entry::of(ticks, 1.0, work, work));
         for port in &to.ports {
             let work = length * port.time;
-            ledger.add(port.into, Entry::of(ticks * port.share, 1.0, work, work, end));
+            ledger.add(port.into, end, Entry::of(ticks * port.share, 1.0, work, work));
         }
     }
 
@@ -472,13 +486,13 @@ impl Table {
         from: &Site,
         length: f64,
         ticks: f64,
-        end: f64,
+        end: usize,
     ) {
         let work = length * from.memory_time;
-        ledger.add(from.memory, Entry::of(ticks, 1.0, work, work, end));
+        ledger.add(from.memory, end, Entry::of(ticks, 1.0, work, work));
         for port in &from.ports {
             let work = length * port.time;
-            ledger.add(port.out, Entry::of(ticks * port.share, 1.0, work, work, end));
+            ledger.add(port.out, end, Entry::of(ticks * port.share, 1.0, work, work));
         }
     }
 }
