@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use rankwright::cluster::Levels;
-use rankwright::map::{Budget, Problem, Strategy};
+use rankwright::map::Problem;
 use rankwright::model::{Fluid, Load, OfferedLoad, Prediction};
 use rankwright::placement::{Granularity, JobShape, Placement, ServerKind};
-use rankwright::sim::{Options, simulate};
+use rankwright::sim::{Options, Outcome, simulate};
 use rankwright::traffic::Workload;
 use rankwright::traffic::pattern::Pattern;
 use rankwright::units::Bytes;
@@ -19,20 +19,24 @@ fn answering(rate: u32) -> Workload {
     Workload::single(Pattern::parse(&text).unwrap().job().unwrap())
 }
 
+/// In order of the slots.
+fn simulated(problem: &Problem) -> (Placement, Outcome) {
+    let (cluster, workload) = (problem.cluster, problem.workload);
+    let slot_of: Vec<usize> = (0..problem.rank_count()).collect();
+    let shapes = JobShape::of(workload);
+    let placement =
+        Placement::from_slots(cluster, &shapes, "blocked", problem.slots(), &slot_of).unwrap();
+    let mut go_on = |_: &_| ControlFlow::Continue(());
+    let outcome = simulate(cluster, workload, &placement, &Options::default(), &mut go_on).unwrap();
+    (placement, outcome)
+}
+
 #[test]
 fn they_pass_the_memory_and_the_device_of_their_sender_only() {
     let (cluster, workload) = (cluster(&[(2, Kind(2, 1, 4, 1))]), answering(100));
     let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
-    let blocked: Strategy = "blocked".parse().unwrap();
-    let slot_of = blocked.map(&problem, &Budget::default()).unwrap();
-    let shapes = JobShape::of(&workload);
-    let placement =
-        Placement::from_slots(&cluster, &shapes, "blocked", problem.slots(), &slot_of).unwrap();
+    let (placement, outcome) = simulated(&problem);
 
-    let outcome = simulate(&cluster, &workload, &placement, &Options::default(), &mut |_| {
-        ControlFlow::Continue(())
-    })
-    .unwrap();
     assert_eq!(outcome.messages, 16_000);
     let used: Vec<_> = outcome.servers.iter().filter(|server| server.messages > 0).collect();
     let out_of =
@@ -53,19 +57,13 @@ fn the_model_agrees_with_the_simulator_on_their_waiting() {
     let (cluster, workload) = (cluster(&[(2, Kind(2, 1, 4, 1))]), answering(1000));
     let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
     let slot_of: Vec<usize> = (0..16).collect();
-    let shapes = JobShape::of(&workload);
-    let placement =
-        Placement::from_slots(&cluster, &shapes, "blocked", problem.slots(), &slot_of).unwrap();
-    let outcome = simulate(&cluster, &workload, &placement, &Options::default(), &mut |_| {
-        ControlFlow::Continue(())
-    })
-    .unwrap();
-    let simulated = outcome.total_waiting.0;
+    let (placement, outcome) = simulated(&problem);
+    let waiting_then = outcome.total_waiting.0;
     let fluid = Fluid::of_placement(&cluster, &workload, &placement).unwrap();
     let offered = OfferedLoad::new(&cluster, &workload, problem.slots(), &slot_of).unwrap();
     for (name, waiting) in [("fluid", fluid.total_waiting), ("offered", offered.waiting())] {
-        let ratio = waiting.0 / simulated;
-        assert!((0.8..1.25).contains(&ratio), "{name}: {ratio} times {simulated} s");
+        let ratio = waiting.0 / waiting_then;
+        assert!((0.8..1.25).contains(&ratio), "{name}: {ratio} times {waiting_then} s");
     }
     let prediction = Prediction::new(&cluster, &workload, &placement).unwrap();
     assert!(prediction.servers.iter().any(|server| (server.utilisation - 0.52).abs() < 0.01));
