@@ -168,6 +168,7 @@ fn patterns() -> Vec<Job> {
 pub(crate) fn strategies() -> Vec<Strategy> {
     let short = |name: &str| {
         let strategy: Strategy = name.parse().expect("a plain name is a strategy");
+        let strategy = strategy.with_default("effort", "fast").expect("what all searches know");
         strategy.with_default("moves", "400").expect("what all searches know")
     };
     MAPPERS.iter().map(|entry| short(entry.name)).collect()

@@ -23,7 +23,7 @@ pub(in crate::map) struct Trials {
     pub(in crate::map) passes: usize,
 }
 
-const COARSEST: usize = 48;
+const COARSEST: usize = 24;
 const PATIENCE: usize = 40;
 
 /// Divides a graph in two with few edges between: the side of each vertex. Side i holds at most

@@ -4,14 +4,16 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::super::graph::{Compact, Graph, Trials, bisect};
 use super::super::repair::repair;
 use super::super::tree::{Codes, Tree};
 use super::super::{Effort, MapError};
+use super::annealing::Shares;
 use super::cycle::{Bins, Search, improve};
+use super::local_search::{Limit, LocalSearch};
 
 /// What the bins may hold, and how to search.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +22,8 @@ pub(super) struct Request<'a> {
     /// What each bin may hold.
     pub(super) capacity: &'a [u64],
     pub(super) effort: Effort,
+    /// Whether divisions are annealed from a temperature that leaves little of how they began.
+    pub(super) hot: bool,
     pub(super) seed: u64,
     pub(super) threads: NonZeroUsize,
 }
@@ -45,32 +49,54 @@ pub(super) fn construct(
 /// How long to search.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
-    /// For each bisection.
-    trials: Trials,
+    /// For each bisection on the way from all bins to the highest groups, where a division counts
+    /// most.
+    highest: Trials,
+    /// For each bisection between.
+    between: Trials,
+    /// For each bisection among single bins.
+    lowest: Trials,
+    /// For each division, where no vertices share bins.
+    annealing: Option<Annealing>,
     /// For each division into several groups, where vertices share bins.
     division: Search,
     /// For the whole, where vertices share bins.
     whole: Search,
 }
 
+/// How a division is annealed.
+#[derive(Debug, Clone, Copy)]
+struct Annealing {
+    /// How many trial swaps each vertex makes.
+    length: u64,
+    shares: Shares,
+    /// Divisions into fewer groups stay as they are.
+    groups: usize,
+}
+
 impl Plan {
-    fn new(effort: Effort, one_each: bool) -> Self {
+    fn new(request: Request<'_>, one_each: bool) -> Self {
         let trials =
             |starts, cycles, branch_after| Trials { starts, cycles, branch_after, passes: 4 };
-        let trials = match (effort, one_each) {
-            (Effort::Fast, true) => trials(2, 2, 0),
-            (Effort::Normal, true) => trials(8, 4, 0),
-            (Effort::Best, true) => trials(8, 16, 0),
-            (Effort::Fast | Effort::Normal, false) => trials(4, 1, 2),
-            (Effort::Best, false) => trials(4, 1, 1),
+        let [highest, between, lowest] = match (request.effort, one_each) {
+            (Effort::Fast, true) => [trials(8, 4, 2), trials(8, 2, 2), trials(8, 1, 0)],
+            (_, true) => [trials(8, 8, 2), trials(8, 2, 2), trials(8, 1, 0)],
+            (Effort::Fast, false) => [trials(4, 1, 2); 3],
+            (Effort::Normal, false) => [trials(4, 2, 2); 3],
+            (Effort::Best, false) => [trials(4, 3, 1); 3],
+        };
+        let annealing = match (request.effort, request.hot) {
+            (Effort::Fast, _) => None,
+            (_, false) => Some(Annealing { length: 300, shares: [0.02, 0.0005], groups: 2 }),
+            (_, true) => Some(Annealing { length: 1000, shares: [0.1, 0.0005], groups: 3 }),
         };
         let search = |cycles, rounds, patience, work| Search { cycles, rounds, patience, work };
-        let (division, whole) = match effort {
-            Effort::Fast => (search(0, 0, 0, 0), search(1, 0, 0, 0)),
-            Effort::Normal => (search(1, 1, 10, 20), search(1, 0, 0, 0)),
-            Effort::Best => (search(2, 3, 40, 200), search(1, 1, 15, 100)),
+        let (division, whole) = match request.effort {
+            Effort::Fast => (search(0, 0, 0, 0), search(1, 1, 15, 50)),
+            Effort::Normal => (search(1, 1, 10, 20), search(2, 1, 15, 50)),
+            Effort::Best => (search(2, 3, 40, 200), search(3, 2, 25, 100)),
         };
-        Self { trials, division, whole }
+        Self { highest, between, lowest, annealing, division, whole }
     }
 }
 
@@ -87,6 +113,19 @@ fn in_pool<T: Send>(threads: NonZeroUsize, run: impl FnOnce() -> T + Send) -> Re
 
 /// Smaller graphs are not worth another thread.
 const PARALLEL: usize = 500;
+
+/// Smaller graphs are divided well enough without annealing.
+const SMALLEST_ANNEALED: usize = 16;
+
+/// What vertices are shared out among.
+#[derive(Debug, Clone, Copy)]
+struct Share<'a> {
+    /// What each group may hold.
+    rooms: &'a [u64],
+    /// The number of the first group.
+    first: u32,
+    trials: Trials,
+}
 
 #[derive(Debug)]
 struct Multisection<'a> {
@@ -110,7 +149,7 @@ impl<'a> Multisection<'a> {
         let smallest = (0..graph.vertex_count()).map(|vertex| graph.load(vertex)).min();
         let most = request.capacity.iter().max().copied().unwrap_or(0);
         let one_each = smallest.is_some_and(|smallest| most < smallest.saturating_mul(2));
-        let plan = Plan::new(request.effort, one_each);
+        let plan = Plan::new(request, one_each);
         Self { request, plan, room_before, one_each }
     }
 
@@ -160,7 +199,15 @@ impl<'a> Multisection<'a> {
         let rooms = self.rooms(graph.total_load(), level, &groups);
         let mut rng = self.generator(&group);
         let mut part_of = vec![0; order.len()];
-        self.share_out(&graph, &rooms, 0, &mut part_of, &mut rng);
+        let trials = match group.len() {
+            whole if whole == self.request.tree.bin_count() => self.plan.highest,
+            _ if singles => self.plan.lowest,
+            _ => self.plan.between,
+        };
+        self.share_out(&graph, Share { rooms: &rooms, first: 0, trials }, &mut part_of, &mut rng);
+        if self.one_each {
+            part_of = self.anneal(&graph, &rooms, part_of, &mut rng);
+        }
         if groups.len() > 2
             && !self.one_each
             && let Some(codes) = Codes::new(&Tree::flat(groups.len()))
@@ -201,16 +248,42 @@ impl<'a> Multisection<'a> {
         );
     }
 
-    /// Which of some groups with these rooms, counted from `first`, each vertex goes to, by
+    /// A division among a few groups with less weight between them, where all vertices have the
+    /// same load.
+    fn anneal(
+        &self,
+        graph: &Compact,
+        rooms: &[u64],
+        part_of: Vec<u32>,
+        rng: &mut ChaCha8Rng,
+    ) -> Vec<u32> {
+        let vertices = graph.vertex_count();
+        let Some(plan) = self.plan.annealing.filter(|plan| rooms.len() >= plan.groups) else {
+            return part_of;
+        };
+        let load = graph.largest_load();
+        let even = load > 0 && (0..vertices).all(|vertex| graph.load(vertex) == load);
+        if vertices < SMALLEST_ANNEALED || !even {
+            return part_of;
+        }
+        let size = |room: &u64| usize::try_from(room / load).unwrap_or(vertices).min(vertices);
+        let sizes: Vec<usize> = rooms.iter().map(size).collect();
+        let Some(search) = LocalSearch::of_division(graph, &sizes) else { return part_of };
+        let length = plan.length * vertices as u64;
+        let limit = Limit { length, moves: length, over: &|| false };
+        search.anneal(&search.descend(&part_of), plan.shares, &limit, rng.random()).0.bin_of
+    }
+
+    /// Which of some groups each vertex goes to, by
     /// recursive bisection.
     fn share_out(
         &self,
         graph: &Compact,
-        rooms: &[u64],
-        first: u32,
+        share: Share<'_>,
         part_of: &mut [u32],
         rng: &mut ChaCha8Rng,
     ) {
+        let Share { rooms, first, trials } = share;
         if rooms.len() == 1 || graph.vertex_count() == 0 {
             part_of.fill(first);
             return;
@@ -218,7 +291,7 @@ impl<'a> Multisection<'a> {
         let middle = middle(rooms);
         let (before, after) = rooms.split_at(middle);
         let sides = self.sides(graph.total_load(), before, after);
-        let side_of = bisect(graph, sides, self.plan.trials, rng);
+        let side_of = bisect(graph, sides, trials, rng);
         let side_of: Vec<u32> = side_of.into_iter().map(u32::from).collect();
         if rooms.len() == 2 {
             part_of.iter_mut().zip(side_of).for_each(|(part, side)| *part = first + side);
@@ -229,10 +302,11 @@ impl<'a> Multisection<'a> {
         let mut parts = [vec![0; one.vertex_count()], vec![0; second.vertex_count()]];
         let [first_parts, second_parts] = &mut parts;
         let mut second_rng = ChaCha8Rng::from_rng(rng);
+        let later = Share { rooms: after, first: first + middle as u32, trials };
         both(
             graph.vertex_count() > PARALLEL && self.request.threads.get() > 1,
-            || self.share_out(&one, before, first, first_parts, rng),
-            || self.share_out(&second, after, first + middle as u32, second_parts, &mut second_rng),
+            || self.share_out(&one, Share { rooms: before, ..share }, first_parts, rng),
+            || self.share_out(&second, later, second_parts, &mut second_rng),
         );
         let [first_parts, second_parts] = parts;
         let mut next = [first_parts.into_iter(), second_parts.into_iter()];

@@ -4,7 +4,7 @@ use super::annealing::{Annealing, Shares};
 use super::bin_codes::BinCodes;
 use super::descent::descend;
 use super::seating::{Loads, Places, Rows, Seating};
-use crate::map::graph::Graph;
+use crate::map::graph::{Compact, Graph};
 use crate::map::tree::Tree;
 
 /// A graph and a tree of bins, made ready for local search. It takes memory for each vertex, edge
@@ -68,6 +68,18 @@ impl LocalSearch {
         (search.rows.edge_ends() > 0).then_some(search)
     }
 
+    /// For divisions of vertices of equal load among groups that hold so many of them; what
+    /// counts is the weight of the edges between groups.
+    pub(super) fn of_division(graph: &Compact, sizes: &[usize]) -> Option<Self> {
+        let tree = Tree::flat(sizes.len());
+        let codes = BinCodes::new(&tree, sizes.iter().max().copied()?)?;
+        let rows = Rows::of_division(graph, &codes)?;
+        let places = Places::new(&tree, &codes, sizes, None);
+        let floors = floors(&rows, &places);
+        let search = Self { rows, places, floors };
+        (search.rows.edge_ends() > 0).then_some(search)
+    }
+
     /// Whether no assignment can cost less.
     pub(super) fn is_least(&self, cost: i64) -> bool {
         self.floors.iter().sum::<i64>() == 2 * cost
@@ -77,6 +89,12 @@ impl LocalSearch {
     pub(super) fn descend(&self, start: &[u32]) -> Answer {
         let mut seating = Seating::new(&self.rows, &self.places, start);
         descend(&mut seating, &self.floors);
+        Answer { cost: seating.cost(), bin_of: seating.bin_of() }
+    }
+
+    /// An assignment as it is.
+    pub(super) fn answer(&self, bin_of: &[u32]) -> Answer {
+        let seating = Seating::new(&self.rows, &self.places, bin_of);
         Answer { cost: seating.cost(), bin_of: seating.bin_of() }
     }
 

@@ -65,8 +65,11 @@ fn tournament(
     };
     let search = LocalSearch::new(aim.tree, aim.graph, aim.loads, aim.capacity, starts);
     let found = search.map_or_else(Vec::new, |search| {
-        let descend = |start: usize| search.descend(&starts[start]);
-        let players = purse.threads.map(starts.len(), descend);
+        let enter = |start: usize| match plan.crowded {
+            true => search.answer(&starts[start]),
+            false => search.descend(&starts[start]),
+        };
+        let players = purse.threads.map(starts.len(), enter);
         if players.iter().any(|player| search.is_least(player.cost)) {
             return players;
         }
@@ -77,10 +80,13 @@ fn tournament(
     found.chain(starts.iter().cloned()).min_by_key(cost)
 }
 
+/// How many first assignments the first tournament begins with at most.
+const FIRSTS: usize = 8;
+
 /// How much work each effort is.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
-    /// How many first assignments a tournament begins with.
+    /// How many first assignments a tournament begins with at most.
     firsts: usize,
     /// How hard each is worked on.
     effort: Effort,
@@ -88,6 +94,8 @@ struct Plan {
     length: u64,
     /// How many trial swaps to make without a clock.
     moves: u64,
+    /// Whether many vertices share a bin: a swap finds hardly anything then that moves have not.
+    crowded: bool,
 }
 
 impl Plan {
@@ -105,23 +113,36 @@ impl Plan {
         match aim.effort {
             effort if crowded => {
                 let firsts = if effort == Effort::Best { 2 } else { 1 };
-                Self { firsts, effort, length: 20 * vertices, moves: 0 }
+                Self { firsts, effort, length: 20 * vertices, moves: 0, crowded }
             }
-            // Two where they take a millisecond.
+            // Several where each takes a millisecond or less.
             Effort::Fast => {
-                let firsts = if vertices <= 128 { 2 } else { 1 };
+                let firsts = (256 / vertices.max(1)).clamp(1, 4) as usize;
                 let length = 100 * vertices;
-                Self { firsts, effort: Effort::Normal, length, moves: firsts as u64 * length }
+                Self {
+                    firsts,
+                    effort: Effort::Fast,
+                    length,
+                    moves: firsts as u64 * length,
+                    crowded,
+                }
             }
             Effort::Normal => {
-                Self { firsts: 8, effort: Effort::Normal, length, moves: of_tournament(8, length) }
+                let moves = of_tournament(8, length);
+                Self { firsts: 8, effort: Effort::Normal, length, moves, crowded }
             }
             Effort::Best => {
                 let length = 100 * vertices;
                 let moves = 7 * of_tournament(32, length);
-                Self { firsts: 32, effort: Effort::Normal, length, moves }
+                Self { firsts: 32, effort: Effort::Normal, length, moves, crowded }
             }
         }
+    }
+
+    /// How many first assignments a tournament begins with: first few, so that little time is well
+    /// spent.
+    fn firsts_of(&self, number: u64) -> usize {
+        self.firsts.min(FIRSTS << number.min(32))
     }
 
     /// First assignments. At least one, however late it is.
@@ -133,15 +154,17 @@ impl Plan {
         purse: &Purse,
     ) -> Result<Vec<Vec<u32>>, MapError> {
         let threads = if self.firsts == 1 { budget.threads() } else { std::num::NonZeroUsize::MIN };
+        let firsts = self.firsts_of(number);
         let make = |first: usize| {
             if (first > 0 || number > 0) && (purse.over)() {
                 return None;
             }
             let seed = aim.seed.wrapping_add((number * self.firsts as u64 + first as u64) << 32);
             let (tree, capacity, effort) = (aim.tree, aim.capacity, self.effort);
-            Some(construct(Request { tree, capacity, effort, seed, threads }, aim.graph, aim.loads))
+            let request = Request { tree, capacity, effort, hot: first % 2 == 1, seed, threads };
+            Some(construct(request, aim.graph, aim.loads))
         };
-        purse.threads.map(self.firsts, make).into_iter().flatten().collect()
+        purse.threads.map(firsts, make).into_iter().flatten().collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::bin_codes::BinCodes;
-use crate::map::graph::Graph;
+use crate::map::graph::{Compact, Graph};
 use crate::map::tree::Tree;
 
 /// Vertices on the seats of bins, with the costs of their edges kept up to date.
@@ -85,6 +85,22 @@ impl Rows {
             weights: graph.weights().iter().map(scale).collect(),
             distance: codes.distances().map(|distance| (distance >> far_shift) as i64),
         })
+    }
+
+    /// The rows of a graph whose weights need no care, for bins that all are at distance 1.
+    pub(super) fn of_division(graph: &Compact, codes: &BinCodes) -> Option<Self> {
+        let mut offsets = Vec::with_capacity(graph.vertex_count() + 2);
+        let mut neighbours = Vec::with_capacity(2 * graph.edge_count());
+        let mut weights = Vec::with_capacity(2 * graph.edge_count());
+        offsets.push(0);
+        for vertex in 0..graph.vertex_count() {
+            neighbours.extend(graph.row(vertex).iter().map(|(neighbour, _)| *neighbour));
+            weights.extend(graph.row(vertex).iter().map(|(_, weight)| i64::from(*weight)));
+            offsets.push(u32::try_from(neighbours.len()).ok()?);
+        }
+        offsets.push(*offsets.last()?); // the ghost
+        let distance = codes.distances().map(|distance| distance as i64);
+        Some(Self { offsets, neighbours, weights, distance })
     }
 
     pub(super) fn vertex_count(&self) -> usize {

@@ -27,6 +27,7 @@ fn assign(tree: &Tree, room: u64, graph: &Graph, loads: &[u64], threads: usize) 
             tree,
             capacity: &vec![room; tree.bin_count()],
             effort,
+            hot: effort == Effort::Normal,
             seed: 3,
             threads: NonZeroUsize::new(threads).unwrap(),
         };
