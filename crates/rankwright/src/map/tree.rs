@@ -71,7 +71,6 @@ impl Tree {
     }
 
     /// How far apart bins are whose lowest common level this is.
-    #[cfg(feature = "scotch")]
     pub(super) fn level_distance(&self, level: usize) -> u64 {
         self.levels[level].distance
     }
