@@ -15,15 +15,18 @@ impl Mapper for Cyclic {
         let mut filled = vec![0; nodes.len()];
         let mut turn = 0;
         let mut slot_of = Vec::with_capacity(problem.rank_count());
+        let mut open = nodes.len();
         for load in problem.loads() {
-            while nodes[turn].is_empty() {
+            while nodes[turn].is_empty() && open > 0 {
                 turn = (turn + 1) % nodes.len();
             }
-            slot_of.push(nodes[turn].start);
+            // Ranks without any load may come when all slots are full.
+            slot_of.push(nodes[turn].start.min(nodes[turn].end - 1));
             filled[turn] += load;
-            if filled[turn] >= problem.share() {
+            if filled[turn] >= problem.share() && !nodes[turn].is_empty() {
                 nodes[turn].start += 1;
                 filled[turn] = 0;
+                open -= usize::from(nodes[turn].is_empty());
             }
             turn = (turn + 1) % nodes.len();
         }

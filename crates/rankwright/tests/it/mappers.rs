@@ -153,3 +153,14 @@ fn a_rank_stays_inside_one_numa_node_where_it_fits() {
         }
     }
 }
+
+#[test]
+fn ranks_without_load_find_a_place_when_all_slots_are_full() {
+    let (cluster, jobs) = (four_by_four(), workload(vec![ring("a", 18, 1)]));
+    let loads = [vec![1; 16], vec![0; 2]].concat();
+    let problem = Problem::sharing(&cluster, &jobs, Granularity::Cores(1), loads, 0.0).unwrap();
+    for strategy in strategies() {
+        let slot_of = strategy.map(&problem, &Budget::default());
+        assert_eq!(slot_of.map(|slots| slots.len()), Ok(18), "{strategy}");
+    }
+}
