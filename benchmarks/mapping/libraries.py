@@ -96,7 +96,9 @@ def kahip(mode):
         sizes, distances = (numpy.array(values, numpy.int32) for values in (machine.sizes, machine.distances))
         found = numpy.zeros(graph.count, numpy.int32)
         cut, cost = ctypes.c_int(0), ctypes.c_int(0)
-        address = lambda array: array.ctypes.data_as(ctypes.POINTER(ctypes.c_int))  # noqa: E731
+
+        def address(array):
+            return array.ctypes.data_as(ctypes.POINTER(ctypes.c_int))
 
         def run():
             multisection_mapping = 0
