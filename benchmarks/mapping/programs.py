@@ -9,7 +9,7 @@ import numpy
 import measure
 
 # Strategy, its options on the command line, and where its time comes from: seconds, or so many times what another tool
-# needed on the same instance.
+# needed on the same instance. A time takes the place of an effort.
 RANKWRIGHT = {
     "blocked": ("blocked", [], None),
     "treematch": ("treematch", [], None),
@@ -18,10 +18,10 @@ RANKWRIGHT = {
     "fast": ("multisection", ["--effort", "fast"], None),
     "normal": ("multisection", ["--effort", "normal"], None),
     "best": ("multisection", ["--effort", "best"], None),
-    "best-as-sharedmap-eco": ("multisection", ["--effort", "best"], (1, "sharedmap-eco")),
-    "best-2-metis": ("multisection", ["--effort", "best"], (2, "metis")),
-    "best-10-metis": ("multisection", ["--effort", "best"], (10, "metis")),
-    "best-10s": ("multisection", ["--effort", "best"], (10, None)),
+    "best-as-sharedmap-eco": ("multisection", [], (1, "sharedmap-eco")),
+    "best-2-metis": ("multisection", [], (2, "metis")),
+    "best-10-metis": ("multisection", [], (10, "metis")),
+    "best-10s": ("multisection", [], (10, None)),
 }
 VIEM = {"viem-fast": "fast", "viem-eco": "eco"}
 

@@ -30,7 +30,7 @@ pub(crate) struct Verbosity {
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Every day", &["profile", "place", "run", "check"]),
     ("Look", &["traffic", "compare", "cluster"]),
-    ("Plan", &["map", "simulate", "launch"]),
+    ("Plan", &["map", "nic", "simulate", "lint", "launch"]),
     ("Prove", &["lab", "reproduce"]),
     ("For programs", &["exec", "completion", "man"]),
 ];

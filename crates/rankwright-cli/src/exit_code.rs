@@ -3,6 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use rankwright::choose::SearchError;
 use rankwright::files::InputError;
 use rankwright::model::ModelError;
 use rankwright::placement::PlacementError;
@@ -76,7 +77,7 @@ pub(crate) fn of(error: &anyhow::Error) -> ExitCode {
             Some(USAGE)
         } else if is_input(cause) {
             Some(INPUT)
-        } else if cause.is::<PlacementError>() || cause.is::<Infeasible>() {
+        } else if is_infeasible(cause) {
             Some(INFEASIBLE)
         } else if cause.is::<Mismatch>() {
             Some(MISMATCH)
@@ -96,6 +97,13 @@ fn is_input(cause: &(dyn std::error::Error + 'static)) -> bool {
         || matches!(cause.downcast_ref(), Some(AddError::Input(_)))
         || matches!(cause.downcast_ref(), Some(ExportError::Input(_)))
         || matches!(cause.downcast_ref(), Some(ReplayError::Input(_) | ReplayError::Stuck { .. }))
+}
+
+/// Whether something is asked that cannot be done.
+fn is_infeasible(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.is::<PlacementError>()
+        || cause.is::<Infeasible>()
+        || matches!(cause.downcast_ref(), Some(SearchError::Selection { .. }))
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::builder::PossibleValue;
 use rankwright::files::write_together;
 use rankwright::launch::{self, LAUNCHERS, Launch, Launcher, ProgramLine, Task, shell};
 use rankwright::placement::JobEntry;
 use serde::Serialize;
 
 use crate::launching::{Prepared, make_executable};
+use crate::table_row::TableRow;
 
 /// A job whose launch files are written.
 #[derive(Debug, Serialize)]
@@ -24,7 +24,7 @@ pub(crate) struct WrittenLaunch {
     #[serde(skip)]
     pub(crate) folder: PathBuf,
     pub(crate) files: Vec<PathBuf>,
-    environment: BTreeMap<&'static str, String>,
+    environment: BTreeMap<String, String>,
     command: Vec<String>,
     pub(crate) notes: Vec<String>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct WrittenLaunch {
 impl WrittenLaunch {
     /// The command line that starts the job, for a shell.
     pub(crate) fn command_line(&self) -> String {
-        let set = |(name, value): (&&str, &String)| format!("{name}={} ", shell::quote(value));
+        let set = |(name, value): (&String, &String)| format!("{name}={} ", shell::quote(value));
         let variables: String = self.environment.iter().map(set).collect();
         variables + &shell::join(&self.command)
     }
@@ -131,28 +131,6 @@ fn folder_name(jobs: &[&JobEntry], index: usize) -> String {
     if safe && unique { name.clone() } else { format!("job-{index}") }
 }
 
-/// Reads the name of a launcher; the table of the library has the names.
-#[derive(Debug, Clone)]
-pub(crate) struct LauncherName;
-
-impl clap::builder::TypedValueParser for LauncherName {
-    type Value = &'static Launcher;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        argument: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<Self::Value, clap::Error> {
-        let names: Vec<&str> = LAUNCHERS.iter().map(|launcher| launcher.name).collect();
-        let parser = clap::builder::PossibleValuesParser::new(names);
-        let name = parser.parse_ref(command, argument, value)?;
-        launch::find(&name).ok_or_else(|| clap::Error::new(clap::error::ErrorKind::InvalidValue))
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let value =
-            |launcher: &'static Launcher| PossibleValue::new(launcher.name).help(launcher.summary);
-        Some(Box::new(LAUNCHERS.iter().map(value)))
-    }
-}
+/// Reads the name of a launcher.
+pub(crate) const LAUNCHER_NAME: TableRow<Launcher> =
+    TableRow::new(LAUNCHERS, |launcher| (launcher.name, launcher.summary));

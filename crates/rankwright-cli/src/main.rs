@@ -1,6 +1,7 @@
 //! The `rankwright` command line: arguments, progress, exit codes and child processes around the
 //! library, which does the work.
 
+mod batch_job;
 mod child;
 mod cli;
 mod commands;
@@ -14,12 +15,18 @@ mod launch_files;
 mod launching;
 mod mpi;
 mod mpi_launcher;
+mod mpi_library;
+mod network;
 mod node_counts;
 mod output;
 mod planning;
+#[path = "exec/rank_variables.rs"]
+mod rank_variables;
 #[path = "exec/report_line.rs"]
 mod report_line;
+mod running;
 mod simulating;
+mod table_row;
 mod termination;
 
 use std::process::ExitCode;

@@ -74,6 +74,11 @@ impl Abi {
             Family::Mpich | Family::Intel => Self::Mpich,
         }
     }
+
+    /// Whether ranks with a library of this interface find each other under the launcher of a family.
+    pub(crate) fn starts_under(self, family: Family) -> bool {
+        self == Self::Standard || self == Self::of_family(family)
+    }
 }
 
 impl fmt::Display for Abi {

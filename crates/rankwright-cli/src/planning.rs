@@ -12,7 +12,7 @@ use rankwright::map::{Clock, DEFAULT_BALANCE, MAPPERS, Objective, Problem, Strat
 use rankwright::placement::Granularity;
 use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
-use rankwright::units::{Seconds, UnitError};
+use rankwright::units::{Seconds, UnitError, counted};
 
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
@@ -95,8 +95,9 @@ impl ClusterOptions {
         let there = cluster.nodes.len();
         if there < most as usize {
             return Err(UsageError(format!(
-                "--nodes {text}: `{}` has {there} nodes, expected at most that many",
-                self.on
+                "--nodes {text}: `{}` has {}, expected at most that many",
+                self.on,
+                counted(there, "node")
             ))
             .into());
         }
@@ -123,6 +124,14 @@ enum Per {
 }
 
 impl RankSize {
+    /// An error if the user gave any of them, where nothing is placed.
+    pub(crate) fn refuse(&self, why: &str) -> Result<(), UsageError> {
+        match self.granularity() {
+            Granularity::Cores(1) => Ok(()),
+            _ => Err(UsageError(format!("--cores-per-rank and --per are {why}"))),
+        }
+    }
+
     /// The same as the library names it.
     pub(crate) fn granularity(&self) -> Granularity {
         match self.per {
@@ -133,6 +142,23 @@ impl RankSize {
 }
 
 impl SearchOptions {
+    /// An error if the user gave any of them, where nothing is searched.
+    pub(crate) fn refuse(&self, why: &str) -> Result<(), UsageError> {
+        let given = [
+            ("--seed", self.seed.is_some()),
+            ("--threads", self.threads != NonZeroUsize::MIN),
+            ("--effort", self.effort.is_some()),
+            ("--time", self.time.is_some()),
+            ("--objective", self.objective.is_some()),
+            ("--moves", self.moves.is_some()),
+            ("--balance", self.balance != DEFAULT_BALANCE),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(UsageError(format!("{option} is {why}"))),
+            None => Ok(()),
+        }
+    }
+
     /// What random numbers are drawn from beside the strategies.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.map_or(1, u64::from)
@@ -163,11 +189,11 @@ impl SearchOptions {
         }))
     }
 
-    /// The strategies of a list like `blocked,drb:seed=3,kway`; where there is none, all of them but
-    /// those that only choose among the others.
+    /// The strategies of a list like `blocked,drb:seed=3,kway`; where there is none, all that take
+    /// part in every comparison.
     pub(crate) fn strategies(&self, list: Option<&str>) -> anyhow::Result<Vec<Strategy>> {
         let Some(list) = list else {
-            let all = MAPPERS.iter().filter(|entry| !entry.chooses);
+            let all = MAPPERS.iter().filter(|entry| entry.part.is_candidate());
             return all.map(|entry| self.strategy(entry.name)).collect();
         };
         let mut texts: Vec<String> = Vec::new();
@@ -311,7 +337,7 @@ pub(crate) fn strategy_help() -> String {
             entry.options.iter().map(|o| format!("{}={}", o.name, o.default)).collect();
         let options =
             if options.is_empty() { String::new() } else { format!(" [{}]", options.join(",")) };
-        format!("  {:<13}{}{options}\n", entry.name, entry.summary)
+        format!("  {:<25}{}{options}\n", entry.name, entry.summary)
     };
     let lines: String = MAPPERS.iter().map(line).collect();
     format!("Strategies, written as name or name:option=value:\n{lines}")

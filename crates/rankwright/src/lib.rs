@@ -11,7 +11,7 @@
 //!      ┌───┴────┬────────┐
 //!    model     sim     launch  predict · witness · write
 //!      │        │
-//!     map       │              search
+//!   map rails   │              search
 //!      └───┬────┘
 //!       choose                 judge
 //!          │
@@ -23,6 +23,7 @@
 
 pub mod files;
 pub mod ids;
+pub mod side_by_side;
 pub mod units;
 
 pub mod cluster;
@@ -35,6 +36,7 @@ pub mod model;
 pub mod sim;
 
 pub mod map;
+pub mod rails;
 
 pub mod choose;
 

@@ -69,11 +69,23 @@ fn factor(text: &str, unit: &str) -> Option<f64> {
 fn with_prefix(f: &mut fmt::Formatter<'_>, value: f64, unit: &str) -> fmt::Result {
     let (prefix, factor) =
         DECIMAL.iter().rev().find(|(_, factor)| value.abs() >= *factor).unwrap_or(&DECIMAL[0]);
-    let scaled = value / factor;
-    let precision = f.precision();
-    match precision {
-        Some(digits) => write!(f, "{scaled:.digits$} {prefix}{unit}"),
-        None => write!(f, "{scaled} {prefix}{unit}"),
+    let text = without_sign_of_zero(value / factor, f.precision());
+    write!(f, "{text} {prefix}{unit}")
+}
+
+/// So many of something: `1 node`, `2 nodes`.
+#[must_use]
+pub fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// A number with so many digits behind the point, or all; what is nothing then has no sign. The sum of no
+/// numbers is -0.0 in Rust.
+fn without_sign_of_zero(value: f64, digits: Option<usize>) -> String {
+    let text = digits.map_or_else(|| value.to_string(), |digits| format!("{value:.digits$}"));
+    match text.strip_prefix('-') {
+        Some(rest) if rest.bytes().all(|byte| b"0.".contains(&byte)) => rest.to_owned(),
+        _ => text,
     }
 }
 
@@ -143,10 +155,8 @@ impl fmt::Display for Seconds {
         };
         // Rounded to what a double keeps, so that 1.0000000000000002 us does not show.
         let scaled = self.0 * factor;
-        match f.precision() {
-            Some(digits) => write!(f, "{scaled:.digits$} {unit}"),
-            None => write!(f, "{} {unit}", (scaled * 1e9).round() / 1e9),
-        }
+        let shown = if f.precision().is_some() { scaled } else { (scaled * 1e9).round() / 1e9 };
+        write!(f, "{} {unit}", without_sign_of_zero(shown, f.precision()))
     }
 }
 
@@ -249,5 +259,7 @@ mod tests {
         assert_eq!(BytesPerSecond(1.5e9).to_string(), "1.5 GB/s");
         assert_eq!(Seconds(100e-9).to_string(), "100 ns");
         assert_eq!(format!("{:.2}", Seconds(0.00123)), "1.23 ms");
+        assert_eq!(format!("{:.2} {0}", Seconds(-0.0)), "0.00 s 0 s");
+        assert_eq!(format!("{:.1}", BytesPerSecond(-0.0)), "0.0 B/s");
     }
 }

@@ -1,35 +1,47 @@
 //! `rankwright check`: lets every rank report where it is and holds that against the placement.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use rankwright::launch::Task;
+use rankwright::launch::{Launcher, Task};
 use rankwright::units::Seconds;
 
 use crate::child;
 use crate::cli::Verbosity;
 use crate::commands::run::{Started, duration};
 use crate::exit_code::Mismatch;
+use crate::launch_files::LAUNCHER_NAME;
 use crate::launching::{LaunchOptions, programs};
-use crate::mpi_launcher::{self, Family};
+use crate::mpi_launcher;
 use crate::output::{ResultOptions, note, warn};
 use crate::report_line::ReportLine;
 
+mod look;
 mod verdict;
 
 /// Options of `rankwright check`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit code 0 if every rank is where it should be, 5 if not.")]
 pub(crate) struct Check {
+    /// The placement, as `place` or `map` wrote it
+    #[arg(value_name = "PLACEMENT", required_unless_present_any = ["pid", "running"])]
+    placement: Option<PathBuf>,
     #[command(flatten)]
     options: LaunchOptions,
-    /// The launcher
-    #[arg(long = "for", value_enum, default_value_t, value_name = "LAUNCHER")]
-    launcher: Family,
+    /// Look at these processes of this host, start nothing
+    #[arg(long, value_name = "PID", num_args = 1.., value_delimiter = ',')]
+    pid: Vec<u32>,
+    /// Look at the ranks of jobs that run on this host, or of one job by its number; start nothing
+    #[arg(long, value_name = "JOB", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "pid")]
+    running: Option<String>,
+    /// The launcher [default: that of the program's MPI, else the first that is found]
+    #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
+    launcher: Option<&'static Launcher>,
     /// How long the ranks may take to report
     #[arg(long, value_name = "TIME", default_value = "30 s")]
     timeout: Seconds,
@@ -42,10 +54,15 @@ pub(crate) struct Check {
 
 impl Check {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
-        let prepared = self.options.prepare()?;
+        if self.running.is_some() || !self.pid.is_empty() {
+            return self.look(verbosity);
+        }
+        // The command line has one, else it asked for running ones.
+        let file = self.placement.as_deref().unwrap_or(Path::new("-"));
+        let prepared = self.options.prepare(file)?;
         let job = prepared.one_job()?;
-        let installed = mpi_launcher::find_for(self.launcher, prepared.one_job()?)?;
         let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
+        let installed = mpi_launcher::find_for_programs(self.launcher, Some(job), line.as_ref())?;
         let task = Task::Report(line.as_ref());
         let mut started = Started::new(&prepared, &installed, task, verbosity, |command| {
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -54,9 +71,11 @@ impl Check {
         if collected.reports.is_empty() {
             anyhow::bail!("no rank reported: {}{}", collected.end, indented(&collected.noise));
         }
-        let verdicts = verdict::verdicts(prepared.placement(), job, &collected.reports);
+        let reports = &collected.reports;
+        let shared = verdict::shared(prepared.placement(), job, reports);
+        let verdicts = verdict::verdicts(prepared.placement(), job, None, reports, &shared);
         self.result.write(&verdict::render(&verdicts, self.result.format)?)?;
-        note(verbosity, &started.launch.binding);
+        note(verbosity, &started.ready.launch.binding);
         if let Some(limit) = verdict::unverifiable(prepared.placement(), &collected.reports) {
             note(verbosity, limit);
         }

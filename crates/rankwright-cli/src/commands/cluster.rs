@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use rankwright::cluster::{Cluster, NodeGroup, hostlist, toml};
-use rankwright::files::{InputError, write_atomically};
+use rankwright::cluster::{Cluster, toml};
+use rankwright::files::write_atomically;
 
 use crate::cli::Verbosity;
 use crate::{inputs, output};
@@ -73,7 +73,7 @@ struct Discover {
 
 impl Discover {
     fn run(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
-        write_description(&this_host()?, self.output.as_deref(), verbosity)?;
+        write_description(&inputs::this_host()?, self.output.as_deref(), verbosity)?;
         output::note(
             verbosity,
             "next: name all nodes that are like this one in `names`, for example \"node[00-15]\", \
@@ -81,38 +81,6 @@ impl Discover {
         );
         Ok(())
     }
-}
-
-/// This host as a cluster of one node.
-fn this_host() -> anyhow::Result<Cluster> {
-    let host = host_name()?;
-    let names = hostlist::expand(&host)
-        .map_err(|error| InputError::new("host name", error.found, error.expected))?;
-    Ok(Cluster::uniform(&host, names, this_machine()?))
-}
-
-#[cfg(feature = "hwloc")]
-fn this_machine() -> anyhow::Result<NodeGroup> {
-    Ok(rankwright::cluster::live::discover()?)
-}
-
-#[cfg(not(feature = "hwloc"))]
-fn this_machine() -> anyhow::Result<NodeGroup> {
-    anyhow::bail!(
-        "this rankwright was built without libhwloc; use `lstopo node.xml` and `rankwright cluster \
-         import node.xml`"
-    )
-}
-
-/// The name that this host calls itself.
-#[expect(unsafe_code, reason = "the standard library has no call for this")]
-fn host_name() -> anyhow::Result<String> {
-    let mut buffer = [0_u8; 256];
-    // SAFETY: the buffer is valid for writing up to the length given, which leaves a zero behind.
-    let result = unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
-    anyhow::ensure!(result == 0, "the host name cannot be read");
-    let end = buffer.iter().position(|byte| *byte == 0).unwrap_or(buffer.len());
-    Ok(String::from_utf8_lossy(&buffer[..end]).into_owned())
 }
 
 /// Writes a cluster.toml, and says what is in it if it goes to a file.

@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use rankwright::choose::{Candidate, judge, side_by_side};
+use rankwright::choose::{Candidate, judge};
 use rankwright::cluster::Cluster;
 use rankwright::map::Strategy;
 use rankwright::model::{Fluid, Prediction};
 use rankwright::report::Comparison;
 use rankwright::report::waiting::{WaitingComparison, WaitingRow};
+use rankwright::side_by_side::side_by_side;
 use rankwright::sim::{Progress, SimulationError, simulate};
 use rankwright::traffic::{Job, Workload};
 use rankwright::units::Seconds;

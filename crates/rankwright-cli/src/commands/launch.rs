@@ -5,9 +5,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use rankwright::launch::Launcher;
+use rankwright::units::counted;
 
 use crate::cli::Verbosity;
-use crate::launch_files::{self, LauncherName, WrittenLaunch};
+use crate::launch_files::{self, LAUNCHER_NAME, WrittenLaunch};
 use crate::launching::{LaunchOptions, programs};
 use crate::output::{self, Format, note};
 
@@ -17,10 +18,13 @@ use crate::output::{self, Format, note};
     after_help = "Prints the command line that starts the job; launch.sh in the folder has it too."
 )]
 pub(crate) struct Launch {
+    /// The placement, as `place` or `map` wrote it
+    #[arg(value_name = "PLACEMENT")]
+    placement: PathBuf,
     #[command(flatten)]
     options: LaunchOptions,
     /// The launcher
-    #[arg(long = "for", value_name = "LAUNCHER", value_parser = LauncherName)]
+    #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
     launcher: &'static Launcher,
     /// Write the files to this folder; with several jobs, to a folder per job in it
     #[arg(short, long, value_name = "FOLDER")]
@@ -36,14 +40,14 @@ pub(crate) struct Launch {
 impl Launch {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         output::refuse_stdout(&self.output)?;
-        let prepared = self.options.prepare()?;
+        let prepared = self.options.prepare(&self.placement)?;
         let line = programs(&self.program)?;
         let planned =
             launch_files::plan(&prepared, self.launcher, &self.output, &|_| Ok(line.clone()))?;
         let written = launch_files::write(planned)?;
         for job in &written {
-            let (count, folder) = (job.files.len(), job.folder.display());
-            note(verbosity, format_args!("wrote {count} files to {folder}"));
+            let (files, folder) = (counted(job.files.len(), "file"), job.folder.display());
+            note(verbosity, format_args!("wrote {files} to {folder}"));
             note(verbosity, &job.reason);
             job.notes.iter().for_each(|text| note(verbosity, format_args!("note: {text}")));
         }

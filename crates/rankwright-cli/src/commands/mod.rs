@@ -7,8 +7,10 @@ mod completion;
 mod exec;
 mod lab;
 mod launch;
+mod lint;
 mod man;
 mod map;
+mod nic;
 mod place;
 mod profile;
 mod reproduce;
@@ -47,8 +49,12 @@ pub(crate) enum Command {
     Exec(exec::Exec),
     /// Write the files and the command line that a launcher needs for a placement
     Launch(launch::Launch),
+    /// Say what a launcher's file really means, warn of traps, translate it for another launcher
+    Lint(lint::Lint),
     /// Make an emulated cluster on this machine to try placements in
     Lab(lab::Lab),
+    /// Show network devices, which rank uses which, and the variables that say so
+    Nic(nic::Nic),
     /// Print the manual page, or write those of all commands to a folder
     Man(man::Man),
     /// Show the numbers that papers print, and ours beside them
@@ -71,7 +77,9 @@ pub(crate) fn run(command: Command, verbosity: &Verbosity) -> anyhow::Result<Exi
         Command::Completion(command) => command.run(),
         Command::Exec(command) => command.run(),
         Command::Launch(command) => command.run(verbosity),
+        Command::Lint(command) => command.run(verbosity),
         Command::Lab(command) => command.run(verbosity),
+        Command::Nic(command) => command.run(verbosity),
         Command::Man(command) => command.run(),
         Command::Reproduce(command) => command.run(verbosity),
         Command::Run(command) => command.run(verbosity),

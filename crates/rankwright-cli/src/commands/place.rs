@@ -10,7 +10,7 @@ use rankwright::choose::{Candidate, PermutationEffects, verdict};
 use rankwright::cluster::Cluster;
 use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
 use rankwright::map::{NodeGroups, Problem, Strategy};
-use rankwright::placement::{JobEntry, PlacementError, PlacementFile};
+use rankwright::placement::{JobEntry, PlacementError};
 use rankwright::report::{Comparison, PermutationReport};
 use rankwright::traffic::Workload;
 
@@ -20,9 +20,10 @@ use super::compare;
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
 use crate::inputs;
-use crate::launch_files::{self, LauncherName};
-use crate::launching::{Prepared, programs};
-use crate::mpi_launcher::{self, Family};
+use crate::launch_files::{self, LAUNCHER_NAME};
+use crate::launching::{TargetOptions, programs};
+use crate::mpi_launcher;
+use crate::network::{Gpus, SelectionOptions};
 use crate::output::{self, Format};
 use crate::planning::{self, ClusterOptions, Judging, RankSize, SearchOptions};
 use crate::simulating::SimulationOptions;
@@ -54,6 +55,8 @@ pub(crate) struct Place {
     )]
     keep_node_groups: Option<KeepAs>,
     #[command(flatten)]
+    selection: SelectionOptions,
+    #[command(flatten)]
     populations: PopulationOptions,
     /// How to write the comparison
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
@@ -62,7 +65,7 @@ pub(crate) struct Place {
     #[arg(short, long, value_name = "FILE", default_value = "placement.json")]
     output: PathBuf,
     /// The launcher to write files for; by default the one that is installed, else openmpi4
-    #[arg(long = "for", value_name = "LAUNCHER", value_parser = LauncherName)]
+    #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
     launcher: Option<&'static Launcher>,
     /// Write the launch files to this folder [default: beside the placement, NAME.launch]
     #[arg(long, value_name = "FOLDER")]
@@ -96,11 +99,14 @@ impl Place {
         let several = self.cluster.read_several()?;
         let (cluster, best, workload);
         if let Some((of_most, counts)) = several {
+            self.selection.refuse_without_devices(&of_most)?;
             (cluster, workload) = (of_most, self.workload(verbosity)?);
             best = self.pack_or_spread(&cluster, &counts, &workload, &strategies, verbosity)?;
         } else {
             self.populations.refuse()?;
-            (cluster, workload) = (self.cluster.read()?, self.workload(verbosity)?);
+            cluster = self.cluster.read()?;
+            self.selection.refuse_without_devices(&cluster)?;
+            workload = self.workload(verbosity)?;
             best = self.best(&cluster, &workload, &strategies, verbosity)?;
         }
         self.write(&cluster, &workload, &best, line.as_ref(), verbosity)?;
@@ -150,8 +156,9 @@ impl Place {
         Judging { simulation, all }
     }
 
-    /// The problem with the condition that the user wants.
+    /// The problem with the devices and the condition that the user wants.
     fn keep<'a>(&self, problem: Problem<'a>) -> Result<Problem<'a>, PlacementError> {
+        let problem = problem.with_selection(self.selection.nics.clone());
         let Some(wanted) = self.keep_node_groups else { return Ok(problem) };
         let (cluster, workload, slots) = (problem.cluster, problem.workload, problem.slots());
         let recorded = match wanted {
@@ -188,7 +195,7 @@ impl Place {
         line: Option<&ProgramLine>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<()> {
-        let file = PlacementFile::new(cluster, workload, &best.placement, best.load.predicted());
+        let file = self.selection.file(cluster, workload, best, Gpus::Near, verbosity)?;
         let launcher = self.launcher.or_else(|| installed_launcher(&file.jobs));
         let launcher = launcher.unwrap_or(&LAUNCHERS[0]);
         let folder = match &self.launch_files {
@@ -202,7 +209,8 @@ impl Place {
             Some(line) => Ok(line.clone()),
             None => Ok(programs(&[format!("./{}", job.name)])?),
         };
-        let prepared = Prepared::of_new(file, &self.output)?;
+        let name = self.output.display().to_string();
+        let prepared = TargetOptions::default().prepare(file, name)?;
         let launches = match &folder {
             Some(folder) => launch_files::plan(&prepared, launcher, folder, &of_job)?,
             None => Vec::new(),
@@ -225,6 +233,6 @@ impl Place {
 
 /// The row of the launcher table for what is installed here and fits the jobs.
 fn installed_launcher(jobs: &[JobEntry]) -> Option<&'static Launcher> {
-    let found = mpi_launcher::find_for(Family::Auto, jobs.first()?);
+    let found = mpi_launcher::find_for(jobs.first()?);
     found.ok().map(|installed| installed.launcher)
 }

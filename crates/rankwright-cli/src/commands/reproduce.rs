@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use rankwright::choose::reproduce::{Results, Row, Verdict, analytic, contention, figure_7, run};
+use rankwright::choose::reproduce::{
+    Results, Row, Verdict, analytic, contention, device_affinity, figure_7, process_placement, run,
+};
 use rankwright::files::{make_folder, write_atomically};
 use serde::Serialize;
 
@@ -36,6 +38,10 @@ pub(crate) struct Reproduce {
 /// The papers that can be reproduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Paper {
+    /// Mercier, Clet-Ortega: Towards an efficient process placement policy for MPI applications in
+    /// multicore environments
+    #[value(name = "2009-placement")]
+    ProcessPlacement2009,
     /// Soryani, Analoui, Zarrinchian: A novel process mapping strategy in clustered environments
     #[value(name = "2012")]
     Strategy2012,
@@ -43,6 +49,10 @@ enum Paper {
     /// using a contention-free process mapping algorithm
     #[value(name = "2013")]
     Contention2013,
+    /// Ganapathi, Gopalakrishnan, McGuire: MPI process and network device affinitization for
+    /// optimal HPC application performance
+    #[value(name = "2017")]
+    DeviceAffinity2017,
 }
 
 /// All that was found, in JSON.
@@ -58,6 +68,7 @@ impl Reproduce {
             make_folder(folder)?;
         }
         let cases = match self.paper {
+            Paper::ProcessPlacement2009 | Paper::DeviceAffinity2017 => Vec::new(),
             Paper::Strategy2012 => contention::cases_2012(),
             Paper::Contention2013 => contention::cases_2013(),
         };
@@ -66,6 +77,8 @@ impl Reproduce {
             run(&cases, self.threads, &|position, progress| watch.observe(position, progress));
         drop(watch);
         let rows = match self.paper {
+            Paper::ProcessPlacement2009 => process_placement::rows(),
+            Paper::DeviceAffinity2017 => device_affinity::rows(),
             Paper::Strategy2012 => contention::rows_2012(&simulations),
             Paper::Contention2013 => {
                 let parts =
@@ -177,11 +190,15 @@ fn csv(rows: &[Row]) -> String {
     output::csv(&header, &rows.iter().map(cells).collect::<Vec<_>>())
 }
 
+/// Less is not seen in six digits behind the point.
+const NOTHING: f64 = 5e-7;
+
 /// Four digits and the unit; `saturated` for infinity.
 fn number(value: f64, unit: &str) -> String {
     if value.is_infinite() {
         return "saturated".to_owned();
     }
+    let value = if value.abs() < NOTHING { 0.0 } else { value };
     let digits = if value.abs() >= 1000.0 || value == 0.0 {
         0
     } else {
@@ -226,4 +243,18 @@ fn summary(rows: &[Row]) -> String {
         "Of {said} numbers and statements of the paper: {counts}. `--all` shows {others} numbers that \
          the paper does not print.\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits_and_nothing_has_no_sign() {
+        assert_eq!(number(-2e-16, ""), "0");
+        assert_eq!(number(-0.0, "s"), "0 s");
+        assert_eq!(number(-0.012_34, ""), "-0.01234");
+        assert_eq!(number(1234.5, "us"), "1234 us");
+        assert_eq!(number(f64::INFINITY, "us"), "saturated");
+    }
 }

@@ -1,23 +1,30 @@
 //! `rankwright run`: starts a program as placed.
 
-use std::os::unix::fs::PermissionsExt;
+mod comparison;
+mod fitting;
+mod placing;
+mod started;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-use std::time::{Duration, Instant};
+use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Args;
-use rankwright::launch::{Launch, ProgramLine, Task};
-use rankwright::units::Seconds;
-use tempfile::TempDir;
+use rankwright::files::InputError;
+use rankwright::launch::{DefaultRequest, Launch, Launcher, ProgramLine, Task};
+use rankwright::placement::JobEntry;
+use rankwright::units::{Seconds, counted};
 
-use crate::child;
+use crate::batch_job::BatchJob;
 use crate::cli::Verbosity;
-use crate::exit_code::NotStarted;
-use crate::launching::{LaunchOptions, Prepared, programs, write_files};
-use crate::mpi::find_program;
-use crate::mpi_launcher::{self, Family, MpiLauncher};
+use crate::exit_code::{NotStarted, UsageError};
+use crate::inputs;
+use crate::launch_files::LAUNCHER_NAME;
+use crate::launching::{self, LaunchOptions, Prepared, programs};
+use crate::mpi_launcher::{self, MpiLauncher};
 use crate::output::{self, note, warn};
+use comparison::ComparisonOptions;
+use placing::PlacingOptions;
+pub(crate) use started::{Ready, Started, duration};
 
 /// Options of `rankwright run`.
 #[derive(Debug, Args)]
@@ -26,16 +33,26 @@ use crate::output::{self, note, warn};
                         program was not started."
 )]
 pub(crate) struct Run {
+    /// The placement, as `place` or `map` wrote it; --profile makes one for the nodes granted
+    #[arg(value_name = "PLACEMENT", required_unless_present_any = ["profile", "compare"])]
+    placement: Option<PathBuf>,
     #[command(flatten)]
     options: LaunchOptions,
-    /// The launcher
-    #[arg(long = "for", value_enum, default_value_t, value_name = "LAUNCHER")]
-    launcher: Family,
-    /// End the job after this time
+    #[command(flatten)]
+    placing: PlacingOptions,
+    /// Start although hosts, PUs, devices or the cluster are not those of the placement
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    comparison: ComparisonOptions,
+    /// The launcher [default: that of the program's MPI, else the first that is found]
+    #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
+    launcher: Option<&'static Launcher>,
+    /// End the job after this time; with --compare, each of its runs
     #[arg(long, value_name = "TIME")]
     timeout: Option<Seconds>,
     /// Print the files and the command line, start nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "compare")]
     dry_run: bool,
     /// The program and its arguments, or several: -n 2 ./a x : -n 6 ./b y
     #[arg(last = true, required = true, value_name = "PROGRAM")]
@@ -44,157 +61,203 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        self.refuse_contradictions()?;
         Ok(self.start(verbosity).map_err(NotStarted::by_us_unless_known)?)
     }
 
+    /// An error for options that contradict each other or have no effect: the command line is wrong,
+    /// whatever there is to start.
+    fn refuse_contradictions(&self) -> Result<(), UsageError> {
+        self.comparison.refuse_without_compare()?;
+        let placing = self.placing.profile.is_some();
+        if self.placement.is_some() && placing && !self.comparison.is_wanted() {
+            let text = "a placement and --profile: one of them says where the ranks go; both are \
+                        for --compare";
+            return Err(UsageError(text.to_owned()));
+        }
+        if placing {
+            return Ok(());
+        }
+        self.placing.selection.refuse(
+            "devices are chosen with the cores, by --profile; a placement has those that \
+             `rankwright place --nics` chose",
+        )
+    }
+
     fn start(&self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
-        let prepared = self.options.prepare()?;
-        let job = prepared.one_job()?;
-        let installed = mpi_launcher::find_for(self.launcher, prepared.one_job()?)?;
         let line = programs(&self.program)?;
-        let task = Task::Programs(&line);
-        if self.dry_run {
-            let folder = Path::new("FOLDER");
-            let MpiLauncher { program, launcher } = &installed;
-            let launch = prepared.launch(launcher, Some(program), job, folder, task)?;
-            output::print(&describe(&launch))?;
-            return Ok(ExitCode::SUCCESS);
+        if self.comparison.is_wanted() {
+            return self.compare(&line, verbosity);
         }
-        let started = Started::new(&prepared, &installed, task, verbosity, |_| ())?;
-        started.wait(&line, self.timeout, verbosity)
-    }
-}
-
-/// A launcher that runs, with the folder of its files.
-pub(crate) struct Started {
-    pub(crate) child: std::process::Child,
-    pub(crate) launch: Launch,
-    /// Removed when the launcher has ended.
-    _folder: TempDir,
-}
-
-impl Started {
-    /// Writes the launch files and starts the launcher; `adapt` changes how it is started.
-    pub(crate) fn new(
-        prepared: &Prepared,
-        installed: &MpiLauncher,
-        task: Task<'_>,
-        verbosity: &Verbosity,
-        adapt: impl FnOnce(&mut Command),
-    ) -> anyhow::Result<Self> {
-        let job = prepared.one_job()?;
-        refuse_root(prepared, installed)?;
-        let folder = launch_folder(verbosity)?;
-        let MpiLauncher { program, launcher } = installed;
-        let launch = prepared.launch(launcher, Some(program), job, folder.path(), task)?;
-        write_files(&launch, folder.path())?;
-        if verbosity.verbose {
-            note(verbosity, &launch.binding);
-            launch.notes.iter().for_each(|text| note(verbosity, format_args!("note: {text}")));
-            note(verbosity, &launch);
+        match &self.placement {
+            Some(file) => self.start_placed(file, &line, verbosity),
+            None => self.place_and_start(&line, verbosity),
         }
-        let mut command = Command::new(&launch.command[0]);
-        command.args(&launch.command[1..]);
-        command.envs(launch.environment.iter().map(|(name, value)| (*name, value)));
-        adapt(&mut command);
-        let child = child::start(&mut command).map_err(|error| {
-            let code = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
-            NotStarted { code, why: format!("{}: {error}", program.display()) }
-        })?;
-        Ok(Self { child, launch, _folder: folder })
     }
 
-    fn wait(
-        mut self,
-        programs: &ProgramLine,
-        timeout: Option<Seconds>,
+    /// The launcher that the user chose, or that of the MPI that the programs load.
+    fn launcher(
+        &self,
+        job: Option<&JobEntry>,
+        line: &ProgramLine,
+    ) -> Result<MpiLauncher, NotStarted> {
+        mpi_launcher::find_for_programs(self.launcher, job, Some(line))
+    }
+
+    /// Starts a job as a file says, or not at all.
+    fn start_placed(
+        &self,
+        file: &Path,
+        line: &ProgramLine,
         verbosity: &Verbosity,
     ) -> anyhow::Result<ExitCode> {
-        let deadline = timeout.map(|limit| Instant::now() + duration(limit));
-        if let Some(status) = child::wait(&mut self.child, deadline)? {
-            let code = child::code(status);
-            // The shim's code for it arrives as it is.
-            let by_launcher = !status.success() && !self.launch.by_exec;
-            let not_started =
-                by_launcher.then(|| programs.names().find_map(why_not_started)).flatten();
-            return Ok(ExitCode::from(not_started.unwrap_or(code)));
+        let prepared = self.options.prepare(file)?;
+        let installed = self.launcher(Some(prepared.one_job()?), line)?;
+        self.refuse_misfits(&prepared, BatchJob::around()?.as_ref(), verbosity)?;
+        if self.dry_run {
+            return dry_run(&self.dry_launch(&prepared, &installed, line)?);
         }
-        child::end(&mut self.child)?;
-        if let Some(limit) = timeout {
-            warn(verbosity, format_args!("ended after {limit}, as --timeout says"));
-        }
-        Ok(ExitCode::from(child::TIMED_OUT))
+        let ready = Ready::new(&prepared, &installed, Task::Programs(line), verbosity)?;
+        ready.explain(verbosity);
+        ready.run(line, self.timeout, verbosity)
     }
-}
 
-/// The code for a program that this host does not have or cannot run: launchers end with codes of
-/// their own then.
-fn why_not_started(program: &str) -> Option<u8> {
-    let file = if program.contains('/') {
-        Some(PathBuf::from(program))
-    } else {
-        find_program(Path::new(program))
-    };
-    let metadata = file.and_then(|file| std::fs::metadata(file).ok());
-    match metadata {
-        None => Some(127),
-        Some(metadata) if metadata.is_dir() || metadata.permissions().mode() & 0o111 == 0 => {
-            Some(126)
+    /// An error if a placement does not fit what is granted; a warning if the user insists.
+    fn refuse_misfits(
+        &self,
+        prepared: &Prepared,
+        batch: Option<&BatchJob>,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<()> {
+        // With --profile, --on says what the granted nodes are like, which may be some of them.
+        let on = self.placing.on.as_deref().filter(|_| self.placing.profile.is_none());
+        let cluster = on.map(|on| inputs::cluster(on, None)).transpose()?;
+        let misfits = fitting::misfits(prepared, batch, cluster.as_ref())?;
+        if misfits.is_empty() {
+            return Ok(());
         }
-        Some(_) => None,
-    }
-}
-
-/// A time limit; a hundred years where that is longer.
-pub(crate) fn duration(limit: Seconds) -> Duration {
-    Duration::from_secs_f64(limit.0.min(3.2e9))
-}
-
-/// A folder for the launch files that the other hosts can read too: in the working directory, which
-/// is shared where jobs of several hosts run.
-fn launch_folder(verbosity: &Verbosity) -> anyhow::Result<TempDir> {
-    let here: PathBuf = std::env::current_dir().context("working directory")?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".rankwright-run-").permissions(readable_by_all());
-    builder.tempdir_in(&here).or_else(|error| {
-        let folder = builder.tempdir().context("folder for the launch files")?;
-        warn(
-            verbosity,
-            format_args!(
-                "{}: {error}; the launch files are in {}, which other hosts may not see",
-                here.display(),
-                folder.path().display()
-            ),
+        if self.force {
+            misfits.iter().for_each(|misfit| warn(verbosity, misfit));
+            return Ok(());
+        }
+        let why = format!(
+            "{}: {} (--profile places for what is granted, --force starts it all the same)",
+            prepared.file(),
+            misfits.join("; ")
         );
-        Ok(folder)
-    })
-}
-
-fn readable_by_all() -> std::fs::Permissions {
-    std::fs::Permissions::from_mode(0o755)
-}
-
-/// Open MPI refuses to start as root unless two variables say so twice. Setting them is the user's
-/// decision, not ours.
-#[expect(unsafe_code, reason = "the standard library has no call for this")]
-fn refuse_root(prepared: &Prepared, installed: &MpiLauncher) -> Result<(), NotStarted> {
-    const CONSENT: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
-    // SAFETY: no arguments, no memory, cannot fail.
-    let root = unsafe { libc::geteuid() } == 0;
-    let consents = CONSENT.iter().all(|name| std::env::var_os(name).is_some_and(|v| v == "1"))
-        || prepared.launcher_arguments.iter().any(|argument| argument == "--allow-run-as-root");
-    if !root || consents || installed.launcher.name != "openmpi4" {
-        return Ok(());
+        Err(NotStarted { code: 125, why }.into())
     }
-    let why = format!(
-        "Open MPI does not start as root; better use another user, or set {}=1 and {}=1",
-        CONSENT[0], CONSENT[1]
-    );
-    Err(NotStarted { code: 125, why })
+
+    /// Places for the nodes granted and starts the job; if anything is wrong, as the launcher does it
+    /// by default.
+    fn place_and_start(
+        &self,
+        line: &ProgramLine,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<ExitCode> {
+        let batch = BatchJob::around();
+        let known = batch.as_ref().ok().and_then(Option::as_ref);
+        let mut ranks = self.placing.wanted_ranks(line.total(), known);
+        let placed = self.placed(&mut ranks, batch, line, verbosity);
+        let ready = match placed {
+            Ok(ready) => ready,
+            Err(error) if self.placing.strict => return Err(error),
+            Err(error) => {
+                // Without a launcher there is nothing to start, placed or not.
+                let installed = self.launcher(None, line)?;
+                started::refuse_root(&self.options.launcher_arguments()?, &installed)?;
+                let launch = self.default_launch(&installed, ranks, line)?;
+                warn(
+                    verbosity,
+                    format_args!(
+                        "not placed, {} starts by its default: {error:#}",
+                        installed.launcher.program
+                    ),
+                );
+                Ready::bare(launch)
+            }
+        };
+        if self.dry_run {
+            return dry_run(&ready.launch);
+        }
+        ready.explain(verbosity);
+        ready.run(line, self.timeout, verbosity)
+    }
+
+    /// A launch that is placed for the nodes granted. If nobody says how many ranks are wanted, the
+    /// profile does as soon as it is read.
+    fn placed(
+        &self,
+        ranks: &mut Option<usize>,
+        batch: Result<Option<BatchJob>, InputError>,
+        line: &ProgramLine,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Ready> {
+        let workload = self.placing.workload(verbosity)?;
+        let wanted = *ranks;
+        ranks.get_or_insert(workload.rank_count());
+        let batch = batch?;
+        let batch = batch.as_ref();
+        let ground = self.placing.ground(workload, wanted, batch, verbosity)?;
+        let file = ground.placement(self.placing.strategy.as_deref(), verbosity)?;
+        let strategy = file.strategy.clone();
+        let nodes = counted(file.nodes.len(), "node");
+        let prepared = self.options.prepare_made(file, "the placement".to_owned())?;
+        let installed = self.launcher(Some(prepared.one_job()?), line)?;
+        let misfits = fitting::misfits(&prepared, batch, None)?;
+        if !misfits.is_empty() && !self.force {
+            return Err(NotStarted { code: 125, why: misfits.join("; ") }.into());
+        }
+        misfits.iter().for_each(|misfit| warn(verbosity, misfit));
+        let count = counted(ground.ranks(), "rank");
+        let ready = if self.dry_run {
+            Ready::bare(self.dry_launch(&prepared, &installed, line)?)
+        } else {
+            Ready::new(&prepared, &installed, Task::Programs(line), verbosity)?
+        };
+        ground.note(verbosity);
+        note(verbosity, format_args!("{count} on {nodes} placed by {strategy}"));
+        Ok(ready)
+    }
+
+    /// What the launcher does when nobody tells it where the ranks go.
+    fn default_launch(
+        &self,
+        MpiLauncher { program, launcher }: &MpiLauncher,
+        ranks: Option<usize>,
+        line: &ProgramLine,
+    ) -> anyhow::Result<Launch> {
+        Ok(launcher.write_default(&DefaultRequest {
+            program: &program.display().to_string(),
+            agent: self.options.target.agent.as_deref(),
+            arguments: &self.options.launcher_arguments()?,
+            ranks,
+            hosts: &self.placing.hosts(),
+            mpi_library: launching::library_name(line, ranks).unwrap_or_default(),
+            programs: line,
+        })?)
+    }
+
+    /// The launch as it would be, with files in a folder that is not there.
+    fn dry_launch(
+        &self,
+        prepared: &Prepared,
+        MpiLauncher { program, launcher }: &MpiLauncher,
+        line: &ProgramLine,
+    ) -> anyhow::Result<Launch> {
+        let (job, task) = (prepared.one_job()?, Task::Programs(line));
+        prepared.launch(launcher, Some(program), job, Path::new("FOLDER"), task)
+    }
+}
+
+/// Prints the files and the command line for people.
+fn dry_run(launch: &Launch) -> anyhow::Result<ExitCode> {
+    output::print(&describe(launch))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The files and the command line for people.
-fn describe(launch: &Launch) -> String {
+pub(crate) fn describe(launch: &Launch) -> String {
     let mut text = format!("# {}\n", launch.binding);
     for note in &launch.notes {
         text += &format!("# note: {note}\n");

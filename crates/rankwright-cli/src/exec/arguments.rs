@@ -4,9 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::failure::Failure;
+use crate::rank_variables::RANK_VARIABLES;
 use crate::trace::Trace;
 
-const HELP: &str = "\
+/// The help text.
+fn help() -> String {
+    let variables = RANK_VARIABLES.join(", ");
+    format!(
+        "\
 Binds this rank as placed, then becomes the program
 
 Usage: rankwright-exec [OPTIONS] [--] PROGRAM [ARGUMENT]...
@@ -14,7 +19,7 @@ Usage: rankwright-exec [OPTIONS] [--] PROGRAM [ARGUMENT]...
 
 Options:
       --map FILE      Bind to the PUs and the memory of this rank's line of FILE (a ranks.map)
-      --no-bind       With --report: leave the binding as the launcher made it
+      --no-bind       With --report: leave binding and variables as the launcher made them
       --report        Print one line that says where this rank is, start no program
       --trace FILE    Load the tracer into the program and let it write to FILE
       --tracer LIB    The tracer's library, for --trace
@@ -25,12 +30,14 @@ Options:
   -h, --help          Print this help
   -V, --version       Print the version
 
-The rank is the first of these variables that is set: OMPI_COMM_WORLD_RANK, PALS_RANKID,
-MV2_COMM_WORLD_RANK, FLUX_TASK_RANK, PMIX_RANK, PMI_RANK, SLURM_PROCID.
+The rank is the first of these variables that is set:
+{variables}.
 
 Exit code: that of the program; 125 if it was not started for a reason of ours, 126 if it
 cannot be run, 127 if it is not found.
-";
+"
+    )
+}
 
 /// What the user asks for.
 #[derive(Debug)]
@@ -76,7 +83,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Req
             "--trace-options" => options = Some(value()?.into_os_string()),
             "--report" => report = true,
             "--no-bind" => bind = false,
-            "-h" | "--help" => return Ok(Request::Print(HELP.to_owned())),
+            "-h" | "--help" => return Ok(Request::Print(help())),
             "-V" | "--version" => {
                 return Ok(Request::Print(format!(
                     "rankwright-exec {}\n",

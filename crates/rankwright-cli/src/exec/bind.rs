@@ -1,5 +1,6 @@
 //! Binding this process as its line of the map says.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
@@ -18,7 +19,7 @@ const WANTED_PUS: &str = "RANKWRIGHT_WANTED_PUS";
 #[derive(Debug)]
 pub(crate) struct Bound {
     /// Variables for the program.
-    pub(crate) variables: Option<(&'static str, String)>,
+    pub(crate) variables: Vec<(String, OsString)>,
 }
 
 /// Binds this process to the PUs and the memory of its line.
@@ -38,7 +39,12 @@ pub(crate) fn bind(map: &Path) -> Result<Bound, Failure> {
         )));
     }
     bind_to(rank, &line)?;
-    let variables = line.emulated.then(|| (WANTED_PUS, pu_list::format(&line.pus)));
+    // What the user has set is the user's decision.
+    let mut variables = line.variables;
+    variables.retain(|(name, _)| std::env::var_os(name).is_none());
+    if line.emulated {
+        variables.push((WANTED_PUS.to_owned(), pu_list::format(&line.pus).into()));
+    }
     Ok(Bound { variables })
 }
 
@@ -59,16 +65,16 @@ pub(crate) fn bind_to(rank: u32, line: &Line) -> Result<(), Failure> {
     if !granted {
         return Err(refused(rank, line));
     }
-    let Some(node) = line.numa else { return Ok(()) };
-    match memory::prefer(node) {
+    let Some(memory) = line.memory else { return Ok(()) };
+    match memory::set(memory) {
         Ok(()) => Ok(()),
         // Containers often forbid the call. Pages then come from where they are first touched,
         // which is the same memory for a rank that is bound beside it.
         Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) => Ok(()),
         Err(error) => Err(Failure::ours(format!(
-            "rank {rank} on {}: memory of NUMA node P#{node} refused: {error}; does this host have \
+            "rank {rank} on {}: memory of NUMA node P#{} refused: {error}; does this host have \
              that node and the job a share of it?",
-            line.host
+            line.host, memory.node
         ))),
     }
 }

@@ -3,18 +3,7 @@
 use std::ffi::CStr;
 
 use crate::failure::Failure;
-
-/// The variables that hold the rank, in the order in which they count. Inside a batch job every
-/// rank inherits the batch shell's `SLURM_PROCID`, so that counts only where nothing else is set.
-const RANK_VARIABLES: [&str; 7] = [
-    "OMPI_COMM_WORLD_RANK",
-    "PALS_RANKID",
-    "MV2_COMM_WORLD_RANK",
-    "FLUX_TASK_RANK",
-    "PMIX_RANK",
-    "PMI_RANK",
-    "SLURM_PROCID",
-];
+use crate::rank_variables::{RANK_VARIABLES, first_set};
 
 /// The rank that the launcher gave this process.
 ///
@@ -25,8 +14,7 @@ pub(crate) fn rank() -> Result<u32, Failure> {
 }
 
 fn rank_from(variable: impl Fn(&str) -> Option<String>) -> Result<u32, Failure> {
-    let set = RANK_VARIABLES.iter().find_map(|name| Some((name, variable(name)?)));
-    let Some((name, value)) = set else {
+    let Some((name, value)) = first_set(variable) else {
         return Err(Failure::ours(format!(
             "found no rank: none of {} is set; start this under a launcher (mpirun, mpiexec, srun)",
             RANK_VARIABLES.join(", ")

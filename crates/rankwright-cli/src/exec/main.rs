@@ -9,7 +9,9 @@ mod failure;
 mod host_name;
 mod identity;
 mod memory;
+mod process_manager;
 mod pu_list;
+mod rank_variables;
 mod ranks_map;
 mod report;
 mod report_line;
@@ -32,7 +34,12 @@ fn main() -> ExitCode {
         Request::Report { map, bind } => {
             report::report(map.as_deref(), bind).and_then(|line| print(&format!("{line}\n")))
         }
-        Request::Start(arguments) => Err(start(&arguments)),
+        Request::Start(arguments) => {
+            let failure = start(&arguments);
+            let code = fail(&failure);
+            process_manager::abort(failure.code);
+            return code;
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

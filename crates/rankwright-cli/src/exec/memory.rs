@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "there is no library call for this, only the system calls")]
 
 use std::io;
+use std::str::FromStr;
 
 use crate::pu_list;
 
@@ -10,9 +11,43 @@ const MOST_NODES: usize = 1024;
 
 type Mask = [libc::c_ulong; MOST_NODES / libc::c_ulong::BITS as usize];
 
-/// Lets this process take memory from NUMA node P#`node` first, and from others when that is full:
-/// a strict binding would get a rank killed that runs well otherwise.
-pub(crate) fn prefer(node: u32) -> io::Result<()> {
+/// How strictly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Policy {
+    /// From that node first, from others when it is full.
+    Preferred,
+    /// From that node only.
+    Bind,
+}
+
+/// Where to take memory from: `preferred:0`, `bind:8`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Memory {
+    pub(crate) policy: Policy,
+    /// The NUMA node, P#.
+    pub(crate) node: u32,
+}
+
+impl FromStr for Memory {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (policy, node) = text.split_once(':').ok_or(())?;
+        let policy = match policy {
+            "preferred" => Policy::Preferred,
+            "bind" => Policy::Bind,
+            _ => return Err(()),
+        };
+        Ok(Self { policy, node: node.parse().map_err(|_| ())? })
+    }
+}
+
+/// Lets this process take its memory so from now on.
+pub(crate) fn set(Memory { policy, node }: Memory) -> io::Result<()> {
+    let mode = match policy {
+        Policy::Preferred => libc::MPOL_PREFERRED,
+        Policy::Bind => libc::MPOL_BIND,
+    };
     let mut mask: Mask = [0; MOST_NODES / libc::c_ulong::BITS as usize];
     let bits = libc::c_ulong::BITS;
     let Some(word) = mask.get_mut((node / bits) as usize) else {
@@ -20,9 +55,8 @@ pub(crate) fn prefer(node: u32) -> io::Result<()> {
     };
     *word = 1 << (node % bits);
     // SAFETY: the kernel reads `MOST_NODES` bits of `mask`.
-    let result = unsafe {
-        libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_PREFERRED, &raw const mask, MOST_NODES)
-    };
+    let result =
+        unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, &raw const mask, MOST_NODES) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

@@ -1,10 +1,13 @@
 //! Reading one rank's line of a `ranks.map`; the library writes it.
 
+use std::ffi::OsString;
 use std::fs::File;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::failure::Failure;
+use crate::memory::Memory;
 use crate::pu_list;
 
 /// The size of the header line, its line end included.
@@ -23,12 +26,14 @@ pub(crate) struct Line {
     pub(crate) host: String,
     /// Its PUs, P#, ascending.
     pub(crate) pus: Vec<u32>,
-    /// Its memory, P#.
-    pub(crate) numa: Option<u32>,
+    /// Where it takes memory from; `None` leaves that to the system.
+    pub(crate) memory: Option<Memory>,
     /// Whether the PUs are its own.
     pub(crate) bound: bool,
     /// Whether the PUs do not really exist.
     pub(crate) emulated: bool,
+    /// Variables for its program.
+    pub(crate) variables: Vec<(String, OsString)>,
 }
 
 /// Reads the line of `rank`.
@@ -48,7 +53,7 @@ pub(crate) fn read(path: &Path, rank: u32) -> Result<Line, Failure> {
     start.truncate(filled);
     let header = Header::parse(&start).ok_or_else(|| {
         Failure::ours(format!(
-            "{name}: found no header of a ranks.map of format 1; write it again with the \
+            "{name}: found no header of a ranks.map of format 2; write it again with the \
              `rankwright` that belongs to this rankwright-exec"
         ))
     })?;
@@ -75,8 +80,8 @@ pub(crate) fn read(path: &Path, rank: u32) -> Result<Line, Failure> {
         let found = String::from_utf8_lossy(&text);
         let found = found.trim();
         Failure::ours(format!(
-            "{name}:{line}: found `{found}`, expected `{rank} HOST PUS NUMA bound|unbound` in {} \
-             bytes: the file is damaged or of another version",
+            "{name}:{line}: found `{found}`, expected `{rank} HOST PUS MEMORY bound|unbound \
+             [NAME=VALUE]...` in {} bytes: the file is damaged or of another version",
             header.width
         ))
     })
@@ -93,7 +98,7 @@ impl Header {
         let (line_end, text) = start.get(..HEADER_BYTES)?.split_last()?;
         let text = std::str::from_utf8(text).ok().filter(|_| *line_end == b'\n')?;
         let mut words = text.split_ascii_whitespace();
-        if words.next() != Some("rankwright-ranks-map") || words.next() != Some("format=1") {
+        if words.next() != Some("rankwright-ranks-map") || words.next() != Some("format=2") {
             return None;
         }
         let ranks = words.next()?.strip_prefix("ranks=")?.parse().ok()?;
@@ -115,17 +120,30 @@ fn parse_line(text: &[u8], rank: u32, emulated: bool) -> Option<Line> {
     }
     let host = words.next()?.to_owned();
     let pus = pu_list::parse(words.next()?)?;
-    let numa = match words.next()? {
+    let memory = match words.next()? {
         "-" => None,
-        numa => Some(numa.parse().ok()?),
+        memory => Some(memory.parse().ok()?),
     };
     let bound = match words.next()? {
         "bound" => true,
         "unbound" => false,
         _ => return None,
     };
-    let complete = words.next().is_none() && !pus.is_empty();
-    complete.then_some(Line { host, pus, numa, bound, emulated })
+    let variables = words.map(variable).collect::<Option<_>>()?;
+    (!pus.is_empty()).then_some(Line { host, pus, memory, bound, emulated, variables })
+}
+
+/// `NAME=VALUE`, with `%20` for a blank in the value.
+fn variable(word: &str) -> Option<(String, OsString)> {
+    let (name, value) = word.split_once('=').filter(|(name, _)| !name.is_empty())?;
+    let mut parts = value.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (code, rest) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(code, 16).ok().filter(|byte| *byte != 0)?);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    Some((name.to_owned(), OsString::from_vec(bytes)))
 }
 
 /// Reads until the buffer is full or the file ends; the number of bytes read.
@@ -146,10 +164,11 @@ fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<us
 mod tests {
     use std::io::Write;
 
-    use rankwright::placement::PlacementFile;
     use rankwright::placement::ranks_map::ranks_map;
+    use rankwright::placement::{PlacementFile, Settings};
 
     use super::*;
+    use crate::memory::Policy;
 
     /// A map of `ranks` ranks as the library writes it: rank r on host n(r % 3), PU P#(7r % 100).
     fn map(ranks: usize) -> String {
@@ -177,7 +196,9 @@ mod tests {
             entries.join(",").replace("\"bound\": true", "\"bound\": false")
         );
         let placement = PlacementFile::parse(&text, "test").expect("it is a placement");
-        ranks_map(&placement, &placement.jobs[0])
+        let mut settings = Settings::NOTHING;
+        settings.set(2, "SELECTION", "100 % \u{e9}");
+        ranks_map(&placement, &placement.jobs[0], &settings)
     }
 
     fn read_text(text: &[u8], rank: u32) -> Result<Line, String> {
@@ -193,7 +214,10 @@ mod tests {
             let line = read_text(text.as_bytes(), rank).unwrap();
             assert_eq!(line.host, format!("n{}", rank % 3));
             assert_eq!(line.pus, [rank * 7 % 100]);
-            assert_eq!(line.numa, (rank % 2 == 0).then_some(4));
+            let preferred = Memory { policy: Policy::Preferred, node: 4 };
+            assert_eq!(line.memory, (rank % 2 == 0).then_some(preferred));
+            let selection = ("SELECTION".to_owned(), OsString::from("100 % \u{e9}"));
+            assert_eq!(line.variables, Vec::from_iter((rank == 2).then_some(selection)));
             assert!(line.emulated && !line.bound);
         }
         let error = read_text(text.as_bytes(), 1000).unwrap_err();
@@ -205,14 +229,23 @@ mod tests {
         let text = map(8);
         assert!(read_text(b"", 0).unwrap_err().contains("found no header"));
         assert!(read_text(b"rank 0=n0 slot=0\n", 0).unwrap_err().contains("found no header"));
-        let newer = text.replace("format=1", "format=2");
+        let newer = text.replace("format=2", "format=3");
         assert!(read_text(newer.as_bytes(), 0).unwrap_err().contains("found no header"));
         let huge = text.replace("width=", "width=99999999999");
         assert!(read_text(huge.as_bytes(), 0).unwrap_err().contains("found no header"));
         let cut = &text.as_bytes()[..text.len() - 3];
         assert!(read_text(cut, 7).unwrap_err().contains(":9: found `7 n1"));
         assert!(read_text(&cut[..150], 7).unwrap_err().contains(":9: found ``"));
-        let other = text.replace("unbound", "loosely");
-        assert!(read_text(other.as_bytes(), 3).unwrap_err().contains(":5: found `3 n0"));
+        for (right, wrong, rank) in [
+            ("unbound", "loosely", 3),
+            ("preferred:4", "preferred:x", 4),
+            ("preferred:4", "possibly:04", 4),
+            ("=100%20%25", "=100%2x%25", 2),
+            ("SELECTION=", "SELECTION+", 2),
+        ] {
+            let text = text.replace(right, wrong);
+            let error = read_text(text.as_bytes(), rank).unwrap_err();
+            assert!(error.contains(&format!(":{}: found `{rank} n", rank + 2)), "{wrong}: {error}");
+        }
     }
 }

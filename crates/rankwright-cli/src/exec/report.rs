@@ -1,10 +1,11 @@
 //! Saying where this rank is.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use crate::failure::Failure;
 use crate::host_name::same_host;
-use crate::report_line::ReportLine;
+use crate::report_line::{ReportLine, Variable};
 use crate::{affinity, bind, identity, memory, pu_list, ranks_map};
 
 /// Binds as the program would be bound (if there is a map and `bind` says so), then looks where
@@ -15,17 +16,29 @@ use crate::{affinity, bind, identity, memory, pu_list, ranks_map};
 pub(crate) fn report(map: Option<&Path>, bind: bool) -> Result<ReportLine, Failure> {
     let rank = identity::rank();
     let host = identity::host_name();
+    let mut variables = Vec::new();
     if let (Some(map), Ok(rank)) = (map, &rank) {
         let line = ranks_map::read(map, *rank)?;
+        variables.extend(line.variables.iter().map(|one| variable(one, bind)));
         if bind && same_host(&line.host, &host) {
             // What was refused shows in what is reported.
             let _ = bind::bind_to(*rank, &line);
         }
     }
-    look(rank.ok(), host).map_err(|error| Failure::ours(format!("affinity: {error}")))
+    let line = look(rank.ok(), host, variables);
+    line.map_err(|error| Failure::ours(format!("affinity: {error}")))
 }
 
-fn look(rank: Option<u32>, host: String) -> std::io::Result<ReportLine> {
+/// What the program would find in a variable: what the user has set is the user's decision. Where the
+/// launcher binds, it sets the variables as well.
+fn variable((name, wanted): &(String, OsString), by_us: bool) -> Variable {
+    let wanted = wanted.to_string_lossy().into_owned();
+    let actual = std::env::var_os(name).map(|actual| actual.to_string_lossy().into_owned());
+    let actual = actual.or_else(|| by_us.then(|| wanted.clone()));
+    Variable { name: name.clone(), actual, wanted }
+}
+
+fn look(rank: Option<u32>, host: String, variables: Vec<Variable>) -> std::io::Result<ReportLine> {
     let pus = affinity::current()?;
     let pu = affinity::running_on();
     let cpuset = affinity::widen()?;
@@ -38,6 +51,7 @@ fn look(rank: Option<u32>, host: String) -> std::io::Result<ReportLine> {
         pus: pu_list::format(&pus),
         memory: memory::policy(),
         cpuset: pu_list::format(&cpuset),
+        variables,
     })
 }
 

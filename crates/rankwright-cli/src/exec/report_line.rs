@@ -27,6 +27,18 @@ pub(crate) struct ReportLine {
     pub(crate) memory: String,
     /// All PUs that its cpuset grants.
     pub(crate) cpuset: String,
+    /// The variables that its line of the map names.
+    pub(crate) variables: Vec<Variable>,
+}
+
+/// A variable of a rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    /// What the map says.
+    pub(crate) wanted: String,
+    /// What the program gets: another value if it was set before; `None` if it gets none.
+    pub(crate) actual: Option<String>,
 }
 
 impl fmt::Display for ReportLine {
@@ -34,15 +46,55 @@ impl fmt::Display for ReportLine {
         let number = |number: Option<u32>| number.map_or("-".to_owned(), |n| n.to_string());
         write!(
             f,
-            "{TAG}rank={} host={} pus={} pu={} numa={} memory={} cpuset={}{END}",
+            "{TAG}rank={} host={} pus={} pu={} numa={} memory={} cpuset={} variables={}{END}",
             number(self.rank),
             self.host,
             self.pus,
             number(self.pu),
             self.numa,
             self.memory,
-            self.cpuset
+            self.cpuset,
+            self.variables.iter().map(written).collect::<Vec<_>>().join(",")
         )
+    }
+}
+
+/// `NAME=WANTED=ACTUAL` or `NAME=WANTED`, with `%3D` for a `=` within.
+fn written(variable: &Variable) -> String {
+    let Variable { name, wanted, actual } = variable;
+    let actual =
+        actual.as_deref().map_or_else(String::new, |actual| "=".to_owned() + &escaped(actual));
+    format!("{}={}{actual}", escaped(name), escaped(wanted))
+}
+
+fn escaped(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'%' | b'=' | b',' | b'@' => format!("%{byte:02X}"),
+        b'!'..=b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+fn unescaped(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (code, rest) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(code, 16).ok()?);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn variable(text: &str) -> Option<Variable> {
+    let words: Vec<String> = text.split('=').map(unescaped).collect::<Option<_>>()?;
+    match <[String; 3]>::try_from(words) {
+        Ok([name, wanted, actual]) => Some(Variable { name, wanted, actual: Some(actual) }),
+        Err(words) => {
+            let [name, wanted] = <[String; 2]>::try_from(words).ok()?;
+            Some(Variable { name, wanted, actual: None })
+        }
     }
 }
 
@@ -70,6 +122,10 @@ impl FromStr for ReportLine {
             numa: field("numa")?.to_owned(),
             memory: field("memory")?.to_owned(),
             cpuset: field("cpuset")?.to_owned(),
+            variables: {
+                let list = field("variables")?.split(',').filter(|text| !text.is_empty());
+                list.map(variable).collect::<Option<_>>().ok_or(())?
+            },
         })
     }
 }
@@ -88,6 +144,13 @@ mod tests {
             numa: "0".to_owned(),
             memory: "preferred:0".to_owned(),
             cpuset: "0-3".to_owned(),
+            variables: [("UCX_NET_DEVICES", Some("a = 100 %")), ("OMP_NUM_THREADS", None)]
+                .map(|(name, actual)| Variable {
+                    name: name.to_owned(),
+                    wanted: "mlx5_0:1,mlx5_1:1".to_owned(),
+                    actual: actual.map(str::to_owned),
+                })
+                .to_vec(),
         };
         let line = report.to_string();
         assert_eq!(format!("[1,3]<stdout>:{line} and more").parse(), Ok(report));

@@ -3,6 +3,7 @@
 
 mod cluster;
 mod printed;
+mod this_host;
 mod workload;
 
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::path::Path;
 use rankwright::files::{InputError, describe, read_text, read_to_end, text_of};
 
 pub(crate) use cluster::{cluster, cluster_of_at_least};
+pub(crate) use this_host::{host_name, this_host};
 pub(crate) use workload::{WORKLOAD_HELP, imported, is_profile, named, split, workload};
 
 /// Reads a text input: a file, or standard input for `-`.

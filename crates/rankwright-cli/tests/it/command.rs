@@ -43,6 +43,13 @@ pub(crate) fn signal(name: &str, process: i64) {
     assert!(status.success(), "{script}");
 }
 
+/// Lets everybody run a file.
+pub(crate) fn make_executable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(path, executable).expect("it is ours");
+}
+
 /// This host's name.
 pub(crate) fn on_this_host() -> String {
     let output = Command::new("uname").arg("-n").output().expect("uname is everywhere");

@@ -1,24 +1,15 @@
 //! The shim `rankwright-exec`, started as a launcher would: the rank is in the environment.
 
-use std::process::{Command, Output};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Output, Stdio};
 
-use rankwright::placement::PlacementFile;
+use rankwright::launch::RANK_VARIABLES;
 use rankwright::placement::ranks_map::ranks_map;
+use rankwright::placement::{MemoryPolicy, PlacementFile, Settings};
 use tempfile::TempDir;
 
-use crate::command::{on_this_host, pus_here, rankwright, say};
+use crate::command::{on_this_host, pus_here, rankwright, say, signal};
 use crate::placements::placement;
-
-/// Variables of launchers that may be set around the tests.
-const RANK_VARIABLES: [&str; 7] = [
-    "OMPI_COMM_WORLD_RANK",
-    "PALS_RANKID",
-    "MV2_COMM_WORLD_RANK",
-    "FLUX_TASK_RANK",
-    "PMIX_RANK",
-    "PMI_RANK",
-    "SLURM_PROCID",
-];
 
 /// A map in a folder.
 struct Map {
@@ -27,8 +18,12 @@ struct Map {
 
 impl Map {
     fn new(placement: &PlacementFile) -> Self {
+        Self::with(placement, &Settings::NOTHING)
+    }
+
+    fn with(placement: &PlacementFile, settings: &Settings) -> Self {
         let folder = tempfile::tempdir().expect("a folder for the map");
-        let text = ranks_map(placement, &placement.jobs[0]);
+        let text = ranks_map(placement, &placement.jobs[0], settings);
         std::fs::write(folder.path().join("ranks.map"), text).expect("the folder is writable");
         Self { folder }
     }
@@ -44,6 +39,7 @@ impl Map {
 
 fn shim() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rankwright-exec"));
+    // Launchers around the tests set some.
     for name in RANK_VARIABLES {
         command.env_remove(name);
     }
@@ -157,4 +153,93 @@ fn rankwright_exec_is_the_shim() {
     assert_eq!(output.status.code(), Some(9));
     let output = rankwright(&["exec", "--help"]).output().unwrap();
     assert!(stdout(&output).contains("Usage: rankwright-exec [OPTIONS]"));
+}
+
+#[test]
+fn a_rank_gets_its_variables_but_none_that_the_user_has_set() {
+    let mut settings = Settings::NOTHING;
+    settings.set(1, "OMP_NUM_THREADS", "2");
+    settings.set(1, "UCX_NET_DEVICES", "mlx5_0:1,mlx5_1:1 or %");
+    let map = Map::with(&placement(2, true, &[("localhost", 0), ("localhost", 1)]), &settings);
+    let print = ["printenv", "OMP_NUM_THREADS", "UCX_NET_DEVICES"];
+    let output = map.exec(&[("PMI_RANK", "1")], &print);
+    assert_eq!(stdout(&output), "2\nmlx5_0:1,mlx5_1:1 or %\n");
+    let set = [("PMI_RANK", "1"), ("UCX_NET_DEVICES", "all")];
+    assert_eq!(stdout(&map.exec(&set, &print)), "2\nall\n");
+    let of_other = map.exec(&[("PMI_RANK", "0")], &print);
+    assert!(of_other.stdout.is_empty());
+    // The report has what was wanted and what is.
+    let text = stdout(&map.exec(&set, &["--report"]));
+    let wanted = "mlx5_0:1%2Cmlx5_1:1%20or%20%25";
+    assert!(text.contains(&format!("UCX_NET_DEVICES={wanted}=all @end")), "{text}");
+}
+
+#[test]
+fn memory_comes_from_the_node_that_the_map_names() {
+    let host = on_this_host();
+    let here = placement(1, false, &[(&host, 0)]);
+    for (memory, expected) in
+        [(MemoryPolicy::Bind, "bind:0"), (MemoryPolicy::Preferred, "prefer:0")]
+    {
+        let mut settings = Settings::NOTHING;
+        settings.memory = memory;
+        let map = Map::with(&here, &settings);
+        let output = map.exec(&[("PMI_RANK", "0")], &["cat", "/proc/self/numa_maps"]);
+        let text = stdout(&output);
+        if !text.contains(expected) {
+            say("SKIPPED: this container does not let processes choose their memory");
+            return;
+        }
+        assert!(!text.contains(" default "), "{text}");
+    }
+}
+
+#[test]
+fn the_program_takes_the_place_of_the_shim() {
+    let map = Map::new(&placement(2, true, &[("localhost", 0), ("localhost", 1)]));
+    let file = map.folder.path().join("ranks.map");
+    let start = |script: &str| {
+        let mut command = shim();
+        command.arg("--map").arg(&file).args(["sh", "-c", script]).env("PMI_RANK", "1");
+        command.stdout(Stdio::piped()).spawn().expect("the shim starts")
+    };
+    let child = start("echo $$; exit 41");
+    let pid = child.id();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{pid}\n"));
+    assert_eq!(output.status.code(), Some(41));
+    let mut child = start("echo ready; exec sleep 60");
+    let mut first = [0; 6];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
+    signal("TERM", i64::from(child.id()));
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+}
+
+/// Of a map on a file system that thousands of ranks read at the same time, each reads its own line:
+/// one call for the header, one for the line, however long the map is.
+#[test]
+fn a_long_map_is_not_read_whole() {
+    let ranks = 100_000;
+    let places = vec![("localhost", 0); ranks];
+    let mut long = placement(1, true, &places);
+    long.jobs[0].ranks.iter_mut().for_each(|entry| entry.bound = false);
+    let map = Map::new(&long);
+    let file = map.folder.path().join("ranks.map");
+    assert!(std::fs::metadata(&file).unwrap().len() > 3_000_000);
+    let log = map.folder.path().join("calls");
+    let mut strace = Command::new("strace");
+    strace.arg("-o").arg(&log).args(["-e", "trace=openat,read,pread64,mmap", "-P"]).arg(&file);
+    strace.arg(env!("CARGO_BIN_EXE_rankwright-exec")).arg("--map").arg(&file);
+    strace.args(["--", "true"]).env("PMI_RANK", "77777");
+    let traced = strace.output();
+    if !traced.is_ok_and(|output| output.status.success()) {
+        say("SKIPPED: strace is not installed, or not permitted here");
+        return;
+    }
+    let calls = std::fs::read_to_string(&log).unwrap();
+    let reads: Vec<&str> = calls.lines().filter(|line| line.contains("read")).collect();
+    assert!(reads.len() <= 2, "{calls}");
+    let bytes = |line: &&str| line.rsplit_once("= ").and_then(|(_, n)| n.parse::<u64>().ok());
+    let sum: u64 = reads.iter().filter_map(bytes).sum();
+    assert!((1..=8192).contains(&sum), "{calls}");
 }

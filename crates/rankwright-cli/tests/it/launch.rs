@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use rankwright::ids::PuId;
+use rankwright::ids::{CoreId, PuId};
 use rankwright::launch::LAUNCHERS;
 use rankwright::placement::{JobEntry, PlacementFile};
 
@@ -78,6 +78,74 @@ fn the_shim_binds_where_the_launcher_cannot() {
     assert_golden!("mpich-unbound", launched(&unbound, &["--for", "mpich"]));
 }
 
+/// Two hosts whose ranks have the same PUs by their rank on the host.
+const SAME_LISTS: [(&str, u32); 4] = [("n1", 1), ("n0", 1), ("n0", 3), ("n1", 3)];
+
+#[test]
+fn one_list_binds_hosts_that_are_alike() {
+    let mut same = placement(4, false, &SAME_LISTS);
+    for launcher in ["intelmpi", "slurm", "flux", "craympich"] {
+        assert_golden!(format!("{launcher}-same-lists"), launched(&same, &["--for", launcher]));
+    }
+    // Two PUs per rank.
+    same.nodes.iter_mut().for_each(|node| node.pus = 8);
+    for entry in &mut same.jobs[0].ranks {
+        let core = entry.cores[0].0;
+        entry.pus = vec![PuId(core), PuId(core + 4)];
+    }
+    let mut text = String::new();
+    for launcher in ["intelmpi", "slurm", "flux"] {
+        let options = ["--for", launcher, "--format", "csv"];
+        text += &launched(&same, &options);
+    }
+    assert_golden!("same-lists-of-two-pus", text);
+}
+
+#[test]
+fn hosts_with_other_lists_have_blocks_or_components_of_their_own() {
+    let mut blocks = placement(4, false, &[("n1", 1), ("n1", 3), ("n0", 0), ("n0", 1)]);
+    assert_golden!("slurm-blocks-unknown-library", launched(&blocks, &["--for", "slurm"]));
+    blocks.jobs[0].mpi_library = "Open MPI v5.0.11".to_owned();
+    assert_golden!("slurm-components", launched(&blocks, &["--for", "slurm"]));
+    let native = ["--for", "intelmpi", "--binding", "native"];
+    assert_golden!("intelmpi-configfile", launched_as(&blocks, &native, &["./app", "-n", "3"]));
+    assert_golden!("intelmpi-configfile-with-blanks", launched(&blocks, &native));
+}
+
+#[test]
+fn what_cray_mpich_cannot_express_is_refused() {
+    let uneven = placement(4, false, &[("n0", 0), ("n1", 1), ("n1", 2)]);
+    assert_golden!("craympich-uneven", launched(&uneven, &["--for", "craympich"]));
+    let last_is_short = placement(4, false, &[("n0", 0), ("n1", 1), ("n0", 2)]);
+    assert_golden!("craympich-last-is-short", launched(&last_is_short, &["--for", "craympich"]));
+}
+
+#[test]
+fn ranks_with_several_cores_get_the_variables_of_openmp() {
+    let mut hybrid = placement(4, false, &[("n1", 0), ("n0", 0)]);
+    hybrid.nodes.iter_mut().for_each(|node| node.pus = 8);
+    for entry in &mut hybrid.jobs[0].ranks {
+        entry.cores = vec![CoreId(0), CoreId(1)];
+        entry.pus = [0, 4, 1, 5].map(PuId).into();
+    }
+    let mut text = String::new();
+    for launcher in LAUNCHERS {
+        text += &launched(&hybrid, &["--for", launcher.name, "--format", "csv"]);
+    }
+    assert_golden!("openmp", text);
+    let all = ["--for", "openmpi4", "--threads-per-core", "all", "--format", "csv"];
+    assert_golden!("openmp-all-threads", launched(&hybrid, &all));
+    let bound = ["--for", "mpich", "--memory", "bind", "--threads-per-core", "2"];
+    assert_golden!("openmp-memory-bind", launched(&hybrid, &bound));
+    let many = ["--for", "mpich", "--threads-per-core", "3"];
+    assert_golden!("openmp-too-many-threads", launched(&hybrid, &many));
+    // Each has another number of threads.
+    hybrid.jobs[0].ranks[1].cores.pop();
+    hybrid.jobs[0].ranks[1].pus = [0, 4].map(PuId).into();
+    assert_golden!("openmp-per-rank", launched(&hybrid, &["--for", "mpich"]));
+    assert_golden!("openmp-numactl", launched(&hybrid, &["--for", "numactl", "--memory", "none"]));
+}
+
 #[test]
 fn options_reach_the_command_line() {
     let hosts = placement(4, false, &[("n1", 1), ("n0", 1)]);
@@ -104,7 +172,17 @@ fn every_launcher_starts_several_programs() {
         text += &launched_as(&real, &options, &programs);
     }
     // Only the lines with programs; those for one program are above.
-    let starts = ["$ ", "mpirun ", "mpiexec ", "exec mpi", "numactl --"];
+    let starts = [
+        "$ ",
+        "mpirun ",
+        "mpiexec ",
+        "exec ",
+        "numactl --",
+        "SLURM_HOSTFILE=",
+        "flux ",
+        "[ ",
+        "rankwright: ",
+    ];
     let of_programs = |line: &&str| starts.iter().any(|start| line.starts_with(start));
     let lines: Vec<&str> = text.lines().filter(of_programs).collect();
     assert_golden!("several-programs", lines.join("\n"));

@@ -1,20 +1,31 @@
 //! Tests of the command line: the program as users start it.
 
 mod broken;
+mod check_launchers;
+mod check_running;
 mod cluster;
 mod command;
 mod events;
 mod exec;
 mod lab;
 mod launch;
+mod lint;
+mod lint_intel;
+mod lint_launchers;
+mod lint_slurm;
+mod nic;
+mod openmpi_map_display;
 mod openmpi_monitoring;
 mod otf2;
+mod pages;
 mod placements;
 mod placing;
 mod profile;
 mod programs;
 mod real_launchers;
 mod road;
+mod run_batch_systems;
+mod run_granted;
 mod simulate;
 mod slurm;
 mod traffic;

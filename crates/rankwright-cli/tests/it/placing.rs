@@ -230,10 +230,10 @@ fn a_bare_graph_becomes_a_list_of_cores() {
 fn a_search_without_time_answers_with_its_beginning() {
     let help = run(&["map", "--help"]).0;
     let (_, table) = help.split_once("Strategies, written as").expect("the table of strategies");
-    // The summaries of long lines go on in the next one, behind the options.
-    let names = table.lines().skip(1).filter_map(|line| line.strip_prefix("  "));
-    let names: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
-    let names: Vec<&str> = names.into_iter().filter(|name| !name.starts_with('[')).collect();
+    // Names have a column of their own; long lines go on in the next one, which has none.
+    let columns = table.lines().skip(1).filter_map(|line| line.strip_prefix("  ")?.get(..25));
+    let is_name = |text: &&str| !text.starts_with('[') && !text.contains(' ');
+    let names: Vec<&str> = columns.map(str::trim_end).filter(is_name).collect();
     assert!(names.contains(&"treematch"), "{names:?}");
     for name in names {
         let fixed = ["map", "--graph", GRAPH, "--hierarchy", "2:2:2", "--distances", "1:10:100"];

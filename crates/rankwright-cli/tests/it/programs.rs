@@ -23,8 +23,9 @@ struct Mpi {
     bindings: &'static [&'static str],
 }
 
-/// Those of Debian, and MPICH 5 where `.mpi/` has it. MPICH 4.0 cannot bind by itself.
-const MPIS: [Mpi; 3] = [
+/// Those of Debian, and what `.mpi/` has. MPICH 4.0 cannot bind by itself; of Intel MPI there is the
+/// launcher only, which starts the programs of MPICH and binds these by the shim.
+const MPIS: [Mpi; 5] = [
     Mpi {
         name: "openmpi4",
         launcher: "mpirun.openmpi",
@@ -37,6 +38,18 @@ const MPIS: [Mpi; 3] = [
         launcher: ".mpi/mpich5/bin/mpirun",
         compiler: ".mpi/mpich5/bin/mpicc",
         bindings: &["native", "exec"],
+    },
+    Mpi {
+        name: "openmpi5",
+        launcher: ".mpi/openmpi5/bin/mpirun",
+        compiler: ".mpi/openmpi5/bin/mpicc",
+        bindings: &["native", "exec"],
+    },
+    Mpi {
+        name: "intelmpi",
+        launcher: ".mpi/impi/bin/mpirun",
+        compiler: "mpicc.mpich",
+        bindings: &["exec"],
     },
 ];
 
@@ -202,6 +215,29 @@ fn several_programs_start_on_hosts_that_come_back_and_on_one_host() {
 }
 
 #[test]
+fn the_launcher_is_that_of_the_programs_mpi() {
+    let places = placement(2, true, &[("localhost", 0), ("localhost", 1)]);
+    // Debian's, which are both on PATH.
+    for job in jobs(&places).into_iter().filter(|job| !job.mpi.launcher.contains('/')) {
+        let said = job.said(|| {
+            let mut command = rankwright(&["run", "placement.json", "--timeout", "60s"]);
+            job.adapt(command.args(["--", "env", "A=1", "./where"]));
+            command
+        });
+        let starts = |(rank, line): (usize, &String)| line.starts_with(&format!("rank {rank} "));
+        assert!(said.len() == 2 && said.iter().enumerate().all(starts), "{said:#?}");
+
+        let other = if job.mpi.name == "mpich" { "openmpi4" } else { "mpich" };
+        let arguments = ["run", "placement.json", "--for", other, "--", "./where"];
+        let mut command = rankwright(&arguments);
+        job.adapt(&mut command);
+        let text = described(&command.output().expect("the program starts"));
+        let either = text.contains("exit code: 125") && text.contains("two MPIs are mixed");
+        assert!(either || text.contains("exit code: 127"), "{text}");
+    }
+}
+
+#[test]
 fn numactl_binds_every_rank_of_several_programs() {
     let numactl = Command::new("numactl").arg("--show").output();
     if !numactl.is_ok_and(|output| output.status.success()) {
@@ -255,11 +291,10 @@ fn threads_run_on_the_pus_of_their_rank() {
         for binding in job.mpi.bindings {
             let arguments = ["--binding", binding, "--", "./where"];
             // With OMP_PROC_BIND the first thread is bound before `main`.
-            let close = [("OMP_PLACES", "cores"), ("OMP_PROC_BIND", "close")];
             for (variables, pus, threads) in [
-                (&[][..], "0,1", "0,1/0,1"),
-                (&[("OMP_NUM_THREADS", "3")], "0,1", "0,1/0,1/0,1"),
-                (&close, "0", "0/1"),
+                (&[][..], "0", "0/1"),
+                (&[("OMP_NUM_THREADS", "1")], "0", "0"),
+                (&[("OMP_PROC_BIND", "false")], "0,1", "0,1/0,1"),
             ] {
                 let wanted =
                     format!("rank 0 app 0 host {here} pus {pus} threads {threads} args ./where");

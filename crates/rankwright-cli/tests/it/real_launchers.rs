@@ -1,33 +1,35 @@
-//! Open MPI 4 and MPICH themselves. Hosts are invented: `tests/fake-ssh` gives each a name in a
+//! Open MPI, MPICH and Intel MPI's launcher themselves. Hosts are invented: `tests/fake-ssh` gives each a name in a
 //! namespace of its own. Every run has a timeout and one retry (Open MPI 4.1.4 hangs once in a
 //! hundred runs).
 
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use rankwright::ids::{CoreId, PuId};
 use rankwright::placement::PlacementFile;
 use tempfile::TempDir;
 
-use crate::command::{pus_here, rankwright, repository, say, signal};
+use crate::command::{make_executable, pus_here, rankwright, repository, say, signal};
 use crate::placements::{EIGHT_ON_FOUR, placement, write};
 
 /// A launcher of this machine.
 #[derive(Clone, Copy)]
-struct Installed {
+pub(crate) struct Installed {
     /// What it is called here.
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// Its program, in Debian or in the folder that `scripts/bootstrap` makes.
-    program: &'static str,
+    pub(crate) program: &'static str,
     /// Whether it can bind by itself; MPICH 4.0 cannot.
-    binds: bool,
+    pub(crate) binds: bool,
 }
 
-const LAUNCHERS: [Installed; 3] = [
+const LAUNCHERS: [Installed; 5] = [
     Installed { name: "openmpi4", program: "mpirun.openmpi", binds: true },
     Installed { name: "mpich", program: "mpiexec.mpich", binds: false },
     Installed { name: "mpich", program: ".mpi/mpich5/bin/mpirun", binds: true },
+    Installed { name: "openmpi5", program: ".mpi/openmpi5/bin/mpirun", binds: true },
+    Installed { name: "intelmpi", program: ".mpi/impi/bin/mpirun", binds: true },
 ];
 
 impl Installed {
@@ -48,7 +50,7 @@ impl Installed {
 }
 
 /// The launchers that are installed.
-fn launchers() -> impl Iterator<Item = Installed> {
+pub(crate) fn launchers() -> impl Iterator<Item = Installed> {
     let installed = |launcher: &&Installed| {
         let output = Command::new(launcher.path()).arg("--version").output();
         let installed = output.is_ok_and(|output| output.status.success());
@@ -75,25 +77,24 @@ pub(crate) fn can_invent_hosts() -> bool {
 }
 
 /// A placement file in a working directory of its own.
-struct Job {
+pub(crate) struct Job {
     folder: TempDir,
     agent: PathBuf,
 }
 
 impl Job {
-    fn new(placement: &PlacementFile) -> Self {
+    pub(crate) fn new(placement: &PlacementFile) -> Self {
         let folder = tempfile::tempdir().expect("a working directory");
         write(placement, folder.path());
         Self { folder, agent: fake_ssh() }
     }
 
     /// With a remote shell that is this script; `$FAKE_SSH` is the usual one.
-    fn with_agent(mut self, script: &str) -> Self {
+    pub(crate) fn with_agent(mut self, script: &str) -> Self {
         let agent = self.folder.path().join("agent");
         let text = format!("#!/bin/sh\nFAKE_SSH='{}'\n{script}\n", fake_ssh().display());
         std::fs::write(&agent, text).expect("the folder is writable");
-        let executable = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(&agent, executable).expect("it is ours");
+        make_executable(&agent);
         self.agent = agent;
         self
     }
@@ -115,7 +116,7 @@ impl Job {
     }
 
     /// The output of a command, run again once if it is not `accepted`.
-    fn output(
+    pub(crate) fn output(
         &self,
         launcher: Installed,
         command: &str,
@@ -148,7 +149,7 @@ fn described(output: &Output) -> String {
     format!("{}\n{}{}", output.status, text(&output.stdout), text(&output.stderr))
 }
 
-fn code(output: &Output) -> i32 {
+pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().unwrap_or(-1)
 }
 
@@ -201,6 +202,28 @@ fn ranks_are_bound_to_swapped_pus_by_the_launcher_and_by_the_shim() {
 }
 
 #[test]
+fn hosts_with_the_same_list_are_bound_by_it() {
+    if !can_invent_hosts() || pus_here() < 2 {
+        say("SKIPPED: two PUs are needed");
+        return;
+    }
+    let mut both = placement(2, false, &[("n1", 0), ("n0", 0)]);
+    for entry in &mut both.jobs[0].ranks {
+        (entry.cores, entry.pus) = (vec![CoreId(0), CoreId(1)], vec![PuId(0), PuId(1)]);
+    }
+    let single = placement(2, false, &[("n1", 1), ("n0", 1), ("n0", 0), ("n1", 0)]);
+    for (placement, pus) in [(single, &["1", "1", "0", "0"][..]), (both, &["0-1", "0-1"])] {
+        let job = Job::new(&placement);
+        for launcher in launchers().filter(|launcher| launcher.binds) {
+            let arguments = ["--binding", "native", "--timeout", "60s", "--format", "csv"];
+            let output = job.output(launcher, "check", &arguments, |output| code(output) == 0);
+            let found: Vec<String> = reported(&output).into_iter().map(|(_, _, pus)| pus).collect();
+            assert_eq!(found, pus, "{}", launcher.program);
+        }
+    }
+}
+
+#[test]
 fn one_host_needs_no_remote_shell() {
     let job =
         Job::new(&placement(2, true, &[("localhost", 0), ("localhost", 1)])).with_agent("exit 1");
@@ -232,6 +255,22 @@ fn check_names_what_differs() {
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(told.contains("rank 1 runs on n9, but is placed on n1"), "{told}");
     assert!(output.stdout.is_empty(), "{}", described(&output));
+}
+
+#[test]
+fn a_refused_rank_ends_the_job() {
+    if !can_invent_hosts() {
+        return;
+    }
+    let job = Job::new(&placement(60_001, false, &[("n0", 0), ("n1", 60_000)]));
+    for launcher in launchers() {
+        // The first rank waits as if in MPI_Init.
+        let arguments = ["--binding", "exec", "--timeout", "60s", "--", "sleep", "50"];
+        let output = job.output(launcher, "run", &arguments, |output| code(output) == 125);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(code(&output), 125, "{}: {told}", launcher.program);
+        assert!(told.contains("rank 1"), "{}: {told}", launcher.program);
+    }
 }
 
 #[test]
@@ -274,13 +313,17 @@ fn run_finds_no_launcher_on_an_empty_path() {
     let output = job.command("run", &["--", "true"]).env("PATH", "").output().unwrap();
     assert_eq!(code(&output), 127);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("found no launcher of Open MPI 4 or MPICH on PATH"), "{told}");
+    assert!(
+        told.contains("found no launcher of Open MPI 4 or 5, MPICH or Intel MPI on PATH"),
+        "{told}"
+    );
 }
 
 #[test]
 fn a_termination_signal_reaches_the_program() {
+    // Open MPI 5 passes on nothing that a program prints from then on.
     const PROGRAM: &str =
-        "trap 'echo terminated; kill $!; exit 9' TERM; sleep 30 & echo ready; wait";
+        "trap 'echo > terminated; kill $!; exit 9' TERM; sleep 30 & echo ready; wait";
     let job = Job::new(&placement(1, true, &[("localhost", 0)]));
     for launcher in launchers() {
         let arguments = ["--timeout", "60s", "--", "sh", "-c", PROGRAM];
@@ -297,8 +340,9 @@ fn a_termination_signal_reaches_the_program() {
         signal("TERM", child.id().into());
         let mut rest = String::new();
         lines.read_to_string(&mut rest).expect("it ends");
-        assert!(rest.contains("terminated"), "{}: {rest}", launcher.program);
         let status = child.wait().unwrap();
+        let terminated = job.folder.path().join("terminated");
+        assert!(std::fs::remove_file(terminated).is_ok(), "{}: {rest}", launcher.program);
         assert!(!status.success(), "{}: {status}", launcher.program);
     }
     assert!(job.is_clean());

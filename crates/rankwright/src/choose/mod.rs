@@ -2,15 +2,16 @@
 //! papers ([`reproduce`]).
 
 mod judge;
+mod paired_runs;
 mod permutation;
 mod population;
 pub mod reproduce;
 mod search;
 mod settle;
-mod side_by_side;
 mod verdict;
 
 pub use judge::judge;
+pub use paired_runs::{PairedDifference, PairedVerdict, median};
 pub use permutation::{CollectiveEffects, PermutationEffects};
 pub use population::{
     Estimate, MemoryTraffic, Populated, Population, Preference, TimeEstimate, populations,
@@ -19,5 +20,4 @@ pub use search::{Candidate, Computing, Found, Search, SearchError, candidates};
 pub use settle::{
     Contender, Measure, Observer, Settled, Settling, Times, Unsettled, Versus, predict, settle,
 };
-pub use side_by_side::side_by_side;
 pub use verdict::{By, TOLERANCE, Verdict, verdict};

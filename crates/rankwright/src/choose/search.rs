@@ -11,7 +11,8 @@ use super::settle::{Contender, Measure, Settled, Settling, Unsettled, predict, s
 use super::{Observer, Verdict, judge};
 use crate::map::{Clock, Cost, Criterion, MapError, Objective, Problem, Strategy, StrategyError};
 use crate::model::Load;
-use crate::placement::{JobShape, Placement, PlacementError};
+use crate::placement::{Placement, PlacementError};
+use crate::rails::{Selection, SelectionError};
 use crate::sim::{Options, Pacing};
 use crate::units::Seconds;
 use answers::{Answers, Made};
@@ -109,9 +110,23 @@ pub enum SearchError {
     /// One whose answers it needs cannot take its options.
     #[error(transparent)]
     Strategy(#[from] StrategyError),
+    /// Its ranks cannot be given network devices.
+    #[error("network devices by {selection}: {error}")]
+    Selection {
+        /// How they were to be chosen.
+        selection: String,
+        /// Why not.
+        error: SelectionError,
+    },
     /// What it made is no placement.
     #[error(transparent)]
     Placement(#[from] PlacementError),
+}
+
+impl SearchError {
+    fn selection(selection: &Selection, error: SelectionError) -> Self {
+        Self::Selection { selection: selection.to_string(), error }
+    }
 }
 
 impl Default for Search<'_> {
@@ -268,11 +283,8 @@ fn candidate_of(
     made: &Made,
     settled: Option<&Settled>,
 ) -> Result<Candidate, SearchError> {
-    let shapes = JobShape::of(problem.workload);
-    let (cluster, slots) = (problem.cluster, problem.slots());
-    let placement =
-        Placement::from_slots(cluster, &shapes, strategy.to_owned(), slots, &made.slot_of)?;
-    let load = Load::new(cluster, problem.levels(), problem.workload, &placement);
+    let placement = made.placement(problem, strategy)?;
+    let load = Load::new(problem.cluster, problem.levels(), problem.workload, &placement);
     let judged = settled.map(|settled| (made.contender, settled.measures[made.contender].clone()));
     Ok(Candidate {
         strategy: strategy.to_owned(),

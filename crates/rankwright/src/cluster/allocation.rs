@@ -1,10 +1,16 @@
-//! What a batch system granted to a job, from the variables that it sets: Slurm's and LSF's.
+//! What a batch system granted to a job, from the variables that it sets: Slurm's and LSF's; and
+//! from what Slurm's `scontrol` says of the job.
 
-use std::collections::BTreeMap;
+mod lsf;
+
+use std::collections::{BTreeMap, HashMap};
 
 use super::hostfile::{self, Host};
-use super::{Cluster, NodeGroup, hostlist};
+use super::{Cluster, Machine, NodeGroup, hostlist};
 use crate::files::InputError;
+use crate::ids::{PuSet, parse_index_list};
+
+pub use lsf::{LsfAffinity, lsf, lsf_affinity};
 
 /// A host of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +19,21 @@ pub struct Granted {
     pub host: String,
     /// How many CPUs of it.
     pub cpus: u32,
+    /// Which ones.
+    pub which: Which,
+}
+
+/// Which CPUs of a host are granted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Which {
+    /// Nobody says.
+    #[default]
+    Unknown,
+    /// These PUs, P#, as the kernel says.
+    Pus(PuSet),
+    /// Slurm's own numbers (`CPU_IDs`), ascending: it counts the CPUs through in the order of
+    /// packages, cores and threads, which is L#, whatever numbers the kernel gives them.
+    Slurm(Vec<u32>),
 }
 
 /// What a batch system calls a CPU.
@@ -66,29 +87,6 @@ pub fn slurm(variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Granted>, 
     Ok(together(all))
 }
 
-/// The hosts of the LSF job whose variables these are.
-///
-/// # Errors
-/// As [`slurm`].
-pub fn lsf(variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Granted>, InputError> {
-    const NAME: &str = "LSB_MCPU_HOSTS";
-    let expected = "hosts and their slots like `n0 16 n1 8`";
-    let Some(text) = variable(NAME) else {
-        return Err(InputError::new(NAME, "nothing in the environment", expected));
-    };
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let pair = |pair: &[&str]| match pair {
-        [host, cpus] if hostlist::is_name(host) => {
-            let cpus = cpus.parse().ok().filter(|cpus: &u32| *cpus > 0)?;
-            Some(((*host).to_owned(), cpus))
-        }
-        _ => None,
-    };
-    let all: Option<Vec<_>> = words.chunks(2).map(pair).collect();
-    let all = all.filter(|all| !all.is_empty() && all.len() <= hostlist::MOST_NAMES);
-    Ok(together(all.ok_or_else(|| InputError::new(NAME, format!("`{text}`"), expected))?))
-}
-
 /// Each host once, where it first stands; two components of a job may share one.
 fn together(hosts: Vec<(String, u32)>) -> Vec<Granted> {
     let mut all: Vec<Granted> = Vec::new();
@@ -97,10 +95,31 @@ fn together(hosts: Vec<(String, u32)>) -> Vec<Granted> {
         let index = *known.entry(host.clone()).or_insert(all.len());
         match all.get_mut(index) {
             Some(same) => same.cpus = same.cpus.saturating_add(cpus),
-            None => all.push(Granted { host, cpus }),
+            None => all.push(Granted { host, cpus, which: Which::Unknown }),
         }
     }
     all
+}
+
+/// The CPUs of each host in what `scontrol show job --details` says of a job, in Slurm's numbers;
+/// those of several components of a heterogeneous job together. Empty where it says nothing of them.
+#[must_use]
+pub fn slurm_cpu_ids(text: &str) -> BTreeMap<String, Vec<u32>> {
+    let mut ids: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    for line in text.lines() {
+        let field = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name));
+        let (Some(hosts), Some(list)) = (field("Nodes="), field("CPU_IDs=")) else { continue };
+        let (Ok(hosts), Ok(list)) = (hostlist::expand(hosts), parse_index_list(list)) else {
+            continue;
+        };
+        for host in hosts {
+            let of_host = ids.entry(host).or_default();
+            of_host.extend(&list);
+            of_host.sort_unstable();
+            of_host.dedup();
+        }
+    }
+    ids
 }
 
 /// 16, 16, 8 from `16(x2),8`.
@@ -129,10 +148,10 @@ fn counts(text: &str, name: &str) -> Result<Vec<u32>, InputError> {
 /// A cluster of granted hosts, and which of them were granted in part only.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Allocation {
-    /// The hosts, with the PUs free that stand for the CPUs granted: the first ones, because no
-    /// variable says which they are.
+    /// The hosts, with the PUs free that are granted; where nobody says which these are, the first
+    /// ones stand for them.
     pub cluster: Cluster,
-    /// Hosts with fewer CPUs than free PUs.
+    /// Hosts with fewer CPUs than free PUs, of which nobody says which ones.
     pub in_part: Vec<String>,
 }
 
@@ -144,6 +163,13 @@ pub enum Misfit {
     /// A host with more CPUs granted than it has.
     TooManyCpus {
         /// Which.
+        granted: Granted,
+        /// How many there are.
+        has: usize,
+    },
+    /// A PU or CPU that a host of the description does not have.
+    NoSuchCpu {
+        /// Which host and CPUs.
         granted: Granted,
         /// How many there are.
         has: usize,
@@ -161,33 +187,69 @@ pub fn cluster(description: &Cluster, hosts: &[Granted], cpu: Cpu) -> Result<All
     let mut cluster = whole.map_err(Misfit::Unknown)?;
     let groups = std::mem::take(&mut cluster.groups);
     let mut in_part = Vec::new();
-    // Which group a type with so many CPUs became.
-    let mut made: BTreeMap<(usize, u32), (usize, bool)> = BTreeMap::new();
+    // Which group a type with such CPUs became.
+    let mut made: HashMap<(usize, u32, &Which), (usize, bool)> = HashMap::new();
     for (node, granted) in cluster.nodes.iter_mut().zip(hosts) {
         let group = &groups[node.group];
-        let has = match cpu {
-            Cpu::Thread => group.machine.pus.len(),
-            Cpu::Core => group.machine.cores.len(),
+        let key = (node.group, granted.cpus, &granted.which);
+        let (index, guessed) = match made.get(&key) {
+            Some(known) => *known,
+            None => {
+                let part = granted_part(group, granted, cpu)?;
+                let guessed = granted.which == Which::Unknown && part.free != group.free;
+                let same = cluster.groups.iter().position(|known| *known == part);
+                let index = same.unwrap_or_else(|| {
+                    cluster.groups.push(part);
+                    cluster.groups.len() - 1
+                });
+                made.insert(key, (index, guessed));
+                (index, guessed)
+            }
         };
-        if granted.cpus as usize > has {
-            return Err(Misfit::TooManyCpus { granted: granted.clone(), has });
-        }
-        let (index, part) = *made.entry((node.group, granted.cpus)).or_insert_with(|| {
-            let part = first_cpus(group, granted.cpus, cpu);
-            let is_part = part.free != group.free;
-            let same = cluster.groups.iter().position(|known| *known == part);
-            let index = same.unwrap_or_else(|| {
-                cluster.groups.push(part);
-                cluster.groups.len() - 1
-            });
-            (index, is_part)
-        });
         node.group = index;
-        if part {
+        if guessed {
             in_part.push(node.name.clone());
         }
     }
     Ok(Allocation { cluster, in_part })
+}
+
+/// A group with those of its free PUs left free that are granted.
+fn granted_part(group: &NodeGroup, granted: &Granted, cpu: Cpu) -> Result<NodeGroup, Misfit> {
+    let machine = &group.machine;
+    let has = match cpu {
+        Cpu::Thread => machine.pus.len(),
+        Cpu::Core => machine.cores.len(),
+    };
+    let no_such = |has| Misfit::NoSuchCpu { granted: granted.clone(), has };
+    let pus = match &granted.which {
+        Which::Unknown if granted.cpus as usize > has => {
+            return Err(Misfit::TooManyCpus { granted: granted.clone(), has });
+        }
+        Which::Unknown => return Ok(first_cpus(group, granted.cpus, cpu)),
+        Which::Pus(pus) => pus.clone(),
+        Which::Slurm(ids) => pus_of_slurm(machine, ids, cpu).ok_or_else(|| no_such(has))?,
+    };
+    let there = machine.pus.iter().filter(|pu| pus.as_slice().contains(&pu.id)).count();
+    if there < pus.len() {
+        return Err(no_such(machine.pus.len()));
+    }
+    let mut part = group.clone();
+    for (pu, free) in machine.pus.iter().zip(&mut part.free) {
+        *free = *free && pus.as_slice().binary_search(&pu.id).is_ok();
+    }
+    Ok(part)
+}
+
+/// The PUs (P#) that Slurm's numbers stand for; `None` if there are not so many.
+#[must_use]
+pub fn pus_of_slurm(machine: &Machine, ids: &[u32], cpu: Cpu) -> Option<PuSet> {
+    let pus = |id: &u32| match cpu {
+        Cpu::Thread => machine.pus.get(*id as usize).map(|pu| vec![pu.id]),
+        Cpu::Core => machine.cores.get(*id as usize).map(|core| core.pus.clone()),
+    };
+    let pus: Option<Vec<_>> = ids.iter().map(pus).collect();
+    Some(pus?.into_iter().flatten().collect())
 }
 
 /// A group with the first so many of its free CPUs left free.
@@ -270,7 +332,7 @@ mod tests {
         let group = NodeGroup::all_free(synthetic::parse("core:4 pu:2").unwrap());
         let names = ["f0", "f1"].map(str::to_owned).to_vec();
         let description = Cluster::uniform("c", names, group);
-        let granted = |cpus| vec![Granted { host: "f1".to_owned(), cpus }];
+        let granted = |cpus| vec![Granted { host: "f1".to_owned(), cpus, which: Which::Unknown }];
         let free = |cpus, cpu| {
             let allocation = cluster(&description, &granted(cpus), cpu).unwrap();
             let free = &allocation.cluster.groups[0].free;
@@ -281,5 +343,39 @@ mod tests {
         assert_eq!(free(8, Cpu::Thread), (8, 0));
         let misfit = cluster(&description, &granted(5), Cpu::Core).unwrap_err();
         assert!(matches!(misfit, Misfit::TooManyCpus { has: 4, .. }));
+    }
+
+    #[test]
+    fn the_cpus_that_slurm_names_are_those_left_free() {
+        // From Slurm 22.05, shortened.
+        let text = "JobId=7 JobName=wrap\n   NumNodes=3 NumCPUs=6\n   \
+            Nodes=n0 CPU_IDs=1-2 Mem=0 GRES=\n     Nodes=n[1-2] CPU_IDs=0,3 Mem=0 GRES=\n";
+        let ids = slurm_cpu_ids(text);
+        let expected = [("n0", vec![1, 2]), ("n1", vec![0, 3]), ("n2", vec![0, 3])];
+        assert_eq!(ids, expected.map(|(host, ids)| (host.to_owned(), ids)).into());
+        // Two cores with PUs P#0, P#2 and P#1, P#3.
+        let mut machine = synthetic::parse("core:2 pu:2").unwrap();
+        let order = [0, 2, 1, 3].map(crate::ids::PuId);
+        for (at, id) in order.into_iter().enumerate() {
+            machine.pus[at].id = id;
+            machine.cores[at / 2].pus[at % 2] = id;
+        }
+        let description =
+            Cluster::uniform("c", vec!["n0".to_owned()], NodeGroup::all_free(machine));
+        let free = |which, cpu| {
+            let granted = [Granted { host: "n0".to_owned(), cpus: 2, which }];
+            let allocation = cluster(&description, &granted, cpu)?;
+            assert!(allocation.in_part.is_empty());
+            Ok::<_, Misfit>(allocation.cluster.groups[0].free.clone())
+        };
+        let slurm = |ids: &[u32]| Which::Slurm(ids.to_vec());
+        assert_eq!(free(slurm(&[0, 1]), Cpu::Thread).unwrap(), [true, true, false, false]);
+        assert_eq!(free(slurm(&[1]), Cpu::Core).unwrap(), [false, false, true, true]);
+        let pus = Which::Pus("1,3".parse().unwrap());
+        assert_eq!(free(pus, Cpu::Thread).unwrap(), [false, false, true, true]);
+        for wrong in [slurm(&[4]), Which::Pus("0,7".parse().unwrap())] {
+            let misfit = free(wrong, Cpu::Thread).unwrap_err();
+            assert!(matches!(misfit, Misfit::NoSuchCpu { has: 4, .. }), "{misfit:?}");
+        }
     }
 }

@@ -40,29 +40,46 @@ impl MachineMatrix {
             cores.extend(machine.core_ids().map(|id| (node, machine.cores[id.index()].pus[0], id)));
             cores[first..].sort_unstable_by_key(|(_, pu, _)| *pu);
         }
-        let nearest: Vec<u32> =
-            cluster.groups.iter().map(|group| nearest_remote(&group.machine)).collect();
+        let inside: Vec<Closeness<'_>> =
+            cluster.groups.iter().map(|group| Closeness::new(&group.machine)).collect();
         let weight = |a: &(NodeId, PuId, CoreId), b: &(NodeId, PuId, CoreId)| {
-            if a.0 != b.0 {
-                return NETWORK;
-            }
-            if a.2 == b.2 {
-                return 0;
-            }
-            let machine = cluster.machine(a.0);
-            let numa = |core: CoreId| machine.cores[core.index()].numa.index();
-            let (from, to) = (numa(a.2), numa(b.2));
-            // Firmware tables need not be symmetric; the matrix is.
-            let distance = numa_distance(machine, from, to).min(numa_distance(machine, to, from));
-            match distance {
-                _ if from == to => SAME_DIE,
-                distance if distance <= nearest[cluster.node(a.0).group] => NEAR,
-                _ => FAR,
-            }
+            let same_node = a.0 == b.0;
+            if same_node { inside[cluster.node(a.0).group].weight(a.2, b.2) } else { NETWORK }
         };
         let row = |a| cores.iter().map(|b| weight(a, b)).collect();
         let weights = cores.iter().map(row).collect();
         Self { cores: cores.iter().map(|(node, pu, _)| (*node, *pu)).collect(), weights }
+    }
+}
+
+/// How well the cores of a node are connected: the matrix inside a node.
+#[derive(Debug, Clone, Copy)]
+pub struct Closeness<'a> {
+    machine: &'a Machine,
+    /// The smallest distance between two different memories.
+    nearest: u32,
+}
+
+impl<'a> Closeness<'a> {
+    /// That of a node's cores.
+    #[must_use]
+    pub fn new(machine: &'a Machine) -> Self {
+        Self { machine, nearest: nearest_remote(machine) }
+    }
+
+    /// The weight of two cores: larger is closer, 0 for a core and itself.
+    #[must_use]
+    pub fn weight(&self, a: CoreId, b: CoreId) -> u32 {
+        let numa = |core: CoreId| self.machine.cores[core.index()].numa.index();
+        let (from, to) = (numa(a), numa(b));
+        let distance = |from, to| numa_distance(self.machine, from, to);
+        match () {
+            () if a == b => 0,
+            () if from == to => SAME_DIE,
+            // Firmware tables need not be symmetric; the matrix is.
+            () if distance(from, to).min(distance(to, from)) <= self.nearest => NEAR,
+            () => FAR,
+        }
     }
 }
 

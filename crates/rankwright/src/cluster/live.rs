@@ -9,7 +9,7 @@ use std::path::Path;
 use std::{fs, ptr};
 
 use super::infiniband_rate::link_rate;
-use super::{Nic, NodeGroup, hwloc_xml};
+use super::{Link, Nic, NodeGroup, Port, hwloc_xml};
 use crate::files::InputError;
 use crate::units::BytesPerSecond;
 
@@ -32,29 +32,54 @@ pub enum DiscoveryError {
 pub fn discover() -> Result<NodeGroup, DiscoveryError> {
     let mut group = hwloc_xml::parse(&export(None)?, "libhwloc")?;
     for nic in &mut group.machine.nics {
-        nic.bandwidth = rate_of(nic, Path::new("/sys/class"));
+        ask_kernel(nic, Path::new("/sys/class"));
     }
     Ok(group)
 }
 
-/// The kernel's word on a device: InfiniBand's own rate first, else the interface's speed.
-fn rate_of(nic: &Nic, class: &Path) -> Option<BytesPerSecond> {
-    let names = || std::iter::once(&nic.name).chain(&nic.aliases);
-    let read = |path: std::path::PathBuf| fs::read_to_string(path).ok();
-    let infiniband = names().find_map(|name| {
-        let ports = fs::read_dir(class.join("infiniband").join(name).join("ports")).ok()?;
-        let rates = ports.flatten().filter_map(|port| read(port.path().join("rate")));
-        // A device with several ports is as fast as all of them together.
-        let sum: f64 = rates.filter_map(|text| gigabits(&text)).sum();
-        (sum > 0.0).then_some(BytesPerSecond(sum * 1e9 / 8.0))
+/// Adds the kernel's word on a device: the ports that its InfiniBand layer knows, else the
+/// interface.
+fn ask_kernel(nic: &mut Nic, class: &Path) {
+    let names: Vec<String> = nic.names().map(str::to_owned).collect();
+    let known = names.iter().find_map(|name| {
+        let ports = infiniband_ports(&class.join("infiniband").join(name).join("ports"));
+        Some(ports).filter(|ports| !ports.is_empty())
     });
-    infiniband.or_else(|| {
-        names().find_map(|name| {
-            let text = read(class.join("net").join(name).join("speed"))?;
-            let megabits = text.trim().parse::<f64>().ok().filter(|speed| *speed > 0.0)?;
-            Some(BytesPerSecond(megabits * 1e6 / 8.0))
-        })
-    })
+    let interface = || names.iter().find_map(|name| interface(&class.join("net").join(name)));
+    for port in known.unwrap_or_else(|| interface().into_iter().collect()) {
+        nic.add_port(port);
+    }
+    nic.bandwidth = nic.known_bandwidth();
+}
+
+/// The ports in a folder like `/sys/class/infiniband/mlx5_0/ports`.
+fn infiniband_ports(folder: &Path) -> Vec<Port> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let port = |entry: fs::DirEntry| {
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        let read = |file: &str| fs::read_to_string(entry.path().join(file)).ok();
+        // `4: ACTIVE`, `1: DOWN`, `5: ACTIVE_DEFER`
+        let state = |text: String| if text.contains("ACTIVE") { Link::Up } else { Link::Down };
+        let gigabits = read("rate").and_then(|text| gigabits(&text)).filter(|rate| *rate > 0.0);
+        let bandwidth = gigabits.map(|rate| BytesPerSecond(rate * 1e9 / 8.0));
+        Some(Port { number, link: read("state").map(state), bandwidth })
+    };
+    entries.filter_map(port).collect()
+}
+
+/// The one port of an interface of the kernel, from a folder like `/sys/class/net/eth0`.
+fn interface(folder: &Path) -> Option<Port> {
+    let state = fs::read_to_string(folder.join("operstate")).ok();
+    let link = match state.as_deref().map(str::trim) {
+        Some("up") => Some(Link::Up),
+        Some("down" | "lowerlayerdown" | "notpresent") => Some(Link::Down),
+        _ => None,
+    };
+    let speed = fs::read_to_string(folder.join("speed")).ok();
+    let megabits = speed.and_then(|text| text.trim().parse::<f64>().ok());
+    let bandwidth = megabits.filter(|speed| *speed > 0.0);
+    let bandwidth = bandwidth.map(|speed| BytesPerSecond(speed * 1e6 / 8.0));
+    (link.is_some() || bandwidth.is_some()).then_some(Port { number: 1, link, bandwidth })
 }
 
 /// 100 from `100 Gb/sec (4X EDR)`. The kernel's number is the signalling rate where the line coding
@@ -246,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn link_rates_come_from_the_kernel() {
+    fn link_rates_and_states_come_from_the_kernel() {
         let class = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
             let path = class.path().join(path);
@@ -256,13 +281,26 @@ mod tests {
         write("infiniband/mlx5_0/ports/1/rate", "100 Gb/sec (4X EDR)\n");
         write("infiniband/mlx4_0/ports/1/rate", "40 Gb/sec (4X QDR)\n");
         write("infiniband/mlx4_0/ports/2/rate", "10 Gb/sec (4X)\n");
+        write("infiniband/mlx4_0/ports/2/state", "4: ACTIVE\n");
+        write("infiniband/hfi1_0/ports/1/rate", "100 Gb/sec (4X EDR)\n");
+        write("infiniband/hfi1_0/ports/1/state", "1: DOWN\n");
         write("net/eth0/speed", "25000\n");
         write("net/eth1/speed", "-1\n");
-        let rate = |name: &str| rate_of(&Nic::new(name), class.path());
+        write("net/eth1/operstate", "down\n");
+        let asked = |name: &str| {
+            let mut nic = Nic::new(name);
+            ask_kernel(&mut nic, class.path());
+            nic
+        };
+        let rate = |name: &str| asked(name).bandwidth;
         assert_eq!(rate("mlx5_0"), Some(BytesPerSecond(12.5e9)));
         assert_eq!(rate("mlx4_0"), Some(BytesPerSecond(4e9 + 1.25e9)));
         assert_eq!(rate("eth0"), Some(BytesPerSecond(3.125e9)));
         assert_eq!(rate("eth1"), None);
         assert_eq!(rate("eth9"), None);
+        let usable = ["mlx5_0", "mlx4_0", "hfi1_0", "eth0", "eth1", "eth9"];
+        let usable = usable.map(|name| asked(name).is_usable());
+        assert_eq!(usable, [true, true, false, true, false, true]);
+        assert_eq!(asked("mlx4_0").ports[1].link, Some(Link::Up));
     }
 }

@@ -9,6 +9,7 @@
 pub mod allocation;
 pub mod built_in;
 pub mod distance;
+mod far_device;
 pub mod hostfile;
 pub mod hostlist;
 pub mod hwloc_xml;
@@ -19,6 +20,7 @@ mod levels;
 pub mod live;
 mod memory;
 pub mod merge;
+mod network_device;
 mod rates;
 mod switch_order;
 mod switch_tree;
@@ -32,13 +34,15 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+pub use far_device::FarDevice;
 pub use levels::{Level, LevelKind, Levels};
 pub use memory::{MemoryAccess, NumaNode};
+pub use network_device::{Link, Nic, NicKind, Port};
 pub use rates::{NAMED as NAMED_RATES, Rates, ServiceCurve};
 pub use switch_tree::SwitchTree;
 
 use crate::ids::{CoreId, NodeId, NumaId, PuId};
-use crate::units::{BytesPerSecond, Seconds};
+use crate::units::BytesPerSecond;
 
 /// A cluster: nodes of one or several types, and the switches that connect them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -137,25 +141,6 @@ pub struct Pu {
     pub core: CoreId,
 }
 
-/// A network device: one PCI function, whatever number of names the system has for it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Nic {
-    /// The name by which libraries select it: `mlx5_0`, `hfi1_0`, `cxi0`, `eth0`.
-    pub name: String,
-    /// Further names of the same function: `ib0` of `mlx5_0`.
-    pub aliases: Vec<String>,
-    /// The NUMA nodes next to it; empty where that is unknown or all are equally far.
-    pub near: Vec<NumaId>,
-    /// Each way, where known; else [`Rates::nic_bandwidth`].
-    pub bandwidth: Option<BytesPerSecond>,
-    /// To another device, where known; else [`Rates::nic_latency`].
-    pub latency: Option<Seconds>,
-    /// How many processes can use it at a time, where it has such a limit.
-    pub contexts: Option<u32>,
-    /// Its PCI address, where known: `0000:41:00.0`.
-    pub pci: Option<String>,
-}
-
 /// A GPU.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Gpu {
@@ -173,22 +158,6 @@ impl NodeGroup {
     pub fn all_free(machine: Machine) -> Self {
         let free = vec![true; machine.pus.len()];
         Self { machine, free, speed: 1.0 }
-    }
-}
-
-impl Nic {
-    /// A network device of which only the name is known.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            aliases: Vec::new(),
-            near: Vec::new(),
-            bandwidth: None,
-            latency: None,
-            contexts: None,
-            pci: None,
-        }
     }
 }
 
@@ -245,18 +214,18 @@ impl Cluster {
         found.map(NodeId::from_index)
     }
 
-    /// How many bytes per second all network devices of a node carry each way.
+    /// How many bytes per second all usable network devices of a node carry each way.
     #[must_use]
     pub fn node_bandwidth(&self, id: NodeId) -> BytesPerSecond {
-        let nics = &self.machine(id).nics;
-        let sum: f64 = nics.iter().map(|nic| self.nic_bandwidth(nic).0).sum();
-        if nics.is_empty() { self.rates.nic_bandwidth } else { BytesPerSecond(sum) }
+        let usable = self.machine(id).nics.iter().filter(|nic| nic.is_usable());
+        let sum: f64 = usable.map(|nic| self.nic_bandwidth(nic).0).sum();
+        if sum > 0.0 { BytesPerSecond(sum) } else { self.rates.nic_bandwidth }
     }
 
     /// How many bytes per second a network device carries each way.
     #[must_use]
     pub fn nic_bandwidth(&self, nic: &Nic) -> BytesPerSecond {
-        nic.bandwidth.unwrap_or(self.rates.nic_bandwidth)
+        nic.known_bandwidth().unwrap_or(self.rates.nic_bandwidth)
     }
 
     /// How many bytes per second a memory of a node gives.

@@ -33,6 +33,10 @@ pub struct Rates {
     pub queue_pair: ServiceCurve,
     /// The processing hardware of a queue pair (PHW); without points there is none.
     pub processing: ServiceCurve,
+    /// How much longer the sender's and the receiver's core have to do with a message that goes
+    /// through a network device beside another package; without points nothing.
+    #[serde(skip_serializing_if = "ServiceCurve::is_empty")]
+    pub inter_socket: ServiceCurve,
 }
 
 /// Service times that are known for some lengths. Between two of them the logarithm of the time is
@@ -68,6 +72,7 @@ impl Rates {
             memory_access_length: Bytes(8),
             queue_pair: ServiceCurve::default(),
             processing: ServiceCurve::default(),
+            inter_socket: ServiceCurve::default(),
         }
     }
 

@@ -5,22 +5,41 @@
 //! [`Binding`]: the launcher itself ("native") where it can express the placement safely, else the
 //! shim `rankwright-exec`, which every rank passes through before the program.
 
+mod by_default;
+mod craympich;
+mod flux;
+mod intelmpi;
+pub mod lint;
+mod local_sets;
 mod mpich;
 mod numactl;
+pub mod openmp;
 mod openmpi4;
+mod openmpi5;
 mod programs;
+mod programs_script;
+#[cfg(test)]
+mod random_cluster;
 #[cfg(test)]
 mod random_placement;
+mod rank_variables;
+mod request;
 pub mod shell;
+mod slurm;
 
 use std::fmt;
 
+pub use by_default::DefaultRequest;
+use by_default::{ByDefault, FLUX, HYDRA, OPENMPI4, OPENMPI5, SLURM};
 pub use programs::{Program, ProgramLine, ProgramLineError, RankCountError};
+pub use rank_variables::RANK_VARIABLES;
+pub use request::{Binding, Request, Task};
+use request::{Part, text_file};
 use serde::Serialize;
 
 use crate::files::InputError;
 use crate::ids::LARGEST_INDEX;
-use crate::placement::{JobEntry, PlacementFile, RankEntry, ranks_map};
+use crate::placement::{JobEntry, PlacementFile};
 
 /// A launcher for which files can be written.
 #[derive(Debug)]
@@ -29,10 +48,43 @@ pub struct Launcher {
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
+    /// What it belongs to.
+    pub software: Software,
     /// The program that it is started with, where nobody says otherwise.
     pub program: &'static str,
+    /// Whether it takes every run of ranks on a host for a host of its own.
+    splits_hosts: bool,
+    /// How it starts a job that nobody placed, behind [`Launcher::write_default`].
+    by_default: &'static ByDefault,
     /// The function behind [`Launcher::write`].
     write: fn(&Request<'_>) -> Result<Launch, LaunchError>,
+}
+
+/// The software that a launcher is a part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Software {
+    /// Open MPI of this major version.
+    OpenMpi(u32),
+    /// MPICH.
+    Mpich,
+    /// Intel MPI.
+    IntelMpi,
+    /// Slurm, which starts programs of any MPI.
+    Slurm,
+    /// Flux, which starts programs of any MPI.
+    Flux,
+}
+
+impl fmt::Display for Software {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OpenMpi(major) => write!(f, "Open MPI {major}"),
+            Self::Mpich => f.write_str("MPICH"),
+            Self::IntelMpi => f.write_str("Intel MPI"),
+            Self::Slurm => f.write_str("Slurm"),
+            Self::Flux => f.write_str("Flux"),
+        }
+    }
 }
 
 /// All launchers.
@@ -40,25 +92,82 @@ pub const LAUNCHERS: &[Launcher] = &[
     Launcher {
         name: "openmpi4",
         summary: "Open MPI 4: rankfile, or one host per rank and binding by rankwright-exec",
+        software: Software::OpenMpi(4),
         program: "mpirun",
+        splits_hosts: false,
+        by_default: &OPENMPI4,
         write: openmpi4::write,
+    },
+    Launcher {
+        name: "openmpi5",
+        summary: "Open MPI 5 (PRRTE): rankfile, or one host per rank and binding by rankwright-exec",
+        software: Software::OpenMpi(5),
+        program: "mpirun",
+        splits_hosts: false,
+        by_default: &OPENMPI5,
+        write: openmpi5::write,
     },
     Launcher {
         name: "mpich",
         summary: "MPICH 4.1 or newer: hostfile with binding=user and -rankmap",
+        software: Software::Mpich,
         program: "mpiexec",
+        splits_hosts: false,
+        by_default: &HYDRA,
         write: mpich::write,
     },
     Launcher {
         name: "mpich:4.0",
         summary: "MPICH before 4.1: one host per rank and binding by rankwright-exec",
+        software: Software::Mpich,
         program: "mpiexec",
+        splits_hosts: true,
+        by_default: &HYDRA,
         write: mpich::write_4_0,
+    },
+    Launcher {
+        name: "intelmpi",
+        summary: "Intel MPI: machinefile and I_MPI_PIN_..., or binding by rankwright-exec",
+        software: Software::IntelMpi,
+        program: "mpiexec",
+        splits_hosts: false,
+        by_default: &HYDRA,
+        write: intelmpi::write,
+    },
+    Launcher {
+        name: "slurm",
+        summary: "Slurm: srun -m arbitrary with --cpu-bind, or binding by rankwright-exec",
+        software: Software::Slurm,
+        program: "srun",
+        splits_hosts: false,
+        by_default: &SLURM,
+        write: slurm::write,
+    },
+    Launcher {
+        name: "flux",
+        summary: "Flux: flux run with a task map and cpu-affinity, or binding by rankwright-exec",
+        software: Software::Flux,
+        program: "flux",
+        splits_hosts: false,
+        by_default: &FLUX,
+        write: flux::write,
+    },
+    Launcher {
+        name: "craympich",
+        summary: "Cray MPICH: MPICH_RANK_ORDER under srun, binding by srun or rankwright-exec",
+        software: Software::Slurm,
+        program: "srun",
+        splits_hosts: false,
+        by_default: &SLURM,
+        write: craympich::write,
     },
     Launcher {
         name: "numactl",
         summary: "numactl before every rank, for any launcher that puts ranks on hosts in order",
+        software: Software::OpenMpi(4),
         program: "mpirun",
+        splits_hosts: false,
+        by_default: &OPENMPI4,
         write: numactl::write,
     },
 ];
@@ -67,52 +176,6 @@ pub const LAUNCHERS: &[Launcher] = &[
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Launcher> {
     LAUNCHERS.iter().find(|launcher| launcher.name == name)
-}
-
-/// Who binds the ranks on their hosts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Binding {
-    /// The launcher where that is safe, else the shim.
-    #[default]
-    Auto,
-    /// The launcher, or an error that says why it cannot.
-    Native,
-    /// The shim `rankwright-exec`.
-    Exec,
-}
-
-/// What every rank runs.
-#[derive(Debug, Clone, Copy)]
-pub enum Task<'a> {
-    /// The user's programs.
-    Programs(&'a ProgramLine),
-    /// The shim alone, which reports where it is; started as these programs would be.
-    Report(Option<&'a ProgramLine>),
-}
-
-/// What is to be launched, and how.
-#[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
-    /// The placement.
-    pub placement: &'a PlacementFile,
-    /// The job of it.
-    pub job: &'a JobEntry,
-    /// Who binds.
-    pub binding: Binding,
-    /// Why the launcher should rather not bind, where the caller knows a reason.
-    pub obstacle: Option<&'a str>,
-    /// Where the files will lie, as the launcher and the ranks see it.
-    pub folder: &'a str,
-    /// The shim, as the ranks see it.
-    pub shim: &'a str,
-    /// The launcher's program, where it is not [`Launcher::program`].
-    pub program: Option<&'a str>,
-    /// What the launcher calls instead of `ssh`.
-    pub agent: Option<&'a str>,
-    /// Further arguments for the launcher.
-    pub arguments: &'a [String],
-    /// What every rank runs.
-    pub task: Task<'a>,
 }
 
 /// A file that a launch needs.
@@ -136,7 +199,7 @@ pub struct Launch {
     /// The files.
     pub files: Vec<LaunchFile>,
     /// Variables to set for the launcher.
-    pub environment: Vec<(&'static str, String)>,
+    pub environment: Vec<(String, String)>,
     /// The launcher and all its arguments.
     pub command: Vec<String>,
     /// What the user should know.
@@ -168,13 +231,33 @@ pub enum LaunchError {
 }
 
 impl Launcher {
+    /// Whether the ranks of a job learn from it their right local rank, their number among the ranks
+    /// on their host; if not, nothing may depend on that.
+    #[must_use]
+    pub fn counts_local_ranks(&self, job: &JobEntry) -> bool {
+        !self.splits_hosts || mpich::hosts_are_contiguous(&job.ranks)
+    }
+
     /// The files, command line and environment for one job.
     ///
     /// # Errors
     /// If the launcher cannot express the placement, or the programs do not have the job's number of
     /// ranks.
     pub fn write(&self, request: &Request<'_>) -> Result<Launch, LaunchError> {
-        (self.write)(request)
+        let mut launch = (self.write)(request)?;
+        launch
+            .files
+            .extend((!launch.by_exec && request.verifies_variables()).then(|| request.ranks_map()));
+        Ok(launch)
+    }
+
+    /// The command line that starts programs where the launcher likes; it needs no files.
+    ///
+    /// # Errors
+    /// If the launcher cannot start several programs so, how many ranks they have is not known, or
+    /// they are for another number of ranks.
+    pub fn write_default(&self, request: &DefaultRequest<'_>) -> Result<Launch, LaunchError> {
+        self.by_default.write(self.name, request)
     }
 }
 
@@ -193,7 +276,7 @@ impl Launch {
     #[must_use]
     pub fn script(&self) -> String {
         let export =
-            |(name, value): &(&str, String)| format!("export {name}={}\n", shell::quote(value));
+            |(name, value): &(String, String)| format!("export {name}={}\n", shell::quote(value));
         let exports: String = self.environment.iter().map(export).collect();
         format!("#!/bin/sh\n# {}\n{exports}exec {}\n", self.binding, shell::join(&self.command))
     }
@@ -243,108 +326,4 @@ fn is_host_name(name: &str) -> bool {
     (1..=255).contains(&name.len())
         && !name.starts_with(['-', '.'])
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-}
-
-impl Request<'_> {
-    /// The path of a launch file as the launcher and the ranks see it.
-    fn path(&self, name: &str) -> String {
-        format!("{}/{name}", self.folder)
-    }
-
-    /// Decides who binds: `obstacle` is why the launcher cannot, `how` says how it would.
-    fn bind_by_exec(
-        &self,
-        launcher: &'static str,
-        how: &str,
-        obstacle: Option<String>,
-    ) -> Result<(bool, String), LaunchError> {
-        let obstacle = match self.binding {
-            Binding::Auto => obstacle.or_else(|| self.obstacle.map(str::to_owned)),
-            _ => obstacle,
-        };
-        match (self.binding, obstacle) {
-            (Binding::Native, Some(reason)) => Err(LaunchError::NotNative { launcher, reason }),
-            (Binding::Exec, _) => Ok((true, "rankwright-exec binds, as demanded".to_owned())),
-            (Binding::Auto, Some(reason)) => Ok((true, format!("rankwright-exec binds: {reason}"))),
-            (_, None) => Ok((false, format!("{launcher} binds by its own {how}"))),
-        }
-    }
-
-    /// What the ranks run, through the shim if that binds: one part per program.
-    fn parts(&self, by_exec: bool) -> Result<Vec<Part>, LaunchError> {
-        let ranks = self.job.ranks.len();
-        let mut shim = vec![self.shim.to_owned()];
-        if by_exec {
-            shim.extend(["--map".to_owned(), self.path(RANKS_MAP)]);
-        }
-        let (line, before) = match self.task {
-            Task::Programs(line) => {
-                shim.push("--".to_owned());
-                (Some(line), if by_exec { shim } else { Vec::new() })
-            }
-            Task::Report(line) => {
-                shim.push("--report".to_owned());
-                (line, shim)
-            }
-        };
-        let Some(line) = line else { return Ok(vec![Part { ranks, command: before }]) };
-        let part = |program: Program<'_>| {
-            let words = if let Task::Report(_) = self.task { &[] } else { program.words };
-            Part { ranks: program.ranks, command: [&before, words].concat() }
-        };
-        Ok(line.for_ranks(ranks)?.into_iter().map(part).collect())
-    }
-
-    /// Whether the job has several programs.
-    fn is_mpmd(&self) -> bool {
-        let (Task::Programs(line) | Task::Report(Some(line))) = self.task else { return false };
-        line.names().nth(1).is_some()
-    }
-
-    fn ranks_map(&self) -> LaunchFile {
-        text_file(RANKS_MAP, ranks_map::ranks_map(self.placement, self.job))
-    }
-
-    /// One host per line, in the order of the ranks.
-    fn host_per_rank(&self) -> String {
-        self.job.ranks.iter().map(|entry| format!("{}\n", entry.node)).collect()
-    }
-
-    /// The hosts of the job in the order of the placement's nodes, with their ranks in order.
-    fn ranks_by_host(&self) -> Vec<(&str, Vec<&RankEntry>)> {
-        let mut hosts: Vec<(&str, Vec<&RankEntry>)> =
-            self.placement.nodes.iter().map(|node| (node.name.as_str(), Vec::new())).collect();
-        let position: std::collections::HashMap<&str, usize> =
-            hosts.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
-        for entry in &self.job.ranks {
-            if let Some(index) = position.get(entry.node.as_str()) {
-                hosts[*index].1.push(entry);
-            }
-        }
-        hosts.retain(|(_, ranks)| !ranks.is_empty());
-        hosts
-    }
-
-    /// Why no launcher binds this job by itself, whatever its syntax.
-    fn general_obstacle(&self) -> Option<String> {
-        if self.placement.cluster.emulated {
-            return Some("the cluster is emulated, its cores do not exist".to_owned());
-        }
-        let unbound = self.job.ranks.iter().find(|entry| !entry.bound)?;
-        Some(format!("rank {} is not bound", unbound.rank))
-    }
-}
-
-/// Some of the ranks, in order, and what they run.
-#[derive(Debug)]
-struct Part {
-    ranks: usize,
-    command: Vec<String>,
-}
-
-/// The name of the map that the shim reads.
-const RANKS_MAP: &str = "ranks.map";
-
-fn text_file(name: &'static str, contents: String) -> LaunchFile {
-    LaunchFile { name, contents, executable: false }
 }

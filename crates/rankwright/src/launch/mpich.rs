@@ -63,13 +63,12 @@ fn command_line(
     rankmap: Option<String>,
 ) -> Result<Vec<String>, LaunchError> {
     let mut job = Vec::new();
-    if let Some(agent) = request.agent {
-        job.extend(["-launcher", "ssh", "-launcher-exec", agent].map(str::to_owned));
-    }
+    job.extend(request.agent.into_iter().flat_map(agent));
     job.extend(rankmap.into_iter().flat_map(|map| ["-rankmap".to_owned(), map]));
     if by_exec {
         job.extend(["-bind-to", "none"].map(str::to_owned));
     }
+    job.extend(genv(request, by_exec));
     job.extend_from_slice(request.arguments);
     // What counts for the job must not be said twice.
     let further = of_one_program(request.arguments);
@@ -84,9 +83,20 @@ fn command_line(
     Ok(command)
 }
 
+/// What says that `agent` is called instead of `ssh`.
+pub(super) fn agent(agent: &str) -> Vec<String> {
+    ["-launcher", "ssh", "-launcher-exec", agent].map(str::to_owned).into()
+}
+
+/// `-genv NAME VALUE` for every variable.
+pub(super) fn genv(request: &Request<'_>, by_exec: bool) -> impl Iterator<Item = String> {
+    let variables = request.variables(by_exec).iter();
+    variables.flat_map(|(name, value)| ["-genv".to_owned(), name.clone(), value.clone()])
+}
+
 /// The arguments among these that count for one program only: what `mpiexec -help` calls local, and
 /// `-wdir`, which it calls global.
-fn of_one_program(arguments: &[String]) -> Vec<String> {
+pub(super) fn of_one_program(arguments: &[String]) -> Vec<String> {
     let mut chosen = Vec::new();
     let mut rest = arguments;
     while let [option, behind @ ..] = rest {
@@ -147,7 +157,8 @@ fn obstacle(request: &Request<'_>) -> Option<String> {
     })
 }
 
-fn hosts_are_contiguous(ranks: &[RankEntry]) -> bool {
+/// Whether no host comes back behind another.
+pub(super) fn hosts_are_contiguous(ranks: &[RankEntry]) -> bool {
     let mut seen = std::collections::HashSet::new();
     ranks.chunk_by(|a, b| a.node == b.node).all(|run| seen.insert(run[0].node.as_str()))
 }

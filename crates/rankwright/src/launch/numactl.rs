@@ -1,13 +1,14 @@
-//! numactl before every rank, as in Zarrinchian, Soryani and Analoui 2009: a list of the command of
+//! numactl before every rank, as in Mercier and Clet-Ortega 2009: a list of the command of
 //! every rank, grouped by host, and one wrapper script for all of them that looks up its rank.
 
 use std::fmt::Write;
 
 use super::{
-    Launch, LaunchError, LaunchFile, Part, Program, Request, Task, openmpi4, shell, text_file,
+    Launch, LaunchError, LaunchFile, Part, Program, Request, Task, openmpi4, rank_variables, shell,
+    text_file,
 };
 use crate::ids::PuSet;
-use crate::placement::{PlacementFile, RankEntry};
+use crate::placement::{MemoryPolicy, RankEntry};
 
 const LAUNCHER: &str = "numactl";
 const WRAPPER: &str = "bind.sh";
@@ -27,6 +28,7 @@ pub(super) fn write(request: &Request<'_>) -> Result<Launch, LaunchError> {
         let reason = "it starts no ranks by itself, check with the launcher that does".to_owned();
         return Err(LaunchError::Impossible { launcher: LAUNCHER, reason });
     };
+    openmpi4::refuse_hosts(LAUNCHER, request)?;
     let programs = line.for_ranks(request.job.ranks.len())?;
     let wrapper = LaunchFile { name: WRAPPER, contents: wrapper(request), executable: true };
     let (arguments, hosts) = openmpi4::unbound(request);
@@ -37,13 +39,15 @@ pub(super) fn write(request: &Request<'_>) -> Result<Launch, LaunchError> {
         command: [&[request.path(WRAPPER)], program.words].concat(),
     };
     let parts = programs.iter().map(part).collect();
-    let command = openmpi4::command_line(request, arguments, parts);
-    let notes = vec![
+    let command = openmpi4::command_line(request, &openmpi4::AGENT, arguments, parts);
+    let mut notes = vec![
         "the command line is for Open MPI 4; any launcher that puts the ranks on their hosts can \
          start bind.sh"
             .to_owned(),
-        "--membind is strict: a rank whose NUMA node is full is killed".to_owned(),
     ];
+    if request.settings.memory == MemoryPolicy::Bind {
+        notes.push("--membind is strict: a rank whose NUMA node is full is killed".to_owned());
+    }
     let binding = "numactl binds".to_owned();
     Ok(Launch { by_exec: false, binding, files, environment: Vec::new(), command, notes })
 }
@@ -57,27 +61,30 @@ fn commands(request: &Request<'_>, programs: &[Program<'_>]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "# {host}");
         for entry in ranks {
-            let prefix = options(request.placement, entry)
+            let prefix = options(request, entry)
                 .map_or(String::new(), |options| format!("numactl {options} "));
+            let set = |(name, value): &(String, String)| format!("{name}={} ", shell::quote(value));
+            let variables = request.settings.variables(entry.rank.index());
+            let variables: String = variables.iter().map(set).collect();
             let program = &of_ranks[entry.rank.index()];
-            let _ = writeln!(text, "{prefix}{program}  # rank {}", entry.rank);
+            let _ = writeln!(text, "{variables}{prefix}{program}  # rank {}", entry.rank);
         }
     }
     text
 }
 
 /// numactl's options, `None` for a rank that is not bound. PUs and memories are P#.
-fn options(placement: &PlacementFile, entry: &RankEntry) -> Option<String> {
+fn options(request: &Request<'_>, entry: &RankEntry) -> Option<String> {
     let pus: PuSet = entry.pus.iter().copied().collect();
-    let memory = placement.numa_os(entry).map(|numa| format!(" --membind={numa}"));
+    let option = match request.settings.memory {
+        MemoryPolicy::Preferred => Some("--preferred"),
+        MemoryPolicy::Bind => Some("--membind"),
+        MemoryPolicy::Unset => None,
+    };
+    let memory = option.zip(request.placement.numa_os(entry));
+    let memory = memory.map(|(option, numa)| format!(" {option}={numa}"));
     entry.bound.then(|| format!("--physcpubind={pus}{}", memory.unwrap_or_default()))
 }
-
-const WRAPPER_START: &str = r#"#!/bin/sh
-# Binds one rank as placed, then becomes the program: bind.sh PROGRAM [ARGUMENT]...
-rank=${OMPI_COMM_WORLD_RANK:-${PALS_RANKID:-${MV2_COMM_WORLD_RANK:-${FLUX_TASK_RANK:-${PMIX_RANK:-${PMI_RANK:-${SLURM_PROCID:-}}}}}}}
-case $rank in
-"#;
 
 const WRAPPER_END: &str = r#"'') echo "bind.sh: no launcher has set a rank variable" >&2; exit 125 ;;
 *) echo "bind.sh: rank $rank is not in the placement" >&2; exit 125 ;;
@@ -91,11 +98,22 @@ exec ${options:+numactl $options} "$@"
 "#;
 
 fn wrapper(request: &Request<'_>) -> String {
-    let mut text = WRAPPER_START.to_owned();
+    let mut text = format!(
+        "#!/bin/sh\n# Binds one rank as placed, then becomes the program: bind.sh PROGRAM \
+         [ARGUMENT]...\nrank={}\ncase $rank in\n",
+        rank_variables::in_shell()
+    );
     for entry in &request.job.ranks {
-        let options = options(request.placement, entry).unwrap_or_default();
+        let options = options(request, entry).unwrap_or_default();
+        // What the user has set is the user's decision.
+        let export = |(name, value): &(String, String)| {
+            format!("[ -n \"${{{name}+x}}\" ] || export {name}={}; ", shell::quote(value))
+        };
+        let variables = request.settings.variables(entry.rank.index());
+        let variables: String = variables.iter().map(export).collect();
+        let (rank, node) = (entry.rank, &entry.node);
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{}) host={} options='{options}' ;;", entry.rank, entry.node);
+        let _ = writeln!(text, "{rank}) {variables}host={node} options='{options}' ;;");
     }
     text + WRAPPER_END
 }

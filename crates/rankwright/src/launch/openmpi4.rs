@@ -1,59 +1,92 @@
 //! Open MPI 4. Native: a rankfile in the subset that versions 4.1 and 5 read alike. Else: the `seq`
 //! mapper, which takes one host per rank from a hostfile, without binding.
 
+use std::collections::HashMap;
+
 use super::{Launch, LaunchError, LaunchFile, Part, Request, text_file};
 use crate::ids::format_index_list;
 use crate::placement::{PlacementFile, RankEntry};
 
 const LAUNCHER: &str = "openmpi4";
 
-/// Open MPI 4.1 keeps a slot list in 64 bytes: a longer one overflows (4.1) or is cut (5).
-const LONGEST_SLOT_LIST: usize = 63;
+/// Open MPI 4.1 prints host and slot list, with ` slot=` between them, into 64 bytes: more overflow.
+pub(super) const LONGEST_TOGETHER: usize = 57;
 
 /// Writes for `mpirun` of Open MPI 4.
 pub(super) fn write(request: &Request<'_>) -> Result<Launch, LaunchError> {
+    refuse_hosts(LAUNCHER, request)?;
     let (by_exec, binding) = request.bind_by_exec(LAUNCHER, "rankfile", obstacle(request))?;
     let mut notes = Vec::new();
-    let (arguments, files) = if by_exec {
+    let (mut arguments, files) = if by_exec {
         let (arguments, hosts) = unbound(request);
         (arguments, hosts.into_iter().chain([request.ranks_map()]).collect())
     } else {
-        notes.push(
-            "the rankfile counts the cores (L#) of whole nodes; inside a cpuset with a part of a \
-             node Open MPI counts only that part: use --binding exec there"
-                .to_owned(),
-        );
+        notes.push(WHOLE_NODES.to_owned());
         let job = ["-rf".to_owned(), request.path(RANKFILE)].into();
         let rankfile = text_file(RANKFILE, rankfile(&request.job.ranks));
         (Arguments { job, part: Vec::new() }, vec![rankfile])
     };
-    let command = command_line(request, arguments, request.parts(by_exec)?);
+    arguments.part.extend(exports(request, by_exec));
+    let command = command_line(request, &AGENT, arguments, request.parts(by_exec)?);
     Ok(Launch { by_exec, binding, files, environment: environment(request), command, notes })
 }
 
-const HOSTS: &str = "hosts";
-const RANKFILE: &str = "rankfile";
+pub(super) const HOSTS: &str = "hosts";
+pub(super) const RANKFILE: &str = "rankfile";
+
+pub(super) const WHOLE_NODES: &str = "the rankfile counts the cores (L#) of whole nodes; inside a \
+                                      cpuset with a part of a node Open MPI counts only that part: \
+                                      use --binding exec there";
+
+/// The parameters of the program called instead of `ssh`, and of a tree of remote shells.
+pub(super) const AGENT: [&str; 3] = ["--mca", "plm_rsh_agent", "plm_rsh_no_tree_spawn"];
+
+/// An error if Open MPI reads the name of a host as another: it keeps the part before the first dot,
+/// and makes numbers of digits.
+pub(super) fn refuse_hosts(
+    launcher: &'static str,
+    request: &Request<'_>,
+) -> Result<(), LaunchError> {
+    let mut whole: HashMap<&str, &str> = HashMap::new();
+    for (host, _) in request.ranks_by_host() {
+        let short =
+            if is_number(host.split('.')) { host } else { host.split('.').next().unwrap_or(host) };
+        let other = *whole.entry(short).or_insert(host);
+        let reason = if other != host {
+            format!("Open MPI takes both {other} and {host} for {short}; use another --for")
+        } else if is_number([host].into_iter()) && host.len() > 1 && host.starts_with('0') {
+            format!(
+                "Open MPI reads the host {host} as a number, without its leading zeros; use another --for"
+            )
+        } else {
+            continue;
+        };
+        return Err(LaunchError::Impossible { launcher, reason });
+    }
+    Ok(())
+}
+
+fn is_number<'a>(mut parts: impl Iterator<Item = &'a str>) -> bool {
+    parts.all(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
+}
 
 /// What `mpirun` is told before the programs.
 pub(super) struct Arguments {
     /// Counts for all programs wherever it stands.
-    job: Vec<String>,
+    pub(super) job: Vec<String>,
     /// Counts only for the program that it stands before.
-    part: Vec<String>,
+    pub(super) part: Vec<String>,
 }
 
 /// `mpirun -np N ... PROGRAM`, with ` : -np N ... PROGRAM` for every further program.
 pub(super) fn command_line(
     request: &Request<'_>,
+    parameters: &[&str; 3],
     arguments: Arguments,
     parts: Vec<Part>,
 ) -> Vec<String> {
     let mut once = Vec::new();
-    if let Some(agent) = request.agent {
-        // A tree of remote shells would call the agent on the remote nodes too.
-        let arguments = ["--mca", "plm_rsh_agent", agent, "--mca", "plm_rsh_no_tree_spawn", "1"];
-        once.extend(arguments.map(str::to_owned));
-    }
+    once.extend(request.agent.into_iter().flat_map(|program| agent(parameters, program)));
     once.extend(arguments.job);
     let mut command = vec![request.program.unwrap_or("mpirun").to_owned()];
     for (index, part) in parts.into_iter().enumerate() {
@@ -67,6 +100,12 @@ pub(super) fn command_line(
         command.extend(part.command);
     }
     command
+}
+
+/// What says that `agent` is called instead of `ssh`. A tree of remote shells would call it on the
+/// remote nodes too.
+pub(super) fn agent([option, name, no_tree]: &[&str; 3], agent: &str) -> Vec<String> {
+    [option, name, agent, option, no_tree, "1"].map(str::to_owned).into()
 }
 
 /// The arguments, and the file if there is one, that put every rank on its host without binding it.
@@ -85,17 +124,23 @@ pub(super) fn unbound(request: &Request<'_>) -> (Arguments, Option<LaunchFile>) 
     (Arguments { job, part: Vec::new() }, Some(text_file(HOSTS, request.host_per_rank())))
 }
 
+/// `-x NAME=VALUE`: variables reach the ranks on other hosts by that only.
+pub(super) fn exports(request: &Request<'_>, by_exec: bool) -> impl Iterator<Item = String> {
+    let variables = request.variables(by_exec).iter();
+    variables.flat_map(|(name, value)| ["-x".to_owned(), format!("{name}={value}")])
+}
+
 /// Ranks that share cores must give them up while they wait.
-pub(super) fn environment(request: &Request<'_>) -> Vec<(&'static str, String)> {
+pub(super) fn environment(request: &Request<'_>) -> Vec<(String, String)> {
     let emulated = request.placement.cluster.emulated;
     // Daemons that leave the session get a scheduling group each; ranks that yield in one of them
     // then starve all others on the PUs that they share.
     let names = ["OMPI_MCA_mpi_yield_when_idle", "OMPI_MCA_orte_leave_session_attached"];
     let names = if emulated { &names[..] } else { &[] };
-    names.iter().map(|name| (*name, "1".to_owned())).collect()
+    names.iter().map(|name| ((*name).to_owned(), "1".to_owned())).collect()
 }
 
-fn rankfile(ranks: &[RankEntry]) -> String {
+pub(super) fn rankfile(ranks: &[RankEntry]) -> String {
     ranks.iter().map(|e| format!("rank {}={} slot={}\n", e.rank, e.node, slot_list(e))).collect()
 }
 
@@ -105,23 +150,26 @@ fn slot_list(entry: &RankEntry) -> String {
     cores.sort_unstable();
     let ranges = format_index_list(&cores);
     let list = cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    if ranges.contains(',') && list.len() <= LONGEST_SLOT_LIST { list } else { ranges }
+    let longest = LONGEST_TOGETHER.saturating_sub(entry.node.len());
+    if ranges.contains(',') && list.len() <= longest { list } else { ranges }
 }
 
 /// Why a rankfile cannot express the job.
-fn obstacle(request: &Request<'_>) -> Option<String> {
+pub(super) fn obstacle(request: &Request<'_>) -> Option<String> {
     request.general_obstacle().or_else(|| {
         let part = |entry: &&RankEntry| !has_whole_cores(request.placement, entry);
         if let Some(entry) = request.job.ranks.iter().find(part) {
             let rank = entry.rank;
             return Some(format!("rank {rank} has a part of a core, a rankfile names whole cores"));
         }
-        let long = |entry: &&RankEntry| slot_list(entry).len() > LONGEST_SLOT_LIST;
+        let length = |entry: &RankEntry| entry.node.len() + slot_list(entry).len();
+        let long = |entry: &&RankEntry| length(entry) > LONGEST_TOGETHER;
         let entry = request.job.ranks.iter().find(long)?;
-        let length = slot_list(entry).len();
         Some(format!(
-            "the core list of rank {} has {length} characters, Open MPI takes {LONGEST_SLOT_LIST}",
-            entry.rank
+            "the host and the core list of rank {} have {} characters, Open MPI takes \
+             {LONGEST_TOGETHER}",
+            entry.rank,
+            length(entry)
         ))
     })
 }
@@ -155,7 +203,7 @@ mod tests {
             for (line, entry) in lines.iter().zip(ranks) {
                 let start = format!("rank {}={} slot=", entry.rank, entry.node);
                 let slots = line.strip_prefix(&start).expect("ranks in order, on their hosts");
-                prop_assert!(slots.len() <= LONGEST_SLOT_LIST);
+                prop_assert!(entry.node.len() + slots.len() <= LONGEST_TOGETHER);
                 let cores: Vec<CoreId> =
                     parse_index_list(slots).unwrap().into_iter().map(CoreId).collect();
                 prop_assert_eq!(&cores, &entry.cores);
@@ -192,12 +240,12 @@ mod tests {
 
     #[test]
     fn a_core_list_that_open_mpi_would_cut_goes_through_the_shim() {
-        // 0,2,..,42 has 60 characters, 0,2,..,50 has 72.
-        let short = one_rank_with_many_cores(22);
+        // With the two of `n0`: 0,2,..,38 has 56 characters, 0,2,..,50 has 74.
+        let short = one_rank_with_many_cores(20);
         assert!(!write(&native(&short)).unwrap().by_exec);
         let long = one_rank_with_many_cores(26);
         let launch = write(&Request { binding: Binding::Auto, ..native(&long) }).unwrap();
-        assert!(launch.by_exec && launch.binding.contains("has 72 characters, Open MPI takes 63"));
+        assert!(launch.by_exec && launch.binding.contains("have 74 characters, Open MPI takes 57"));
         let error = write(&native(&long)).unwrap_err().to_string();
         assert!(error.contains("use --binding exec"), "{error}");
     }
@@ -209,5 +257,31 @@ mod tests {
         assert!(!write(&request).unwrap().by_exec);
         let launch = write(&Request { binding: Binding::Auto, ..request }).unwrap();
         assert_eq!(launch.binding, "rankwright-exec binds: 2 PUs here");
+    }
+
+    #[test]
+    fn hosts_that_open_mpi_takes_for_others_are_refused() {
+        let mut placement = one_rank_with_many_cores(1);
+        let mut with_hosts = |names: [&str; 2]| {
+            let first = placement.jobs[0].ranks[0].clone();
+            let node = placement.nodes[0].clone();
+            placement.nodes = names
+                .map(|name| crate::placement::NodeEntry { name: name.to_owned(), ..node.clone() })
+                .into();
+            placement.jobs[0].ranks =
+                names.map(|name| RankEntry { node: name.to_owned(), ..first.clone() }).into();
+            write(&Request { binding: Binding::Auto, ..native(&placement) })
+                .map(|_| ())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(with_hosts(["a.x", "b.x"]), Ok(()));
+        assert_eq!(with_hosts(["10.0.0.1", "10.0.0.2"]), Ok(()));
+        let said = with_hosts(["a.x", "a.y"]).unwrap_err();
+        assert!(
+            said.ends_with("Open MPI takes both a.x and a.y for a; use another --for"),
+            "{said}"
+        );
+        let said = with_hosts(["007", "8"]).unwrap_err();
+        assert!(said.contains("reads the host 007 as a number"), "{said}");
     }
 }

@@ -110,6 +110,12 @@ impl ProgramLine {
         self.parts.iter().map(|part| part.words[0].as_str())
     }
 
+    /// How many ranks the programs take, where every one says it.
+    #[must_use]
+    pub fn total(&self) -> Option<usize> {
+        self.parts.iter().try_fold(0_usize, |sum, part| Some(sum.saturating_add(part.ranks?)))
+    }
+
     /// The programs for a job of `ranks` ranks.
     ///
     /// # Errors

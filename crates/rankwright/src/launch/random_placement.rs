@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{Binding, Request, Task};
 use crate::ids::{CoreId, NumaId, PuId, Rank};
-use crate::placement::{ClusterEntry, JobEntry, NodeEntry, PlacementFile, RankEntry};
+use crate::placement::{ClusterEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, Settings};
 
 /// One job on up to six nodes of up to 40 cores with one or two PUs each (P# of the second PU: L# +
 /// number of cores), up to three cores per rank, ranks in random order.
@@ -54,6 +54,8 @@ fn file(nodes: u32, cores: u32, threads: u32, ranks: Vec<RankEntry>) -> Placemen
         cores,
         pus: cores * threads,
         numa_os: vec![0],
+        nics: Vec::new(),
+        gpus: Vec::new(),
     };
     PlacementFile {
         format: 1,
@@ -66,11 +68,15 @@ fn file(nodes: u32, cores: u32, threads: u32, ranks: Vec<RankEntry>) -> Placemen
     }
 }
 
+/// No memory policy but the usual one, no variables.
+static NOTHING: Settings = Settings::NOTHING;
+
 /// A request for the first job with native binding.
 pub(super) fn native(placement: &PlacementFile) -> Request<'_> {
     Request {
         placement,
         job: &placement.jobs[0],
+        settings: &NOTHING,
         binding: Binding::Native,
         obstacle: None,
         folder: "/files",

@@ -22,7 +22,7 @@ impl Auto {
         // Both are read by those of the others that search; a wrong value is an error of ours too.
         options.effort()?;
         options.moves()?;
-        let others = strategy::others(options, |entry| !entry.chooses)?;
+        let others = strategy::others(options, |entry| entry.part.is_candidate())?;
         Ok(Box::new(Self { others, objective: options.objective()? }))
     }
 

@@ -2,7 +2,7 @@
 
 use super::graph::{EdgeWeights, Graph, TooManyWeights, scale_weights};
 use super::repair::repair;
-use super::scotch::{ScotchGraph, ScotchTree, map_graph};
+use super::scotch::{Refinement, ScotchGraph, ScotchTree, map_graph};
 use super::tree::Tree;
 use super::{Budget, MapError, Mapper, Problem};
 
@@ -26,7 +26,8 @@ impl Mapper for Drb {
         let mut bin_of = if tree.bin_count() == 1 || problem.rank_count() == 1 {
             vec![0; problem.rank_count()]
         } else {
-            self.divide(problem, &graph, &tree)?
+            // Joined, because Scotch must find an edge to cut (see `Refinement`).
+            self.divide(problem, joined(&graph).as_ref().unwrap_or(&graph), &tree)?
         };
         let capacity = vec![problem.limit(); tree.bin_count()];
         repair(&tree, &capacity, &graph, problem.loads(), &mut bin_of);
@@ -60,6 +61,11 @@ impl Drb {
         let sum: f64 = problem.loads().iter().map(|load| *load as f64).sum();
         // A little slack lets Scotch find better cuts than none; `repair` takes care of the rest.
         let imbalance = (room / sum - 1.0).max(0.01);
+        let refinement = if 2.0 * problem.limit() as f64 >= sum {
+            Refinement::Bipartitions
+        } else {
+            Refinement::Whole
+        };
         map_graph(
             &ScotchGraph {
                 offsets: &offsets,
@@ -74,9 +80,57 @@ impl Drb {
                 leaf_count: tree.bin_count(),
             },
             imbalance,
+            refinement,
             i32::try_from(self.seed).unwrap_or(i32::MAX),
         )
     }
+}
+
+/// How many times a joining edge the lightest of the others weighs, where there is room.
+const FACTOR: u64 = 1024;
+
+/// The graph with its parts that share no edge joined in a row, by edges that hardly weigh anything
+/// beside the others. `None` where it is one part already.
+fn joined(graph: &Graph) -> Option<Graph> {
+    let firsts = firsts_of_parts(graph);
+    if firsts.len() < 2 {
+        return None;
+    }
+    let largest = graph.weights().iter().copied().max().unwrap_or(1);
+    let factor = (u64::MAX / largest).min(FACTOR);
+    // Vertices fit into 32 bits: the graph stores them so.
+    let mut edges: Vec<(u32, u32, u64)> =
+        firsts.windows(2).map(|pair| (pair[0], pair[1], 1)).collect();
+    for (row, number) in (0..graph.vertex_count()).zip(0..) {
+        let higher = graph.row(row).filter(|(other, _)| *other > row);
+        edges.extend(
+            higher.map(|(other, weight)| (number, other as u32, weight.saturating_mul(factor))),
+        );
+    }
+    Some(Graph::from_edges(graph.vertex_count(), edges))
+}
+
+/// The lowest vertex of each part that edges hold together.
+fn firsts_of_parts(graph: &Graph) -> Vec<u32> {
+    let mut seen = vec![false; graph.vertex_count()];
+    let mut firsts = Vec::new();
+    let mut reached = Vec::new();
+    for (first, number) in (0..graph.vertex_count()).zip(0..) {
+        if seen[first] {
+            continue;
+        }
+        firsts.push(number);
+        seen[first] = true;
+        reached.push(first);
+        while let Some(next) = reached.pop() {
+            for (neighbour, _) in graph.row(next) {
+                if !std::mem::replace(&mut seen[neighbour], true) {
+                    reached.push(neighbour);
+                }
+            }
+        }
+    }
+    firsts
 }
 
 /// A tree in which all nodes of a level have as many children as the largest one has.
@@ -145,5 +199,21 @@ mod tests {
         let machine = Machine::new(&Tree::flat(5)).unwrap();
         assert_eq!((machine.sizes, machine.link_costs), (vec![5], vec![1]));
         assert_eq!(machine.leaves, None);
+    }
+
+    #[test]
+    fn parts_are_joined_by_edges_that_hardly_weigh() {
+        let graph = Graph::from_edges(5, vec![(0, 3, 7), (1, 4, 2)]);
+        let expected = Graph::from_edges(5, vec![(0, 3, 7168), (1, 4, 2048), (0, 1, 1), (1, 2, 1)]);
+        assert_eq!(joined(&graph), Some(expected));
+        assert_eq!(joined(&Graph::from_edges(3, vec![(0, 1, 7), (1, 2, 2)])), None);
+        assert_eq!(joined(&Graph::default()), None);
+    }
+
+    #[test]
+    fn joining_keeps_the_heaviest_edges() {
+        let graph = Graph::from_edges(3, vec![(0, 1, u64::MAX)]);
+        let expected = Graph::from_edges(3, vec![(0, 1, u64::MAX), (0, 2, 1)]);
+        assert_eq!(joined(&graph), Some(expected));
     }
 }

@@ -24,9 +24,12 @@ mod multisection;
 mod node_groups;
 mod objective;
 mod options;
+#[cfg(feature = "scotch")]
+mod placed;
 mod problem;
 mod random;
 mod repair;
+mod round_robin;
 #[cfg(feature = "scotch")]
 mod scotch;
 mod slowdown;
@@ -43,7 +46,7 @@ pub use budget::{Budget, Clock, Effort, Known};
 pub use compute_balance::{ComputeBalance, DEFAULT_BALANCE};
 pub use graph::Graph;
 pub use hierarchy::{Hierarchy, HierarchyError};
-pub use mappers::{MAPPERS, MapperEntry, find};
+pub use mappers::{MAPPERS, MapperEntry, Part, find};
 pub use mapping_2012::Mapping2012;
 pub use mapping_2013::Mapping2013;
 pub use node_groups::{GroupOrigin, NodeGroups};
@@ -51,6 +54,8 @@ pub use objective::{Cost, Criterion, FINISH_TOLERANCE, OBJECTIVES, Objective};
 pub use options::OptionEntry;
 pub use problem::Problem;
 pub use strategy::{Strategy, StrategyError};
+
+use crate::rails::SelectionError;
 
 /// A strategy with its options.
 pub trait Mapper: fmt::Debug + Send + Sync {
@@ -67,6 +72,42 @@ pub trait Mapper: fmt::Debug + Send + Sync {
     /// If a partitioner fails.
     fn answers(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Vec<usize>>, MapError> {
         Ok(vec![self.map(problem, budget)?])
+    }
+
+    /// Whether it chooses network devices together with slots.
+    fn chooses_devices(&self) -> bool {
+        false
+    }
+
+    /// Answers where slots and network devices were chosen together, the most promising first, for a
+    /// problem whose devices go by load. They are no worse by the strategy's own measure than
+    /// `answers`, its own without devices, and those that the budget knows.
+    ///
+    /// # Errors
+    /// If devices cannot be chosen.
+    fn with_devices(
+        &self,
+        _problem: &Problem,
+        _budget: &Budget,
+        _answers: &[Vec<usize>],
+    ) -> Result<Vec<Answer>, MapError> {
+        Ok(Vec::new())
+    }
+}
+
+/// An answer of a strategy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The slot of each rank.
+    pub slot_of: Vec<usize>,
+    /// The network devices of each rank by name, if the strategy chose them too; else they follow
+    /// from the slots ([`Problem::selection`]).
+    pub nics: Option<Vec<Vec<String>>>,
+}
+
+impl From<Vec<usize>> for Answer {
+    fn from(slot_of: Vec<usize>) -> Self {
+        Self { slot_of, nics: None }
     }
 }
 
@@ -89,6 +130,9 @@ pub enum MapError {
         /// What it said, or the call that failed.
         what: String,
     },
+    /// Network devices cannot be chosen.
+    #[error(transparent)]
+    Selection(#[from] SelectionError),
     /// The mapper gave an answer that is none.
     #[error("the mapper is wrong: {what}; please report this")]
     Invalid {

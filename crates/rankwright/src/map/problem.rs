@@ -11,6 +11,7 @@ use super::within_groups::KeptGroups;
 use crate::cluster::{Cluster, Levels};
 use crate::ids::NodeId;
 use crate::placement::{Granularity, PlacementError, Slot, slots};
+use crate::rails::Selection;
 use crate::traffic::Workload;
 
 /// Ranks that need slots. All ranks of all jobs are counted through.
@@ -34,6 +35,8 @@ pub struct Problem<'a> {
     kept: Option<KeptGroups>,
     /// Whether senders wait.
     closed_loop: bool,
+    /// How ranks get their network devices.
+    selection: Selection,
 }
 
 impl<'a> Problem<'a> {
@@ -129,6 +132,7 @@ impl<'a> Problem<'a> {
             compute_balance,
             kept: None,
             closed_loop: false,
+            selection: Selection::NONE,
         }
     }
 
@@ -168,6 +172,20 @@ impl<'a> Problem<'a> {
     #[must_use]
     pub fn is_closed_loop(&self) -> bool {
         self.closed_loop
+    }
+
+    /// The same problem where ranks get their network devices like this.
+    #[must_use]
+    pub fn with_selection(mut self, selection: Selection) -> Self {
+        self.selection = selection;
+        self
+    }
+
+    /// How ranks get their network devices once they have their slots; strategies that choose devices
+    /// too do so where it is `by-load`.
+    #[must_use]
+    pub fn selection(&self) -> &Selection {
+        &self.selection
     }
 
     /// The same problem with other distances, one per level of [`Problem::levels`].
@@ -285,13 +303,21 @@ impl<'a> Problem<'a> {
             .collect()
     }
 
-    /// The tree over the slots of the fewest nodes, in the order of the cluster, that hold all
-    /// ranks; and which slot each of its bins is.
-    pub(super) fn tree_of_fewest_nodes(&self) -> (Tree, Vec<usize>) {
+    /// As [`Problem::slots_of_nodes`], of the fewest nodes, in the order of the cluster, that hold
+    /// all ranks.
+    pub(super) fn slots_of_fewest_nodes(&self) -> Vec<std::ops::Range<usize>> {
         let needed = self.loads.iter().fold(0_u64, |sum, load| sum.saturating_add(*load));
         let holds = |slots: usize| self.share.saturating_mul(slots as u64) >= needed;
-        let mut ends = self.slots_of_nodes().into_iter().map(|slots| slots.end);
-        let used = ends.find(|end| holds(*end)).unwrap_or(self.slots.len());
+        let mut nodes = self.slots_of_nodes();
+        let last = nodes.iter().position(|slots| holds(slots.end));
+        nodes.truncate(last.map_or(nodes.len(), |last| last + 1));
+        nodes
+    }
+
+    /// The tree over the slots of [`Problem::slots_of_fewest_nodes`]; and which slot each of its
+    /// bins is.
+    pub(super) fn tree_of_fewest_nodes(&self) -> (Tree, Vec<usize>) {
+        let used = self.slots_of_fewest_nodes().last().map_or(0, |slots| slots.end);
         let cores: Vec<usize> = (0..used).map(|slot| self.core(slot)).collect();
         // The first `used` slots are those of whole nodes, so positions are slots.
         Tree::new(&self.levels, &cores)

@@ -36,6 +36,20 @@ pub(super) struct ScotchTree<'a> {
     pub(super) leaf_count: usize,
 }
 
+/// What Scotch improves by moving vertices.
+///
+/// Its improvement of a whole mapping (`kgraphMapFm` of Scotch 7.0) reads and writes past its
+/// arrays if it is given a mapping that cuts no edge and is out of balance: it maps anew and goes
+/// on with the old number of domains. So [`Whole`](Self::Whole) needs a connected graph that does
+/// not fit into two leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refinement {
+    /// Each bipartition, and at the end the whole mapping.
+    Whole,
+    /// Each bipartition only.
+    Bipartitions,
+}
+
 /// The leaf of each vertex, counted over the leaves that exist.
 ///
 /// `imbalance` is how much more than its share a leaf may get: a target, not a bound.
@@ -43,6 +57,7 @@ pub(super) fn map_graph(
     graph: &ScotchGraph,
     tree: &ScotchTree,
     imbalance: f64,
+    refinement: Refinement,
     seed: Num,
 ) -> Result<Vec<u32>, MapError> {
     let vertices = graph.offsets.len() - 1;
@@ -86,7 +101,12 @@ pub(super) fn map_graph(
     // SAFETY: all objects are initialised and `leaf_of` has room for every vertex.
     unsafe {
         let leaves = number(tree.leaf_count)?;
-        let flags = STRATEGY_QUALITY | STRATEGY_BALANCE;
+        let flags = STRATEGY_QUALITY
+            | STRATEGY_BALANCE
+            | match refinement {
+                Refinement::Whole => 0,
+                Refinement::Bipartitions => STRATEGY_RECURSIVE,
+            };
         let build = SCOTCH_stratGraphMapBuild(strategy.0, flags, leaves, imbalance);
         succeeded("SCOTCH_stratGraphMapBuild", build)?;
         let map = SCOTCH_graphMap(bound.0, machine, strategy.0, leaf_of.as_mut_ptr());
@@ -233,6 +253,7 @@ const OPTION_DETERMINISTIC: c_int = 0;
 const OPTION_FIXED_SEED: c_int = 1;
 const STRATEGY_QUALITY: Num = 0x01;
 const STRATEGY_BALANCE: Num = 0x04;
+const STRATEGY_RECURSIVE: Num = 0x100;
 
 #[link(name = "scotch")]
 #[link(name = "scotcherr")]

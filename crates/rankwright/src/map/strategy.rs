@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::mappers::{MAPPERS, MapperEntry, find};
+use super::mappers::{MAPPERS, MapperEntry, Part, find};
 use super::options::{EFFORT, MOVES, OBJECTIVE, Options, SEED};
-use super::{Budget, MapError, Mapper, Objective, Problem};
+use super::{Answer, Budget, MapError, Mapper, Objective, Problem};
 
 /// A strategy as the user named it, ready to run.
 #[derive(Debug)]
@@ -78,22 +78,28 @@ impl Strategy {
         self.entry.name
     }
 
+    /// Whether its ranks are bound to their PUs; else each may run anywhere on its node.
+    #[must_use]
+    pub fn binds(&self) -> bool {
+        self.entry.binds
+    }
+
     /// Whether it begins with the answers of the others ([`Budget::with_known`]).
     #[must_use]
     pub fn begins_with_others(&self) -> bool {
-        self.entry.begins_with_others
+        self.entry.part == Part::BeginsWithOthers || self.chooses()
     }
 
     /// Whether it searches for as long as it may, so that a time limit is for it.
     #[must_use]
     pub fn searches(&self) -> bool {
-        !self.entry.chooses && self.entry.options.iter().any(|option| option.name == MOVES.name)
+        !self.chooses() && self.entry.options.iter().any(|option| option.name == MOVES.name)
     }
 
     /// Whether it only chooses among the answers of [`Strategy::others`].
     #[must_use]
     pub fn chooses(&self) -> bool {
-        self.entry.chooses
+        self.entry.part == Part::Chooses
     }
 
     /// What should be small, if the user said that of this strategy.
@@ -108,10 +114,10 @@ impl Strategy {
     /// # Errors
     /// If one of them cannot take such a value.
     pub fn others(&self) -> Result<Vec<Self>, StrategyError> {
-        match (self.entry.chooses, self.entry.begins_with_others) {
-            (true, _) => others(&self.given, |entry| !entry.chooses),
-            (false, true) => others(&self.given, |entry| !entry.begins_with_others),
-            (false, false) => Ok(Vec::new()),
+        match self.entry.part {
+            Part::Chooses => others(&self.given, |entry| entry.part.is_candidate()),
+            Part::BeginsWithOthers => others(&self.given, |entry| entry.part == Part::Alone),
+            Part::Alone | Part::Historic => Ok(Vec::new()),
         }
     }
 
@@ -140,6 +146,30 @@ impl Strategy {
         }
         let answers = self.mapper.answers(problem, budget)?;
         answers.iter().try_for_each(|slot_of| problem.check(slot_of))?;
+        Ok(answers)
+    }
+
+    /// The same answers; where devices go by load and the strategy chooses them together with slots,
+    /// after others for which it did so. Time is shared in halves.
+    ///
+    /// # Errors
+    /// If a partitioner fails, or devices cannot be chosen.
+    pub fn answers_with_devices(
+        &self,
+        problem: &Problem,
+        budget: &Budget,
+    ) -> Result<Vec<Answer>, MapError> {
+        let together = self.mapper.chooses_devices() && problem.selection().is_by_load();
+        if !together || problem.kept_groups().is_some() {
+            return Ok(self.answers(problem, budget)?.into_iter().map(Answer::from).collect());
+        }
+        let [first, second] =
+            [0, 1].map(|half| budget.part(half, 2).with_known(budget.all_known()));
+        let plain = self.answers(problem, &first)?;
+        let mut answers = self.mapper.with_devices(problem, &second, &plain)?;
+        answers.iter().try_for_each(|answer| problem.check(&answer.slot_of))?;
+        answers.extend(plain.into_iter().map(Answer::from));
+        budget.count_moves(first.moves() + second.moves());
         Ok(answers)
     }
 }

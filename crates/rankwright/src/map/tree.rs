@@ -107,69 +107,6 @@ impl Tree {
     }
 }
 
-/// Distances of bins, read from where their paths through a tree part.
-#[derive(Debug, Clone)]
-pub(super) struct Codes {
-    /// For each bin its path from the top, a field of bits for each level.
-    code_of: Vec<u64>,
-    /// By the number of bits at the top that two codes have in common.
-    distance: [i64; 65],
-}
-
-impl Codes {
-    /// `None` if paths need more than 64 bits, which takes hundreds of thousands of bins in a tree
-    /// of very uneven arity. Distances of `2^DISTANCE_BITS` and more are scaled down to less, none to 0.
-    pub(super) fn new(tree: &Tree) -> Option<Self> {
-        let top = tree.levels.iter().map(|level| level.distance).max().unwrap_or(0);
-        let shift = (u64::BITS - top.leading_zeros()).saturating_sub(Self::DISTANCE_BITS);
-        let scaled = |distance: u64| (distance >> shift).max(distance.min(1)) as i64;
-        let mut codes = Self { code_of: vec![0; tree.bin_count()], distance: [0; 65] };
-        let mut used = 0;
-        // The levels from the top down, each the groups within the one above; last the bins.
-        let mut above: Vec<u32> = vec![0; tree.bin_count()];
-        let mut distance = top;
-        for level in tree.levels.iter().rev().map(Some).chain([None]) {
-            let group_of = |bin: usize| level.map_or(bin as u32, |level| level.group_of[bin]);
-            let mut first = 0;
-            let mut most = 0;
-            let mut place_of = vec![0_u32; above.len()];
-            for bin in 0..above.len() {
-                if bin == 0 || above[bin] != above[bin - 1] {
-                    first = group_of(bin);
-                }
-                place_of[bin] = group_of(bin) - first;
-                most = most.max(place_of[bin]);
-            }
-            let bits = (u32::BITS - most.leading_zeros()) as usize;
-            if used + bits > 64 {
-                return None;
-            }
-            codes.distance[used..used + bits].fill(scaled(distance));
-            used += bits;
-            for (bin, place) in place_of.into_iter().enumerate() {
-                if bits > 0 {
-                    codes.code_of[bin] |= u64::from(place) << (64 - used);
-                }
-                above[bin] = group_of(bin);
-            }
-            distance = level.map_or(0, |level| level.distance);
-        }
-        Some(codes)
-    }
-
-    const DISTANCE_BITS: u32 = 24;
-
-    /// The code of a bin.
-    pub(super) fn code(&self, bin: u32) -> u64 {
-        self.code_of[bin as usize]
-    }
-
-    /// How far apart two bins are, by their codes.
-    pub(super) fn distance(&self, a: u64, b: u64) -> i64 {
-        self.distance[(a ^ b).leading_zeros() as usize]
-    }
-}
-
 impl TreeLevel {
     fn new(distance: u64, groups: impl Iterator<Item = u32>) -> Self {
         let mut level = Self { distance, group_of: Vec::new(), starts: vec![0] };
@@ -185,32 +122,5 @@ impl TreeLevel {
         }
         level.starts.push(level.group_of.len());
         level
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes_tell_the_distances_of_an_uneven_tree() {
-        let levels =
-            [(1, vec![0, 0, 0, 1, 2, 2, 2]), (10, vec![0, 0, 0, 0, 1, 1, 1]), (70, vec![0; 7])];
-        let tree = Tree::from_levels(&levels);
-        let codes = Codes::new(&tree).unwrap();
-        for a in 0..7 {
-            for b in 0..7 {
-                let distance = codes.distance(codes.code(a), codes.code(b));
-                assert_eq!(distance as u64, tree.distance(a as usize, b as usize), "{a} {b}");
-            }
-        }
-    }
-
-    #[test]
-    fn codes_scale_large_distances_down() {
-        let tree = Tree::from_levels(&[(1, vec![0, 0, 1]), (u64::MAX, vec![0; 3])]);
-        let codes = Codes::new(&tree).unwrap();
-        let distance = |a, b| codes.distance(codes.code(a), codes.code(b));
-        assert_eq!((distance(0, 0), distance(0, 1), distance(0, 2)), (0, 1, (1 << 24) - 1));
     }
 }

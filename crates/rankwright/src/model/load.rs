@@ -122,10 +122,9 @@ impl Load {
         placement: &Placement,
     ) -> Self {
         let places: Vec<&RankPlacement> = placement.ranks().collect();
-        let core = |place: &&RankPlacement| {
-            place.cores.first().map_or(0, |core| levels.core(place.node, *core))
-        };
-        let cores: Vec<usize> = places.iter().map(core).collect();
+        let homes = placement.homes(cluster);
+        let cores: Vec<usize> =
+            places.iter().zip(homes).map(|(place, core)| levels.core(place.node, core)).collect();
         let mut count = Count::new(places.len(), levels.as_slice().len());
         for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
             for flow in job.flows.iter().filter(|flow| flow.source != flow.destination) {

@@ -4,7 +4,8 @@
 //! the ranks and says how long messages wait: the queueing model of Soryani et al. 2013, from one
 //! server ([`queue`]) over the load of all ([`ServerLoads`]) to the way of a message
 //! ([`MessageTime`]). [`Fluid`] says it of a run that ends, fast enough for a search, and
-//! [`OfferedLoad`] estimates it while ranks move.
+//! [`OfferedLoad`] estimates it while ranks move. Where ranks wait for their messages, [`RoundTrips`] says
+//! how long their rounds take at least.
 
 mod collectives;
 mod demand;
@@ -14,6 +15,7 @@ mod offered;
 mod path;
 mod prediction;
 pub mod queue;
+mod round_trips;
 mod servers;
 mod sites;
 mod variation;
@@ -24,5 +26,6 @@ pub use load::{BusiestNic, Direction, LevelCut, Load, NicLoad, NumaLoad};
 pub use offered::OfferedLoad;
 pub use path::{MessageTime, Waiting, message_time};
 pub use prediction::{JobPrediction, ModelError, Prediction, ServerPrediction};
+pub use round_trips::{RoundTripTimes, RoundTrips};
 pub use servers::{ServerLoad, ServerLoads};
 pub use variation::{slowdown_by_variation, uncontended};

@@ -53,7 +53,8 @@ pub fn message_time(
             _ => &mut time.source,
         };
         part.0 += waiting.0 + hop.service.0;
-        time.switches.0 += hop.latency.0;
+        let between = if arrived { &mut time.destination } else { &mut time.switches };
+        between.0 += hop.latency.0;
     }
     Some(time)
 }

@@ -2,6 +2,7 @@
 //! devices and caches.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::cluster::Cluster;
 use crate::ids::{NodeId, ServerId};
@@ -21,8 +22,14 @@ pub(super) struct Sites {
     pub(super) sites: Vec<Site>,
     /// Per node that has sites, its sites.
     pub(super) nodes: Vec<std::ops::Range<usize>>,
-    /// Per length, then per site, then per site of the same node: what a message costs there.
-    pub(super) local: Vec<Vec<Vec<Local>>>,
+    /// Per length, then per site, then per site of the same node: what a message costs there. Sites
+    /// that differ in their devices alone share it.
+    pub(super) local: Vec<Vec<Arc<[Local]>>>,
+    /// Per length, then per site: how much longer a core there has to do with a message to or from
+    /// another node because of where its devices are, seconds. All zero where that costs cores nothing.
+    pub(super) far: Vec<Vec<f64>>,
+    /// Whether it costs cores anything.
+    pub(super) has_far: bool,
     /// Finite links: the server, and seconds per byte.
     pub(super) links: Vec<(ServerId, f64)>,
     /// Per node and node (positions in `nodes`): positions in `links`, in the order of passing.
@@ -82,13 +89,15 @@ impl Sites {
         let job = JobPlacement { name: shape.name.clone(), ranks };
         let placement = Placement::new(cluster, &[shape], "places", vec![job])?;
         let servers = Servers::new(cluster, &placement);
-        let (of_place, examples) = group(cluster, places, &servers);
+        let Groups { of_place, examples, like_last } = group(cluster, places, &servers);
         let mut sites = Self {
             kinds: servers.kinds().to_vec(),
             of_place,
             sites: Vec::new(),
             nodes: Vec::new(),
             local: Vec::new(),
+            far: Vec::new(),
+            has_far: false,
             links: Vec::new(),
             routes: Vec::new(),
         };
@@ -104,12 +113,19 @@ impl Sites {
                 examples.iter().find(|other| servers.node(**other) != servers.node(*example));
             sites.sites.push(site(&servers, number, *example, other.copied()));
         }
-        sites.add_local(&servers, &examples, places.len(), lengths);
+        sites.add_local(&servers, &examples, &like_last, lengths);
         sites.add_routes(&servers, &examples);
         Ok(sites)
     }
 
-    fn add_local(&mut self, servers: &Servers, examples: &[usize], twin: usize, lengths: &[u64]) {
+    fn add_local(
+        &mut self,
+        servers: &Servers,
+        examples: &[usize],
+        like_last: &[bool],
+        lengths: &[u64],
+    ) {
+        let twin = self.of_place.len();
         let local = |length: u64, from: usize, to: usize| {
             let path = &servers.paths(examples[from], examples[to] + twin, Bytes(length))[0];
             let mut hops = path.hops.iter();
@@ -118,12 +134,18 @@ impl Sites {
             Local { first, rest, rest_count: hops.count() as f64 }
         };
         for length in lengths {
-            let of = |(from, site): (usize, &Site)| {
+            let mut rows: Vec<Arc<[Local]>> = Vec::with_capacity(self.sites.len());
+            for (from, site) in self.sites.iter().enumerate() {
+                let shared = rows.last().filter(|_| like_last[from]).cloned();
                 let node = self.nodes[site.node].clone();
-                node.map(|to| local(*length, from, to)).collect()
-            };
-            self.local.push(self.sites.iter().enumerate().map(of).collect());
+                let row = || node.map(|to| local(*length, from, to)).collect();
+                rows.push(shared.unwrap_or_else(row));
+            }
+            self.local.push(rows);
+            let far = |example: &usize| servers.far_time(*example, Bytes(*length)).0;
+            self.far.push(examples.iter().map(far).collect());
         }
+        self.has_far = self.far.iter().flatten().any(|time| *time > 0.0);
     }
 
     fn add_routes(&mut self, servers: &Servers, examples: &[usize]) {
@@ -151,21 +173,33 @@ impl Sites {
     }
 }
 
-/// The site of each place, and of each site a place; sites in the order of nodes.
-fn group(cluster: &Cluster, places: &[RankPlacement], servers: &Servers) -> (Vec<u32>, Vec<usize>) {
+/// Places by their sites, which are in the order of nodes.
+struct Groups {
+    /// The site of each place.
+    of_place: Vec<u32>,
+    /// Of each site a place.
+    examples: Vec<usize>,
+    /// Whether a site differs from the one before it in its devices alone.
+    like_last: Vec<bool>,
+}
+
+fn group(cluster: &Cluster, places: &[RankPlacement], servers: &Servers) -> Groups {
     let key = |(number, place): (usize, &RankPlacement)| {
-        let core = place.cores.first();
-        let core = core.map(|core| &cluster.machine(place.node).cores[core.index()]);
-        let cache = core.map(|core| (core.package, core.cache));
-        (place.node, servers.memory(number), cache, place.nics.clone())
+        let core = cluster.machine(place.node).cores.get(servers.home(number).index());
+        let cache = core.map(|core| (core.package, core.numa, core.cache));
+        ((place.node, servers.memory(number), cache), place.nics.clone())
     };
     let mut known = BTreeMap::new();
     for (number, place) in places.iter().enumerate() {
         known.entry(key((number, place))).or_insert(number);
     }
     let examples: Vec<usize> = known.values().copied().collect();
+    let mut last = None;
+    let like_last =
+        known.keys().map(|(beside, _)| last.replace(*beside) == Some(*beside)).collect();
     let position: BTreeMap<_, u32> = known.into_keys().zip(0..).collect();
-    (places.iter().enumerate().map(|place| position[&key(place)]).collect(), examples)
+    let of_place = places.iter().enumerate().map(|place| position[&key(place)]).collect();
+    Groups { of_place, examples, like_last }
 }
 
 fn site(servers: &Servers, node: usize, example: usize, other: Option<usize>) -> Site {

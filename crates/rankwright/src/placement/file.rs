@@ -7,10 +7,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{JobPlacement, JobShape, Placement, PlacementError, RankPlacement};
-use crate::cluster::Cluster;
+use super::{JobPlacement, JobShape, Placement, PlacementError, RankOfJob, RankPlacement};
+use crate::cluster::{Cluster, Gpu, Nic, Port};
 use crate::files::{InputError, WriteError, read_text, write_atomically};
-use crate::ids::{CoreId, JobId, NumaId, PuId, Rank};
+use crate::ids::{CoreId, NodeId, NumaId, PuId, Rank};
 use crate::traffic::Workload;
 
 /// The newest version of the format that is read, and the one that is written.
@@ -51,7 +51,7 @@ pub struct ClusterEntry {
 }
 
 /// A node that a placement uses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeEntry {
     /// Its host name.
     pub name: String,
@@ -61,6 +61,31 @@ pub struct NodeEntry {
     pub pus: u32,
     /// The operating system's number (P#) of each NUMA node, by L#.
     pub numa_os: Vec<u32>,
+    /// Its network devices, in the order of the cluster description.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nics: Vec<DeviceEntry>,
+    /// Its GPUs, in the order of the cluster description.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<DeviceEntry>,
+}
+
+/// A network device or GPU of a node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeviceEntry {
+    /// Its name.
+    pub name: String,
+    /// Further names of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+    /// The NUMA nodes (L#) beside it; none where that is unknown or all are equally far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub near: Vec<NumaId>,
+    /// Its PCI address, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pci: Option<String>,
+    /// The ports of a network device, where known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<Port>,
 }
 
 /// A job of a placement file.
@@ -124,15 +149,6 @@ impl PlacementFile {
         predicted: BTreeMap<String, f64>,
     ) -> Self {
         let used: HashSet<_> = placement.ranks().map(|rank| rank.node).collect();
-        let node = |id| {
-            let machine = cluster.machine(id);
-            NodeEntry {
-                name: cluster.node(id).name.clone(),
-                cores: CoreId::from_index(machine.cores.len()).0,
-                pus: PuId::from_index(machine.pus.len()).0,
-                numa_os: machine.numa_nodes.iter().map(|numa| numa.os_index).collect(),
-            }
-        };
         let rank = |(index, place): (usize, &RankPlacement)| RankEntry {
             rank: Rank::from_index(index),
             node: cluster.node(place.node).name.clone(),
@@ -157,7 +173,11 @@ impl PlacementFile {
                 emulated: cluster.emulated,
             },
             workload_digest: digest(workload),
-            nodes: cluster.node_ids().filter(|id| used.contains(id)).map(node).collect(),
+            nodes: cluster
+                .node_ids()
+                .filter(|id| used.contains(id))
+                .map(|id| NodeEntry::of(cluster, id))
+                .collect(),
             jobs: placement.jobs().iter().enumerate().map(job).collect(),
             predicted,
         }
@@ -237,8 +257,7 @@ impl PlacementFile {
         let shapes: Vec<JobShape> = self.jobs.iter().map(shape).collect();
         let rank = |job: usize, entry: &RankEntry| {
             let node = cluster.find_node(&entry.node).ok_or_else(|| PlacementError::NoSuch {
-                job: JobId::from_index(job),
-                rank: entry.rank,
+                rank: RankOfJob::new(shapes.iter().map(|s| s.name.as_str()), (job, entry.rank)),
                 node: entry.node.clone(),
                 what: format!("entry in cluster `{}`", cluster.name),
             })?;
@@ -292,6 +311,41 @@ impl PlacementFile {
     /// If it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), WriteError> {
         write_atomically(path, self.to_json().as_bytes())
+    }
+}
+
+impl NodeEntry {
+    /// The entry of a node.
+    #[must_use]
+    pub fn of(cluster: &Cluster, id: NodeId) -> Self {
+        let machine = cluster.machine(id);
+        Self {
+            name: cluster.node(id).name.clone(),
+            cores: CoreId::from_index(machine.cores.len()).0,
+            pus: PuId::from_index(machine.pus.len()).0,
+            numa_os: machine.numa_nodes.iter().map(|numa| numa.os_index).collect(),
+            nics: machine.nics.iter().map(DeviceEntry::of_nic).collect(),
+            gpus: machine.gpus.iter().map(DeviceEntry::of_gpu).collect(),
+        }
+    }
+}
+
+impl DeviceEntry {
+    /// A network device of a cluster.
+    #[must_use]
+    pub fn of_nic(nic: &Nic) -> Self {
+        Self {
+            name: nic.name.clone(),
+            aliases: nic.aliases.clone(),
+            near: nic.near.clone(),
+            pci: nic.pci.clone(),
+            ports: nic.ports.clone(),
+        }
+    }
+
+    fn of_gpu(gpu: &Gpu) -> Self {
+        let (near, pci) = (gpu.near.clone(), gpu.pci.clone());
+        Self { name: gpu.name.clone(), aliases: Vec::new(), near, pci, ports: Vec::new() }
     }
 }
 

@@ -5,21 +5,25 @@
 //! places that ranks can take; a mapper only says which rank takes which slot.
 
 mod file;
+mod homes;
 pub mod ranks_map;
 mod servers;
+mod settings;
 mod slots;
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use file::{ClusterEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, digest};
+pub use file::{ClusterEntry, DeviceEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, digest};
 pub use servers::{Hop, Path, ServerKind, Servers};
+pub use settings::{MemoryPolicy, Settings, Variables};
 pub use slots::{Granularity, Slot, slots};
 
 use crate::cluster::Cluster;
-use crate::ids::{CoreId, JobId, NodeId, NumaId, PuId, Rank};
+use crate::ids::{CoreId, NodeId, NumaId, PuId, Rank};
 use crate::traffic::Workload;
+use crate::units::counted;
 
 /// A valid placement of all ranks of a workload on a cluster.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +65,7 @@ pub struct RankPlacement {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
     /// More ranks than places.
-    #[error("{ranks} ranks need {ranks} free {}, but cluster `{cluster}` offers {places}{}", units(*ranks, unit), of_all(*places, *total, unit))]
+    #[error("{} {ranks} free {}, but cluster `{cluster}` offers {places}{}", needing(*ranks), units(*ranks, unit), of_all(*places, *total, unit))]
     TooFewPlaces {
         /// The cluster's name.
         cluster: String,
@@ -75,24 +79,22 @@ pub enum PlacementError {
         unit: String,
     },
     /// Two ranks on one PU.
-    #[error("node {node} PU P#{pu} is taken twice: by rank {} of job {} and rank {} of job {}", first.1, first.0, second.1, second.0)]
+    #[error("node {node} PU P#{pu} is taken twice: by {first} and {second}")]
     PuTakenTwice {
         /// The node's name.
         node: String,
         /// The PU.
         pu: PuId,
         /// Who has it.
-        first: (JobId, Rank),
+        first: RankOfJob,
         /// Who wants it too.
-        second: (JobId, Rank),
+        second: RankOfJob,
     },
     /// A PU that jobs may not use, or that the node does not have.
-    #[error("rank {rank} of job {job}: PU P#{pu} of node {node} {why}")]
+    #[error("{rank}: PU P#{pu} of node {node} {why}")]
     PuNotFree {
-        /// The job.
-        job: JobId,
         /// The rank.
-        rank: Rank,
+        rank: RankOfJob,
         /// The node's name.
         node: String,
         /// The PU.
@@ -115,27 +117,52 @@ pub enum PlacementError {
         why: String,
     },
     /// Something that a node does not have.
-    #[error("rank {rank} of job {job}: node {node} has no {what}")]
+    #[error("{rank}: node {node} has no {what}")]
     NoSuch {
-        /// The job.
-        job: JobId,
         /// The rank.
-        rank: Rank,
+        rank: RankOfJob,
         /// The node's name.
         node: String,
         /// What it has not: `core L#9`, `NUMA node L#4`, `network device mlx5_7`.
         what: String,
     },
     /// A rank without a PU, or with PUs that are not those of its cores.
-    #[error("rank {rank} of job {job}: {what}")]
+    #[error("{rank}: {what}")]
     Inconsistent {
-        /// The job.
-        job: JobId,
         /// The rank.
-        rank: Rank,
+        rank: RankOfJob,
         /// What is wrong.
         what: String,
     },
+}
+
+fn needing(ranks: usize) -> String {
+    counted(ranks, "rank") + if ranks == 1 { " needs" } else { " need" }
+}
+
+/// A rank in an error: `rank 3`, with its job where there are several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RankOfJob {
+    rank: Rank,
+    job: Option<Box<str>>,
+}
+
+impl RankOfJob {
+    /// A rank of the job at this position among jobs of these names.
+    fn new<'a>(names: impl Iterator<Item = &'a str>, (job, rank): (usize, Rank)) -> Self {
+        let names: Vec<&str> = names.collect();
+        let name = names.get(job).filter(|_| names.len() > 1);
+        Self { rank, job: name.map(|name| (*name).into()) }
+    }
+}
+
+impl std::fmt::Display for RankOfJob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.job {
+            Some(job) => write!(f, "rank {} of job {job}", self.rank),
+            None => write!(f, "rank {}", self.rank),
+        }
+    }
 }
 
 /// `core` or `cores`, `group of 2 cores` or `groups of 2 cores`.
@@ -188,18 +215,20 @@ impl Placement {
         jobs: Vec<JobPlacement>,
     ) -> Result<Self, PlacementError> {
         check_ranks(shapes, &jobs)?;
+        let named = |who| RankOfJob::new(jobs.iter().map(|job| job.name.as_str()), who);
         let mut taken = HashMap::new();
         for (job_index, job) in jobs.iter().enumerate() {
             for (rank_index, place) in job.ranks.iter().enumerate() {
-                let who = (JobId::from_index(job_index), Rank::from_index(rank_index));
-                check_rank(cluster, who, place)?;
+                let who = (job_index, Rank::from_index(rank_index));
+                check_rank(cluster, &|| named(who), place)?;
                 if !place.bound {
                     continue;
                 }
                 for &pu in &place.pus {
                     if let Some(first) = taken.insert((place.node, pu), who) {
                         let node = cluster.node(place.node).name.clone();
-                        return Err(PlacementError::PuTakenTwice { node, pu, first, second: who });
+                        let (first, second) = (named(first), named(who));
+                        return Err(PlacementError::PuTakenTwice { node, pu, first, second });
                     }
                 }
             }
@@ -226,6 +255,22 @@ impl Placement {
         Self::new(cluster, shapes, strategy, shapes.iter().map(take).collect())
     }
 
+    /// The same ranks on the same nodes, each free to run on all free PUs of its node.
+    #[must_use]
+    pub fn unbound(mut self, cluster: &Cluster) -> Self {
+        for place in self.jobs.iter_mut().flat_map(|job| &mut job.ranks) {
+            let group = cluster.group(place.node);
+            let free = group.machine.pus.iter().zip(&group.free).filter(|(_, free)| **free);
+            let mut pus: Vec<(CoreId, PuId)> = free.map(|(pu, _)| (pu.core, pu.id)).collect();
+            pus.sort_by_key(|(core, _)| *core);
+            place.pus = pus.iter().map(|(_, pu)| *pu).collect();
+            place.cores = pus.into_iter().map(|(core, _)| core).collect();
+            place.cores.dedup();
+            (place.numa, place.bound) = (None, false);
+        }
+        self
+    }
+
     /// The name of the strategy that made it, with its options.
     #[must_use]
     pub fn strategy(&self) -> &str {
@@ -246,8 +291,10 @@ impl Placement {
 
 fn check_ranks(shapes: &[JobShape], jobs: &[JobPlacement]) -> Result<(), PlacementError> {
     let describe = |parts: Vec<(&str, usize)>| {
-        let parts: Vec<String> =
-            parts.iter().map(|(name, ranks)| format!("{name}: {ranks} ranks")).collect();
+        let parts: Vec<String> = parts
+            .iter()
+            .map(|(name, ranks)| format!("{name}: {}", counted(*ranks, "rank")))
+            .collect();
         if parts.is_empty() { "no job".to_owned() } else { parts.join(", ") }
     };
     let expected: Vec<_> = shapes.iter().map(|s| (s.name.as_str(), s.ranks as usize)).collect();
@@ -260,20 +307,20 @@ fn check_ranks(shapes: &[JobShape], jobs: &[JobPlacement]) -> Result<(), Placeme
 
 fn check_rank(
     cluster: &Cluster,
-    (job, rank): (JobId, Rank),
+    rank: &dyn Fn() -> RankOfJob,
     place: &RankPlacement,
 ) -> Result<(), PlacementError> {
     if place.node.index() >= cluster.nodes.len() {
         let node = format!("#{} of cluster `{}`", place.node, cluster.name);
-        return Err(PlacementError::NoSuch { job, rank, node, what: "such node".to_owned() });
+        return Err(PlacementError::NoSuch { rank: rank(), node, what: "such node".to_owned() });
     }
     let node = &cluster.node(place.node).name;
     let group = cluster.group(place.node);
     let machine = &group.machine;
     let no_such =
-        |what: String| Err(PlacementError::NoSuch { job, rank, node: node.clone(), what });
+        |what: String| Err(PlacementError::NoSuch { rank: rank(), node: node.clone(), what });
     let inconsistent =
-        |what: &str| Err(PlacementError::Inconsistent { job, rank, what: what.to_owned() });
+        |what: &str| Err(PlacementError::Inconsistent { rank: rank(), what: what.to_owned() });
     if place.pus.is_empty() {
         return inconsistent("it has no PU");
     }
@@ -283,11 +330,11 @@ fn check_rank(
     for &pu in &place.pus {
         let Some(position) = machine.pus.iter().position(|candidate| candidate.id == pu) else {
             let why = "does not exist";
-            return Err(PlacementError::PuNotFree { job, rank, node: node.clone(), pu, why });
+            return Err(PlacementError::PuNotFree { rank: rank(), node: node.clone(), pu, why });
         };
         if !group.free[position] {
             let why = "is not free";
-            return Err(PlacementError::PuNotFree { job, rank, node: node.clone(), pu, why });
+            return Err(PlacementError::PuNotFree { rank: rank(), node: node.clone(), pu, why });
         }
         if !place.cores.contains(&machine.pus[position].core) {
             return inconsistent(&format!("PU P#{pu} is not on one of its cores"));

@@ -4,25 +4,26 @@
 
 use std::fmt::Write;
 
-use super::{JobEntry, PlacementFile, RankEntry};
+use super::{JobEntry, MemoryPolicy, PlacementFile, RankEntry, Settings};
 use crate::ids::PuSet;
 
 /// The size of the header line in bytes, its line end included.
 pub const HEADER_BYTES: usize = 128;
 
 /// The version of the format that is written.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// The `ranks.map` of one job: the header line, then one line per rank, all padded with blanks.
 ///
 /// ```text
-/// rankwright-ranks-map format=1 ranks=2 width=20 emulated=no
-/// 0 n0 0-1 0 bound
-/// 1 n1 0-1 0 bound
+/// rankwright-ranks-map format=2 ranks=2 width=44 emulated=no
+/// 0 n0 0-1 preferred:0 bound OMP_NUM_THREADS=2
+/// 1 n1 0-1 preferred:0 bound OMP_NUM_THREADS=2
 /// ```
 #[must_use]
-pub fn ranks_map(placement: &PlacementFile, job: &JobEntry) -> String {
-    let lines: Vec<String> = job.ranks.iter().map(|entry| line(placement, entry)).collect();
+pub fn ranks_map(placement: &PlacementFile, job: &JobEntry, settings: &Settings) -> String {
+    let line = |entry: &RankEntry| line(placement, entry, settings);
+    let lines: Vec<String> = job.ranks.iter().map(line).collect();
     let width = lines.iter().map(String::len).max().unwrap_or_default() + 1;
     let emulated = if placement.cluster.emulated { "yes" } else { "no" };
     let header = format!(
@@ -37,11 +38,28 @@ pub fn ranks_map(placement: &PlacementFile, job: &JobEntry) -> String {
     text
 }
 
-fn line(placement: &PlacementFile, entry: &RankEntry) -> String {
+fn line(placement: &PlacementFile, entry: &RankEntry, settings: &Settings) -> String {
     let pus: PuSet = entry.pus.iter().copied().collect();
-    let numa = placement.numa_os(entry).map_or("-".to_owned(), |numa| numa.to_string());
+    let memory = match (placement.numa_os(entry), settings.memory) {
+        (None, _) | (_, MemoryPolicy::Unset) => "-".to_owned(),
+        (Some(numa), policy) => format!("{policy}:{numa}"),
+    };
     let bound = if entry.bound { "bound" } else { "unbound" };
-    format!("{} {} {pus} {numa} {bound}", entry.rank, entry.node)
+    let mut line = format!("{} {} {pus} {memory} {bound}", entry.rank, entry.node);
+    for (name, value) in settings.variables(entry.rank.index()) {
+        // Writing to a string cannot fail.
+        let _ = write!(line, " {name}={}", escaped(value));
+    }
+    line
+}
+
+/// A value without blanks, line ends and whatever is not ASCII: `%20` for a blank.
+fn escaped(value: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'!'..=b'~' if byte != b'%' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    value.bytes().map(byte).collect()
 }
 
 #[cfg(test)]
@@ -62,10 +80,17 @@ mod tests {
     #[test]
     fn every_line_stands_where_its_rank_says() {
         let placement = PlacementFile::parse(PLACEMENT, "test").unwrap();
-        let text = ranks_map(&placement, &placement.jobs[0]);
-        let header = "rankwright-ranks-map format=1 ranks=2 width=19 emulated=yes";
+        let mut settings = Settings::default();
+        settings.set(1, "ALGORITHM", "Round Robin, 5 %");
+        let text = ranks_map(&placement, &placement.jobs[0], &settings);
+        let header = "rankwright-ranks-map format=2 ranks=2 width=52 emulated=yes";
         assert_eq!(text[..HEADER_BYTES].trim_end(), header);
-        assert_eq!(&text[HEADER_BYTES..HEADER_BYTES + 19], "0 n0 10,26 8 bound\n");
-        assert_eq!(&text[HEADER_BYTES + 19..], "1 n0 1 - unbound  \n");
+        let (first, second) = text[HEADER_BYTES..].split_at(52);
+        assert_eq!(first, format!("{:<51}\n", "0 n0 10,26 preferred:8 bound"));
+        assert_eq!(second, "1 n0 1 - unbound ALGORITHM=Round%20Robin,%205%20%25\n");
+        settings.memory = MemoryPolicy::Bind;
+        assert!(ranks_map(&placement, &placement.jobs[0], &settings).contains("26 bind:8 bound"));
+        settings.memory = MemoryPolicy::Unset;
+        assert!(ranks_map(&placement, &placement.jobs[0], &settings).contains("26 - bound"));
     }
 }

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use super::{Placement, RankPlacement};
-use crate::cluster::{Cluster, Machine, Nic};
+use crate::cluster::{Cluster, FarDevice, Machine, Nic};
 use crate::ids::{CoreId, NodeId, NumaId, ServerId};
 use crate::units::{Bytes, BytesPerSecond, Seconds};
 
@@ -86,7 +86,7 @@ pub struct Hop {
 pub struct Path {
     /// The servers in their order; none where cores share a cache.
     pub hops: Vec<Hop>,
-    /// What passes before the first server.
+    /// What passes before the first server; all of it where there is none.
     pub latency: Seconds,
 }
 
@@ -95,6 +95,7 @@ pub struct Path {
 pub struct Servers<'a> {
     cluster: &'a Cluster,
     ranks: Vec<&'a RankPlacement>,
+    homes: Vec<CoreId>,
     kinds: Vec<ServerKind>,
     /// Per node its first memory; network devices follow the memories, out before in.
     nodes: Vec<usize>,
@@ -112,6 +113,7 @@ impl<'a> Servers<'a> {
         let mut servers = Self {
             cluster,
             ranks,
+            homes: placement.homes(cluster),
             kinds: Vec::new(),
             nodes: Vec::new(),
             links: Vec::new(),
@@ -176,9 +178,15 @@ impl<'a> Servers<'a> {
     pub fn memory(&self, rank: usize) -> ServerId {
         let place = self.ranks[rank];
         let machine = self.cluster.machine(place.node);
-        let near = || place.cores.first().map(|core| machine.cores[core.index()].numa);
+        let near = || machine.cores.get(self.homes[rank].index()).map(|core| core.numa);
         let numa = place.numa.or_else(near).unwrap_or(NumaId(0));
         ServerId::from_index(self.nodes[place.node.index()] + numa.index())
+    }
+
+    /// The core that a rank is taken to run on ([`Placement::homes`]).
+    #[must_use]
+    pub fn home(&self, rank: usize) -> CoreId {
+        self.homes[rank]
     }
 
     /// What an access of a core to the memory beside it takes: the memory, and how long it serves.
@@ -216,7 +224,10 @@ impl<'a> Servers<'a> {
     /// behind it takes time.
     #[must_use]
     pub fn paths_outside(&self, from: usize, length: Bytes) -> Vec<Path> {
-        let path = |nic| Path { hops: self.out_of_node(from, length, nic), latency: Seconds(0.0) };
+        let path = |nic| Path {
+            hops: self.out_of_node(from, length, nic),
+            latency: self.lateness(from, nic, length),
+        };
         self.devices(from).into_iter().map(path).collect()
     }
 
@@ -236,10 +247,7 @@ impl<'a> Servers<'a> {
 
     fn share_cache(&self, from: usize, to: usize) -> bool {
         let machine = self.cluster.machine(self.ranks[from].node);
-        let core = |rank: usize| {
-            let first: Option<&CoreId> = self.ranks[rank].cores.first();
-            first.map(|core| &machine.cores[core.index()])
-        };
+        let core = |rank: usize| machine.cores.get(self.homes[rank].index());
         match (core(from), core(to)) {
             (Some(from), Some(to)) => match (from.cache, to.cache) {
                 (Some(from), Some(to)) => from == to,
@@ -259,9 +267,57 @@ impl<'a> Servers<'a> {
         hops.push(self.nic_hop(to, into, 1, length));
         let pair = |position| self.queue_pair(to, position);
         hops.extend(pair(3).map(|server| hop(server, rates.processing.time(length))));
-        hops.extend(pair(2).map(|server| hop(server, rates.queue_pair.time(length))));
-        hops.push(self.memory_hop(to, length));
-        Path { hops, latency: Seconds(0.0) }
+        hops.extend(pair(2).map(|server| hop(server, self.core_time(to, into, length))));
+        // What the receiver's core does keeps neither its memory nor the sender busy.
+        let latency = self.lateness(to, into, length);
+        hops.push(Hop { latency, ..self.memory_hop(to, length) });
+        Path { hops, latency: self.lateness(from, out, length) }
+    }
+
+    /// How long a rank's queue pair serves a message through this device.
+    fn core_time(&self, rank: usize, nic: u32, length: Bytes) -> Seconds {
+        let plain = self.cluster.rates.queue_pair.time(length);
+        Seconds(plain.0 + self.inter_socket(rank, nic, length).0)
+    }
+
+    /// How much later a message comes to the sender's first server, or from the receiver's last, for
+    /// this device where no queue pair is charged.
+    fn lateness(&self, rank: usize, nic: u32, length: Bytes) -> Seconds {
+        match self.queue_pairs {
+            Some(_) => Seconds(0.0),
+            None => self.inter_socket(rank, nic, length),
+        }
+    }
+
+    /// How much longer a rank's core has to do with a message because of where the network device is
+    /// ([`Rates::inter_socket`]).
+    ///
+    /// [`Rates::inter_socket`]: crate::cluster::Rates::inter_socket
+    fn inter_socket(&self, rank: usize, nic: u32, length: Bytes) -> Seconds {
+        match self.far_device(rank, nic) {
+            FarDevice::Core => self.cluster.rates.inter_socket.time(length),
+            FarDevice::Near | FarDevice::Device(_) => Seconds(0.0),
+        }
+    }
+
+    /// How much longer a rank's core has to do with a message of this length that it sends to another
+    /// node or receives from there, on average over the devices that such messages take in turn.
+    #[must_use]
+    pub fn far_time(&self, rank: usize, length: Bytes) -> Seconds {
+        let devices = self.devices(rank);
+        let sum: f64 = devices.iter().map(|nic| self.inter_socket(rank, *nic, length).0).sum();
+        Seconds(sum / devices.len() as f64)
+    }
+
+    /// What is slower for a rank through a device of its node.
+    fn far_device(&self, rank: usize, nic: u32) -> FarDevice {
+        let node = self.ranks[rank].node;
+        let machine = self.cluster.machine(node);
+        let core = machine.cores.get(self.homes[rank].index());
+        match (core, machine.nics.get(nic as usize)) {
+            (Some(core), Some(nic)) => self.cluster.far_device(node, core.numa, nic),
+            _ => FarDevice::Near,
+        }
     }
 
     /// The hops on the sender's side of a message that leaves its node.
@@ -271,7 +327,7 @@ impl<'a> Servers<'a> {
         let latency = device.and_then(|nic| nic.latency).unwrap_or(rates.nic_latency);
         let pair = |position| self.queue_pair(from, position);
         let mut hops = Vec::new();
-        hops.extend(pair(0).map(|server| hop(server, rates.queue_pair.time(length))));
+        hops.extend(pair(0).map(|server| hop(server, self.core_time(from, nic, length))));
         hops.push(self.memory_hop(from, length));
         hops.extend(pair(1).map(|server| hop(server, rates.processing.time(length))));
         hops.push(Hop { latency, ..self.nic_hop(from, nic, 0, length) });
@@ -302,11 +358,13 @@ impl<'a> Servers<'a> {
             None => self.cluster.rates.nic_bandwidth,
         };
         let server = ServerId::from_index(first + 2 * nic as usize + direction);
-        hop(server, transfer(length, bandwidth))
+        let factor = self.far_device(rank, nic).device_factor();
+        hop(server, Seconds(transfer(length, bandwidth).0 * factor))
     }
 
-    /// The network devices of a rank by position: those it names; else those beside its memory; else
-    /// all of its node.
+    /// The network devices of a rank by position: those it names; else the usable ones beside its
+    /// memory; else all usable ones of its node. Messages of a rank with several are striped: each
+    /// takes the next.
     fn devices(&self, rank: usize) -> Vec<u32> {
         let place = self.ranks[rank];
         let machine = self.cluster.machine(place.node);
@@ -316,8 +374,8 @@ impl<'a> Servers<'a> {
         };
         let numa = NumaId::from_index(self.memory(rank).index() - self.nodes[place.node.index()]);
         let named = positions(&|nic| place.nics.contains(&nic.name));
-        let near = || positions(&|nic| nic.near.contains(&numa));
-        let all = || positions(&|_| true);
+        let near = || positions(&|nic| nic.near.contains(&numa) && nic.is_usable());
+        let all = || positions(&Nic::is_usable);
         let none = || vec![0];
         let non_empty = |devices: Vec<u32>| Some(devices).filter(|devices| !devices.is_empty());
         non_empty(named)

@@ -36,6 +36,9 @@ pub struct Slot {
     pub pus: Vec<PuId>,
     /// The NUMA node, where all the cores are next to the same one.
     pub numa: Option<NumaId>,
+    /// The network devices that a rank uses there, by name; empty where that is not part of the
+    /// choice. Slots that differ in nothing else are the same place.
+    pub nics: Vec<String>,
 }
 
 impl Slot {
@@ -47,7 +50,7 @@ impl Slot {
             cores: self.cores.clone(),
             pus: self.pus.clone(),
             numa: self.numa,
-            nics: Vec::new(),
+            nics: self.nics.clone(),
             gpus: Vec::new(),
             bound: true,
         }
@@ -111,6 +114,7 @@ fn slots_of_node(cluster: &Cluster, node: NodeId, granularity: Granularity) -> V
         cores: cores.to_vec(),
         pus: cores.iter().flat_map(|core| free_pus[core.index()].iter().copied()).collect(),
         numa: common_numa(machine, cores),
+        nics: Vec::new(),
     };
     match granularity {
         Granularity::Pu => {

@@ -9,7 +9,7 @@ use crate::ids::Rank;
 use crate::traffic::profile::{FlowKind, Profile};
 use crate::traffic::topology::TopologyKind;
 use crate::traffic::{Flow, Job, add_up};
-use crate::units::Bytes;
+use crate::units::{Bytes, counted};
 
 /// What there is to say about a profile before any placement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -138,12 +138,12 @@ impl TrafficSummary {
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "{name:<16}{value}");
         };
-        line("program", format!("{}, {} ranks", self.program, self.ranks));
+        line("program", format!("{}, {}", self.program, counted(self.ranks as usize, "rank")));
         let library = if self.mpi_library.is_empty() { "" } else { ", " };
         line("recorded by", format!("{}{library}{}", self.origin, self.mpi_library));
         let (bytes, messages) =
             (self.bytes - self.one_sided_bytes, self.messages - self.one_sided_messages);
-        let pairs = format!("{} pairs", self.point_to_point_pairs);
+        let pairs = counted(self.point_to_point_pairs, "pair");
         line(
             "point-to-point",
             format!("{:.1} in {messages} messages between {pairs}", Bytes(bytes)),

@@ -60,13 +60,8 @@ pub(crate) fn without_cores(mut cluster: Cluster, taken: &[u32]) -> Cluster {
 /// The cluster with two network devices in each node: `fast` at 3 GB/s and `slow` at 1 GB/s.
 pub(crate) fn with_two_nics(mut cluster: Cluster) -> Cluster {
     let nic = |name: &str, bandwidth| Nic {
-        name: name.to_owned(),
-        aliases: Vec::new(),
-        near: Vec::new(),
         bandwidth: Some(BytesPerSecond(bandwidth)),
-        latency: None,
-        contexts: None,
-        pci: None,
+        ..Nic::new(name)
     };
     for group in &mut cluster.groups {
         group.machine.nics = vec![nic("fast", 3e9), nic("slow", 1e9)];

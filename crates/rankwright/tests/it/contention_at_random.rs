@@ -1,42 +1,13 @@
 //! The strategies of the papers on contention with random clusters and jobs.
 
 use proptest::prelude::*;
-use rankwright::ids::Rank;
 use rankwright::map::{Budget, Problem};
 use rankwright::placement::Granularity;
 use rankwright::traffic::pattern::Pattern;
-use rankwright::traffic::{Job, Send, Source};
-use rankwright::units::{Bytes, PerSecond};
 
-use crate::clusters::{Kind, cluster, without_cores};
+use crate::clusters::{Kind, cluster};
+use crate::random_problems::{problems, random_cluster, random_granularity, random_jobs};
 use crate::workloads::{ring, workload};
-
-/// A job of a few clocks with unlike messages, or of flows without rates.
-pub(crate) fn random_job(ranks: u32) -> impl Strategy<Value = Job> {
-    let send = (0..ranks, prop_oneof![Just(0), 1_u64..3000, 60_000_u64..3_000_000]);
-    let sends = prop::collection::vec(send, 0..6);
-    let clock = (0..ranks, 0.01..1e5_f64, 0.0..4.0_f64, sends);
-    let clocks = prop::collection::vec(clock, 0..12);
-    (clocks, any::<bool>()).prop_map(move |(clocks, rates)| {
-        let source = |(rank, rate, cv, sends): (u32, f64, f64, Vec<(u32, u64)>)| Source {
-            rank: Rank(rank),
-            rate: PerSecond(rate),
-            cv,
-            in_step: None,
-            rounds: 7,
-            sends: sends
-                .into_iter()
-                .map(|(to, length)| Send { destination: Rank(to), length: Bytes(length) })
-                .collect(),
-        };
-        let clocks = clocks.into_iter().map(source).collect();
-        let mut job = Job::from_sources("random", ranks, clocks).unwrap();
-        if !rates {
-            job.sources.clear();
-        }
-        job
-    })
-}
 
 /// Both strategies with every option.
 const FORMS: [&str; 8] = [
@@ -55,22 +26,11 @@ proptest! {
 
     #[test]
     fn any_workload_gets_valid_places_on_any_cluster(
-        kinds in prop::collection::vec((1_usize..4, 1_u32..3, 1_u32..3, 1_u32..5), 1..4),
-        taken in prop::collection::vec(0_u32..6, 0..3),
-        per_pu in any::<bool>(),
-        jobs in prop::collection::vec((1_u32..9).prop_flat_map(random_job), 1..5),
+        cluster in random_cluster(),
+        granularity in random_granularity(),
+        jobs in random_jobs(),
     ) {
-        let kinds: Vec<(usize, Kind)> = kinds
-            .into_iter()
-            .map(|(nodes, packages, numa, cores)| (nodes, Kind(packages, numa, cores, 2)))
-            .collect();
-        let cluster = without_cores(cluster(&kinds), &taken);
-        let granularity = if per_pu { Granularity::Pu } else { Granularity::Cores(1) };
-        let workload = workload(jobs);
-        let loads: Vec<u64> = (0..workload.rank_count() as u64).map(|rank| rank % 4).collect();
-        let alone = Problem::new(&cluster, &workload, granularity);
-        let shared = Problem::sharing(&cluster, &workload, granularity, loads, 0.1);
-        for problem in [alone, shared].into_iter().flatten() {
+        for problem in problems(&cluster, &jobs, granularity) {
             for form in FORMS {
                 let strategy: rankwright::map::Strategy = form.parse().unwrap();
                 // It checks the answer.

@@ -5,9 +5,9 @@ use rankwright::cluster::{Cluster, Switch};
 use rankwright::ids::ServerId;
 use rankwright::model::OfferedLoad;
 use rankwright::placement::{Granularity, JobShape, Placement, Servers, Slot, slots};
-use rankwright::traffic::Workload;
 use rankwright::traffic::pattern::Pattern;
-use rankwright::units::{BytesPerSecond, Seconds};
+use rankwright::traffic::{Job, Send, Source, Workload};
+use rankwright::units::{Bytes, BytesPerSecond, Seconds};
 
 use crate::clusters::{Kind, cluster, with_switches, with_two_nics};
 
@@ -19,7 +19,20 @@ fn mixed() -> Workload {
         "random:6:degree=2,rate=10,length=1MiB,messages=100",
     ];
     let job = |text: &&str| Pattern::parse(text).unwrap().job().unwrap();
-    Workload { name: "mixed".to_owned(), jobs: patterns.iter().map(job).collect() }
+    let mut jobs: Vec<Job> = patterns.iter().map(job).collect();
+    jobs[2] = repeated(&jobs[2]);
+    Workload { name: "mixed".to_owned(), jobs }
+}
+
+/// Every message twice, and a short one to the same receiver.
+fn repeated(job: &Job) -> Job {
+    let source = |source: &Source| {
+        let short = source.sends.iter().map(|send| Send { length: Bytes(100), ..*send });
+        let sends = [&source.sends[..], &source.sends[..]].concat();
+        Source { sends: sends.into_iter().chain(short).collect(), ..source.clone() }
+    };
+    let sources = job.sources.iter().map(source).collect();
+    Job::from_sources(&job.name, job.ranks, sources).unwrap()
 }
 
 fn machines(links: bool, nics: bool) -> Cluster {

@@ -1,9 +1,15 @@
 //! Several network devices in the simulator.
 
-use rankwright::placement::ServerKind;
-use rankwright::sim::Options;
+use std::path::Path;
+
+use rankwright::choose::{Candidate, Search, candidates};
+use rankwright::cluster::{Cluster, toml};
+use rankwright::map::{Problem, Strategy};
+use rankwright::placement::{Granularity, JobShape, Placement, ServerKind, Servers, slots};
+use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
 use rankwright::traffic::pattern::Pattern;
+use rankwright::units::{Bytes, Seconds};
 
 use crate::clusters::{Kind, cluster, with_two_nics};
 use crate::sim_reference::{placed, run};
@@ -25,4 +31,86 @@ fn one_message_after_the_other_takes_the_devices_in_turn() {
     assert_eq!(sent("bcast:8:rate=10,messages=10")[..2], [35, 35]);
     // Ranks that send one message each begin at different devices.
     assert_eq!(sent("linear:4:rate=10,messages=1,in_step=true")[..6], [1, 0, 0, 1, 1, 0]);
+}
+
+/// Where devices go by load, all answers are simulated with devices, and what `contention` finds for
+/// cores and devices together stands beside its answers that got them afterwards.
+#[test]
+fn cores_and_devices_together_are_never_worse_than_one_after_the_other() {
+    let cluster = with_two_nics(cluster(&[(3, Kind(2, 1, 3, 1))]));
+    let jobs =
+        ["gather:5:rate=500,length=1MB,messages=60", "linear:7:rate=400,length=1MB,messages=50"];
+    let jobs = jobs.map(|text| Pattern::parse(text).unwrap().job().unwrap()).to_vec();
+    let workload = Workload { name: "two".to_owned(), jobs };
+    let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
+    let problem = problem.with_selection("by-load".parse().unwrap());
+    let names = ["blocked", "kway", "contention:moves=1200"];
+    let strategies = names.map(|name| name.parse::<Strategy>().unwrap());
+    let found = candidates(&problem, &strategies, &Search::default());
+    let settled = found.settled.expect("simulations");
+    let candidates: Vec<Candidate> = found.candidates.into_iter().map(Result::unwrap).collect();
+    for candidate in &candidates {
+        assert!(candidate.placement.ranks().all(|rank| !rank.nics.is_empty()));
+    }
+    let (ours, _) = candidates[2].judged.as_ref().expect("a measure");
+    let costs: Vec<_> = settled.measures.iter().map(|measure| measure.times.cost()).collect();
+    let losses = settled.criterion.losses(&costs);
+    assert!(losses.iter().all(|other| losses[*ours] <= *other), "{losses:?}");
+    // The same with any number of threads.
+    let again = Search { threads: 3.try_into().unwrap(), ..Search::default() };
+    let again = rankwright::choose::candidates(&problem, &strategies, &again);
+    assert_eq!(again.candidates[2].as_ref().unwrap().placement, candidates[2].placement);
+}
+
+/// Two nodes of two packages with a core each, and a device beside the first of them.
+fn with_a_far_package() -> Cluster {
+    let text = "[rates]\ninter_socket = [[\"64 KiB\", \"20 us\"]]\n[[node]]\nnames = \"n[0-1]\"\n\
+                topology = \"pack:2 numa:1 core:1 pu:1\"\n\
+                [[node.nic]]\nname = \"mlx5_0\"\nnear = \"numa:0\"\n";
+    toml::parse(text, "c.toml", Path::new("")).unwrap()
+}
+
+/// Without queue pairs the far device keeps nobody busy, but each message comes later, at both ends.
+#[test]
+fn a_message_alone_takes_its_services_and_how_late_the_far_device_makes_it() {
+    let cluster = with_a_far_package();
+    let text = "linear:2:rate=100,length=64kB,messages=10";
+    let workload = Workload::single(Pattern::parse(text).unwrap().job().unwrap());
+    // By the slots of the two ranks: who is beside the other package.
+    for (slot_of, ends) in [([0, 2], 0.0), ([1, 2], 1.0), ([0, 3], 1.0), ([1, 3], 2.0)] {
+        let slots = slots(&cluster, Granularity::Cores(1), 4).unwrap();
+        let shapes = JobShape::of(&workload);
+        let placement = Placement::from_slots(&cluster, &shapes, "t", &slots, &slot_of).unwrap();
+        let servers = Servers::new(&cluster, &placement);
+        let path = servers.paths(0, 1, Bytes(64000)).remove(0);
+        let late = ends * cluster.rates.inter_socket.time(Bytes(64000)).0;
+        let services: f64 = path.hops.iter().map(|hop| hop.service.0).sum();
+        let alone = services + cluster.rates.nic_latency.0 + late;
+        for pacing in [Pacing::Open, Pacing::AfterDeparture, Pacing::AfterArrival] {
+            let options = Options { pacing, ..Options::default() };
+            let outcome = run(&cluster, &workload, &placement, &options);
+            let job = &outcome.jobs[0];
+            assert_eq!(job.waiting, Seconds(0.0), "{slot_of:?}");
+            assert!((job.longest_latency.0 - alone).abs() < 5e-12, "{slot_of:?} {alone}");
+            assert!((job.mean_latency.0 - alone).abs() < 5e-12, "{slot_of:?} {alone}");
+        }
+    }
+}
+
+/// Waiting is that at the servers, however much of their way messages spend elsewhere.
+#[test]
+fn messages_through_far_devices_wait_at_servers_alone() {
+    let cluster = with_a_far_package();
+    let job = |text: &str| Pattern::parse(text).unwrap().job().unwrap();
+    let texts = ["100,length=64kB,messages=10", "8000,length=64kB,messages=1000"];
+    for text in texts.map(|text| format!("linear:4:rate={text}")) {
+        let workload = Workload::single(job(&text));
+        for strategy in ["blocked", "cyclic", "random:seed=3"] {
+            let placement = placed(&cluster, &workload, strategy);
+            let outcome = run(&cluster, &workload, &placement, &Options::default());
+            let at_servers: f64 = outcome.servers.iter().map(|server| server.waiting.0).sum();
+            let waiting = outcome.jobs[0].waiting.0;
+            assert!((waiting - at_servers).abs() <= 1e-9 * at_servers, "{waiting} {at_servers}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 
-use rankwright::cluster::{Cluster, Nic, Rates, Switch};
+use rankwright::cluster::{Cluster, Nic, Rates, ServiceCurve, Switch};
 use rankwright::ids::{NumaId, Rank};
 use rankwright::map::{Budget, Problem, Strategy as Mapping};
 use rankwright::placement::{Granularity, JobShape, Path, Placement, ServerKind, Servers, slots};
@@ -70,8 +70,9 @@ struct Visit {
     departure: u64,
 }
 
-/// Time, who it comes from (servers first, then clocks), a running number.
-type Key = (u64, usize, usize);
+/// Time; who it comes from (servers first, then ticks before, those least before first, then clocks);
+/// a running number.
+type Key = (u64, (usize, u64), usize);
 
 struct Reference<'a> {
     senders: Vec<Sender<'a>>,
@@ -140,16 +141,16 @@ impl<'a> Reference<'a> {
             ticks: 0,
         };
         (0..reference.senders.len()).for_each(|sender| reference.schedule(sender));
-        while let Some(Reverse(((time, from, _), message))) = reference.events.pop() {
+        while let Some(Reverse(((time, (from, _), _), message))) = reference.events.pop() {
             match message {
                 Some(message) => reference.arrive(message, time),
-                None => reference.tick(from - reference.visits.len(), time),
+                None => reference.tick(from - reference.visits.len() - 1, time),
             }
         }
         reference
     }
 
-    fn push(&mut self, time: u64, from: usize, message: Option<usize>) {
+    fn push(&mut self, time: u64, from: (usize, u64), message: Option<usize>) {
         self.number += 1;
         self.events.push(Reverse(((time, from, self.number), message)));
     }
@@ -157,7 +158,7 @@ impl<'a> Reference<'a> {
     fn schedule(&mut self, sender: usize) {
         if let Some(time) = self.senders[sender].clock.next() {
             let time = time.max(self.senders[sender].ready);
-            self.push(time, self.visits.len() + sender, None);
+            self.push(time, (self.visits.len() + 1 + sender, 0), None);
         }
     }
 
@@ -174,8 +175,13 @@ impl<'a> Reference<'a> {
         let paths: Vec<Path> = sender.sends.iter().zip(first..).map(path).collect();
         for path in paths {
             let message = self.messages.len();
+            let late = picoseconds(path.latency);
             self.messages.push(Message { sender: number, born: time, path, hop: 0, arrived: None });
-            self.arrive(message, time);
+            // One without a server is at its receiver then.
+            match late {
+                0 => self.arrive(message, time),
+                _ => self.push(time + late, (self.visits.len(), late), Some(message)),
+            }
         }
         if self.pacing == Pacing::Open {
             self.schedule(number);
@@ -186,8 +192,7 @@ impl<'a> Reference<'a> {
     fn arrive(&mut self, message: usize, time: u64) {
         let Message { sender, ref path, hop, .. } = self.messages[message];
         let Some(at) = path.hops.get(hop) else {
-            let last = path.hops.last().map_or(path.latency, |_| Seconds(0.0));
-            return self.deliver(message, time + picoseconds(last));
+            return self.deliver(message, time);
         };
         let server = at.server.index();
         let free = self.visits[server].last().map_or(0, |visit| visit.departure);
@@ -213,7 +218,7 @@ impl<'a> Reference<'a> {
         if last {
             self.deliver(message, next);
         } else {
-            self.push(next, server, Some(message));
+            self.push(next, (server, 0), Some(message));
         }
     }
 
@@ -342,6 +347,8 @@ struct Shape {
     /// Everything takes a few picoseconds, so that many events are at the same time.
     tiny: bool,
     copies: u32,
+    /// What a device beside another package costs a core, in some microseconds or, if tiny, picoseconds.
+    far: Option<u32>,
 }
 
 fn shape() -> impl Strategy<Value = Shape> {
@@ -353,14 +360,16 @@ fn shape() -> impl Strategy<Value = Shape> {
         any::<bool>(),
         any::<bool>(),
         0_u32..4,
+        prop::option::of(1_u32..40),
     )
-        .prop_map(|(kinds, nics, switches, modelled, tiny, copies)| Shape {
+        .prop_map(|(kinds, nics, switches, modelled, tiny, copies, far)| Shape {
             kinds,
             nics,
             switches,
             modelled: modelled && !tiny,
             tiny,
             copies,
+            far,
         })
 }
 
@@ -379,6 +388,11 @@ fn built(shape: &Shape) -> Cluster {
     cluster.rates.memory_bandwidth.0 *= fast;
     if shape.tiny {
         cluster.rates.nic_latency = Seconds(2e-12);
+    }
+    if let Some(far) = shape.far {
+        let of = |part: u32| Seconds(f64::from(part) * if shape.tiny { 1e-12 } else { 1e-6 });
+        let points = vec![(Bytes(1), of(far)), (Bytes(1 << 16), of(2 * far))];
+        cluster.rates.inter_socket = ServiceCurve::new(points).unwrap();
     }
     for (number, group) in cluster.groups.iter_mut().enumerate() {
         for (position, (bandwidth, near)) in shape.nics.iter().enumerate() {

@@ -1,12 +1,14 @@
 //! Where every rank should be, where it is, and whether that is the same.
 
-use rankwright::ids::PuSet;
+use std::collections::BTreeMap;
+
+use rankwright::ids::{PuId, PuSet};
 use rankwright::placement::{JobEntry, PlacementFile, RankEntry};
 use serde::Serialize;
 
 use crate::host_name::same_host;
 use crate::output::{self, Format};
-use crate::report_line::ReportLine;
+use crate::report_line::{ReportLine, Variable};
 
 /// One rank. PUs and NUMA nodes are P#.
 #[derive(Debug, Serialize)]
@@ -37,6 +39,9 @@ struct Actual {
     numa: String,
     memory: String,
     cpuset: String,
+    /// The variables that the plan has for it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    variables: BTreeMap<String, Option<String>>,
 }
 
 impl Verdict {
@@ -45,21 +50,30 @@ impl Verdict {
     }
 }
 
-/// Holds the reports against the placement of `job`: one verdict per rank, then one for every
-/// process that is no rank of it.
+/// Holds the reports against the placement of `job`: one verdict per rank (of one host only, where
+/// that is given), then one for every process that is no rank of it. `more` has what is wrong with
+/// each report beside that.
 pub(super) fn verdicts(
     placement: &PlacementFile,
     job: &JobEntry,
+    host: Option<&str>,
     reports: &[ReportLine],
+    more: &[Vec<String>],
 ) -> Vec<Verdict> {
+    let mut by_rank: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (at, report) in reports.iter().enumerate() {
+        report.rank.into_iter().for_each(|rank| by_rank.entry(rank).or_default().push(at));
+    }
     let rank = |entry: &RankEntry| {
-        let mut own = reports.iter().filter(|report| report.rank == Some(entry.rank.0));
-        let first = own.next();
-        let mut differences = match first {
-            Some(report) => differences(placement, entry, report),
-            None => vec!["did not report".to_owned()],
+        let own = by_rank.get(&entry.rank.0).map_or(&[][..], Vec::as_slice);
+        let first = own.first().map(|at| &reports[*at]);
+        let mut differences = match (first, host) {
+            (Some(report), _) => differences(placement, entry, report),
+            (None, None) => vec!["did not report".to_owned()],
+            (None, Some(host)) => vec![format!("does not run on {host}")],
         };
-        let others = own.count();
+        own.iter().take(1).for_each(|at| differences.extend(more[*at].iter().cloned()));
+        let others = own.len().saturating_sub(1);
         if others > 0 {
             differences.push(format!("{} processes say they are this rank", others + 1));
         }
@@ -74,13 +88,49 @@ pub(super) fn verdicts(
     };
     let not_placed =
         |report: &&ReportLine| report.rank.is_none_or(|rank| rank as usize >= job.ranks.len());
+    let is_here = |entry: &&RankEntry| host.is_none_or(|host| same_host(&entry.node, host));
     let stranger = |report: &ReportLine| {
         let what = if report.rank.is_some() { "was not placed" } else { "found no rank variable" };
         let differences = vec![what.to_owned()];
         Verdict { rank: report.rank, wanted: None, actual: Some(actual(report)), differences }
     };
-    let ranks = job.ranks.iter().map(rank);
+    // A rank of another host that runs on this one is looked at too.
+    let misplaced = |entry: &&RankEntry| is_here(entry) || by_rank.contains_key(&entry.rank.0);
+    let ranks = job.ranks.iter().filter(misplaced).map(rank);
     ranks.chain(reports.iter().filter(not_placed).map(stranger)).collect()
+}
+
+/// Ranks that share PUs although the plan gives each its own: for each report, sentences that name
+/// the others.
+pub(super) fn shared(
+    placement: &PlacementFile,
+    job: &JobEntry,
+    reports: &[ReportLine],
+) -> Vec<Vec<String>> {
+    let mut sentences = vec![Vec::new(); reports.len()];
+    if placement.cluster.emulated {
+        return sentences;
+    }
+    let is_bound = |report: &ReportLine| {
+        let entry = report.rank.and_then(|rank| job.ranks.get(rank as usize));
+        entry.is_some_and(|entry| entry.bound)
+    };
+    let mut on_pu: BTreeMap<(&str, PuId), usize> = BTreeMap::new();
+    for (at, report) in reports.iter().enumerate().filter(|(_, report)| is_bound(report)) {
+        let pus: PuSet = report.pus.parse().unwrap_or_default();
+        let mut told = Vec::new();
+        for &pu in pus.as_slice() {
+            let other = *on_pu.entry((&report.host, pu)).or_insert(at);
+            if other != at && !told.contains(&other) && reports[other].rank != report.rank {
+                told.push(other);
+                for (one, another) in [(at, other), (other, at)] {
+                    let rank = reports[another].rank.unwrap_or_default();
+                    sentences[one].push(format!("shares PU P#{pu} with rank {rank}"));
+                }
+            }
+        }
+    }
+    sentences
 }
 
 /// What cannot be verified here, in words.
@@ -103,6 +153,11 @@ fn actual(report: &ReportLine) -> Actual {
         numa: report.numa.clone(),
         memory: report.memory.clone(),
         cpuset: report.cpuset.clone(),
+        variables: report
+            .variables
+            .iter()
+            .map(|variable| (variable.name.clone(), variable.actual.clone()))
+            .collect(),
     }
 }
 
@@ -110,6 +165,13 @@ fn differences(placement: &PlacementFile, entry: &RankEntry, report: &ReportLine
     let mut differences = Vec::new();
     if !same_host(&entry.node, &report.host) {
         differences.push(format!("on {} instead of {}", report.host, entry.node));
+    }
+    for Variable { name, wanted, actual } in &report.variables {
+        match actual {
+            Some(actual) if actual == wanted => {}
+            Some(actual) => differences.push(format!("{name} is {actual} instead of {wanted}")),
+            None => differences.push(format!("{name} is not set, should be {wanted}")),
+        }
     }
     if placement.cluster.emulated {
         return differences;
@@ -121,7 +183,11 @@ fn differences(placement: &PlacementFile, entry: &RankEntry, report: &ReportLine
     });
     if !fits {
         let (pus, cpuset) = (&report.pus, &report.cpuset);
-        differences.push(format!("PUs P#{pus} instead of P#{wanted} (the job may use P#{cpuset})"));
+        let may = match cpuset.as_str() {
+            "" => String::new(),
+            cpuset => format!(" (the job may use P#{cpuset})"),
+        };
+        differences.push(format!("PUs P#{pus} instead of P#{wanted}{may}"));
     }
     if let Some(numa) = placement.numa_os(entry)
         && !takes_memory_from(numa, report)
@@ -213,13 +279,15 @@ mod tests {
             numa: numa.to_owned(),
             memory: memory.to_owned(),
             cpuset: "0-3".to_owned(),
+            variables: Vec::new(),
         }
     }
 
     /// Per verdict: the rank and what differs.
     fn differences_of(reports: &[ReportLine]) -> Vec<(Option<u32>, String)> {
         let placement = PlacementFile::parse(PLACEMENT, "test").unwrap();
-        let verdicts = verdicts(&placement, &placement.jobs[0], reports);
+        let shared = shared(&placement, &placement.jobs[0], reports);
+        let verdicts = verdicts(&placement, &placement.jobs[0], None, reports, &shared);
         verdicts.into_iter().map(|verdict| (verdict.rank, verdict.differences.join("; "))).collect()
     }
 
@@ -258,5 +326,35 @@ mod tests {
         ];
         assert_eq!(differences_of(&reports), expected.map(|(rank, text)| (rank, text.to_owned())));
         assert_eq!(differences_of(&[])[0].1, "did not report");
+    }
+
+    #[test]
+    fn variables_and_ranks_on_one_pu_are_told() {
+        let text = PLACEMENT.replace(", \"bound\": false", "");
+        let placement = PlacementFile::parse(&text, "test").unwrap();
+        let mut reports = [
+            report(Some(0), "n0", "2", "8", "preferred:8"),
+            report(Some(1), "n0", "1-2", "0", "default"),
+        ];
+        let variable = |(name, wanted, actual): (&str, &str, Option<&str>)| Variable {
+            name: name.to_owned(),
+            wanted: wanted.to_owned(),
+            actual: actual.map(str::to_owned),
+        };
+        reports[0].variables =
+            [("A", "1", Some("1")), ("UCX_NET_DEVICES", "mlx5_0:1", Some("all")), ("B", "2", None)]
+                .map(variable)
+                .to_vec();
+        let shared = shared(&placement, &placement.jobs[0], &reports);
+        let verdicts = verdicts(&placement, &placement.jobs[0], None, &reports, &shared);
+        let told: Vec<String> =
+            verdicts.iter().map(|verdict| verdict.differences.join("; ")).collect();
+        let expected = [
+            "UCX_NET_DEVICES is all instead of mlx5_0:1; B is not set, should be 2; shares PU P#2 with rank 1",
+            "PUs P#1-2 instead of P#0-1 (the job may use P#0-3); shares PU P#2 with rank 0",
+        ];
+        assert_eq!(told, expected);
+        let json = render(&verdicts, Format::Json).unwrap();
+        assert!(json.contains("\"UCX_NET_DEVICES\": \"all\""), "{json}");
     }
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::ids::NodeId;
+use rankwright::units::counted;
 
 use super::Named;
 use crate::cli::Verbosity;
@@ -31,10 +32,7 @@ pub(super) fn group_lines(cluster: &Cluster) -> Vec<String> {
     let line = |(index, group): (usize, &rankwright::cluster::NodeGroup)| {
         let names = names_of_group(cluster, index);
         let free = group.free.iter().filter(|free| **free).count();
-        let nodes = match names.len() {
-            1 => "1 node".to_owned(),
-            count => format!("{count} nodes"),
-        };
+        let nodes = counted(names.len(), "node");
         let free = if free == group.free.len() { "all".to_owned() } else { free.to_string() };
         let names = hostlist::compress(&names);
         format!("{names}: {nodes} of {}; {free} PUs free", group.machine)
@@ -65,7 +63,7 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
             let rate = rates.nic_bandwidth;
             warnings.push(format!("{names}: no NIC; one of {rate} for the node is assumed"));
         }
-        for nic in machine.nics.iter().filter(|nic| nic.bandwidth.is_none()) {
+        for nic in machine.nics.iter().filter(|nic| nic.known_bandwidth().is_none()) {
             let (name, rate) = (&nic.name, rates.nic_bandwidth);
             warnings.push(format!("{names}: NIC {name} has no bandwidth; {rate} is assumed"));
         }

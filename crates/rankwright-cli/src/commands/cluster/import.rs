@@ -12,7 +12,8 @@ use rankwright::cluster::{
 };
 use rankwright::files::InputError;
 
-use super::{this_host, write_description};
+use super::write_description;
+use crate::batch_job;
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
 use crate::{inputs, output};
@@ -84,7 +85,7 @@ impl Import {
         let [file] = self.files.as_slice() else {
             return self.parts(verbosity);
         };
-        if let Some(granted) = allocation::granted(file)? {
+        if let Some(granted) = batch_job::named(file)? {
             return self.allocation(file, granted, verbosity);
         }
         if parts::names_its_nodes(file) {
@@ -153,7 +154,7 @@ impl Import {
             return inputs::cluster(node_type, None);
         }
         output::note(verbosity, "without --node-type, all hosts are taken to be like this one");
-        this_host()
+        inputs::this_host()
     }
 
     fn unknown_type(&self, file: &str, host: &str) -> InputError {

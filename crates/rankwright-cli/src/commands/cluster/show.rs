@@ -9,7 +9,7 @@ use rankwright::cluster::distance::MachineMatrix;
 use rankwright::cluster::{Cluster, Machine, MemoryAccess, Nic, NodeGroup, hostlist};
 use rankwright::ids::{CoreId, NodeId, NumaId, format_index_list};
 use rankwright::report::cluster_picture;
-use rankwright::units::Bytes;
+use rankwright::units::{Bytes, counted};
 
 use super::Named;
 use super::check::names_of_group;
@@ -92,7 +92,7 @@ fn tree(cluster: &Cluster) -> String {
         let names = names_of_group(cluster, index);
         let _ = write!(text, "\n{}", hostlist::compress(&names));
         if names.len() > 1 {
-            let _ = write!(text, " ({} nodes)", names.len());
+            let _ = write!(text, " ({})", counted(names.len(), "node"));
         }
         let _ = write!(text, ": {}", group.machine);
         if cluster.groups.iter().any(|other| other.speed != 1.0) {
@@ -240,7 +240,7 @@ fn nic_line(cluster: &Cluster, nic: &Nic) -> String {
     if !nic.aliases.is_empty() {
         let _ = write!(text, " ({})", nic.aliases.join(", "));
     }
-    let assumed = if nic.bandwidth.is_none() { " assumed" } else { "" };
+    let assumed = if nic.known_bandwidth().is_none() { " assumed" } else { "" };
     let _ = write!(text, ", {}{assumed}", cluster.nic_bandwidth(nic));
     if let Some(latency) = nic.latency {
         let _ = write!(text, ", {latency}");
@@ -335,10 +335,6 @@ fn matrices(cluster: &Cluster, format: Format) -> anyhow::Result<String> {
         };
     }
     Ok(text)
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {}", plural(count, noun))
 }
 
 fn plural(count: usize, noun: &str) -> String {

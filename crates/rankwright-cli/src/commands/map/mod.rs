@@ -9,11 +9,13 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use rankwright::cluster::Levels;
 use rankwright::files::write_atomically;
-use rankwright::placement::{Placement, PlacementFile};
+use rankwright::map::Problem;
+use rankwright::placement::Placement;
 use rankwright::report::{mapping_header, mapping_rows};
 
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
+use crate::network::{Gpus, SelectionOptions};
 use crate::planning::{self, Judging, RankSize, SearchOptions};
 use crate::simulating::SimulationOptions;
 use crate::{inputs, output};
@@ -42,6 +44,8 @@ pub(crate) struct Map {
     search: SearchOptions,
     #[command(flatten)]
     rank_size: RankSize,
+    #[command(flatten)]
+    selection: SelectionOptions,
     /// How to write the result [default: table; json with --output; list with --graph]
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<MapFormat>,
@@ -89,17 +93,17 @@ impl Map {
         // clap has made sure that both are there.
         let on = self.on.as_deref().context("--on is missing")?;
         let cluster = inputs::cluster(on, self.nodes)?;
+        self.selection.refuse_without_devices(&cluster)?;
         let name = self.workload.as_deref().context("no workload")?;
         let workload = inputs::workload(name, verbosity)?;
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(name));
         let judging = Judging { simulation, all: false };
-        let inputs = (&cluster, &workload);
-        let found =
-            self.search.candidates(inputs, &self.rank_size, &[strategy], judging, verbosity)?;
+        let problem = Problem::new(&cluster, &workload, self.rank_size.granularity())?;
+        let problem = problem.with_selection(self.selection.nics.clone());
+        let found = self.search.candidates_of(problem, &[strategy], judging, verbosity)?;
         let candidate = found.candidates.first().context("no strategy")?;
         planning::note_choice(verbosity, candidate);
-        let predicted = candidate.load.predicted();
-        let file = PlacementFile::new(&cluster, &workload, &candidate.placement, predicted);
+        let file = self.selection.file(&cluster, &workload, candidate, Gpus::Near, verbosity)?;
         self.write(&match self.format() {
             MapFormat::Table => output::table(&mapping_header(), &mapping_rows(&file)),
             MapFormat::Csv => output::csv(&mapping_header(), &mapping_rows(&file)),

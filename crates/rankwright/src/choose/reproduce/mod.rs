@@ -6,7 +6,9 @@
 mod agreement;
 pub mod analytic;
 pub mod contention;
+pub mod device_affinity;
 pub mod figure_7;
+pub mod process_placement;
 mod simulated;
 mod table_1;
 

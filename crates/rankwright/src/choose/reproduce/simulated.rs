@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
-use super::super::side_by_side::side_by_side;
 use crate::cluster::{Cluster, built_in as clusters};
 use crate::map::{Budget, Problem, Strategy};
 use crate::placement::{Granularity, JobShape, Placement};
+use crate::side_by_side::side_by_side;
 use crate::sim::{Options, Progress, simulate};
 use crate::traffic::{Workload, built_in as workloads};
 

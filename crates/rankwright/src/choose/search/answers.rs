@@ -2,11 +2,12 @@
 
 use std::num::NonZeroUsize;
 
-use super::super::side_by_side::side_by_side;
 use super::time::Shares;
 use super::{Contender, Search, SearchError, has_clocks};
-use crate::map::{Budget, Known, Problem, Strategy};
+use crate::map::{Answer, Budget, Known, MapError, Problem, Strategy};
 use crate::placement::{JobShape, Placement};
+use crate::rails;
+use crate::side_by_side::side_by_side;
 
 /// All answers, by strategy: first those of strategies that begin with nothing, then those of the
 /// others, each in the order in which they were named or needed.
@@ -27,9 +28,42 @@ pub(super) struct Made {
     /// The strategy that gave it.
     pub(super) strategy: String,
     pub(super) slot_of: Vec<usize>,
+    /// The network devices of its ranks, if the strategy chose them.
+    nics: Option<Vec<Vec<String>>>,
+    /// Whether its ranks are bound to their slots.
+    pub(super) binds: bool,
     pub(super) moves: u64,
     /// Its position among all that differ.
     pub(super) contender: usize,
+}
+
+impl Made {
+    /// Whether another answer is the same, whoever gave it.
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.slot_of, &self.nics, self.binds) == (&other.slot_of, &other.nics, other.binds)
+    }
+
+    /// It as a placement, which is said to be of this strategy.
+    pub(super) fn placement(
+        &self,
+        problem: &Problem,
+        strategy: &str,
+    ) -> Result<Placement, SearchError> {
+        let (cluster, shapes) = (problem.cluster, JobShape::of(problem.workload));
+        let bound =
+            Placement::from_slots(cluster, &shapes, strategy, problem.slots(), &self.slot_of)?;
+        let placement = if self.binds { bound } else { bound.unbound(cluster) };
+        let selection = problem.selection();
+        Ok(match &self.nics {
+            Some(nics) => rails::with_devices(cluster, &placement, nics)?,
+            None if selection.is_none() => placement,
+            None => {
+                rails::select(cluster, problem.workload, &placement, selection)
+                    .map_err(|error| SearchError::selection(selection, error))?
+                    .placement
+            }
+        })
+    }
 }
 
 impl Answers {
@@ -88,29 +122,26 @@ impl Answers {
 
     /// Numbers the answers; equal ones have the number of the first.
     fn number(&mut self, problem: &Problem) {
-        let shapes = JobShape::of(problem.workload);
-        let mut different: Vec<Vec<usize>> = Vec::new();
+        let mut different: Vec<Made> = Vec::new();
         for of in &mut self.of {
             let Ok(made) = &mut of.made else { continue };
             let mut failure = None;
             for made in made {
-                let known = different.iter().position(|known| *known == made.slot_of);
+                let known = different.iter().position(|known| known.is_same(made));
                 made.contender = known.unwrap_or(different.len());
                 if known.is_some() {
                     continue;
                 }
-                let (cluster, slots) = (problem.cluster, problem.slots());
-                let name = made.strategy.clone();
-                match Placement::from_slots(cluster, &shapes, name, slots, &made.slot_of) {
+                match made.placement(problem, &made.strategy) {
                     Ok(placement) => {
-                        different.push(made.slot_of.clone());
+                        different.push(made.clone());
                         self.placements.push(placement);
                     }
                     Err(error) => failure = Some(error),
                 }
             }
             if let Some(error) = failure {
-                of.made = Err(error.into());
+                of.made = Err(error);
             }
         }
     }
@@ -157,11 +188,18 @@ impl Answers {
 impl Of {
     fn new(problem: &Problem, strategy: &Strategy, budget: &Budget) -> Self {
         let name = strategy.to_string();
-        let answers = strategy.answers(problem, budget);
+        let answers = strategy.answers_with_devices(problem, budget);
         let moves = budget.moves();
-        let made = |slot_of| Made { strategy: name.clone(), slot_of, moves, contender: 0 };
+        let binds = strategy.binds();
+        let made = |Answer { slot_of, nics }| {
+            let (strategy, contender) = (name.clone(), 0);
+            Made { strategy, slot_of, nics, binds, moves, contender }
+        };
         let made = match answers {
             Ok(answers) => Ok(answers.into_iter().map(made).collect()),
+            Err(MapError::Selection(error)) => {
+                Err(SearchError::selection(problem.selection(), error))
+            }
             Err(error) => Err(SearchError::Map { strategy: name.clone(), error }),
         };
         Self { strategy: name, made }

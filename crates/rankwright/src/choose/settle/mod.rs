@@ -13,6 +13,7 @@
 
 mod measures;
 mod race;
+mod run;
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -23,6 +24,7 @@ use crate::map::{Clock, Cost, Criterion, Objective, Problem};
 use crate::model::{Fluid, FluidOutcome};
 use crate::placement::Placement;
 use crate::sim::{Options, Pacing, SimulationError};
+use crate::traffic::Workload;
 use race::Race;
 
 /// An answer that is judged.
@@ -102,6 +104,24 @@ pub fn settle(
     Race::new(problem, contenders, settling).run()
 }
 
+/// What the fluid says of several answers, with a part of the workload or all of it; `None` if a slot
+/// does not exist.
+fn fluid_of(
+    problem: &Problem,
+    workload: &Workload,
+    contenders: &[Contender],
+) -> Option<Vec<FluidOutcome>> {
+    if !problem.selection().is_none() {
+        // Two answers may differ in their devices alone.
+        let of = |contender: &Contender| {
+            Fluid::of_placement(problem.cluster, workload, contender.placement).ok()
+        };
+        return contenders.iter().map(of).collect();
+    }
+    let mut fluid = Fluid::new(problem.cluster, workload, problem.slots()).ok()?;
+    Some(contenders.iter().map(|contender| fluid.evaluate(contender.slot_of)).collect())
+}
+
 /// What the model says of several answers: the waiting in a fluid, in an open loop. `None` if a slot
 /// does not exist.
 ///
@@ -113,9 +133,7 @@ pub fn predict(
     contenders: &[Contender],
     criterion: Criterion,
 ) -> Option<Settled> {
-    let mut fluid = Fluid::new(problem.cluster, problem.workload, problem.slots()).ok()?;
-    let outcomes: Vec<FluidOutcome> =
-        contenders.iter().map(|contender| fluid.evaluate(contender.slot_of)).collect();
+    let outcomes = fluid_of(problem, problem.workload, contenders)?;
     let times: Vec<Times> = outcomes.iter().map(Times::from).collect();
     let costs: Vec<Cost> = times.iter().map(Times::cost).collect();
     let losses = criterion.losses(&costs);

@@ -1,15 +1,14 @@
 //! Which answer is simulated how often.
 
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::super::side_by_side::side_by_side;
-use super::{Contender, Measure, Settled, Settling, Times, Unsettled};
+use super::run::{Run, seed};
+use super::{Contender, Measure, Settled, Settling, Times, Unsettled, fluid_of};
 use crate::map::{Cost, Criterion, Problem};
-use crate::model::{Fluid, FluidOutcome};
+use crate::model::FluidOutcome;
+use crate::side_by_side::side_by_side;
 use crate::sim::{Estimate, Options, Pacing, Progress, simulate};
-use crate::traffic::Workload;
 
 /// Rounds of each clock that a shortened run has at least: fewer would not meet each other as those
 /// of the whole do.
@@ -50,16 +49,6 @@ pub(super) struct Race<'a> {
     begin: f64,
 }
 
-/// The same clocks for all that are in it.
-struct Run<'a> {
-    workload: Cow<'a, Workload>,
-    messages: u64,
-    seed: u64,
-    /// By how much waiting and time to the end are more in a run of all messages, for each answer.
-    factors: Vec<(f64, f64)>,
-    times: Vec<Option<Times>>,
-}
-
 impl<'a> Race<'a> {
     pub(super) fn new(
         problem: &'a Problem<'a>,
@@ -79,7 +68,7 @@ impl<'a> Race<'a> {
             begin: settling.clock.map_or(0.0, |clock| clock()),
         };
         if settling.simulation.pacing == Pacing::Open {
-            race.fluid = race.fluid_of(problem.workload);
+            race.fluid = fluid_of(problem, problem.workload, contenders);
         }
         race
     }
@@ -183,27 +172,13 @@ impl<'a> Race<'a> {
     }
 
     fn prepare(&self, share: f64) -> Run<'a> {
-        let count = self.contenders.len();
-        let number = self.runs.len() as u64;
-        let whole = self.problem.workload;
-        let shorter = if share < 1.0 { whole.shortened(share).ok() } else { None };
-        let workload = shorter.map_or(Cow::Borrowed(whole), Cow::Owned);
-        let messages = workload.clocked_messages();
-        let times = self.messages.max(1) as f64 / messages.max(1) as f64;
-        let mut factors = vec![(times, times); count];
-        if let (Some(all), true) = (&self.fluid, messages < self.messages) {
-            let short = self.fluid_of(&workload).unwrap_or_default();
-            for (factor, (all, short)) in factors.iter_mut().zip(all.iter().zip(&short)) {
-                let ratio = |all: f64, short: f64| if short > 0.0 { all / short } else { times };
-                let waiting = ratio(all.total_waiting.0, short.total_waiting.0);
-                let finish = ratio(all.workload_finish.0, short.workload_finish.0);
-                // Waiting grows in proportion to the run where servers keep up, with its square where
-                // they do not.
-                *factor = (waiting.clamp(times, times * times), finish.clamp(1.0, times));
-            }
+        let seed = seed(self.settling.simulation.seed, self.runs.len() as u64);
+        let mut run = Run::new(self.problem.workload, share, seed, self.contenders.len());
+        if let (Some(all), true) = (&self.fluid, run.messages < self.messages) {
+            let part = fluid_of(self.problem, &run.workload, self.contenders);
+            run.extrapolate(all, &part.unwrap_or_default());
         }
-        let seed = seed(self.settling.simulation.seed, number);
-        Run { workload, messages, seed, factors, times: vec![None; count] }
+        run
     }
 
     /// The outcomes of some answers; `None` if the time is over.
@@ -377,37 +352,8 @@ impl<'a> Race<'a> {
         };
         (0..self.contenders.len()).map(estimate).collect()
     }
-
-    fn fluid_of(&self, workload: &Workload) -> Option<Vec<FluidOutcome>> {
-        let mut fluid = Fluid::new(self.problem.cluster, workload, self.problem.slots()).ok()?;
-        let outcomes = self.contenders.iter().map(|contender| fluid.evaluate(contender.slot_of));
-        Some(outcomes.collect())
-    }
 }
 
 fn cost(fluid: &FluidOutcome) -> Cost {
     Cost { waiting: fluid.total_waiting.0, finish: fluid.workload_finish.0 }
-}
-
-/// The seed of a run: 2^63 and more (SplitMix64).
-fn seed(of_search: u64, run: u64) -> u64 {
-    let mut z = of_search.wrapping_add((run + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)) | 1 << 63
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn seeds_differ_and_nobody_else_has_them() {
-        let seeds: BTreeSet<u64> =
-            (0..100).flat_map(|search| (0..20).map(move |run| seed(search, run))).collect();
-        assert_eq!(seeds.len(), 2000);
-        assert!(seeds.iter().all(|seed| *seed >= 1 << 63));
-    }
 }

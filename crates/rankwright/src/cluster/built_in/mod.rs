@@ -30,6 +30,11 @@ pub const BUILT_IN: &[BuiltIn] = &[
         summary: "10 nodes, 4 dual-core Opteron dies each, Myri-10G (Mercier, Clet-Ortega 2009)",
         text: include_str!("paper-2009-placement.toml"),
     },
+    BuiltIn {
+        name: "paper:2017",
+        summary: "2 nodes of 2 sockets with 22 cores and 2 Omni-Path devices each (2017)",
+        text: include_str!("paper-2017.toml"),
+    },
 ];
 
 impl BuiltIn {
@@ -69,6 +74,7 @@ mod tests {
                 "16 x 4 packages, 4 NUMA nodes, 16 cores, 16 PUs, 1 NIC",
                 "16 x 4 packages, 4 NUMA nodes, 16 cores, 16 PUs, 1 NIC",
                 "10 x 4 packages, 4 NUMA nodes, 8 cores, 8 PUs, 1 NIC",
+                "2 x 2 packages, 2 NUMA nodes, 44 cores, 88 PUs, 4 NICs",
             ]
         );
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::element::Element;
 use super::{Bitmap, Document, Version, version1};
-use crate::cluster::{Gpu, Nic};
+use crate::cluster::{Gpu, Link, Nic, Port};
 use crate::files::InputError;
 use crate::ids::NumaId;
 
@@ -77,6 +77,7 @@ struct Function<'a> {
     near: Vec<NumaId>,
     /// Role and name of each OS device on it.
     os_devices: Vec<(Role, &'a str)>,
+    ports: Vec<Port>,
 }
 
 struct Walk<'a, 'b> {
@@ -102,6 +103,7 @@ impl<'a> Walk<'a, '_> {
                 if let Some(role) = Role::of(element, self.file.version) {
                     let name = element.attribute("name").unwrap_or_default();
                     self.functions[index].os_devices.push((role, name));
+                    self.functions[index].ports.extend(ports(element));
                 }
             }
             "Bridge" | "Misc" => {}
@@ -127,7 +129,12 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn add(&mut self, pci: Option<&'a Element>, near: &[NumaId]) -> usize {
-        self.functions.push(Function { pci, near: near.to_vec(), os_devices: Vec::new() });
+        self.functions.push(Function {
+            pci,
+            near: near.to_vec(),
+            os_devices: Vec::new(),
+            ports: Vec::new(),
+        });
         self.functions.len() - 1
     }
 
@@ -145,6 +152,18 @@ impl<'a> Walk<'a, '_> {
         }
         Ok(near)
     }
+}
+
+/// The ports of a device with the states that the kernel's InfiniBand layer tells: `Port1State` is 4
+/// where the link is active, 5 where it is active for a moment longer.
+fn ports(device: &Element) -> impl Iterator<Item = Port> {
+    let infos = device.children.iter().filter(|child| child.name == "info");
+    infos.filter_map(|info| {
+        let name = info.attribute("name")?.strip_prefix("Port")?.strip_suffix("State")?;
+        let state: u32 = info.attribute("value")?.split(':').next()?.trim().parse().ok()?;
+        let link = if matches!(state, 4 | 5) { Link::Up } else { Link::Down };
+        Some(Port { number: name.parse().ok()?, link: Some(link), bandwidth: None })
+    })
 }
 
 impl Function<'_> {
@@ -182,6 +201,7 @@ impl Function<'_> {
         nic.aliases = names.collect();
         nic.near.clone_from(&self.near);
         nic.pci = self.address();
+        self.ports.iter().for_each(|port| nic.add_port(port.clone()));
         Some(nic)
     }
 

@@ -25,6 +25,21 @@ fn one_function_is_one_device_named_as_libraries_do() {
 }
 
 #[test]
+fn ports_are_up_where_hwloc_saw_them_active() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/machines");
+    let whole = std::fs::read_to_string(root.join("omni-path-2s.xml")).unwrap();
+    let usable = |state: &str| {
+        let info = format!("<info name=\"Port1State\" value=\"{state}\"/>");
+        let device = "name=\"hfi1_0\" osdev_type=\"3\"";
+        let text = whole.replace(&format!("{device}/>"), &format!("{device}>{info}</object>"));
+        let nics = parse(&text, "x.xml").unwrap().machine.nics;
+        assert_eq!(nics[1].ports.len(), 1);
+        nics[1].is_usable()
+    };
+    assert_eq!(["1", "2", "4", "5"].map(usable), [false, false, true, true]);
+}
+
+#[test]
 fn devices_stand_in_the_order_of_the_bus() {
     let nics = machine("infiniband-2s-8ports.xml").machine.nics;
     let names: Vec<&str> = nics.iter().map(|nic| nic.name.as_str()).collect();

@@ -1,6 +1,6 @@
 //! The tables `[[node.nic]]` and `[[node.gpu]]`.
 
-use super::super::{Gpu, Machine, Nic};
+use super::super::{Gpu, Link, Machine, Nic, Port};
 use super::node::Place;
 use super::schema::{self, Text};
 use crate::files::InputError;
@@ -57,9 +57,43 @@ fn add_nic(
         nic.contexts = Some(*contexts.get_ref());
     }
     nic.pci = table.pci.clone().or(nic.pci);
+    nic.rail = table.rail.or(nic.rail);
+    add_ports(at, table, &field, &mut nic)?;
     match known {
         Some(index) => machine.nics[index] = nic,
         None => machine.nics.push(nic),
+    }
+    Ok(())
+}
+
+fn add_ports(
+    at: &Place<'_>,
+    table: &schema::Nic,
+    field: &dyn Fn(&str) -> String,
+    nic: &mut Nic,
+) -> Result<(), InputError> {
+    for (index, port) in table.port.iter().enumerate() {
+        let number = *port.number.get_ref();
+        if table.port[..index].iter().any(|before| *before.number.get_ref() == number) {
+            let found = format!("a second port {number}");
+            return Err(at.error(port.number.span(), &field("port.number"), found, "each once"));
+        }
+        let link = match &port.link {
+            None => None,
+            Some(text) => Some(match text.get_ref().as_str() {
+                "up" => Link::Up,
+                "down" => Link::Down,
+                other => {
+                    let (found, expected) = (format!("`{other}`"), "`up` or `down`");
+                    return Err(at.error(text.span(), &field("port.link"), found, expected));
+                }
+            }),
+        };
+        let bandwidth = match &port.bandwidth {
+            None => None,
+            Some(text) => Some(at.source.quantity(text, &at.field(&field("port.bandwidth")))?),
+        };
+        nic.add_port(Port { number, link, bandwidth });
     }
     Ok(())
 }

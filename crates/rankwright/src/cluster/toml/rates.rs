@@ -64,6 +64,7 @@ fn own(source: &TomlText<'_>, table: &RatesTable) -> Result<Rates, InputError> {
     for (points, field, target) in [
         (&table.queue_pair, "rates.queue_pair", &mut rates.queue_pair),
         (&table.processing, "rates.processing", &mut rates.processing),
+        (&table.inter_socket, "rates.inter_socket", &mut rates.inter_socket),
     ] {
         if let Some(points) = points {
             *target = curve(source, field, points)?;
@@ -129,7 +130,11 @@ pub(super) fn write(rates: &Rates) -> String {
     if rates.memory_access_length != base.memory_access_length {
         line(&mut text, "memory_access_length", quoted(&rates.memory_access_length.to_string()));
     }
-    for (field, curve) in [("queue_pair", &rates.queue_pair), ("processing", &rates.processing)] {
+    for (field, curve) in [
+        ("queue_pair", &rates.queue_pair),
+        ("processing", &rates.processing),
+        ("inter_socket", &rates.inter_socket),
+    ] {
         let point = |(length, time): &(Bytes, Seconds)| {
             format!("[{}, {}]", quoted(&length.to_string()), latency(*time))
         };

@@ -75,6 +75,18 @@ pub(super) struct Nic {
     pub(super) latency: Option<Text>,
     pub(super) contexts: Option<Spanned<u32>>,
     pub(super) pci: Option<String>,
+    pub(super) rail: Option<u32>,
+    #[serde(default)]
+    pub(super) port: Vec<Port>,
+}
+
+/// `[[node.nic.port]]`: a port of a network device.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Port {
+    pub(super) number: Spanned<u32>,
+    pub(super) link: Option<Text>,
+    pub(super) bandwidth: Option<Text>,
 }
 
 /// `[[node.gpu]]`: a GPU.
@@ -122,6 +134,7 @@ pub(super) struct RatesTable {
     pub(super) memory_access_length: Option<Text>,
     pub(super) queue_pair: Option<Spanned<Vec<(Text, Text)>>>,
     pub(super) processing: Option<Spanned<Vec<(Text, Text)>>>,
+    pub(super) inter_socket: Option<Spanned<Vec<(Text, Text)>>>,
 }
 
 impl<'de> Deserialize<'de> for RatesField {

@@ -2,7 +2,9 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
-use super::super::{Core, Gpu, Machine, MemoryAccess, Nic, NumaNode, Pu, Switch, synthetic};
+use super::super::{
+    Core, Gpu, Link, Machine, MemoryAccess, Nic, NumaNode, Port, Pu, Switch, synthetic,
+};
 use super::super::{Rates, SPEEDS};
 use super::*;
 use crate::ids::{CoreId, NumaId, PuId};
@@ -290,6 +292,12 @@ prop_compose! {
             nic.bandwidth = contexts.map(|_| BytesPerSecond(rate));
             nic.latency = contexts.map(|_| Seconds(rate * 1e-15));
             nic.pci = contexts.map(|bus| format!("0000:{bus:02x}:00.0"));
+            nic.rail = contexts;
+            for number in 0..near {
+                let link = [None, Some(Link::Up), Some(Link::Down)][number as usize % 3];
+                let bandwidth = contexts.map(|_| BytesPerSecond(rate));
+                nic.ports.push(Port { number, link, bandwidth });
+            }
             machine.nics.push(nic);
         }
         for index in 0..gpus {

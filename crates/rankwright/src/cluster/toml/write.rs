@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write as _};
 use std::str::FromStr;
 
-use super::super::{Cluster, Gpu, Machine, Nic, NodeGroup, hostlist, synthetic};
+use super::super::{Cluster, Gpu, Link, Machine, Nic, NodeGroup, hostlist, synthetic};
 use super::rates;
 use crate::ids::{NumaId, format_index_list};
 use crate::units::{BytesPerSecond, Seconds};
@@ -208,6 +208,19 @@ fn nic(text: &mut String, nic: &Nic) {
     }
     if let Some(pci) = &nic.pci {
         line(text, "pci", quoted(pci));
+    }
+    if let Some(rail) = nic.rail {
+        line(text, "rail", rail);
+    }
+    for port in &nic.ports {
+        *text += "\n[[node.nic.port]]\n";
+        line(text, "number", port.number);
+        if let Some(link) = port.link {
+            line(text, "link", quoted(if link == Link::Up { "up" } else { "down" }));
+        }
+        if let Some(rate) = port.bandwidth {
+            line(text, "bandwidth", bandwidth(rate));
+        }
     }
 }
 

@@ -1,10 +1,17 @@
 //! `contention`: the least predicted waiting.
 //!
 //! It begins with the answers of all other strategies and anneals from the best of them, first by
-//! the offered load ([`OfferedLoad`]: many steps), then by the fluid ([`Fluid`]: exact ones).
+//! the offered load ([`OfferedLoad`]: many steps), then by the fluid ([`Fluid`]: exact ones). Where
+//! ranks wait for their messages, both also see how long that takes ([`RoundTrips`]).
+//!
+//! Where network devices go by load, it goes on from these answers and all others, each with the
+//! devices that `by-load` gives it, and moves ranks between slots and devices together.
 
+mod berths;
 mod burst;
 mod chain;
+#[cfg(test)]
+mod device_tests;
 mod layout;
 mod neighbourhood;
 mod scale;
@@ -12,14 +19,13 @@ mod starts;
 #[cfg(test)]
 mod tests;
 
-use std::ops::Range;
-
-use rayon::prelude::*;
-
 use super::options::{EFFORT, MOVES, OBJECTIVE, OptionEntry, Options, SEED};
-use super::{Budget, Effort, MapError, Mapper, Objective, Problem, StrategyError};
-use crate::model::{Fluid, OfferedLoad};
-use crate::placement::PlacementError;
+use super::{Answer, Budget, Effort, MapError, Mapper, Objective, Problem, StrategyError};
+use crate::model::{Fluid, OfferedLoad, RoundTrips};
+use crate::placement::{JobShape, Placement, PlacementError};
+use crate::rails;
+use crate::side_by_side::side_by_side;
+use berths::Berths;
 use chain::{Chain, exactly, roughly};
 use scale::{Measure, Scale};
 
@@ -42,15 +48,22 @@ const HEATS: [f64; 4] = [0.1, 0.03, 0.3, 1.0];
 /// about it, and what the fluid takes for late is not kept.
 const PATIENCE: f64 = 4.0;
 
+/// With more messages of a tick that are evaluated one by one, round trips take too long to be seen in
+/// steps by the offered load.
+const MOST_MESSAGES: usize = 1024;
+
 /// All that the chains have in common.
 struct Search<'a> {
     problem: &'a Problem<'a>,
     budget: &'a Budget<'a>,
+    berths: &'a Berths,
     scale: Scale,
     rough: Scale,
     fluid: Fluid,
     offered: OfferedLoad,
-    /// Answers of other strategies with their costs, the best first.
+    trips: Option<RoundTrips>,
+    rough_trips: Option<RoundTrips>,
+    /// What the search begins with, as the berth of each rank, with its costs, the best first.
     starts: Vec<(f64, Vec<usize>)>,
 }
 
@@ -76,6 +89,35 @@ impl Contention {
             None => (of_each_rank * ranks as u64).min(most),
         }
     }
+
+    /// The best of each chain and the best start, the one with the least cost first, as the berth of
+    /// each rank.
+    fn search(
+        &self,
+        problem: &Problem,
+        berths: &Berths,
+        budget: &Budget,
+        starts: Vec<Vec<usize>>,
+    ) -> Result<Vec<Vec<usize>>, MapError> {
+        let mut search = Search::new(self.objective, problem, berths, budget, starts)?;
+        let steps = self.steps(problem.rank_count());
+        let chain = |_: usize, number: &usize| {
+            let number = *number;
+            // The best two in turn.
+            let start = &search.starts[(number % 2).min(search.starts.len() - 1)].1;
+            let seed = self.seed.wrapping_mul(1 << 16).wrapping_add(number as u64);
+            match berths.on_same_rails(start.clone()) {
+                Some(start) => search.chain(number, steps, seed).walk(&start),
+                None => start.clone(),
+            }
+        };
+        let threads = budget.threads();
+        // All chains look at the same clock.
+        let chains = if budget.time_passed().is_some() { threads.get() } else { HEATS.len() };
+        let numbers: Vec<usize> = (0..chains).collect();
+        let found = side_by_side(&numbers, threads, chain);
+        Ok(search.in_order(found))
+    }
 }
 
 impl Mapper for Contention {
@@ -90,55 +132,75 @@ impl Mapper for Contention {
         if problem.rank_count() < 2 {
             return Ok(starts);
         }
-        let mut search = Search::new(self.objective, problem, budget, starts)?;
-        let steps = self.steps(problem.rank_count());
-        let chain = |number: usize| {
-            // The best two in turn.
-            let start = &search.starts[(number % 2).min(search.starts.len() - 1)].1;
-            let seed = self.seed.wrapping_mul(1 << 16).wrapping_add(number as u64);
-            search.chain(number, steps, seed).walk(start)
-        };
-        let threads = budget.threads().get();
-        // All chains look at the same clock.
-        let chains = if budget.time_passed().is_some() { threads } else { HEATS.len() };
-        let found = side_by_side(0..chains, threads, chain);
-        Ok(search.in_order(found))
+        let berths = Berths::of_slots(problem);
+        self.search(problem, &berths, budget, starts)
+    }
+
+    fn chooses_devices(&self) -> bool {
+        true
+    }
+
+    fn with_devices(
+        &self,
+        problem: &Problem,
+        budget: &Budget,
+        answers: &[Vec<usize>],
+    ) -> Result<Vec<Answer>, MapError> {
+        let berths = Berths::with_devices(problem)?;
+        if !berths.is_choice() || problem.rank_count() < 2 {
+            return Ok(Vec::new());
+        }
+        let others = starts::starts(problem, budget)?;
+        let mut starts: Vec<Vec<usize>> = Vec::new();
+        for slot_of in answers.iter().chain(&others) {
+            let nics = by_load(problem, slot_of)?;
+            let found = berths.find(slot_of, &nics);
+            starts.extend(found.filter(|berth_of| !starts.contains(berth_of)));
+        }
+        if starts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = self.search(problem, &berths, budget, starts)?;
+        Ok(found.iter().map(|berth_of| berths.answer(berth_of)).collect())
     }
 }
 
-/// What `work` makes of each number, in their order, on so many threads.
-fn side_by_side<R: Send>(
-    numbers: Range<usize>,
-    threads: usize,
-    work: impl Fn(usize) -> R + Sync + Send,
-) -> Vec<R> {
-    let threads = threads.min(numbers.len());
-    if threads > 1
-        && let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(threads).build()
-    {
-        return pool.install(|| numbers.into_par_iter().map(work).collect());
-    }
-    numbers.map(work).collect()
+/// The devices of each rank by load, if the ranks have these slots.
+fn by_load(problem: &Problem, slot_of: &[usize]) -> Result<Vec<Vec<String>>, MapError> {
+    let (cluster, workload) = (problem.cluster, problem.workload);
+    let shapes = JobShape::of(workload);
+    let placement = Placement::from_slots(cluster, &shapes, "", problem.slots(), slot_of);
+    let placement = placement.map_err(invalid)?;
+    let selected = rails::select(cluster, workload, &placement, problem.selection())?;
+    Ok(selected.placement.ranks().map(|place| place.nics.clone()).collect())
+}
+
+fn invalid(error: PlacementError) -> MapError {
+    MapError::Invalid { what: error.to_string() }
 }
 
 impl<'a> Search<'a> {
     fn new(
         objective: Objective,
         problem: &'a Problem,
+        berths: &'a Berths,
         budget: &'a Budget,
         starts: Vec<Vec<usize>>,
     ) -> Result<Self, MapError> {
-        let invalid = |error: PlacementError| MapError::Invalid { what: error.to_string() };
         let workload = burst::with_clocks(problem.workload);
-        let (cluster, slots) = (problem.cluster, problem.slots());
+        let (cluster, slots) = (problem.cluster, berths.slots());
         let mut fluid = Fluid::new(cluster, &workload, slots).map_err(invalid)?;
         let mut offered =
             OfferedLoad::new(cluster, &workload, slots, &starts[0]).map_err(invalid)?;
+        let trips = problem.is_closed_loop();
+        let trips = trips.then(|| RoundTrips::new(cluster, &workload, slots)).transpose();
+        let mut trips = trips.map_err(invalid)?;
+        let mut rough_trips = trips.clone().filter(|_| offered.lone_messages() <= MOST_MESSAGES);
         let (mut exact, mut rough) = (Vec::new(), Vec::new());
         for start in &starts {
             offered.restart(start);
-            exact.push(exactly(&mut fluid, &offered));
-            rough.push(roughly(&offered));
+            exact.push(exactly(&mut fluid, &offered, &mut trips));
+            rough.push(roughly(&offered, &mut rough_trips));
         }
         let scale =
             |measures: &[Measure]| Scale::new(objective, problem.is_closed_loop(), measures);
@@ -146,23 +208,37 @@ impl<'a> Search<'a> {
         let costs = exact.iter().map(|measure| scale.cost(measure));
         let mut starts: Vec<(f64, Vec<usize>)> = costs.zip(starts).collect();
         starts.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Ok(Self { problem, budget, scale, rough, fluid, offered, starts })
+        Ok(Self {
+            problem,
+            budget,
+            berths,
+            scale,
+            rough,
+            fluid,
+            offered,
+            trips,
+            rough_trips,
+            starts,
+        })
     }
 
     /// The chain with a number.
     fn chain(&self, number: usize, steps: u64, seed: u64) -> Chain<'_> {
         let patience = if number % 2 == 1 { PATIENCE } else { 1.0 };
-        let pairs = self.offered.lone_pairs() as u64;
+        let messages = self.offered.lone_messages() as u64;
         Chain {
             problem: self.problem,
             budget: self.budget,
+            berths: self.berths,
             scale: self.scale,
             rough: self.rough.with_patience(patience),
             fluid: self.fluid.clone(),
             offered: self.offered.clone(),
+            trips: self.trips.clone(),
+            rough_trips: self.rough_trips.clone(),
             steps,
             // Longer ones where they take longer.
-            evaluations: steps / (50 + pairs / 8),
+            evaluations: steps / (50 + messages / 8),
             heat: HEATS[number % HEATS.len()],
             seed,
         }
@@ -171,14 +247,14 @@ impl<'a> Search<'a> {
     /// Placements and the best start by their costs, each once.
     fn in_order(&mut self, found: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
         let mut answers = vec![self.starts.swap_remove(0)];
-        for slot_of in found {
-            self.offered.restart(&slot_of);
-            let cost = self.scale.cost(&exactly(&mut self.fluid, &self.offered));
-            if answers.iter().all(|(_, known)| *known != slot_of) {
-                answers.push((cost, slot_of));
+        for berth_of in found {
+            self.offered.restart(&berth_of);
+            let cost = self.scale.cost(&exactly(&mut self.fluid, &self.offered, &mut self.trips));
+            if answers.iter().all(|(_, known)| *known != berth_of) {
+                answers.push((cost, berth_of));
             }
         }
         answers.sort_by(|a, b| a.0.total_cmp(&b.0));
-        answers.into_iter().map(|(_, slot_of)| slot_of).collect()
+        answers.into_iter().map(|(_, berth_of)| berth_of).collect()
     }
 }

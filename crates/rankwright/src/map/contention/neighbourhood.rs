@@ -20,7 +20,7 @@ pub(super) struct Neighbourhood {
     node_of: Vec<u32>,
     /// The most ranks that move at once from one node to another.
     most: usize,
-    /// Ranks and slots of the step, each to the other.
+    /// Ranks and berths of the step, each to the other.
     moves: Vec<(usize, usize)>,
 }
 
@@ -39,7 +39,7 @@ impl Neighbourhood {
         Self { job_of, nodes, node_of, most, moves: Vec::new() }
     }
 
-    /// A step chosen at random: ranks with the slots that they go to. Empty where what was chosen
+    /// A step chosen at random: ranks with the berths that they go to. Empty where what was chosen
     /// makes no difference or does not fit.
     pub(super) fn step(
         &mut self,
@@ -48,14 +48,18 @@ impl Neighbourhood {
         random: &mut ChaCha8Rng,
     ) -> &[(usize, usize)] {
         self.moves.clear();
-        let rank = below(random, layout.slot_of().len());
+        let rank = below(random, layout.berth_of().len());
         match below(random, MIX) {
             0 => self.group(layout, random, rank),
             1 => self.run(layout, random, rank),
+            2 | 3 if layout.berths().is_choice() => self.devices(layout, random, rank),
             _ => {
                 let slot = below(random, self.node_of.len());
                 self.single(layout, load, random, rank, slot);
             }
+        }
+        if !layout.devices_suffice(&self.moves) {
+            self.moves.clear();
         }
         &self.moves
     }
@@ -69,32 +73,58 @@ impl Neighbourhood {
         rank: usize,
         slot: usize,
     ) {
-        let from = layout.slot_of()[rank];
-        if load.site(from) == load.site(slot) {
+        let from = layout.berth_of()[rank];
+        let to = berth_of_new(layout, random, rank, slot);
+        if load.site(from) == load.site(to) {
             return;
         }
         let others = layout.ranks_at(slot);
         let moves = layout.has_room(slot, rank);
         if moves && (others.is_empty() || below(random, 2) == 0) {
-            self.moves.push((rank, slot));
+            self.moves.push((rank, to));
         } else if !others.is_empty() {
             let other = others[below(random, others.len())] as usize;
-            if !load.alike(rank, other) && layout.can_swap(rank, other) {
-                self.moves.extend([(rank, slot), (other, from)]);
+            let back = berth_of_new(layout, random, other, layout.slot(rank));
+            let nothing = (layout.berth_of()[other], from) == (to, back) && load.alike(rank, other);
+            if rank != other && !nothing && layout.can_swap(rank, other) {
+                self.moves.extend([(rank, to), (other, back)]);
             }
         }
     }
 
+    /// A rank takes other devices, with all who must use the same rail; or two ranks of a node change
+    /// theirs.
+    fn devices(&mut self, layout: &Layout, random: &mut ChaCha8Rng, rank: usize) {
+        let (berths, slot) = (layout.berths(), layout.slot(rank));
+        let position = below(random, berths.count(slot));
+        if let Some(group) = berths.group(rank) {
+            let to = |rank: &usize| (*rank, berths.at(layout.slot(*rank), position));
+            self.moves.extend(group.iter().map(to));
+        } else if below(random, 2) == 0 {
+            self.moves.push((rank, berths.at(slot, position)));
+        } else {
+            let node = self.nodes[self.node_of[slot] as usize].clone();
+            let offset = node.start + below(random, node.len());
+            let other = rotated(node, offset).find_map(|slot| layout.ranks_at(slot).first());
+            if let Some(other) = other.map(|other| *other as usize).filter(|other| *other != rank) {
+                let [mine, theirs] = [rank, other].map(|rank| layout.berth_of()[rank]);
+                self.moves.push((rank, berths.alike(theirs, slot)));
+                self.moves.push((other, berths.alike(mine, layout.slot(other))));
+            }
+        }
+        self.moves.retain(|(rank, berth)| layout.berth_of()[*rank] != *berth);
+    }
+
     /// Some ranks of one job on one node change places with as many of one other node.
     fn group(&mut self, layout: &Layout, random: &mut ChaCha8Rng, rank: usize) {
-        let here = self.node_of[layout.slot_of()[rank]] as usize;
+        let here = self.node_of[layout.slot(rank)] as usize;
         let there = below(random, self.nodes.len());
         let count = 2 + below(random, self.most - self.most / 2);
         if here == there {
             return;
         }
         let job = self.job_of[rank];
-        let slots = rotated(self.nodes[here].clone(), layout.slot_of()[rank]);
+        let slots = rotated(self.nodes[here].clone(), layout.slot(rank));
         let of_job = |slot: &usize| {
             let ranks = layout.ranks_at(*slot);
             ranks.len() == 1 && self.job_of[ranks[0] as usize] == job
@@ -124,7 +154,7 @@ impl Neighbourhood {
         let mut theirs = rotated(self.nodes[there].clone(), offset);
         let last = self.job_of.len().min(rank + count);
         for next in rank..last {
-            let slot = layout.slot_of()[next];
+            let slot = layout.slot(next);
             if self.job_of[next] != self.job_of[rank] {
                 return;
             }
@@ -146,13 +176,24 @@ impl Neighbourhood {
 /// The only rank of a slot changes places with the only one of another, or goes there.
 fn exchange(moves: &mut Vec<(usize, usize)>, layout: &Layout, from: usize, to: usize) {
     let rank = layout.ranks_at(from)[0] as usize;
+    let like = |rank: usize, slot| (rank, layout.berths().alike(layout.berth_of()[rank], slot));
     match *layout.ranks_at(to) {
-        [] if layout.has_room(to, rank) => moves.push((rank, to)),
+        [] if layout.has_room(to, rank) => moves.push(like(rank, to)),
         [other] if layout.can_swap(rank, other as usize) => {
-            moves.extend([(rank, to), (other as usize, from)]);
+            moves.extend([like(rank, to), like(other as usize, from)]);
         }
         _ => (),
     }
+}
+
+/// The berth that a rank takes at another slot: one like its own, or where it is free to choose
+/// every other time any.
+fn berth_of_new(layout: &Layout, random: &mut ChaCha8Rng, rank: usize, slot: usize) -> usize {
+    let berths = layout.berths();
+    if berths.is_choice() && berths.group(rank).is_none() && below(random, 2) == 0 {
+        return berths.at(slot, below(random, berths.count(slot)));
+    }
+    berths.alike(layout.berth_of()[rank], slot)
 }
 
 /// A range from one of its members to the end, then from its beginning.

@@ -1,17 +1,29 @@
 //! How what is predicted of a placement becomes one number to search on.
 
 use crate::map::Objective;
+use crate::model::RoundTripTimes;
 
 /// What a model says of a placement, seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Measure {
-    /// Of all messages.
+    /// Of all messages, with what cores have to do more because of where devices are.
     pub(super) waiting: f64,
     /// Until the last message of the last job arrives.
     pub(super) finish: f64,
     /// A smooth form of `finish`, which also falls with servers that are nearly the busiest
     /// ([`OfferedLoad::finish`](crate::model::OfferedLoad::finish)).
     pub(super) smooth: f64,
+}
+
+impl Measure {
+    /// The same where the rounds of each source take at least so long.
+    pub(super) fn or_later(self, trips: RoundTripTimes) -> Self {
+        Self {
+            finish: self.finish.max(trips.longest.0),
+            smooth: (self.smooth.powi(8) + trips.powers).powf(0.125),
+            ..self
+        }
+    }
 }
 
 /// How measures become one number.

@@ -1,6 +1,6 @@
 //! What the search begins with.
 
-use crate::map::{Budget, MAPPERS, MapError, Problem};
+use crate::map::{Budget, MAPPERS, MapError, Part, Problem};
 
 /// The answers of all other strategies of the table, each once, in the order of the table; those
 /// that the caller knows are not found again. All are made to keep the balance of what ranks compute
@@ -8,7 +8,7 @@ use crate::map::{Budget, MAPPERS, MapError, Problem};
 pub(super) fn starts(problem: &Problem, budget: &Budget) -> Result<Vec<Vec<usize>>, MapError> {
     let mut starts: Vec<Vec<usize>> = Vec::new();
     let mut failure = None;
-    for entry in MAPPERS.iter().filter(|entry| !entry.begins_with_others) {
+    for entry in MAPPERS.iter().filter(|entry| entry.part == Part::Alone) {
         let slot_of = match budget.known(entry.name) {
             Some(known) => Ok(known.to_vec()),
             None => match entry.plain() {

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
+use super::berths::Berths;
 use super::{HEATS, Objective, Scale, Search, exactly};
 use crate::cluster::{Cluster, NodeGroup};
 use crate::map::{Budget, Known, Problem, Strategy};
-use crate::model::Fluid;
+use crate::model::{Fluid, RoundTrips};
 use crate::placement::Granularity;
 use crate::traffic::Workload;
 use crate::traffic::pattern::Pattern;
@@ -41,11 +42,11 @@ fn map(problem: &Problem, strategy: &str) -> Vec<usize> {
 /// What placements cost, counted from one of them.
 fn costs(problem: &Problem, objective: Objective, placements: &[Vec<usize>]) -> Vec<f64> {
     let budget = Budget::default();
-    let starts = vec![placements[0].clone()];
-    let mut search = Search::new(objective, problem, &budget, starts).unwrap();
+    let (starts, berths) = (vec![placements[0].clone()], Berths::of_slots(problem));
+    let mut search = Search::new(objective, problem, &berths, &budget, starts).unwrap();
     let mut cost = |slot_of: &Vec<usize>| {
         search.offered.restart(slot_of);
-        search.scale.cost(&exactly(&mut search.fluid, &search.offered))
+        search.scale.cost(&exactly(&mut search.fluid, &search.offered, &mut search.trips))
     };
     placements.iter().map(&mut cost).collect()
 }
@@ -81,10 +82,11 @@ fn the_optimum_of_few_ranks_is_found() {
         // Costs are counted from the same starts as in the search.
         let budget = Budget::default();
         let starts = super::starts::starts(&problem, &budget).unwrap();
-        let mut search = Search::new(objective, &problem, &budget, starts).unwrap();
+        let berths = Berths::of_slots(&problem);
+        let mut search = Search::new(objective, &problem, &berths, &budget, starts).unwrap();
         let mut cost = |slot_of: &Vec<usize>| {
             search.offered.restart(slot_of);
-            search.scale.cost(&exactly(&mut search.fluid, &search.offered))
+            search.scale.cost(&exactly(&mut search.fluid, &search.offered, &mut search.trips))
         };
         let least = all.iter().map(&mut cost).fold(f64::INFINITY, f64::min);
         let found = cost(&found);
@@ -246,6 +248,27 @@ fn edges_are_handled() {
 }
 
 #[test]
+fn ranks_that_wait_for_long_ways_are_brought_together() {
+    // No server is nearly busy: only the way of the chain's messages holds it up.
+    let chain = "linear:4:rate=20000,length=64kB,messages=400,renumber=true,seed=3";
+    let beside = "gather:10:rate=1,length=1kB,messages=2";
+    let (cluster, workload) = (cluster(4, 1, 4, ""), workload(&[chain, beside]));
+    let problem = problem(&cluster, &workload).with_closed_loop(true);
+    let slots = problem.slots();
+    let mut trips = RoundTrips::new(&cluster, &workload, slots).unwrap();
+    let mut longest = |slot_of: &[usize]| trips.evaluate(slot_of).longest.0;
+    let cyclic = map(&problem, "cyclic");
+    let found = map(&problem, "contention:moves=4000");
+    let best = placements(4, 4, 4).into_iter().map(|four| {
+        let others = (0..16).filter(|slot| !four.contains(slot)).take(10);
+        longest(&four.iter().copied().chain(others).collect::<Vec<_>>())
+    });
+    let best = best.fold(f64::INFINITY, f64::min);
+    let (found, cyclic) = (longest(&found), longest(&cyclic));
+    assert!(found <= best * 1.001 && best < cyclic, "{best} {found} {cyclic}");
+}
+
+#[test]
 fn more_moves_are_never_worse_than_the_starts() {
     let (cluster, workload) = (cluster(4, 2, 2, ""), workload(&SATURATED));
     let problem = problem(&cluster, &workload).with_closed_loop(true);
@@ -280,14 +303,15 @@ proptest! {
         let mut all = answers.clone();
         all.extend(starts.clone());
         let budget = Budget::default();
-        let search = Search::new(Objective::Balanced, &problem, &budget, starts).unwrap();
+        let berths = Berths::of_slots(&problem);
+        let search = Search::new(Objective::Balanced, &problem, &berths, &budget, starts).unwrap();
         let scale: Scale = search.scale;
-        let (mut fluid, mut offered) = (search.fluid, search.offered);
+        let (mut fluid, mut offered, mut trips) = (search.fluid, search.offered, search.trips);
         let costs: Vec<f64> = all
             .iter()
             .map(|slot_of| {
                 offered.restart(slot_of);
-                scale.cost(&exactly(&mut fluid, &offered))
+                scale.cost(&exactly(&mut fluid, &offered, &mut trips))
             })
             .collect();
         prop_assert!(costs.iter().all(|cost| costs[0] <= cost + 1e-9), "{costs:?}");

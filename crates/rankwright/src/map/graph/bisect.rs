@@ -3,9 +3,9 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use super::coarsen::Coarse;
+use super::buckets::Buckets;
+use super::coarsen::{Coarse, Rating};
 use super::compact::Compact;
-use super::queue::GainQueue;
 use super::refine::Bisection;
 
 /// How hard to try.
@@ -21,10 +21,13 @@ pub(in crate::map) struct Trials {
     pub(in crate::map) branch_after: usize,
     /// How many passes over each graph at most.
     pub(in crate::map) passes: usize,
+    /// After how many moves that lead to nothing better a pass ends.
+    pub(in crate::map) patience: usize,
+    /// How vertices are joined.
+    pub(in crate::map) rating: Rating,
 }
 
-const COARSEST: usize = 24;
-const PATIENCE: usize = 40;
+const COARSEST: usize = 30;
 
 /// Divides a graph in two with few edges between: the side of each vertex. Side i holds at most
 /// `room[i]` where moving single vertices can reach that; both rooms together must hold all.
@@ -38,7 +41,8 @@ pub(in crate::map) fn bisect(
     let smaller = room[0].min(room[1]).min(total / 2);
     let own = graph.largest_load();
     let largest = (total / COARSEST as u64 * 2).min(smaller / 4).max(own);
-    let mut multilevel = Multilevel { room, own, largest, trials, rng };
+    let queues = [Buckets::new(), Buckets::new()];
+    let mut multilevel = Multilevel { room, own, largest, trials, rng, queues };
     let cycles = if graph.vertex_count() <= COARSEST { 1 } else { trials.cycles };
     multilevel.best(cycles, graph, 1).1
 }
@@ -53,6 +57,7 @@ struct Multilevel<'a> {
     largest: u64,
     trials: Trials,
     rng: &'a mut ChaCha8Rng,
+    queues: [Buckets; 2],
 }
 
 impl Multilevel<'_> {
@@ -72,20 +77,20 @@ impl Multilevel<'_> {
         let vertices = graph.vertex_count();
         let room = self.slack(graph);
         if vertices > COARSEST {
-            let coarse = Coarse::new(graph, self.largest, None, self.rng);
+            let coarse = Coarse::new(graph, self.largest, None, self.trials.rating, self.rng);
             if coarse.graph.vertex_count() * 20 <= vertices * 19 {
                 let every = self.trials.branch_after;
                 let branch = every > 0
                     && depth.is_multiple_of(every)
                     && coarse.graph.vertex_count() > COARSEST;
                 let (_, side_of) = self.best(1 + usize::from(branch), &coarse.graph, depth + 1);
-                let side_of = coarse.vertex_of.iter().map(|v| side_of[*v as usize]).collect();
-                let mut bisection = Bisection::new(graph, side_of, room);
-                bisection.refine(self.trials.passes, PATIENCE);
-                return (bisection.quality(), bisection.side_of);
+                let side_of = coarse.vertex_of.iter().map(|v| side_of[*v as usize]);
+                let mut bisection = Bisection::with_sides(graph, side_of, room, &mut self.queues);
+                bisection.refine(self.trials.passes, self.trials.patience);
+                return (bisection.quality(), bisection.sides().collect());
             }
         }
-        divide_coarsest(graph, room, self.trials, self.rng)
+        self.divide_coarsest(graph, room)
     }
 
     /// What the sides may hold of a coarse graph: its heavy vertices cannot be shared out exactly.
@@ -93,75 +98,20 @@ impl Multilevel<'_> {
         let more = coarse.largest_load() - self.own;
         self.room.map(|room| room.saturating_add(more / 2))
     }
-}
 
-fn divide_coarsest(
-    graph: &Compact,
-    room: [u64; 2],
-    trials: Trials,
-    rng: &mut ChaCha8Rng,
-) -> Divided {
-    let vertices = graph.vertex_count();
-    let mut bisection = Bisection::new(graph, vec![1; vertices], room);
-    let mut queue = GainQueue::new(vertices);
-    let mut best = ((u64::MAX, i64::MAX), vec![1; vertices]);
-    for _ in 0..trials.starts.min(vertices.max(1)) {
-        bisection.reset(&grow(graph, room, &mut queue, rng));
-        bisection.refine(trials.passes, PATIENCE);
-        if bisection.quality() < best.0 {
-            best.0 = bisection.quality();
-            best.1.copy_from_slice(&bisection.side_of);
-        }
-    }
-    best
-}
-
-/// Side 0 grows from a random vertex, always by the vertex with the most weight to it and the least
-/// to the rest, until it has its share.
-fn grow(graph: &Compact, room: [u64; 2], queue: &mut GainQueue, rng: &mut ChaCha8Rng) -> Vec<u8> {
-    let total = graph.total_load();
-    let share = u128::from(total) * u128::from(room[0])
-        / (u128::from(room[0]) + u128::from(room[1])).max(1);
-    let share = u64::try_from(share).unwrap_or(u64::MAX);
-    let vertices = graph.vertex_count();
-    let mut side_of = vec![1; vertices];
-    let mut filled = 0_u64;
-    queue.clear();
-    let mut next_free = 0;
-    if vertices > 0 {
-        queue.set(rng.random_range(0..vertices as u32), 0);
-    }
-    while filled < share {
-        let vertex = match queue.pop() {
-            Some((_, vertex)) => vertex as usize,
-            None => {
-                while next_free < vertices && side_of[next_free] == 0 {
-                    next_free += 1;
-                }
-                if next_free == vertices {
-                    break;
-                }
-                next_free
-            }
-        };
-        let load = graph.loads[vertex];
-        if filled.saturating_add(load) > room[0] && filled > 0 {
-            // Too large: as near to the share as it gets.
-            break;
-        }
-        side_of[vertex] = 0;
-        filled = filled.saturating_add(load);
-        for (other, _) in graph.row(vertex) {
-            if side_of[*other as usize] == 1 {
-                let gain = graph.row(*other as usize).iter().map(|(third, weight)| {
-                    let inside = side_of[*third as usize] == 0;
-                    if inside { i64::from(*weight) } else { -i64::from(*weight) }
-                });
-                queue.set(*other, gain.sum());
+    fn divide_coarsest(&mut self, graph: &Compact, room: [u64; 2]) -> Divided {
+        let vertices = graph.vertex_count();
+        let mut bisection = Bisection::new(graph, room, &mut self.queues);
+        let mut best = (bisection.quality(), bisection.sides().collect());
+        for start in 0..self.trials.starts.min(vertices) {
+            bisection.grow(self.rng.random_range(0..vertices as u32));
+            bisection.refine(self.trials.passes, self.trials.patience);
+            if start == 0 || bisection.quality() < best.0 {
+                best = (bisection.quality(), bisection.sides().collect());
             }
         }
+        best
     }
-    side_of
 }
 
 #[cfg(test)]
@@ -172,7 +122,14 @@ mod tests {
     use super::*;
     use crate::map::Graph;
 
-    const TRIALS: Trials = Trials { starts: 4, cycles: 2, branch_after: 2, passes: 4 };
+    const TRIALS: Trials = Trials {
+        starts: 4,
+        cycles: 2,
+        branch_after: 2,
+        passes: 4,
+        patience: 40,
+        rating: Rating::Weight,
+    };
 
     fn divide(graph: &Graph, room: [u64; 2]) -> Vec<u8> {
         let graph = Compact::new(graph, &vec![1; graph.vertex_count()]).unwrap();

@@ -7,6 +7,16 @@ use super::compact::Compact;
 
 const NONE: u32 = u32::MAX;
 
+/// Which neighbour a vertex is joined with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::map) enum Rating {
+    /// That of the largest edge weight per load.
+    Weight,
+    /// That of the largest squared edge weight per load (Holtgrewe, Sanders and Schulz 2010): coarse
+    /// vertices become more alike, which pays where shares need not be exact.
+    SquaredWeight,
+}
+
 /// A coarser graph and the coarse vertex of each vertex.
 #[derive(Debug)]
 pub(in crate::map) struct Coarse {
@@ -16,18 +26,18 @@ pub(in crate::map) struct Coarse {
 
 impl Coarse {
     /// Joins pairs of vertices by heavy-edge matching (Karypis and Kumar 1998): in random order,
-    /// vertices of low degree first, each free vertex takes the free neighbour of the largest edge
-    /// weight per load. Vertices that find none take another that has the same heaviest neighbour,
+    /// vertices of low degree first, each free vertex takes the free neighbour of the best rating. Vertices that find none take another that has the same heaviest neighbour,
     /// so that stars shrink as well. No pair has a load above `largest`, and where `kind_of` is given its
     /// vertices are of one kind.
     pub(in crate::map) fn new(
         graph: &Compact,
         largest: u64,
         kind_of: Option<&[u32]>,
+        rating: Rating,
         rng: &mut ChaCha8Rng,
     ) -> Self {
         let mut mates =
-            Matching { graph, largest, kind_of, mate: vec![NONE; graph.vertex_count()] };
+            Matching { graph, largest, kind_of, rating, mate: vec![NONE; graph.vertex_count()] };
         let order = visiting_order(graph, rng);
         for vertex in &order {
             mates.join_heaviest(*vertex);
@@ -86,6 +96,7 @@ struct Matching<'a> {
     graph: &'a Compact,
     largest: u64,
     kind_of: Option<&'a [u32]>,
+    rating: Rating,
     mate: Vec<u32>,
 }
 
@@ -105,18 +116,22 @@ impl Matching<'_> {
         if self.mate[vertex as usize] != NONE {
             return;
         }
-        let mut best: Option<(u32, u32, u64)> = None;
+        let mut best: Option<(u32, u64, u64)> = None;
         for (other, weight) in self.graph.row(vertex as usize) {
             if self.mate[*other as usize] != NONE || !self.may_join(vertex, *other) {
                 continue;
             }
             let load = self.graph.loads[*other as usize].max(1);
+            let weight = match self.rating {
+                Rating::Weight => u64::from(*weight),
+                Rating::SquaredWeight => u64::from(*weight) * u64::from(*weight),
+            };
             let better = best.is_none_or(|(_, heaviest, heaviest_load)| {
-                u128::from(*weight) * u128::from(heaviest_load)
+                u128::from(weight) * u128::from(heaviest_load)
                     > u128::from(heaviest) * u128::from(load)
             });
             if better {
-                best = Some((*other, *weight, load));
+                best = Some((*other, weight, load));
             }
         }
         if let Some((other, _, _)) = best {
@@ -155,6 +170,7 @@ fn contract(graph: &Compact, vertex_of: &[u32], members: &[(u32, u32)]) -> Compa
         loads: Vec::with_capacity(members.len()),
     };
     coarse.offsets.push(0);
+    // Behind which edge to each vertex; those of earlier rows are not above the start of a row.
     let mut place_of = vec![0_usize; members.len()];
     for (own, (first, second)) in (0..).zip(members) {
         let start = coarse.edges.len();
@@ -166,14 +182,12 @@ fn contract(graph: &Compact, vertex_of: &[u32], members: &[(u32, u32)]) -> Compa
                 if other == own {
                     continue;
                 }
-                // Places of earlier rows are below the start, or hold another neighbour.
-                let place = place_of[other as usize];
-                match coarse.edges.get_mut(place) {
-                    Some(edge) if place >= start && edge.0 == other => edge.1 += weight,
-                    _ => {
-                        place_of[other as usize] = coarse.edges.len();
-                        coarse.edges.push((other, *weight));
-                    }
+                let place = &mut place_of[other as usize];
+                if *place > start {
+                    coarse.edges[*place - 1].1 += weight;
+                } else {
+                    coarse.edges.push((other, *weight));
+                    *place = coarse.edges.len();
                 }
             }
             if *first == *second {
@@ -195,7 +209,7 @@ mod tests {
     use crate::map::Graph;
 
     fn coarse(graph: &Compact, largest: u64, kinds: Option<&[u32]>) -> Coarse {
-        Coarse::new(graph, largest, kinds, &mut ChaCha8Rng::seed_from_u64(1))
+        Coarse::new(graph, largest, kinds, Rating::Weight, &mut ChaCha8Rng::seed_from_u64(1))
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Undirected graphs of ranks for the mappers, and the 32-bit weights that partitioners take.
 
 mod bisect;
+mod buckets;
 mod coarsen;
 mod compact;
 mod csr;
@@ -9,7 +10,7 @@ mod refine;
 mod weights;
 
 pub(super) use bisect::{Trials, bisect};
-pub(super) use coarsen::Coarse;
+pub(super) use coarsen::{Coarse, Rating};
 pub(super) use compact::Compact;
 pub(super) use csr::EdgeWeights;
 pub use csr::Graph;

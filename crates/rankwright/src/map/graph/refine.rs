@@ -1,104 +1,157 @@
 //! Better bisections by moving single vertices.
 
+use super::buckets::{Buckets, Link, Linked};
 use super::compact::Compact;
-use super::queue::GainQueue;
 
 /// A division of a graph in two that is made better by passes of Fiduccia and Mattheyses (1982).
 #[derive(Debug)]
-pub(in crate::map) struct Bisection<'a> {
+pub(super) struct Bisection<'a> {
     graph: &'a Compact,
-    /// Which side each vertex is on, 0 or 1.
-    pub(in crate::map) side_of: Vec<u8>,
+    vertices: Vec<Vertex>,
+    /// The weight of the edges of each vertex.
+    degrees: Vec<i32>,
     loads: [u64; 2],
     /// What each side may hold.
     room: [u64; 2],
     cut: i64,
-    /// The weight of the edges to the other side.
-    outside: Vec<i64>,
-    /// By how much the cut falls when the vertex changes sides.
-    gain: Vec<i64>,
-    queues: [GainQueue; 2],
-    locked: Vec<bool>,
+    /// Of each side, those that may move.
+    queues: &'a mut [Buckets; 2],
     moved: Vec<u32>,
 }
 
+/// What a move asks and changes of a vertex, together in memory.
+#[derive(Debug, Clone, Copy)]
+struct Vertex {
+    link: Link,
+    /// By how much the cut falls when the vertex changes sides.
+    gain: i32,
+    side: u8,
+    locked: bool,
+}
+
+impl Linked for Vertex {
+    fn link(&mut self) -> &mut Link {
+        &mut self.link
+    }
+}
+
 impl<'a> Bisection<'a> {
-    pub(in crate::map) fn new(graph: &'a Compact, side_of: Vec<u8>, room: [u64; 2]) -> Self {
-        let vertices = graph.vertex_count();
-        let mut bisection = Self {
+    /// All vertices on side 1. The queues are empty, then and after each refinement.
+    pub(super) fn new(graph: &'a Compact, room: [u64; 2], queues: &'a mut [Buckets; 2]) -> Self {
+        let degree = |vertex| graph.row(vertex).iter().map(|(_, weight)| *weight as i32).sum();
+        let degrees: Vec<i32> = (0..graph.vertex_count()).map(degree).collect();
+        let vertex =
+            |degree: &i32| Vertex { link: Link::FREE, gain: -degree, side: 1, locked: false };
+        Self {
             graph,
-            side_of,
-            loads: [0; 2],
+            vertices: degrees.iter().map(vertex).collect(),
+            degrees,
+            loads: [0, graph.total_load()],
             room,
             cut: 0,
-            outside: vec![0; vertices],
-            gain: vec![0; vertices],
-            queues: [GainQueue::new(vertices), GainQueue::new(vertices)],
-            locked: vec![false; vertices],
+            queues,
             moved: Vec::new(),
-        };
-        bisection.count();
+        }
+    }
+
+    /// A division that is known.
+    pub(super) fn with_sides(
+        graph: &'a Compact,
+        side_of: impl Iterator<Item = u8>,
+        room: [u64; 2],
+        queues: &'a mut [Buckets; 2],
+    ) -> Self {
+        let mut bisection = Self::new(graph, room, queues);
+        bisection.vertices.iter_mut().zip(side_of).for_each(|(vertex, side)| vertex.side = side);
+        bisection.loads = [0; 2];
+        let mut cut = 0;
+        for index in 0..bisection.vertices.len() {
+            let own = bisection.vertices[index].side;
+            let load = &mut bisection.loads[usize::from(own)];
+            *load = load.saturating_add(graph.loads[index]);
+            let vertices = &bisection.vertices;
+            let across = graph.row(index).iter().map(|(other, weight)| {
+                let across = vertices[*other as usize].side != own;
+                if across { *weight as i32 } else { 0 }
+            });
+            let outside: i32 = across.sum();
+            bisection.vertices[index].gain += 2 * outside;
+            cut += i64::from(outside);
+        }
+        bisection.cut = cut / 2;
         bisection
     }
 
-    /// Begins again from other sides.
-    pub(in crate::map) fn reset(&mut self, side_of: &[u8]) {
-        self.side_of.copy_from_slice(side_of);
-        self.count();
-    }
-
-    fn count(&mut self) {
-        self.loads = [0; 2];
-        self.cut = 0;
-        for vertex in 0..self.side_of.len() {
-            let own = self.side_of[vertex];
-            let load = &mut self.loads[usize::from(own)];
-            *load = load.saturating_add(self.graph.loads[vertex]);
-            let (mut inside, mut outside) = (0, 0);
-            for (other, weight) in self.graph.row(vertex) {
-                if self.side_of[*other as usize] == own {
-                    inside += i64::from(*weight);
-                } else {
-                    outside += i64::from(*weight);
-                }
-            }
-            self.outside[vertex] = outside;
-            self.gain[vertex] = outside - inside;
-            self.cut += outside;
-        }
-        self.cut /= 2;
+    /// The side of each vertex.
+    pub(super) fn sides(&self) -> impl Iterator<Item = u8> + '_ {
+        self.vertices.iter().map(|vertex| vertex.side)
     }
 
     /// By how much the sides hold too much, and the weight of the edges between them: the smaller
     /// the better.
-    pub(in crate::map) fn quality(&self) -> (u64, i64) {
+    pub(super) fn quality(&self) -> (u64, i64) {
         let over = |side: usize| self.loads[side].saturating_sub(self.room[side]);
         (over(0).saturating_add(over(1)), self.cut)
     }
 
-    /// At most so many passes; each ends after `patience` moves that lead to nothing better.
-    pub(in crate::map) fn refine(&mut self, passes: usize, patience: usize) {
-        for _ in 0..passes {
-            let before = self.quality();
-            self.pass(patience);
-            if self.quality() >= before {
+    /// Begins again: side 0 grows from a vertex, always by the vertex with the most weight to it
+    /// and the least to the rest, until it has its share.
+    pub(super) fn grow(&mut self, seed: u32) {
+        for (vertex, degree) in self.vertices.iter_mut().zip(&self.degrees) {
+            *vertex = Vertex { link: Link::FREE, gain: -degree, side: 1, locked: false };
+        }
+        let total = self.graph.total_load();
+        (self.loads, self.cut) = ([0, total], 0);
+        let rooms = self.room.map(u128::from);
+        let share = u128::from(total) * rooms[0] / (rooms[0] + rooms[1]).max(1);
+        let share = u64::try_from(share).unwrap_or(u64::MAX);
+        let mut next_free = 0;
+        let mut next = Some(seed);
+        while self.loads[0] < share {
+            let vertex = next.take().or_else(|| self.queues[1].first().map(|(_, vertex)| vertex));
+            let vertex = vertex.or_else(|| {
+                let free = self.vertices[next_free..].iter().position(|vertex| vertex.side == 1);
+                next_free += free?;
+                Some(next_free as u32)
+            });
+            let Some(vertex) = vertex else { break };
+            let load = self.graph.loads[vertex as usize];
+            if self.loads[0].saturating_add(load) > self.room[0] && self.loads[0] > 0 {
+                // Too large: as near to the share as it gets.
+                break;
+            }
+            // What is on side 0 stays there.
+            self.vertices[vertex as usize].locked = true;
+            self.shift(vertex);
+        }
+        self.clear_queues();
+        self.vertices.iter_mut().for_each(|vertex| vertex.locked = false);
+    }
+
+    /// At most so many passes; each ends after `patience` moves that lead to nothing better. Then the
+    /// division can be looked at or grown anew, but not be refined again.
+    pub(super) fn refine(&mut self, passes: usize, patience: usize) {
+        for pass in 1..=passes {
+            if !self.pass(patience, pass == passes) {
                 break;
             }
         }
     }
 
-    fn pass(&mut self, patience: usize) {
-        for (vertex, outside) in (0..).zip(&self.outside) {
-            if *outside > 0 {
-                let side = usize::from(self.side_of[vertex as usize]);
-                self.queues[side].set(vertex, self.gain[vertex as usize]);
+    /// Whether anything is better now. After the last pass, and after one that changes nothing, gains
+    /// are not those of the division.
+    fn pass(&mut self, patience: usize, last: bool) -> bool {
+        for (index, degree) in self.degrees.iter().enumerate() {
+            let Vertex { gain, side, .. } = self.vertices[index];
+            if gain > -degree {
+                self.queues[usize::from(side)].push(&mut self.vertices, index as u32, gain);
             }
         }
         let mut best = self.quality();
         let mut keep = 0;
         while let Some(vertex) = self.next() {
+            self.vertices[vertex as usize].locked = true;
             self.shift(vertex);
-            self.locked[vertex as usize] = true;
             self.moved.push(vertex);
             let quality = self.quality();
             if quality < best {
@@ -108,16 +161,20 @@ impl<'a> Bisection<'a> {
                 break;
             }
         }
-        self.queues.iter_mut().for_each(GainQueue::clear);
-        while self.moved.len() > keep {
-            let Some(vertex) = self.moved.pop() else { break };
-            self.locked[vertex as usize] = false;
-            self.shift(vertex);
+        self.clear_queues();
+        let again = keep > 0 && !last;
+        for place in (keep..self.moved.len()).rev() {
+            let vertex = self.moved[place];
+            self.turn(vertex);
+            if again {
+                self.tell_neighbours(vertex);
+            }
         }
-        self.queues.iter_mut().for_each(GainQueue::clear);
         for vertex in self.moved.drain(..) {
-            self.locked[vertex as usize] = false;
+            self.vertices[vertex as usize].locked = false;
         }
+        (_, self.cut) = best;
+        keep > 0
     }
 
     /// The vertex to move next: from the side that holds too much, else the best of both. A side
@@ -128,50 +185,81 @@ impl<'a> Bisection<'a> {
                 if self.queues[side].first().is_none() {
                     self.fill_queue(side);
                 }
-                return self.queues[side].pop().map(|(_, vertex)| vertex);
+                return self.queues[side].first().map(|(_, vertex)| vertex);
             }
         }
-        let first = |side: usize| self.queues[side].first().map(|(gain, _)| gain);
+        let first = |side: usize| self.queues[side].first().map(|(bucket, _)| bucket);
         // With equal gains, from the side that has less room left.
         let left = |side: usize| self.room[side] - self.loads[side];
         let side = match (first(0), first(1)) {
             (Some(a), Some(b)) if a == b => usize::from(left(1) < left(0)),
             (a, b) => usize::from(b > a),
         };
-        self.queues[side].pop().map(|(_, vertex)| vertex)
+        self.queues[side].first().map(|(_, vertex)| vertex)
     }
 
     /// Considers vertices that do not border on the other side.
     fn fill_queue(&mut self, side: usize) {
-        for vertex in 0..self.side_of.len() {
-            if usize::from(self.side_of[vertex]) == side && !self.locked[vertex] {
-                self.queues[side].set(vertex as u32, self.gain[vertex]);
+        for index in 0..self.vertices.len() {
+            let vertex = self.vertices[index];
+            if usize::from(vertex.side) == side && !vertex.locked && vertex.link.is_free() {
+                self.queues[side].push(&mut self.vertices, index as u32, vertex.gain);
             }
         }
     }
 
-    /// Moves a vertex to the other side.
+    fn clear_queues(&mut self) {
+        self.queues.iter_mut().for_each(|queue| queue.clear(&mut self.vertices));
+    }
+
+    /// Moves a locked vertex to the other side.
     fn shift(&mut self, vertex: u32) {
-        let index = vertex as usize;
-        let from = self.side_of[index];
-        let to = 1 - from;
-        let load = self.graph.loads[index];
-        self.loads[usize::from(from)] -= load;
-        self.loads[usize::from(to)] = self.loads[usize::from(to)].saturating_add(load);
-        self.side_of[index] = to;
-        self.cut -= self.gain[index];
-        self.outside[index] -= self.gain[index];
-        self.gain[index] = -self.gain[index];
-        for (other, weight) in self.graph.row(index) {
-            let other_index = *other as usize;
-            let side = self.side_of[other_index];
-            let change = if side == to { -i64::from(*weight) } else { i64::from(*weight) };
-            self.outside[other_index] += change;
-            self.gain[other_index] += 2 * change;
+        let own = &mut self.vertices[vertex as usize];
+        let (from, to) = (own.side, 1 - own.side);
+        if !own.link.is_free() {
+            self.queues[usize::from(from)].remove(&mut self.vertices, vertex);
+        }
+        self.turn(vertex);
+        let graph = self.graph;
+        for (other, weight) in graph.row(vertex as usize) {
+            let neighbour = &mut self.vertices[*other as usize];
+            let nearer = neighbour.side != to;
+            neighbour.gain += change(*weight, nearer);
+            let Vertex { gain, side, locked, link } = *neighbour;
             let queue = &mut self.queues[usize::from(side)];
-            if !self.locked[other_index] && (change > 0 || queue.contains(*other)) {
-                queue.set(*other, self.gain[other_index]);
+            if !link.is_free() {
+                queue.change(&mut self.vertices, *other, gain);
+            } else if nearer && !locked {
+                queue.push(&mut self.vertices, *other, gain);
             }
         }
     }
+
+    /// Changes the gains of a vertex' neighbours after it has moved, while no vertex waits.
+    fn tell_neighbours(&mut self, vertex: u32) {
+        let side = self.vertices[vertex as usize].side;
+        for (other, weight) in self.graph.row(vertex as usize) {
+            let neighbour = &mut self.vertices[*other as usize];
+            neighbour.gain += change(*weight, neighbour.side != side);
+        }
+    }
+
+    /// The part of a move that its neighbours do not notice.
+    fn turn(&mut self, vertex: u32) {
+        let load = self.graph.loads[vertex as usize];
+        let own = &mut self.vertices[vertex as usize];
+        let (from, to) = (usize::from(own.side), usize::from(1 - own.side));
+        self.cut -= i64::from(own.gain);
+        own.side = to as u8;
+        own.gain = -own.gain;
+        self.loads[from] -= load;
+        self.loads[to] = self.loads[to].saturating_add(load);
+    }
+}
+
+/// How the gain of a vertex changes when a neighbour comes to the other side than its own, or to its own.
+#[inline]
+fn change(weight: u32, to_other: bool) -> i32 {
+    // Both are as likely: no jump.
+    weight as i32 * (4 * i32::from(to_other) - 2)
 }

@@ -1,6 +1,11 @@
 //! A first assignment by multisection along the tree: the vertices are divided among the groups of
 //! the highest level, those of each group among the groups inside it, and so on.
 
+mod plan;
+mod rooms;
+#[cfg(test)]
+mod tests;
+
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
@@ -9,11 +14,13 @@ use rand_chacha::ChaCha8Rng;
 
 use super::super::graph::{Compact, Graph, Trials, bisect};
 use super::super::repair::repair;
-use super::super::tree::{Codes, Tree};
+use super::super::tree::Tree;
 use super::super::{Effort, MapError};
-use super::annealing::Shares;
-use super::cycle::{Bins, Search, improve};
+use super::bin_codes::BinCodes;
+use super::cycle::{Bins, improve};
 use super::local_search::{Limit, LocalSearch};
+use plan::Plan;
+use rooms::{Rooms, cut};
 
 /// What the bins may hold, and how to search.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +31,9 @@ pub(super) struct Request<'a> {
     pub(super) effort: Effort,
     /// Whether divisions are annealed from a temperature that leaves little of how they began.
     pub(super) hot: bool,
+    /// Whether groups are bisected at random places. Halves of halves are even blocks in a grid,
+    /// which no exchange of single vertices turns into anything better.
+    pub(super) uneven: bool,
     pub(super) seed: u64,
     pub(super) threads: NonZeroUsize,
 }
@@ -38,66 +48,17 @@ pub(super) fn construct(
     graph: &Graph,
     loads: &[u64],
 ) -> Result<Vec<u32>, MapError> {
-    let compact = Compact::new(graph, loads)
-        .map_err(|_| MapError::TooLarge { library: "multisection", what: "the graph" })?;
+    let too_large = |_| MapError::TooLarge { library: "multisection", what: "the graph" };
+    let compact = Compact::new(graph, loads).map_err(too_large)?;
     let multisection = Multisection::new(request, &compact);
     let mut bin_of = in_pool(request.threads, || multisection.assign(compact))?;
+    if multisection.improves_whole() {
+        // The division took its graph apart; until here there is one at a time.
+        let compact = Compact::new(graph, loads).map_err(too_large)?;
+        bin_of = multisection.improve_whole(&compact, bin_of);
+    }
     repair(request.tree, request.capacity, graph, loads, &mut bin_of);
     Ok(bin_of)
-}
-
-/// How long to search.
-#[derive(Debug, Clone, Copy)]
-struct Plan {
-    /// For each bisection on the way from all bins to the highest groups, where a division counts
-    /// most.
-    highest: Trials,
-    /// For each bisection between.
-    between: Trials,
-    /// For each bisection among single bins.
-    lowest: Trials,
-    /// For each division, where no vertices share bins.
-    annealing: Option<Annealing>,
-    /// For each division into several groups, where vertices share bins.
-    division: Search,
-    /// For the whole, where vertices share bins.
-    whole: Search,
-}
-
-/// How a division is annealed.
-#[derive(Debug, Clone, Copy)]
-struct Annealing {
-    /// How many trial swaps each vertex makes.
-    length: u64,
-    shares: Shares,
-    /// Divisions into fewer groups stay as they are.
-    groups: usize,
-}
-
-impl Plan {
-    fn new(request: Request<'_>, one_each: bool) -> Self {
-        let trials =
-            |starts, cycles, branch_after| Trials { starts, cycles, branch_after, passes: 4 };
-        let [highest, between, lowest] = match (request.effort, one_each) {
-            (Effort::Fast, true) => [trials(8, 4, 2), trials(8, 2, 2), trials(8, 1, 0)],
-            (_, true) => [trials(8, 8, 2), trials(8, 2, 2), trials(8, 1, 0)],
-            (Effort::Fast, false) => [trials(4, 1, 2); 3],
-            (Effort::Normal, false) => [trials(4, 2, 2); 3],
-            (Effort::Best, false) => [trials(4, 3, 1); 3],
-        };
-        let annealing = match (request.effort, request.hot) {
-            (Effort::Fast, _) => None,
-            (_, false) => Some(Annealing { length: 300, shares: [0.02, 0.0005], groups: 2 }),
-            (_, true) => Some(Annealing { length: 1000, shares: [0.1, 0.0005], groups: 3 }),
-        };
-        let search = |cycles, rounds, patience, work| Search { cycles, rounds, patience, work };
-        let (division, whole) = match request.effort {
-            Effort::Fast => (search(0, 0, 0, 0), search(1, 1, 15, 50)),
-            Effort::Normal => (search(1, 1, 10, 20), search(2, 1, 15, 50)),
-            Effort::Best => (search(2, 3, 40, 200), search(3, 2, 25, 100)),
-        };
-        Self { highest, between, lowest, annealing, division, whole }
-    }
 }
 
 /// Runs something on so many threads.
@@ -131,32 +92,17 @@ struct Share<'a> {
 struct Multisection<'a> {
     request: Request<'a>,
     plan: Plan,
-    /// What the bins before each can take whatever the sizes of the vertices.
-    room_before: Vec<u128>,
-    /// Whether no bin can take two vertices.
-    one_each: bool,
+    rooms: Rooms<'a>,
 }
 
 impl<'a> Multisection<'a> {
     fn new(request: Request<'a>, graph: &Compact) -> Self {
-        let largest = graph.largest_load().max(1);
-        let mut room_before = vec![0];
-        let mut sum = 0;
-        for capacity in request.capacity {
-            sum += u128::from(capacity.saturating_sub(largest - 1));
-            room_before.push(sum);
-        }
-        let smallest = (0..graph.vertex_count()).map(|vertex| graph.load(vertex)).min();
-        let most = request.capacity.iter().max().copied().unwrap_or(0);
-        let one_each = smallest.is_some_and(|smallest| most < smallest.saturating_mul(2));
-        let plan = Plan::new(request, one_each);
-        Self { request, plan, room_before, one_each }
+        let rooms = Rooms::new(request.tree, request.capacity, graph);
+        Self { request, plan: Plan::new(request, rooms.one_each), rooms }
     }
 
     fn assign(&self, graph: Compact) -> Vec<u32> {
         let tree = self.request.tree;
-        let codes = Codes::new(tree).filter(|_| !self.one_each && self.plan.whole.cycles > 0);
-        let whole = codes.map(|codes| (codes, graph.clone()));
         let mut order: Vec<u32> = (0..).take(graph.vertex_count()).collect();
         let mut bins = vec![0; order.len()];
         self.divide(graph, &mut order, &mut bins, tree.level_count(), 0..tree.bin_count());
@@ -164,9 +110,18 @@ impl<'a> Multisection<'a> {
         for (vertex, bin) in order.into_iter().zip(bins) {
             bin_of[vertex as usize] = bin;
         }
-        let Some((codes, graph)) = whole else { return bin_of };
+        bin_of
+    }
+
+    /// Whether vertices are moved among all bins once these are assigned.
+    fn improves_whole(&self) -> bool {
+        !self.rooms.one_each && self.plan.whole.cycles > 0
+    }
+
+    fn improve_whole(&self, graph: &Compact, bin_of: Vec<u32>) -> Vec<u32> {
+        let Some(codes) = BinCodes::new(self.request.tree, 1) else { return bin_of };
         let bins = Bins { codes: &codes, capacity: self.request.capacity };
-        improve(&graph, bins, bin_of, self.plan.whole, &mut self.generator(&(0..0)))
+        improve(graph, bins, bin_of, self.plan.whole, &mut self.generator(&(0..0)))
     }
 
     /// Random numbers for the division of some bins: the same whatever happens elsewhere.
@@ -191,12 +146,12 @@ impl<'a> Multisection<'a> {
         }
         let (level, groups) = self.request.tree.divide(level, group.clone());
         let singles = groups.len() == group.len();
-        if singles && self.one_each && order.len() <= groups.len() {
+        if singles && self.rooms.one_each && order.len() <= groups.len() {
             // All are equally far from each other.
             bins.iter_mut().zip(group).for_each(|(bin, place)| *bin = place as u32);
             return;
         }
-        let rooms = self.rooms(graph.total_load(), level, &groups);
+        let rooms = self.rooms.of_groups(graph.total_load(), level, &groups);
         let mut rng = self.generator(&group);
         let mut part_of = vec![0; order.len()];
         let trials = match group.len() {
@@ -205,12 +160,12 @@ impl<'a> Multisection<'a> {
             _ => self.plan.between,
         };
         self.share_out(&graph, Share { rooms: &rooms, first: 0, trials }, &mut part_of, &mut rng);
-        if self.one_each {
+        if self.rooms.one_each {
             part_of = self.anneal(&graph, &rooms, part_of, &mut rng);
         }
         if groups.len() > 2
-            && !self.one_each
-            && let Some(codes) = Codes::new(&Tree::flat(groups.len()))
+            && !self.rooms.one_each
+            && let Some(codes) = BinCodes::new(&Tree::flat(groups.len()), 1)
         {
             let bins = Bins { codes: &codes, capacity: &rooms };
             part_of = improve(&graph, bins, part_of, self.plan.division, &mut rng);
@@ -288,9 +243,10 @@ impl<'a> Multisection<'a> {
             part_of.fill(first);
             return;
         }
-        let middle = middle(rooms);
+        let percent = if self.request.uneven { rng.random_range(20..=50) } else { 50 };
+        let middle = cut(rooms, percent);
         let (before, after) = rooms.split_at(middle);
-        let sides = self.sides(graph.total_load(), before, after);
+        let sides = self.rooms.sides(graph.total_load(), before, after);
         let side_of = bisect(graph, sides, trials, rng);
         let side_of: Vec<u32> = side_of.into_iter().map(u32::from).collect();
         if rooms.len() == 2 {
@@ -314,68 +270,6 @@ impl<'a> Multisection<'a> {
             *part = next[side as usize].next().unwrap_or(first);
         }
     }
-
-    /// What the groups can take whatever the sizes of the vertices, with some of the room that is to
-    /// spare: each level on the way down to the bins takes an equal part of it.
-    fn rooms(&self, load: u64, level: usize, groups: &[Range<usize>]) -> Vec<u64> {
-        let room = |group: &Range<usize>| match group.len() {
-            1 => u128::from(self.request.capacity[group.start]),
-            _ => self.room_before[group.end] - self.room_before[group.start],
-        };
-        let rooms: Vec<u128> = groups.iter().map(room).collect();
-        let whole: u128 = rooms.iter().sum::<u128>().max(1);
-        let spare = (whole as f64 / load.max(1) as f64).max(1.0);
-        let spare = spare.powf(1.0 / self.levels_below(level, &groups[0]) as f64);
-        let limited = |room: u128| {
-            let share = (u128::from(load) * room).div_ceil(whole);
-            if self.one_each { room } else { room.min(share.max((share as f64 * spare) as u128)) }
-        };
-        let clamp = |room: u128| u64::try_from(room).unwrap_or(u64::MAX);
-        rooms.into_iter().map(|room| clamp(limited(room))).collect()
-    }
-
-    /// How many divisions there are on the way from the group above `group` down to the bins.
-    fn levels_below(&self, level: usize, group: &Range<usize>) -> usize {
-        let (mut level, mut group, mut count) = (level, group.clone(), 1);
-        while group.len() > 1 {
-            let (below, groups) = self.request.tree.divide(level, group);
-            (level, group, count) = (below, groups[0].clone(), count + 1);
-        }
-        count
-    }
-
-    /// What the two sides of a bisection may hold; of the room to spare each bisection takes an
-    /// equal part.
-    fn sides(&self, load: u64, before: &[u64], after: &[u64]) -> [u64; 2] {
-        let sum = |rooms: &[u64]| rooms.iter().map(|room| u128::from(*room)).sum::<u128>();
-        let rooms = [sum(before), sum(after)];
-        let clamp = |room: u128| u64::try_from(room).unwrap_or(u64::MAX);
-        if self.one_each {
-            return rooms.map(clamp);
-        }
-        let depth = usize::BITS - (before.len() + after.len() - 1).leading_zeros();
-        let whole = (rooms[0] + rooms[1]).max(1);
-        let spare = (whole as f64 / load.max(1) as f64).max(1.0).powf(1.0 / f64::from(depth));
-        rooms.map(|room| {
-            let share = (u128::from(load) * room).div_ceil(whole);
-            clamp(room.min(share.max((share as f64 * spare) as u128)))
-        })
-    }
-}
-
-/// Where to cut a list so that both halves have about the same room.
-fn middle(rooms: &[u64]) -> usize {
-    let whole: u128 = rooms.iter().map(|room| u128::from(*room)).sum();
-    let mut before = 0;
-    let mut imbalances = rooms.iter().map(|room| {
-        before += u128::from(*room);
-        (2 * before).abs_diff(whole)
-    });
-    let mut best = (u128::MAX, 1);
-    for place in 1..rooms.len() {
-        best = best.min((imbalances.next().unwrap_or(u128::MAX), place));
-    }
-    best.1
 }
 
 fn both(parallel: bool, first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
@@ -403,6 +297,3 @@ fn sort_by_part(order: &mut [u32], part_of: &[u32], parts: usize) {
         *place += 1;
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,8 +3,8 @@
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::super::graph::{Coarse, Compact};
-use super::super::tree::Codes;
+use super::super::graph::{Coarse, Compact, Rating};
+use super::bin_codes::BinCodes;
 use super::moves::Moves;
 
 /// How long to search.
@@ -28,7 +28,7 @@ const PASSES: usize = 6;
 /// Bins for the vertices, and what they may hold.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bins<'a> {
-    pub(super) codes: &'a Codes,
+    pub(super) codes: &'a BinCodes,
     pub(super) capacity: &'a [u64],
 }
 
@@ -87,7 +87,7 @@ fn coarsen(graph: &Compact, enough: usize, bin_of: &[u32], rng: &mut ChaCha8Rng)
         if finest.vertex_count() <= enough {
             return levels;
         }
-        let coarse = Coarse::new(finest, largest, Some(&bins), rng);
+        let coarse = Coarse::new(finest, largest, Some(&bins), Rating::Weight, rng);
         if coarse.graph.vertex_count() * 20 > finest.vertex_count() * 19 {
             return levels;
         }

@@ -13,7 +13,6 @@ mod search;
 mod seating;
 #[cfg(test)]
 mod testing;
-mod threads;
 mod tournament;
 
 use search::{Aim, search};

@@ -2,13 +2,16 @@
 //! have room.
 
 use super::super::graph::{Compact, GainQueue};
-use super::super::tree::Codes;
+use super::bin_codes::BinCodes;
 
 /// An assignment and what its bins hold.
 #[derive(Debug)]
 pub(super) struct Moves<'a> {
     graph: &'a Compact,
-    codes: &'a Codes,
+    codes: &'a BinCodes,
+    /// By the highest bit in which two codes differ: their distance. Those of `2^DISTANCE_BITS` and more
+    /// are scaled down to less, none to 0.
+    distance: [i64; 32],
     /// What each bin may hold.
     capacity: Vec<u64>,
     filled: Vec<u64>,
@@ -29,7 +32,7 @@ struct Near {
 #[derive(Debug, Clone, Copy)]
 struct NearBin {
     bin: u32,
-    code: u64,
+    code: u32,
     weight: i64,
 }
 
@@ -40,13 +43,15 @@ struct Move {
     target: u32,
 }
 
+const DISTANCE_BITS: u32 = 24;
+
 /// No more bins are tried as targets of a vertex: those with the largest weight to it.
 const MOST_TARGETS: usize = 12;
 
 impl<'a> Moves<'a> {
     pub(super) fn new(
         graph: &'a Compact,
-        codes: &'a Codes,
+        codes: &'a BinCodes,
         capacity: Vec<u64>,
         bin_of: Vec<u32>,
     ) -> Self {
@@ -56,7 +61,11 @@ impl<'a> Moves<'a> {
             *filled = filled.saturating_add(graph.load(vertex));
         }
         let near = Near { bins: Vec::new(), place_of: vec![0; capacity.len()] };
-        Self { graph, codes, capacity, filled, bin_of, near, work: 0 }
+        let top = codes.distances().iter().max().copied().unwrap_or(0);
+        let shift = (u64::BITS - top.leading_zeros()).saturating_sub(DISTANCE_BITS);
+        let distance =
+            codes.distances().map(|distance| (distance >> shift).max(distance.min(1)) as i64);
+        Self { graph, codes, distance, capacity, filled, bin_of, near, work: 0 }
     }
 
     pub(super) fn into_bins(self) -> Vec<u32> {
@@ -208,12 +217,10 @@ impl<'a> Moves<'a> {
         }
         self.near.fill(row, &self.bin_of, self.codes);
         let load = self.graph.load(vertex as usize);
-        let cost = |place: u64| -> i64 {
-            let costs = self
-                .near
-                .bins
-                .iter()
-                .map(|near| near.weight * self.codes.distance(place, near.code));
+        let cost = |place: u32| -> i64 {
+            let costs = self.near.bins.iter().map(|near| {
+                near.weight * self.distance[((place ^ near.code) | 1).ilog2() as usize]
+            });
             costs.sum()
         };
         let targets = self.near.bins.iter().take(MOST_TARGETS).filter(|near| {
@@ -222,7 +229,7 @@ impl<'a> Moves<'a> {
         });
         let least = |near: &NearBin| (cost(near.code), self.filled[near.bin as usize], near.bin);
         let (least, _, target) = targets.map(least).min()?;
-        Some(Move { gain: cost(self.codes.code(own)) - least, target })
+        Some(Move { gain: cost(self.codes.code(own as usize, 0)) - least, target })
     }
 }
 
@@ -230,7 +237,7 @@ impl<'a> Moves<'a> {
 const MOST_SPREAD: usize = 64;
 
 impl Near {
-    fn fill(&mut self, row: &[(u32, u32)], bin_of: &[u32], codes: &Codes) {
+    fn fill(&mut self, row: &[(u32, u32)], bin_of: &[u32], codes: &BinCodes) {
         self.bins.clear();
         for (other, weight) in row {
             let bin = bin_of[*other as usize];
@@ -239,7 +246,7 @@ impl Near {
                 Some(near) if near.bin == bin => near.weight += weight,
                 _ => {
                     self.place_of[bin as usize] = self.bins.len() as u32;
-                    self.bins.push(NearBin { bin, code: codes.code(bin), weight });
+                    self.bins.push(NearBin { bin, code: codes.code(bin as usize, 0), weight });
                 }
             }
         }

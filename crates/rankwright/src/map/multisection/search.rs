@@ -1,12 +1,15 @@
 //! The whole search: first assignments, then tournaments among them.
 
+use std::num::NonZeroUsize;
+
+use super::annealing::Shares;
 use super::construct::{Request, construct};
 use super::local_search::{Answer, LocalSearch};
-use super::threads::Threads;
 use super::tournament::{Purse, Rules, hold};
 use crate::map::graph::Graph;
 use crate::map::tree::Tree;
 use crate::map::{Budget, Effort, MapError};
+use crate::side_by_side::side_by_side;
 
 /// What is searched, and how hard.
 #[derive(Debug, Clone, Copy)]
@@ -28,12 +31,11 @@ pub(super) struct Aim<'a> {
 /// If the graph is too large to be divided, or threads cannot be started.
 pub(super) fn search(aim: &Aim, budget: &Budget) -> Result<Vec<u32>, MapError> {
     let plan = Plan::new(aim);
-    let threads = Threads::new(budget.threads())?;
     let timed = aim.moves.is_none() && budget.time_passed().is_some();
     let over = || timed && budget.time_passed().is_some_and(|passed| passed >= 1.0);
     let moves = aim.moves.unwrap_or(if timed { u64::MAX } else { plan.moves });
     let mut best: Option<Vec<u32>> = None;
-    let mut purse = Purse { threads: &threads, moves, over: &over };
+    let mut purse = Purse { threads: budget.threads(), moves, over: &over };
     for number in 0.. {
         let before = purse.moves;
         let mut starts = plan.firsts(aim, number, budget, &purse)?;
@@ -65,16 +67,15 @@ fn tournament(
     };
     let search = LocalSearch::new(aim.tree, aim.graph, aim.loads, aim.capacity, starts);
     let found = search.map_or_else(Vec::new, |search| {
-        let enter = |start: usize| match plan.crowded {
-            true => search.answer(&starts[start]),
-            false => search.descend(&starts[start]),
-        };
-        let players = purse.threads.map(starts.len(), enter);
+        let players = side_by_side(starts, purse.threads, |_, start| match plan.crowded {
+            true => search.answer(start),
+            false => search.descend(start),
+        });
         if players.iter().any(|player| search.is_least(player.cost)) {
             return players;
         }
         let length = plan.length.saturating_mul(1 << number.min(40));
-        hold(&search, players, Rules { length, seed: aim.seed, number }, purse)
+        hold(&search, players, Rules { length, shares: plan.shares, seed: aim.seed, number }, purse)
     });
     let found = found.into_iter().map(|answer: Answer| answer.bin_of);
     found.chain(starts.iter().cloned()).min_by_key(cost)
@@ -82,6 +83,12 @@ fn tournament(
 
 /// How many first assignments the first tournament begins with at most.
 const FIRSTS: usize = 8;
+
+/// What share of trial swaps is accepted although it costs something, at first and at last. None
+/// is best everywhere: hot ones leave good structure behind, cold ones get stuck.
+const SHARES: &[Shares] = &[[0.1, 0.001], [0.2, 0.001], [0.05, 0.001]];
+/// For annealings so short that they could not repair what heat spoils.
+const COLD: &[Shares] = &[[0.01, 0.001]];
 
 /// How much work each effort is.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +99,8 @@ struct Plan {
     effort: Effort,
     /// How many trial swaps the first annealings of the first tournament make.
     length: u64,
+    /// From how hot to how cold they are, in turn.
+    shares: &'static [Shares],
     /// How many trial swaps to make without a clock.
     moves: u64,
     /// Whether many vertices share a bin: a swap finds hardly anything then that moves have not.
@@ -110,31 +119,24 @@ impl Plan {
         };
         // Where many vertices share a bin, moves made while dividing leave little to anneal.
         let crowded = vertices > 4 * aim.tree.bin_count() as u64;
+        let plan = |firsts, effort, length, moves| {
+            let shares = if effort == Effort::Fast { COLD } else { SHARES };
+            Self { firsts, effort, length, shares, moves, crowded }
+        };
         match aim.effort {
             effort if crowded => {
-                let firsts = if effort == Effort::Best { 2 } else { 1 };
-                Self { firsts, effort, length: 20 * vertices, moves: 0, crowded }
+                plan(if effort == Effort::Best { 2 } else { 1 }, effort, 20 * vertices, 0)
             }
-            // Several where each takes a millisecond or less.
+            // Several where each takes about a millisecond.
             Effort::Fast => {
-                let firsts = (256 / vertices.max(1)).clamp(1, 4) as usize;
-                let length = 100 * vertices;
-                Self {
-                    firsts,
-                    effort: Effort::Fast,
-                    length,
-                    moves: firsts as u64 * length,
-                    crowded,
-                }
+                let firsts = (512 / vertices.max(1)).clamp(1, 4);
+                let length = 15 * vertices;
+                plan(firsts as usize, Effort::Fast, length, firsts * length)
             }
-            Effort::Normal => {
-                let moves = of_tournament(8, length);
-                Self { firsts: 8, effort: Effort::Normal, length, moves, crowded }
-            }
+            Effort::Normal => plan(8, Effort::Normal, length, of_tournament(8, length)),
             Effort::Best => {
                 let length = 100 * vertices;
-                let moves = 7 * of_tournament(32, length);
-                Self { firsts: 32, effort: Effort::Normal, length, moves, crowded }
+                plan(32, Effort::Normal, length, 7 * of_tournament(32, length))
             }
         }
     }
@@ -153,24 +155,24 @@ impl Plan {
         budget: &Budget,
         purse: &Purse,
     ) -> Result<Vec<Vec<u32>>, MapError> {
-        let threads = if self.firsts == 1 { budget.threads() } else { std::num::NonZeroUsize::MIN };
-        let firsts = self.firsts_of(number);
-        let make = |first: usize| {
+        let threads = if self.firsts == 1 { budget.threads() } else { NonZeroUsize::MIN };
+        let firsts: Vec<usize> = (0..self.firsts_of(number)).collect();
+        let made = side_by_side(&firsts, purse.threads, |first, _| {
             if (first > 0 || number > 0) && (purse.over)() {
                 return None;
             }
             let seed = aim.seed.wrapping_add((number * self.firsts as u64 + first as u64) << 32);
             let (tree, capacity, effort) = (aim.tree, aim.capacity, self.effort);
-            let request = Request { tree, capacity, effort, hot: first % 2 == 1, seed, threads };
+            let (hot, uneven) = (first % 2 == 1, first % 4 == 3);
+            let request = Request { tree, capacity, effort, hot, uneven, seed, threads };
             Some(construct(request, aim.graph, aim.loads))
-        };
-        purse.threads.map(firsts, make).into_iter().flatten().collect()
+        });
+        made.into_iter().flatten().collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZeroUsize;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::super::testing::{bins, uniform_tree};

@@ -1,13 +1,18 @@
 //! Many first assignments, of which fewer and fewer are annealed for longer and longer.
 
+use std::num::NonZeroUsize;
+
+use super::annealing::Shares;
 use super::local_search::{Answer, Limit, LocalSearch};
-use super::threads::Threads;
+use crate::side_by_side::side_by_side;
 
 /// How a tournament goes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rules {
+pub(super) struct Rules<'a> {
     /// How many trial swaps an annealing of the first round makes.
     pub(super) length: u64,
+    /// From how hot to how cold annealings are, in turn.
+    pub(super) shares: &'a [Shares],
     pub(super) seed: u64,
     /// The number of the tournament: later ones anneal for longer.
     pub(super) number: u64,
@@ -15,7 +20,8 @@ pub(super) struct Rules {
 
 /// What a tournament may spend.
 pub(super) struct Purse<'a> {
-    pub(super) threads: &'a Threads,
+    /// How many annealings may run at the same time.
+    pub(super) threads: NonZeroUsize,
     /// How many trial swaps are left.
     pub(super) moves: u64,
     /// Whether the time is over.
@@ -30,7 +36,7 @@ pub(super) struct Purse<'a> {
 pub(super) fn hold(
     search: &LocalSearch,
     mut players: Vec<Answer>,
-    rules: Rules,
+    rules: Rules<'_>,
     purse: &mut Purse,
 ) -> Vec<Answer> {
     let mut length = rules.length;
@@ -38,18 +44,18 @@ pub(super) fn hold(
         players.sort_by_key(|player| player.cost);
         let left = purse.moves;
         let over = purse.over;
-        let annealed = purse.threads.map(players.len(), |place| {
+        let annealed = side_by_side(&players, purse.threads, |place, player| {
             let limit = Limit {
                 length,
                 moves: left.saturating_sub(length.saturating_mul(place as u64)),
                 over,
             };
-            let shares = SHARES[(place + round) % SHARES.len()];
+            let shares = rules.shares[(place + round) % rules.shares.len()];
             let seed = [rules.seed, rules.number, round as u64, place as u64];
             let seed = seed.iter().fold(0, |mixed: u64, part| {
                 (mixed ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
             });
-            search.anneal(&players[place], shares, &limit, seed)
+            search.anneal(player, shares, &limit, seed)
         });
         let mut whole = true;
         for (player, (answer, moves)) in players.iter_mut().zip(annealed) {
@@ -70,7 +76,3 @@ pub(super) fn hold(
     }
     players
 }
-
-/// What share of trial swaps is accepted although it costs something, at first and at last. None
-/// is best everywhere: hot ones leave good structure behind, cold ones get stuck.
-const SHARES: [[f64; 2]; 3] = [[0.1, 0.001], [0.2, 0.001], [0.05, 0.001]];

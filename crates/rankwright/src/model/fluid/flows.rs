@@ -148,7 +148,7 @@ impl Flows {
                 let mut tick = Tick::default();
                 tick.add_remote(remote, length, network.sites[site].memory_time);
                 let local = &network.local[fan.length][site];
-                for (other, local) in network.node_sites[node].clone().zip(local) {
+                for (other, local) in network.node_sites[node].clone().zip(local.iter()) {
                     let count = self.site_ranks[other] - if other == site { 1.0 } else { 0.0 };
                     tick.add_local(count, *local);
                 }

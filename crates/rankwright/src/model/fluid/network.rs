@@ -1,6 +1,7 @@
 //! The servers of a cluster in the order in which the fluid passes them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::ids::ServerId;
 use crate::model::sites::{Local, Site, Sites};
@@ -11,7 +12,7 @@ pub(super) struct Network {
     pub(super) sites: Vec<Site>,
     pub(super) node_sites: Vec<Range<usize>>,
     /// As in [`Sites::local`].
-    pub(super) local: Vec<Vec<Vec<Local>>>,
+    pub(super) local: Vec<Vec<Arc<[Local]>>>,
     /// Bytes.
     pub(super) lengths: Vec<f64>,
     /// Memories, node by node.

@@ -9,7 +9,7 @@ pub(super) struct Entry {
     /// Seconds of service.
     pub(super) work: f64,
     /// The sum over all that comes at once of its seconds of service squared.
-    squares: f64,
+    pub(super) squares: f64,
 }
 
 /// All servers.
@@ -26,6 +26,8 @@ pub(super) struct Ledger {
     pub(super) powers: f64,
     /// The longest that any server works, seconds.
     pub(super) longest: f64,
+    /// How much longer cores have to do with messages because of where devices are, seconds.
+    pub(super) far: f64,
     /// The change in which each server was saved last.
     saved_in: Vec<u64>,
     change: u64,
@@ -35,6 +37,7 @@ pub(super) struct Ledger {
     total_before: f64,
     powers_before: f64,
     longest_before: f64,
+    far_before: f64,
 }
 
 /// What a server adds to the sums.
@@ -57,6 +60,11 @@ impl Entry {
         self.messages += other.messages;
         self.work += other.work;
         self.squares += other.squares;
+    }
+
+    pub(super) fn times(self, factor: f64) -> Self {
+        let Self { messages, work, squares } = self;
+        Self { messages: factor * messages, work: factor * work, squares: factor * squares }
     }
 
     /// What is left of sums that came and went is no message.
@@ -130,6 +138,7 @@ impl Ledger {
         self.total_before = self.total;
         self.powers_before = self.powers;
         self.longest_before = self.longest;
+        self.far_before = self.far;
     }
 
     /// Adds what clocks offer that stop at the end with this number.
@@ -171,6 +180,7 @@ impl Ledger {
         self.total = self.total_before;
         self.powers = self.powers_before;
         self.longest = self.longest_before;
+        self.far = self.far_before;
     }
 }
 

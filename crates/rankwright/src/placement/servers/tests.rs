@@ -106,3 +106,55 @@ fn ranks_use_the_devices_they_name_else_the_near_ones_in_turn() {
     placement.jobs[0].ranks[1].nics = vec!["a".to_owned()];
     assert_eq!(shown(&placement), ["n0 b out n1 a in", "n0 c out n1 a in"]);
 }
+
+#[test]
+fn a_device_of_the_other_socket_costs_the_core_time() {
+    let mut cluster = built_in::find("paper:2017").unwrap().cluster();
+    let ours = |cluster: &Cluster, device: &str| {
+        let mut placement = placed(cluster, &[0, 44]);
+        for rank in &mut placement.jobs[0].ranks {
+            rank.nics = vec![device.to_owned()];
+        }
+        let servers = Servers::new(cluster, &placement);
+        let path = servers.paths(0, 1, Bytes(8)).remove(0);
+        let service: f64 = path.hops.iter().map(|hop| hop.service.0).sum();
+        (service, path.latency.0, path.hops[path.hops.len() - 1].latency.0)
+    };
+    let (near, far) = (ours(&cluster, "hfi1_1"), ours(&cluster, "hfi1_2"));
+    assert!((far.0 - near.0 - 2.0 * 176e-9).abs() < 1e-15, "{near:?} {far:?}");
+    assert_eq!([near.1, near.2, far.1, far.2], [0.0; 4]);
+    // Without queue pairs nobody is busy that long, but the message comes later.
+    cluster.rates.queue_pair = crate::cluster::ServiceCurve::default();
+    let (near, far) = (ours(&cluster, "hfi1_1"), ours(&cluster, "hfi1_2"));
+    assert_eq!((near.0, near.1, near.2), (far.0, 0.0, 0.0));
+    // At the sender before its memory, at the receiver after it.
+    assert!([far.1, far.2].iter().all(|late| (late - 176e-9).abs() < 1e-15), "{far:?}");
+}
+
+#[test]
+fn far_devices_are_slower_as_the_rates_say() {
+    let cluster = |rates: &str| {
+        let text = format!(
+            "{rates}[[node]]\nnames = \"n[0-1]\"\ntopology = \"pack:2 numa:1 core:1 pu:1\"\n\
+             [[node.nic]]\nname = \"mlx5_0\"\nnear = \"numa:0\"\n"
+        );
+        crate::cluster::toml::parse(&text, "c.toml", std::path::Path::new("")).unwrap()
+    };
+    let way = |cluster: &Cluster, to: usize| {
+        // From the near socket to the near and to the far one.
+        let placement = placed(cluster, &[0, 2, 3]);
+        let servers = Servers::new(cluster, &placement);
+        let path = servers.paths(0, to, Bytes(1 << 16)).remove(0);
+        (shown(&servers, &path), path.latency, servers.far_time(to, Bytes(1 << 16)))
+    };
+    let out = "n0 NUMA L#0 16.384 us, n0 mlx5_0 out 65.536 us +100 ns, n1 mlx5_0 in ";
+    let plain = cluster("");
+    let none = Seconds(0.0);
+    let near = format!("{out}65.536 us, n1 NUMA L#0 16.384 us");
+    assert_eq!(way(&plain, 1), (near, none, none));
+    let far = format!("{out}72.0896 us, n1 NUMA L#1 16.384 us");
+    assert_eq!(way(&plain, 2), (far, none, none));
+    let known = cluster("[rates]\ninter_socket = [[\"64 KiB\", \"4 us\"]]\n");
+    let far = format!("{out}65.536 us, n1 NUMA L#1 16.384 us +4 us");
+    assert_eq!(way(&known, 2), (far, none, Seconds(4e-6)));
+}

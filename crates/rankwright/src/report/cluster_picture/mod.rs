@@ -6,7 +6,7 @@ mod switches;
 use super::boxes::Frame;
 use super::svg::{Drawing, MARGIN, SMALL, width};
 use crate::cluster::{Cluster, hostlist};
-use crate::units::BytesPerSecond;
+use crate::units::{BytesPerSecond, counted};
 
 /// Fill and border of each kind of box, in colours that people who confuse some can tell apart.
 const STYLES: &str = "\
@@ -126,10 +126,6 @@ fn chip(class: &'static str, name: String, what: Vec<String>) -> Frame {
 fn rate(rate: BytesPerSecond) -> String {
     let exact = rate.to_string();
     if exact.len() <= "1000.5 GB/s".len() { exact } else { format!("{rate:.1}") }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 #[cfg(test)]

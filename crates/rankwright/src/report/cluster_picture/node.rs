@@ -229,7 +229,7 @@ impl<'a> Picture<'a> {
     }
 
     fn nic(&self, nic: &Nic) -> Frame {
-        let assumed = if nic.bandwidth.is_none() { " assumed" } else { "" };
+        let assumed = if nic.known_bandwidth().is_none() { " assumed" } else { "" };
         let mut what = vec![format!("{}{assumed}", rate(self.cluster.nic_bandwidth(nic)))];
         what.extend(nic.latency.map(|latency| latency.to_string()));
         what.extend(beside(&nic.near));

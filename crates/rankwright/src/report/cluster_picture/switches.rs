@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{counted, names_of};
+use super::names_of;
 use crate::cluster::{Cluster, hostlist};
 use crate::report::boxes::Frame;
 use crate::report::svg::{Drawing, MARGIN, TEXT, shortened};
+use crate::units::counted;
 
 /// The most different switches that are drawn below one.
 const MOST_BELOW: usize = 24;

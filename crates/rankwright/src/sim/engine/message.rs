@@ -48,11 +48,17 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
             Lane::Through => return self.pass(Entry { time, birth, hop: hop.next }),
             _ => (),
         }
-        let queue = &mut self.queues[number];
+        self.enqueue(number, Entry { time, birth, hop: hop.next });
+    }
+
+    /// Appends to a stream that is not outbound.
+    #[inline(always)]
+    pub(super) fn enqueue(&mut self, stream: usize, entry: Entry) {
+        let queue = &mut self.queues[stream];
         let length = queue.len();
-        queue.push(Entry { time, birth, hop: hop.next });
+        queue.push(entry);
         if length & (CROWD - 1) == 0 {
-            self.notice(number, length, time);
+            self.notice(stream, length, entry.time);
         }
     }
 

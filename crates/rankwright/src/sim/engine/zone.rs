@@ -1,7 +1,7 @@
 //! What happens inside a zone, when it must.
 
 use super::{BATCH, Engine, NO_ZONE, STRETCH};
-use crate::sim::network::{Lane, NONE, SendTable, Stream};
+use crate::sim::network::{First, Lane, NONE, SendTable, Stream};
 use crate::sim::queue::{Entry, NEVER, Train};
 
 impl<const PLAIN: bool> Engine<'_, PLAIN> {
@@ -153,17 +153,25 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         }
         let mut flushed = NONE;
         for send in &table.sends {
-            let hop = match send {
-                SendTable::Single(hop) | SendTable::Train { hop, .. } => *hop,
-                SendTable::InTurn { hops, first, step } => {
+            let First { hop, late } = match send {
+                SendTable::Single(hop) | SendTable::Train { hop, .. } => {
+                    First { hop: *hop, late: NONE }
+                }
+                SendTable::Late(first) => *first,
+                SendTable::InTurn { paths, first, step } => {
                     let turn = first.wrapping_add(round.wrapping_mul(*step));
-                    hops[(turn % hops.len() as u64) as usize]
+                    paths[(turn % paths.len() as u64) as usize]
                 }
                 SendTable::Direct(end) => {
                     self.deliver(&network.ends[*end as usize], time, time);
                     continue;
                 }
             };
+            if late != NONE {
+                let later = time.saturating_add(network.streams[late as usize].latency);
+                self.enqueue(late as usize, Entry { time: later, birth: time, hop });
+                continue;
+            }
             let server = network.hops[hop as usize].server;
             if server != flushed {
                 self.flush(server as usize, time, NONE);

@@ -148,22 +148,23 @@ impl Builder<'_> {
 
     /// The first hops of all sends.
     fn first_hops(&self) -> impl Iterator<Item = u32> {
-        self.network
-            .sources
-            .iter()
-            .flat_map(|source| &source.sends)
-            .flat_map(|send| match send {
-                SendTable::Single(hop) => std::slice::from_ref(hop),
-                SendTable::InTurn { hops, .. } => hops,
-                _ => &[],
-            })
-            .copied()
+        let sends = self.network.sources.iter().flat_map(|source| &source.sends);
+        sends.flat_map(|send| {
+            let (at_once, others) = match send {
+                SendTable::Single(hop) => (Some(*hop), &[][..]),
+                SendTable::Late(first) => (None, std::slice::from_ref(first)),
+                SendTable::InTurn { paths, .. } => (None, &paths[..]),
+                SendTable::Train { .. } | SendTable::Direct(_) => (None, &[][..]),
+            };
+            at_once.into_iter().chain(others.iter().map(|first| first.hop))
+        })
     }
 
-    /// Per stream, whether all its messages end at the next server and no source waits for them.
+    /// Per stream, whether all its messages end at the next server and no source waits for them; not
+    /// for what comes from ticks.
     fn ending_streams(&self) -> Vec<bool> {
         let Network { hops, ends, streams, hop_releases, .. } = &self.network;
-        let mut ending = vec![true; streams.len()];
+        let mut ending: Vec<bool> = streams.iter().map(|stream| stream.from != NONE).collect();
         for hop in hops.iter().filter(|hop| hop.next != NONE) {
             let next = &hops[hop.next as usize];
             let released = hop_releases[hop.next as usize] != NONE;

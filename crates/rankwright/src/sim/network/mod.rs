@@ -91,10 +91,12 @@ pub(super) enum Lane {
     Final,
 }
 
-/// The messages from one server to another, or to any in other zones.
+/// The messages from one server to another, or to any in other zones; or those that come to their
+/// first server later than their tick.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
     pub(super) zone: usize,
+    /// [`NONE`] from ticks.
     pub(super) from: u32,
     /// [`NONE`] for exports.
     pub(super) to: u32,
@@ -144,13 +146,15 @@ pub(super) enum SendTable {
         /// How many messages.
         count: u32,
     },
-    /// The first hop.
+    /// The first hop, at once.
     Single(u32),
-    /// The first hops of several paths: one message of the rank after the other takes them in turn.
+    /// The same later.
+    Late(First),
+    /// Several paths: one message of the rank after the other takes them in turn.
     /// In the first round it is the turn of `first`, in each one after it `step` turns later.
     InTurn {
-        /// One for each path.
-        hops: Vec<u32>,
+        /// How each begins.
+        paths: Vec<First>,
         /// Ranks begin at different ones.
         first: u64,
         /// The messages of a round.
@@ -158,6 +162,15 @@ pub(super) enum SendTable {
     },
     /// No server: how it ends.
     Direct(u32),
+}
+
+/// How a path begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct First {
+    /// The first hop.
+    pub(super) hop: u32,
+    /// The stream in which messages come to it, [`NONE`] if they do at once.
+    pub(super) late: u32,
 }
 
 impl Network {
@@ -295,22 +308,24 @@ impl<'a> Builder<'a> {
         owner: Owner,
         (first_turn, step): (usize, usize),
     ) -> Option<SendTable> {
-        let first: Option<Vec<Result<u32, u32>>> =
+        let first: Option<Vec<Result<First, u32>>> =
             paths.iter().map(|path| self.add_path(path, owner)).collect();
         Some(match first?[..] {
-            [Ok(hop)] => SendTable::Single(hop),
+            [Ok(First { hop, late: NONE })] => SendTable::Single(hop),
+            [Ok(first)] => SendTable::Late(first),
             [Err(end), ..] => SendTable::Direct(end),
             ref several => SendTable::InTurn {
-                hops: several.iter().filter_map(|hop| hop.ok()).collect(),
+                paths: several.iter().filter_map(|first| first.ok()).collect(),
                 first: first_turn as u64,
                 step: step as u64,
             },
         })
     }
 
-    /// The first hop of a path, or its end if there is none; nothing if it takes too long.
-    fn add_path(&mut self, path: &Path, owner: Owner) -> Option<Result<u32, u32>> {
-        let mut base = picoseconds(path.latency)?;
+    /// How a path begins, or its end if it has no hop; nothing if it takes too long.
+    fn add_path(&mut self, path: &Path, owner: Owner) -> Option<Result<First, u32>> {
+        let late = picoseconds(path.latency)?;
+        let mut base = late;
         for hop in &path.hops {
             base = base.checked_add(service(hop.service)?)?;
             base = base.checked_add(picoseconds(hop.latency)?)?;
@@ -328,14 +343,12 @@ impl<'a> Builder<'a> {
             base,
         };
         let end = self.end(end);
-        debug_assert!(
-            path.hops.is_empty() || path.latency.0 == 0.0,
-            "time before the first server"
-        );
-        let Some(first) = path.hops.first().map(|hop| self.zone(hop)) else {
+        let Some(first) = path.hops.first() else {
             return Some(Err(end));
         };
-        let on_side = path.hops.iter().take_while(|hop| self.zone(hop) == first).count();
+        let side = self.zone(first);
+        let late = if late > 0 { self.stream(side, (NONE, first.server.0), late) } else { NONE };
+        let on_side = path.hops.iter().take_while(|hop| self.zone(hop) == side).count();
         // A message inside a node leaves the sender's side at its last memory.
         let leaves = on_side - 1;
         let mut next = NONE;
@@ -343,15 +356,16 @@ impl<'a> Builder<'a> {
             let stream = match path.hops.get(position + 1) {
                 None => end,
                 Some(after) => {
-                    let to = if self.zone(hop) == self.zone(after) { after.server.0 } else { NONE };
-                    self.stream(hop.server.0, to, picoseconds(hop.latency)?)
+                    let zone = self.zone(hop);
+                    let to = if zone == self.zone(after) { after.server.0 } else { NONE };
+                    self.stream(zone, (hop.server.0, to), picoseconds(hop.latency)?)
                 }
             };
             let hop = Hop { service: service(hop.service)?, server: hop.server.0, stream, next };
             let leaving = pacing == Pacing::AfterDeparture && position == leaves;
             next = self.hop(hop, owner.job, releases(leaving));
         }
-        Some(Ok(next))
+        Some(Ok(First { hop: next, late }))
     }
 
     fn zone(&self, hop: &crate::placement::Hop) -> usize {
@@ -376,8 +390,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn stream(&mut self, from: u32, to: u32, latency: u64) -> u32 {
-        let zone = self.zones[from as usize];
+    fn stream(&mut self, zone: usize, (from, to): (u32, u32), latency: u64) -> u32 {
         let streams = &mut self.network.streams;
         *self.known_streams.entry((from, to, latency)).or_insert_with(|| {
             let lane = if to == NONE { Lane::Export } else { Lane::Prompt { slot: 0 } };

@@ -23,7 +23,7 @@ use crate::traffic::events::SendMode;
 use crate::traffic::events::matching as recorded;
 use crate::traffic::events::steps::{Exchange, Step, Steps};
 use crate::traffic::events::store::Recording;
-use crate::units::{Bytes, Seconds};
+use crate::units::{Bytes, Seconds, counted};
 use matching::{Matching, Pair, Sent};
 use network::{Happening, Network, Time, picoseconds};
 use rank::RankState;
@@ -61,14 +61,16 @@ pub enum ReplayError {
     },
     /// Ranks wait for what never comes.
     #[error(
-        "{stuck} ranks wait for ever, the first is rank {rank} of job {job}, for {messages} \
-         messages: the events are not those of one whole run"
+        "rank {rank}{} waits for ever for {}{}: the events are not those of one whole run",
+        job.map_or(String::new(), |job| format!(" of job {job}")),
+        counted(*messages, "message"),
+        if *stuck > 1 { format!(", {} more too", stuck - 1) } else { String::new() }
     )]
     Stuck {
         /// How many ranks.
         stuck: usize,
-        /// The position of the first one's job.
-        job: usize,
+        /// The position of the first one's job, where there are several.
+        job: Option<usize>,
         /// The first one.
         rank: Rank,
         /// How many messages it waits for.
@@ -192,6 +194,8 @@ impl Replay<'_> {
         let mut stuck = (0..self.ranks.len()).filter(|rank| self.ranks[*rank].end.is_none());
         let Some(first) = stuck.next() else { return Ok(None) };
         let (job, first_of_job) = self.jobs[first];
+        let several = self.jobs.last().is_some_and(|(last, _)| *last > 0);
+        let job = several.then_some(job);
         let (rank, messages) =
             (Rank::from_index(first - first_of_job), self.ranks[first].waits_for());
         Err(ReplayError::Stuck { stuck: 1 + stuck.count(), job, rank, messages })

@@ -1,64 +1,28 @@
 //! The job that this runs in, as a cluster.
 
-use std::path::Path;
-
-use rankwright::cluster::allocation::{self, Granted, Misfit};
+use rankwright::cluster::allocation::{self, Misfit};
 use rankwright::cluster::{Cluster, hostfile, hostlist};
 use rankwright::files::InputError;
 
 use super::{Cpu, Import};
+use crate::batch_job::{self, Hosts};
 use crate::cli::Verbosity;
-use crate::{inputs, output};
-
-/// What a batch system says about a job.
-pub(super) enum Job {
-    /// Hosts with numbers of CPUs.
-    Cpus(Vec<Granted>),
-    /// Hosts with numbers of slots, each a core.
-    Slots(Vec<hostfile::Host>),
-}
-
-/// The variables with the number of a job.
-const NUMBERS: [(&str, &str); 3] =
-    [("slurm:", "SLURM_JOB_ID"), ("lsf:", "LSB_JOBID"), ("pbs:", "PBS_JOBID")];
-
-/// The job, if that is what the user names: `slurm:`, `lsf:` or `pbs:`.
-pub(super) fn granted(name: &str) -> Result<Option<Job>, InputError> {
-    let variable = |name: &str| std::env::var(name).ok();
-    Ok(match name {
-        "slurm:" => Some(Job::Cpus(allocation::slurm(variable)?)),
-        "lsf:" => Some(Job::Cpus(allocation::lsf(variable)?)),
-        "pbs:" => {
-            let Some(file) = variable("PBS_NODEFILE") else {
-                let expected = "a job of PBS, inside of which this runs";
-                return Err(InputError::new(
-                    "PBS_NODEFILE",
-                    "nothing in the environment",
-                    expected,
-                ));
-            };
-            let text = inputs::read_text_or_stdin(Path::new(&file), hostfile::EXPECTED)?;
-            Some(Job::Slots(hostfile::parse(&text, &file)?))
-        }
-        _ => None,
-    })
-}
+use crate::output;
 
 impl Import {
     pub(super) fn allocation(
         &self,
         name: &str,
-        job: Job,
+        job: Hosts,
         verbosity: &Verbosity,
     ) -> anyhow::Result<(String, Cluster)> {
         self.refuse_other_options(name)?;
         let description = self.description(verbosity)?;
-        let number = NUMBERS.iter().find(|(known, _)| *known == name);
-        let number = number.and_then(|(_, variable)| std::env::var(variable).ok());
-        let title = number.map_or("job".to_owned(), |number| format!("job-{number}"));
+        let title =
+            batch_job::number(name).map_or("job".to_owned(), |number| format!("job-{number}"));
         let hosts = match job {
-            Job::Cpus(hosts) => hosts,
-            Job::Slots(hosts) => {
+            Hosts::Cpus(hosts) => hosts,
+            Hosts::Slots(hosts) => {
                 let cluster = hostfile::cluster(&description, &hosts);
                 return Ok((title, cluster.map_err(|host| self.unknown_type(name, &host))?));
             }
@@ -87,14 +51,14 @@ impl Import {
     }
 
     fn misfit(&self, name: &str, misfit: Misfit) -> InputError {
+        let thing = match self.cpu {
+            Cpu::Thread => "PUs",
+            Cpu::Core => "cores",
+        };
         match misfit {
             Misfit::Unknown(host) => self.unknown_type(name.trim_end_matches(':'), &host),
-            Misfit::TooManyCpus { granted, has } => {
+            Misfit::TooManyCpus { granted, has } | Misfit::NoSuchCpu { granted, has } => {
                 let found = format!("{} CPUs on `{}`", granted.cpus, granted.host);
-                let thing = match self.cpu {
-                    Cpu::Thread => "PUs",
-                    Cpu::Core => "cores",
-                };
                 let described = self.node_type.as_deref().unwrap_or("this machine");
                 let expected = format!("at most the {has} {thing} of its type in {described}");
                 let job = name.trim_end_matches(':');

@@ -28,6 +28,7 @@ fn assign(tree: &Tree, room: u64, graph: &Graph, loads: &[u64], threads: usize) 
             capacity: &vec![room; tree.bin_count()],
             effort,
             hot: effort == Effort::Normal,
+            uneven: effort == Effort::Best,
             seed: 3,
             threads: NonZeroUsize::new(threads).unwrap(),
         };

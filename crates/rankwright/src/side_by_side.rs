@@ -11,6 +11,9 @@ pub fn side_by_side<T: Sync, R: Send>(
     threads: NonZeroUsize,
     work: impl Fn(usize, &T) -> R + Sync,
 ) -> Vec<R> {
+    if threads.get() == 1 {
+        return items.iter().enumerate().map(|(position, item)| work(position, item)).collect();
+    }
     let mut results: Vec<Option<R>> = items.iter().map(|_| None).collect();
     let waiting = Mutex::new(items.iter().enumerate().zip(&mut results));
     let next = || waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();

@@ -1,0 +1,68 @@
+//! In which order the ways run.
+
+/// Blocks in which every way runs once. The order of a block is random and that of the next one the
+/// reverse, so that over both every way stands, on average, in the middle: what grows or falls
+/// steadily with time cancels.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    ways: usize,
+    /// A state of `SplitMix64` (Steele, Lea and Flood 2014).
+    state: u64,
+    /// What comes next, where it is the reverse of the last block.
+    reverse: Option<Vec<usize>>,
+}
+
+impl Schedule {
+    pub(super) fn new(ways: usize, seed: u64) -> Self {
+        Self { ways, state: seed, reverse: None }
+    }
+
+    /// The next block: each way once.
+    pub(super) fn block(&mut self) -> Vec<usize> {
+        if let Some(reverse) = self.reverse.take() {
+            return reverse;
+        }
+        let mut order: Vec<usize> = (0..self.ways).collect();
+        // Fisher and Yates; the few ways make the bias of the remainder immeasurable.
+        for last in (1..order.len()).rev() {
+            let other = (self.next() % (last as u64 + 1)) as usize;
+            order.swap(last, other);
+        }
+        self.reverse = Some(order.iter().rev().copied().collect());
+        order
+    }
+
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_stands_in_the_middle_of_two_blocks() {
+        for ways in 1..5 {
+            let mut schedule = Schedule::new(ways, 3);
+            for _ in 0..4 {
+                let both = [schedule.block(), schedule.block()].concat();
+                for way in 0..ways {
+                    let places = both.iter().enumerate().filter(|(_, other)| **other == way);
+                    let sum: usize = places.map(|(place, _)| place).sum();
+                    assert_eq!(sum, 2 * ways - 1);
+                }
+            }
+        }
+        let firsts = |seed| {
+            let mut schedule = Schedule::new(2, seed);
+            (0..8).map(|_| schedule.block()[0]).collect::<Vec<_>>()
+        };
+        assert_eq!(firsts(1), firsts(1));
+        assert!((1..9).any(|seed| firsts(seed)[0] == 0) && (1..9).any(|seed| firsts(seed)[0] == 1));
+    }
+}

@@ -1,0 +1,111 @@
+//! Which rank of which job a process is, by the variables that launchers and batch systems set.
+
+use std::collections::BTreeMap;
+
+use super::Process;
+use crate::rank_variables::first_set;
+
+/// What starts ranks and has their variables, but is none.
+const LAUNCHERS: [&str; 12] = [
+    "slurmstepd",
+    "srun",
+    "orted",
+    "prted",
+    "prterun",
+    "mpirun",
+    "mpiexec",
+    "mpiexec.hydra",
+    "hydra_pmi_proxy",
+    "flux-broker",
+    "palsd",
+    "rankwright",
+];
+
+/// The rank that a process was given.
+pub(super) fn rank(process: &Process) -> Option<u32> {
+    first_set(|name| process.variable(name))?.1.parse().ok()
+}
+
+/// Whether a process is a rank or was started by one. Inside a batch job everything has the batch
+/// shell's `SLURM_PROCID`: only in a step of its own does that mean a rank.
+pub(super) fn is_rank(process: &Process) -> bool {
+    if LAUNCHERS.iter().any(|name| process.program.starts_with(name)) {
+        return false;
+    }
+    match first_set(|name| process.variable(name)) {
+        Some(("SLURM_PROCID", _)) => step(process).is_some(),
+        found => found.is_some(),
+    }
+}
+
+/// The number of the step that `srun` started; the batch shell and the like have numbers near 2^32
+/// or none.
+fn step(process: &Process) -> Option<u32> {
+    let step = process.variable("SLURM_STEP_ID").or_else(|| process.variable("SLURM_STEPID"));
+    step?.parse().ok().filter(|step| *step < u32::MAX - 100)
+}
+
+/// The job of a process, for people: what the batch system calls it, and what tells several launches
+/// within it apart.
+pub(super) fn job(process: &Process, others: &BTreeMap<u32, Process>) -> String {
+    let mut words = Vec::new();
+    let by_srun = ["OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID", "FLUX_TASK_RANK"]
+        .iter()
+        .all(|name| process.variable(name).is_none());
+    let mut told_apart = false;
+    if let Some(number) = process.variable("SLURM_JOB_ID") {
+        let step = step(process).filter(|_| by_srun);
+        told_apart = step.is_some();
+        words.push(step.map_or(format!("slurm {number}"), |step| format!("slurm {number}.{step}")));
+    }
+    for (name, variable) in [("lsf", "LSB_JOBID"), ("pbs", "PBS_JOBID"), ("flux", "FLUX_JOB_ID")] {
+        words.extend(process.variable(variable).map(|number| format!("{name} {number}")));
+    }
+    if !told_apart {
+        let openmpi = process.variable("OMPI_MCA_ess_base_jobid");
+        let pmix = process.variable("PMIX_NAMESPACE");
+        words.push(match (openmpi, pmix) {
+            (Some(number), _) => format!("openmpi {number}"),
+            (None, Some(name)) => format!("pmix {name}"),
+            (None, None) => format!("launcher {}", launcher(process, others)),
+        });
+    }
+    words.join(", ")
+}
+
+/// The process that started a rank: the first above it that does not have its rank.
+fn launcher(process: &Process, others: &BTreeMap<u32, Process>) -> u32 {
+    let own = rank(process);
+    let mut parent = process.parent;
+    while let Some(above) = others.get(&parent).filter(|above| above.pid != 1) {
+        if own.is_none() || rank(above) != own || !is_rank(above) {
+            break;
+        }
+        parent = above.parent;
+    }
+    parent
+}
+
+/// Whether a process belongs to the job that the user names by its number or name.
+pub(super) fn belongs_to(process: &Process, job: &str) -> bool {
+    let names = [
+        "SLURM_JOB_ID",
+        "SLURM_JOBID",
+        "LSB_JOBID",
+        "PBS_JOBID",
+        "FLUX_JOB_ID",
+        "OMPI_MCA_ess_base_jobid",
+        "PMIX_NAMESPACE",
+    ];
+    names.iter().any(|name| process.variable(name).is_some_and(|value| value == job))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rank_variables::RANK_VARIABLES;
+
+    #[test]
+    fn the_shim_knows_the_variables_of_the_library() {
+        assert_eq!(RANK_VARIABLES, rankwright::launch::RANK_VARIABLES);
+    }
+}

@@ -1,0 +1,54 @@
+//! Rows of the library's tables by their names on the command line.
+
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, Command};
+
+/// Reads the name of a row of a table, which has the names and what to say of them.
+#[derive(Debug)]
+pub(crate) struct TableRow<T: 'static> {
+    table: &'static [T],
+    /// Name and summary.
+    of: fn(&'static T) -> (&'static str, &'static str),
+}
+
+impl<T> TableRow<T> {
+    pub(crate) const fn new(
+        table: &'static [T],
+        of: fn(&'static T) -> (&'static str, &'static str),
+    ) -> Self {
+        Self { table, of }
+    }
+}
+
+impl<T> Clone for TableRow<T> {
+    fn clone(&self) -> Self {
+        Self { table: self.table, of: self.of }
+    }
+}
+
+impl<T: Sync> TypedValueParser for TableRow<T> {
+    type Value = &'static T;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let names: Vec<&str> = self.table.iter().map(|row| (self.of)(row).0).collect();
+        let name = PossibleValuesParser::new(names).parse_ref(command, argument, value)?;
+        let row = self.table.iter().find(|row| (self.of)(row).0 == name);
+        row.ok_or_else(|| clap::Error::new(ErrorKind::InvalidValue))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let value = |row: &'static T| {
+            let (name, summary) = (self.of)(row);
+            PossibleValue::new(name).help(summary)
+        };
+        Some(Box::new(self.table.iter().map(value)))
+    }
+}

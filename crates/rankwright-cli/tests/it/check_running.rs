@@ -1,0 +1,158 @@
+//! `rankwright check --pid` and `--running`: processes that run on this host already.
+
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::command::{on_this_host, pus_here, rankwright, say, transcript};
+use crate::placements::{device, placement, write};
+
+/// Two ranks that sleep, each started by the shim on PU P#0; ended with this value.
+struct Ranks {
+    folder: tempfile::TempDir,
+    children: Vec<Child>,
+}
+
+impl Ranks {
+    /// Of a job of LSF with this number.
+    fn start(job: u32) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let host = on_this_host();
+        let mut children = Vec::new();
+        for rank in 0..2 {
+            let mut alone = placement(2, false, &[(&host, 0), (&host, 1)]);
+            // Both were bound to the same PU.
+            alone.jobs[0].ranks[rank].pus = vec![rankwright::ids::PuId(0)];
+            let map = rankwright::placement::ranks_map::ranks_map(
+                &alone,
+                &alone.jobs[0],
+                &rankwright::placement::Settings::NOTHING,
+            );
+            let file = folder.path().join(format!("{rank}.map"));
+            std::fs::write(&file, map).expect("the folder is writable");
+            let mut shim = Command::new(env!("CARGO_BIN_EXE_rankwright-exec"));
+            shim.arg("--map").arg(&file).args(["sleep", "100"]).stdin(Stdio::null());
+            shim.env_clear().env("PATH", "/usr/bin:/bin").env("PMI_RANK", rank.to_string());
+            shim.env("LSB_JOBID", job.to_string());
+            children.push(shim.spawn().expect("the shim starts"));
+        }
+        write(&placement(2, false, &[(&host, 0), (&host, 1)]), folder.path());
+        let ranks = Self { folder, children };
+        for child in &ranks.children {
+            let name = format!("/proc/{}/comm", child.id());
+            let began = std::time::Instant::now();
+            while std::fs::read_to_string(&name).unwrap_or_default() != "sleep\n" {
+                assert!(began.elapsed().as_secs() < 20, "{name} does not become the program");
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+        }
+        ranks
+    }
+
+    fn pids(&self) -> String {
+        let pids: Vec<String> = self.children.iter().map(|child| child.id().to_string()).collect();
+        pids.join(",")
+    }
+
+    fn check(&self, arguments: &[&str]) -> (Output, String) {
+        let arguments = [&["check"], arguments].concat();
+        let mut command = rankwright(&arguments);
+        let output = command.current_dir(self.folder.path()).output().expect("it starts");
+        let text = transcript(&arguments, &output);
+        (output, text)
+    }
+}
+
+impl Drop for Ranks {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+#[test]
+fn running_ranks_are_held_against_their_places() {
+    if pus_here() < 2 {
+        say("SKIPPED: two PUs are needed");
+        return;
+    }
+    let job = std::process::id();
+    let ranks = Ranks::start(job);
+    let pids = ranks.pids();
+    let running = format!("--running={job}");
+    // Without a placement: what shares PUs.
+    for arguments in [&["--pid", &pids][..], &[&running]] {
+        let (output, text) = ranks.check(arguments);
+        assert_eq!(output.status.code(), Some(5), "{text}");
+        for (rank, other) in [(0, 1), (1, 0)] {
+            let pid = ranks.children[other].id();
+            let shares = format!("shares PU P#0 with rank {other} (process {pid})");
+            assert!(text.contains(&shares), "{rank}: {text}");
+        }
+        assert!(text.contains(&format!("lsf {job}, launcher {}", std::process::id())), "{text}");
+    }
+    // With one: rank 1 should be elsewhere.
+    let (output, text) = ranks.check(&["placement.json", &running, "--format", "csv"]);
+    assert_eq!(output.status.code(), Some(5), "{text}");
+    assert!(text.contains("PUs P#0 instead of P#1; "), "{text}");
+    assert!(text.contains("2 ranks are not where they should be"), "{text}");
+    // Of one process, nothing is shared.
+    let first = ranks.children[0].id().to_string();
+    let (output, text) = ranks.check(&["placement.json", "--pid", &first]);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let (output, text) = ranks.check(&["--pid", &first, "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("json");
+    assert_eq!(json["processes"][0]["pus"], "0", "{text}");
+    assert_eq!(json["processes"][0]["program"], "sleep", "{text}");
+}
+
+#[test]
+fn two_jobs_on_one_core_are_told() {
+    // Numbers that no other test has.
+    let [one, other] = [1, 2].map(|job| std::process::id() * 10 + job);
+    let (ranks, _others) = (Ranks::start(one), Ranks::start(other));
+    let (output, text) = ranks.check(&[&format!("--running={one}")]);
+    assert_eq!(output.status.code(), Some(5), "{text}");
+    if pus_here() < 2 {
+        say("SKIPPED: two PUs are needed to tell bound ranks from others");
+        return;
+    }
+    assert!(
+        text.contains(&format!("shares the core of PU P#0 with rank 0 of job lsf {other}")),
+        "{text}"
+    );
+}
+
+#[test]
+fn variables_of_running_ranks_are_held_against_the_plan() {
+    let ranks = Ranks::start(std::process::id() * 10 + 3);
+    let host = on_this_host();
+    let mut planned = placement(2, false, &[(&host, 0), (&host, 1)]);
+    planned.nodes[0].nics = vec![device("mlx5_1")];
+    planned.jobs[0].ranks[0].nics = vec!["mlx5_1".to_owned()];
+    planned.jobs[0].ranks[1].nics = vec!["mlx5_1".to_owned()];
+    write(&planned, ranks.folder.path());
+    let first = ranks.children[0].id().to_string();
+    let (output, text) = ranks.check(&["placement.json", "--fabric", "ucx", "--pid", &first]);
+    assert_eq!(output.status.code(), Some(5), "{text}");
+    assert!(text.contains("UCX_NET_DEVICES is not set, should be mlx5_1:1"), "{text}");
+}
+
+#[test]
+fn what_does_not_run_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (arguments, code, says) in [
+        (&["check", "--pid", "4194304"][..], 1, "there is no such process on this host"),
+        (&["check", "--running=no-such-job"], 1, "no rank of job no-such-job runs on"),
+        (&["check", "--running", "--", "./app"], 2, "start nothing"),
+        (&["check", "--running", "--for", "mpich"], 2, "start nothing"),
+        (&["check", "--pid", "1", "--running"], 2, "cannot be used with"),
+        (&["check"], 2, "<PLACEMENT>"),
+    ] {
+        let output = rankwright(arguments).current_dir(folder.path()).output().expect("it starts");
+        let text = transcript(arguments, &output);
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        assert!(text.contains(says), "expected `{says}` in {text}");
+    }
+}

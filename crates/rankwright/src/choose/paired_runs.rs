@@ -1,0 +1,165 @@
+//! Whether one way of running a program is faster than another, from pairs of times.
+
+use serde::Serialize;
+
+use crate::sim::Estimate;
+
+/// How much faster one way is than another, as the share of the time that it saves.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PairedDifference {
+    /// How many pairs there are.
+    pub pairs: usize,
+    /// The time saved, as a share: 0.073 for 7.3 % faster, negative for slower.
+    pub saved: f64,
+    /// The bounds of its 95 % confidence interval, lower first; `None` for fewer than two pairs.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// What can be said of a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PairedVerdict {
+    /// All of the interval is above 0.
+    Faster,
+    /// All of it is below 0.
+    Slower,
+    /// It has 0 in it.
+    NoDifference,
+    /// There is no interval.
+    TooFewRuns,
+}
+
+impl PairedDifference {
+    /// Of pairs of times that were measured one soon after the other, the reference first. What
+    /// disturbs both alike (other jobs, temperature) cancels in the ratio of a pair.
+    ///
+    /// The logarithms of the ratios are taken for independent and normal: their mean has Student's t
+    /// interval (95 %), which is turned back into a share of time. The share saved is that of the
+    /// geometric mean of the ratios.
+    ///
+    /// # Panics
+    /// If a time is not above 0.
+    #[must_use]
+    pub fn of(pairs: &[(f64, f64)]) -> Self {
+        let logarithm = |(reference, other): &(f64, f64)| {
+            assert!(*reference > 0.0 && *other > 0.0, "times are above 0");
+            (other / reference).ln()
+        };
+        let logarithms: Vec<f64> = pairs.iter().map(logarithm).collect();
+        let Estimate { mean, half_width } = Estimate::of(&logarithms);
+        let saved = |logarithm: f64| -logarithm.exp_m1();
+        Self {
+            pairs: pairs.len(),
+            saved: saved(mean),
+            interval: half_width
+                .is_finite()
+                .then(|| (saved(mean + half_width), saved(mean - half_width))),
+        }
+    }
+
+    /// What can be said.
+    #[must_use]
+    pub fn verdict(&self) -> PairedVerdict {
+        match self.interval {
+            None => PairedVerdict::TooFewRuns,
+            Some((low, _)) if low > 0.0 => PairedVerdict::Faster,
+            Some((_, high)) if high < 0.0 => PairedVerdict::Slower,
+            Some(_) => PairedVerdict::NoDifference,
+        }
+    }
+
+    /// In words: `7.3 % ± 1.1 faster, n = 10`. Behind ± stands half the width of the interval.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let (percent, count) = (100.0 * self.saved, self.pairs);
+        let half = self.interval.map_or(0.0, |(low, high)| 50.0 * (high - low));
+        // Small differences need their digits.
+        let digits = if half < 0.1 { 2 } else { 1 };
+        match self.verdict() {
+            PairedVerdict::Faster => {
+                format!("{percent:.digits$} % ± {half:.digits$} faster, n = {count}")
+            }
+            PairedVerdict::Slower => {
+                format!("{:.digits$} % ± {half:.digits$} slower, n = {count}", -percent)
+            }
+            PairedVerdict::NoDifference => {
+                let percent = percent.abs();
+                format!("no difference ({percent:.digits$} % ± {half:.digits$}, n = {count})")
+            }
+            PairedVerdict::TooFewRuns => {
+                format!("not known from n = {count}; two runs of each at least")
+            }
+        }
+    }
+}
+
+/// The median of times; of an even number the mean of both in the middle. 0 for none.
+#[must_use]
+pub fn median(times: &[f64]) -> f64 {
+    let mut ascending = times.to_vec();
+    ascending.sort_by(f64::total_cmp);
+    let middle = ascending.len() / 2;
+    match ascending.len() {
+        0 => 0.0,
+        count if count % 2 == 1 => ascending[middle],
+        _ => f64::midpoint(ascending[middle - 1], ascending[middle]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    #[test]
+    fn differences_are_told_in_words() {
+        let words = |pairs: &[(f64, f64)]| PairedDifference::of(pairs).words();
+        let faster = [(10.0, 9.0), (10.2, 9.2), (9.9, 8.9), (10.1, 9.0)];
+        assert_eq!(words(&faster), "10.2 % ± 0.8 faster, n = 4");
+        let swapped = faster.map(|(reference, other)| (other, reference));
+        assert_eq!(words(&swapped), "11.4 % ± 0.9 slower, n = 4");
+        assert_eq!(
+            words(&[(10.0, 9.0), (9.0, 10.0), (10.0, 9.9)]),
+            "no difference (0.3 % ± 26.4, n = 3)"
+        );
+        assert_eq!(words(&[(10.0, 9.0)]), "not known from n = 1; two runs of each at least");
+        assert_eq!(words(&[]), "not known from n = 0; two runs of each at least");
+        // Runs that always take the same time.
+        assert_eq!(words(&[(4.0, 3.0); 3]), "25.00 % ± 0.00 faster, n = 3");
+        assert_eq!(words(&[(4.0, 4.0); 3]), "no difference (0.00 % ± 0.00, n = 3)");
+    }
+
+    #[test]
+    fn medians_are_in_the_middle() {
+        assert_eq!(median(&[]), 0.0);
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+
+    /// Of 95 % intervals, 95 % must contain what is true, also where both runs of a pair are
+    /// disturbed alike and a share of the runs is late.
+    #[test]
+    fn intervals_contain_the_truth_as_often_as_they_say() {
+        let mut random = ChaCha8Rng::seed_from_u64(7);
+        let mut normal = || -> f64 { (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0 };
+        let (trials, truth) = (2000, 0.05);
+        let mut inside = 0;
+        for _ in 0..trials {
+            let pairs: Vec<(f64, f64)> = (0..10)
+                .map(|_| {
+                    let disturbed = (0.1 * normal()).exp();
+                    let noise = |normal: f64| (0.02 * normal).exp();
+                    let reference = disturbed * noise(normal());
+                    (reference, disturbed * (1.0 - truth) * noise(normal()))
+                })
+                .collect();
+            let interval = PairedDifference::of(&pairs).interval;
+            inside +=
+                usize::from(interval.is_some_and(|(low, high)| low <= truth && truth <= high));
+        }
+        let share = inside as f64 / f64::from(trials);
+        assert!((0.93..0.97).contains(&share), "{share}");
+    }
+}

@@ -1,0 +1,217 @@
+//! A network device of a node, and its ports.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::NumaId;
+use crate::units::{BytesPerSecond, Seconds};
+
+/// A network device: one PCI function, whatever number of names the system has for it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Nic {
+    /// The name by which libraries select it: `mlx5_0`, `hfi1_0`, `cxi0`, `eth0`.
+    pub name: String,
+    /// Further names of the same function: `ib0` of `mlx5_0`.
+    pub aliases: Vec<String>,
+    /// The NUMA nodes next to it; empty where that is unknown or all are equally far.
+    pub near: Vec<NumaId>,
+    /// Each way, where known; else that of its ports, else [`Rates::nic_bandwidth`].
+    ///
+    /// [`Rates::nic_bandwidth`]: super::Rates::nic_bandwidth
+    pub bandwidth: Option<BytesPerSecond>,
+    /// To another device, where known; else [`Rates::nic_latency`].
+    ///
+    /// [`Rates::nic_latency`]: super::Rates::nic_latency
+    pub latency: Option<Seconds>,
+    /// How many processes can use it at a time, where it has such a limit.
+    pub contexts: Option<u32>,
+    /// Its PCI address, where known: `0000:41:00.0`.
+    pub pci: Option<String>,
+    /// Its ports, ascending; empty where nobody says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<Port>,
+    /// On rail-optimised fabrics, the rail: devices of one rail hang on switches of their own in all
+    /// nodes, and what goes from rail to rail takes a longer way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rail: Option<u32>,
+}
+
+/// A port of a network device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Port {
+    /// Its number; those of InfiniBand and Omni-Path begin with 1.
+    pub number: u32,
+    /// Whether its link is up; `None` where the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
+    /// How fast its link is each way, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<BytesPerSecond>,
+}
+
+/// The state of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Link {
+    /// It carries data.
+    Up,
+    /// It carries none.
+    Down,
+}
+
+/// What a network device is, as far as libraries tell devices apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NicKind {
+    /// Intel or Cornelis Omni-Path: `hfi1_0`.
+    OmniPath,
+    /// InfiniBand and RoCE, what speaks verbs: `mlx5_0`, `ib0`.
+    #[serde(rename = "infiniband")]
+    InfiniBand,
+    /// HPE Slingshot: `cxi0`, `hsn0`.
+    Slingshot,
+    /// Amazon's Elastic Fabric Adapter: `rdmap0s6`, `efa_0`.
+    Efa,
+    /// An interface of the kernel, or a device that is not known: `eth0`.
+    Ethernet,
+}
+
+/// What the names of devices begin with. Names of interfaces stand last: a device that has both is
+/// known by the other.
+const NAMES: [(&str, NicKind); 20] = [
+    ("hfi1", NicKind::OmniPath),
+    ("cxi", NicKind::Slingshot),
+    ("efa", NicKind::Efa),
+    ("rdmap", NicKind::Efa),
+    ("mlx", NicKind::InfiniBand),
+    ("mthca", NicKind::InfiniBand),
+    ("qib", NicKind::InfiniBand),
+    ("bnxt_re", NicKind::InfiniBand),
+    ("irdma", NicKind::InfiniBand),
+    ("rocep", NicKind::InfiniBand),
+    ("roceo", NicKind::InfiniBand),
+    ("roce", NicKind::InfiniBand),
+    ("ibp", NicKind::InfiniBand),
+    ("ibs", NicKind::InfiniBand),
+    ("cxgb", NicKind::InfiniBand),
+    ("hns", NicKind::InfiniBand),
+    ("erdma", NicKind::InfiniBand),
+    ("ib", NicKind::InfiniBand),
+    ("hsn", NicKind::Slingshot),
+    ("hsi", NicKind::Slingshot),
+];
+
+impl NicKind {
+    /// What people call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OmniPath => "Omni-Path",
+            Self::InfiniBand => "InfiniBand",
+            Self::Slingshot => "Slingshot",
+            Self::Efa => "EFA",
+            Self::Ethernet => "Ethernet",
+        }
+    }
+
+    /// The kind of a device with these names; the first one that is known decides.
+    #[must_use]
+    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let known = |name: &str| {
+            let row = NAMES.iter().find(|(start, _)| name.starts_with(start));
+            row.map(|(_, kind)| *kind)
+        };
+        names.into_iter().find_map(known).unwrap_or(Self::Ethernet)
+    }
+}
+
+impl Nic {
+    /// A network device of which only the name is known.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            aliases: Vec::new(),
+            near: Vec::new(),
+            bandwidth: None,
+            latency: None,
+            contexts: None,
+            pci: None,
+            ports: Vec::new(),
+            rail: None,
+        }
+    }
+
+    /// Its name and its aliases.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name.as_str()).chain(self.aliases.iter().map(String::as_str))
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> NicKind {
+        NicKind::of(self.names())
+    }
+
+    /// Whether anything can pass it: not where all its ports are down.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        self.ports.is_empty() || self.ports.iter().any(|port| port.link != Some(Link::Down))
+    }
+
+    /// How many bytes per second it carries each way, where the device or its ports say so.
+    #[must_use]
+    pub fn known_bandwidth(&self) -> Option<BytesPerSecond> {
+        let up = self.ports.iter().filter(|port| port.link != Some(Link::Down));
+        let sum: f64 = up.filter_map(|port| Some(port.bandwidth?.0)).sum();
+        self.bandwidth.or((sum > 0.0).then_some(BytesPerSecond(sum)))
+    }
+
+    /// Adds what is known of a port to what was known before.
+    pub(super) fn add_port(&mut self, port: Port) {
+        match self.ports.binary_search_by_key(&port.number, |known| known.number) {
+            Ok(index) => {
+                let known = &mut self.ports[index];
+                known.link = port.link.or(known.link);
+                known.bandwidth = port.bandwidth.or(known.bandwidth);
+            }
+            Err(index) => self.ports.insert(index, port),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_a_device_is() {
+        for (names, kind) in [
+            (&["hfi1_0", "ib0"][..], NicKind::OmniPath),
+            (&["mlx5_0", "ib0"], NicKind::InfiniBand),
+            (&["eth0", "mlx5_2"], NicKind::InfiniBand),
+            (&["hsn0"], NicKind::Slingshot),
+            (&["cxi3", "hsn3"], NicKind::Slingshot),
+            (&["rdmap0s6"], NicKind::Efa),
+            (&["enp1s0f0"], NicKind::Ethernet),
+            (&["nic0"], NicKind::Ethernet),
+        ] {
+            assert_eq!(NicKind::of(names.iter().copied()), kind, "{names:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_whose_ports_are_all_down_is_unusable() {
+        let port = |number, link| Port { number, link, bandwidth: Some(BytesPerSecond(2e9)) };
+        let mut nic = Nic::new("mlx4_0");
+        assert!(nic.is_usable());
+        nic.add_port(port(2, Some(Link::Down)));
+        assert!(!nic.is_usable());
+        assert_eq!(nic.known_bandwidth(), None);
+        nic.add_port(port(1, None));
+        assert!(nic.is_usable());
+        assert_eq!(nic.known_bandwidth(), Some(BytesPerSecond(2e9)));
+        nic.add_port(Port { number: 2, link: Some(Link::Up), bandwidth: None });
+        assert_eq!(nic.ports.iter().map(|port| port.number).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(nic.known_bandwidth(), Some(BytesPerSecond(4e9)));
+    }
+}

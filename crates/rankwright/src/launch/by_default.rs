@@ -1,0 +1,212 @@
+//! What launchers do when nobody tells them where the ranks go: the command line of a job that could
+//! not be placed, or that placements are compared with.
+
+use super::{Launch, LaunchError, ProgramLine, openmpi4, openmpi5, slurm};
+use crate::cluster::hostfile::Host;
+
+/// A job that is not placed.
+#[derive(Debug, Clone, Copy)]
+pub struct DefaultRequest<'a> {
+    /// The launcher's program.
+    pub program: &'a str,
+    /// What the launcher calls instead of `ssh`.
+    pub agent: Option<&'a str>,
+    /// Further arguments for the launcher.
+    pub arguments: &'a [String],
+    /// How many ranks, where that is known.
+    pub ranks: Option<usize>,
+    /// Where they may run; empty where the launcher knows it, or for this host.
+    pub hosts: &'a [Host],
+    /// The name of their MPI library; empty where it is not known.
+    pub mpi_library: &'a str,
+    /// What they run.
+    pub programs: &'a ProgramLine,
+}
+
+/// How a launcher is told what it needs to know for that.
+#[derive(Debug)]
+pub(super) struct ByDefault {
+    /// What stands before all options.
+    before: &'static [&'static str],
+    /// The arguments for the program that is called instead of `ssh`.
+    agent: fn(&str) -> Vec<String>,
+    /// The option for a list of hosts, and whether each has its slots behind a colon: hostfiles are
+    /// written in different ways.
+    hosts: Option<(&'static str, bool)>,
+    /// Whether it starts several programs.
+    several: bool,
+    /// The option for a library, beside the user's arguments.
+    of_library: fn(&str, &[String]) -> Option<String>,
+}
+
+pub(super) const OPENMPI4: ByDefault = ByDefault {
+    before: &[],
+    agent: |agent| openmpi4::agent(&openmpi4::AGENT, agent),
+    hosts: Some(("--host", true)),
+    several: true,
+    of_library: |_, _| None,
+};
+
+pub(super) const OPENMPI5: ByDefault = ByDefault {
+    before: &[],
+    agent: |agent| openmpi4::agent(&openmpi5::AGENT, agent),
+    hosts: Some(("--host", true)),
+    several: true,
+    of_library: |_, _| None,
+};
+
+pub(super) const HYDRA: ByDefault = ByDefault {
+    before: &[],
+    agent: super::mpich::agent,
+    hosts: Some(("-hosts", true)),
+    several: true,
+    of_library: |_, _| None,
+};
+
+pub(super) const SLURM: ByDefault = ByDefault {
+    before: &[],
+    agent: |_| Vec::new(),
+    hosts: Some(("-w", false)),
+    several: false,
+    of_library: slurm::option_for,
+};
+
+pub(super) const FLUX: ByDefault = ByDefault {
+    before: &["run"],
+    agent: |_| Vec::new(),
+    hosts: None,
+    several: false,
+    of_library: |_, _| None,
+};
+
+impl ByDefault {
+    pub(super) fn write(
+        &self,
+        launcher: &'static str,
+        request: &DefaultRequest<'_>,
+    ) -> Result<Launch, LaunchError> {
+        let impossible =
+            |reason: &str| Err(LaunchError::Impossible { launcher, reason: reason.to_owned() });
+        let programs = request.programs;
+        let several = programs.names().nth(1).is_some();
+        let ranks = request.ranks.or(programs.total());
+        if several && !self.several {
+            return impossible("it does not start several programs by its default");
+        }
+        let mut command = vec![request.program.to_owned()];
+        command.extend(self.before.iter().map(|&word| word.to_owned()));
+        command.extend(request.agent.map(self.agent).into_iter().flatten());
+        command.extend(self.hosts(request.hosts, ranks));
+        command.extend((self.of_library)(request.mpi_library, request.arguments));
+        command.extend_from_slice(request.arguments);
+        match ranks {
+            None if several => {
+                return impossible("how many ranks the programs have is not known; give each a -n");
+            }
+            // The launcher knows from its batch system how many, or starts one.
+            None => command.extend_from_slice(programs.for_ranks(1)?[0].words),
+            Some(ranks) => {
+                for (index, part) in programs.for_ranks(ranks)?.into_iter().enumerate() {
+                    command.extend((index > 0).then(|| ":".to_owned()));
+                    command.extend(["-n".to_owned(), part.ranks.to_string()]);
+                    command.extend_from_slice(part.words);
+                }
+            }
+        }
+        Ok(Launch {
+            by_exec: false,
+            binding: format!("{launcher} places and binds as it does by default"),
+            files: Vec::new(),
+            environment: Vec::new(),
+            command,
+            notes: Vec::new(),
+        })
+    }
+
+    fn hosts(&self, hosts: &[Host], ranks: Option<usize>) -> Vec<String> {
+        let Some((option, with_slots)) = self.hosts.filter(|_| !hosts.is_empty()) else {
+            return Vec::new();
+        };
+        // A host without a number would be one slot.
+        let share = ranks.unwrap_or(1).div_ceil(hosts.len());
+        let word = |host: &Host| match with_slots {
+            true => format!("{}:{}", host.name, host.slots.map_or(share, |slots| slots as usize)),
+            false => host.name.clone(),
+        };
+        vec![option.to_owned(), hosts.iter().map(word).collect::<Vec<_>>().join(",")]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::LAUNCHERS;
+
+    /// Two hosts, one of which says how many slots it has.
+    fn hosts() -> [Host; 2] {
+        let host = |name: &str, slots| Host { name: name.to_owned(), slots };
+        [host("n0", Some(4)), host("n1", None)]
+    }
+
+    fn line(words: &str) -> ProgramLine {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        ProgramLine::parse(&words).unwrap()
+    }
+
+    #[test]
+    fn every_launcher_is_told_in_its_own_words() {
+        let expected = [
+            "mpirun --mca plm_rsh_agent sh --mca plm_rsh_no_tree_spawn 1 --host n0:4,n1:3 -n 6 app",
+            "mpirun --prtemca plm_ssh_agent sh --prtemca plm_ssh_no_tree_spawn 1 \
+             --host n0:4,n1:3 -n 6 app",
+            "mpiexec -launcher ssh -launcher-exec sh -hosts n0:4,n1:3 -n 6 app",
+            "mpiexec -launcher ssh -launcher-exec sh -hosts n0:4,n1:3 -n 6 app",
+            "mpiexec -launcher ssh -launcher-exec sh -hosts n0:4,n1:3 -n 6 app",
+            "srun -w n0,n1 --mpi=pmi2 -n 6 app",
+            "flux run -n 6 app",
+            "srun -w n0,n1 --mpi=pmi2 -n 6 app",
+            "mpirun --mca plm_rsh_agent sh --mca plm_rsh_no_tree_spawn 1 --host n0:4,n1:3 -n 6 app",
+        ];
+        let (programs, hosts) = (line("app"), hosts());
+        for (launcher, expected) in LAUNCHERS.iter().zip(expected) {
+            let request = DefaultRequest {
+                program: launcher.program,
+                agent: Some("sh"),
+                arguments: &[],
+                ranks: Some(6),
+                hosts: &hosts,
+                mpi_library: "MPICH",
+                programs: &programs,
+            };
+            let launch = launcher.write_default(&request).unwrap();
+            assert_eq!(launch.command.join(" "), expected, "{}", launcher.name);
+        }
+        assert_eq!(LAUNCHERS.len(), expected.len());
+    }
+
+    #[test]
+    fn several_programs_need_a_launcher_that_starts_them_and_numbers() {
+        let told = |launcher: &str, words: &str, ranks| {
+            let programs = line(words);
+            let launcher = crate::launch::find(launcher).unwrap();
+            let request = DefaultRequest {
+                program: "start",
+                agent: None,
+                arguments: &["-v".to_owned()],
+                ranks,
+                hosts: &[],
+                mpi_library: "",
+                programs: &programs,
+            };
+            launcher.write_default(&request).map(|launch| launch.command.join(" "))
+        };
+        let refused = |launcher, words| told(launcher, words, None).unwrap_err().to_string();
+        assert_eq!(told("mpich", "app x", None).unwrap(), "start -v app x");
+        let both = "-n 2 a : -n 1 b x";
+        assert_eq!(told("openmpi5", both, Some(3)).unwrap(), "start -v -n 2 a : -n 1 b x");
+        assert!(refused("slurm", both).contains("does not start several programs"));
+        assert!(refused("flux", both).contains("does not start several programs"));
+        assert!(refused("mpich", "-n 2 a : b").contains("give each a -n"));
+        assert!(told("mpich", both, Some(4)).is_err());
+    }
+}

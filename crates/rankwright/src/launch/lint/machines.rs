@@ -1,0 +1,63 @@
+//! The machines of the hosts that a file names.
+
+use std::collections::HashMap;
+
+use crate::cluster::{Cluster, Machine};
+use crate::ids::{CoreId, NodeId, PuSet};
+
+/// The cluster's machines by host name; none without a cluster.
+pub(super) struct Machines<'a> {
+    cluster: Option<&'a Cluster>,
+    by_name: HashMap<&'a str, NodeId>,
+    /// By the name up to the first dot; `None` where several have it.
+    by_short_name: HashMap<&'a str, Option<NodeId>>,
+}
+
+impl<'a> Machines<'a> {
+    pub(super) fn new(cluster: Option<&'a Cluster>) -> Self {
+        let mut by_name = HashMap::new();
+        let mut by_short_name = HashMap::new();
+        if let Some(cluster) = cluster {
+            for (id, node) in cluster.node_ids().zip(&cluster.nodes) {
+                by_name.insert(node.name.as_str(), id);
+                by_short_name
+                    .entry(short(&node.name))
+                    .and_modify(|known| *known = None)
+                    .or_insert(Some(id));
+            }
+        }
+        Self { cluster, by_name, by_short_name }
+    }
+
+    /// The cluster, if there is one.
+    pub(super) fn cluster(&self) -> Option<&'a Cluster> {
+        self.cluster
+    }
+
+    /// The node of this host; `localhost` is the node of a cluster that has only one.
+    pub(super) fn find(&self, host: &str) -> Option<NodeId> {
+        let known = self.by_name.get(host).copied();
+        let known = known.or_else(|| self.by_short_name.get(short(host)).copied().flatten());
+        let here = ["localhost", "127.0.0.1", "::1"].contains(&host);
+        known.or_else(|| (here && self.by_name.len() == 1).then_some(NodeId(0)))
+    }
+
+    /// The machine of this host.
+    pub(super) fn machine(&self, host: &str) -> Option<&'a Machine> {
+        Some(self.cluster?.machine(self.find(host)?))
+    }
+}
+
+/// A host name up to its first dot; an address as it is.
+pub(super) fn short(host: &str) -> &str {
+    if host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return host;
+    }
+    host.split('.').next().unwrap_or_default()
+}
+
+/// The PUs of these cores; none of a core that does not exist.
+pub(super) fn pus_of(machine: &Machine, cores: &[CoreId]) -> PuSet {
+    let cores = cores.iter().filter_map(|core| machine.cores.get(core.index()));
+    cores.flat_map(|core| core.pus.iter().copied()).collect()
+}

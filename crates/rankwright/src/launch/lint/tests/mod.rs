@@ -1,0 +1,4 @@
+//! Properties of all formats.
+
+mod never_panics;
+mod round_trip;

@@ -1,0 +1,121 @@
+//! From what a file means to a placement, for the writers of the other launchers.
+
+use std::collections::BTreeMap;
+
+use super::machines::Machines;
+use super::{RankReading, Reading};
+use crate::cluster::{Cluster, NodeGroup};
+use crate::ids::{CoreId, NodeId, NumaId};
+use crate::placement::{
+    ClusterEntry, JobEntry, JobPlacement, JobShape, NodeEntry, Placement, PlacementError,
+    PlacementFile, RankEntry, RankPlacement, digest,
+};
+
+/// Why a reading is no placement.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TranslateError {
+    /// A rank has no line.
+    #[error("rank {rank} has no place in the file; every rank needs one")]
+    Missing {
+        /// The rank.
+        rank: usize,
+    },
+    /// A host is none of the cluster's.
+    #[error("rank {} is on host {}, which the cluster does not have", .rank.rank, .rank.host)]
+    UnknownHost {
+        /// The rank.
+        rank: Box<RankReading>,
+    },
+    /// Where a rank runs depends on what the file does not say.
+    #[error(
+        "where rank {} is bound on {} is not known: the launcher refuses what the file says, or binds \
+         by rules of its own", .rank.rank, .rank.host
+    )]
+    UnknownPlace {
+        /// The rank.
+        rank: Box<RankReading>,
+    },
+    /// The places are not those of a placement.
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
+}
+
+impl Reading {
+    /// The placement that the file means, as a job of this name.
+    ///
+    /// # Errors
+    /// If a rank is missing or on an unknown host, if it is not known where one is bound, or if two are
+    /// on one PU or one is on a PU that jobs may not use.
+    pub fn placement(&self, cluster: &Cluster, job: &str) -> Result<PlacementFile, TranslateError> {
+        let machines = Machines::new(Some(cluster));
+        let places: Result<Vec<RankPlacement>, TranslateError> =
+            (0..).zip(&self.ranks).map(|(index, rank)| place(&machines, index, rank)).collect();
+        let name = job.to_owned();
+        let ranks = u32::try_from(self.ranks.len()).unwrap_or(u32::MAX);
+        let jobs = vec![JobPlacement { name: name.clone(), ranks: places? }];
+        let shape = JobShape { name: name.clone(), ranks };
+        let placement = Placement::new(cluster, &[shape], "as the launcher file says", jobs)?;
+        let used: std::collections::BTreeSet<NodeId> =
+            placement.ranks().map(|rank| rank.node).collect();
+        let entry = |(rank, place): (&RankReading, &RankPlacement)| RankEntry {
+            rank: rank.rank,
+            node: cluster.node(place.node).name.clone(),
+            cores: place.cores.clone(),
+            pus: place.pus.clone(),
+            numa: place.numa,
+            nics: Vec::new(),
+            gpus: Vec::new(),
+            bound: place.bound,
+        };
+        let ranks = self.ranks.iter().zip(placement.ranks()).map(entry).collect();
+        Ok(PlacementFile {
+            format: 1,
+            strategy: placement.strategy().to_owned(),
+            cluster: ClusterEntry {
+                name: cluster.name.clone(),
+                digest: digest(cluster),
+                emulated: cluster.emulated,
+            },
+            workload_digest: String::new(),
+            nodes: used.into_iter().map(|id| NodeEntry::of(cluster, id)).collect(),
+            jobs: vec![JobEntry { name, mpi_library: String::new(), ranks }],
+            predicted: BTreeMap::new(),
+        })
+    }
+}
+
+fn place(
+    machines: &Machines<'_>,
+    index: usize,
+    rank: &RankReading,
+) -> Result<RankPlacement, TranslateError> {
+    if rank.rank.index() != index {
+        return Err(TranslateError::Missing { rank: index });
+    }
+    let unknown_host = || TranslateError::UnknownHost { rank: Box::new(rank.clone()) };
+    let known = machines.cluster().zip(machines.find(&rank.host));
+    let (cluster, node) = known.ok_or_else(unknown_host)?;
+    let group = cluster.group(node);
+    let (cores, pus) = match (&rank.cores, &rank.pus) {
+        _ if !rank.bound => {
+            let free = group.machine.pus.iter().zip(&group.free).filter(|(_, free)| **free);
+            let mut cores: Vec<CoreId> = free.clone().map(|(pu, _)| pu.core).collect();
+            cores.dedup();
+            (cores, free.map(|(pu, _)| pu.id).collect())
+        }
+        (Some(cores), Some(pus)) if !pus.is_empty() => (cores.clone(), pus.as_slice().to_vec()),
+        _ => return Err(TranslateError::UnknownPlace { rank: Box::new(rank.clone()) }),
+    };
+    let numa = if rank.bound { one_memory(group, &cores) } else { None };
+    let (nics, gpus) = (Vec::new(), Vec::new());
+    Ok(RankPlacement { node, cores, pus, numa, nics, gpus, bound: rank.bound })
+}
+
+/// The memory next to all of these cores, if there is one.
+fn one_memory(group: &NodeGroup, cores: &[CoreId]) -> Option<NumaId> {
+    let mut memories =
+        cores.iter().map(|core| group.machine.cores.get(core.index()).map(|c| c.numa));
+    let first = memories.next()??;
+    (memories.all(|other| other == Some(first)) && first.index() < group.machine.numa_nodes.len())
+        .then_some(first)
+}

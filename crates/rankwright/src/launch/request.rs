@@ -1,0 +1,203 @@
+//! What is to be launched, and what the launchers ask of it.
+
+use super::{LaunchError, LaunchFile, Program, ProgramLine, programs_script};
+use crate::placement::{JobEntry, MemoryPolicy, PlacementFile, RankEntry, Settings, ranks_map};
+
+/// Who binds the ranks on their hosts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Binding {
+    /// The launcher where that is safe, else the shim.
+    #[default]
+    Auto,
+    /// The launcher, or an error that says why it cannot.
+    Native,
+    /// The shim `rankwright-exec`.
+    Exec,
+}
+
+/// What every rank runs.
+#[derive(Debug, Clone, Copy)]
+pub enum Task<'a> {
+    /// The user's programs.
+    Programs(&'a ProgramLine),
+    /// The shim alone, which reports where it is; started as these programs would be.
+    Report(Option<&'a ProgramLine>),
+}
+
+/// What is to be launched, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The placement.
+    pub placement: &'a PlacementFile,
+    /// The job of it.
+    pub job: &'a JobEntry,
+    /// What its ranks get beyond their PUs.
+    pub settings: &'a Settings,
+    /// Who binds.
+    pub binding: Binding,
+    /// Why the launcher should rather not bind, where the caller knows a reason.
+    pub obstacle: Option<&'a str>,
+    /// Where the files will lie, as the launcher and the ranks see it.
+    pub folder: &'a str,
+    /// The shim, as the ranks see it.
+    pub shim: &'a str,
+    /// The launcher's program, where it is not [`program`](super::Launcher::program).
+    pub program: Option<&'a str>,
+    /// What the launcher calls instead of `ssh`.
+    pub agent: Option<&'a str>,
+    /// Further arguments for the launcher.
+    pub arguments: &'a [String],
+    /// What every rank runs.
+    pub task: Task<'a>,
+}
+
+impl Request<'_> {
+    /// The path of a launch file as the launcher and the ranks see it.
+    pub(super) fn path(&self, name: &str) -> String {
+        format!("{}/{name}", self.folder)
+    }
+
+    /// Decides who binds: `obstacle` is why the launcher cannot, `how` says how it would.
+    pub(super) fn bind_by_exec(
+        &self,
+        launcher: &'static str,
+        how: &str,
+        obstacle: Option<String>,
+    ) -> Result<(bool, String), LaunchError> {
+        let obstacle = match self.binding {
+            Binding::Auto => obstacle.or_else(|| self.obstacle.map(str::to_owned)),
+            _ => obstacle,
+        };
+        match (self.binding, obstacle) {
+            (Binding::Native, Some(reason)) => Err(LaunchError::NotNative { launcher, reason }),
+            (Binding::Exec, _) => Ok((true, "rankwright-exec binds, as demanded".to_owned())),
+            (Binding::Auto, Some(reason)) => Ok((true, format!("rankwright-exec binds: {reason}"))),
+            (_, None) => Ok((false, format!("{launcher} binds by its own {how}"))),
+        }
+    }
+
+    /// What the ranks run, through the shim if that binds: one part per program.
+    pub(super) fn parts(&self, by_exec: bool) -> Result<Vec<Part>, LaunchError> {
+        let ranks = self.job.ranks.len();
+        let (line, before) = match self.task {
+            Task::Programs(line) if by_exec => (Some(line), self.shim_command()),
+            Task::Programs(line) => (Some(line), Vec::new()),
+            Task::Report(line) => {
+                let map = ["--map".to_owned(), self.path(RANKS_MAP)];
+                let map = (by_exec || self.verifies_variables()).then_some(map);
+                let as_it_is = (!by_exec && map.is_some()).then(|| "--no-bind".to_owned());
+                let words = [self.shim.to_owned()].into_iter().chain(map.into_iter().flatten());
+                (line, words.chain(as_it_is).chain(["--report".to_owned()]).collect())
+            }
+        };
+        let Some(line) = line else { return Ok(vec![Part { ranks, command: before }]) };
+        let part = |program: Program<'_>| {
+            let words = if let Task::Report(_) = self.task { &[] } else { program.words };
+            Part { ranks: program.ranks, command: [&before, words].concat() }
+        };
+        Ok(line.for_ranks(ranks)?.into_iter().map(part).collect())
+    }
+
+    /// Whether ranks that the launcher binds report the variables that it should give them: the map
+    /// tells which.
+    pub(super) fn verifies_variables(&self) -> bool {
+        matches!(self.task, Task::Report(_)) && !self.variables(false).is_empty()
+    }
+
+    /// Whether the job has several programs.
+    pub(super) fn is_mpmd(&self) -> bool {
+        let (Task::Programs(line) | Task::Report(Some(line))) = self.task else { return false };
+        line.names().nth(1).is_some()
+    }
+
+    pub(super) fn ranks_map(&self) -> LaunchFile {
+        text_file(RANKS_MAP, ranks_map::ranks_map(self.placement, self.job, self.settings))
+    }
+
+    /// One host per line, in the order of the ranks.
+    pub(super) fn host_per_rank(&self) -> String {
+        self.job.ranks.iter().map(|entry| format!("{}\n", entry.node)).collect()
+    }
+
+    /// The hosts of the job in the order of the placement's nodes, with their ranks in order.
+    pub(super) fn ranks_by_host(&self) -> Vec<(&str, Vec<&RankEntry>)> {
+        let mut hosts: Vec<(&str, Vec<&RankEntry>)> =
+            self.placement.nodes.iter().map(|node| (node.name.as_str(), Vec::new())).collect();
+        let position: std::collections::HashMap<&str, usize> =
+            hosts.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
+        for entry in &self.job.ranks {
+            if let Some(index) = position.get(entry.node.as_str()) {
+                hosts[*index].1.push(entry);
+            }
+        }
+        hosts.retain(|(_, ranks)| !ranks.is_empty());
+        hosts
+    }
+
+    /// Why no launcher binds this job by itself, whatever its syntax.
+    pub(super) fn general_obstacle(&self) -> Option<String> {
+        if self.placement.cluster.emulated {
+            return Some("the cluster is emulated, its cores do not exist".to_owned());
+        }
+        if let Some(unbound) = self.job.ranks.iter().find(|entry| !entry.bound) {
+            return Some(format!("rank {} is not bound", unbound.rank));
+        }
+        if self.settings.memory == MemoryPolicy::Bind {
+            return Some("launchers bind no memory".to_owned());
+        }
+        let ranks = self.job.ranks.len();
+        let differs = |rank| self.settings.variables(rank) != self.settings.variables(0);
+        let rank = (1..ranks).find(|rank| differs(*rank))?;
+        let of_rank = self.settings.variables(rank).iter();
+        let of_first = self.settings.variables(0).iter();
+        let own = of_rank.clone().find(|variable| of_first.clone().all(|other| other != *variable));
+        let own =
+            own.or_else(|| of_first.clone().find(|v| of_rank.clone().all(|other| other != *v)));
+        let name = own.map_or("variables", |(name, _)| name);
+        Some(format!("ranks 0 and {rank} get different {name}"))
+    }
+
+    /// The variables that a launcher which binds by itself must give to all ranks; the shim sets
+    /// them where that binds.
+    pub(super) fn variables(&self, by_exec: bool) -> &[(String, String)] {
+        let same = self.settings.variables_of_all(self.job.ranks.len());
+        same.filter(|_| !by_exec).unwrap_or_default()
+    }
+
+    /// What every rank runs where a launcher starts one command for all of them; with the script
+    /// that tells several programs apart by the rank.
+    pub(super) fn one_command(
+        &self,
+        by_exec: bool,
+    ) -> Result<(Vec<String>, Option<LaunchFile>), LaunchError> {
+        let mut parts = self.parts(by_exec)?;
+        let line = match self.task {
+            Task::Programs(line) if parts.len() > 1 => line,
+            _ => return Ok((parts.swap_remove(0).command, None)),
+        };
+        let script = programs_script::script(&line.for_ranks(self.job.ranks.len())?);
+        let mut command = if by_exec { self.shim_command() } else { Vec::new() };
+        command.push(self.path(script.name));
+        Ok((command, Some(script)))
+    }
+
+    /// The shim with its map, up to the program.
+    fn shim_command(&self) -> Vec<String> {
+        let map = self.path(RANKS_MAP);
+        [self.shim, "--map", &map, "--"].map(str::to_owned).into()
+    }
+}
+
+/// Some of the ranks, in order, and what they run.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) ranks: usize,
+    pub(super) command: Vec<String>,
+}
+
+/// The name of the map that the shim reads.
+const RANKS_MAP: &str = "ranks.map";
+
+pub(super) fn text_file(name: &'static str, contents: String) -> LaunchFile {
+    LaunchFile { name, contents, executable: false }
+}

@@ -1,0 +1,85 @@
+//! What the ranks of a job get when they start, beyond their PUs: memory and variables.
+
+use std::fmt;
+
+/// How a rank takes memory from the NUMA node that it is placed beside.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MemoryPolicy {
+    /// From that one first, from others when it is full.
+    #[default]
+    Preferred,
+    /// From that one only: a rank that needs more is killed.
+    Bind,
+    /// From wherever the system gives it.
+    Unset,
+}
+
+impl fmt::Display for MemoryPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Preferred => "preferred",
+            Self::Bind => "bind",
+            Self::Unset => "unset",
+        })
+    }
+}
+
+/// Environment variables of one rank: name and value, in the order in which they were set.
+pub type Variables = Vec<(String, String)>;
+
+/// What the ranks of one job get when they start.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// How they take their memory.
+    pub memory: MemoryPolicy,
+    variables: Vec<Variables>,
+}
+
+impl Settings {
+    /// The usual memory policy and no variables.
+    pub const NOTHING: Self = Self { memory: MemoryPolicy::Preferred, variables: Vec::new() };
+
+    /// Gives rank `rank` (its position in the job) a variable, in place of one of the same name.
+    pub fn set(&mut self, rank: usize, name: &str, value: impl Into<String>) {
+        if self.variables.len() <= rank {
+            self.variables.resize(rank + 1, Variables::new());
+        }
+        let of_rank = &mut self.variables[rank];
+        of_rank.retain(|(known, _)| known != name);
+        of_rank.push((name.to_owned(), value.into()));
+    }
+
+    /// The variables of a rank.
+    #[must_use]
+    pub fn variables(&self, rank: usize) -> &[(String, String)] {
+        self.variables.get(rank).map_or(&[], Vec::as_slice)
+    }
+
+    /// The variables, if each of `ranks` ranks has the same.
+    #[must_use]
+    pub fn variables_of_all(&self, ranks: usize) -> Option<&[(String, String)]> {
+        let first = self.variables(0);
+        (1..ranks).all(|rank| self.variables(rank) == first).then_some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_has_each_variable_once() {
+        let mut settings = Settings::default();
+        assert_eq!(settings.variables_of_all(3), Some(&[][..]));
+        settings.set(1, "A", "1");
+        settings.set(1, "B", "2");
+        settings.set(1, "A", "3");
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(settings.variables(1), [pair("B", "2"), pair("A", "3")]);
+        assert_eq!((settings.variables(0), settings.variables(7)), (&[][..], &[][..]));
+        assert_eq!(settings.variables_of_all(2), None);
+        settings.set(0, "B", "2");
+        settings.set(0, "A", "3");
+        assert_eq!(settings.variables_of_all(2), Some(settings.variables(1)));
+    }
+}

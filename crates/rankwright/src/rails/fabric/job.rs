@@ -1,0 +1,184 @@
+//! A job as network stacks see it: the ranks of each node with their devices.
+
+use std::collections::HashMap;
+
+use super::{FabricError, LocalRanks, Stack};
+use crate::cluster::{Link, NicKind};
+use crate::placement::{DeviceEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, Settings};
+
+/// A job as stacks see it.
+pub(super) struct Job<'a> {
+    pub(super) stack: &'static str,
+    pub(super) nodes: Vec<LocalMap<'a>>,
+    pub(super) local_ranks: LocalRanks,
+}
+
+/// The devices of the ranks on one node.
+#[derive(Clone)]
+pub(super) struct LocalMap<'a> {
+    pub(super) node: &'a NodeEntry,
+    /// In the order of their ranks, which launchers take for the local rank.
+    pub(super) ranks: Vec<LocalRank<'a>>,
+}
+
+/// A rank with its devices, at least one.
+#[derive(Clone)]
+pub(super) struct LocalRank<'a> {
+    pub(super) entry: &'a RankEntry,
+    pub(super) devices: Vec<&'a DeviceEntry>,
+}
+
+/// Where a stack puts what it sets and says.
+pub(super) struct Output<'a> {
+    pub(super) settings: &'a mut Settings,
+    pub(super) notes: Vec<String>,
+}
+
+/// The nodes of a job that have ranks, with these in their order.
+pub(super) fn local_ranks<'a>(
+    placement: &'a PlacementFile,
+    job: &'a JobEntry,
+) -> Vec<(&'a NodeEntry, Vec<&'a RankEntry>)> {
+    let mut nodes: Vec<(&NodeEntry, Vec<&RankEntry>)> =
+        placement.nodes.iter().map(|node| (node, Vec::new())).collect();
+    let index: HashMap<&str, usize> =
+        placement.nodes.iter().enumerate().map(|(i, node)| (node.name.as_str(), i)).collect();
+    for entry in &job.ranks {
+        if let Some(index) = index.get(entry.node.as_str()) {
+            nodes[*index].1.push(entry);
+        }
+    }
+    nodes.retain(|(_, ranks)| !ranks.is_empty());
+    nodes
+}
+
+/// What a device is.
+pub(super) fn kind(device: &DeviceEntry) -> NicKind {
+    NicKind::of(names(device))
+}
+
+pub(super) fn names(device: &DeviceEntry) -> impl Iterator<Item = &str> {
+    std::iter::once(device.name.as_str()).chain(device.aliases.iter().map(String::as_str))
+}
+
+pub(super) fn is_up(device: &DeviceEntry) -> bool {
+    device.ports.is_empty() || device.ports.iter().any(|port| port.link != Some(Link::Down))
+}
+
+/// The number of a device's first port that is not down; 1 where its ports are not known.
+pub(super) fn port(device: &DeviceEntry) -> u32 {
+    let up = device.ports.iter().find(|port| port.link != Some(Link::Down));
+    up.map_or(1, |port| port.number)
+}
+
+impl<'a> Job<'a> {
+    pub(super) fn new(
+        stack: &Stack,
+        placement: &'a PlacementFile,
+        job: &'a JobEntry,
+        local_ranks: LocalRanks,
+    ) -> Result<Self, FabricError> {
+        let rank = |node: &'a NodeEntry, entry: &'a RankEntry| {
+            let device = |name: &String| device_of(stack, node, entry, name);
+            let devices: Vec<_> = entry.nics.iter().map(device).collect::<Result<_, _>>()?;
+            if devices.is_empty() {
+                let (rank, node) = (entry.rank.0, node.name.clone());
+                return Err(FabricError::NoDevice { stack: stack.name, rank, node });
+            }
+            Ok(LocalRank { entry, devices })
+        };
+        let map = |(node, ranks): (&'a NodeEntry, Vec<&'a RankEntry>)| {
+            let ranks = ranks.into_iter().map(|entry| rank(node, entry));
+            Ok(LocalMap { node, ranks: ranks.collect::<Result<_, _>>()? })
+        };
+        let nodes = self::local_ranks(placement, job).into_iter().map(map);
+        Ok(Self { stack: stack.name, nodes: nodes.collect::<Result<_, _>>()?, local_ranks })
+    }
+
+    pub(super) fn ranks(&self) -> impl Iterator<Item = (&LocalMap<'a>, &LocalRank<'a>)> {
+        self.nodes.iter().flat_map(|map| map.ranks.iter().map(move |rank| (map, rank)))
+    }
+
+    /// What `of` makes of each node, if that is the same for all.
+    pub(super) fn same_for_all<T: PartialEq>(&self, of: impl Fn(&LocalMap<'a>) -> T) -> Option<T> {
+        let mut all = self.nodes.iter().map(of);
+        let first = all.next()?;
+        all.all(|other| other == first).then_some(first)
+    }
+
+    /// What `of` makes of each node by local rank, if that is the same for all and ranks know theirs.
+    pub(super) fn same_by_local_rank<T: PartialEq>(
+        &self,
+        of: impl Fn(&LocalMap<'a>) -> T,
+    ) -> Option<T> {
+        (self.local_ranks == LocalRanks::Right).then(|| self.same_for_all(of))?
+    }
+
+    /// The same job for a stack that uses one device per rank, and a note if that changes anything: the
+    /// ranks of a node with the same devices take these in turn.
+    pub(super) fn one_device_each(&self, output: &mut Output<'_>) -> Self {
+        let mut job = Self { nodes: self.nodes.clone(), ..*self };
+        for map in &mut job.nodes {
+            let mut turns: HashMap<Vec<&str>, usize> = HashMap::new();
+            for rank in &mut map.ranks {
+                let set = rank.devices.iter().map(|device| device.name.as_str()).collect();
+                let turn = turns.entry(set).or_default();
+                rank.devices = vec![rank.devices[*turn % rank.devices.len()]];
+                *turn += 1;
+            }
+        }
+        if let Some((_, rank)) = self.ranks().find(|(_, rank)| rank.devices.len() > 1) {
+            output.notes.push(format!(
+                "{} uses one device per rank: ranks with several, like rank {}, take these in turn",
+                self.stack, rank.entry.rank
+            ));
+        }
+        job
+    }
+}
+
+impl LocalRank<'_> {
+    /// What `of` makes of the devices, with `separator` between them.
+    pub(super) fn list(&self, separator: &str, of: impl Fn(&DeviceEntry) -> String) -> String {
+        let parts: Vec<String> = self.devices.iter().map(|device| of(device)).collect();
+        parts.join(separator)
+    }
+}
+
+impl Output<'_> {
+    pub(super) fn set(&mut self, rank: &LocalRank<'_>, name: &str, value: impl Into<String>) {
+        self.settings.set(rank.entry.rank.index(), name, value);
+    }
+
+    pub(super) fn set_for_all(&mut self, job: &Job<'_>, name: &str, value: &str) {
+        job.ranks().for_each(|(_, rank)| self.set(rank, name, value));
+    }
+}
+
+fn device_of<'a>(
+    stack: &Stack,
+    node: &'a NodeEntry,
+    entry: &RankEntry,
+    name: &str,
+) -> Result<&'a DeviceEntry, FabricError> {
+    let (rank, of_node) = (entry.rank.0, || node.name.clone());
+    let Some(device) = node.nics.iter().find(|nic| names(nic).any(|known| known == name)) else {
+        let known: Vec<&str> = node.nics.iter().map(|nic| nic.name.as_str()).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        return Err(FabricError::NoSuchDevice {
+            rank,
+            node: of_node(),
+            device: name.to_owned(),
+            known,
+        });
+    };
+    if !is_up(device) {
+        return Err(FabricError::Down { rank, node: of_node(), device: name.to_owned() });
+    }
+    if !stack.kinds.contains(&kind(device)) {
+        let drives: Vec<&str> = stack.kinds.iter().map(|kind| kind.name()).collect();
+        let (stack, drives, device) = (stack.name, drives.join(", "), name.to_owned());
+        return Err(FabricError::WrongKind { stack, drives, rank, node: of_node(), device });
+    }
+    Ok(device)
+}

@@ -1,0 +1,202 @@
+use std::path::PathBuf;
+
+use super::*;
+use crate::cluster::{Cluster, Link, toml};
+use crate::placement::{Granularity, JobShape, Placement, slots};
+use crate::rails::select;
+use crate::traffic::{Job as TrafficJob, Workload};
+
+fn machine(name: &str) -> Cluster {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/nics");
+    toml::read(&folder.join(format!("{name}.toml"))).unwrap()
+}
+
+/// A placement of ranks on the cores `at`, with devices by a selection.
+fn placed(machine_name: &str, at: &[usize], selection: &str) -> PlacementFile {
+    let cluster = machine(machine_name);
+    let free = slots(&cluster, Granularity::Cores(1), at.len()).unwrap();
+    let ranks = u32::try_from(at.len()).unwrap();
+    let shapes = [JobShape { name: "j".to_owned(), ranks }];
+    let placement = Placement::from_slots(&cluster, &shapes, "by hand", &free, at).unwrap();
+    let workload = Workload::single(TrafficJob::new("j", ranks, []).unwrap());
+    let chosen = select(&cluster, &workload, &placement, &selection.parse().unwrap()).unwrap();
+    let with_gpus = crate::rails::gpus::beside(&cluster, &chosen.placement).unwrap();
+    PlacementFile::new(&cluster, &workload, &with_gpus, Default::default())
+}
+
+/// Rank: variables, a line each; then notes.
+fn told(stack: &str, file: &PlacementFile) -> String {
+    told_by(stack, file, LocalRanks::Right)
+}
+
+/// The same where ranks know their local rank, or do not.
+fn told_by(stack: &str, file: &PlacementFile, local_ranks: LocalRanks) -> String {
+    let mut settings = Settings::default();
+    let notes = find(stack).unwrap().apply(file, &file.jobs[0], local_ranks, &mut settings);
+    let mut text = String::new();
+    for rank in 0..file.jobs[0].ranks.len() {
+        let variables =
+            settings.variables(rank).iter().map(|(name, value)| format!(" {name}={value}"));
+        text += &format!("{rank}:{}\n", variables.collect::<String>());
+    }
+    match notes {
+        Ok(notes) => text + &notes.iter().map(|note| format!("note: {note}\n")).collect::<String>(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// All stacks on machines that they drive; alike nodes, unlike nodes, several rails.
+#[test]
+fn every_stack_is_told_in_its_own_words() {
+    let mut text = String::new();
+    for (name, stacks) in [
+        ("four-hfis", &["psm2", "opx", "openmpi", "mpich-ofi"][..]),
+        (
+            "two-per-socket",
+            &["psm3", "ucx", "verbs", "tcp", "mvapich2", "mpich-ofi", "openmpi", "nccl"],
+        ),
+        ("four-numa", &["cxi", "craympich", "mpich-ofi", "openmpi", "tcp"]),
+    ] {
+        let half = machine(name).core_count() / 4;
+        let node = half * 2;
+        for (what, at, selection) in [
+            ("alike nodes", vec![0, half, node, node + half], "device-affinity"),
+            ("unlike nodes", vec![0, half, node + half], "device-affinity"),
+            ("rails", vec![0, node + half], "device-affinity:rails=near"),
+            ("all rails", vec![0, node], "device-affinity:rails=all"),
+        ] {
+            let file = placed(name, &at, selection);
+            for stack in stacks {
+                text += &format!("== {stack}, {name}, {what}\n{}", told(stack, &file));
+            }
+        }
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn what_a_stack_cannot_be_told_is_said() {
+    let file = placed("four-hfis", &[0], "device-affinity");
+    let error = told("ucx", &file);
+    assert!(error.contains("ucx does not drive hfi1_0 of node h0, which rank 0 has, but InfiniBand, Ethernet devices"), "{error}");
+    let mut bare = file.clone();
+    bare.jobs[0].ranks[0].nics.clear();
+    assert!(
+        told("psm2", &bare)
+            .contains("psm2: rank 0 on h0 has no network device to be told of: choose")
+    );
+    let mut gone = file.clone();
+    gone.nodes[0].nics.remove(0);
+    assert_eq!(
+        told("psm2", &gone),
+        "rank 0: node h0 has no network device hfi1_0, only hfi1_1, hfi1_2, hfi1_3; place again"
+    );
+    let mut down = file;
+    down.nodes[0].nics[0].ports[0].link = Some(Link::Down);
+    assert_eq!(told("psm2", &down), "rank 0: the link of hfi1_0 of node h0 is down; place again");
+}
+
+#[test]
+fn a_stack_is_recognised_only_where_it_is_sure() {
+    let of = |name: &str, library: &str| {
+        let mut file = placed(name, &[0], "device-affinity");
+        file.jobs[0].mpi_library = library.to_owned();
+        recognise(&file, &file.jobs[0]).map(|stack| stack.map(|stack| stack.name))
+    };
+    assert_eq!(of("two-per-socket", "Open MPI v5.0.3"), Ok(Some("ucx")));
+    assert_eq!(of("two-per-socket", "MVAPICH2 2.3.7"), Ok(Some("mvapich2")));
+    assert_eq!(
+        of("four-numa", "MPI VERSION    : CRAY MPICH version 8.1.25"),
+        Ok(Some("craympich"))
+    );
+    let question = of("four-hfis", "Open MPI v4.1.4").unwrap_err();
+    assert_eq!(
+        question,
+        "the placement gives rank 0 the device hfi1_0, but which stack drives it is not known: say \
+         --fabric with one of psm2, opx, verbs, tcp, mpich-ofi, openmpi"
+    );
+    let mut none = placed("four-hfis", &[0], "device-affinity");
+    none.jobs[0].ranks[0].nics.clear();
+    assert!(recognise(&none, &none.jobs[0]).unwrap().is_none());
+}
+
+#[test]
+fn psm2_as_deployed_sends_the_second_socket_through_the_first_ones_devices() {
+    let file = placed("four-hfis", &[0, 1, 4, 5], "device-affinity");
+    let ours: Vec<_> = file.jobs[0].ranks.iter().map(|rank| rank.nics[0].clone()).collect();
+    let theirs = find("psm2").unwrap().defaults(&file, &file.jobs[0]).concat();
+    assert_eq!(ours, ["hfi1_0", "hfi1_1", "hfi1_2", "hfi1_3"]);
+    assert_eq!(theirs, ["hfi1_0", "hfi1_1", "hfi1_0", "hfi1_1"]);
+}
+
+#[test]
+fn ranks_see_only_their_own_gpus() {
+    let mut file = placed("four-numa", &[0, 4, 8, 12], "device-affinity");
+    let seen = |file: &PlacementFile| {
+        let mut settings = Settings::default();
+        crate::rails::gpus::show_only_own(file, &file.jobs[0], &mut settings);
+        (0..4).map(|rank| settings.variables(rank).to_vec()).collect::<Vec<_>>()
+    };
+    let variables = |lists: [&str; 4]| {
+        lists.map(|list| vec![("ROCR_VISIBLE_DEVICES".to_owned(), list.to_owned())])
+    };
+    assert_eq!(seen(&file), variables(["4,5", "2,3", "6,7", "0,1"]));
+    // They count in the order of the bus, whatever their names are: here rsmi6, 1, 2, 3, 4, 5, 0, 7.
+    let gpus = &mut file.nodes[0].gpus;
+    let at =
+        |gpus: &[DeviceEntry], name: &str| gpus.iter().position(|gpu| gpu.name == name).unwrap();
+    let (first, seventh) = (at(gpus, "rsmi0"), at(gpus, "rsmi6"));
+    let low = gpus[first].pci.take();
+    gpus[first].pci = std::mem::replace(&mut gpus[seventh].pci, low);
+    assert_eq!(seen(&file), variables(["4,5", "2,3", "0,7", "1,6"]));
+}
+
+#[test]
+fn ranks_with_the_same_devices_take_them_in_turn_where_a_stack_uses_one() {
+    let file = placed("four-numa", &[0, 1, 2, 3], "device-affinity:rails=all");
+    let said = told("craympich", &file);
+    assert!(said.contains("MPICH_OFI_NIC_MAPPING=0:0;1:1;2:2;3:3"), "{said}");
+}
+
+#[test]
+fn nothing_is_said_by_local_ranks_that_launchers_miscount() {
+    let by_local_rank = ["PSM3_MULTIRAIL_MAP", "MV2_PROCESS_TO_RAIL_MAPPING"];
+    let node = machine("two-per-socket").core_count() / 2;
+    let file = placed("two-per-socket", &[0, node, 1, node + 1], "device-affinity");
+    for (stack, own) in [("psm3", "PSM3_NIC="), ("mvapich2", "MV2_IBA_HCA=")] {
+        assert!(by_local_rank.iter().any(|name| told(stack, &file).contains(name)));
+        let said = told_by(stack, &file, LocalRanks::Wrong);
+        for (rank, entry) in file.jobs[0].ranks.iter().enumerate() {
+            let line = format!("{rank}: {own}{}\n", entry.nics[0]);
+            assert!(said.contains(&line), "{line} is not in\n{said}");
+        }
+    }
+    // Whatever local rank a process takes itself for, its own map gives it its own NIC.
+    let file = placed("four-numa", &[0, 4, 8, 12], "device-affinity");
+    let said = told_by("craympich", &file, LocalRanks::Wrong);
+    for (rank, nic) in [(0, 2), (1, 1), (2, 3), (3, 0)] {
+        let line =
+            format!("{rank}: MPICH_OFI_NIC_POLICY=USER MPICH_OFI_NIC_MAPPING={nic}:0,1,2,3\n");
+        assert!(said.contains(&line), "{line} is not in\n{said}");
+    }
+}
+
+/// The variables of one kind of device mean nothing to the library of another.
+#[test]
+fn open_mpi_refuses_mixed_devices() {
+    let mut file = placed("two-per-socket", &[0, 1], "device-affinity");
+    let known = file.nodes[0].nics[0].clone();
+    let (aliases, ports) = (Vec::new(), Vec::new());
+    let ethernet = DeviceEntry { name: "eth0".to_owned(), aliases, ports, ..known };
+    file.nodes[0].nics.push(ethernet);
+    file.jobs[0].ranks[1].nics = vec!["eth0".to_owned()];
+    assert_eq!(
+        told("openmpi", &file),
+        "openmpi does not drive eth0 of node n0, which rank 1 has, but InfiniBand devices"
+    );
+    file.jobs[0].ranks[0].nics = vec!["mlx5_0".to_owned(), "eth0".to_owned()];
+    file.jobs[0].ranks[1].nics = vec!["mlx5_0".to_owned()];
+    assert!(
+        told("openmpi", &file).starts_with("openmpi does not drive eth0 of node n0, which rank 0")
+    );
+}

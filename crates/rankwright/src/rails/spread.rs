@@ -1,0 +1,105 @@
+//! The ways in which PSM2 spreads processes over devices (`HFI_SELECTION_ALG`), and how it did before
+//! it knew where processes run.
+
+use super::SelectionError;
+use super::local::LocalView;
+
+/// How many processes use each device of a node.
+#[derive(Debug)]
+pub(super) struct Use<'a> {
+    view: &'a LocalView,
+    node: &'a str,
+    counts: Vec<usize>,
+}
+
+impl<'a> Use<'a> {
+    pub(super) fn new(view: &'a LocalView, node: &'a str) -> Self {
+        Self { view, node, counts: vec![0; view.devices.len()] }
+    }
+
+    /// Gives a rank the active device with a free context and the least key; devices without a key
+    /// are not for it. The key is told the device and how many use it.
+    pub(super) fn take<K: Ord>(
+        &mut self,
+        rank: usize,
+        key: impl Fn(usize, usize) -> Option<K>,
+    ) -> Result<usize, SelectionError> {
+        let counts = &self.counts;
+        let free = |device: &usize| {
+            self.view.devices[*device].contexts.is_none_or(|most| counts[*device] < most as usize)
+        };
+        let keyed = self.view.active().filter(free);
+        let keyed = keyed.filter_map(|device| Some((key(device, counts[device])?, device)));
+        let best = keyed.min_by(|a, b| a.0.cmp(&b.0)).map(|(_, device)| device);
+        let device = best.ok_or_else(|| exhausted(self.view, self.node))?;
+        debug_assert!(rank < self.view.ranks.len());
+        self.counts[device] += 1;
+        Ok(device)
+    }
+}
+
+/// More ranks than contexts.
+pub(super) fn exhausted(view: &LocalView, node: &str) -> SelectionError {
+    let contexts = view.active().filter_map(|device| view.devices[device].contexts);
+    let contexts = contexts.map(u64::from).sum();
+    SelectionError::ContextsExhausted { node: node.to_owned(), ranks: view.ranks.len(), contexts }
+}
+
+/// `Round Robin`: in turn among the devices beside the NUMA node of the process, else among all; each
+/// job begins with the first.
+pub(super) fn round_robin(view: &LocalView, node: &str) -> Result<Vec<usize>, SelectionError> {
+    let mut turns = super::device_affinity::Turns::default();
+    let mut used = Use::new(view, node);
+    let of_rank = |rank: usize| {
+        let local: Vec<usize> =
+            view.active().filter(|device| view.is_local(rank, *device)).collect();
+        let (numa, units) = match local.is_empty() {
+            true => (None, view.active().collect()),
+            false => (view.ranks[rank].numa.first().copied(), local),
+        };
+        let first = turns.next(view.ranks[rank].job, numa, &units);
+        let after = |device: usize| (device + view.devices.len() - first) % view.devices.len();
+        used.take(rank, |device, _| Some((!units.contains(&device), after(device))))
+    };
+    (0..view.ranks.len()).map(of_rank).collect()
+}
+
+/// `Round Robin All`: the local rank modulo the number of devices. PSM2 adds a number that it makes
+/// of the job's id; here it is 0.
+pub(super) fn round_robin_all(view: &LocalView, node: &str) -> Result<Vec<usize>, SelectionError> {
+    let units: Vec<usize> = view.active().collect();
+    let mut turns = super::device_affinity::Turns::default();
+    let mut used = Use::new(view, node);
+    let of_rank = |rank: usize| {
+        let first = turns.next(view.ranks[rank].job, None, &units);
+        let after = |device: usize| (device + view.devices.len() - first) % view.devices.len();
+        used.take(rank, |device, _| Some(after(device)))
+    };
+    (0..view.ranks.len()).map(of_rank).collect()
+}
+
+/// `Packed`: the contexts of the first device, then those of the next.
+pub(super) fn packed(view: &LocalView, node: &str) -> Result<Vec<usize>, SelectionError> {
+    let unknown = view.active().find(|device| view.devices[*device].contexts.is_none());
+    if let Some(device) = unknown {
+        let device = view.devices[device].name.clone();
+        return Err(SelectionError::ContextsUnknown { node: node.to_owned(), device });
+    }
+    let mut used = Use::new(view, node);
+    (0..view.ranks.len()).map(|rank| used.take(rank, |device, _| Some(device))).collect()
+}
+
+/// Before the paper (section II.C.2): the first device while all are idle, then whichever has most
+/// free contexts, so that processes end up spread over all, wherever they run.
+pub(super) fn free_contexts(view: &LocalView, node: &str) -> Result<Vec<usize>, SelectionError> {
+    // Where nobody says how many there are, all have equally many.
+    let most = view.devices.iter().filter_map(|device| device.contexts).max().unwrap_or(u32::MAX);
+    let mut used = Use::new(view, node);
+    let of_rank = |rank: usize| {
+        used.take(rank, |device, count| {
+            let contexts = view.devices[device].contexts.unwrap_or(most) as usize;
+            Some((std::cmp::Reverse(contexts.saturating_sub(count)), device))
+        })
+    };
+    (0..view.ranks.len()).map(of_rank).collect()
+}

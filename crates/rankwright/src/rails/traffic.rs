@@ -1,0 +1,59 @@
+//! What ranks send to other nodes under a placement.
+
+use crate::cluster::Cluster;
+use crate::placement::{Placement, RankPlacement};
+use crate::traffic::Workload;
+use crate::traffic::source::OUTSIDE;
+use crate::units::Bytes;
+
+/// Bytes between nodes, by rank counted over all jobs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BetweenNodes {
+    pub(super) out: Vec<f64>,
+    pub(super) incoming: Vec<f64>,
+    /// How much longer a rank's core has to do with what it sends and with what it receives if all of
+    /// that goes through devices beside another package, seconds.
+    pub(super) far: Vec<[f64; 2]>,
+    /// Pairs of ranks on different nodes that exchange something.
+    pub(super) pairs: Vec<(usize, usize)>,
+}
+
+pub(super) fn between_nodes(
+    cluster: &Cluster,
+    workload: &Workload,
+    placement: &Placement,
+) -> BetweenNodes {
+    let far = |messages: u64, bytes: u64| {
+        let length = Bytes(bytes / messages.max(1));
+        messages as f64 * cluster.rates.inter_socket.time(length).0
+    };
+    let places: Vec<&RankPlacement> = placement.ranks().collect();
+    let mut sums = BetweenNodes {
+        out: vec![0.0; places.len()],
+        incoming: vec![0.0; places.len()],
+        far: vec![[0.0; 2]; places.len()],
+        pairs: Vec::new(),
+    };
+    for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
+        for flow in &job.flows {
+            let (from, to) = (first + flow.source.index(), first + flow.destination.index());
+            if places[from].node != places[to].node {
+                sums.out[from] += flow.bytes as f64;
+                sums.incoming[to] += flow.bytes as f64;
+                let far = far(flow.messages, flow.bytes);
+                sums.far[from][0] += far;
+                sums.far[to][1] += far;
+                sums.pairs.push((from, to));
+            }
+        }
+        for source in &job.sources {
+            let leaving = source.sends.iter().filter(|send| send.destination == OUTSIDE);
+            for send in leaving {
+                let (rank, rounds) = (first + source.rank.index(), source.rounds as f64);
+                sums.out[rank] += rounds * send.length.0 as f64;
+                sums.far[rank][0] += rounds * far(1, send.length.0);
+            }
+        }
+    }
+    sums
+}
