@@ -116,15 +116,17 @@ Run = collections.namedtuple("Run", "code output errors")
 
 
 def run_once(command, timeout, folder):
-    """In a session of its own, so that nothing of it survives the time limit."""
-    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, cwd=folder, start_new_session=True)
-    try:
-        output, errors = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        raise
+    """In a session of its own, so that nothing of it survives the time limit, and with temporary files of its own:
+    Open MPI 5 does not start where a launcher that was killed left its folder under the same process number."""
+    with new_folder() as temporary:
+        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   cwd=folder, env={**os.environ, "TMPDIR": str(temporary)}, start_new_session=True)
+        try:
+            output, errors = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise
     return Run(process.returncode, output, errors)
 
 
