@@ -44,6 +44,8 @@ const ROUND: u64 = 1 << 7;
 const RENEWED: u64 = 1 << 17;
 /// Steps that take as long as one evaluation of a small workload.
 const STEPS_PER_EVALUATION: u64 = 100;
+/// An evaluation counts once more for each so many steps of servers.
+const LARGE_EVALUATION: u64 = 10_000;
 
 /// Where a chain is.
 struct Walk<'a> {
@@ -244,10 +246,10 @@ impl Walk<'_> {
                 self.chain.offered.undo();
                 continue;
             };
-            evaluations += 1;
             let expected = rough - self.rough;
             let Chain { offered, fluid, trips, scale, .. } = &mut self.chain;
             let cost = scale.cost(&exactly(fluid, offered, trips));
+            evaluations += 1 + fluid.server_steps() / LARGE_EVALUATION;
             if !accepts(cost - self.cost - expected, temperature, &mut self.random) {
                 offered.undo();
                 continue;

@@ -131,6 +131,12 @@ impl Fluid {
         self.outcome()
     }
 
+    /// How much the last evaluation had to do: steps of servers, each as many times as there are kinds
+    /// of messages. What it takes grows about in proportion.
+    pub(crate) fn server_steps(&self) -> u64 {
+        self.run.server_steps()
+    }
+
     /// Seconds that messages waited at each server in the last evaluation; position is id.
     #[must_use]
     pub fn waiting(&self) -> &[f64] {

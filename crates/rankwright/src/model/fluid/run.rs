@@ -162,6 +162,15 @@ impl Run {
         }
     }
 
+    /// Steps of servers in the run, times kinds of messages.
+    pub(super) fn server_steps(&self) -> u64 {
+        let parts = [&self.memories, &self.outs, &self.ins, &self.links];
+        let clear = parts.into_iter().flat_map(|part| &part.clear);
+        let servers = clear.filter(|clear| !**clear).count();
+        let kinds = self.memories.left.len() / self.memories.queues.len().max(1);
+        (servers * self.times.len() * kinds) as u64
+    }
+
     /// No queue is empty before this time has passed.
     fn shortest_backlog(&self) -> f64 {
         let parts = [&self.memories, &self.outs, &self.ins, &self.links];

@@ -1,11 +1,11 @@
 //! Messages that belong to no fan, and what changes where one of their ranks moves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::ledger::{Entry, Ledger};
 use super::table::{MOST_ENDS, Table};
 use crate::model::demand::{OUTSIDE, Single};
-use crate::model::sites::{Local, Site};
+use crate::model::sites::{Local, Site, Sites};
 
 /// All messages of a rank to another that belong to no fan and whose clocks stop at the same time.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +18,8 @@ pub(super) struct Lone {
     /// The first of its parts in [`LoneMessages::parts`], and the one behind the last.
     first: usize,
     behind: usize,
+    /// Its column in [`LoneMessages::inside`], if it has several parts.
+    column: Option<usize>,
 }
 
 /// All of them.
@@ -29,6 +31,12 @@ pub(super) struct LoneMessages {
     parts: Vec<(usize, f64)>,
     /// How many messages one tick of all clocks sends.
     pub(super) of_a_tick: usize,
+    /// Per site, then per site of the same node: which kind of pair they are. Messages of any length
+    /// cost the same between pairs of one kind.
+    kinds: Vec<Vec<usize>>,
+    /// Per kind of pair those of several parts: what they offer to the memory of the sender there. Searches ask
+    /// for it in nearly every step.
+    inside: Vec<Vec<Entry>>,
 }
 
 /// Messages that all pass the same server: how many, their bytes, and the sum of the squares of those.
@@ -52,7 +60,7 @@ type ByEnd = [(Bulk, Bulk); MOST_ENDS];
 
 impl LoneMessages {
     /// Of clocks without likes, with the bytes of each length.
-    pub(super) fn new(singles: &[Single], lengths: &[f64]) -> Self {
+    pub(super) fn new(singles: &[Single], lengths: &[f64], sites: &Sites) -> Self {
         let mut sends: BTreeMap<(u32, u32, usize), BTreeMap<usize, f64>> = BTreeMap::new();
         for Single { clock, sender, sends: of_tick } in singles {
             for send in of_tick {
@@ -61,7 +69,7 @@ impl LoneMessages {
             }
         }
         let of_a_tick = singles.iter().map(|single| single.sends.len()).sum();
-        let mut messages = Self { of_a_tick, ..Self::default() };
+        let (mut messages, mut columns) = (Self { of_a_tick, ..Self::default() }, 0);
         for ((from, to, end), parts) in sends {
             let mut bulk = Bulk::default();
             for (length, count) in &parts {
@@ -72,9 +80,26 @@ impl LoneMessages {
             let first = messages.parts.len();
             messages.parts.extend(parts);
             let behind = messages.parts.len();
-            messages.all.push(Lone { from, to, end, bulk, first, behind });
+            let column = (behind - first > 1).then_some(columns);
+            columns += usize::from(column.is_some());
+            messages.all.push(Lone { from, to, end, bulk, first, behind, column });
+        }
+        if columns > 0 {
+            messages.count_inside(sites);
         }
         messages
+    }
+
+    fn count_inside(&mut self, sites: &Sites) {
+        let (kinds, examples) = kinds_of_pairs(sites);
+        let inside = |(from, other): &(usize, usize)| {
+            let several = self.all.iter().filter(|lone| lone.column.is_some());
+            several
+                .map(|lone| self.inside(lone, |length| sites.local[length][*from][*other]))
+                .collect()
+        };
+        self.inside = examples.iter().map(inside).collect();
+        self.kinds = kinds;
     }
 
     /// Lengths, and how many messages of each.
@@ -84,7 +109,7 @@ impl LoneMessages {
 
     /// What messages to a rank of the same node offer to the memory of the sender; `of_length` says
     /// what one of a length does.
-    fn inside<'a>(&self, lone: &Lone, of_length: impl Fn(usize) -> &'a Local) -> Entry {
+    fn inside(&self, lone: &Lone, of_length: impl Fn(usize) -> Local) -> Entry {
         let mut entry = Entry::default();
         for (length, count) in self.parts_of(lone) {
             let local = of_length(*length);
@@ -239,8 +264,11 @@ impl Table {
         let (sender, receiver) = (&self.sites.sites[from as usize], &self.sites.sites[to as usize]);
         if sender.node == receiver.node {
             let other = to as usize - self.sites.nodes[sender.node].start;
-            let of_length = |length: usize| &self.sites.local[length][from as usize][other];
-            let inside = self.lone.inside(lone, of_length);
+            let from = from as usize;
+            let inside = match lone.column {
+                Some(column) => self.lone.inside[self.lone.kinds[from][other]][column],
+                None => self.lone.inside(lone, |length| self.sites.local[length][from][other]),
+            };
             if inside.messages > 0.0 {
                 ledger.add(sender.memory, lone.end, inside.times(sign));
             }
@@ -260,6 +288,30 @@ impl Table {
             ledger.add(server, lone.end, lone.bulk.at(sign, 1.0, time));
         }
     }
+}
+
+/// The kind of each pair of sites of a node, per site and site of its node, and of each kind the first pair.
+fn kinds_of_pairs(sites: &Sites) -> (Vec<Vec<usize>>, Vec<(usize, usize)>) {
+    let mut known: HashMap<Vec<[u64; 3]>, usize> = HashMap::new();
+    let mut examples = Vec::new();
+    let mut kind = |from: usize, other: usize| {
+        let costs = sites.local.iter().map(|of_sites| {
+            let Local { first, rest, rest_count } = of_sites[from][other];
+            [first, rest, rest_count].map(f64::to_bits)
+        });
+        let next = examples.len();
+        let kind = *known.entry(costs.collect()).or_insert(next);
+        if kind == next {
+            examples.push((from, other));
+        }
+        kind
+    };
+    let of_site = |(from, site): (usize, &Site)| {
+        let others = 0..sites.nodes[site.node].len();
+        others.map(|other| kind(from, other)).collect()
+    };
+    let kinds = sites.sites.iter().enumerate().map(of_site).collect();
+    (kinds, examples)
 }
 
 /// What messages that leave their node offer to its servers.

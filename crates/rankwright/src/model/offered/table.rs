@@ -92,7 +92,7 @@ impl Table {
         let places: Vec<RankPlacement> = slots.iter().map(Slot::place).collect();
         let sites = Sites::new(cluster, &places, &demand.lengths)?;
         let lengths: Vec<f64> = demand.lengths.iter().map(|length| *length as f64).collect();
-        let lone = LoneMessages::new(&demand.singles, &lengths);
+        let lone = LoneMessages::new(&demand.singles, &lengths, &sites);
         let ports = sites.nodes.iter().map(|node| NodePort::of(&sites.sites, node.clone()));
         Ok(Self { ports: ports.collect(), demand, sites, lengths, lone })
     }
