@@ -5,6 +5,7 @@ mod buckets;
 mod coarsen;
 mod compact;
 mod csr;
+mod grid;
 mod queue;
 mod refine;
 mod weights;
@@ -14,6 +15,7 @@ pub(super) use coarsen::{Coarse, Rating};
 pub(super) use compact::Compact;
 pub(super) use csr::EdgeWeights;
 pub use csr::Graph;
+pub(super) use grid::Grid;
 pub(super) use queue::GainQueue;
 #[cfg(feature = "scotch")]
 pub(super) use weights::TooManyWeights;

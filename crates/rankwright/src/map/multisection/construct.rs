@@ -34,6 +34,8 @@ pub(super) struct Request<'a> {
     /// Whether groups are bisected at random places. Halves of halves are even blocks in a grid,
     /// which no exchange of single vertices turns into anything better.
     pub(super) uneven: bool,
+    /// Bins to begin with instead of a division.
+    pub(super) start: Option<&'a [u32]>,
     pub(super) seed: u64,
     pub(super) threads: NonZeroUsize,
 }
@@ -51,7 +53,10 @@ pub(super) fn construct(
     let too_large = |_| MapError::TooLarge { library: "multisection", what: "the graph" };
     let compact = Compact::new(graph, loads).map_err(too_large)?;
     let multisection = Multisection::new(request, &compact);
-    let mut bin_of = in_pool(request.threads, || multisection.assign(compact))?;
+    let mut bin_of = match request.start {
+        Some(start) => start.to_vec(),
+        None => in_pool(request.threads, || multisection.assign(compact))?,
+    };
     if multisection.improves_whole() {
         // The division took its graph apart; until here there is one at a time.
         let compact = Compact::new(graph, loads).map_err(too_large)?;

@@ -13,6 +13,7 @@ mod search;
 mod seating;
 #[cfg(test)]
 mod testing;
+mod tiles;
 mod tournament;
 
 use search::{Aim, search};
@@ -25,8 +26,8 @@ pub(super) const OPTIONS: &[OptionEntry] = &[EFFORT, MOVES, SEED, WEIGHTS];
 
 /// Hierarchical multisection and local search on J, the sum of weight times distance.
 ///
-/// First assignments are made by dividing the ranks from the top of the tree down. They are improved
-/// by descent and, but for [`Effort::Fast`], by annealings, of which the best go on for longer. With
+/// First assignments are made by dividing the ranks from the top of the tree down, and of grids also
+/// by boxes of the grid. They are improved by descent and, but for [`Effort::Fast`], by annealings, of which the best go on for longer. With
 /// more slots than ranks it uses the fewest nodes, in the order of the cluster, that hold all ranks.
 ///
 /// With a clock it goes on as long as there is time; an end after as many moves gives the same

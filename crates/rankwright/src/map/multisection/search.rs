@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use super::annealing::Shares;
 use super::construct::{Request, construct};
 use super::local_search::{Answer, LocalSearch};
+use super::tiles::tilings;
 use super::tournament::{Purse, Rules, hold};
 use crate::map::graph::Graph;
 use crate::map::tree::Tree;
@@ -147,6 +148,17 @@ impl Plan {
         self.firsts.min(FIRSTS << number.min(32))
     }
 
+    /// Assignments of a grid by tiles, the best first; none where looking for a grid would take longer
+    /// than all else.
+    fn tiles(&self, aim: &Aim) -> Vec<Vec<u32>> {
+        let short = aim.effort == Effort::Fast && !self.crowded;
+        let uneven = aim.loads.iter().any(|load| *load != aim.loads[0]);
+        if short || uneven {
+            return Vec::new();
+        }
+        tilings(aim.tree, aim.graph, self.firsts_of(0).div_ceil(4))
+    }
+
     /// First assignments. At least one, however late it is.
     fn firsts(
         &self,
@@ -156,15 +168,22 @@ impl Plan {
         purse: &Purse,
     ) -> Result<Vec<Vec<u32>>, MapError> {
         let threads = if self.firsts == 1 { budget.threads() } else { NonZeroUsize::MIN };
-        let firsts: Vec<usize> = (0..self.firsts_of(number)).collect();
+        let tiles = if number == 0 { self.tiles(aim) } else { Vec::new() };
+        let mut divided = self.firsts_of(number);
+        // Where moves are all that is tried, the division may still be better.
+        if !self.crowded || aim.effort == Effort::Fast {
+            divided -= tiles.len();
+        }
+        let firsts: Vec<usize> = (0..tiles.len() + divided).collect();
         let made = side_by_side(&firsts, purse.threads, |first, _| {
             if (first > 0 || number > 0) && (purse.over)() {
                 return None;
             }
+            let start = tiles.get(first).map(Vec::as_slice);
             let seed = aim.seed.wrapping_add((number * self.firsts as u64 + first as u64) << 32);
             let (tree, capacity, effort) = (aim.tree, aim.capacity, self.effort);
             let (hot, uneven) = (first % 2 == 1, first % 4 == 3);
-            let request = Request { tree, capacity, effort, hot, uneven, seed, threads };
+            let request = Request { tree, capacity, effort, hot, uneven, start, seed, threads };
             Some(construct(request, aim.graph, aim.loads))
         });
         made.into_iter().flatten().collect()

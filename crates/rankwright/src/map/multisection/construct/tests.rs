@@ -29,6 +29,7 @@ fn assign(tree: &Tree, room: u64, graph: &Graph, loads: &[u64], threads: usize) 
             effort,
             hot: effort == Effort::Normal,
             uneven: effort == Effort::Best,
+            start: None,
             seed: 3,
             threads: NonZeroUsize::new(threads).unwrap(),
         };
