@@ -4,12 +4,14 @@
 use clap::{Args, ValueEnum};
 use rankwright::choose::Candidate;
 use rankwright::cluster::Cluster;
+use rankwright::map::Problem;
 use rankwright::placement::{JobEntry, Placement, PlacementFile, Settings};
 use rankwright::rails::fabric::{self, LocalRanks, STACKS, Stack};
 use rankwright::rails::{
-    Balance, SELECTIONS, Selected, Selection, SelectionError, balance, gpus, select, selectable,
+    SELECTIONS, Selection, SelectionError, gpus, lower_bound, select, selectable,
 };
 use rankwright::traffic::Workload;
+use rankwright::units::Seconds;
 
 use crate::cli::Verbosity;
 use crate::exit_code::{Infeasible, UsageError};
@@ -37,6 +39,15 @@ pub(crate) enum Gpus {
     None,
 }
 
+/// How busy the busiest device of all nodes is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Balance {
+    /// How long it needs for all that passes it one way, as in every comparison of placements.
+    pub(crate) busiest: Seconds,
+    /// No choice of devices for the same placement has a busiest device that needs less.
+    pub(crate) lower_bound: Seconds,
+}
+
 /// What becomes of an answer whose ranks have their devices.
 #[derive(Debug)]
 pub(crate) struct Chosen {
@@ -50,6 +61,11 @@ impl SelectionOptions {
     /// An error if devices are wanted and no node of the cluster has any: before a search, not after.
     pub(crate) fn refuse_without_devices(&self, cluster: &Cluster) -> Result<(), Infeasible> {
         refuse_without_devices(cluster, &self.nics)
+    }
+
+    /// The problem where ranks get the devices that the user wants.
+    pub(crate) fn ask<'a>(&self, problem: Problem<'a>) -> anyhow::Result<Problem<'a>> {
+        with_selection(problem, &self.nics)
     }
 
     /// An error if the user gave one of the options, where they have no effect.
@@ -95,6 +111,15 @@ pub(crate) fn refuse_without_devices(
     selectable(cluster, selection).map_err(|error| infeasible(selection, &error))
 }
 
+/// The problem where ranks get their devices by a selection.
+pub(crate) fn with_selection<'a>(
+    problem: Problem<'a>,
+    selection: &Selection,
+) -> anyhow::Result<Problem<'a>> {
+    let problem = problem.with_selection(selection.clone());
+    problem.map_err(|error| not_selected(selection, error))
+}
+
 /// What becomes of an answer that was searched with the devices of a selection.
 pub(crate) fn chosen(
     cluster: &Cluster,
@@ -107,8 +132,11 @@ pub(crate) fn chosen(
     let balance = if selection.is_none() {
         None
     } else {
-        let balance = balance(cluster, workload, &placement, selection);
-        Some(balance.map_err(|error| not_selected(selection, error))?)
+        let bound = lower_bound(cluster, workload, &placement, selection);
+        Some(Balance {
+            busiest: candidate.load.busiest_nic_time(),
+            lower_bound: bound.map_err(|error| not_selected(selection, error))?,
+        })
     };
     if gpus == Gpus::Near {
         placement = gpus::beside(cluster, &placement)?;
@@ -121,13 +149,12 @@ pub(crate) fn chosen(
 pub(crate) fn selected(
     cluster: &Cluster,
     workload: &Workload,
-    placement: &Placement,
+    placement: Placement,
     selection: &Selection,
-) -> anyhow::Result<Selected> {
+) -> anyhow::Result<Placement> {
     let selected = select(cluster, workload, placement, selection);
-    let mut selected = selected.map_err(|error| not_selected(selection, error))?;
-    selected.placement = gpus::beside(cluster, &selected.placement)?;
-    Ok(selected)
+    let selected = selected.map_err(|error| not_selected(selection, error))?;
+    Ok(gpus::beside(cluster, &selected)?)
 }
 
 fn not_selected(selection: &Selection, error: SelectionError) -> anyhow::Error {

@@ -1,12 +1,13 @@
 //! What `place`, `compare` and `map` share: their options, and the way from inputs to candidates.
 
+use std::mem::discriminant;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use rankwright::choose::{Candidate, Search, Settled, Unsettled, candidates};
+use rankwright::choose::{Candidate, Search, SearchError, Settled, Unsettled, candidates};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Clock, DEFAULT_BALANCE, MAPPERS, Objective, Problem, Strategy};
 use rankwright::placement::Granularity;
@@ -284,16 +285,53 @@ impl SearchOptions {
             let by = if found.settled.is_some() { "the model" } else { "static estimates" };
             output::warn(verbosity, format_args!("judged by {by}, not by simulation: {unsettled}"));
         }
-        let (whole, failed): (Vec<_>, Vec<_>) =
-            found.candidates.into_iter().partition(Result::is_ok);
-        let mut failed = failed.into_iter().filter_map(Result::err);
-        if whole.is_empty() {
-            return Err(failed.next().context("no strategy was named")?.into());
+        let (mut candidates, mut left_out) = (Vec::new(), Vec::new());
+        for (strategy, candidate) in strategies.iter().zip(found.candidates) {
+            match candidate {
+                Ok(candidate) => candidates.push(candidate),
+                Err(error) => left_out.push((strategy.to_string(), error)),
+            }
         }
-        failed.for_each(|error| output::warn(verbosity, format_args!("left out: {error}")));
-        let candidates = whole.into_iter().filter_map(Result::ok).collect();
+        if candidates.is_empty() {
+            let first = left_out.into_iter().next();
+            return Err(first.context("no strategy was named")?.1.into());
+        }
+        for text in by_reason(&left_out) {
+            output::warn(verbosity, format_args!("left out: {text}"));
+        }
         Ok(Planned { candidates, settled: found.settled })
     }
+}
+
+/// Strategies that failed for the same reason, with that: a line each. Where devices cannot be chosen
+/// for several, only what is said of nodes and ranks differs: that of the first is told.
+fn by_reason(failed: &[(String, SearchError)]) -> Vec<String> {
+    let why = |error: &SearchError| match error {
+        SearchError::Map { error, .. } => error.to_string(),
+        other => other.to_string(),
+    };
+    let alike = |a: &SearchError, b: &SearchError| match (a, b) {
+        (SearchError::Selection { error: a, .. }, SearchError::Selection { error: b, .. }) => {
+            discriminant(a) == discriminant(b)
+        }
+        _ => why(a) == why(b),
+    };
+    let mut reasons: Vec<Vec<&(String, SearchError)>> = Vec::new();
+    for one in failed {
+        match reasons.iter_mut().find(|known| alike(&known[0].1, &one.1)) {
+            Some(known) => known.push(one),
+            None => reasons.push(vec![one]),
+        }
+    }
+    let line = |of: &Vec<&(String, SearchError)>| {
+        let names: Vec<&str> = of.iter().map(|(strategy, _)| strategy.as_str()).collect();
+        let (names, first) = (names.join(", "), why(&of[0].1));
+        match of.iter().all(|(_, error)| why(error) == first) {
+            true => format!("{names}: {first}"),
+            false => format!("{names}; under {}: {first}", of[0].0),
+        }
+    };
+    reasons.iter().map(line).collect()
 }
 
 /// How the answers of strategies are judged.

@@ -11,12 +11,12 @@ use clap::Args;
 use rankwright::cluster::Cluster;
 use rankwright::map::Problem;
 use rankwright::placement::{PlacementFile, digest};
-use rankwright::rails::{Balance, Selection};
+use rankwright::rails::Selection;
 use rankwright::traffic::Workload;
 
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
-use crate::network::{self, FabricOptions, Gpus};
+use crate::network::{self, Balance, FabricOptions, Gpus};
 use crate::output::{self, ResultOptions};
 use crate::planning::{Judging, RankSize, SearchOptions};
 use crate::simulating::SimulationOptions;
@@ -131,9 +131,9 @@ impl Nic {
             return Err(UsageError(text.to_owned()).into());
         }
         let nothing = Workload::default();
-        let selected = network::selected(cluster, &nothing, &placement, selection)?;
+        let selected = network::selected(cluster, &nothing, placement, selection)?;
         let entries = file.jobs.iter_mut().flat_map(|job| &mut job.ranks);
-        for (entry, place) in entries.zip(selected.placement.ranks()) {
+        for (entry, place) in entries.zip(selected.ranks()) {
             entry.nics.clone_from(&place.nics);
             entry.gpus.clone_from(&place.gpus);
         }
@@ -159,7 +159,7 @@ impl Nic {
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(input));
         let judging = Judging { simulation, all: false };
         let problem = Problem::new(cluster, &workload, self.rank_size.granularity())?;
-        let problem = problem.with_selection(selection.clone());
+        let problem = network::with_selection(problem, &selection)?;
         let found = self.search.candidates_of(problem, &[strategy], judging, verbosity)?;
         let candidate = found.candidates.first().context("no strategy")?;
         planning::note_choice(verbosity, candidate);

@@ -10,7 +10,7 @@ use rankwright::choose::{Candidate, PermutationEffects, verdict};
 use rankwright::cluster::Cluster;
 use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
 use rankwright::map::{NodeGroups, Problem, Strategy};
-use rankwright::placement::{JobEntry, PlacementError};
+use rankwright::placement::JobEntry;
 use rankwright::report::{Comparison, PermutationReport};
 use rankwright::traffic::Workload;
 
@@ -157,8 +157,8 @@ impl Place {
     }
 
     /// The problem with the devices and the condition that the user wants.
-    fn keep<'a>(&self, problem: Problem<'a>) -> Result<Problem<'a>, PlacementError> {
-        let problem = problem.with_selection(self.selection.nics.clone());
+    fn keep<'a>(&self, problem: Problem<'a>) -> anyhow::Result<Problem<'a>> {
+        let problem = self.selection.ask(problem)?;
         let Some(wanted) = self.keep_node_groups else { return Ok(problem) };
         let (cluster, workload, slots) = (problem.cluster, problem.workload, problem.slots());
         let recorded = match wanted {
@@ -167,7 +167,7 @@ impl Place {
         };
         let groups =
             recorded.unwrap_or_else(|| NodeGroups::in_block_order(cluster, workload, slots));
-        problem.keeping(groups)
+        Ok(problem.keeping(groups)?)
     }
 
     /// All jobs together.

@@ -118,6 +118,49 @@ fn devices_are_told_by_rank_where_local_ranks_are_miscounted() {
     assert_eq!(map.matches("MV2_IBA_HCA=").count(), 4, "{map}");
 }
 
+/// Of `place` on three nodes whose rails serve two ranks each: the table as JSON and what it notes.
+fn placed_on_rails(strategies: &str) -> (serde_json::Value, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("p.json").display().to_string();
+    let on = "testdata/broken/nic-rails-exhausted.toml";
+    let place = ["place", "pattern:all-to-all:6", "--on", on, "--nics", "by-load", "-o", &file];
+    let how = ["--strategies", strategies, "--format", "json"];
+    let arguments = [&place[..], &how].concat();
+    let output = rankwright(&arguments).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(&arguments, &output));
+    let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+    (serde_json::from_slice(&output.stdout).expect("JSON"), notes)
+}
+
+#[test]
+fn strategies_whose_ranks_get_no_devices_are_named_once_with_the_reason() {
+    let (comparison, notes) = placed_on_rails("blocked,cyclic,kway,contention:moves=100");
+    let names = comparison["strategies"].as_array().expect("a list").iter();
+    let names: Vec<&str> = names.filter_map(|row| row["name"].as_str()).collect();
+    assert_eq!(names, ["cyclic", "contention:moves=100"]);
+    let left_out: Vec<&str> = notes.lines().filter(|line| line.contains("left out")).collect();
+    assert_eq!(left_out.len(), 1, "{notes}");
+    let wanted =
+        "left out: blocked, kway; under blocked: network devices by by-load: node n0: 4 of";
+    assert!(left_out[0].contains(wanted), "{notes}");
+}
+
+#[test]
+fn the_busiest_device_is_as_busy_in_the_table_as_in_the_note() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("p.json").display().to_string();
+    let on = ["--on", "testdata/nics/four-hfis.toml", "--nics", "by-load", "-o", &file];
+    let place = ["place", "pattern:all-to-all:12", "--strategies", "blocked"];
+    let arguments = [&place[..], &on].concat();
+    let output = rankwright(&arguments).output().expect("the program starts");
+    let text = transcript(&arguments, &output);
+    // Two of the four ranks of h1 are far from their device: 10 % more than 4.19 ms.
+    assert!(text.contains("h1 hfi1_2 out  52.4 MB  52.4 MB  4.61 ms"), "{text}");
+    assert!(
+        text.contains("the busiest needs 4.61 ms, no choice for these cores less than 4.19 ms")
+    );
+}
+
 #[test]
 fn gpus_are_near_ranks_with_and_without_devices_unless_nobody_wants_that() {
     let gpus = |more: &[&str]| -> Vec<String> {

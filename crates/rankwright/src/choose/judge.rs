@@ -104,12 +104,13 @@ fn explain(cluster: &Cluster, best: &Candidate, other: &Candidate) -> String {
             format!("The two are within {limit:.0} % of each other, and {best_name} is {why}.")
         }
         Some(nic) if !equal(other_time.0, time.0) => format!(
-            "The busiest NIC of {best_name} ({}) carries {:.1}, {:.1} at {}, against \
+            "The busiest NIC of {best_name} ({}) carries {:.1}, {:.1} at {}{}, against \
              {other_time:.1} for {other_name}.",
             describe(cluster, &nic),
             nic.bytes,
             nic.time,
-            nic.bandwidth
+            nic.bandwidth,
+            if nic.is_far_from_some() { " and for ranks far from it" } else { "" }
         ),
         Some(nic) => format!(
             "The busiest NICs need {:.1} and {other_time:.1}, which counts as equal, but {hops}.",

@@ -178,7 +178,7 @@ pub fn candidates(problem: &Problem, strategies: &[Strategy], search: &Search) -
     };
     let candidates = strategies.iter().map(|strategy| {
         let made = choose(problem, strategy, &answers, settled.as_ref(), search)?;
-        candidate(problem, strategy, made, settled.as_ref())
+        Ok(candidate(problem, &strategy.to_string(), &answers, made, settled.as_ref()))
     });
     Found { candidates: candidates.collect(), settled, unsettled }
 }
@@ -262,31 +262,23 @@ fn choose<'a>(
     if !strategy.chooses() || pool.len() == 1 {
         return Ok(first);
     }
-    let candidates: Result<Vec<Candidate>, SearchError> =
-        pool.iter().map(|made| candidate_of(problem, &made.strategy, made, None)).collect();
-    let verdict: Verdict = judge(problem.cluster, &candidates?);
+    let of = |made: &&Made| candidate(problem, &made.strategy, answers, made, None);
+    let candidates: Vec<Candidate> = pool.iter().map(of).collect();
+    let verdict: Verdict = judge(problem.cluster, &candidates);
     Ok(pool[verdict.best])
 }
 
 fn candidate(
     problem: &Problem,
-    strategy: &Strategy,
-    made: &Made,
-    settled: Option<&Settled>,
-) -> Result<Candidate, SearchError> {
-    candidate_of(problem, &strategy.to_string(), made, settled)
-}
-
-fn candidate_of(
-    problem: &Problem,
     strategy: &str,
+    answers: &Answers,
     made: &Made,
     settled: Option<&Settled>,
-) -> Result<Candidate, SearchError> {
-    let placement = made.placement(problem, strategy)?;
+) -> Candidate {
+    let placement = answers.placement(made, strategy);
     let load = Load::new(problem.cluster, problem.levels(), problem.workload, &placement);
     let judged = settled.map(|settled| (made.contender, settled.measures[made.contender].clone()));
-    Ok(Candidate {
+    Candidate {
         strategy: strategy.to_owned(),
         made_by: made.strategy.clone(),
         slot_of: made.slot_of.clone(),
@@ -295,5 +287,5 @@ fn candidate_of(
         moves: made.moves,
         computing: Computing::of(problem, &made.slot_of),
         judged,
-    })
+    }
 }

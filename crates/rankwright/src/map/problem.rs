@@ -11,7 +11,7 @@ use super::within_groups::KeptGroups;
 use crate::cluster::{Cluster, Levels};
 use crate::ids::NodeId;
 use crate::placement::{Granularity, PlacementError, Slot, slots};
-use crate::rails::Selection;
+use crate::rails::{Places, Selection, SelectionError};
 use crate::traffic::Workload;
 
 /// Ranks that need slots. All ranks of all jobs are counted through.
@@ -31,6 +31,8 @@ pub struct Problem<'a> {
     /// What a slot may hold at most.
     limit: u64,
     compute_balance: Option<ComputeBalance>,
+    /// By which share the longest computing rank may take longer than it must.
+    balance: f64,
     /// Ranks that have to stay together.
     kept: Option<KeptGroups>,
     /// Whether senders wait.
@@ -130,6 +132,7 @@ impl<'a> Problem<'a> {
             share,
             limit: share,
             compute_balance,
+            balance: DEFAULT_BALANCE,
             kept: None,
             closed_loop: false,
             selection: Selection::NONE,
@@ -140,6 +143,7 @@ impl<'a> Problem<'a> {
     /// share: where nodes differ in speed and the times that ranks compute are known.
     #[must_use]
     pub fn with_balance(mut self, balance: f64) -> Self {
+        self.balance = balance;
         self.compute_balance =
             ComputeBalance::new(self.cluster, self.workload, &self.slots, balance);
         self
@@ -174,11 +178,44 @@ impl<'a> Problem<'a> {
         self.closed_loop
     }
 
-    /// The same problem where ranks get their network devices like this.
-    #[must_use]
-    pub fn with_selection(mut self, selection: Selection) -> Self {
+    /// The same problem where ranks get their network devices like this, without the slots where ranks
+    /// would get none: those of nodes without devices that can be used, and more on a node than its
+    /// devices serve.
+    ///
+    /// # Errors
+    /// If too few slots are left.
+    ///
+    /// # Panics
+    /// If ranks have to stay together already ([`Problem::keeping`]).
+    pub fn with_selection(mut self, selection: Selection) -> Result<Self, SelectionError> {
+        assert!(self.kept.is_none(), "devices before groups");
+        let Places { usable, why } = Places::new(self.cluster, &self.slots, &selection);
         self.selection = selection;
-        self
+        let Some(why) = why else { return Ok(self) };
+        let one_node = self.slots.iter().all(|slot| slot.node == self.slots[0].node);
+        let mut usable = usable.into_iter();
+        self.slots.retain(|_| usable.next().unwrap_or(true));
+        let (ranks, places) = (self.rank_count(), self.slots.len());
+        if (places as u64).saturating_mul(self.share) < self.loads.iter().sum() {
+            return Err(match (why, one_node || places == 0) {
+                (SelectionError::ContextsExhausted { node, contexts, .. }, true) => {
+                    SelectionError::ContextsExhausted { node, ranks, contexts }
+                }
+                (why, true) => why,
+                (why, false) => {
+                    let why = match why {
+                        SelectionError::NoDevice { node } => format!("node {node} has none"),
+                        SelectionError::ContextsExhausted { node, contexts, .. } => {
+                            format!("those of node {node} have {contexts} contexts")
+                        }
+                        other => other.to_string(),
+                    };
+                    SelectionError::TooFewPlaces { ranks, places, why }
+                }
+            });
+        }
+        let balance = self.balance;
+        Ok(self.with_balance(balance))
     }
 
     /// How ranks get their network devices once they have their slots; strategies that choose devices

@@ -1,8 +1,9 @@
 //! The load of a placement: how many bytes pass each network device and each memory, and how far
 //! they travel. Counted once over all flows; nothing is assumed about when messages are sent.
 
+mod devices;
+
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::Serialize;
 
@@ -11,7 +12,8 @@ use crate::ids::{NodeId, NumaId};
 use crate::placement::{Placement, RankPlacement};
 use crate::traffic::Workload;
 use crate::traffic::source::OUTSIDE;
-use crate::units::{Bytes, BytesPerSecond, Seconds};
+use crate::units::{Bytes, Seconds};
+pub use devices::{BusiestNic, Direction, NicLoad};
 
 /// The load that a workload puts on a cluster under a placement. Sums saturate at 2^64 - 1.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,22 +34,6 @@ pub struct Load {
     pub hop_bytes: u128,
     /// Per NUMA node, in the order of the cluster; only nodes that hold ranks.
     pub memories: Vec<NumaLoad>,
-}
-
-/// What passes a network device.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NicLoad {
-    /// Its node.
-    pub node: NodeId,
-    /// Its name; `None` for all devices of the node together.
-    pub nic: Option<String>,
-    /// Its rate, each way.
-    pub bandwidth: BytesPerSecond,
-    /// Bytes that leave the node through it.
-    pub out: Bytes,
-    /// Bytes that enter the node through it.
-    #[serde(rename = "in")]
-    pub incoming: Bytes,
 }
 
 /// What crosses the borders of a level.
@@ -71,49 +57,14 @@ pub struct NumaLoad {
     pub bytes: Bytes,
 }
 
-/// Which way through a network device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// Out of the node.
-    Out,
-    /// Into the node.
-    In,
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Out => "out",
-            Self::In => "in",
-        })
-    }
-}
-
-/// The network device that needs longest for what passes it one way.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct BusiestNic {
-    /// Its node.
-    pub node: NodeId,
-    /// Its name; `None` for all devices of the node together.
-    pub nic: Option<String>,
-    /// The way.
-    pub direction: Direction,
-    /// What passes it this way.
-    pub bytes: Bytes,
-    /// Its rate.
-    pub bandwidth: BytesPerSecond,
-    /// How long that takes at its rate.
-    pub time: Seconds,
-}
-
 impl Load {
     /// The load of `workload` on `cluster`; takes time linear in the number of flows.
     ///
     /// A message passes the sender's network device outward and the receiver's inward if their
     /// nodes differ. A rank with several devices loads them equally. Ranks that name none load all
     /// devices of their node in proportion to their rates; where no rank of a node names one, the
-    /// node counts as one device with the sum of the rates.
+    /// node counts as one device with the sum of the rates. A device that a rank names needs
+    /// longer for it if that is beside another memory ([`Cluster::far_device`]).
     #[must_use]
     pub fn new(
         cluster: &Cluster,
@@ -124,7 +75,7 @@ impl Load {
         let places: Vec<&RankPlacement> = placement.ranks().collect();
         let homes = placement.homes(cluster);
         let cores: Vec<usize> =
-            places.iter().zip(homes).map(|(place, core)| levels.core(place.node, core)).collect();
+            places.iter().zip(&homes).map(|(place, core)| levels.core(place.node, *core)).collect();
         let mut count = Count::new(places.len(), levels.as_slice().len());
         for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
             for flow in job.flows.iter().filter(|flow| flow.source != flow.destination) {
@@ -152,7 +103,7 @@ impl Load {
             total: Bytes(count.total),
             inter_node: Bytes(count.inter_node),
             inter_node_messages: count.messages,
-            nics: nic_loads(cluster, &places, &count),
+            nics: devices::loads(cluster, &places, &homes, &count),
             cuts: cuts(levels, &count.met),
             hop_bytes: hop_bytes.map(|(l, bytes)| u128::from(l.distance()) * bytes).sum(),
             memories: memory_loads(cluster, &places, &count),
@@ -177,8 +128,11 @@ impl Load {
     pub fn busiest_nic(&self) -> Option<BusiestNic> {
         let mut busiest: Option<BusiestNic> = None;
         for nic in &self.nics {
-            for (direction, bytes) in [(Direction::Out, nic.out), (Direction::In, nic.incoming)] {
-                let time = Seconds(bytes.0 as f64 / nic.bandwidth.0);
+            let ways = [
+                (Direction::Out, nic.out, nic.out_time),
+                (Direction::In, nic.incoming, nic.in_time),
+            ];
+            for (direction, bytes, time) in ways {
                 if time.0 > busiest.as_ref().map_or(0.0, |busiest| busiest.time.0) {
                     let (node, nic_name) = (nic.node, nic.nic.clone());
                     let bandwidth = nic.bandwidth;
@@ -291,47 +245,6 @@ fn by_node(places: &[&RankPlacement]) -> BTreeMap<NodeId, Vec<usize>> {
         ranks.entry(place.node).or_default().push(rank);
     }
     ranks
-}
-
-fn nic_loads(cluster: &Cluster, places: &[&RankPlacement], count: &Count) -> Vec<NicLoad> {
-    let mut loads = Vec::new();
-    for (node, ranks) in by_node(places) {
-        let nics = &cluster.machine(node).nics;
-        if ranks.iter().all(|rank| places[*rank].nics.is_empty()) {
-            let sum = |of: &[u64]| ranks.iter().fold(0, |s: u64, rank| s.saturating_add(of[*rank]));
-            loads.push(NicLoad {
-                node,
-                nic: None,
-                bandwidth: cluster.node_bandwidth(node),
-                out: Bytes(sum(&count.out)),
-                incoming: Bytes(sum(&count.incoming)),
-            });
-            continue;
-        }
-        let rates: Vec<f64> = nics.iter().map(|nic| cluster.nic_bandwidth(nic).0).collect();
-        let mut out = vec![0; nics.len()];
-        let mut incoming = vec![0; nics.len()];
-        for rank in ranks {
-            let used = &places[rank].nics;
-            let share = |position: usize| match used.len() {
-                0 => rates[position],
-                _ => used.iter().filter(|name| **name == nics[position].name).count() as f64,
-            };
-            let shares: Vec<f64> = (0..nics.len()).map(share).collect();
-            split(count.out[rank], &shares, &mut out);
-            split(count.incoming[rank], &shares, &mut incoming);
-        }
-        for (position, nic) in nics.iter().enumerate() {
-            loads.push(NicLoad {
-                node,
-                nic: Some(nic.name.clone()),
-                bandwidth: BytesPerSecond(rates[position]),
-                out: Bytes(out[position]),
-                incoming: Bytes(incoming[position]),
-            });
-        }
-    }
-    loads
 }
 
 fn memory_loads(cluster: &Cluster, places: &[&RankPlacement], count: &Count) -> Vec<NumaLoad> {

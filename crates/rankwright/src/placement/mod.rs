@@ -271,6 +271,38 @@ impl Placement {
         self
     }
 
+    /// The same ranks in the same places with these network devices, by name: per rank of all jobs,
+    /// counted through.
+    ///
+    /// # Errors
+    /// If a device is not on the node of its rank.
+    ///
+    /// # Panics
+    /// If there is not a list of devices for each rank.
+    pub fn with_devices(
+        mut self,
+        cluster: &Cluster,
+        nics: Vec<Vec<String>>,
+    ) -> Result<Self, PlacementError> {
+        assert_eq!(nics.len(), self.ranks().count(), "devices for each rank");
+        let mut nics = nics.into_iter();
+        for job in 0..self.jobs.len() {
+            for rank in 0..self.jobs[job].ranks.len() {
+                self.jobs[job].ranks[rank].nics = nics.next().unwrap_or_default();
+                let names = self.jobs.iter().map(|job| job.name.as_str());
+                let who = || RankOfJob::new(names, (job, Rank::from_index(rank)));
+                check_devices(cluster, who, &self.jobs[job].ranks[rank])?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// The same placement, said to be of this strategy.
+    #[must_use]
+    pub fn named(self, strategy: impl Into<String>) -> Self {
+        Self { strategy: strategy.into(), ..self }
+    }
+
     /// The name of the strategy that made it, with its options.
     #[must_use]
     pub fn strategy(&self) -> &str {
@@ -343,11 +375,26 @@ fn check_rank(
     if let Some(numa) = place.numa.filter(|numa| numa.index() >= machine.numa_nodes.len()) {
         return no_such(format!("NUMA node L#{numa}"));
     }
-    if let Some(nic) = place.nics.iter().find(|nic| machine.nics.iter().all(|n| n.name != **nic)) {
-        return no_such(format!("network device {nic}"));
-    }
+    check_devices(cluster, rank, place)?;
     if let Some(gpu) = place.gpus.iter().find(|gpu| machine.gpus.iter().all(|g| g.name != **gpu)) {
         return no_such(format!("GPU {gpu}"));
     }
     Ok(())
+}
+
+/// An error if a rank uses network devices that its node does not have.
+fn check_devices(
+    cluster: &Cluster,
+    rank: impl FnOnce() -> RankOfJob,
+    place: &RankPlacement,
+) -> Result<(), PlacementError> {
+    let known = &cluster.machine(place.node).nics;
+    match place.nics.iter().find(|name| known.iter().all(|nic| nic.name != **name)) {
+        None => Ok(()),
+        Some(nic) => {
+            let node = cluster.node(place.node).name.clone();
+            let what = format!("network device {nic}");
+            Err(PlacementError::NoSuch { rank: rank(), node, what })
+        }
+    }
 }

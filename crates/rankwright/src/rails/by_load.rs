@@ -9,7 +9,7 @@
 //! ranks that exchange anything, directly or through others, over all nodes.
 //!
 //! A rank uses one device where that comes within [`GOOD_ENOUGH`] of the lower bound; else ranks may
-//! be striped over the nearest devices, or over all.
+//! be striped over the nearest devices, or over all, as far as these have contexts left.
 
 mod assign;
 mod sets;
@@ -25,16 +25,6 @@ pub use sets::DeviceSets;
 
 /// How much longer than the lower bound the busiest device may take before ranks are striped.
 const GOOD_ENOUGH: f64 = 1.1;
-
-/// How busy the busiest device of all nodes is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Balance {
-    /// How long it needs for all that passes it one way, with what it needs more for ranks that it is
-    /// far from.
-    pub busiest: Seconds,
-    /// No choice of devices for the same placement has a busiest device that needs less.
-    pub lower_bound: Seconds,
-}
 
 /// A choice of devices for each rank of each node, as positions in [`LocalView::devices`].
 pub(super) fn choose(
@@ -123,64 +113,81 @@ struct Problem<'a> {
 }
 
 /// The options of an item: for each of its ranks a set of devices. The flag says whether ranks may be
-/// striped.
+/// striped; those of ranks that are not come first then.
 type Options<'a> = dyn Fn(&Problem<'_>, usize, bool) -> Vec<Vec<Vec<usize>>> + 'a;
+
+/// The options of all items.
+struct Work {
+    /// Per item and option, for each of the item's ranks its devices.
+    sets: Vec<Vec<Vec<Vec<usize>>>>,
+    /// What each of them costs.
+    choices: Vec<Vec<Choice>>,
+}
 
 impl Problem<'_> {
     fn solve(&self, options: &Options<'_>) -> Result<Chosen, SelectionError> {
-        let single = self.with(options, false)?;
-        let balance = balance(self.cluster, self.views, self.traffic, &single);
-        if balance.busiest.0 <= balance.lower_bound.0 * GOOD_ENOUGH {
-            return Ok(single);
+        let single = self.work(options, false);
+        let contexts = self.contexts();
+        let taken = assign(&single.choices, &contexts, None).map_err(|item| self.no_room(item))?;
+        let chosen = self.chosen(&single, &taken);
+        let bound = lower_bound(self.views, self.traffic);
+        if self.busiest(&chosen) <= bound.0 * GOOD_ENOUGH {
+            return Ok(chosen);
         }
-        let Ok(striped) = self.with(options, true) else { return Ok(single) };
-        let better = self.longest(&striped) * GOOD_ENOUGH.sqrt() < self.longest(&single);
-        Ok(if better { striped } else { single })
+        let striped = self.work(options, true);
+        let Ok(taken) = assign(&striped.choices, &contexts, Some(&taken)) else {
+            return Ok(chosen);
+        };
+        let striped = self.chosen(&striped, &taken);
+        let better = self.longest(&striped) * GOOD_ENOUGH.sqrt() < self.longest(&chosen);
+        Ok(if better { striped } else { chosen })
     }
 
-    /// What the busiest device needs, or the core that far devices cost most.
-    fn longest(&self, chosen: &Chosen) -> f64 {
-        let mut longest = busiest(self.cluster, self.views, self.traffic, chosen);
-        for (view, of_node) in self.views.iter().zip(chosen) {
-            for (rank, devices) in of_node.iter().enumerate() {
-                let far = far_times(self.cluster, view, self.traffic, rank, devices);
-                longest = longest.max(far[0]).max(far[1]);
-            }
+    /// Why there is no choice: an item found no room.
+    fn no_room(&self, item: usize) -> SelectionError {
+        let name = |view: &LocalView| self.cluster.node(view.node).name.clone();
+        let is_full = |view: &&LocalView| {
+            let served = view.active().map(|device| view.devices[device].contexts.map(u64::from));
+            served.sum::<Option<u64>>().is_some_and(|served| served < view.ranks.len() as u64)
+        };
+        if let Some(view) = self.views.iter().find(is_full) {
+            return exhausted(view, &name(view));
         }
-        longest
+        let ranks_on = |node: usize| self.items[item].iter().filter(|(at, _)| *at == node).count();
+        let nodes = (0..self.views.len()).rev();
+        let fullest = nodes.max_by_key(|node| ranks_on(*node)).unwrap_or_default();
+        SelectionError::RailsExhausted {
+            node: name(&self.views[fullest]),
+            ranks: ranks_on(fullest),
+        }
     }
 
-    fn with(&self, options: &Options<'_>, striped: bool) -> Result<Chosen, SelectionError> {
+    /// How many ranks each device serves; without a limit the cores of the ranks.
+    fn contexts(&self) -> Vec<Option<u32>> {
+        let devices = self.views.iter().flat_map(|view| &view.devices);
+        let ranks: usize = self.views.iter().map(|view| view.ranks.len()).sum();
+        devices.map(|device| device.contexts).chain(std::iter::repeat_n(None, ranks)).collect()
+    }
+
+    fn work(&self, options: &Options<'_>, striped: bool) -> Work {
         let firsts = self.firsts();
         let sets: Vec<Vec<Vec<Vec<usize>>>> =
             (0..self.items.len()).map(|item| options(self, item, striped)).collect();
-        let choices: Vec<Vec<Choice>> = sets
-            .iter()
-            .zip(&self.items)
-            .map(|(sets, members)| {
-                sets.iter().map(|set| self.choice(members, set, &firsts)).collect()
-            })
-            .collect();
-        let capacities = self.views.iter().flat_map(|view| &view.devices);
-        let mut capacities: Vec<Option<u32>> = capacities.map(|device| device.contexts).collect();
-        // The cores of the ranks.
-        let ranks: usize = self.views.iter().map(|view| view.ranks.len()).sum();
-        capacities.resize(capacities.len() + ranks, None);
-        let Some(taken) = assign(&choices, &capacities) else {
-            let node = |view: &LocalView| self.cluster.node(view.node).name.clone();
-            let full = self.views.iter().max_by_key(|view| view.ranks.len());
-            return Err(full.map_or(SelectionError::NoDevice { node: String::new() }, |view| {
-                exhausted(view, &node(view))
-            }));
-        };
+        let choices = sets.iter().zip(&self.items).map(|(sets, members)| {
+            sets.iter().map(|set| self.choice(members, set, &firsts)).collect()
+        });
+        Work { choices: choices.collect(), sets }
+    }
+
+    fn chosen(&self, work: &Work, taken: &[usize]) -> Chosen {
         let mut chosen: Chosen =
             self.views.iter().map(|view| vec![Vec::new(); view.ranks.len()]).collect();
-        for ((members, sets), taken) in self.items.iter().zip(&sets).zip(taken) {
-            for ((node, rank), devices) in members.iter().zip(&sets[taken]) {
+        for ((members, sets), taken) in self.items.iter().zip(&work.sets).zip(taken) {
+            for ((node, rank), devices) in members.iter().zip(&sets[*taken]) {
                 chosen[*node][*rank].clone_from(devices);
             }
         }
-        Ok(chosen)
+        chosen
     }
 
     /// The numbers of the first device and of the first rank's core of each view: all devices are
@@ -205,101 +212,89 @@ impl Problem<'_> {
         let mut choice = Choice::default();
         for ((node, rank), devices) in members.iter().zip(set) {
             let view = &self.views[*node];
-            let far = far_times(self.cluster, view, self.traffic, *rank, devices);
+            let far = far_times(view, self.traffic, *rank, devices);
             if far != [0.0; 2] {
                 choice.add(firsts[*node].1 + rank, far);
             }
             for device in devices {
-                let (out, into) = times(self.cluster, view, self.traffic, *rank, *device, devices);
-                choice.add(firsts[*node].0 + device, [out, into]);
+                let times = times(view, self.traffic, *rank, *device, devices);
+                choice.add(firsts[*node].0 + device, times);
                 choice.distance +=
                     view.ranks[*rank].distances[*device] as f64 / devices.len() as f64;
             }
         }
         choice
     }
+
+    /// What the busiest device needs.
+    fn busiest(&self, chosen: &Chosen) -> f64 {
+        let mut longest: f64 = 0.0;
+        for (view, of_node) in self.views.iter().zip(chosen) {
+            let mut loads = vec![[0.0_f64; 2]; view.devices.len()];
+            for (rank, devices) in of_node.iter().enumerate() {
+                for device in devices {
+                    let times = times(view, self.traffic, rank, *device, devices);
+                    loads[*device] = [loads[*device][0] + times[0], loads[*device][1] + times[1]];
+                }
+            }
+            longest = loads.into_iter().flatten().fold(longest, f64::max);
+        }
+        longest
+    }
+
+    /// What the busiest device needs, or the core that far devices cost most.
+    fn longest(&self, chosen: &Chosen) -> f64 {
+        let mut longest = self.busiest(chosen);
+        for (view, of_node) in self.views.iter().zip(chosen) {
+            for (rank, devices) in of_node.iter().enumerate() {
+                let far = far_times(view, self.traffic, rank, devices);
+                longest = longest.max(far[0]).max(far[1]);
+            }
+        }
+        longest
+    }
 }
 
 /// How long a device needs for what a rank sends and receives by it, if the rank uses `devices`.
 fn times(
-    cluster: &Cluster,
     view: &LocalView,
     traffic: &BetweenNodes,
     rank: usize,
     device: usize,
     devices: &[usize],
-) -> (f64, f64) {
-    let nic = &cluster.machine(view.node).nics[view.devices[device].position];
-    let factor = far_device(cluster, view, rank, device).device_factor();
-    let rate = cluster.nic_bandwidth(nic).0 * devices.len() as f64;
-    let global = view.ranks[rank].rank;
-    (traffic.out[global] * factor / rate, traffic.incoming[global] * factor / rate)
-}
-
-/// What is slower for a rank through a device; nothing where the rank is not bound to cores.
-fn far_device(cluster: &Cluster, view: &LocalView, rank: usize, device: usize) -> FarDevice {
-    let nic = &cluster.machine(view.node).nics[view.devices[device].position];
-    let numa = view.ranks[rank].numa.first();
-    numa.map_or(FarDevice::Near, |numa| cluster.far_device(view.node, *numa, nic))
+) -> [f64; 2] {
+    let rank = &view.ranks[rank];
+    let share =
+        rank.far[device].device_factor() / (view.devices[device].rate * devices.len() as f64);
+    [traffic.out[rank.rank] * share, traffic.incoming[rank.rank] * share]
 }
 
 /// How much longer the core of a rank has to do with what it sends and receives if that goes through
 /// `devices`, above what no device saves it.
-fn far_times(
-    cluster: &Cluster,
-    view: &LocalView,
-    traffic: &BetweenNodes,
-    rank: usize,
-    devices: &[usize],
-) -> [f64; 2] {
-    let is_far = |device| far_device(cluster, view, rank, device) == FarDevice::Core;
-    if devices.is_empty() || view.active().all(is_far) {
+fn far_times(view: &LocalView, traffic: &BetweenNodes, rank: usize, devices: &[usize]) -> [f64; 2] {
+    let rank = &view.ranks[rank];
+    let is_far = |device: &usize| rank.far[*device] == FarDevice::Core;
+    let far = devices.iter().filter(|device| is_far(device)).count();
+    if far == 0 || view.active().all(|device| is_far(&device)) {
         return [0.0; 2];
     }
-    let far = devices.iter().filter(|device| is_far(**device)).count();
     let share = far as f64 / devices.len() as f64;
-    traffic.far[view.ranks[rank].rank].map(|seconds| share * seconds)
+    traffic.far[rank.rank].map(|seconds| share * seconds)
 }
 
-/// How busy the busiest device is under a choice; ranks without devices use all of their node.
-pub(super) fn balance(
-    cluster: &Cluster,
-    views: &[LocalView],
-    traffic: &BetweenNodes,
-    chosen: &Chosen,
-) -> Balance {
+/// What the busiest device needs at least, however devices are chosen: all bytes of a node, through
+/// the nearest devices, over all of them.
+pub(super) fn lower_bound(views: &[LocalView], traffic: &BetweenNodes) -> Seconds {
     let bound = |view: &LocalView| {
-        let nics = &cluster.machine(view.node).nics;
-        let rate = |device: usize| cluster.nic_bandwidth(&nics[view.devices[device].position]).0;
-        let together: f64 = view.active().map(rate).sum();
-        let least = |rank: usize| {
-            let factor = |device| far_device(cluster, view, rank, device).device_factor();
-            view.active().map(factor).reduce(f64::min).unwrap_or(1.0)
-        };
-        let sum = |bytes: &[f64]| -> f64 {
-            let of = |rank: usize| bytes[view.ranks[rank].rank] * least(rank);
-            (0..view.ranks.len()).map(of).sum()
-        };
-        sum(&traffic.out).max(sum(&traffic.incoming)) / together
-    };
-    let lower_bound = Seconds(views.iter().map(bound).fold(0.0, f64::max));
-    Balance { busiest: Seconds(busiest(cluster, views, traffic, chosen)), lower_bound }
-}
-
-fn busiest(cluster: &Cluster, views: &[LocalView], traffic: &BetweenNodes, chosen: &Chosen) -> f64 {
-    let mut longest: f64 = 0.0;
-    for (view, of_node) in views.iter().zip(chosen) {
-        let mut loads = vec![(0.0_f64, 0.0_f64); view.devices.len()];
-        let all: Vec<usize> = view.active().collect();
-        for (rank, devices) in of_node.iter().enumerate() {
-            let devices = if devices.is_empty() { &all } else { devices };
-            for device in devices {
-                let (out, into) = times(cluster, view, traffic, rank, *device, devices);
-                loads[*device].0 += out;
-                loads[*device].1 += into;
-            }
+        let together: f64 = view.active().map(|device| view.devices[device].rate).sum();
+        let mut sums = [0.0; 2];
+        for rank in &view.ranks {
+            let factor = |device: usize| rank.far[device].device_factor();
+            let least = view.active().map(factor).reduce(f64::min).unwrap_or(1.0);
+            sums[0] += least * traffic.out[rank.rank];
+            sums[1] += least * traffic.incoming[rank.rank];
         }
-        longest = loads.iter().fold(longest, |most, load| most.max(load.0).max(load.1));
-    }
-    longest
+        sums[0].max(sums[1]) / together
+    };
+    Seconds(views.iter().map(bound).fold(0.0, f64::max))
 }

@@ -77,7 +77,12 @@ pub(super) fn corrected(
         .collect()
 }
 
-fn wanted_unit(view: &LocalView, unit: u32, node: &str) -> Result<usize, SelectionError> {
+/// The device of a unit that the user wants, if it can be used.
+pub(super) fn wanted_unit(
+    view: &LocalView,
+    unit: u32,
+    node: &str,
+) -> Result<usize, SelectionError> {
     let found = view.devices.iter().position(|device| device.unit == Some(unit));
     let units = view.devices.iter().filter_map(|device| device.unit);
     let known: Vec<String> = units.map(|unit| unit.to_string()).collect();

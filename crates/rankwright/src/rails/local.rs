@@ -1,10 +1,11 @@
 //! A node as its ranks see it: the devices that may be used, and how far each is from each rank.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::SelectionError;
 use super::selection::Selection;
-use crate::cluster::{Cluster, Machine, Nic};
+use crate::cluster::{Cluster, FarDevice, Machine, Nic};
 use crate::ids::{NodeId, NumaId};
 use crate::placement::RankPlacement;
 
@@ -28,6 +29,8 @@ pub(super) struct Device {
     /// The number at the end of its name.
     pub(super) unit: Option<u32>,
     pub(super) active: bool,
+    /// Its rate each way, bytes per second.
+    pub(super) rate: f64,
     pub(super) contexts: Option<u32>,
     /// The NUMA nodes beside it; empty where that is not known or all are equally far.
     pub(super) near: Vec<NumaId>,
@@ -46,6 +49,8 @@ pub(super) struct LocalRank {
     /// How far each device is: 0 beside the rank or equally far from all, then the firmware's
     /// distances.
     pub(super) distances: Vec<u32>,
+    /// What is slower through each device; nothing where the rank is not bound.
+    pub(super) far: Vec<FarDevice>,
 }
 
 impl LocalView {
@@ -70,19 +75,63 @@ pub(super) fn views<'a>(
     for (rank, (job, place)) in places.enumerate() {
         by_node.entry(place.node).or_default().push((rank, job, place));
     }
-    let view = |(node, ranks): (NodeId, Vec<(usize, usize, &RankPlacement)>)| {
+    let mut known: BTreeMap<usize, NodeKind> = BTreeMap::new();
+    let mut view = |(node, ranks): (NodeId, Vec<(usize, usize, &RankPlacement)>)| {
+        let kind = match known.entry(cluster.node(node).group) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(NodeKind::new(cluster, node, selection)?),
+        };
         let machine = cluster.machine(node);
-        let devices = devices(&cluster.node(node).name, machine, selection)?;
         let rank = |(rank, job, place): (usize, usize, &RankPlacement)| {
             let numa = numa_nodes(machine, place);
-            let distance = |device: &Device| distance(machine, &numa, &device.near);
-            let distances = devices.iter().map(distance).collect();
-            LocalRank { rank, job, numa, distances }
+            LocalRank { rank, job, distances: kind.distances(&numa), far: kind.far(&numa), numa }
         };
         let ranks = ranks.into_iter().map(rank).collect();
-        Ok(LocalView { node, devices, ranks })
+        Ok(LocalView { node, devices: kind.devices.clone(), ranks })
     };
-    by_node.into_iter().map(view).collect()
+    by_node.into_iter().map(&mut view).collect()
+}
+
+/// What nodes that are alike have in common.
+struct NodeKind {
+    devices: Vec<Device>,
+    /// By NUMA node, how far each device is.
+    distances: Vec<Vec<u32>>,
+    /// By NUMA node, what is slower through each device.
+    far: Vec<Vec<FarDevice>>,
+}
+
+impl NodeKind {
+    fn new(cluster: &Cluster, node: NodeId, selection: &Selection) -> Result<Self, SelectionError> {
+        let machine = cluster.machine(node);
+        let devices = devices(cluster, &cluster.node(node).name, machine, selection)?;
+        let numa_nodes = || (0..machine.numa_nodes.len()).map(NumaId::from_index);
+        let distances = numa_nodes().map(|numa| {
+            devices.iter().map(|device| distance(machine, &[numa], &device.near)).collect()
+        });
+        let far = numa_nodes().map(|numa| {
+            let far =
+                |device: &Device| cluster.far_device(node, numa, &machine.nics[device.position]);
+            devices.iter().map(far).collect()
+        });
+        Ok(Self { distances: distances.collect(), far: far.collect(), devices })
+    }
+
+    /// How far each device is from the nearest of some NUMA nodes.
+    fn distances(&self, numa: &[NumaId]) -> Vec<u32> {
+        let least = |device: usize| {
+            numa.iter().map(|numa| self.distances[numa.index()][device]).min().unwrap_or(0)
+        };
+        (0..self.devices.len()).map(least).collect()
+    }
+
+    /// What is slower for a rank through each device: seen from its first core.
+    fn far(&self, numa: &[NumaId]) -> Vec<FarDevice> {
+        match numa.first() {
+            Some(numa) => self.far[numa.index()].clone(),
+            None => vec![FarDevice::Near; self.devices.len()],
+        }
+    }
 }
 
 /// An error of the first node if none of them has devices that may be used.
@@ -97,7 +146,7 @@ pub(super) fn usable_devices(
         if std::mem::replace(&mut seen[node.group], true) {
             continue;
         }
-        match devices(&node.name, &cluster.groups[node.group].machine, selection) {
+        match devices(cluster, &node.name, &cluster.groups[node.group].machine, selection) {
             Ok(_) => return Ok(()),
             Err(error) => first = first.and(Err(error)),
         }
@@ -108,6 +157,7 @@ pub(super) fn usable_devices(
 /// The devices that may be used: those that the user names; else those of the kind that is made for
 /// message passing most, if any of them is up.
 fn devices(
+    cluster: &Cluster,
     node: &str,
     machine: &Machine,
     selection: &Selection,
@@ -127,7 +177,7 @@ fn devices(
             return Err(SelectionError::AllDown { node: node_name(), devices });
         };
         let of_kind = machine.nics.iter().enumerate().filter(|(_, nic)| nic.kind() == best);
-        devices.extend(of_kind.map(|(position, nic)| Device::new(position, nic)));
+        devices.extend(of_kind.map(|(position, nic)| Device::new(cluster, position, nic)));
     }
     for wanted in &selection.devices {
         let found = machine.nics.iter().position(|nic| nic.names().any(|name| name == wanted));
@@ -141,7 +191,7 @@ fn devices(
             return Err(SelectionError::Down { node: node_name(), device: nic.name.clone() });
         }
         if devices.iter().all(|known: &Device| known.position != position) {
-            devices.push(Device::new(position, nic));
+            devices.push(Device::new(cluster, position, nic));
         }
     }
     devices.sort_by_key(|device| (device.unit.is_none(), device.unit, device.position));
@@ -149,9 +199,10 @@ fn devices(
 }
 
 impl Device {
-    fn new(position: usize, nic: &Nic) -> Self {
+    fn new(cluster: &Cluster, position: usize, nic: &Nic) -> Self {
         Self {
             position,
+            rate: cluster.nic_bandwidth(nic).0,
             name: nic.name.clone(),
             unit: unit(&nic.name),
             active: nic.is_usable(),

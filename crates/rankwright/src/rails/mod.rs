@@ -8,17 +8,20 @@ pub mod fabric;
 pub mod gpus;
 mod local;
 mod multirail;
+mod places;
 mod selection;
 mod spread;
 mod traffic;
 
-pub use by_load::{Balance, DeviceSets};
+pub use by_load::DeviceSets;
+pub use places::Places;
 pub use selection::{Rails, SELECTIONS, Selection, SelectionEntry, SelectionParseError};
 
 use crate::cluster::{Cluster, Machine, Nic};
 use crate::ids::{NodeId, NumaId};
 use crate::placement::{JobPlacement, JobShape, Placement, PlacementError};
 use crate::traffic::Workload;
+use crate::units::Seconds;
 use local::LocalView;
 use selection::Kind;
 
@@ -83,6 +86,18 @@ pub enum SelectionError {
         /// How many processes its devices serve.
         contexts: u64,
     },
+    /// Ranks that must use the same rail are more than the devices of a rail serve beside others.
+    #[error(
+        "node {node}: {ranks} of its ranks exchange something, directly or through others, and must \
+         use the same rail, but no rail has as many contexts free: place fewer of them on a node, or \
+         leave out `contexts` or `rail`"
+    )]
+    RailsExhausted {
+        /// The node.
+        node: String,
+        /// How many ranks of it must use the same rail.
+        ranks: usize,
+    },
     /// More processes than a device serves, where each rank uses several.
     #[error("node {node}: {ranks} ranks would use {device}, which has {contexts} contexts")]
     DeviceFull {
@@ -95,18 +110,23 @@ pub enum SelectionError {
         /// How many processes it serves.
         contexts: u32,
     },
+    /// More ranks than can get devices at the same time.
+    #[error(
+        "{ranks} ranks, but only {places} can get network devices at the same time: {why}; describe \
+         the devices of all nodes, place on more nodes, or leave the choice to the library (`none` in \
+         place of a selection)"
+    )]
+    TooFewPlaces {
+        /// How many ranks there are.
+        ranks: usize,
+        /// How many can get devices.
+        places: usize,
+        /// Why not more on a node, like `node n0 has no network device`.
+        why: String,
+    },
     /// What was chosen is no placement.
     #[error(transparent)]
     Placement(#[from] PlacementError),
-}
-
-/// What was chosen.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Selected {
-    /// The placement with devices.
-    pub placement: Placement,
-    /// How busy the busiest device is, by measured traffic, and how little it could be.
-    pub balance: Balance,
 }
 
 /// Chooses the devices of all ranks of a placement. Devices that it names already are replaced.
@@ -117,65 +137,42 @@ pub struct Selected {
 pub fn select(
     cluster: &Cluster,
     workload: &Workload,
-    placement: &Placement,
+    placement: Placement,
     selection: &Selection,
-) -> Result<Selected, SelectionError> {
-    let mut jobs: Vec<JobPlacement> = placement.jobs().to_vec();
-    let traffic = traffic::between_nodes(cluster, workload, placement);
-    let views = views(cluster, placement, selection)?;
-    let chosen = chosen(cluster, &views, &traffic, selection)?;
-    let balance = by_load::balance(cluster, &views, &traffic, &chosen);
-    let mut places: Vec<_> = jobs.iter_mut().flat_map(|job| &mut job.ranks).collect();
+) -> Result<Placement, SelectionError> {
+    let views = views(cluster, &placement, selection)?;
+    let chosen = match selection.kind {
+        Kind::ByLoad => {
+            let traffic = traffic::between_nodes(cluster, workload, &placement);
+            by_load::choose(cluster, &views, &traffic)?
+        }
+        _ => {
+            views.iter().map(|view| of_node(cluster, view, selection)).collect::<Result<_, _>>()?
+        }
+    };
+    let mut nics = vec![Vec::new(); placement.ranks().count()];
     for (view, of_node) in views.iter().zip(&chosen) {
-        let nics = &cluster.machine(view.node).nics;
         for (rank, devices) in view.ranks.iter().zip(of_node) {
-            let names =
-                devices.iter().map(|device| nics[view.devices[*device].position].name.clone());
-            places[rank.rank].nics = names.collect();
+            let name = |device: &usize| view.devices[*device].name.clone();
+            nics[rank.rank] = devices.iter().map(name).collect();
         }
     }
-    Ok(Selected { placement: with_jobs(cluster, placement, jobs)?, balance })
+    Ok(placement.with_devices(cluster, nics)?)
 }
 
-/// How busy the devices are that the ranks of a placement use, whoever chose them.
+/// How long the busiest device needs at least for the traffic between nodes, whichever devices of
+/// those that may be used the ranks of a placement get.
 ///
 /// # Errors
 /// If a node with ranks has no device that can be used.
-pub fn balance(
+pub fn lower_bound(
     cluster: &Cluster,
     workload: &Workload,
     placement: &Placement,
     selection: &Selection,
-) -> Result<Balance, SelectionError> {
+) -> Result<Seconds, SelectionError> {
     let traffic = traffic::between_nodes(cluster, workload, placement);
-    let views = views(cluster, placement, selection)?;
-    let places: Vec<_> = placement.ranks().collect();
-    let used = |view: &LocalView| {
-        let of_rank = |rank: &local::LocalRank| {
-            let uses =
-                |device: &usize| places[rank.rank].nics.contains(&view.devices[*device].name);
-            (0..view.devices.len()).filter(uses).collect()
-        };
-        view.ranks.iter().map(of_rank).collect()
-    };
-    let chosen: Chosen = views.iter().map(used).collect();
-    Ok(by_load::balance(cluster, &views, &traffic, &chosen))
-}
-
-/// The placement with these devices for its ranks, counted over all jobs, by name.
-///
-/// # Errors
-/// If one is not on the node of its rank.
-pub fn with_devices(
-    cluster: &Cluster,
-    placement: &Placement,
-    nics: &[Vec<String>],
-) -> Result<Placement, PlacementError> {
-    let mut jobs: Vec<JobPlacement> = placement.jobs().to_vec();
-    for (place, nics) in jobs.iter_mut().flat_map(|job| &mut job.ranks).zip(nics) {
-        place.nics.clone_from(nics);
-    }
-    with_jobs(cluster, placement, jobs)
+    Ok(by_load::lower_bound(&views(cluster, placement, selection)?, &traffic))
 }
 
 /// The nodes of a placement that have ranks.
@@ -224,18 +221,6 @@ pub fn distance_from_numa_nodes(machine: &Machine, nic: &Nic) -> Vec<u32> {
 
 /// Per node and rank of it: positions in [`LocalView::devices`].
 type Chosen = Vec<Vec<Vec<usize>>>;
-
-fn chosen(
-    cluster: &Cluster,
-    views: &[LocalView],
-    traffic: &traffic::BetweenNodes,
-    selection: &Selection,
-) -> Result<Chosen, SelectionError> {
-    if selection.kind == Kind::ByLoad {
-        return by_load::choose(cluster, views, traffic);
-    }
-    views.iter().map(|view| of_node(cluster, view, selection)).collect()
-}
 
 fn of_node(
     cluster: &Cluster,

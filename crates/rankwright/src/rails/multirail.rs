@@ -30,15 +30,8 @@ pub(super) fn corrected(
     rails: Rails,
     node: &str,
 ) -> Result<Vec<Vec<usize>>, SelectionError> {
-    let of_rank = |rank: usize| -> Vec<usize> {
-        if rails != Rails::Near {
-            return view.active().collect();
-        }
-        let distances = &view.ranks[rank].distances;
-        let nearest = view.active().map(|device| distances[device]).min();
-        view.active().filter(|device| Some(distances[*device]) == nearest).collect()
-    };
-    let chosen: Vec<Vec<usize>> = (0..view.ranks.len()).map(of_rank).collect();
+    let chosen: Vec<Vec<usize>> =
+        (0..view.ranks.len()).map(|rank| of_rank(view, rails, rank)).collect();
     for device in view.active() {
         let ranks = chosen.iter().filter(|devices| devices.contains(&device)).count();
         let known = &view.devices[device];
@@ -48,4 +41,14 @@ pub(super) fn corrected(
         }
     }
     Ok(chosen)
+}
+
+/// The devices of a rank: all that are up, or of these the nearest.
+pub(super) fn of_rank(view: &LocalView, rails: Rails, rank: usize) -> Vec<usize> {
+    if rails != Rails::Near {
+        return view.active().collect();
+    }
+    let distances = &view.ranks[rank].distances;
+    let nearest = view.active().map(|device| distances[device]).min();
+    view.active().filter(|device| Some(distances[*device]) == nearest).collect()
 }

@@ -80,13 +80,20 @@ pub(super) fn round_robin_all(view: &LocalView, node: &str) -> Result<Vec<usize>
 
 /// `Packed`: the contexts of the first device, then those of the next.
 pub(super) fn packed(view: &LocalView, node: &str) -> Result<Vec<usize>, SelectionError> {
-    let unknown = view.active().find(|device| view.devices[*device].contexts.is_none());
-    if let Some(device) = unknown {
-        let device = view.devices[device].name.clone();
-        return Err(SelectionError::ContextsUnknown { node: node.to_owned(), device });
-    }
+    all_contexts_known(view, node)?;
     let mut used = Use::new(view, node);
     (0..view.ranks.len()).map(|rank| used.take(rank, |device, _| Some(device))).collect()
+}
+
+/// An error if nobody says how many contexts a device has.
+pub(super) fn all_contexts_known(view: &LocalView, node: &str) -> Result<(), SelectionError> {
+    match view.active().find(|device| view.devices[*device].contexts.is_none()) {
+        None => Ok(()),
+        Some(device) => {
+            let device = view.devices[device].name.clone();
+            Err(SelectionError::ContextsUnknown { node: node.to_owned(), device })
+        }
+    }
 }
 
 /// Before the paper (section II.C.2): the first device while all are idle, then whichever has most

@@ -1,7 +1,8 @@
 //! What ranks send to other nodes under a placement.
 
-use crate::cluster::Cluster;
-use crate::placement::{Placement, RankPlacement};
+use crate::cluster::{Cluster, NodeGroup};
+use crate::ids::NodeId;
+use crate::placement::Placement;
 use crate::traffic::Workload;
 use crate::traffic::source::OUTSIDE;
 use crate::units::Bytes;
@@ -14,7 +15,7 @@ pub(super) struct BetweenNodes {
     /// How much longer a rank's core has to do with what it sends and with what it receives if all of
     /// that goes through devices beside another package, seconds.
     pub(super) far: Vec<[f64; 2]>,
-    /// Pairs of ranks on different nodes that exchange something.
+    /// Pairs of ranks on different nodes that exchange something; none where no device has a rail.
     pub(super) pairs: Vec<(usize, usize)>,
 }
 
@@ -23,27 +24,33 @@ pub(super) fn between_nodes(
     workload: &Workload,
     placement: &Placement,
 ) -> BetweenNodes {
+    let charges_cores = !cluster.rates.inter_socket.is_empty();
     let far = |messages: u64, bytes: u64| {
+        if !charges_cores {
+            return 0.0;
+        }
         let length = Bytes(bytes / messages.max(1));
         messages as f64 * cluster.rates.inter_socket.time(length).0
     };
-    let places: Vec<&RankPlacement> = placement.ranks().collect();
+    let has_rail = |group: &NodeGroup| group.machine.nics.iter().any(|nic| nic.rail.is_some());
+    let any_rail = cluster.groups.iter().any(has_rail);
+    let nodes: Vec<NodeId> = placement.ranks().map(|place| place.node).collect();
     let mut sums = BetweenNodes {
-        out: vec![0.0; places.len()],
-        incoming: vec![0.0; places.len()],
-        far: vec![[0.0; 2]; places.len()],
+        out: vec![0.0; nodes.len()],
+        incoming: vec![0.0; nodes.len()],
+        far: vec![[0.0; 2]; nodes.len()],
         pairs: Vec::new(),
     };
     for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
         for flow in &job.flows {
             let (from, to) = (first + flow.source.index(), first + flow.destination.index());
-            if places[from].node != places[to].node {
+            if nodes[from] != nodes[to] {
                 sums.out[from] += flow.bytes as f64;
                 sums.incoming[to] += flow.bytes as f64;
                 let far = far(flow.messages, flow.bytes);
                 sums.far[from][0] += far;
                 sums.far[to][1] += far;
-                sums.pairs.push((from, to));
+                sums.pairs.extend(any_rail.then_some((from, to)));
             }
         }
         for source in &job.sources {

@@ -1,7 +1,9 @@
 //! The static prediction of placements.
 
+use std::path::Path;
+
 use proptest::prelude::*;
-use rankwright::cluster::{Cluster, Levels};
+use rankwright::cluster::{Cluster, Levels, toml};
 use rankwright::map::{Budget, Problem, Strategy};
 use rankwright::model::{Direction, Load};
 use rankwright::placement::{Granularity, JobPlacement, JobShape, Placement, RankPlacement};
@@ -77,6 +79,31 @@ fn ranks_load_the_devices_they_name() {
     // Two rails equally; unnamed beside named in proportion to the rates.
     let rails = with_nics([&["fast", "slow"], &[], &["slow"], &[]]);
     assert_eq!(rails, [(2000 + 600, 0), (2000 + 200, 0), (0, 600), (0, 4000 + 200)]);
+}
+
+#[test]
+fn a_far_device_needs_longer_for_the_same_bytes() {
+    let far = |rates: &str| {
+        let text = format!(
+            "{rates}[[node]]\nnames = \"n[0-1]\"\ntopology = \"pack:2 numa:1 core:1 pu:1\"\n\
+             nic = [{{ name = \"x0\", near = \"numa:0\", bandwidth = \"1 GB/s\" }}]\n"
+        );
+        let cluster = toml::parse(&text, "c.toml", Path::new("")).unwrap();
+        // Rank 0 beside the device and rank 1 beside the other memory send to the other node.
+        let jobs = workload(vec![job("a", 4, vec![flow(0, 2, 3000), flow(1, 2, 1000)])]);
+        let (placement, whole) = placed(&cluster, &jobs, "blocked");
+        assert_eq!(whole.busiest_nic_time(), Seconds(4e-6));
+        let named = placement.with_devices(&cluster, vec![vec!["x0".to_owned()]; 4]).unwrap();
+        let load = Load::new(&cluster, &Levels::new(&cluster), &jobs, &named);
+        let busiest = load.busiest_nic().unwrap();
+        assert_eq!((busiest.bytes, busiest.direction), (Bytes(4000), Direction::Out));
+        assert_eq!((load.nics[1].in_time, load.nics[1].out), (Seconds(4e-6), Bytes(0)));
+        (busiest.time, busiest.is_far_from_some())
+    };
+    assert_eq!(far("[rates]\nremote_memory_factor = 1.5\n"), (Seconds(4.5e-6), true));
+    // What the core has to do keeps the device no longer busy.
+    let core = "[rates]\ninter_socket = [[\"1 kB\", \"1 ms\"]]\n";
+    assert_eq!(far(core), (Seconds(4e-6), false));
 }
 
 proptest! {

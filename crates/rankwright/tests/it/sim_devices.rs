@@ -43,7 +43,7 @@ fn cores_and_devices_together_are_never_worse_than_one_after_the_other() {
     let jobs = jobs.map(|text| Pattern::parse(text).unwrap().job().unwrap()).to_vec();
     let workload = Workload { name: "two".to_owned(), jobs };
     let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
-    let problem = problem.with_selection("by-load".parse().unwrap());
+    let problem = problem.with_selection("by-load".parse().unwrap()).unwrap();
     let names = ["blocked", "kway", "contention:moves=1200"];
     let strategies = names.map(|name| name.parse::<Strategy>().unwrap());
     let found = candidates(&problem, &strategies, &Search::default());
@@ -60,6 +60,65 @@ fn cores_and_devices_together_are_never_worse_than_one_after_the_other() {
     let again = Search { threads: 3.try_into().unwrap(), ..Search::default() };
     let again = rankwright::choose::candidates(&problem, &strategies, &again);
     assert_eq!(again.candidates[2].as_ref().unwrap().placement, candidates[2].placement);
+}
+
+/// What strategies give on three nodes of two sockets with two cores each; devices by load. Per
+/// strategy the nodes of the ranks, or why there is none.
+fn by_load(devices: &str, pattern: &str, strategies: &[&str]) -> Vec<Result<Vec<u32>, String>> {
+    let text = format!(
+        "[[node]]\nnames = \"n[0-2]\"\ntopology = \"pack:2 numa:1 core:2 pu:1\"\n\
+         nic = [{devices}]\n[[node]]\nnames = \"m0\"\ntopology = \"pack:2 numa:1 core:2 pu:1\"\n"
+    );
+    let cluster = toml::parse(&text, "c.toml", Path::new("")).unwrap();
+    let workload = Workload::single(Pattern::parse(pattern).unwrap().job().unwrap());
+    let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
+    let problem = match problem.with_selection("by-load".parse().unwrap()) {
+        Ok(problem) => problem,
+        Err(error) => return vec![Err(error.to_string())],
+    };
+    let strategies: Vec<Strategy> = strategies.iter().map(|name| name.parse().unwrap()).collect();
+    let found = candidates(&problem, &strategies, &Search::default());
+    let nodes = |candidate: Candidate| {
+        assert!(candidate.placement.ranks().all(|rank| !rank.nics.is_empty()));
+        candidate.placement.ranks().map(|rank| rank.node.0).collect()
+    };
+    let one = |candidate: Result<Candidate, _>| {
+        candidate.map(nodes).map_err(|error: rankwright::choose::SearchError| error.to_string())
+    };
+    found.candidates.into_iter().map(one).collect()
+}
+
+#[test]
+fn ranks_go_where_there_are_devices_for_them() {
+    let pattern = "ring:12:rate=100,messages=20";
+    let plain = "{ name = \"x0\" }";
+    for nodes in by_load(plain, pattern, &["blocked", "cyclic", "kway", "contention:moves=200"]) {
+        assert!(nodes.unwrap().into_iter().all(|node| node < 3));
+    }
+    let text = by_load(plain, "ring:13:rate=1", &["blocked"]).remove(0).unwrap_err();
+    let wanted = "13 ranks, but only 12 can get network devices at the same time: node m0 has none";
+    assert!(text.starts_with(wanted), "{text}");
+    // No more on a node than its devices serve.
+    let three = "{ name = \"x0\", contexts = 2 }, { name = \"x1\", contexts = 1 }";
+    for nodes in by_load(three, "ring:8:rate=9", &["blocked", "kway", "contention:moves=200"]) {
+        let nodes = nodes.unwrap();
+        assert!((0..3).all(|node| nodes.iter().filter(|at| **at == node).count() <= 3));
+    }
+}
+
+/// All ranks of a node must use the same rail, which has two contexts: two ranks on each node fit.
+#[test]
+fn an_answer_without_devices_for_all_ranks_leaves_the_strategy_its_others() {
+    let rails =
+        "{ name = \"x0\", rail = 0, contexts = 2 }, { name = \"x1\", rail = 1, contexts = 2 }";
+    let pattern = "all-to-all:6:rate=50,messages=20";
+    let found = by_load(rails, pattern, &["blocked", "cyclic", "contention:moves=200"]);
+    let text = found[0].as_ref().unwrap_err();
+    assert!(text.contains("node n0: 4 of its ranks exchange something"), "{text}");
+    for nodes in &found[1..] {
+        let nodes = nodes.as_ref().unwrap();
+        assert!((0..3).all(|node| nodes.iter().filter(|at| **at == node).count() == 2));
+    }
 }
 
 /// Two nodes of two packages with a core each, and a device beside the first of them.

@@ -99,7 +99,7 @@ impl Map {
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(name));
         let judging = Judging { simulation, all: false };
         let problem = Problem::new(&cluster, &workload, self.rank_size.granularity())?;
-        let problem = problem.with_selection(self.selection.nics.clone());
+        let problem = self.selection.ask(problem)?;
         let found = self.search.candidates_of(problem, &[strategy], judging, verbosity)?;
         let candidate = found.candidates.first().context("no strategy")?;
         planning::note_choice(verbosity, candidate);

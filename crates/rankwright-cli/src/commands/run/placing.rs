@@ -272,8 +272,8 @@ impl Ground {
             Some(name) => vec![fast(name)?],
             None => self.tried()?,
         };
-        let problem = Problem::new(&self.cluster, &self.workload, self.granularity)?
-            .with_selection(self.selection.nics.clone());
+        let problem = Problem::new(&self.cluster, &self.workload, self.granularity)?;
+        let problem = self.selection.ask(problem)?;
         let pacing = Pacing::AfterArrival;
         let search = Search {
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),

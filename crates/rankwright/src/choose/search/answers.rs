@@ -43,26 +43,19 @@ impl Made {
         (&self.slot_of, &self.nics, self.binds) == (&other.slot_of, &other.nics, other.binds)
     }
 
-    /// It as a placement, which is said to be of this strategy.
-    pub(super) fn placement(
-        &self,
-        problem: &Problem,
-        strategy: &str,
-    ) -> Result<Placement, SearchError> {
+    /// It as a placement with network devices.
+    fn placement(&self, problem: &Problem) -> Result<Placement, SearchError> {
         let (cluster, shapes) = (problem.cluster, JobShape::of(problem.workload));
-        let bound =
-            Placement::from_slots(cluster, &shapes, strategy, problem.slots(), &self.slot_of)?;
+        let slots = problem.slots();
+        let bound = Placement::from_slots(cluster, &shapes, &self.strategy, slots, &self.slot_of)?;
         let placement = if self.binds { bound } else { bound.unbound(cluster) };
         let selection = problem.selection();
-        Ok(match &self.nics {
-            Some(nics) => rails::with_devices(cluster, &placement, nics)?,
-            None if selection.is_none() => placement,
-            None => {
-                rails::select(cluster, problem.workload, &placement, selection)
-                    .map_err(|error| SearchError::selection(selection, error))?
-                    .placement
-            }
-        })
+        match &self.nics {
+            Some(nics) => Ok(placement.with_devices(cluster, nics.clone())?),
+            None if selection.is_none() => Ok(placement),
+            None => rails::select(cluster, problem.workload, placement, selection)
+                .map_err(|error| SearchError::selection(selection, error)),
+        }
     }
 }
 
@@ -87,7 +80,7 @@ impl Answers {
         }
         let mut answers = Self { of, placements: Vec::new() };
         answers.run(problem, &needed, search);
-        answers.number(problem);
+        answers.number(problem, search.threads);
         answers
     }
 
@@ -120,30 +113,42 @@ impl Answers {
         }
     }
 
-    /// Numbers the answers; equal ones have the number of the first.
-    fn number(&mut self, problem: &Problem) {
+    /// Numbers the answers and makes placements of them; equal ones have the number of the first. One
+    /// whose ranks cannot be given devices is left out, unless that is all of its strategy's.
+    fn number(&mut self, problem: &Problem, threads: NonZeroUsize) {
         let mut different: Vec<Made> = Vec::new();
-        for of in &mut self.of {
-            let Ok(made) = &mut of.made else { continue };
-            let mut failure = None;
-            for made in made {
-                let known = different.iter().position(|known| known.is_same(made));
-                made.contender = known.unwrap_or(different.len());
-                if known.is_some() {
-                    continue;
-                }
-                match made.placement(problem, &made.strategy) {
-                    Ok(placement) => {
-                        different.push(made.clone());
-                        self.placements.push(placement);
-                    }
-                    Err(error) => failure = Some(error),
-                }
-            }
-            if let Some(error) = failure {
-                of.made = Err(error);
+        for made in self.of.iter_mut().filter_map(|of| of.made.as_mut().ok()).flatten() {
+            let known = different.iter().position(|known| known.is_same(made));
+            made.contender = known.unwrap_or(different.len());
+            if known.is_none() {
+                different.push(made.clone());
             }
         }
+        let placements = side_by_side(&different, threads, |_, made| made.placement(problem));
+        let mut numbers = Vec::with_capacity(placements.len());
+        for placement in &placements {
+            numbers.push(self.placements.len());
+            self.placements.extend(placement.as_ref().ok().cloned());
+        }
+        for of in &mut self.of {
+            let Ok(made) = &mut of.made else { continue };
+            let failure = made.iter().find_map(|made| placements[made.contender].as_ref().err());
+            let failure = failure.cloned();
+            made.retain(|made| placements[made.contender].is_ok());
+            for made in made.iter_mut() {
+                made.contender = numbers[made.contender];
+            }
+            match failure {
+                Some(SearchError::Selection { .. }) if !made.is_empty() => (),
+                Some(error) => of.made = Err(error),
+                None => (),
+            }
+        }
+    }
+
+    /// An answer as a placement, which is said to be of this strategy.
+    pub(super) fn placement(&self, made: &Made, strategy: &str) -> Placement {
+        self.placements[made.contender].clone().named(strategy)
     }
 
     /// All that differ.

@@ -40,7 +40,7 @@ fn workload(patterns: &[&str]) -> Workload {
 
 fn problem<'a>(cluster: &'a Cluster, workload: &'a Workload) -> Problem<'a> {
     let problem = Problem::new(cluster, workload, Granularity::Cores(1)).unwrap();
-    problem.with_selection("by-load".parse().unwrap())
+    problem.with_selection("by-load".parse().unwrap()).unwrap()
 }
 
 fn answers(problem: &Problem, strategy: &str, threads: usize) -> Vec<Answer> {
@@ -53,7 +53,7 @@ fn answers(problem: &Problem, strategy: &str, threads: usize) -> Vec<Answer> {
 fn costs(problem: &Problem, berths: &Berths, answers: &[Answer]) -> Vec<f64> {
     let berth_of = |answer: &Answer| {
         let nics = answer.nics.clone();
-        let nics = nics.unwrap_or_else(|| by_load(problem, &answer.slot_of).unwrap());
+        let nics = nics.unwrap_or_else(|| by_load(problem, &answer.slot_of).unwrap().unwrap());
         berths.find(&answer.slot_of, &nics).expect("berths")
     };
     let places: Vec<Vec<usize>> = answers.iter().map(berth_of).collect();

@@ -153,7 +153,8 @@ impl Mapper for Contention {
         let others = starts::starts(problem, budget)?;
         let mut starts: Vec<Vec<usize>> = Vec::new();
         for slot_of in answers.iter().chain(&others) {
-            let nics = by_load(problem, slot_of)?;
+            // Another answer may leave every rank a device where this one does not.
+            let Some(nics) = by_load(problem, slot_of)? else { continue };
             let found = berths.find(slot_of, &nics);
             starts.extend(found.filter(|berth_of| !starts.contains(berth_of)));
         }
@@ -165,14 +166,15 @@ impl Mapper for Contention {
     }
 }
 
-/// The devices of each rank by load, if the ranks have these slots.
-fn by_load(problem: &Problem, slot_of: &[usize]) -> Result<Vec<Vec<String>>, MapError> {
+/// The devices of each rank by load, if the ranks have these slots; `None` if the devices there do not
+/// suffice.
+fn by_load(problem: &Problem, slot_of: &[usize]) -> Result<Option<Vec<Vec<String>>>, MapError> {
     let (cluster, workload) = (problem.cluster, problem.workload);
     let shapes = JobShape::of(workload);
     let placement = Placement::from_slots(cluster, &shapes, "", problem.slots(), slot_of);
     let placement = placement.map_err(invalid)?;
-    let selected = rails::select(cluster, workload, &placement, problem.selection())?;
-    Ok(selected.placement.ranks().map(|place| place.nics.clone()).collect())
+    let selected = rails::select(cluster, workload, placement, problem.selection()).ok();
+    Ok(selected.map(|placement| placement.ranks().map(|place| place.nics.clone()).collect()))
 }
 
 fn invalid(error: PlacementError) -> MapError {

@@ -1,6 +1,8 @@
 //! Work to machines so that the longest finish is early: longest work first, then moves and swaps
 //! while they help; where there is little work, then all ways that could be better.
 
+mod all_ways;
+
 /// A way to do a piece of work: how long it keeps which devices busy.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Choice {
@@ -22,6 +24,12 @@ impl Choice {
         }
     }
 
+    /// How many contexts it takes of devices that have a limit.
+    fn contexts(&self, capacities: &[Option<u32>]) -> u64 {
+        let limited = self.devices.iter().filter(|(device, ..)| capacities[*device].is_some());
+        limited.map(|(_, _, ranks)| u64::from(*ranks)).sum()
+    }
+
     fn longest(&self) -> f64 {
         self.devices.iter().fold(0.0, |most, (_, [out, into], _)| most.max(*out).max(*into))
     }
@@ -31,53 +39,64 @@ impl Choice {
 const PRECISION: f64 = 1e-9;
 /// How often all work is gone through at most.
 const MOST_ROUNDS: usize = 100;
-/// Up to how many pieces of work all ways are tried, and how many steps that may take.
-const FEW: usize = 24;
-const MOST_STEPS: usize = 20_000;
 
-/// The choice of each piece of work; `None` if the devices cannot take all of it. `capacities` are how
-/// many ranks each device serves.
-pub(super) fn assign(work: &[Vec<Choice>], capacities: &[Option<u32>]) -> Option<Vec<usize>> {
-    let length =
-        |item: &usize| work[*item].iter().map(Choice::longest).fold(f64::INFINITY, f64::min);
+/// The choice of each piece of work. `capacities` are how many ranks each device serves; `known` is a
+/// way that there is, if the caller has one: none that is worse is given.
+///
+/// # Errors
+/// A piece of work that found no device with room.
+pub(super) fn assign(
+    work: &[Vec<Choice>],
+    capacities: &[Option<u32>],
+    known: Option<&[usize]>,
+) -> Result<Vec<usize>, usize> {
+    let shortest =
+        |choices: &Vec<Choice>| choices.iter().map(Choice::longest).fold(f64::INFINITY, f64::min);
+    let lengths: Vec<f64> = work.iter().map(shortest).collect();
     let mut order: Vec<usize> = (0..work.len()).collect();
-    order.sort_by(|a, b| length(b).total_cmp(&length(a)).then(a.cmp(b)));
+    order.sort_by(|a, b| lengths[*b].total_cmp(&lengths[*a]).then(a.cmp(b)));
     let mut state = State {
         work,
         capacities,
         times: vec![[0.0; 2]; capacities.len()],
         ranks: vec![0; capacities.len()],
         taken: vec![0; work.len()],
+        concerned: Vec::new(),
     };
-    for &item in &order {
-        let taken = state.best(item)?;
-        state.taken[item] = taken;
-        state.put(&work[item][taken], 1.0);
+    let mut starts: Vec<Vec<usize>> = known.map(<[usize]>::to_vec).into_iter().collect();
+    match state.longest_first(&order) {
+        Ok(()) => starts.push(state.taken.clone()),
+        Err(_) if starts.is_empty() => {
+            state.most_ranks_first()?;
+            starts.push(state.taken.clone());
+        }
+        Err(_) => (),
     }
-    for _ in 0..MOST_ROUNDS {
-        let moved = state.moves();
-        if !state.swaps() && !moved {
-            break;
+    let mut best: Option<(f64, Vec<usize>)> = None;
+    for start in starts {
+        state.take(start);
+        state.improve();
+        let longest = state.longest();
+        if best.as_ref().is_none_or(|(least, _)| longest < least * (1.0 - PRECISION)) {
+            best = Some((longest, state.taken.clone()));
         }
     }
-    state.all_last();
+    if let Some((_, taken)) = best {
+        state.take(taken);
+    }
     state.all_ways(&order);
-    Some(state.taken)
+    Ok(state.taken)
 }
 
-/// The best way found while all are tried.
-struct Found {
-    longest: f64,
-    taken: Option<Vec<usize>>,
-    steps: usize,
-}
-
+/// What all work has taken so far, and what that asks of the devices.
 struct State<'a> {
     work: &'a [Vec<Choice>],
     capacities: &'a [Option<u32>],
     times: Vec<[f64; 2]>,
     ranks: Vec<u32>,
     taken: Vec<usize>,
+    /// The devices of a change; kept because there are very many changes.
+    concerned: Vec<usize>,
 }
 
 impl State<'_> {
@@ -102,15 +121,79 @@ impl State<'_> {
         self.times.iter().flatten().fold(0.0, |most, time| most.max(*time))
     }
 
-    /// What the devices have to do if the work is done so.
-    fn take(&mut self, taken: Vec<usize>) {
+    /// Nothing has taken anything.
+    fn clear(&mut self) {
         self.times.fill([0.0; 2]);
         self.ranks.fill(0);
-        self.taken = taken;
+    }
+
+    /// What the devices have to do if the work is done so.
+    fn take(&mut self, taken: Vec<usize>) {
+        self.clear();
         let work = self.work;
-        for (item, taken) in self.taken.clone().into_iter().enumerate() {
-            self.put(&work[item][taken], 1.0);
+        for (choices, taken) in work.iter().zip(&taken) {
+            self.put(&choices[*taken], 1.0);
         }
+        self.taken = taken;
+    }
+
+    /// One piece of work after the other takes the choice after which its devices are busy for the
+    /// shortest time, of those that leave contexts to all that come later; or the one that found none.
+    fn longest_first(&mut self, order: &[usize]) -> Result<(), usize> {
+        let (work, capacities) = (self.work, self.capacities);
+        let least = |item: &usize| {
+            work[*item].iter().map(|choice| choice.contexts(capacities)).min().unwrap_or(0)
+        };
+        let mut needed: u64 = order.iter().map(least).sum();
+        let mut free: u64 = capacities.iter().flatten().map(|most| u64::from(*most)).sum();
+        self.clear();
+        for item in order {
+            needed -= least(item);
+            let leaves_enough =
+                |choice: &Choice| free >= needed.saturating_add(choice.contexts(capacities));
+            let taken = self.best(*item, leaves_enough).ok_or(*item)?;
+            let choice = &work[*item][taken];
+            free -= choice.contexts(capacities);
+            self.taken[*item] = taken;
+            self.put(choice, 1.0);
+        }
+        Ok(())
+    }
+
+    /// Of all work that of most ranks first takes the choice with the fullest devices: that leaves
+    /// room for many ranks at once. Or what found none.
+    fn most_ranks_first(&mut self) -> Result<(), usize> {
+        let (work, capacities) = (self.work, self.capacities);
+        let most = |item: &usize| {
+            work[*item].iter().map(|choice| choice.contexts(capacities)).max().unwrap_or(0)
+        };
+        let mut order: Vec<usize> = (0..work.len()).collect();
+        order.sort_by_key(|item| (std::cmp::Reverse(most(item)), *item));
+        self.clear();
+        for item in order {
+            let fullest = |choice: &Choice| {
+                let users =
+                    choice.devices.iter().map(|(device, ..)| u64::from(self.ranks[*device]));
+                (std::cmp::Reverse(choice.contexts(capacities)), users.sum::<u64>())
+            };
+            let fitting = work[item].iter().enumerate().filter(|(_, choice)| self.fits(choice));
+            let best = fitting.rev().max_by_key(|(_, choice)| fullest(choice));
+            let (taken, choice) = best.ok_or(item)?;
+            self.taken[item] = taken;
+            self.put(choice, 1.0);
+        }
+        Ok(())
+    }
+
+    /// Moves and swaps while they help.
+    fn improve(&mut self) {
+        for _ in 0..MOST_ROUNDS {
+            let moved = self.moves();
+            if !self.swaps() && !moved {
+                break;
+            }
+        }
+        self.all_last();
     }
 
     /// Lets all work take its last choice, all devices where there is such a choice, if that is better.
@@ -124,47 +207,9 @@ impl State<'_> {
         }
     }
 
-    /// Tries all ways in which the work that takes time can be done, the longest first, where there
-    /// is little of it.
-    fn all_ways(&mut self, order: &[usize]) {
-        let takes_time = |item: &&usize| self.work[**item].iter().any(|c| c.longest() > 0.0);
-        let order: Vec<usize> = order.iter().filter(takes_time).copied().collect();
-        if order.len() > FEW {
-            return;
-        }
-        let before = self.taken.clone();
-        let mut found = Found { longest: self.longest(), taken: None, steps: MOST_STEPS };
-        let work = self.work;
-        order.iter().for_each(|item| self.put(&work[*item][before[*item]], -1.0));
-        self.descend(&order, 0.0, &mut found);
-        self.take(found.taken.unwrap_or(before));
-    }
-
-    fn descend(&mut self, order: &[usize], longest: f64, found: &mut Found) {
-        let Some((&item, rest)) = order.split_first() else {
-            found.longest = longest;
-            found.taken = Some(self.taken.clone());
-            return;
-        };
-        let work = self.work;
-        for (index, choice) in work[item].iter().enumerate() {
-            if found.steps == 0 || !self.fits(choice) {
-                continue;
-            }
-            found.steps -= 1;
-            self.put(choice, 1.0);
-            let times = choice.devices.iter().flat_map(|(device, _, _)| self.times[*device]);
-            let longest = times.fold(longest, f64::max);
-            if longest < found.longest * (1.0 - PRECISION) {
-                self.taken[item] = index;
-                self.descend(rest, longest, found);
-            }
-            self.put(choice, -1.0);
-        }
-    }
-
-    /// The choice after which its devices are busy for the shortest time.
-    fn best(&self, item: usize) -> Option<usize> {
+    /// The choice after which its devices are busy for the shortest time, of those that fit and may be
+    /// taken.
+    fn best(&self, item: usize, may_be: impl Fn(&Choice) -> bool) -> Option<usize> {
         let key = |choice: &Choice| {
             let after = choice.devices.iter().fold(0.0_f64, |most, (device, times, _)| {
                 let known = self.times[*device];
@@ -175,7 +220,8 @@ impl State<'_> {
             let users = choice.devices.iter().map(|(device, _, _)| self.ranks[*device]).max();
             (after, choice.distance, users.unwrap_or(0), choice.devices.len())
         };
-        let choices = self.work[item].iter().enumerate().filter(|(_, choice)| self.fits(choice));
+        let choices = self.work[item].iter().enumerate();
+        let choices = choices.filter(|(_, choice)| self.fits(choice) && may_be(choice));
         let keyed = choices.map(|(index, choice)| (key(choice), index));
         let less = |a: &(f64, f64, u32, usize), b: &(f64, f64, u32, usize)| {
             let first =
@@ -186,14 +232,7 @@ impl State<'_> {
     }
 
     /// How busy some devices are: the longest time, then the sum of squares.
-    fn pressure(&self, choices: &[&Choice]) -> (f64, f64) {
-        let mut devices: Vec<usize> = choices
-            .iter()
-            .flat_map(|choice| &choice.devices)
-            .map(|(device, _, _)| *device)
-            .collect();
-        devices.sort_unstable();
-        devices.dedup();
+    fn pressure(&self, devices: &[usize]) -> (f64, f64) {
         let times = || devices.iter().flat_map(|device| self.times[*device]);
         (times().fold(0.0, f64::max), times().map(|time| time * time).sum())
     }
@@ -203,7 +242,7 @@ impl State<'_> {
         let mut moved = false;
         for item in 0..self.work.len() {
             for other in 0..self.work[item].len() {
-                moved |= self.try_change(&[(item, other)]);
+                moved |= self.taken[item] != other && self.try_change(&[(item, other)]);
             }
         }
         moved
@@ -222,11 +261,13 @@ impl State<'_> {
         };
         let mut swapped = false;
         for item in 0..self.work.len() {
+            let mut concerned = uses(self, item);
             for other in 0..self.work.len() {
                 let (a, b) = (self.taken[item], self.taken[other]);
                 let alike = self.work[item].len() == self.work[other].len();
-                if a != b && alike && uses(self, item) {
-                    swapped |= self.try_change(&[(item, b), (other, a)]);
+                if concerned && a != b && alike && self.try_change(&[(item, b), (other, a)]) {
+                    swapped = true;
+                    concerned = uses(self, item);
                 }
             }
         }
@@ -236,32 +277,41 @@ impl State<'_> {
     /// Changes choices if that makes the devices concerned less busy.
     fn try_change(&mut self, changes: &[(usize, usize)]) -> bool {
         let work = self.work;
-        if changes.iter().all(|(item, to)| self.taken[*item] == *to) {
-            return false;
+        let old = |state: &Self, item: usize| &work[item][state.taken[item]];
+        let mut concerned = std::mem::take(&mut self.concerned);
+        concerned.clear();
+        for (item, to) in changes {
+            for choice in [old(self, *item), &work[*item][*to]] {
+                concerned.extend(choice.devices.iter().map(|(device, ..)| *device));
+            }
         }
-        let old: Vec<&Choice> =
-            changes.iter().map(|(item, _)| &work[*item][self.taken[*item]]).collect();
-        let new: Vec<&Choice> = changes.iter().map(|(item, to)| &work[*item][*to]).collect();
-        let concerned: Vec<&Choice> = old.iter().chain(&new).copied().collect();
+        concerned.sort_unstable();
+        concerned.dedup();
         let before = self.pressure(&concerned);
-        old.iter().for_each(|choice| self.put(choice, -1.0));
+        for (item, _) in changes {
+            self.put(old(self, *item), -1.0);
+        }
         let mut fits = true;
-        for choice in &new {
-            fits &= self.fits(choice);
-            self.put(choice, 1.0);
+        for (item, to) in changes {
+            fits &= self.fits(&work[*item][*to]);
+            self.put(&work[*item][*to], 1.0);
         }
         let after = self.pressure(&concerned);
+        self.concerned = concerned;
         let better = match nearly(after.0, before.0) {
             true => after.1 < before.1 * (1.0 - PRECISION),
             false => after.0 < before.0,
         };
-        if fits && better {
-            changes.iter().for_each(|(item, to)| self.taken[*item] = *to);
-            return true;
+        for (item, to) in changes {
+            match fits && better {
+                true => self.taken[*item] = *to,
+                false => {
+                    self.put(&work[*item][*to], -1.0);
+                    self.put(old(self, *item), 1.0);
+                }
+            }
         }
-        new.iter().for_each(|choice| self.put(choice, -1.0));
-        old.iter().for_each(|choice| self.put(choice, 1.0));
-        false
+        fits && better
     }
 }
 
@@ -270,52 +320,4 @@ fn nearly(a: f64, b: f64) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn choice(device: usize, out: f64, into: f64) -> Choice {
-        let mut choice = Choice::default();
-        choice.add(device, [out, into]);
-        choice
-    }
-
-    fn longest(work: &[Vec<Choice>], devices: usize, taken: &[usize]) -> f64 {
-        let mut times = vec![[0.0_f64; 2]; devices];
-        for (choices, taken) in work.iter().zip(taken) {
-            for (device, [out, into], _) in &choices[*taken].devices {
-                times[*device] = [times[*device][0] + out, times[*device][1] + into];
-            }
-        }
-        times.iter().flatten().fold(0.0, |most, time| most.max(*time))
-    }
-
-    #[test]
-    fn devices_take_no_more_ranks_than_they_serve() {
-        let work = vec![vec![choice(0, 1.0, 0.0), choice(1, 5.0, 0.0)]; 3];
-        assert_eq!(assign(&work, &[Some(1), Some(2)]), Some(vec![0, 1, 1]));
-        assert_eq!(assign(&work, &[Some(1), Some(1)]), None);
-    }
-
-    proptest! {
-        #[test]
-        fn answers_are_the_best_there_is_where_there_is_little_work(
-            times in prop::collection::vec((0.0_f64..10.0, 0.0_f64..10.0, 0_usize..3), 1..8),
-        ) {
-            // Each piece of work is beside one of three devices; through the others it takes longer.
-            let work: Vec<Vec<Choice>> = times.iter().map(|(out, into, near)| {
-                let factor = |device| if device == *near { 1.0 } else { 1.3 };
-                (0..3).map(|device| choice(device, out * factor(device), into * factor(device))).collect()
-            }).collect();
-            let ours = longest(&work, 3, &assign(&work, &[None; 3]).unwrap());
-            let count = 3_usize.pow(u32::try_from(work.len()).unwrap());
-            let of = |mut code: usize| {
-                let taken: Vec<usize> = work.iter().map(|_| { let d = code % 3; code /= 3; d }).collect();
-                longest(&work, 3, &taken)
-            };
-            let best = (0..count).map(of).fold(f64::INFINITY, f64::min);
-            prop_assert!(ours <= best * (1.0 + 1e-6) + 1e-9, "{ours} against {best}");
-        }
-    }
-}
+mod tests;

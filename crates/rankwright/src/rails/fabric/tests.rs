@@ -19,8 +19,8 @@ fn placed(machine_name: &str, at: &[usize], selection: &str) -> PlacementFile {
     let shapes = [JobShape { name: "j".to_owned(), ranks }];
     let placement = Placement::from_slots(&cluster, &shapes, "by hand", &free, at).unwrap();
     let workload = Workload::single(TrafficJob::new("j", ranks, []).unwrap());
-    let chosen = select(&cluster, &workload, &placement, &selection.parse().unwrap()).unwrap();
-    let with_gpus = crate::rails::gpus::beside(&cluster, &chosen.placement).unwrap();
+    let chosen = select(&cluster, &workload, placement, &selection.parse().unwrap()).unwrap();
+    let with_gpus = crate::rails::gpus::beside(&cluster, &chosen).unwrap();
     PlacementFile::new(&cluster, &workload, &with_gpus, Default::default())
 }
 
