@@ -10,7 +10,8 @@
 #include <vector>
 
 struct Hop { uint32_t server; uint64_t service, latency; };
-struct Send { std::vector<std::vector<Hop>> paths; };
+struct Path { uint64_t latency; std::vector<Hop> hops; };
+struct Send { std::vector<Path> paths; };
 struct Source { std::vector<Send> sends; std::vector<uint64_t> ticks; size_t next = 0; };
 struct Message { const std::vector<Hop> *path; uint32_t hop; uint64_t arrival; };
 enum Kind : uint32_t { TICK, DEPARTURE, ARRIVAL };
@@ -50,9 +51,10 @@ static void load(const char *name) {
         for (Send &send : source.sends) {
             read(file), read(file);  // where to, and how long
             send.paths.resize(read(file));
-            for (auto &path : send.paths) {
-                path.resize(read(file));
-                for (Hop &hop : path) {
+            for (Path &path : send.paths) {
+                path.latency = read(file);
+                path.hops.resize(read(file));
+                for (Hop &hop : path.hops) {
                     hop.server = read(file);
                     hop.service = read(file);
                     hop.latency = read(file);
@@ -93,8 +95,11 @@ static void tick(Source &source, uint32_t which, uint64_t now) {
         uint32_t message;
         if (unused.empty()) { message = messages.size(); messages.emplace_back(); }
         else { message = unused.back(); unused.pop_back(); }
-        messages[message] = {&send.paths[source.next % send.paths.size()], 0, now};
-        arrive(message, now);
+        const Path &path = send.paths[source.next % send.paths.size()];
+        messages[message] = {&path.hops, 0, now};
+        // Where there is no server nothing waits: when such a message arrives is not counted.
+        if (path.latency && !path.hops.empty()) schedule(now + path.latency, servers.size() + which, ARRIVAL, message);
+        else arrive(message, now);
     }
     if (++source.next < source.ticks.size()) schedule(source.ticks[source.next], servers.size() + which, TICK, which);
 }

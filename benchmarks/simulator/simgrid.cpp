@@ -63,6 +63,7 @@ int main(int count, char **arguments) {
             send.length = read(file);
             for (uint64_t paths = read(file); paths; paths--) {
                 Way way{from, to, {}};
+                read(file);  // latency
                 for (uint64_t hops = read(file); hops; hops--) {
                     uint64_t server = read(file), service = read(file);
                     read(file);

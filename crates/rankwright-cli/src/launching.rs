@@ -18,6 +18,9 @@ use crate::mpi::Abi;
 use crate::mpi_launcher;
 use crate::network::FabricOptions;
 
+/// The variable that names the program which the launcher calls instead of ssh.
+const AGENT: &str = "RANKWRIGHT_AGENT";
+
 /// What every launch file that is written needs to know, wherever its placement comes from.
 #[derive(Debug, Default, Args)]
 pub(crate) struct TargetOptions {
@@ -25,7 +28,7 @@ pub(crate) struct TargetOptions {
     #[arg(long, value_enum, default_value_t, value_name = "WHO")]
     binding: BindingOption,
     /// The program that the launcher calls instead of ssh
-    #[arg(long, value_name = "PROGRAM", env = "RANKWRIGHT_AGENT", hide_env_values = true)]
+    #[arg(long, value_name = "PROGRAM", env = AGENT, hide_env_values = true)]
     pub(crate) agent: Option<String>,
     /// The per-rank shim as the hosts of the job see it [default: beside this program]
     #[arg(long, value_name = "FILE")]
@@ -126,6 +129,23 @@ impl LaunchOptions {
 }
 
 impl TargetOptions {
+    /// An error if the user gave any of them, where nothing is written for a launcher. An agent of the
+    /// environment is for all commands.
+    pub(crate) fn refuse(&self, why: &str) -> Result<(), UsageError> {
+        let agent = self.agent.as_ref();
+        let given = [
+            ("--binding", self.binding != BindingOption::default()),
+            ("--agent", agent.is_some() && agent != std::env::var(AGENT).ok().as_ref()),
+            ("--shim", self.shim.is_some()),
+            ("--threads-per-core", self.threads_per_core.is_some()),
+            ("--memory", self.memory != MemoryOption::default()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(UsageError(format!("{option} is {why}"))),
+            None => Ok(()),
+        }
+    }
+
     /// Checks the options for a placement that is called `file` in errors.
     pub(crate) fn prepare(
         &self,

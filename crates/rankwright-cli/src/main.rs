@@ -5,6 +5,8 @@ mod batch_job;
 mod child;
 mod cli;
 mod commands;
+#[path = "exec/device_presence.rs"]
+mod device_presence;
 mod elf;
 mod exit_code;
 #[path = "exec/host_name.rs"]

@@ -117,8 +117,9 @@ fn measure(cluster: &Cluster, workload: &Workload, placement: &Placement) {
 }
 
 /// Numbers apart by white space: servers, sources; for each source its rank, sends, ticks; for each
-/// send the rank it goes to, its length, paths; for each path hops; for each hop server, service and
-/// latency in picoseconds; at the end of a source its ticks.
+/// send the rank it goes to, its length, paths; for each path the latency before its first server (all of
+/// it where there is none) and hops; for each hop server, service and latency; at the end of a source its
+/// ticks. All times in picoseconds.
 fn write_tables(cluster: &Cluster, workload: &Workload, placement: &Placement, file: &str) {
     let servers = Servers::new(cluster, placement);
     let picoseconds = |time: Seconds| (time.0 * 1e12).round() as u64;
@@ -133,7 +134,7 @@ fn write_tables(cluster: &Cluster, workload: &Workload, placement: &Placement, f
                 let paths = servers.paths(from, to, send.length);
                 let _ = writeln!(text, "{to} {} {}", send.length.0, paths.len());
                 for path in paths {
-                    let _ = write!(text, "{}", path.hops.len());
+                    let _ = write!(text, "{} {}", picoseconds(path.latency), path.hops.len());
                     for hop in path.hops {
                         let (service, latency) =
                             (picoseconds(hop.service), picoseconds(hop.latency));

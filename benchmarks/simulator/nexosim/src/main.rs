@@ -21,6 +21,12 @@ struct Hop {
     latency: u64,
 }
 
+struct Path {
+    /// Before the first server.
+    latency: u64,
+    hops: Vec<Hop>,
+}
+
 struct Source {
     /// Per send its paths.
     sends: Vec<Vec<u32>>,
@@ -29,7 +35,7 @@ struct Source {
 
 struct Tables {
     servers: usize,
-    paths: Vec<Vec<Hop>>,
+    paths: Vec<Path>,
     sources: Vec<Source>,
 }
 
@@ -49,8 +55,12 @@ struct Message {
 }
 
 impl Message {
+    fn path(self) -> &'static Path {
+        &tables().paths[self.path as usize]
+    }
+
     fn hop(self) -> Option<&'static Hop> {
-        tables().paths[self.path as usize].get(self.hop as usize)
+        self.path().hops.get(self.hop as usize)
     }
 }
 
@@ -100,7 +110,9 @@ impl Server {
         }
         if latency > 0 {
             let after = Duration::from_nanos(latency);
-            context.schedule_event(after, schedulable!(Self::pass), message).expect("a time to come");
+            context
+                .schedule_event(after, schedulable!(Self::pass), message)
+                .expect("a time to come");
         } else {
             self.pass(message, context).await;
         }
@@ -147,15 +159,29 @@ impl Sender {
         EVENTS.fetch_add(1, Ordering::Relaxed);
         for paths in &tables().sources[self.number].sends {
             let message = Message { path: paths[self.round % paths.len()], hop: 0 };
-            match message.hop() {
-                None => {
-                    DELIVERED.fetch_add(1, Ordering::Relaxed);
-                }
-                Some(hop) => self.outputs[self.place[hop.server] as usize].send(message).await,
+            let latency = message.path().latency;
+            // Where there is no server nothing waits: when such a message arrives is not counted.
+            if latency > 0 && message.hop().is_some() {
+                let after = Duration::from_nanos(latency);
+                context
+                    .schedule_event(after, schedulable!(Self::send), message)
+                    .expect("a time to come");
+            } else {
+                self.send(message).await;
             }
         }
         self.round += 1;
         self.schedule(context);
+    }
+
+    #[nexosim(schedulable)]
+    async fn send(&mut self, message: Message) {
+        match message.hop() {
+            None => {
+                DELIVERED.fetch_add(1, Ordering::Relaxed);
+            }
+            Some(hop) => self.outputs[self.place[hop.server] as usize].send(message).await,
+        }
     }
 }
 
@@ -173,9 +199,9 @@ fn read(file: &str) -> Tables {
             let mut send = Vec::new();
             for _ in 0..turns {
                 send.push(paths.len() as u32);
-                let hops = next();
+                let (latency, hops) = (next(), next());
                 let hop = |_| Hop { server: next() as usize, service: next(), latency: next() };
-                paths.push((0..hops).map(hop).collect());
+                paths.push(Path { latency, hops: (0..hops).map(hop).collect() });
             }
             source.sends.push(send);
         }
@@ -211,13 +237,13 @@ fn main() {
     let boxes: Vec<Mailbox<Server>> =
         (0..tables.servers).map(|_| Mailbox::with_capacity(1024)).collect();
     let mut behind = vec![BTreeSet::new(); tables.servers];
-    for pair in tables.paths.iter().flat_map(|path| path.windows(2)) {
+    for pair in tables.paths.iter().flat_map(|path| path.hops.windows(2)) {
         behind[pair[0].server].insert(pair[1].server);
     }
     let mut bench = SimInit::with_num_threads(1);
     for (number, source) in tables.sources.iter().enumerate() {
         let paths = source.sends.iter().flatten();
-        let first = paths.filter_map(|path| tables.paths[*path as usize].first());
+        let first = paths.filter_map(|path| tables.paths[*path as usize].hops.first());
         let (place, outputs) = connected(&first.map(|hop| hop.server).collect(), &boxes);
         let sender = Sender { number, round: 0, place, outputs };
         bench = bench.add_model(sender, Mailbox::new(), &format!("source{number}"));

@@ -22,6 +22,7 @@ use crate::output::{ResultOptions, note, warn};
 use crate::report_line::ReportLine;
 
 mod look;
+mod plan;
 mod verdict;
 
 /// Options of `rankwright check`.
@@ -76,9 +77,8 @@ impl Check {
         let verdicts = verdict::verdicts(prepared.placement(), job, None, reports, &shared);
         self.result.write(&verdict::render(&verdicts, self.result.format)?)?;
         note(verbosity, &started.ready.launch.binding);
-        if let Some(limit) = verdict::unverifiable(prepared.placement(), &collected.reports) {
-            note(verbosity, limit);
-        }
+        let limits = verdict::unverifiable(prepared.placement(), job, &collected.reports);
+        limits.iter().for_each(|limit| note(verbosity, limit));
         let wrong = verdicts.iter().filter(|verdict| !verdict.is_ok()).count();
         if wrong == 0 {
             note(verbosity, format_args!("all {} ranks are where they should be", verdicts.len()));

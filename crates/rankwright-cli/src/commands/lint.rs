@@ -65,6 +65,9 @@ impl Lint {
         if let Some(folder) = &self.output {
             output::refuse_stdout(folder)?;
         }
+        if self.to.is_none() {
+            self.target.refuse("for the files of a translation: say for which launcher, --to")?;
+        }
         let cluster =
             self.on.as_deref().map(|text| inputs::cluster(text, self.nodes)).transpose()?;
         let reading = self.read(cluster.as_ref())?;

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use rankwright::choose::reproduce::{
-    Results, Row, Verdict, analytic, contention, device_affinity, figure_7, process_placement, run,
+    Assumption, Results, Row, Verdict, analytic, contention, device_affinity, figure_7,
+    process_placement, run,
 };
 use rankwright::files::{make_folder, write_atomically};
 use serde::Serialize;
@@ -59,6 +60,9 @@ enum Paper {
 #[derive(Serialize)]
 struct Reproduction<'a> {
     rows: &'a [Row],
+    /// What the paper does not print and ours needs.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    assumptions: &'a [Assumption],
     simulations: &'a Results,
 }
 
@@ -100,7 +104,8 @@ impl Reproduce {
     fn show(&self, rows: &[Row], simulations: &Results) -> anyhow::Result<String> {
         Ok(match self.result.format {
             Format::Json => {
-                let all = Reproduction { rows, simulations };
+                let assumptions = &self.assumptions();
+                let all = Reproduction { rows, assumptions, simulations };
                 serde_json::to_string_pretty(&all)? + "\n"
             }
             Format::Csv => csv(rows),
@@ -119,7 +124,8 @@ impl Reproduce {
                 };
                 let said = rows.iter().filter(|row| row.verdict != Verdict::NotPrinted);
                 let said = output::table(&header, &said.map(cells).collect::<Vec<_>>());
-                let explained = format!("{said}\n{}\n{}", reasons(rows), summary(rows));
+                let given = given(&self.assumptions());
+                let explained = format!("{said}\n{given}{}\n{}", reasons(rows), summary(rows));
                 if !self.all {
                     return Ok(explained);
                 }
@@ -132,6 +138,14 @@ impl Reproduce {
                 format!("{own}\n{explained}")
             }
         })
+    }
+
+    /// The numbers that the paper does not print and ours were made with, where they are calibrated.
+    fn assumptions(&self) -> Vec<Assumption> {
+        match self.paper {
+            Paper::DeviceAffinity2017 => device_affinity::assumptions(),
+            _ => Vec::new(),
+        }
     }
 
     fn write_data(&self, folder: &Path, rows: &[Row], simulations: &Results) -> anyhow::Result<()> {
@@ -164,6 +178,14 @@ impl Reproduce {
         });
         let text = output::csv(&header, &cells.collect::<Vec<_>>());
         write_atomically(&folder.join("simulations.csv"), text.as_bytes())?;
+        let assumptions = self.assumptions();
+        if !assumptions.is_empty() {
+            let cells = assumptions.iter().map(|one| {
+                vec![one.what.into(), one.value.to_string(), one.unit.into(), one.from.into()]
+            });
+            let text = output::csv(&["what", "ours", "unit", "from"], &cells.collect::<Vec<_>>());
+            write_atomically(&folder.join("assumptions.csv"), text.as_bytes())?;
+        }
         if self.paper == Paper::Contention2013 {
             write_atomically(&folder.join("figure-7.csv"), figure_7::MESSAGES.as_bytes())?;
         }
@@ -205,6 +227,19 @@ fn number(value: f64, unit: &str) -> String {
         (3 - value.abs().log10().floor() as i32).clamp(0, 6) as usize
     };
     format!("{value:.digits$} {unit}").trim_end().to_owned()
+}
+
+/// What the numbers were made with, in words and with an empty line behind; nothing where that is printed.
+fn given(assumptions: &[Assumption]) -> String {
+    if assumptions.is_empty() {
+        return String::new();
+    }
+    let cells = |one: &Assumption| {
+        vec![one.what.to_owned(), number(one.value, one.unit), one.from.to_owned()]
+    };
+    let rows: Vec<Vec<String>> = assumptions.iter().map(cells).collect();
+    let table = output::table(&["given, as the paper prints no rates", "ours", "from"], &rows);
+    format!("{table}\n{}\n\n", device_affinity::NO_FINDING)
 }
 
 /// Each reason once, with the rows that it stands for.

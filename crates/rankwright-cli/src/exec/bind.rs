@@ -20,6 +20,8 @@ const WANTED_PUS: &str = "RANKWRIGHT_WANTED_PUS";
 pub(crate) struct Bound {
     /// Variables for the program.
     pub(crate) variables: Vec<(String, OsString)>,
+    /// What the user should know of devices.
+    pub(crate) warning: Option<String>,
 }
 
 /// Binds this process to the PUs and the memory of its line.
@@ -39,13 +41,28 @@ pub(crate) fn bind(map: &Path) -> Result<Bound, Failure> {
         )));
     }
     bind_to(rank, &line)?;
+    let warning = devices_gone(rank, &line);
     // What the user has set is the user's decision.
     let mut variables = line.variables;
     variables.retain(|(name, _)| std::env::var_os(name).is_none());
     if line.emulated {
         variables.push((WANTED_PUS.to_owned(), pu_list::format(&line.pus).into()));
     }
-    Ok(Bound { variables })
+    Ok(Bound { variables, warning })
+}
+
+/// That this host does not have devices of a rank. The program starts all the same: what its network
+/// stack makes of that is not known here, and the user may have insisted.
+fn devices_gone(rank: u32, line: &Line) -> Option<String> {
+    let gone = line.devices_not_seen(Path::new("/sys")).missing;
+    (!gone.is_empty()).then(|| {
+        format!(
+            "warning: rank {rank} on {}: this host does not have {} (any more), which the rank should \
+             use; discover the node again (`rankwright cluster discover`) and place again",
+            line.host,
+            gone.join(", ")
+        )
+    })
 }
 
 /// Binds this process to the PUs and the memory of `line`.

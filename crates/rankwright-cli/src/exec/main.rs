@@ -5,6 +5,7 @@
 mod affinity;
 mod arguments;
 mod bind;
+mod device_presence;
 mod failure;
 mod host_name;
 mod identity;
@@ -53,7 +54,10 @@ fn start(arguments: &Arguments) -> Failure {
     program.args(&arguments.program_arguments);
     if let Some(map) = &arguments.map {
         match bind::bind(map) {
-            Ok(bound) => program.envs(bound.variables),
+            Ok(bound) => {
+                bound.warning.iter().for_each(|text| say(text));
+                program.envs(bound.variables)
+            }
             Err(failure) => return failure,
         };
     }
@@ -80,7 +84,12 @@ fn print(text: &str) -> Result<(), Failure> {
 }
 
 fn fail(failure: &Failure) -> ExitCode {
-    // Nobody is left to tell if standard error is closed.
-    let _ = std::io::stderr().write_all(format!("rankwright-exec: {}\n", failure.text).as_bytes());
+    say(&failure.text);
     ExitCode::from(failure.code)
+}
+
+/// Writes to standard error in one piece.
+fn say(text: &str) {
+    // Nobody is left to tell if standard error is closed.
+    let _ = std::io::stderr().write_all(format!("rankwright-exec: {text}\n").as_bytes());
 }

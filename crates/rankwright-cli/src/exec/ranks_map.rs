@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use crate::device_presence::NotSeen;
 use crate::failure::Failure;
 use crate::memory::Memory;
 use crate::pu_list;
@@ -30,10 +31,31 @@ pub(crate) struct Line {
     pub(crate) memory: Option<Memory>,
     /// Whether the PUs are its own.
     pub(crate) bound: bool,
-    /// Whether the PUs do not really exist.
+    /// Whether the PUs and devices do not really exist.
     pub(crate) emulated: bool,
+    /// Its network devices and GPUs.
+    pub(crate) devices: Vec<Device>,
     /// Variables for its program.
     pub(crate) variables: Vec<(String, OsString)>,
+}
+
+/// A network device or GPU.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Device {
+    /// Its name, then its other names.
+    names: Vec<String>,
+    pci: Option<String>,
+}
+
+impl Line {
+    /// Its devices that are not seen in `sys`, the `/sys` of this host.
+    pub(crate) fn devices_not_seen(&self, sys: &Path) -> NotSeen {
+        let devices = self.devices.iter().filter(|_| !self.emulated);
+        NotSeen::of(
+            devices.map(|one| (one.pci.as_deref(), one.names.iter().map(String::as_str).collect())),
+            sys,
+        )
+    }
 }
 
 /// Reads the line of `rank`.
@@ -53,7 +75,7 @@ pub(crate) fn read(path: &Path, rank: u32) -> Result<Line, Failure> {
     start.truncate(filled);
     let header = Header::parse(&start).ok_or_else(|| {
         Failure::ours(format!(
-            "{name}: found no header of a ranks.map of format 2; write it again with the \
+            "{name}: found no header of a ranks.map of format 3; write it again with the \
              `rankwright` that belongs to this rankwright-exec"
         ))
     })?;
@@ -81,7 +103,7 @@ pub(crate) fn read(path: &Path, rank: u32) -> Result<Line, Failure> {
         let found = found.trim();
         Failure::ours(format!(
             "{name}:{line}: found `{found}`, expected `{rank} HOST PUS MEMORY bound|unbound \
-             [NAME=VALUE]...` in {} bytes: the file is damaged or of another version",
+             DEVICES [NAME=VALUE]...` in {} bytes: the file is damaged or of another version",
             header.width
         ))
     })
@@ -98,7 +120,7 @@ impl Header {
         let (line_end, text) = start.get(..HEADER_BYTES)?.split_last()?;
         let text = std::str::from_utf8(text).ok().filter(|_| *line_end == b'\n')?;
         let mut words = text.split_ascii_whitespace();
-        if words.next() != Some("rankwright-ranks-map") || words.next() != Some("format=2") {
+        if words.next() != Some("rankwright-ranks-map") || words.next() != Some("format=3") {
             return None;
         }
         let ranks = words.next()?.strip_prefix("ranks=")?.parse().ok()?;
@@ -129,21 +151,41 @@ fn parse_line(text: &[u8], rank: u32, emulated: bool) -> Option<Line> {
         "unbound" => false,
         _ => return None,
     };
+    let devices = match words.next()? {
+        "-" => Vec::new(),
+        devices => devices.split(',').map(device).collect::<Option<_>>()?,
+    };
     let variables = words.map(variable).collect::<Option<_>>()?;
-    (!pus.is_empty()).then_some(Line { host, pus, memory, bound, emulated, variables })
+    let line = Line { host, pus, memory, bound, emulated, devices, variables };
+    (!line.pus.is_empty()).then_some(line)
+}
+
+/// `NAME[/NAME]...[@ADDRESS]`
+fn device(word: &str) -> Option<Device> {
+    let text = |word: &str| unescaped(word)?.into_string().ok();
+    let (names, pci) = match word.split_once('@') {
+        Some((names, address)) => (names, Some(text(address)?)),
+        None => (word, None),
+    };
+    Some(Device { names: names.split('/').map(text).collect::<Option<_>>()?, pci })
 }
 
 /// `NAME=VALUE`, with `%20` for a blank in the value.
 fn variable(word: &str) -> Option<(String, OsString)> {
     let (name, value) = word.split_once('=').filter(|(name, _)| !name.is_empty())?;
-    let mut parts = value.split('%');
+    Some((name.to_owned(), unescaped(value)?))
+}
+
+/// A text with `%20` for a blank.
+fn unescaped(text: &str) -> Option<OsString> {
+    let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();
     for part in parts {
         let (code, rest) = part.split_at_checked(2)?;
         bytes.push(u8::from_str_radix(code, 16).ok().filter(|byte| *byte != 0)?);
         bytes.extend_from_slice(rest.as_bytes());
     }
-    Some((name.to_owned(), OsString::from_vec(bytes)))
+    Some(OsString::from_vec(bytes))
 }
 
 /// Reads until the buffer is full or the file ends; the number of bytes read.
@@ -176,7 +218,7 @@ mod tests {
             .map(|rank| {
                 format!(
                     r#"{{"rank": {rank}, "node": "n{}", "cores": [0], "pus": [{}],
-                       "numa": {}, "bound": {}}}"#,
+                       "nics": ["port A"], "numa": {}, "bound": {}}}"#,
                     rank % 3,
                     rank * 7 % 100,
                     if rank % 2 == 0 { "0" } else { "null" },
@@ -184,8 +226,12 @@ mod tests {
                 )
             })
             .collect();
-        let node =
-            |index| format!(r#"{{"name": "n{index}", "cores": 9, "pus": 9, "numa_os": [4]}}"#);
+        let nics = r#"[{"name": "mlx5_0", "aliases": ["port A"], "pci": "0000:99:00.0"}]"#;
+        let node = |index| {
+            format!(
+                r#"{{"name": "n{index}", "cores": 9, "pus": 9, "numa_os": [4], "nics": {nics}}}"#
+            )
+        };
         let text = format!(
             r#"{{"format": 1, "strategy": "s", "workload_digest": "", "predicted": {{}},
                "cluster": {{"name": "c", "digest": "", "emulated": true}},
@@ -218,6 +264,8 @@ mod tests {
             assert_eq!(line.memory, (rank % 2 == 0).then_some(preferred));
             let selection = ("SELECTION".to_owned(), OsString::from("100 % \u{e9}"));
             assert_eq!(line.variables, Vec::from_iter((rank == 2).then_some(selection)));
+            let names = ["mlx5_0", "port A"].map(str::to_owned).to_vec();
+            assert_eq!(line.devices, [Device { names, pci: Some("0000:99:00.0".to_owned()) }]);
             assert!(line.emulated && !line.bound);
         }
         let error = read_text(text.as_bytes(), 1000).unwrap_err();
@@ -229,7 +277,7 @@ mod tests {
         let text = map(8);
         assert!(read_text(b"", 0).unwrap_err().contains("found no header"));
         assert!(read_text(b"rank 0=n0 slot=0\n", 0).unwrap_err().contains("found no header"));
-        let newer = text.replace("format=2", "format=3");
+        let newer = text.replace("format=3", "format=4");
         assert!(read_text(newer.as_bytes(), 0).unwrap_err().contains("found no header"));
         let huge = text.replace("width=", "width=99999999999");
         assert!(read_text(huge.as_bytes(), 0).unwrap_err().contains("found no header"));
@@ -242,6 +290,7 @@ mod tests {
             ("preferred:4", "possibly:04", 4),
             ("=100%20%25", "=100%2x%25", 2),
             ("SELECTION=", "SELECTION+", 2),
+            ("port%20A", "port%2xA", 2),
         ] {
             let text = text.replace(right, wrong);
             let error = read_text(text.as_bytes(), rank).unwrap_err();

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::device_presence::NotSeen;
 use crate::failure::Failure;
 use crate::host_name::same_host;
 use crate::report_line::{ReportLine, Variable};
@@ -16,16 +17,17 @@ use crate::{affinity, bind, identity, memory, pu_list, ranks_map};
 pub(crate) fn report(map: Option<&Path>, bind: bool) -> Result<ReportLine, Failure> {
     let rank = identity::rank();
     let host = identity::host_name();
-    let mut variables = Vec::new();
+    let (mut variables, mut devices) = (Vec::new(), NotSeen::default());
     if let (Some(map), Ok(rank)) = (map, &rank) {
         let line = ranks_map::read(map, *rank)?;
         variables.extend(line.variables.iter().map(|one| variable(one, bind)));
+        devices = line.devices_not_seen(Path::new("/sys"));
         if bind && same_host(&line.host, &host) {
             // What was refused shows in what is reported.
             let _ = bind::bind_to(*rank, &line);
         }
     }
-    let line = look(rank.ok(), host, variables);
+    let line = look(rank.ok(), host, variables, devices);
     line.map_err(|error| Failure::ours(format!("affinity: {error}")))
 }
 
@@ -38,7 +40,12 @@ fn variable((name, wanted): &(String, OsString), by_us: bool) -> Variable {
     Variable { name: name.clone(), actual, wanted }
 }
 
-fn look(rank: Option<u32>, host: String, variables: Vec<Variable>) -> std::io::Result<ReportLine> {
+fn look(
+    rank: Option<u32>,
+    host: String,
+    variables: Vec<Variable>,
+    devices: NotSeen,
+) -> std::io::Result<ReportLine> {
     let pus = affinity::current()?;
     let pu = affinity::running_on();
     let cpuset = affinity::widen()?;
@@ -52,6 +59,8 @@ fn look(rank: Option<u32>, host: String, variables: Vec<Variable>) -> std::io::R
         memory: memory::policy(),
         cpuset: pu_list::format(&cpuset),
         variables,
+        missing_devices: devices.missing,
+        untold_devices: devices.untold,
     })
 }
 

@@ -29,6 +29,10 @@ pub(crate) struct ReportLine {
     pub(crate) cpuset: String,
     /// The variables that its line of the map names.
     pub(crate) variables: Vec<Variable>,
+    /// The network devices and GPUs of its line that its host does not have.
+    pub(crate) missing_devices: Vec<String>,
+    /// Those of which nothing on its host tells.
+    pub(crate) untold_devices: Vec<String>,
 }
 
 /// A variable of a rank.
@@ -46,7 +50,7 @@ impl fmt::Display for ReportLine {
         let number = |number: Option<u32>| number.map_or("-".to_owned(), |n| n.to_string());
         write!(
             f,
-            "{TAG}rank={} host={} pus={} pu={} numa={} memory={} cpuset={} variables={}{END}",
+            "{TAG}rank={} host={} pus={} pu={} numa={} memory={} cpuset={} variables={} missing={} untold={}{END}",
             number(self.rank),
             self.host,
             self.pus,
@@ -54,7 +58,9 @@ impl fmt::Display for ReportLine {
             self.numa,
             self.memory,
             self.cpuset,
-            self.variables.iter().map(written).collect::<Vec<_>>().join(",")
+            self.variables.iter().map(written).collect::<Vec<_>>().join(","),
+            names(&self.missing_devices),
+            names(&self.untold_devices)
         )
     }
 }
@@ -65,6 +71,11 @@ fn written(variable: &Variable) -> String {
     let actual =
         actual.as_deref().map_or_else(String::new, |actual| "=".to_owned() + &escaped(actual));
     format!("{}={}{actual}", escaped(name), escaped(wanted))
+}
+
+/// Names with commas between them.
+fn names(all: &[String]) -> String {
+    all.iter().map(|name| escaped(name)).collect::<Vec<_>>().join(",")
 }
 
 fn escaped(text: &str) -> String {
@@ -98,6 +109,12 @@ fn variable(text: &str) -> Option<Variable> {
     }
 }
 
+/// What stands between the commas of a list.
+fn list<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, ()> {
+    let parts = text.split(',').filter(|part| !part.is_empty());
+    parts.map(read).collect::<Option<_>>().ok_or(())
+}
+
 impl FromStr for ReportLine {
     type Err = ();
 
@@ -122,10 +139,9 @@ impl FromStr for ReportLine {
             numa: field("numa")?.to_owned(),
             memory: field("memory")?.to_owned(),
             cpuset: field("cpuset")?.to_owned(),
-            variables: {
-                let list = field("variables")?.split(',').filter(|text| !text.is_empty());
-                list.map(variable).collect::<Option<_>>().ok_or(())?
-            },
+            variables: list(field("variables")?, variable)?,
+            missing_devices: list(field("missing")?, unescaped)?,
+            untold_devices: list(field("untold")?, unescaped)?,
         })
     }
 }
@@ -151,6 +167,8 @@ mod tests {
                     actual: actual.map(str::to_owned),
                 })
                 .to_vec(),
+            missing_devices: ["mlx5_1", "left, front"].map(str::to_owned).to_vec(),
+            untold_devices: Vec::new(),
         };
         let line = report.to_string();
         assert_eq!(format!("[1,3]<stdout>:{line} and more").parse(), Ok(report));

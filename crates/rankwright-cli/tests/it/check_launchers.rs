@@ -7,15 +7,15 @@ use crate::command::{pus_here, say};
 use crate::placements::{device, placement};
 use crate::real_launchers::{Job, can_invent_hosts, code, launchers};
 
-/// Two ranks on n0 and one on n1, on PUs and memory that no machine has, with a network device each.
+/// Two ranks on n0 and one on n1, on PUs, memory and network devices that no machine has.
 pub(crate) fn nowhere(hosts: [&str; 3]) -> PlacementFile {
     let mut nowhere =
         placement(60_003, false, &[(hosts[0], 60_000), (hosts[1], 60_001), (hosts[2], 60_002)]);
     for node in &mut nowhere.nodes {
-        node.nics = vec![device("mlx5_0"), device("mlx5_1")];
+        node.nics = vec![device("mlx5_70"), device("mlx5_71")];
         node.numa_os = vec![5];
     }
-    for (entry, nic) in nowhere.jobs[0].ranks.iter_mut().zip(["mlx5_0", "mlx5_1", "mlx5_1"]) {
+    for (entry, nic) in nowhere.jobs[0].ranks.iter_mut().zip(["mlx5_70", "mlx5_71", "mlx5_71"]) {
         entry.nics = vec![nic.to_owned()];
     }
     nowhere
@@ -37,10 +37,11 @@ fn every_kind_of_difference_is_told_under_every_launcher() {
         let table = String::from_utf8_lossy(&output.stdout).into_owned();
         let lines: Vec<&str> = table.lines().skip(1).collect();
         assert_eq!(lines.len(), 3, "{}: {table}", launcher.program);
-        for (rank, device) in ["mlx5_0", "mlx5_1", "mlx5_1"].iter().enumerate() {
+        for (rank, device) in ["mlx5_70", "mlx5_71", "mlx5_71"].iter().enumerate() {
             let told = [
                 format!("UCX_NET_DEVICES is all instead of {device}:1"),
                 format!("instead of P#6000{rank} (the job may use P#"),
+                format!(" has no device {device}"),
             ];
             for what in told {
                 assert!(lines[rank].contains(&what), "{}: `{what}`: {table}", launcher.program);
@@ -70,17 +71,18 @@ fn variables_that_the_launcher_sets_are_verified() {
         return;
     }
     let mut same = placement(2, false, &[("n1", 0), ("n0", 0)]);
-    same.nodes.iter_mut().for_each(|node| node.nics = vec![device("mlx5_1")]);
-    same.jobs[0].ranks.iter_mut().for_each(|entry| entry.nics = vec!["mlx5_1".to_owned()]);
+    // The one device that every machine has.
+    same.nodes.iter_mut().for_each(|node| node.nics = vec![device("lo")]);
+    same.jobs[0].ranks.iter_mut().for_each(|entry| entry.nics = vec!["lo".to_owned()]);
     let job = Job::new(&same);
     for launcher in launchers().filter(|launcher| launcher.binds) {
-        let options = ["--binding", "native", "--fabric", "ucx", "--timeout", "60s"];
+        let options = ["--binding", "native", "--fabric", "tcp", "--timeout", "60s"];
         let arguments = [&options[..], &["--format", "json"]].concat();
         let output = job.output(launcher, "check", &arguments, |output| code(output) == 0);
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("json");
         for rank in 0..2 {
-            let actual = &json["ranks"][rank]["actual"]["variables"]["UCX_NET_DEVICES"];
-            assert_eq!(actual, "mlx5_1:1", "{}: {json}", launcher.program);
+            let actual = &json["ranks"][rank]["actual"]["variables"]["FI_TCP_IFACE"];
+            assert_eq!(actual, "lo", "{}: {json}", launcher.program);
         }
     }
 }

@@ -36,7 +36,12 @@ impl Ranks {
         }
         write(&placement(2, false, &[(&host, 0), (&host, 1)]), folder.path());
         let ranks = Self { folder, children };
-        for child in &ranks.children {
+        ranks.wait_for_programs();
+        ranks
+    }
+
+    fn wait_for_programs(&self) {
+        for child in &self.children {
             let name = format!("/proc/{}/comm", child.id());
             let began = std::time::Instant::now();
             while std::fs::read_to_string(&name).unwrap_or_default() != "sleep\n" {
@@ -44,7 +49,6 @@ impl Ranks {
                 std::thread::sleep(std::time::Duration::from_millis(10));
             }
         }
-        ranks
     }
 
     fn pids(&self) -> String {
@@ -125,18 +129,64 @@ fn two_jobs_on_one_core_are_told() {
 }
 
 #[test]
-fn variables_of_running_ranks_are_held_against_the_plan() {
+fn variables_and_devices_of_running_ranks_are_held_against_the_plan() {
     let ranks = Ranks::start(std::process::id() * 10 + 3);
     let host = on_this_host();
     let mut planned = placement(2, false, &[(&host, 0), (&host, 1)]);
-    planned.nodes[0].nics = vec![device("mlx5_1")];
-    planned.jobs[0].ranks[0].nics = vec!["mlx5_1".to_owned()];
-    planned.jobs[0].ranks[1].nics = vec!["mlx5_1".to_owned()];
+    planned.nodes[0].nics = vec![device("lo"), device("mlx5_71")];
+    planned.jobs[0].ranks[0].nics = vec!["lo".to_owned()];
+    planned.jobs[0].ranks[1].nics = vec!["mlx5_71".to_owned()];
     write(&planned, ranks.folder.path());
     let first = ranks.children[0].id().to_string();
-    let (output, text) = ranks.check(&["placement.json", "--fabric", "ucx", "--pid", &first]);
+    let (output, text) = ranks.check(&["placement.json", "--fabric", "tcp", "--pid", &first]);
     assert_eq!(output.status.code(), Some(5), "{text}");
-    assert!(text.contains("UCX_NET_DEVICES is not set, should be mlx5_1:1"), "{text}");
+    assert!(text.contains("FI_TCP_IFACE is not set, should be lo"), "{text}");
+    assert!(!text.contains("has no device"), "{text}");
+    // Without a word on variables: this host has the device of one rank and not that of the other.
+    let pids = ranks.pids();
+    let (output, text) = ranks.check(&["placement.json", "--pid", &pids, "--format", "csv"]);
+    assert_eq!(output.status.code(), Some(5), "{text}");
+    let missed: Vec<bool> =
+        text.lines().map(|line| line.contains(&format!("{host} has no device mlx5_71"))).collect();
+    assert_eq!(missed.iter().filter(|missed| **missed).count(), 1, "{text}");
+}
+
+/// What each launcher sets counts: MPICH before 4.1 miscounts the ranks of a host, so devices are told
+/// rank by rank there, and elsewhere by local rank.
+#[test]
+fn variables_are_those_that_the_launcher_sets() {
+    let host = on_this_host();
+    let mut planned = placement(2, true, &[(&host, 0), ("other", 0), (&host, 1), ("other", 1)]);
+    planned.nodes.iter_mut().for_each(|node| node.nics = ["mlx5_0", "mlx5_1"].map(device).to_vec());
+    for (rank, entry) in planned.jobs[0].ranks.iter_mut().enumerate() {
+        entry.nics = vec![format!("mlx5_{}", rank / 2)];
+    }
+    let by_local_rank = [
+        ("MV2_PROCESS_TO_RAIL_MAPPING", "mlx5_0:mlx5_1"),
+        ("MV2_RAIL_SHARING_POLICY", "FIXED_MAPPING"),
+    ];
+    let by_rank = [("MV2_IBA_HCA", "mlx5_1")];
+    let (alone, both) = ([("MPI_LOCALNRANKS", "1")], [("MPI_LOCALNRANKS", "2")]);
+    for (set, counted, says) in [
+        (&by_local_rank[..], &both[..], None),
+        (&by_local_rank, &[], None),
+        (&by_rank, &alone, None),
+        (&by_rank, &[], None),
+        (&[], &both, Some("MV2_PROCESS_TO_RAIL_MAPPING is not set, should be mlx5_0:mlx5_1")),
+        (&by_local_rank, &alone, Some("MV2_IBA_HCA is not set, should be mlx5_1")),
+    ] {
+        let mut sleep = Command::new("sleep");
+        sleep.arg("100").env("PMI_RANK", "2").stdin(Stdio::null());
+        let set = set.iter().chain(counted).copied();
+        let children = vec![sleep.envs(set).spawn().expect("it starts")];
+        let ranks = Ranks { folder: tempfile::tempdir().expect("a folder"), children };
+        ranks.wait_for_programs();
+        write(&planned, ranks.folder.path());
+        let (output, text) =
+            ranks.check(&["placement.json", "--fabric", "mvapich2", "--pid", &ranks.pids()]);
+        assert_eq!(output.status.code(), Some(if says.is_some() { 5 } else { 0 }), "{text}");
+        assert!(says.is_none_or(|says| text.contains(says)), "{says:?}: {text}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use rankwright::placement::{MemoryPolicy, PlacementFile, Settings};
 use tempfile::TempDir;
 
 use crate::command::{on_this_host, pus_here, rankwright, say, signal};
-use crate::placements::placement;
+use crate::placements::{device, placement};
 
 /// A map in a folder.
 struct Map {
@@ -171,7 +171,29 @@ fn a_rank_gets_its_variables_but_none_that_the_user_has_set() {
     // The report has what was wanted and what is.
     let text = stdout(&map.exec(&set, &["--report"]));
     let wanted = "mlx5_0:1%2Cmlx5_1:1%20or%20%25";
-    assert!(text.contains(&format!("UCX_NET_DEVICES={wanted}=all @end")), "{text}");
+    assert!(text.contains(&format!("UCX_NET_DEVICES={wanted}=all missing=")), "{text}");
+}
+
+#[test]
+fn a_device_that_its_host_does_not_have_is_told() {
+    let host = on_this_host();
+    let mut placement = placement(1, false, &[(&host, 0)]);
+    placement.nodes[0].nics = ["lo", "mlx5_77", "port A"].map(device).to_vec();
+    placement.nodes[0].gpus = vec![device("card77")];
+    placement.jobs[0].ranks[0].nics = ["lo", "mlx5_77", "port A"].map(str::to_owned).to_vec();
+    placement.jobs[0].ranks[0].gpus = vec!["card77".to_owned()];
+    let rank = [("PMI_RANK", "0")];
+    // The program runs, but not without a word.
+    let output = Map::new(&placement).exec(&rank, &["true"]);
+    let (code, said) = failure(&output);
+    let warning = "this host does not have mlx5_77, card77 (any more)";
+    assert!(code == Some(0) && said.contains(warning), "{said}");
+    let report = stdout(&Map::new(&placement).exec(&rank, &["--report"]));
+    assert!(report.contains(" missing=mlx5_77,card77 untold=port%20A @end"), "{report}");
+    // Devices of an emulated cluster exist nowhere.
+    placement.cluster.emulated = true;
+    let (code, said) = failure(&Map::new(&placement).exec(&rank, &["true"]));
+    assert_eq!((code, said.as_str()), (Some(0), ""));
 }
 
 #[test]

@@ -28,5 +28,6 @@ mod run_batch_systems;
 mod run_granted;
 mod simulate;
 mod slurm;
+mod slurm_run;
 mod traffic;
 mod which_mpi;

@@ -156,7 +156,7 @@ fn reported(lines: &[String]) -> Vec<String> {
 }
 
 /// `where.c` in Slurm's folder as `where`, and again as `other`; `None` where the MPI is missing.
-fn where_programs(slurm: &Slurm, mpi: &Mpi) -> Option<()> {
+pub(crate) fn where_programs(slurm: &Slurm, mpi: &Mpi) -> Option<()> {
     let at = |name| slurm.folder.path().join(name);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/where.c");
     let mut compiler = Command::new(mpi.compiler);
@@ -225,11 +225,12 @@ fn check_tells_every_kind_of_difference_under_srun() {
     let lines: Vec<&str> =
         table.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
     assert!(lines.len() == 3 && text.contains("exit code: 5"), "{text}");
-    for (rank, device) in ["mlx5_0", "mlx5_1", "mlx5_1"].iter().enumerate() {
+    for (rank, device) in ["mlx5_70", "mlx5_71", "mlx5_71"].iter().enumerate() {
         let refused = format!("instead of P#6000{rank} (the job may use P#");
         assert!(lines[rank].contains(&refused), "{text}");
         let variable = format!("UCX_NET_DEVICES is all instead of {device}:1");
         assert!(lines[rank].contains(&variable), "{text}");
+        assert!(lines[rank].contains(&format!(" has no device {device}")), "{text}");
     }
     assert!(lines[0].contains("on n1 instead of n0"), "{text}");
     assert!(!lines[1].contains("instead of n0"), "{text}");

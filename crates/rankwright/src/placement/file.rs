@@ -1,12 +1,13 @@
 //! `placement.json`: a placement with the names of everything, so that it can be launched and
 //! checked without the cluster description.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::contradictions;
 use super::{JobPlacement, JobShape, Placement, PlacementError, RankOfJob, RankPlacement};
 use crate::cluster::{Cluster, Gpu, Nic, Port};
 use crate::files::{InputError, WriteError, read_text, write_atomically};
@@ -187,7 +188,8 @@ impl PlacementFile {
     ///
     /// # Errors
     /// If it cannot be read, is no placement, is of a newer format, or is not valid in itself: a
-    /// rank missing or twice, a node that is not listed, a PU taken twice.
+    /// rank missing or twice, a node that is not listed, a PU taken twice, a device that the rank's
+    /// node does not have.
     pub fn read(path: &Path) -> Result<Self, InputError> {
         let text = read_text(path, EXPECTED)?;
         Self::parse(&text, &path.display().to_string())
@@ -212,37 +214,8 @@ impl PlacementFile {
                 .with_advice("make it again with this version's `rankwright place`"));
         }
         let file: Self = serde_json::from_str(text).map_err(|error| malformed(&error))?;
-        file.check(name)?;
+        contradictions::refuse(&file, name)?;
         Ok(file)
-    }
-
-    fn check(&self, name: &str) -> Result<(), InputError> {
-        let mut nodes: HashMap<&str, &NodeEntry> = HashMap::new();
-        for node in &self.nodes {
-            if nodes.insert(&node.name, node).is_some() {
-                let found = format!("node `{}` twice", node.name);
-                return Err(InputError::new(name, found, "every node once").in_field("nodes"));
-            }
-        }
-        let mut taken = Taken::default();
-        for job in &self.jobs {
-            for (index, entry) in job.ranks.iter().enumerate() {
-                let wrong = |(found, expected): (String, String)| {
-                    let field = format!("jobs \"{}\" rank {index}", job.name);
-                    InputError::new(name, found, expected).in_field(field)
-                };
-                if entry.rank.index() != index {
-                    let expected = format!("rank {index}");
-                    return Err(wrong((format!("rank {}", entry.rank), expected)));
-                }
-                let node = nodes.get(entry.node.as_str()).ok_or_else(|| {
-                    wrong((format!("node `{}`", entry.node), "a node of `nodes`".to_owned()))
-                })?;
-                check_rank(entry, node).map_err(wrong)?;
-                taken.add(entry, node).map_err(wrong)?;
-            }
-        }
-        Ok(())
     }
 
     /// The placement on `cluster`, checked whole.
@@ -294,6 +267,19 @@ impl PlacementFile {
         self.node(&entry.node)?.numa_os.get(entry.numa?.index()).copied()
     }
 
+    /// The network devices and GPUs of a rank, as its node has them.
+    pub fn devices(&self, entry: &RankEntry) -> impl Iterator<Item = &DeviceEntry> {
+        let has_some = !entry.nics.is_empty() || !entry.gpus.is_empty();
+        let node = has_some.then(|| self.node(&entry.node)).flatten();
+        let of = |names: &[String], all: fn(&NodeEntry) -> &[DeviceEntry]| {
+            let devices = node.map_or(&[][..], all);
+            let one = |name: &String| devices.iter().find(|device| device.is_called(name));
+            names.iter().filter_map(one).collect::<Vec<_>>()
+        };
+        let nics = of(&entry.nics, |node| &node.nics);
+        nics.into_iter().chain(of(&entry.gpus, |node| &node.gpus))
+    }
+
     /// The text of the file.
     ///
     /// # Panics
@@ -331,6 +317,17 @@ impl NodeEntry {
 }
 
 impl DeviceEntry {
+    /// Its name and its aliases.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name.as_str()).chain(self.aliases.iter().map(String::as_str))
+    }
+
+    /// Whether this is its name or an alias of it.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.names().any(|known| known == name)
+    }
+
     /// A network device of a cluster.
     #[must_use]
     pub fn of_nic(nic: &Nic) -> Self {
@@ -346,57 +343,5 @@ impl DeviceEntry {
     fn of_gpu(gpu: &Gpu) -> Self {
         let (near, pci) = (gpu.near.clone(), gpu.pci.clone());
         Self { name: gpu.name.clone(), aliases: Vec::new(), near, pci, ports: Vec::new() }
-    }
-}
-
-/// What was found and what was expected.
-type Contradiction = (String, String);
-
-/// Checks a rank against its node.
-fn check_rank(entry: &RankEntry, node: &NodeEntry) -> Result<(), Contradiction> {
-    let wrong = |found: String, expected: String| Err((found, expected));
-    if entry.cores.is_empty() || entry.pus.is_empty() {
-        let found = if entry.cores.is_empty() { "no core" } else { "no PU" };
-        return wrong(found.to_owned(), "at least one".to_owned());
-    }
-    if let Some(core) = entry.cores.iter().find(|core| core.0 >= node.cores) {
-        return wrong(format!("core L#{core}"), format!("one below {}", node.cores));
-    }
-    if let Some(pair) = entry.cores.windows(2).find(|pair| pair[0] >= pair[1]) {
-        let found = format!("core L#{} after L#{}", pair[1], pair[0]);
-        return wrong(found, "ascending cores, each once".to_owned());
-    }
-    if let Some(numa) = entry.numa.filter(|numa| numa.index() >= node.numa_os.len()) {
-        return wrong(format!("NUMA node L#{numa}"), "one of the node".to_owned());
-    }
-    Ok(())
-}
-
-/// What bound ranks have so far: (node, PU) and (node, core), with the rank.
-#[derive(Default)]
-struct Taken<'a> {
-    pus: HashMap<(&'a str, PuId), Rank>,
-    cores: HashMap<(&'a str, CoreId), Rank>,
-}
-
-impl<'a> Taken<'a> {
-    fn add(&mut self, entry: &'a RankEntry, node: &NodeEntry) -> Result<(), Contradiction> {
-        if !entry.bound {
-            return Ok(());
-        }
-        for &pu in &entry.pus {
-            if let Some(first) = self.pus.insert((&entry.node, pu), entry.rank) {
-                let found = format!("PU P#{pu} of {}, which rank {first} has", entry.node);
-                return Err((found, "a PU of its own".to_owned()));
-            }
-        }
-        // Cores of several PUs may be shared, one PU for each rank.
-        for &core in entry.cores.iter().filter(|_| node.cores == node.pus) {
-            if let Some(first) = self.cores.insert((&entry.node, core), entry.rank) {
-                let found = format!("core L#{core} of {}, which rank {first} has", entry.node);
-                return Err((found, "a core of its own, as every core has one PU".to_owned()));
-            }
-        }
-        Ok(())
     }
 }

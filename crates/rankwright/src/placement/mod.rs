@@ -4,6 +4,7 @@
 //! checks it whole: what exists is valid. [`slots`] cuts the free cores of a cluster into the
 //! places that ranks can take; a mapper only says which rank takes which slot.
 
+mod contradictions;
 mod file;
 mod homes;
 pub mod ranks_map;

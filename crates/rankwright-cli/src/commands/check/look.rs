@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use rankwright::placement::RankEntry;
-use rankwright::rails::fabric::LocalRanks;
 
-use super::{Check, verdict};
+use super::{Check, plan, verdict};
 use crate::cli::Verbosity;
+use crate::device_presence::NotSeen;
 use crate::exit_code::{Mismatch, UsageError};
 use crate::inputs;
 use crate::output::{self, Format, note};
@@ -47,7 +47,7 @@ impl Check {
         };
         let shared: Vec<Vec<String>> = running.iter().map(shared).collect();
         let wrong = match &self.placement {
-            Some(file) => self.against(file, &running, &shared, verbosity)?,
+            Some(file) => self.against(file, &system, &running, &shared, verbosity)?,
             None => {
                 self.result.write(&render(&running, &shared, self.result.format)?)?;
                 shared.iter().filter(|sentences| !sentences.is_empty()).count()
@@ -96,6 +96,7 @@ impl Check {
     fn against(
         &self,
         file: &std::path::Path,
+        system: &System<'_>,
         running: &[Running],
         shared: &[Vec<String>],
         verbosity: &Verbosity,
@@ -103,15 +104,18 @@ impl Check {
         let prepared = self.options.prepare(file)?;
         let (placement, job) = (prepared.placement(), prepared.one_job()?);
         let host = inputs::host_name()?;
-        // What started them is not known; all but `mpich:4.0` count local ranks.
-        let (settings, notes) = prepared.settings(job, LocalRanks::Right, false)?;
+        let (settings, notes) = plan::planned(&prepared, job, running)?;
         notes.iter().for_each(|text| note(verbosity, format_args!("note: {text}")));
-        let planned = |one: &Running| match one.rank.map(|rank| rank as usize) {
-            Some(rank) if rank < job.ranks.len() => settings.variables(rank),
-            _ => &[],
+        let planned = |one: &Running| plan::of_process(&settings, job, one);
+        let not_seen = |one: &Running| {
+            let entry = one.rank.and_then(|rank| job.ranks.get(rank as usize));
+            // Devices of an emulated cluster do not exist anywhere.
+            let entry = entry.filter(|_| !placement.cluster.emulated);
+            let devices = entry.into_iter().flat_map(|entry| placement.devices(entry));
+            NotSeen::of(devices.map(|one| (one.pci.as_deref(), one.names().collect())), system.sys)
         };
         let reports: Vec<ReportLine> =
-            running.iter().map(|one| report(one, &host, planned(one))).collect();
+            running.iter().map(|one| report(one, &host, planned(one), not_seen(one))).collect();
         let more: Vec<Vec<String>> = running
             .iter()
             .zip(shared)
@@ -128,9 +132,8 @@ impl Check {
         let of_host = self.pid.is_empty().then_some(host.as_str()).or(Some(""));
         let verdicts = verdict::verdicts(placement, job, of_host, &reports, &more);
         self.result.write(&verdict::render(&verdicts, self.result.format)?)?;
-        if let Some(limit) = verdict::unverifiable(placement, &reports) {
-            note(verbosity, limit);
-        }
+        let limits = verdict::unverifiable(placement, job, &reports);
+        limits.iter().for_each(|limit| note(verbosity, limit));
         let wrong = verdicts.iter().filter(|verdict| !verdict.is_ok()).count();
         if wrong == 0 {
             let count = verdicts.len();
@@ -145,7 +148,12 @@ fn is_selecting(name: &str) -> bool {
 }
 
 /// A process as a rank would report itself that should have these variables.
-fn report(one: &Running, host: &str, planned: &[(String, String)]) -> ReportLine {
+fn report(
+    one: &Running,
+    host: &str,
+    planned: &[(String, String)],
+    not_seen: NotSeen,
+) -> ReportLine {
     let Process { pus, running_on, numa, memory, .. } = &one.process;
     let variable = |(name, wanted): &(String, String)| Variable {
         name: name.clone(),
@@ -161,6 +169,8 @@ fn report(one: &Running, host: &str, planned: &[(String, String)]) -> ReportLine
         memory: memory.clone(),
         cpuset: String::new(),
         variables: planned.iter().map(variable).collect(),
+        missing_devices: not_seen.missing,
+        untold_devices: not_seen.untold,
     }
 }
 

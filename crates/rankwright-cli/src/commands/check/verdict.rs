@@ -1,9 +1,10 @@
 //! Where every rank should be, where it is, and whether that is the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rankwright::ids::{PuId, PuSet};
 use rankwright::placement::{JobEntry, PlacementFile, RankEntry};
+use rankwright::units::counted;
 use serde::Serialize;
 
 use crate::host_name::same_host;
@@ -29,6 +30,9 @@ struct Wanted {
     pus: String,
     numa: Option<u32>,
     bound: bool,
+    /// Its network devices and GPUs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    devices: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -42,6 +46,12 @@ struct Actual {
     /// The variables that the plan has for it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     variables: BTreeMap<String, Option<String>>,
+    /// The devices that its host does not have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing_devices: Vec<String>,
+    /// The devices of which nothing on its host tells.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    untold_devices: Vec<String>,
 }
 
 impl Verdict {
@@ -82,6 +92,7 @@ pub(super) fn verdicts(
             pus: wanted_pus(entry).to_string(),
             numa: placement.numa_os(entry),
             bound: entry.bound,
+            devices: entry.nics.iter().chain(&entry.gpus).cloned().collect(),
         };
         let (rank, wanted) = (Some(entry.rank.0), Some(wanted));
         Verdict { rank, wanted, actual: first.map(actual), differences }
@@ -133,12 +144,35 @@ pub(super) fn shared(
     sentences
 }
 
-/// What cannot be verified here, in words.
-pub(super) fn unverifiable(placement: &PlacementFile, reports: &[ReportLine]) -> Option<String> {
-    let granted = |report: &ReportLine| report.cpuset.parse().map_or(0, |pus: PuSet| pus.len());
-    let pus = reports.iter().map(granted).max()?;
-    let plural = if pus == 1 { "" } else { "s" };
-    placement.cluster.emulated.then(|| format!("cores: not verifiable here ({pus} PU{plural})"))
+/// What cannot be verified here, in sentences.
+pub(super) fn unverifiable(
+    placement: &PlacementFile,
+    job: &JobEntry,
+    reports: &[ReportLine],
+) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if placement.cluster.emulated {
+        let granted = |report: &ReportLine| report.cpuset.parse().map_or(0, |pus: PuSet| pus.len());
+        // Of ranks that run already it is not known how many they were granted.
+        let pus = match reports.iter().map(granted).max() {
+            None | Some(0) => String::new(),
+            Some(pus) => format!(" ({})", counted(pus, "PU")),
+        };
+        sentences.push(format!("cores: not verifiable here{pus}"));
+        if job.ranks.iter().any(|entry| !entry.nics.is_empty() || !entry.gpus.is_empty()) {
+            sentences.push("devices: not verifiable here (emulated)".to_owned());
+        }
+    }
+    let untold: BTreeSet<&str> =
+        reports.iter().flat_map(|report| &report.untold_devices).map(String::as_str).collect();
+    if !untold.is_empty() {
+        let names = Vec::from_iter(untold).join(", ");
+        sentences.push(format!(
+            "devices: nothing tells whether hosts have {names}: no name that the kernel gives, and no \
+             PCI address (`pci` in the cluster description)"
+        ));
+    }
+    sentences
 }
 
 fn wanted_pus(entry: &RankEntry) -> PuSet {
@@ -158,6 +192,8 @@ fn actual(report: &ReportLine) -> Actual {
             .iter()
             .map(|variable| (variable.name.clone(), variable.actual.clone()))
             .collect(),
+        missing_devices: report.missing_devices.clone(),
+        untold_devices: report.untold_devices.clone(),
     }
 }
 
@@ -176,6 +212,8 @@ fn differences(placement: &PlacementFile, entry: &RankEntry, report: &ReportLine
     if placement.cluster.emulated {
         return differences;
     }
+    let missing = |name: &String| format!("{} has no device {name}", report.host);
+    differences.extend(report.missing_devices.iter().map(missing));
     let wanted = wanted_pus(entry);
     let fits = report.pus.parse().is_ok_and(|pus: PuSet| {
         let is_wanted = |pu| wanted.as_slice().contains(pu);
@@ -280,6 +318,8 @@ mod tests {
             memory: memory.to_owned(),
             cpuset: "0-3".to_owned(),
             variables: Vec::new(),
+            missing_devices: Vec::new(),
+            untold_devices: Vec::new(),
         }
     }
 
@@ -329,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_and_ranks_on_one_pu_are_told() {
+    fn variables_devices_and_ranks_on_one_pu_are_told() {
         let text = PLACEMENT.replace(", \"bound\": false", "");
         let placement = PlacementFile::parse(&text, "test").unwrap();
         let mut reports = [
@@ -345,13 +385,18 @@ mod tests {
             [("A", "1", Some("1")), ("UCX_NET_DEVICES", "mlx5_0:1", Some("all")), ("B", "2", None)]
                 .map(variable)
                 .to_vec();
+        reports[1].missing_devices = vec!["mlx5_1".to_owned()];
+        reports[1].untold_devices = vec!["port A".to_owned()];
+        let untold = unverifiable(&placement, &placement.jobs[0], &reports);
+        assert!(untold.len() == 1 && untold[0].contains("hosts have port A: "), "{untold:?}");
         let shared = shared(&placement, &placement.jobs[0], &reports);
         let verdicts = verdicts(&placement, &placement.jobs[0], None, &reports, &shared);
         let told: Vec<String> =
             verdicts.iter().map(|verdict| verdict.differences.join("; ")).collect();
         let expected = [
             "UCX_NET_DEVICES is all instead of mlx5_0:1; B is not set, should be 2; shares PU P#2 with rank 1",
-            "PUs P#1-2 instead of P#0-1 (the job may use P#0-3); shares PU P#2 with rank 0",
+            "n0 has no device mlx5_1; PUs P#1-2 instead of P#0-1 (the job may use P#0-3); \
+             shares PU P#2 with rank 0",
         ];
         assert_eq!(told, expected);
         let json = render(&verdicts, Format::Json).unwrap();

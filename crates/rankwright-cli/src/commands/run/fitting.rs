@@ -2,16 +2,17 @@
 //! be used, its devices are there, and it was made for this cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::ids::{PuId, PuSet};
-use rankwright::placement::{DeviceEntry, JobEntry, PlacementFile, RankEntry, digest};
+use rankwright::placement::{JobEntry, PlacementFile, RankEntry, digest};
 use rankwright::units::counted;
 
 use crate::batch_job::{BatchJob, pus_here};
+use crate::device_presence::NotSeen;
 use crate::host_name::same_host;
 use crate::launching::Prepared;
 use crate::report_line::ReportLine;
@@ -36,11 +37,9 @@ pub(super) fn misfits(
         let here = inputs::host_name()?;
         let ranks: Vec<&RankEntry> =
             job.ranks.iter().filter(|entry| same_host(&entry.node, &here)).collect();
-        if let Some(first) = ranks.first() {
+        if !ranks.is_empty() {
             misfits.extend(pus_not_granted(prepared, &ranks, batch.is_some()));
-            let devices = placement.node(&first.node).map(|node| [&node.nics, &node.gpus]);
-            let devices = devices.into_iter().flatten().flatten();
-            misfits.extend(devices_gone(devices, &ranks, &first.node, Path::new("/sys")));
+            misfits.extend(devices_gone(placement, &ranks, Path::new("/sys")));
         }
     }
     Ok(misfits)
@@ -139,85 +138,54 @@ fn cpuset_here(shim: &str) -> Option<PuSet> {
 }
 
 /// Devices that ranks of this host should use and that it does not have (any more).
-fn devices_gone<'a>(
-    devices: impl Iterator<Item = &'a DeviceEntry>,
-    ranks: &[&RankEntry],
-    host: &str,
-    sys: &Path,
-) -> Option<String> {
-    let used: BTreeSet<&String> =
-        ranks.iter().flat_map(|entry| entry.nics.iter().chain(&entry.gpus)).collect();
-    let gone: Vec<&str> = devices
-        .filter(|device| used.contains(&device.name) && !is_here(device, sys))
-        .map(|device| device.name.as_str())
-        .collect();
+fn devices_gone(placement: &PlacementFile, ranks: &[&RankEntry], sys: &Path) -> Option<String> {
+    let of_ranks = ranks.iter().flat_map(|entry| placement.devices(entry));
+    let looked_for = of_ranks.map(|one| (one.pci.as_deref(), one.names().collect()));
+    let mut gone: Vec<String> = NotSeen::of(looked_for, sys).missing;
+    gone.sort_unstable();
+    gone.dedup();
     (!gone.is_empty()).then(|| {
         format!(
-            "{host} does not have the device{} {} any more, which ranks should use; discover the \
+            "{} does not have the device{} {} any more, which ranks should use; discover the \
              node again (`rankwright cluster discover`) and place again",
+            ranks[0].node,
             if gone.len() == 1 { "" } else { "s" },
             gone.join(", ")
         )
     })
 }
 
-/// Whether the kernel knows a device: by its PCI address, else by one of its names.
-fn is_here(device: &DeviceEntry, sys: &Path) -> bool {
-    const CLASSES: [&str; 4] = ["infiniband", "net", "cxi", "drm"];
-    if let Some(address) = &device.pci {
-        return sys.join("bus/pci/devices").join(address).exists();
-    }
-    let names = || std::iter::once(&device.name).chain(&device.aliases);
-    let paths = |name: &String| CLASSES.map(|class| sys.join("class").join(class).join(name));
-    let looks_real = |name: &str| {
-        let kinds = ["mlx", "hfi1", "cxi", "hsn", "ib", "bnxt_re", "irdma", "efa"];
-        kinds.iter().any(|kind| name.starts_with(kind))
-    };
-    // Of a name that somebody made up, nothing can be said.
-    !names().any(|name| looks_real(name))
-        || names().flat_map(paths).any(|path: PathBuf| path.exists())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn device(name: &str, pci: Option<&str>) -> DeviceEntry {
-        let pci = pci.map(str::to_owned);
-        DeviceEntry {
-            name: name.to_owned(),
-            aliases: Vec::new(),
-            near: Vec::new(),
-            pci,
-            ports: Vec::new(),
-        }
-    }
+    const PLACEMENT: &str = r#"{
+        "format": 1, "strategy": "by hand", "workload_digest": "",
+        "cluster": {"name": "c", "digest": ""},
+        "nodes": [{"name": "n0", "cores": 2, "pus": 2, "numa_os": [0],
+            "nics": [
+                {"name": "mlx5_0"}, {"name": "mlx5_1", "aliases": ["ib1"]},
+                {"name": "mlx5_2", "pci": "0000:41:00.0"}, {"name": "mlx5_3"}, {"name": "port A"}
+            ],
+            "gpus": [{"name": "cuda0", "pci": "0000:99:00.0"}]
+        }],
+        "jobs": [{"name": "j", "ranks": [
+            {"rank": 0, "node": "n0", "cores": [0], "pus": [0], "numa": 0,
+             "nics": ["mlx5_0", "ib1", "mlx5_2", "port A"], "gpus": ["cuda0"]},
+            {"rank": 1, "node": "n0", "cores": [1], "pus": [1], "numa": 0, "nics": ["mlx5_1"]}
+        ]}]
+    }"#;
 
     #[test]
-    fn devices_are_found_by_address_or_name() {
+    fn devices_of_ranks_are_missed_once() {
         let sys = tempfile::tempdir().unwrap();
         for path in ["bus/pci/devices/0000:41:00.0", "class/infiniband/mlx5_0"] {
             std::fs::create_dir_all(sys.path().join(path)).unwrap();
         }
-        let rank = RankEntry {
-            rank: rankwright::ids::Rank(0),
-            node: "n0".to_owned(),
-            cores: Vec::new(),
-            pus: Vec::new(),
-            numa: None,
-            nics: ["mlx5_0", "mlx5_1", "mlx5_2", "port A"].map(str::to_owned).to_vec(),
-            gpus: vec!["cuda0".to_owned()],
-            bound: true,
-        };
-        let devices = [
-            device("mlx5_0", None),
-            device("mlx5_1", None),
-            device("mlx5_2", Some("0000:41:00.0")),
-            device("mlx5_3", None),
-            device("port A", None),
-            device("cuda0", Some("0000:99:00.0")),
-        ];
-        let gone = devices_gone(devices.iter(), &[&rank], "n0", sys.path()).unwrap();
-        assert!(gone.starts_with("n0 does not have the devices mlx5_1, cuda0 any more"), "{gone}");
+        let placement = PlacementFile::parse(PLACEMENT, "test").unwrap();
+        let ranks: Vec<&RankEntry> = placement.jobs[0].ranks.iter().collect();
+        let gone = devices_gone(&placement, &ranks, sys.path()).unwrap();
+        assert!(gone.starts_with("n0 does not have the devices cuda0, mlx5_1 any more"), "{gone}");
+        assert_eq!(devices_gone(&placement, &[], sys.path()), None);
     }
 }

@@ -7,13 +7,13 @@
 
 use std::ops::ControlFlow;
 
-use super::{Printed, Row, Verdict};
+use super::{Assumption, Printed, Row, Verdict};
 use crate::cluster::{Cluster, built_in};
 use crate::ids::{CoreId, NodeId, NumaId, Rank};
 use crate::placement::{JobPlacement, JobShape, Placement, RankPlacement};
 use crate::sim::{Options, Pacing, simulate};
 use crate::traffic::{Job, Send, Source, Workload};
-use crate::units::{Bytes, PerSecond};
+use crate::units::{Bytes, PerSecond, Seconds};
 
 /// Which devices the ranks use: the five combinations of configuration 3. All ranks are on the first
 /// socket, beside devices 0 and 1.
@@ -115,6 +115,43 @@ pub fn rows() -> Vec<Row> {
     }
     rows
 }
+
+/// The rates of `paper:2017`, of which the paper prints none: two times that are calibrated, and what was
+/// assumed for these.
+///
+/// # Panics
+/// Never: the cluster is built in.
+#[must_use]
+pub fn assumptions() -> Vec<Assumption> {
+    const FITTED: &str = "calibrated: gives the printed gains in latency and message rate, with 1.1 us from \
+                          process to process";
+    let rates = built_in::find("paper:2017").expect("it is built in").cluster().rates;
+    let short = LENGTHS[0];
+    let long = LENGTHS[LENGTHS.len() - 1];
+    let microseconds = |time: Seconds| 1e6 * time.0;
+    let core = |length| microseconds(rates.queue_pair.time(Bytes(length)));
+    let more = microseconds(rates.inter_socket.time(Bytes(short)));
+    [
+        ("a core, for a message up to 512 B", core(short), "us", FITTED),
+        ("a core, more through the other socket's device", more, "us", FITTED),
+        ("a core, for a message of 8 KiB", core(long), "us", "assumed: one core copies 5 GB/s"),
+        ("from device to device", microseconds(rates.nic_latency), "us", "assumed"),
+        ("a device", 1e-9 * rates.nic_bandwidth.0, "GB/s", "that of the product"),
+        ("a memory", 1e-9 * rates.memory_bandwidth.0, "GB/s", "assumed"),
+    ]
+    // Other units leave traces in the last digits.
+    .map(|(what, value, unit, from)| Assumption {
+        what,
+        value: (1e9 * value).round() / 1e9,
+        unit,
+        from,
+    })
+    .to_vec()
+}
+
+/// What [`assumptions`] make of the printed gains, in a sentence.
+pub const NO_FINDING: &str = "The gains in latency and message rate go in by this calibration, so they are no \
+                              findings; that in bandwidth follows from the message rate.";
 
 /// "In the same range as single HFI": the gain of two local devices over two remote ones against that
 /// of one over one, in bandwidth, with one and two processes per node.
@@ -222,6 +259,13 @@ fn placement(cluster: &Cluster, workload: &Workload, pattern: usize, pairs: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_calibration_is_that_of_the_cluster() {
+        let values: Vec<f64> = assumptions().iter().map(|one| one.value).collect();
+        let expected = [0.44, 0.176, 1.64, 0.2, 12.5, 60.0];
+        assert!(values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{values:?}");
+    }
 
     #[test]
     fn the_printed_gains_are_met_or_in_the_same_order() {

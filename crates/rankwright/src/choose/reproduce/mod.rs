@@ -131,6 +131,19 @@ impl Row {
     }
 }
 
+/// A number that our side of a reproduction was given because the paper does not print it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Assumption {
+    /// What it is.
+    pub what: &'static str,
+    /// The number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Where it comes from.
+    pub from: &'static str,
+}
+
 /// A number as it is printed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Printed {

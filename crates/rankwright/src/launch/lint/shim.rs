@@ -84,13 +84,13 @@ fn lines(text: &str, file: &str) -> Result<HashMap<Rank, Line>, InputError> {
     };
     let mut all = (1..).zip(text.lines());
     let header = all.next().map_or("", |(_, line)| line);
-    if !header.starts_with("rankwright-ranks-map format=2 ") {
+    if !header.starts_with("rankwright-ranks-map format=3 ") {
         return Err(wrong(1, header, EXPECTED));
     }
     let mut lines = HashMap::new();
     for (number, text) in all {
         let (task, line) = line(text)
-            .ok_or_else(|| wrong(number, text, "a line like `0 n0 0-1 preferred:0 bound`"))?;
+            .ok_or_else(|| wrong(number, text, "a line like `0 n0 0-1 preferred:0 bound -`"))?;
         lines.insert(task, line);
     }
     Ok(lines)
@@ -130,9 +130,9 @@ mod tests {
 
     #[test]
     fn damaged_maps_are_errors() {
-        let header = "rankwright-ranks-map format=2 ranks=1 width=9 emulated=no\n";
+        let header = "rankwright-ranks-map format=3 ranks=1 width=11 emulated=no\n";
         let told = |text: String| lines(&text, "ranks.map").err().map(|error| error.to_string());
-        assert_eq!(told(format!("{header}0 n0 0-1 - bound A=1  \n")), None);
+        assert_eq!(told(format!("{header}0 n0 0-1 - bound - A=1  \n")), None);
         for (text, place) in [
             (String::new(), "ranks.map:1: found ``"),
             ("rank 0=n0 slot=0\n".to_owned(), "ranks.map:1: found `rank 0=n0 slot=0`"),

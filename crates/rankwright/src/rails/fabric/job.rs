@@ -54,11 +54,7 @@ pub(super) fn local_ranks<'a>(
 
 /// What a device is.
 pub(super) fn kind(device: &DeviceEntry) -> NicKind {
-    NicKind::of(names(device))
-}
-
-pub(super) fn names(device: &DeviceEntry) -> impl Iterator<Item = &str> {
-    std::iter::once(device.name.as_str()).chain(device.aliases.iter().map(String::as_str))
+    NicKind::of(device.names())
 }
 
 pub(super) fn is_up(device: &DeviceEntry) -> bool {
@@ -162,7 +158,7 @@ fn device_of<'a>(
     name: &str,
 ) -> Result<&'a DeviceEntry, FabricError> {
     let (rank, of_node) = (entry.rank.0, || node.name.clone());
-    let Some(device) = node.nics.iter().find(|nic| names(nic).any(|known| known == name)) else {
+    let Some(device) = node.nics.iter().find(|nic| nic.is_called(name)) else {
         let known: Vec<&str> = node.nics.iter().map(|nic| nic.name.as_str()).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         return Err(FabricError::NoSuchDevice {

@@ -1,6 +1,6 @@
 //! Providers of libfabric: verbs, cxi, efa, tcp.
 
-use super::{FabricError, Job, Output, kind, names};
+use super::{FabricError, Job, Output, kind};
 use crate::cluster::NicKind;
 use crate::placement::DeviceEntry;
 use crate::rails::local::unit;
@@ -28,7 +28,7 @@ pub(super) fn verbs(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), Fabric
 
 /// The cxi device of a Slingshot interface has its number.
 pub(super) fn cxi_name(device: &DeviceEntry) -> String {
-    let named = names(device).find(|name| name.starts_with("cxi"));
+    let named = device.names().find(|name| name.starts_with("cxi"));
     named.map_or_else(|| format!("cxi{}", unit(&device.name).unwrap_or(0)), str::to_owned)
 }
 

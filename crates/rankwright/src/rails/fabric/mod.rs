@@ -16,7 +16,7 @@ use crate::cluster::NicKind;
 use crate::placement::{DeviceEntry, JobEntry, PlacementFile, Settings};
 
 use defaults::DefaultChoice;
-use job::{Job, LocalMap, LocalRank, Output, is_up, kind, local_ranks, names, port};
+use job::{Job, LocalMap, LocalRank, Output, is_up, kind, local_ranks, port};
 
 /// A network stack.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ const PSM3_RAILS: usize = 32;
 
 /// The unit of an Omni-Path device: 2 of `hfi1_2`, whichever of its names is that.
 fn hfi_unit(device: &DeviceEntry) -> u32 {
-    let named = super::names(device).find(|name| name.starts_with("hfi1"));
+    let named = device.names().find(|name| name.starts_with("hfi1"));
     named.and_then(unit).unwrap_or(0)
 }
 

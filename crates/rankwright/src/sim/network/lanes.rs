@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Builder, Hop, Lane, NONE, Network, SendTable, Stream};
+use super::builder::Builder;
+use super::{Hop, Lane, NONE, Network, SendTable, Stream};
 use crate::sim::{Pacing, Service};
 
 /// Feeders of a zone that are looked at one by one.

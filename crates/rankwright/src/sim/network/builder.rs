@@ -1,0 +1,230 @@
+//! Makes the tables of the network: the zones of the servers, and for each message of a tick its hops,
+//! streams and end, equal ones once.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{End, First, Hop, Lane, NONE, Network, SendTable, SourceTable, Stream, Zone};
+use crate::placement::{Path, ServerKind, Servers};
+use crate::sim::clock::{Clock, RandomStream};
+use crate::sim::queue::NEVER;
+use crate::sim::{Arrivals, Options, Pacing, SimulationError};
+use crate::traffic::Job;
+use crate::traffic::source::OUTSIDE;
+use crate::units::Seconds;
+
+/// Tables that are not finished yet.
+pub(super) struct Builder<'a> {
+    servers: &'a Servers<'a>,
+    pub(super) options: &'a Options,
+    pub(super) network: Network,
+    /// The zone of each server.
+    pub(super) zones: Vec<usize>,
+    known_hops: HashMap<(Hop, u32, u32), u32>,
+    known_ends: HashMap<End, u32>,
+    /// By the servers from and to, and the latency.
+    pub(super) known_streams: BTreeMap<(u32, u32, u64), usize>,
+}
+
+/// Who a path is for.
+#[derive(Clone, Copy)]
+struct Owner {
+    job: u32,
+    source: u32,
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(servers: &'a Servers<'a>, options: &'a Options) -> Self {
+        // Nodes first, then links: exports of equal time are then in the order of their servers.
+        let nodes = |kind: &ServerKind| match kind {
+            ServerKind::Memory { node, .. }
+            | ServerKind::NicOut { node, .. }
+            | ServerKind::NicIn { node, .. } => Some(node.index()),
+            _ => None,
+        };
+        let mut count =
+            servers.kinds().iter().filter_map(nodes).map(|node| node + 1).max().unwrap_or(0);
+        let mut zone = |kind: &ServerKind| match kind {
+            ServerKind::Memory { node, .. }
+            | ServerKind::NicOut { node, .. }
+            | ServerKind::NicIn { node, .. } => node.index(),
+            ServerKind::QueuePairOut { rank }
+            | ServerKind::QueuePairIn { rank }
+            | ServerKind::ProcessingOut { rank }
+            | ServerKind::ProcessingIn { rank } => servers.node(*rank as usize).index(),
+            ServerKind::LinkUp { .. } | ServerKind::LinkDown { .. } => {
+                count += 1;
+                count - 1
+            }
+        };
+        let zones: Vec<usize> = servers.kinds().iter().map(&mut zone).collect();
+        let mut network = Network::default();
+        network.zones.resize_with(count, Zone::default);
+        network.finals = vec![Vec::new(); zones.len()];
+        Self {
+            servers,
+            options,
+            network,
+            zones,
+            known_hops: HashMap::new(),
+            known_ends: HashMap::new(),
+            known_streams: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn add_job(
+        &mut self,
+        number: usize,
+        job: &Job,
+        offset: usize,
+    ) -> Result<(), SimulationError> {
+        let mut in_step = HashMap::new();
+        for (position, source) in job.sources.iter().enumerate() {
+            // Whoever ticks in step with others has the random numbers of the first of them.
+            let stream = match (self.options.arrivals, source.in_step) {
+                (Arrivals::PerSource, Some(step)) => *in_step.entry(step).or_insert(position),
+                _ => position,
+            };
+            let from = offset + source.rank.index();
+            let all: Vec<usize> = (0..source.sends.len())
+                .filter(|send| source.sends[*send].destination != source.rank)
+                .collect();
+            let per_clock = match self.options.arrivals {
+                Arrivals::PerSource => all.len().max(1),
+                Arrivals::PerPair => 1,
+            };
+            for (clock, sends) in all.chunks(per_clock).enumerate() {
+                let send = (self.options.arrivals == Arrivals::PerPair).then(|| sends[0]);
+                let stream =
+                    RandomStream { seed: self.options.seed, job: number, source: stream, send };
+                let zone = self.servers.node(from).index();
+                let owner = Owner { job: number as u32, source: self.network.sources.len() as u32 };
+                let mut tables = Vec::with_capacity(sends.len());
+                for (send, place) in sends.iter().map(|send| &source.sends[*send]).zip(0..) {
+                    let paths = match send.destination {
+                        OUTSIDE => self.servers.paths_outside(from, send.length),
+                        rank => self.servers.paths(from, offset + rank.index(), send.length),
+                    };
+                    let turn = (from + clock * per_clock + place, sends.len());
+                    let table = self.add_send(&paths, owner, turn);
+                    tables.push(table.ok_or(SimulationError::TooLong)?);
+                }
+                let count = source.rounds.saturating_mul(sends.len() as u64);
+                self.network.messages = self.network.messages.saturating_add(count);
+                let slot = self.network.zones[zone].sources.len();
+                self.network.zones[zone].sources.push(self.network.sources.len());
+                self.network.clocks.push(Clock::new(source, stream));
+                let messages = tables.len() as u32;
+                self.network.sources.push(SourceTable { zone, slot, sends: tables, messages });
+            }
+        }
+        Ok(())
+    }
+
+    fn add_send(
+        &mut self,
+        paths: &[Path],
+        owner: Owner,
+        (first_turn, step): (usize, usize),
+    ) -> Option<SendTable> {
+        let first: Option<Vec<Result<First, u32>>> =
+            paths.iter().map(|path| self.add_path(path, owner)).collect();
+        Some(match first?[..] {
+            [Ok(First { hop, late: NONE })] => SendTable::Single(hop),
+            [Ok(first)] => SendTable::Late(first),
+            [Err(end), ..] => SendTable::Direct(end),
+            ref several => SendTable::InTurn {
+                paths: several.iter().filter_map(|first| first.ok()).collect(),
+                first: first_turn as u64,
+                step: step as u64,
+            },
+        })
+    }
+
+    /// How a path begins, or its end if it has no hop; nothing if it takes too long.
+    fn add_path(&mut self, path: &Path, owner: Owner) -> Option<Result<First, u32>> {
+        let late = picoseconds(path.latency)?;
+        let mut base = late;
+        for hop in &path.hops {
+            base = base.checked_add(service(hop.service)?)?;
+            base = base.checked_add(picoseconds(hop.latency)?)?;
+        }
+        let pacing = self.options.pacing;
+        let releases = |when: bool| if when { owner.source } else { NONE };
+        let last_latency = path.hops.last().map_or(path.latency, |hop| hop.latency);
+        let end = End {
+            job: owner.job,
+            releases: releases(
+                pacing == Pacing::AfterArrival
+                    || (pacing == Pacing::AfterDeparture && path.hops.is_empty()),
+            ),
+            latency: picoseconds(last_latency)?,
+            base,
+        };
+        let end = self.end(end);
+        let Some(first) = path.hops.first() else {
+            return Some(Err(end));
+        };
+        let side = self.zone(first);
+        let late = if late > 0 { self.stream(side, (NONE, first.server.0), late) } else { NONE };
+        let on_side = path.hops.iter().take_while(|hop| self.zone(hop) == side).count();
+        // A message inside a node leaves the sender's side at its last memory.
+        let leaves = on_side - 1;
+        let mut next = NONE;
+        for (position, hop) in path.hops.iter().enumerate().rev() {
+            let stream = match path.hops.get(position + 1) {
+                None => end,
+                Some(after) => {
+                    let zone = self.zone(hop);
+                    let to = if zone == self.zone(after) { after.server.0 } else { NONE };
+                    self.stream(zone, (hop.server.0, to), picoseconds(hop.latency)?)
+                }
+            };
+            let hop = Hop { service: service(hop.service)?, server: hop.server.0, stream, next };
+            let leaving = pacing == Pacing::AfterDeparture && position == leaves;
+            next = self.hop(hop, owner.job, releases(leaving));
+        }
+        Some(Ok(First { hop: next, late }))
+    }
+
+    fn zone(&self, hop: &crate::placement::Hop) -> usize {
+        self.zones[hop.server.index()]
+    }
+
+    fn hop(&mut self, hop: Hop, job: u32, releases: u32) -> u32 {
+        let network = &mut self.network;
+        *self.known_hops.entry((hop, job, releases)).or_insert_with(|| {
+            network.hops.push(hop);
+            network.hop_jobs.push(job);
+            network.hop_releases.push(releases);
+            network.hops.len() as u32 - 1
+        })
+    }
+
+    fn end(&mut self, end: End) -> u32 {
+        let ends = &mut self.network.ends;
+        *self.known_ends.entry(end).or_insert_with(|| {
+            ends.push(end);
+            ends.len() as u32 - 1
+        })
+    }
+
+    fn stream(&mut self, zone: usize, (from, to): (u32, u32), latency: u64) -> u32 {
+        let streams = &mut self.network.streams;
+        *self.known_streams.entry((from, to, latency)).or_insert_with(|| {
+            let lane = if to == NONE { Lane::Export } else { Lane::Prompt { slot: 0 } };
+            streams.push(Stream { zone, from, to, latency, lane });
+            streams.len() - 1
+        }) as u32
+    }
+}
+
+/// Rounded; nothing beyond 64 bits.
+fn picoseconds(time: Seconds) -> Option<u64> {
+    let time = (time.0 * 1e12).round();
+    (time < NEVER as f64).then_some(time as u64)
+}
+
+/// At least one picosecond, so that nothing ends when it begins.
+fn service(time: Seconds) -> Option<u64> {
+    picoseconds(time).map(|time| time.max(1))
+}
