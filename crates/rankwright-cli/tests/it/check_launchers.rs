@@ -65,6 +65,26 @@ fn every_kind_of_difference_is_told_under_every_launcher() {
 }
 
 #[test]
+fn devices_are_looked_for_where_launchers_bind() {
+    if !can_invent_hosts() || pus_here() < 2 {
+        say("SKIPPED: two PUs are needed");
+        return;
+    }
+    let mut gone = placement(2, false, &[("n1", 0), ("n0", 0)]);
+    gone.nodes.iter_mut().for_each(|node| node.nics = vec![device("mlx5_70")]);
+    gone.jobs[0].ranks[0].nics = vec!["mlx5_70".to_owned()];
+    let job = Job::new(&gone);
+    for launcher in launchers().filter(|launcher| launcher.binds) {
+        let arguments = ["--binding", "native", "--timeout", "60s", "--format", "csv"];
+        let output = job.output(launcher, "check", &arguments, |output| code(output) == 5);
+        let table = String::from_utf8_lossy(&output.stdout).into_owned();
+        let lines: Vec<&str> = table.lines().skip(1).collect();
+        assert!(lines[0].contains("n1 has no device mlx5_70"), "{}: {table}", launcher.program);
+        assert!(!lines[1].contains("device"), "{}: {table}", launcher.program);
+    }
+}
+
+#[test]
 fn variables_that_the_launcher_sets_are_verified() {
     if !can_invent_hosts() || pus_here() < 2 {
         say("SKIPPED: two PUs are needed");

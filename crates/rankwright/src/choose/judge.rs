@@ -1,7 +1,7 @@
 //! Which candidate wins where only the traffic is known, and why, in two sentences.
 
 use super::Candidate;
-use super::verdict::{TOLERANCE, Verdict, name, nodes};
+use super::verdict::{DEFAULT_WILL_DO, TOLERANCE, Verdict, name, nodes};
 use crate::cluster::Cluster;
 use crate::model::BusiestNic;
 
@@ -25,14 +25,19 @@ pub fn judge(cluster: &Cluster, candidates: &[Candidate]) -> Verdict {
     let best = blocked.filter(|at| by_hops.contains(at)).unwrap_or(by_hops[0]);
     let wider = wider_than(fewest.unwrap_or_default(), candidates.len() - all.len());
     if by_hops.len() == all.len() && all.len() > 1 {
+        let unasked = candidates.iter().any(|candidate| name(candidate) == "blocked");
+        let advice = match (blocked, unasked) {
+            (Some(_), _) => DEFAULT_WILL_DO,
+            (None, true) => " blocked, what launchers do unasked, is not among them.",
+            (None, false) => "",
+        };
         let reason = format!(
-            "All {} strategies {}are within {:.0} % of each other. It does not matter here: keep \
-             your launcher's default.{wider}",
+            "All {} strategies {}are within {:.0} % of each other.{advice}{wider}",
             all.len(),
             if wider.is_empty() { "" } else { "on as few nodes " },
             TOLERANCE * 100.0
         );
-        return Verdict { best, matters: false, reason };
+        return Verdict { best, matters: blocked.is_none() && unasked, reason };
     }
     let next_best = || {
         let others: Vec<usize> = all.iter().copied().filter(|at| *at != best).collect();

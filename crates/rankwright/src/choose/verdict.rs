@@ -15,6 +15,9 @@ use crate::units::Seconds;
 /// enough to tell more of a real machine.
 pub const TOLERANCE: f64 = 0.02;
 
+/// The advice where what launchers do unasked counts as equal to the best.
+pub(super) const DEFAULT_WILL_DO: &str = " It does not matter here: keep your launcher's default.";
+
 /// By what candidates are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -107,8 +110,8 @@ fn verdict_of_all(
         table.explain(best, blocked)
     } else if let Some(blocked) = blocked.filter(|blocked| *blocked != best) {
         format!(
-            "blocked, what launchers do unasked, is within {:.0} % of {}, the best of {}. It does \
-             not matter here: keep your launcher's default. {}",
+            "blocked, what launchers do unasked, is within {:.0} % of {}, the best of {}.\
+             {DEFAULT_WILL_DO} {}",
             100.0 * TOLERANCE,
             name(&candidates[best]),
             candidates.len(),
@@ -116,10 +119,10 @@ fn verdict_of_all(
         )
     } else {
         format!(
-            "All {} strategies are within {:.0} % of each other. It does not matter here: keep your \
-             launcher's default.",
+            "All {} strategies are within {:.0} % of each other.{}",
             candidates.len(),
-            100.0 * TOLERANCE
+            100.0 * TOLERANCE,
+            blocked.map_or("", |_| DEFAULT_WILL_DO)
         )
     };
     Verdict { best, matters, reason }

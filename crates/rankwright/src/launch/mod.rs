@@ -247,7 +247,7 @@ impl Launcher {
         let mut launch = (self.write)(request)?;
         launch
             .files
-            .extend((!launch.by_exec && request.verifies_variables()).then(|| request.ranks_map()));
+            .extend((!launch.by_exec && request.reports_by_map()).then(|| request.ranks_map()));
         Ok(launch)
     }
 

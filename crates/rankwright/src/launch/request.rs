@@ -84,7 +84,7 @@ impl Request<'_> {
             Task::Programs(line) => (Some(line), Vec::new()),
             Task::Report(line) => {
                 let map = ["--map".to_owned(), self.path(RANKS_MAP)];
-                let map = (by_exec || self.verifies_variables()).then_some(map);
+                let map = (by_exec || self.reports_by_map()).then_some(map);
                 let as_it_is = (!by_exec && map.is_some()).then(|| "--no-bind".to_owned());
                 let words = [self.shim.to_owned()].into_iter().chain(map.into_iter().flatten());
                 (line, words.chain(as_it_is).chain(["--report".to_owned()]).collect())
@@ -98,10 +98,14 @@ impl Request<'_> {
         Ok(line.for_ranks(ranks)?.into_iter().map(part).collect())
     }
 
-    /// Whether ranks that the launcher binds report the variables that it should give them: the map
-    /// tells which.
-    pub(super) fn verifies_variables(&self) -> bool {
-        matches!(self.task, Task::Report(_)) && !self.variables(false).is_empty()
+    /// Whether ranks that the launcher binds report the variables that it should give them, or whether
+    /// their devices are there: the map tells which.
+    pub(super) fn reports_by_map(&self) -> bool {
+        let mut ranks = self.job.ranks.iter();
+        let report = matches!(self.task, Task::Report(_));
+        report
+            && (ranks.any(|rank| !rank.nics.is_empty() || !rank.gpus.is_empty())
+                || !self.variables(false).is_empty())
     }
 
     /// Whether the job has several programs.

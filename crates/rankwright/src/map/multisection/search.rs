@@ -26,6 +26,12 @@ pub(super) struct Aim<'a> {
     pub(super) seed: u64,
 }
 
+impl Aim<'_> {
+    fn cost(&self, bin_of: &[u32]) -> u128 {
+        self.graph.cost(|a, b| self.tree.distance(bin_of[a] as usize, bin_of[b] as usize))
+    }
+}
+
 /// The bin of each vertex.
 ///
 /// # Errors
@@ -51,7 +57,22 @@ pub(super) fn search(aim: &Aim, budget: &Budget) -> Result<Vec<u32>, MapError> {
         }
     }
     budget.count_moves(moves - purse.moves);
-    Ok(best.unwrap_or_default())
+    let best = best.unwrap_or_default();
+    let natural = in_order(aim).filter(|natural| aim.cost(natural) < aim.cost(&best));
+    Ok(natural.unwrap_or(best))
+}
+
+/// The vertices in their order from the first bin on: what a program was often written for.
+fn in_order(aim: &Aim) -> Option<Vec<u32>> {
+    let (mut bin, mut load) = (0, 0);
+    let next = |own: &u64| {
+        while load + own > *aim.capacity.get(bin)? {
+            (bin, load) = (bin + 1, 0);
+        }
+        load += own;
+        Some(bin as u32)
+    };
+    aim.loads.iter().map(next).collect()
 }
 
 /// The best assignment of a tournament, the starts included.
@@ -62,10 +83,6 @@ fn tournament(
     starts: &[Vec<u32>],
     purse: &mut Purse,
 ) -> Option<Vec<u32>> {
-    // Huge weights are scaled down for the search; the last word has the cost itself.
-    let cost = |bins: &Vec<u32>| {
-        aim.graph.cost(|a, b| aim.tree.distance(bins[a] as usize, bins[b] as usize))
-    };
     let search = LocalSearch::new(aim.tree, aim.graph, aim.loads, aim.capacity, starts);
     let found = search.map_or_else(Vec::new, |search| {
         let players = side_by_side(starts, purse.threads, |_, start| match plan.crowded {
@@ -79,7 +96,8 @@ fn tournament(
         hold(&search, players, Rules { length, shares: plan.shares, seed: aim.seed, number }, purse)
     });
     let found = found.into_iter().map(|answer: Answer| answer.bin_of);
-    found.chain(starts.iter().cloned()).min_by_key(cost)
+    // Huge weights are scaled down for the search; the last word has the cost itself.
+    found.chain(starts.iter().cloned()).min_by_key(|bin_of| aim.cost(bin_of))
 }
 
 /// How many first assignments the first tournament begins with at most.
@@ -277,6 +295,20 @@ mod tests {
                 cost(&graph, &tree, &run(&graph, &tree, NORMAL, None, &Budget::default()))
             });
             assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_worse_than_the_order_of_the_ranks() {
+        let tree = uniform_tree("4:8:2", "1:10:100");
+        for vertices in [12, 37, 52, 64] {
+            let path = (1..vertices).map(|vertex| (vertex - 1, vertex, 1)).collect();
+            let graph = Graph::from_edges(vertices as usize, path);
+            let natural: Vec<u32> = (0..vertices).collect();
+            for effort in [Effort::Fast, NORMAL] {
+                let found = run(&graph, &tree, effort, Some(0), &Budget::default());
+                assert!(cost(&graph, &tree, &found) <= cost(&graph, &tree, &natural));
+            }
         }
     }
 
