@@ -245,9 +245,8 @@ fn given(assumptions: &[Assumption]) -> String {
 /// Each reason once, with the rows that it stands for.
 fn reasons(rows: &[Row]) -> String {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    let explained = rows.iter().filter(|row| {
-        !row.why.is_empty() && !matches!(row.verdict, Verdict::Reproduced | Verdict::NotPrinted)
-    });
+    let explained =
+        rows.iter().filter(|row| !row.why.is_empty() && row.verdict != Verdict::NotPrinted);
     for row in explained {
         match reasons.iter_mut().find(|(why, _)| *why == row.why) {
             Some((_, rows)) => rows.push(&row.what),
@@ -257,8 +256,11 @@ fn reasons(rows: &[Row]) -> String {
     let line = |(why, rows): &(&str, Vec<&str>)| {
         let count = rows.len();
         let first = rows[0];
-        let others =
-            if count > 1 { format!(" (and {} more rows)", count - 1) } else { String::new() };
+        let others = match count - 1 {
+            0 => String::new(),
+            1 => " (and 1 more row)".to_owned(),
+            more => format!(" (and {more} more rows)"),
+        };
         format!("{first}{others}: {why}.\n")
     };
     reasons.iter().map(line).collect()

@@ -36,23 +36,33 @@ fn assign(machine: &Machine, places: Vec<&mut RankPlacement>) {
     let share = (machine.gpus.len() / places.len().max(1)).max(1);
     let most = places.len().div_ceil(machine.gpus.len()).max(1);
     let mut used = vec![0; machine.gpus.len()];
-    for place in places {
-        let numa = numa_nodes(machine, place);
-        let nic = machine.nics.iter().find(|nic| place.nics.first() == Some(&nic.name));
-        let mut own: Vec<usize> = Vec::new();
-        for _ in 0..share {
-            let free =
-                (0..machine.gpus.len()).filter(|gpu| used[*gpu] < most && !own.contains(gpu));
-            let key = |gpu: &usize| {
-                let (beside_nic, beside_cores, buses) = distance(&machine.gpus[*gpu], nic, &numa);
-                (beside_nic, beside_cores, used[*gpu], buses, *gpu)
-            };
-            let Some(gpu) = free.min_by_key(key) else { break };
-            used[gpu] += 1;
-            own.push(gpu);
+    let mut own = vec![Vec::new(); places.len()];
+    // Nobody takes one that is far from it while others may need it.
+    for farthest in [(false, false), (false, true), (true, false), (true, true)] {
+        for (place, own) in places.iter().zip(&mut own) {
+            let numa = numa_nodes(machine, place);
+            let nic = machine.nics.iter().find(|nic| place.nics.first() == Some(&nic.name));
+            while own.len() < share {
+                let free = (0..machine.gpus.len()).filter_map(|gpu| {
+                    let (far_from_nic, far, buses) = distance(&machine.gpus[gpu], nic, &numa);
+                    let is_free = used[gpu] < most && !own.contains(&gpu);
+                    (is_free && (far_from_nic, far) <= farthest).then_some((
+                        far_from_nic,
+                        far,
+                        used[gpu],
+                        buses,
+                        gpu,
+                    ))
+                });
+                let Some((.., gpu)) = free.min() else { break };
+                used[gpu] += 1;
+                own.push(gpu);
+            }
         }
+    }
+    for (place, mut own) in places.into_iter().zip(own) {
         own.sort_unstable();
-        place.gpus = own.into_iter().map(|gpu| machine.gpus[gpu].name.clone()).collect();
+        place.gpus = own.into_iter().map(|gpu: usize| machine.gpus[gpu].name.clone()).collect();
     }
 }
 

@@ -403,6 +403,10 @@ fn gpus_are_beside_the_ranks_device() {
     assert_eq!(gpus_of(&[0, 4, 8, 12], "device-affinity"), of_four);
     // Without devices those beside the cores.
     assert_eq!(gpus_of(&[0, 4, 8, 12], "none"), of_four);
+    // Three ranks on a memory with two GPUs: the third takes none that the next memory's ranks need.
+    let of_six = gpus_of(&[0, 1, 2, 4, 5, 6], "none");
+    assert_eq!(of_six[..2], ["rsmi4", "rsmi5"]);
+    assert_eq!(of_six[3..5], ["rsmi2", "rsmi3"]);
     let all: Vec<usize> = (0..16).collect();
     let mut gpus = gpus_of(&all, "device-affinity");
     assert_eq!((gpus[0].as_str(), gpus[1].as_str()), ("rsmi4", "rsmi5"));
