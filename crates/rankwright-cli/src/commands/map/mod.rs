@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use rankwright::cluster::Levels;
 use rankwright::files::write_atomically;
-use rankwright::map::Problem;
+use rankwright::map::{Problem, Strategy};
 use rankwright::placement::Placement;
 use rankwright::report::{mapping_header, mapping_rows};
 
@@ -35,7 +35,7 @@ pub(crate) struct Map {
     )]
     on: Option<String>,
     /// How many nodes, where the cluster is one node's hwloc description
-    #[arg(long, value_name = "NUMBER", requires = "on")]
+    #[arg(long, value_name = "NUMBER", requires = "on", conflicts_with = "graph")]
     nodes: Option<u32>,
     /// The strategy
     #[arg(long, value_name = "STRATEGY")]
@@ -79,7 +79,7 @@ impl Map {
             self.simulation.refuse("for strategies that simulate")?;
         }
         if let Some(graph) = &self.bare_graph.graph {
-            self.simulation.refuse("for workloads")?;
+            self.refuse_for_graph(&strategy)?;
             if self.format.is_some_and(|format| format != MapFormat::List) {
                 let text = "--graph: the result has one form only, --format list";
                 return Err(UsageError(text.to_owned()).into());
@@ -111,6 +111,15 @@ impl Map {
             MapFormat::List => list(cores(&Levels::new(&cluster), &candidate.placement)),
         })?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// An error if the user gave an option that says nothing about a bare graph.
+    fn refuse_for_graph(&self, strategy: &Strategy) -> Result<(), UsageError> {
+        let why = "for workloads";
+        self.simulation.refuse(why)?;
+        self.rank_size.refuse(why)?;
+        self.search.refuse_for_graph(strategy)?;
+        self.selection.refuse("the cores of --hierarchy have no devices beside them")
     }
 
     fn format(&self) -> MapFormat {

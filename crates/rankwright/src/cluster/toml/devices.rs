@@ -1,5 +1,7 @@
 //! The tables `[[node.nic]]` and `[[node.gpu]]`.
 
+use std::ops::RangeInclusive;
+
 use super::super::{Gpu, Link, Machine, Nic, Port};
 use super::node::Place;
 use super::schema::{self, Text};
@@ -56,7 +58,7 @@ fn add_nic(
         }
         nic.contexts = Some(*contexts.get_ref());
     }
-    nic.pci = table.pci.clone().or(nic.pci);
+    nic.pci = pci_address(at, table.pci.as_ref(), &field("pci"))?.or(nic.pci);
     nic.rail = table.rail.or(nic.rail);
     add_ports(at, table, &field, &mut nic)?;
     match known {
@@ -112,13 +114,14 @@ fn add_gpu(
         Some(near) => Some(near_numa(at, near, &format!("gpu \"{name}\".near"), machine)?),
         None => None,
     };
+    let pci = pci_address(at, table.pci.as_ref(), &format!("gpu \"{name}\".pci"))?;
     let known = machine.gpus[..discovered].iter_mut().find(|gpu| gpu.name == name);
     if let Some(gpu) = known {
         gpu.near = near.unwrap_or_else(|| gpu.near.clone());
-        gpu.pci = table.pci.clone().or(gpu.pci.take());
+        gpu.pci = pci.or(gpu.pci.take());
     } else {
         let near = near.unwrap_or_default();
-        machine.gpus.push(Gpu { name: name.to_owned(), near, pci: table.pci.clone() });
+        machine.gpus.push(Gpu { name: name.to_owned(), near, pci });
     }
     Ok(())
 }
@@ -138,6 +141,39 @@ fn check_name<'a>(at: &Place<'_>, name: &'a Text, kind: &str) -> Result<&'a str,
     }
     let field = format!("{kind}.name");
     Err(at.error(name.span(), &field, format!("`{text}`"), "a device name like mlx5_0"))
+}
+
+/// The PCI address that a table gives a device, as the kernel names it.
+fn pci_address(
+    at: &Place<'_>,
+    text: Option<&Text>,
+    field: &str,
+) -> Result<Option<String>, InputError> {
+    let Some(text) = text else { return Ok(None) };
+    let address = kernel_address(text.get_ref()).ok_or_else(|| {
+        let expected = "a PCI address like 0000:41:00.0 or 41:00.0, as `lspci -D` shows it";
+        at.error(text.span(), field, format!("`{}`", text.get_ref()), expected)
+    })?;
+    Ok(Some(address))
+}
+
+/// `DOMAIN:BUS:DEVICE.FUNCTION` in hexadecimal digits, in the one form that the folders of
+/// /sys/bus/pci/devices have: lower case, and a domain of four digits unless it needs more. Without a
+/// domain it is 0.
+fn kernel_address(text: &str) -> Option<String> {
+    let number = |digits: &str, lengths: RangeInclusive<usize>| {
+        let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let number = u32::from_str_radix(digits, 16).ok();
+        number.filter(|_| is_hex && lengths.contains(&digits.len()))
+    };
+    let (slot, function) = text.split_once('.')?;
+    let mut parts = slot.rsplit(':');
+    let device = number(parts.next()?, 2..=2)?;
+    let bus = number(parts.next()?, 2..=2)?;
+    let domain = parts.next().map_or(Some(0), |domain| number(domain, 4..=8))?;
+    let function = number(function, 1..=1)?;
+    let address = format!("{domain:04x}:{bus:02x}:{device:02x}.{function:x}");
+    parts.next().is_none().then_some(address)
 }
 
 /// `numa:0,1` or `package:1`: the NUMA nodes (L#) beside a device.
@@ -175,4 +211,48 @@ fn near_numa(
     indices.sort_unstable();
     indices.dedup();
     Ok(indices.into_iter().map(NumaId).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kernel_address;
+
+    #[test]
+    fn pci_addresses_get_the_form_of_the_kernel() {
+        let same = ["0000:41:00.0", "10000:e1:00.1", "ffffffff:ff:1f.7"];
+        for address in same {
+            assert_eq!(kernel_address(address).as_deref(), Some(address));
+        }
+        for (text, address) in [
+            ("41:00.0", "0000:41:00.0"),
+            ("0000:C5:0A.1", "0000:c5:0a.1"),
+            ("00000000:41:00.0", "0000:41:00.0"),
+            ("0001F000:41:00.0", "1f000:41:00.0"),
+        ] {
+            assert_eq!(kernel_address(text).as_deref(), Some(address), "{text}");
+        }
+        for text in [
+            "",
+            "zz",
+            "../../../class/net",
+            "0000:41:00.0 ",
+            " 41:00.0",
+            "41:00",
+            "0000:41:00",
+            "1:00.0",
+            "000:41:00.0",
+            "100000000:41:00.0",
+            "0:0000:41:00.0",
+            "0000:41:00.10",
+            "0000:41:00.",
+            "41:+1.0",
+            "+000:41:00.0",
+            ":41:00.0",
+            "0000:4g:00.0",
+            "0000-41-00.0",
+            "41:00.0.0",
+        ] {
+            assert_eq!(kernel_address(text), None, "{text}");
+        }
+    }
 }

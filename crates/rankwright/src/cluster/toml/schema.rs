@@ -74,7 +74,7 @@ pub(super) struct Nic {
     pub(super) bandwidth: Option<Text>,
     pub(super) latency: Option<Text>,
     pub(super) contexts: Option<Spanned<u32>>,
-    pub(super) pci: Option<String>,
+    pub(super) pci: Option<Text>,
     pub(super) rail: Option<u32>,
     #[serde(default)]
     pub(super) port: Vec<Port>,
@@ -95,7 +95,7 @@ pub(super) struct Port {
 pub(super) struct Gpu {
     pub(super) name: Text,
     pub(super) near: Option<Text>,
-    pub(super) pci: Option<String>,
+    pub(super) pci: Option<Text>,
 }
 
 /// `[[switch]]`.

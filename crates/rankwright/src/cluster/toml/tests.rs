@@ -172,6 +172,14 @@ fn what_is_wrong_with_devices_is_named_with_line_and_field() {
         (format!("{plain}[[node.nic]]\nname = \"a\"\ncontexts = 0\n"), "c.toml:6: "),
         (format!("{plain}[[node.nic]]\nname = \"a b\"\n"), "c.toml:5: "),
         (
+            format!("{plain}[[node.nic]]\nname = \"a\"\npci = \"zz\"\n"),
+            "c.toml:6: node \"n[0-3]\".nic \"a\".pci: found `zz`, expected a PCI address like",
+        ),
+        (
+            format!("{plain}[[node.gpu]]\nname = \"a\"\npci = \"0000:41:00.0 \"\n"),
+            "c.toml:6: node \"n[0-3]\".gpu \"a\".pci: found `0000:41:00.0 `",
+        ),
+        (
             format!("{plain}[[node.numa]]\n[[node.numa.access]]\ncores = \"0-99\"\n"),
             "c.toml:6: node \"n[0-3]\".numa.access.cores: found `0-99`, expected cores (L#) from 0",
         ),
