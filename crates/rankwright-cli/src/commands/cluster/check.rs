@@ -72,6 +72,7 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
             warnings.push(format!("{names}: no numa_distance; {which}"));
         }
     }
+    warnings.extend(foreign_rails(cluster));
     let outside: Vec<&str> = cluster
         .node_ids()
         .map(|id: NodeId| cluster.node(id))
@@ -86,4 +87,60 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
         warnings.push(format!("{tops} switches have none above them: the tree is in pieces"));
     }
     warnings
+}
+
+/// Groups of nodes that have no rail in common with the first that has some.
+fn foreign_rails(cluster: &Cluster) -> Vec<String> {
+    let rails = |group: usize| -> Vec<u32> {
+        let mut rails: Vec<u32> =
+            cluster.groups[group].machine.nics.iter().filter_map(|nic| nic.rail).collect();
+        rails.sort_unstable();
+        rails.dedup();
+        rails
+    };
+    let railed: Vec<usize> =
+        (0..cluster.groups.len()).filter(|group| !rails(*group).is_empty()).collect();
+    let Some((first, others)) = railed.split_first() else { return Vec::new() };
+    let names = |group: usize| hostlist::compress(&names_of_group(cluster, group));
+    let of_first = rails(*first);
+    let foreign =
+        others.iter().filter(|group| !rails(**group).iter().any(|r| of_first.contains(r)));
+    let warning = |group: &usize| {
+        format!(
+            "{}: no rail in common with {}; ranks that talk between them use all devices",
+            names(*group),
+            names(*first)
+        )
+    };
+    foreign.map(warning).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use rankwright::cluster::toml;
+
+    use super::*;
+
+    #[test]
+    fn nodes_without_a_common_rail_are_told() {
+        let cluster = |rails: [[u32; 2]; 3]| {
+            let node = |(number, rails): (usize, &[u32; 2])| {
+                let nic = |rail: &u32| format!("{{ name = \"mlx5_{rail}\", rail = {rail} }}");
+                let nics: Vec<String> = rails.iter().map(nic).collect();
+                let nics = nics.join(", ");
+                format!(
+                    "[[node]]\nnames = \"n{number}\"\ntopology = \"core:2 pu:1\"\nnic = [{nics}]\n"
+                )
+            };
+            let nodes: String = rails.iter().enumerate().map(node).collect();
+            toml::parse(&format!("name = \"rails\"\n{nodes}"), "cluster.toml", Path::new("."))
+                .expect("it is one")
+        };
+        assert_eq!(foreign_rails(&cluster([[0, 1], [1, 2], [0, 2]])), [""; 0]);
+        let expected =
+            "n2: no rail in common with n0; ranks that talk between them use all devices";
+        assert_eq!(foreign_rails(&cluster([[0, 1], [1, 2], [2, 3]])), [expected]);
+    }
 }
