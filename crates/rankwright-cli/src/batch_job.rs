@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rankwright::cluster::allocation::{self, Granted, LsfAffinity, Which};
-use rankwright::cluster::hostfile;
+use rankwright::cluster::read::allocation::{self, Granted, LsfAffinity, Which};
+use rankwright::cluster::read::hostfile;
 use rankwright::files::{self, InputError};
 use rankwright::ids::PuSet;
 

@@ -4,13 +4,13 @@ use std::fmt;
 use std::process::ExitCode;
 
 use rankwright::choose::SearchError;
+use rankwright::estimate::ModelError;
 use rankwright::files::InputError;
-use rankwright::model::ModelError;
 use rankwright::placement::PlacementError;
 use rankwright::sim::SimulationError;
 use rankwright::sim::replay::ReplayError;
-use rankwright::traffic::events::simgrid::ExportError;
-use rankwright::traffic::events::store::AddError;
+use rankwright::traffic::read::events::simgrid::ExportError;
+use rankwright::traffic::read::events::store::AddError;
 
 /// Something failed at run time.
 const FAILED: u8 = 1;

@@ -10,11 +10,13 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-use rankwright::cluster::{Cluster, built_in};
+use rankwright::cluster::Cluster;
+use rankwright::cluster::read::built_in;
+use rankwright::estimate::{Fluid, OfferedLoad};
 use rankwright::ids::parse_index_list;
-use rankwright::model::{Fluid, OfferedLoad};
 use rankwright::placement::{Granularity, Slot, slots};
-use rankwright::traffic::{Workload, built_in as workloads};
+use rankwright::traffic::Workload;
+use rankwright::traffic::generate::built_in as workloads;
 
 const REPETITIONS: usize = 5;
 

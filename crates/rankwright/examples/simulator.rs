@@ -13,12 +13,14 @@
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-use rankwright::cluster::{Cluster, built_in};
+use rankwright::cluster::Cluster;
+use rankwright::cluster::read::built_in;
 use rankwright::map::{Budget, Problem, Strategy};
-use rankwright::placement::{Granularity, JobShape, Placement, Servers, slots};
+use rankwright::network::Servers;
+use rankwright::placement::{Granularity, JobShape, Placement, slots};
 use rankwright::sim::{Clock, Options, RandomStream, simulate};
 use rankwright::traffic::Workload;
-use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::units::Seconds;
 
 /// One job: shape, ranks, length, rate, messages for each pair.

@@ -21,24 +21,26 @@
 //! The library prints nothing, reads no environment, starts no process, asks no clock and keeps no
 //! global state. It opens a file only when it is given the path.
 
-pub mod files;
-pub mod ids;
-pub mod side_by_side;
-pub mod units;
+mod foundation;
+
+pub use foundation::{files, ids, parallel, units};
 
 pub mod cluster;
 pub mod traffic;
 
 pub mod placement;
 
-pub mod model;
+pub mod network;
 
+pub mod estimate;
 pub mod sim;
 
-pub mod map;
 pub mod rails;
+
+pub mod map;
 
 pub mod choose;
 
 pub mod launch;
+pub mod lint;
 pub mod report;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use rankwright::cluster::{Cluster, toml};
+use rankwright::cluster::Cluster;
+use rankwright::cluster::read::toml;
 use rankwright::files::write_atomically;
 
 use crate::cli::Verbosity;

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use rankwright::cluster::Cluster;
-use rankwright::launch::lint::{FORMATS, Reading, TranslateError};
 use rankwright::launch::{Launcher, Task, shell};
+use rankwright::lint::{FORMATS, Reading, TranslateError};
 use rankwright::placement::JobEntry;
 use rankwright::units::counted;
 
@@ -33,7 +33,7 @@ pub(crate) struct Lint {
     file: PathBuf,
     /// The launcher that reads it
     #[arg(long, value_name = "LAUNCHER", value_parser = TableRow::new(FORMATS, |format| (format.name, format.summary)))]
-    from: &'static rankwright::launch::lint::Format,
+    from: &'static rankwright::lint::Format,
     /// The cluster; without it, PUs are known only where the file names them
     #[arg(long, value_name = "CLUSTER")]
     on: Option<String>,

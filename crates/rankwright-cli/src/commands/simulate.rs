@@ -11,8 +11,8 @@ use rankwright::report::simulation::SimulationReport;
 use rankwright::sim::replay::{ReplayOptions, replay};
 use rankwright::sim::{Options, Progress, replicate};
 use rankwright::traffic::Workload;
-use rankwright::traffic::events::store::Recording;
-use rankwright::traffic::profile_file;
+use rankwright::traffic::read::events::store::Recording;
+use rankwright::traffic::read::profile_file;
 use rankwright::units::{Bytes, Seconds};
 
 use crate::cli::Verbosity;

@@ -3,8 +3,9 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use rankwright::cluster::built_in::{self, BUILT_IN};
-use rankwright::cluster::{Cluster, NodeGroup, hostlist, hwloc_xml, synthetic, toml};
+use rankwright::cluster::read::built_in::{self, BUILT_IN};
+use rankwright::cluster::read::{hwloc_xml, synthetic, toml};
+use rankwright::cluster::{Cluster, NodeGroup, hostlist};
 use rankwright::files::InputError;
 
 use super::read_text_or_stdin;

@@ -13,7 +13,7 @@ pub(crate) fn this_host() -> anyhow::Result<Cluster> {
 
 #[cfg(feature = "hwloc")]
 fn this_machine() -> anyhow::Result<NodeGroup> {
-    Ok(rankwright::cluster::live::discover()?)
+    Ok(rankwright::cluster::read::live::discover()?)
 }
 
 #[cfg(not(feature = "hwloc"))]

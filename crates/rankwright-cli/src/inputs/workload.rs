@@ -6,13 +6,15 @@ use std::path::Path;
 
 use rankwright::files::{InputError, describe};
 use rankwright::report::partial::partial_records;
-use rankwright::traffic::built_in::{self, BUILT_IN};
+use rankwright::traffic::Workload;
 use rankwright::traffic::expansion::Expansion;
-use rankwright::traffic::import::{self, FORMATS, Imported, Reader, Refused};
-use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::generate::built_in::{self, BUILT_IN};
+use rankwright::traffic::generate::nas;
+use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::profile::Profile;
-use rankwright::traffic::profile_file::{self, SQLITE_MAGIC};
-use rankwright::traffic::{Workload, jobs_file, nas};
+use rankwright::traffic::read::import::{self, FORMATS, Imported, Reader, Refused};
+use rankwright::traffic::read::jobs_file;
+use rankwright::traffic::read::profile_file::{self, SQLITE_MAGIC};
 
 use super::{printed, read_text_or_stdin};
 use crate::cli::Verbosity;

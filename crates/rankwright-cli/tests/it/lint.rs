@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use rankwright::launch::LAUNCHERS;
-use rankwright::launch::lint::{FORMATS, TRAPS};
+use rankwright::lint::{FORMATS, TRAPS};
 
 use crate::command::{rankwright, repository, transcript};
 

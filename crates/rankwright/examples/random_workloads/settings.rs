@@ -6,7 +6,7 @@ use std::fmt::Write;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::generate::pattern::Pattern;
 
 /// A workload and a cluster that holds it.
 pub(crate) struct Setting {

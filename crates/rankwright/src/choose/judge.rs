@@ -3,7 +3,7 @@
 use super::Candidate;
 use super::verdict::{DEFAULT_WILL_DO, TOLERANCE, Verdict, name, nodes};
 use crate::cluster::Cluster;
-use crate::model::BusiestNic;
+use crate::estimate::BusiestNic;
 
 /// Of the candidates on the fewest nodes, the one with the least time at its busiest network device; of
 /// those that count as equal, the one with the least bytes times hops; of those that count as equal, `blocked`, because it is

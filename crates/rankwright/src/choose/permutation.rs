@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cluster::Cluster;
+use crate::estimate::{CollectiveCost, CollectivePrices};
 use crate::ids::Rank;
 use crate::map::{GroupOrigin, NodeGroups};
-use crate::model::{CollectiveCost, CollectivePrices};
 use crate::placement::{Granularity, JobShape, Placement, PlacementError, slots};
 use crate::traffic::{Job, Workload};
 

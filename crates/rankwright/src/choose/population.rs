@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Candidate, TOLERANCE};
 use crate::cluster::Cluster;
+use crate::estimate::Fluid;
 use crate::ids::{NodeId, NumaId};
 use crate::map::Problem;
-use crate::model::Fluid;
 use crate::placement::{Granularity, Placement, PlacementError, RankPlacement, Slot, slots};
 use crate::traffic::{Job, Workload};
 use crate::units::{BytesPerSecond, Seconds};

@@ -108,7 +108,8 @@ fn numa_distance(machine: &Machine, from: usize, to: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Cluster, NodeGroup, built_in, synthetic};
+    use crate::cluster::read::{built_in, synthetic};
+    use crate::cluster::{Cluster, NodeGroup};
 
     #[test]
     fn figure_3_comes_out_for_the_opteron_node() {

@@ -82,7 +82,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::cluster::toml;
+    use crate::cluster::read::toml;
 
     fn part(source: &str, text: &str) -> (String, Cluster) {
         (source.to_owned(), toml::parse(text, source, Path::new("")).unwrap())

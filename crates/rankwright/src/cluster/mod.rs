@@ -1,45 +1,28 @@
 //! What there is: nodes with packages, NUMA nodes, cores, PUs, network devices and GPUs, and the
 //! switches between the nodes.
 //!
-//! One file per source ([`toml`], [`hwloc_xml`], [`hostfile`], [`topology_conf`], [`ibnetdiscover`],
-//! the [`allocation`] of a job, [`synthetic`] strings, this machine); all of them make the same
-//! values. Indices: cores and NUMA nodes are L# (their position in the lists of the [`Machine`]),
-//! PUs are P#.
+//! [`read`] has one file or folder per source; all of them make the same [`Cluster`]. Indices: cores
+//! and NUMA nodes are L# (their position in the lists of the [`Machine`]), PUs are P#.
 
-pub mod allocation;
-pub mod built_in;
 pub mod distance;
-mod far_device;
-pub mod hostfile;
 pub mod hostlist;
-pub mod hwloc_xml;
-pub mod ibnetdiscover;
-mod infiniband_rate;
 mod levels;
-#[cfg(feature = "hwloc")]
-pub mod live;
 mod memory;
 pub mod merge;
 mod network_device;
 mod rates;
-mod switch_order;
-mod switch_tree;
-pub mod synthetic;
-pub mod toml;
-pub mod topology_conf;
-mod tree;
+pub mod read;
 
 use std::fmt;
 use std::ops::Range;
 
 use serde::Serialize;
 
-pub use far_device::FarDevice;
 pub use levels::{Level, LevelKind, Levels};
 pub use memory::{MemoryAccess, NumaNode};
 pub use network_device::{Link, Nic, NicKind, Port};
 pub use rates::{NAMED as NAMED_RATES, Rates, ServiceCurve};
-pub use switch_tree::SwitchTree;
+pub use read::switch_tree::SwitchTree;
 
 use crate::ids::{CoreId, NodeId, NumaId, PuId};
 use crate::units::BytesPerSecond;

@@ -1,8 +1,9 @@
 //! What launchers do when nobody tells them where the ranks go: the command line of a job that could
 //! not be placed, or that placements are compared with.
 
-use super::{Launch, LaunchError, ProgramLine, openmpi4, openmpi5, slurm};
-use crate::cluster::hostfile::Host;
+use super::launchers::{openmpi4, openmpi5, slurm};
+use super::{Launch, LaunchError, ProgramLine};
+use crate::cluster::read::hostfile::Host;
 
 /// A job that is not placed.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +58,7 @@ pub(super) const OPENMPI5: ByDefault = ByDefault {
 
 pub(super) const HYDRA: ByDefault = ByDefault {
     before: &[],
-    agent: super::mpich::agent,
+    agent: super::launchers::mpich::agent,
     hosts: Some(("-hosts", true)),
     several: true,
     of_library: |_, _| None,

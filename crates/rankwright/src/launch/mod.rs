@@ -6,26 +6,15 @@
 //! shim `rankwright-exec`, which every rank passes through before the program.
 
 mod by_default;
-mod craympich;
-mod flux;
-mod intelmpi;
-pub mod lint;
+pub(crate) mod launchers;
 mod local_sets;
-mod mpich;
-mod numactl;
 pub mod openmp;
-mod openmpi4;
-mod openmpi5;
 mod programs;
-mod programs_script;
-#[cfg(test)]
-mod random_cluster;
-#[cfg(test)]
-mod random_placement;
 mod rank_variables;
 mod request;
 pub mod shell;
-mod slurm;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use std::fmt;
 
@@ -96,7 +85,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         program: "mpirun",
         splits_hosts: false,
         by_default: &OPENMPI4,
-        write: openmpi4::write,
+        write: launchers::openmpi4::write,
     },
     Launcher {
         name: "openmpi5",
@@ -105,7 +94,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         program: "mpirun",
         splits_hosts: false,
         by_default: &OPENMPI5,
-        write: openmpi5::write,
+        write: launchers::openmpi5::write,
     },
     Launcher {
         name: "mpich",
@@ -114,7 +103,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         program: "mpiexec",
         splits_hosts: false,
         by_default: &HYDRA,
-        write: mpich::write,
+        write: launchers::mpich::write,
     },
     Launcher {
         name: "mpich:4.0",
@@ -123,7 +112,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         program: "mpiexec",
         splits_hosts: true,
         by_default: &HYDRA,
-        write: mpich::write_4_0,
+        write: launchers::mpich::write_4_0,
     },
     Launcher {
         name: "intelmpi",
@@ -132,7 +121,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         program: "mpiexec",
         splits_hosts: false,
         by_default: &HYDRA,
-        write: intelmpi::write,
+        write: launchers::intelmpi::write,
     },
     Launcher {
         name: "slurm",
@@ -141,7 +130,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         program: "srun",
         splits_hosts: false,
         by_default: &SLURM,
-        write: slurm::write,
+        write: launchers::slurm::write,
     },
     Launcher {
         name: "flux",
@@ -150,7 +139,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         program: "flux",
         splits_hosts: false,
         by_default: &FLUX,
-        write: flux::write,
+        write: launchers::flux::write,
     },
     Launcher {
         name: "craympich",
@@ -159,7 +148,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         program: "srun",
         splits_hosts: false,
         by_default: &SLURM,
-        write: craympich::write,
+        write: launchers::craympich::write,
     },
     Launcher {
         name: "numactl",
@@ -168,7 +157,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         program: "mpirun",
         splits_hosts: false,
         by_default: &OPENMPI4,
-        write: numactl::write,
+        write: launchers::numactl::write,
     },
 ];
 
@@ -235,7 +224,7 @@ impl Launcher {
     /// on their host; if not, nothing may depend on that.
     #[must_use]
     pub fn counts_local_ranks(&self, job: &JobEntry) -> bool {
-        !self.splits_hosts || mpich::hosts_are_contiguous(&job.ranks)
+        !self.splits_hosts || launchers::mpich::hosts_are_contiguous(&job.ranks)
     }
 
     /// The files, command line and environment for one job.

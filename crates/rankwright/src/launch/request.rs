@@ -1,6 +1,7 @@
 //! What is to be launched, and what the launchers ask of it.
 
-use super::{LaunchError, LaunchFile, Program, ProgramLine, programs_script};
+use super::programs::script;
+use super::{LaunchError, LaunchFile, Program, ProgramLine};
 use crate::placement::{JobEntry, MemoryPolicy, PlacementFile, RankEntry, Settings, ranks_map};
 
 /// Who binds the ranks on their hosts.
@@ -179,7 +180,7 @@ impl Request<'_> {
             Task::Programs(line) if parts.len() > 1 => line,
             _ => return Ok((parts.swap_remove(0).command, None)),
         };
-        let script = programs_script::script(&line.for_ranks(self.job.ranks.len())?);
+        let script = script::script(&line.for_ranks(self.job.ranks.len())?);
         let mut command = if by_exec { self.shim_command() } else { Vec::new() };
         command.push(self.path(script.name));
         Ok((command, Some(script)))

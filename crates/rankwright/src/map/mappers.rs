@@ -1,16 +1,14 @@
 //! The table of strategies: it feeds the command line, its help, the documentation and the tests.
 
-#[cfg(feature = "scotch")]
-use super::drb::Drb;
 use super::options::{OptionEntry, Options, SEED, WEIGHTS};
 #[cfg(feature = "scotch")]
-use super::placed::{Inside, Placed};
-use super::round_robin::RoundRobin;
+use super::strategies::drb::Drb;
+#[cfg(feature = "scotch")]
+use super::strategies::mercier_2009::placed::{Inside, Placed};
+use super::strategies::mercier_2009::round_robin::RoundRobin;
+use super::strategies::soryani::{mapping_2012, mapping_2013};
+use super::strategies::{auto, blocked, contention, cyclic, kway, multisection, random, treematch};
 use super::{Mapper, Mapping2012, Mapping2013, StrategyError};
-use super::{
-    auto, blocked, contention, cyclic, kway, mapping_2012, mapping_2013, multisection, random,
-    treematch,
-};
 
 /// All strategies, in the order in which they are shown.
 pub const MAPPERS: &[MapperEntry] = &[

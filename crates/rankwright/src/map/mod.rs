@@ -3,56 +3,26 @@
 //! Each strategy is a [`Mapper`] in a file of its own; the table [`MAPPERS`] names them for the
 //! command line, its help, the documentation and the tests.
 
-mod auto;
-mod blocked;
-mod budget;
-mod compute_balance;
-mod contention;
-mod cyclic;
-#[cfg(feature = "scotch")]
-mod drb;
-mod graph;
-mod hierarchy;
-mod job_mapping;
-mod kway;
 mod mappers;
-mod mapping_2012;
-mod mapping_2013;
-mod mapping_options;
-mod metis;
-mod multisection;
-mod node_groups;
 mod objective;
 mod options;
-#[cfg(feature = "scotch")]
-mod placed;
-mod problem;
-mod random;
-mod repair;
-mod round_robin;
-#[cfg(feature = "scotch")]
-mod scotch;
-mod slowdown;
+mod search;
+mod strategies;
 mod strategy;
-mod threshold;
-mod tree;
-mod treematch;
-mod vacancies;
-mod within_groups;
 
 use std::fmt;
 
-pub use budget::{Budget, Clock, Effort, Known};
-pub use compute_balance::{ComputeBalance, DEFAULT_BALANCE};
-pub use graph::Graph;
-pub use hierarchy::{Hierarchy, HierarchyError};
 pub use mappers::{MAPPERS, MapperEntry, Part, find};
-pub use mapping_2012::Mapping2012;
-pub use mapping_2013::Mapping2013;
-pub use node_groups::{GroupOrigin, NodeGroups};
 pub use objective::{Cost, Criterion, FINISH_TOLERANCE, OBJECTIVES, Objective};
 pub use options::OptionEntry;
-pub use problem::Problem;
+pub use search::budget::{Budget, Clock, Effort, Known};
+pub use search::compute_balance::{ComputeBalance, DEFAULT_BALANCE};
+pub use search::graph::Graph;
+pub use search::hierarchy::{Hierarchy, HierarchyError};
+pub use search::node_groups::{GroupOrigin, NodeGroups};
+pub use search::problem::Problem;
+pub use strategies::soryani::mapping_2012::Mapping2012;
+pub use strategies::soryani::mapping_2013::Mapping2013;
 pub use strategy::{Strategy, StrategyError};
 
 use crate::rails::SelectionError;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::graph::EdgeWeights;
 use super::objective::{OBJECTIVES, Objective};
+use super::search::graph::EdgeWeights;
 use super::{Effort, StrategyError};
 
 /// An option of a strategy.

@@ -42,7 +42,7 @@ fn in_turn(machine: &Machine, cores: &[CoreId]) -> Vec<CoreId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::built_in;
+    use crate::cluster::read::built_in;
     use crate::placement::{Granularity, JobShape, slots};
 
     #[test]

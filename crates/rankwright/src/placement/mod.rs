@@ -8,7 +8,6 @@ mod contradictions;
 mod file;
 mod homes;
 pub mod ranks_map;
-mod servers;
 mod settings;
 mod slots;
 
@@ -17,7 +16,6 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 pub use file::{ClusterEntry, DeviceEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, digest};
-pub use servers::{Hop, Path, ServerKind, Servers};
 pub use settings::{MemoryPolicy, Settings, Variables};
 pub use slots::{Granularity, Slot, slots};
 

@@ -5,8 +5,9 @@ use std::collections::btree_map::Entry;
 
 use super::SelectionError;
 use super::selection::Selection;
-use crate::cluster::{Cluster, FarDevice, Machine, Nic};
+use crate::cluster::{Cluster, Machine, Nic};
 use crate::ids::{NodeId, NumaId};
+use crate::network::FarDevice;
 use crate::placement::RankPlacement;
 
 /// A node with ranks.

@@ -3,8 +3,9 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
-use crate::cluster::{Levels, toml};
-use crate::model::Load;
+use crate::cluster::Levels;
+use crate::cluster::read::toml;
+use crate::estimate::Load;
 use crate::placement::{Granularity, slots};
 use crate::traffic::{Flow, Job};
 

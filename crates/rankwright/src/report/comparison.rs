@@ -8,7 +8,7 @@ use super::PermutationReport;
 use super::judged::{JudgedRow, JudgingRow};
 use crate::choose::{By, Candidate, Settled, Verdict};
 use crate::cluster::Cluster;
-use crate::model::{Direction, LevelCut};
+use crate::estimate::{Direction, LevelCut};
 use crate::units::Seconds;
 
 /// A comparison as it is shown. Its JSON form is described in `docs/src/formats.md`.
@@ -326,13 +326,13 @@ impl StrategyRow {
             bytes: nic.bytes.0,
             time_s: nic.time.0,
         });
-        let nic = |nic: &crate::model::NicLoad| NicLoadRow {
+        let nic = |nic: &crate::estimate::NicLoad| NicLoadRow {
             node: name(nic.node),
             nic: nic.nic.clone(),
             out_bytes: nic.out.0,
             in_bytes: nic.incoming.0,
         };
-        let memory = |memory: &crate::model::NumaLoad| MemoryRow {
+        let memory = |memory: &crate::estimate::NumaLoad| MemoryRow {
             node: name(memory.node),
             numa: memory.numa.0,
             bytes: memory.bytes.0,

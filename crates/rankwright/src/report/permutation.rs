@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::choose::{CollectiveEffects, PermutationEffects, TOLERANCE};
-use crate::model::{CollectiveCost, OperationCost};
+use crate::estimate::{CollectiveCost, OperationCost};
 use crate::units::{Bytes, Seconds};
 
 /// The effects of a placement as they are shown, against ranks in their order. Its JSON form is

@@ -276,7 +276,7 @@ fn shade(bytes: u64, least: u64, most: u64) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::pattern::Pattern;
+    use crate::traffic::generate::pattern::Pattern;
 
     #[test]
     fn a_heat_map_has_labelled_axes_and_a_legend() {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::choose::Candidate;
 use crate::cluster::Cluster;
-use crate::model::{FluidOutcome, Prediction};
+use crate::estimate::{FluidOutcome, Prediction};
 use crate::sim::Outcome;
 use crate::units::Seconds;
 

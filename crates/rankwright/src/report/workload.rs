@@ -285,8 +285,8 @@ fn most_peers(job: &Job) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::built_in;
-    use crate::traffic::pattern::Pattern;
+    use crate::traffic::generate::built_in;
+    use crate::traffic::generate::pattern::Pattern;
 
     fn summary(pattern: &str) -> JobSummary {
         JobSummary::new(&Pattern::parse(pattern).unwrap().job().unwrap())

@@ -32,7 +32,8 @@ pub use replications::{Estimate, Replications, replicate};
 pub use statistics::{JobStatistics, Outcome, ServerStatistics};
 
 use crate::cluster::Cluster;
-use crate::placement::{Placement, Servers};
+use crate::network::Servers;
+use crate::placement::Placement;
 use crate::traffic::Workload;
 use crate::units::Seconds;
 use engine::Engine;

@@ -3,7 +3,7 @@
 use super::histogram::Histogram;
 use super::server::Server;
 use crate::ids::ServerId;
-use crate::placement::{ServerKind, Servers};
+use crate::network::{ServerKind, Servers};
 use crate::units::Seconds;
 
 /// The result of a simulation. Waiting is the time from the arrival at a server to the begin of

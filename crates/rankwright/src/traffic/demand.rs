@@ -199,7 +199,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::traffic::pattern::Pattern;
+    use crate::traffic::generate::pattern::Pattern;
     use crate::traffic::{Flow, Source};
     use crate::units::Bytes;
 

@@ -4,25 +4,19 @@
 //! a sparse list of [`Flow`]s, and, where that is known, the clocks by which its ranks send
 //! ([`source`]). Collective calls of a profile become flows by [`expansion`].
 
-pub mod built_in;
 pub mod classes;
 mod clocks;
 pub mod collectives;
 pub mod communicator;
 pub mod demand;
-pub mod events;
 pub mod expansion;
-pub mod import;
-pub mod jobs_file;
+pub mod generate;
 pub mod merge;
-pub mod nas;
-pub mod pattern;
 pub mod profile;
-pub mod profile_file;
+pub mod read;
 pub mod redact;
 pub mod source;
 pub mod topology;
-pub mod trace_file;
 
 use serde::Serialize;
 

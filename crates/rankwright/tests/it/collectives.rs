@@ -2,9 +2,9 @@
 
 use rankwright::choose::PermutationEffects;
 use rankwright::cluster::{Cluster, Levels};
+use rankwright::estimate::{CollectiveCost, CollectivePrices, Load};
 use rankwright::ids::Rank;
 use rankwright::map::{Budget, Problem, Strategy};
-use rankwright::model::{CollectiveCost, CollectivePrices, Load};
 use rankwright::placement::{Granularity, JobShape, Placement};
 use rankwright::traffic::Workload;
 use rankwright::traffic::collectives::{CollectiveCalls, Collectives, Form, Operation};

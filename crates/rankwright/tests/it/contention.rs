@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use rankwright::cluster::{Cluster, built_in};
+use rankwright::cluster::Cluster;
+use rankwright::cluster::read::built_in;
 use rankwright::ids::Rank;
 use rankwright::map::{Budget, Mapping2012, Mapping2013, Problem, Strategy};
 use rankwright::placement::Granularity;
-use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Flow, Job, Send, Source, Workload};
 use rankwright::units::{Bytes, PerSecond};
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rankwright::map::{Budget, Problem};
 use rankwright::placement::Granularity;
-use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::generate::pattern::Pattern;
 
 use crate::clusters::{Kind, cluster};
 use crate::random_problems::{problems, random_cluster, random_granularity, random_jobs};

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rankwright::cluster::{Cluster, Switch, built_in};
+use rankwright::cluster::read::built_in;
+use rankwright::cluster::{Cluster, Switch};
+use rankwright::estimate::{Fluid, FluidOutcome};
 use rankwright::ids::parse_index_list;
-use rankwright::model::{Fluid, FluidOutcome};
-use rankwright::placement::{Granularity, JobShape, Placement, ServerKind, Slot, slots};
-use rankwright::traffic::pattern::Pattern;
-use rankwright::traffic::{Workload, built_in as workloads};
+use rankwright::network::ServerKind;
+use rankwright::placement::{Granularity, JobShape, Placement, Slot, slots};
+use rankwright::traffic::Workload;
+use rankwright::traffic::generate::built_in as workloads;
+use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::units::BytesPerSecond;
 
 use crate::clusters::{Kind, cluster, with_switches, with_two_nics};

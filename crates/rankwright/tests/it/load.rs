@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use rankwright::cluster::{Cluster, Levels, toml};
+use rankwright::cluster::read::toml;
+use rankwright::cluster::{Cluster, Levels};
+use rankwright::estimate::{Direction, Load};
 use rankwright::map::{Budget, Problem, Strategy};
-use rankwright::model::{Direction, Load};
 use rankwright::placement::{Granularity, JobPlacement, JobShape, Placement, RankPlacement};
 use rankwright::traffic::Workload;
 use rankwright::units::{Bytes, Seconds};
@@ -121,7 +122,7 @@ proptest! {
         let flows = flows.into_iter().map(|(a, b, bytes)| flow(a, b, bytes)).collect();
         let jobs = workload(vec![job("a", 20, flows)]);
         let (_, load) = placed(&cluster, &jobs, &format!("random:seed={seed}"));
-        let sum = |of: fn(&rankwright::model::NicLoad) -> Bytes| {
+        let sum = |of: fn(&rankwright::estimate::NicLoad) -> Bytes| {
             load.nics.iter().map(|nic| of(nic).0).sum::<u64>()
         };
         prop_assert_eq!(sum(|nic| nic.out), load.inter_node.0);

@@ -9,7 +9,7 @@ use rankwright::choose::{Search, candidates};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Budget, Clock, Known, MAPPERS, Problem, Strategy};
 use rankwright::placement::{Granularity, JobShape, Placement};
-use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Workload};
 
 use crate::clusters::{Kind, cluster, four_by_four, with_switches, with_two_nics, without_cores};

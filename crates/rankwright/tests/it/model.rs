@@ -3,11 +3,14 @@
 use std::cmp::Ordering;
 
 use proptest::prelude::*;
-use rankwright::cluster::{Cluster, built_in};
+use rankwright::cluster::Cluster;
+use rankwright::cluster::read::built_in;
+use rankwright::estimate::queueing::queue;
+use rankwright::estimate::{Prediction, ServerPrediction, Waiting};
 use rankwright::ids::Rank;
-use rankwright::model::{Prediction, ServerPrediction, Waiting, queue};
-use rankwright::placement::{Granularity, JobShape, Placement, ServerKind, slots};
-use rankwright::traffic::pattern::Pattern;
+use rankwright::network::ServerKind;
+use rankwright::placement::{Granularity, JobShape, Placement, slots};
+use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Send, Source, Workload};
 use rankwright::units::{Bytes, PerSecond, Seconds};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rankwright::traffic::Job;
-use rankwright::traffic::nas::{self, Class, NasJob};
+use rankwright::traffic::generate::nas::{self, Class, NasJob};
 
 /// What `compare` calls the columns behind the case.
 #[derive(Debug, PartialEq)]

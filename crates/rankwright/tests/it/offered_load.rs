@@ -2,10 +2,11 @@
 
 use proptest::prelude::*;
 use rankwright::cluster::{Cluster, Switch};
+use rankwright::estimate::OfferedLoad;
 use rankwright::ids::ServerId;
-use rankwright::model::OfferedLoad;
-use rankwright::placement::{Granularity, JobShape, Placement, Servers, Slot, slots};
-use rankwright::traffic::pattern::Pattern;
+use rankwright::network::Servers;
+use rankwright::placement::{Granularity, JobShape, Placement, Slot, slots};
+use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Send, Source, Workload};
 use rankwright::units::{Bytes, BytesPerSecond, Seconds};
 

@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 
 use rankwright::cluster::Levels;
+use rankwright::estimate::{Fluid, Load, OfferedLoad, Prediction};
 use rankwright::map::Problem;
-use rankwright::model::{Fluid, Load, OfferedLoad, Prediction};
-use rankwright::placement::{Granularity, JobShape, Placement, ServerKind};
+use rankwright::network::ServerKind;
+use rankwright::placement::{Granularity, JobShape, Placement};
 use rankwright::sim::{Options, Outcome, simulate};
 use rankwright::traffic::Workload;
-use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::units::Bytes;
 
 use crate::clusters::{Kind, cluster};

@@ -3,11 +3,13 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use rankwright::cluster::{Cluster, toml};
+use rankwright::cluster::Cluster;
+use rankwright::cluster::read::toml;
 use rankwright::map::{Budget, MAPPERS, Problem, Strategy};
 use rankwright::placement::{Granularity, JobShape, Placement};
 use rankwright::sim::{Options, simulate};
-use rankwright::traffic::{Workload, jobs_file};
+use rankwright::traffic::Workload;
+use rankwright::traffic::read::jobs_file;
 
 #[path = "../../examples/random_workloads/settings.rs"]
 mod settings;

@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use rankwright::cluster::{Cluster, ServiceCurve, Switch};
+use rankwright::estimate::RoundTrips;
 use rankwright::ids::NumaId;
-use rankwright::model::RoundTrips;
 use rankwright::placement::{Granularity, JobShape, Placement, slots};
 use rankwright::sim::{Options, Pacing, simulate};
 use rankwright::traffic::Workload;
-use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::units::{Bytes, BytesPerSecond, Seconds};
 
 use crate::clusters::{Kind, cluster, with_switches, with_two_nics};

@@ -15,7 +15,7 @@ use rankwright::placement::Granularity;
 use rankwright::report::Comparison;
 use rankwright::sim::{Options, Pacing, simulate};
 use rankwright::traffic::Workload;
-use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::generate::pattern::Pattern;
 
 use crate::clusters::{Kind, cluster, four_by_four};
 use crate::workloads::{cliques, workload};

@@ -9,9 +9,9 @@ use std::ops::ControlFlow;
 
 use rankwright::cluster::Cluster;
 use rankwright::ids::Rank;
-use rankwright::placement::ServerKind;
+use rankwright::network::ServerKind;
 use rankwright::sim::{Arrivals, Estimate, Options, Outcome, Pacing, Service, replicate, simulate};
-use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Send, Source, Workload};
 use rankwright::units::{Bytes, BytesPerSecond, PerSecond};
 

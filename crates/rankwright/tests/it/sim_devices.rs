@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use rankwright::choose::{Candidate, Search, candidates};
-use rankwright::cluster::{Cluster, toml};
+use rankwright::cluster::Cluster;
+use rankwright::cluster::read::toml;
 use rankwright::map::{Problem, Strategy};
-use rankwright::placement::{Granularity, JobShape, Placement, ServerKind, Servers, slots};
+use rankwright::network::{ServerKind, Servers};
+use rankwright::placement::{Granularity, JobShape, Placement, slots};
 use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
-use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::units::{Bytes, Seconds};
 
 use crate::clusters::{Kind, cluster, with_two_nics};

@@ -10,11 +10,12 @@ use proptest::prelude::*;
 use rankwright::cluster::{Cluster, Nic, Rates, ServiceCurve, Switch};
 use rankwright::ids::{NumaId, Rank};
 use rankwright::map::{Budget, Problem, Strategy as Mapping};
-use rankwright::placement::{Granularity, JobShape, Path, Placement, ServerKind, Servers, slots};
+use rankwright::network::{Path, ServerKind, Servers};
+use rankwright::placement::{Granularity, JobShape, Placement, slots};
 use rankwright::sim::{
     Arrivals, Clock, Options, Outcome, Pacing, RandomStream, Service, replicate, simulate,
 };
-use rankwright::traffic::pattern::Pattern;
+use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Send, Source, Workload};
 use rankwright::units::{Bytes, BytesPerSecond, PerSecond, Seconds};
 
@@ -526,8 +527,9 @@ fn both_simulators_agree_in_overload() {
 #[test]
 fn replications_are_the_same_for_any_number_of_threads() {
     let cluster = cluster(&[(4, Kind(2, 1, 2, 1))]);
-    let job =
-        |text: &str| rankwright::traffic::pattern::Pattern::parse(text).unwrap().job().unwrap();
+    let job = |text: &str| {
+        rankwright::traffic::generate::pattern::Pattern::parse(text).unwrap().job().unwrap()
+    };
     let workload = Workload::single(job("all-to-all:16:rate=2000,messages=20,cv=2"));
     let placement = placed(&cluster, &workload, "cyclic");
     let replicated = |threads| {

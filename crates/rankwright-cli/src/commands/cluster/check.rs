@@ -119,7 +119,7 @@ fn foreign_rails(cluster: &Cluster) -> Vec<String> {
 mod tests {
     use std::path::Path;
 
-    use rankwright::cluster::toml;
+    use rankwright::cluster::read::toml;
 
     use super::*;
 

@@ -7,9 +7,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rankwright::cluster::{
-    Cluster, NodeGroup, hostfile, hostlist, hwloc_xml, ibnetdiscover, synthetic, topology_conf,
-};
+use rankwright::cluster::read::{hostfile, hwloc_xml, ibnetdiscover, synthetic, topology_conf};
+use rankwright::cluster::{Cluster, NodeGroup, hostlist};
 use rankwright::files::InputError;
 
 use super::write_description;

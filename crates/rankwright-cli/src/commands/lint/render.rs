@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rankwright::ids::{CoreId, format_index_list};
-use rankwright::launch::lint::{HostReading, LintWarning, RankReading, Reading};
+use rankwright::lint::{HostReading, LintWarning, RankReading, Reading};
 use serde_json::{Value, json};
 
 use crate::cli::Verbosity;

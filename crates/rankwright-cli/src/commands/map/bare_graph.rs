@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rankwright::map::{Budget, Hierarchy, Problem, Strategy};
 use rankwright::placement::{Granularity, PlacementError};
-use rankwright::traffic::import::metis;
+use rankwright::traffic::read::import::metis;
 
 use crate::exit_code::{Infeasible, UsageError};
 use crate::inputs::read_text_or_stdin;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use rankwright::ids::format_index_list;
-use rankwright::traffic::events::store;
+use rankwright::traffic::read::events::store;
 
 use crate::cli::Verbosity;
 use crate::output;

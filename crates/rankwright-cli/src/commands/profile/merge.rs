@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rankwright::traffic::profile::Profile;
-use rankwright::traffic::trace_file;
+use rankwright::traffic::read::trace_file;
 
 use super::recording::{GATHERED, spool_files};
 use crate::exit_code::UsageError;

@@ -18,7 +18,7 @@ use rankwright::report::traffic::TrafficSummary;
 use rankwright::report::triage::Triage;
 use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::profile::{Ended, Profile as Recorded};
-use rankwright::traffic::profile_file;
+use rankwright::traffic::read::profile_file;
 
 use crate::cli::Verbosity;
 use crate::exit_code::{NotStarted, UsageError};

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use rankwright::files::first_bytes;
 use rankwright::traffic::profile::Profile;
-use rankwright::traffic::profile_file::SQLITE_MAGIC;
-use rankwright::traffic::trace_file;
+use rankwright::traffic::read::profile_file::SQLITE_MAGIC;
+use rankwright::traffic::read::trace_file;
 
 use crate::exit_code::NotStarted;
 

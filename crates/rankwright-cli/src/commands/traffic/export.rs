@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rankwright::files::write_atomically;
 use rankwright::traffic::Workload;
-use rankwright::traffic::events::simgrid;
-use rankwright::traffic::events::store::Recording;
 use rankwright::traffic::expansion::Expansion;
-use rankwright::traffic::import::{self, FORMATS, Imported};
+use rankwright::traffic::read::events::simgrid;
+use rankwright::traffic::read::events::store::Recording;
+use rankwright::traffic::read::import::{self, FORMATS, Imported};
 
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;

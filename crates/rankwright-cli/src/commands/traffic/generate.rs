@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rankwright::files::write_atomically;
-use rankwright::traffic::jobs_file;
-use rankwright::traffic::pattern::{Pattern, SHAPES};
+use rankwright::traffic::generate::pattern::{Pattern, SHAPES};
 use rankwright::traffic::profile::Profile;
+use rankwright::traffic::read::jobs_file;
 
 use crate::exit_code::UsageError;
 
@@ -62,8 +62,9 @@ fn shapes() -> String {
 
 impl Generate {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let usage =
-            |error: rankwright::traffic::pattern::PatternError| UsageError(error.to_string());
+        let usage = |error: rankwright::traffic::generate::pattern::PatternError| {
+            UsageError(error.to_string())
+        };
         let text = match self.ranks {
             Some(ranks) => format!("{}:{ranks}", self.pattern),
             None if self.pattern.contains(':') => self.pattern.clone(),

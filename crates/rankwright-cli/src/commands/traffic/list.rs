@@ -1,9 +1,9 @@
 //! `rankwright traffic list`.
 
 use clap::Args;
-use rankwright::traffic::built_in::BUILT_IN;
-use rankwright::traffic::nas::BENCHMARKS;
-use rankwright::traffic::pattern::SHAPES;
+use rankwright::traffic::generate::built_in::BUILT_IN;
+use rankwright::traffic::generate::nas::BENCHMARKS;
+use rankwright::traffic::generate::pattern::SHAPES;
 use serde::Serialize;
 
 use crate::output::{Format, ResultOptions, csv, table};

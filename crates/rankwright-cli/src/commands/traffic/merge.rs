@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rankwright::files::InputError;
 use rankwright::traffic::merge::merge;
-use rankwright::traffic::profile_file;
+use rankwright::traffic::read::profile_file;
 
 /// Options of `rankwright traffic merge`.
 #[derive(Debug, Args)]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rankwright::ids::Rank;
-use rankwright::traffic::events::sent::{SentMessage, SentMessages};
-use rankwright::traffic::events::store::Recording;
+use rankwright::traffic::read::events::sent::{SentMessage, SentMessages};
+use rankwright::traffic::read::events::store::Recording;
 
 use crate::exit_code::UsageError;
 use crate::output::{Format, ResultOptions, csv, table};

@@ -14,9 +14,10 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use rankwright::traffic::expansion::{EXPANSIONS, Expansion};
-use rankwright::traffic::import::{FORMATS, Imported, csv};
 use rankwright::traffic::profile::Profile;
-use rankwright::traffic::{Job, Workload, profile_file};
+use rankwright::traffic::read::import::{FORMATS, Imported, csv};
+use rankwright::traffic::read::profile_file;
+use rankwright::traffic::{Job, Workload};
 
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;

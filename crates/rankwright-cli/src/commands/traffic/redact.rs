@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rankwright::traffic::profile_file;
+use rankwright::traffic::read::profile_file;
 use rankwright::traffic::redact::redact;
 
 /// Options of `rankwright traffic redact`.

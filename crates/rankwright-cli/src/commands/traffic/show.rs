@@ -6,8 +6,8 @@ use rankwright::report::triage::Triage;
 use rankwright::report::workload::{COLUMNS, CSV_COLUMNS, JobSummary, Sending, WorkloadSummary};
 use rankwright::traffic::Flow;
 use rankwright::traffic::expansion::Expansion;
-use rankwright::traffic::import::Imported;
 use rankwright::traffic::profile::{FlowRecord, Profile};
+use rankwright::traffic::read::import::Imported;
 use serde::Serialize;
 
 use crate::inputs;

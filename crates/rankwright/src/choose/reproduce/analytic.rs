@@ -2,8 +2,9 @@
 //! the paper prints.
 
 use super::{Printed, Row, Verdict, table_1};
-use crate::cluster::{Cluster, built_in};
-use crate::model::{slowdown_by_variation, uncontended};
+use crate::cluster::Cluster;
+use crate::cluster::read::built_in;
+use crate::estimate::{slowdown_by_variation, uncontended};
 use crate::units::{Bytes, PerSecond};
 
 /// Numbers in the text of section 3, and f of Eq. (13).

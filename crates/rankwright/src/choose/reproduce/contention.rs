@@ -302,10 +302,10 @@ fn ratio(part: f64, whole: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::simulated::Simulated;
     use super::*;
+    use crate::choose::reproduce::simulated::Simulated;
     use crate::map::Strategy;
-    use crate::traffic::built_in;
+    use crate::traffic::generate::built_in;
 
     /// Results in which a mapping waits as long as its number in [`MAPPINGS`], from 1.
     fn results(cases: &[Case]) -> Results {

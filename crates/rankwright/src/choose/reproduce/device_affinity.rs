@@ -8,7 +8,8 @@
 use std::ops::ControlFlow;
 
 use super::{Assumption, Printed, Row, Verdict};
-use crate::cluster::{Cluster, built_in};
+use crate::cluster::Cluster;
+use crate::cluster::read::built_in;
 use crate::ids::{CoreId, NodeId, NumaId, Rank};
 use crate::placement::{JobPlacement, JobShape, Placement, RankPlacement};
 use crate::sim::{Options, Pacing, simulate};

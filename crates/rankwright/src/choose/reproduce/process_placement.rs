@@ -4,12 +4,14 @@
 
 use super::{Printed, Row, Verdict};
 use crate::cluster::distance::MachineMatrix;
-use crate::cluster::{Cluster, Levels, built_in};
+use crate::cluster::read::built_in;
+use crate::cluster::{Cluster, Levels};
+use crate::estimate::Load;
 use crate::ids::{NodeId, Rank};
 use crate::map::{Budget, Problem, Strategy};
-use crate::model::Load;
 use crate::placement::{Granularity, JobShape, Placement};
-use crate::traffic::{Flow, Job, Workload, nas};
+use crate::traffic::generate::nas;
+use crate::traffic::{Flow, Job, Workload};
 
 const FIGURE_3: &str = include_str!("2009-placement/figure-3.csv");
 const FIGURE_4: &str = include_str!("2009-placement/figure-4.csv");

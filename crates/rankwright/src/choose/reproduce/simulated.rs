@@ -5,12 +5,14 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
-use crate::cluster::{Cluster, built_in as clusters};
+use crate::cluster::Cluster;
+use crate::cluster::read::built_in as clusters;
 use crate::map::{Budget, Problem, Strategy};
+use crate::parallel::side_by_side;
 use crate::placement::{Granularity, JobShape, Placement};
-use crate::side_by_side::side_by_side;
 use crate::sim::{Options, Progress, simulate};
-use crate::traffic::{Workload, built_in as workloads};
+use crate::traffic::Workload;
+use crate::traffic::generate::built_in as workloads;
 
 /// The mappings that the papers compare: our name, and the strategy with its options. DRB is given
 /// bytes per second, as in the papers.

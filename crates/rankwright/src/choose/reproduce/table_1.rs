@@ -2,8 +2,8 @@
 
 use super::{Agreement, Printed, Row, Verdict};
 use crate::cluster::Cluster;
+use crate::estimate::Prediction;
 use crate::ids::Rank;
-use crate::model::Prediction;
 use crate::placement::{Granularity, JobShape, Placement, slots};
 use crate::traffic::{Job, Send, Source, Workload};
 use crate::units::{Bytes, PerSecond};
@@ -194,7 +194,7 @@ fn item(half: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::built_in;
+    use crate::cluster::read::built_in;
 
     #[test]
     fn the_table_is_there_as_printed() {

@@ -5,9 +5,9 @@ use std::num::NonZeroUsize;
 use super::time::Shares;
 use super::{Contender, Search, SearchError, has_clocks};
 use crate::map::{Answer, Budget, Known, MapError, Problem, Strategy};
+use crate::parallel::side_by_side;
 use crate::placement::{JobShape, Placement};
 use crate::rails;
-use crate::side_by_side::side_by_side;
 
 /// All answers, by strategy: first those of strategies that begin with nothing, then those of the
 /// others, each in the order in which they were named or needed.

@@ -1,8 +1,8 @@
 //! What simulations of several answers say together.
 
-use super::super::By;
+use crate::choose::By;
+use crate::estimate::FluidOutcome;
 use crate::map::{Cost, Criterion};
-use crate::model::FluidOutcome;
 use crate::sim::{Estimate, Outcome};
 
 /// The result of [`settle`](super::settle).

@@ -20,8 +20,8 @@ use std::ops::ControlFlow;
 
 pub use measures::{Measure, Settled, Times, Versus};
 
+use crate::estimate::{Fluid, FluidOutcome};
 use crate::map::{Clock, Cost, Criterion, Objective, Problem};
-use crate::model::{Fluid, FluidOutcome};
 use crate::placement::Placement;
 use crate::sim::{Options, Pacing, SimulationError};
 use crate::traffic::Workload;

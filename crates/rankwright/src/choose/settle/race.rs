@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::run::{Run, seed};
 use super::{Contender, Measure, Settled, Settling, Times, Unsettled, fluid_of};
+use crate::estimate::FluidOutcome;
 use crate::map::{Cost, Criterion, Problem};
-use crate::model::FluidOutcome;
-use crate::side_by_side::side_by_side;
+use crate::parallel::side_by_side;
 use crate::sim::{Estimate, Options, Pacing, Progress, simulate};
 
 /// Rounds of each clock that a shortened run has at least: fewer would not meet each other as those

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Times;
-use crate::model::FluidOutcome;
+use crate::estimate::FluidOutcome;
 use crate::traffic::Workload;
 
 /// The same clocks for all that are in it.

@@ -1,7 +1,8 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::cluster::{Cluster, Link, toml};
+use crate::cluster::read::toml;
+use crate::cluster::{Cluster, Link};
 use crate::placement::{Granularity, JobShape, Placement, slots};
 use crate::rails::select;
 use crate::traffic::{Job as TrafficJob, Workload};

@@ -4,7 +4,8 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 
 use super::*;
-use crate::cluster::{Node, NodeGroup, Switch, hwloc_xml, synthetic, toml};
+use crate::cluster::read::{hwloc_xml, synthetic, toml};
+use crate::cluster::{Node, NodeGroup, Switch};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -3,7 +3,7 @@ use std::fmt::Write;
 use super::*;
 use crate::traffic::collectives::{CollectiveCalls, Form, Operation};
 use crate::traffic::communicator::Communicator;
-use crate::traffic::pattern::Pattern;
+use crate::traffic::generate::pattern::Pattern;
 use crate::traffic::profile::TimeInMpi;
 use crate::traffic::{Flow, Job};
 use crate::units::Seconds;

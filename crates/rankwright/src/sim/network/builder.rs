@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{End, First, Hop, Lane, NONE, Network, SendTable, SourceTable, Stream, Zone};
-use crate::placement::{Path, ServerKind, Servers};
+use crate::network::{Path, ServerKind, Servers};
 use crate::sim::clock::{Clock, RandomStream};
 use crate::sim::queue::NEVER;
 use crate::sim::{Arrivals, Options, Pacing, SimulationError};
@@ -186,7 +186,7 @@ impl<'a> Builder<'a> {
         Some(Ok(First { hop: next, late }))
     }
 
-    fn zone(&self, hop: &crate::placement::Hop) -> usize {
+    fn zone(&self, hop: &crate::network::Hop) -> usize {
         self.zones[hop.server.index()]
     }
 

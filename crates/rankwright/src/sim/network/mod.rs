@@ -8,7 +8,7 @@
 mod builder;
 mod lanes;
 
-use crate::placement::Servers;
+use crate::network::Servers;
 use crate::sim::clock::Clock;
 use crate::sim::{Options, SimulationError};
 use crate::traffic::Workload;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::traffic::events::steps::Channel;
+use crate::traffic::read::events::steps::Channel;
 
 /// The receiver and the sender, counted over all jobs; the job and the channel.
 pub(super) type Pair = (usize, usize, (usize, Channel));

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::placement::{Path, ServerKind, Servers};
+use crate::network::{Path, ServerKind, Servers};
 use crate::sim::server::Server;
 use crate::units::{Bytes, Seconds};
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::network::Time;
-use crate::traffic::events::steps::{Exchange, Steps};
+use crate::traffic::read::events::steps::{Exchange, Steps};
 
 /// A rank on its way through its steps.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 use std::ops::ControlFlow;
 
 use super::*;
-use crate::cluster::built_in;
+use crate::cluster::read::built_in;
 use crate::placement::{Granularity, JobShape, slots};
-use crate::traffic::events::sample::{Payload, write_files, write_profile};
-use crate::traffic::events::store;
+use crate::traffic::read::events::sample::{Payload, write_files, write_profile};
+use crate::traffic::read::events::store;
 
 const WORLD: u64 = 0;
 

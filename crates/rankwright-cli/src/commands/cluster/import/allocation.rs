@@ -1,7 +1,8 @@
 //! The job that this runs in, as a cluster.
 
-use rankwright::cluster::allocation::{self, Misfit};
-use rankwright::cluster::{Cluster, hostfile, hostlist};
+use rankwright::cluster::read::allocation::{self, Misfit};
+use rankwright::cluster::read::hostfile;
+use rankwright::cluster::{Cluster, hostlist};
 use rankwright::files::InputError;
 
 use super::{Cpu, Import};

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use rankwright::cluster::merge::merge;
-use rankwright::cluster::{Cluster, hostlist, hwloc_xml};
+use rankwright::cluster::read::hwloc_xml;
+use rankwright::cluster::{Cluster, hostlist};
 
 use super::Import;
 use crate::cli::Verbosity;

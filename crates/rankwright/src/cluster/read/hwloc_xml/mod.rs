@@ -1,0 +1,189 @@
+//! Reading the XML files of hwloc (`lstopo node.xml`) without hwloc, so that a cluster can be
+//! planned for on a machine that has another version of it or none.
+//!
+//! Versions 1, 2 and 3 of the format are read, each written by the hwloc of that number. PUs that the
+//! file lists but does not allow (another cgroup's) are not free; nor are those that version 1 lists
+//! as offline. Versions 2 and 3 do not list offline PUs.
+
+mod bitmap;
+mod devices;
+mod distances;
+mod element;
+mod memory;
+mod version1;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use self::bitmap::Bitmap;
+use self::element::Element;
+use super::tree::{self, Kind, Object};
+use crate::cluster::NodeGroup;
+use crate::files::{InputError, read_text};
+use crate::ids::{LARGEST_INDEX, NumaId};
+
+/// What a file must be, for error messages.
+pub const EXPECTED: &str = "hwloc XML of version 1, 2 or 3 (written by `lstopo node.xml`)";
+
+/// Reads a file.
+///
+/// # Errors
+/// As [`parse`], and if the file cannot be read.
+pub fn read(path: &Path) -> Result<NodeGroup, InputError> {
+    parse(&read_text(path, EXPECTED)?, &path.display().to_string())
+}
+
+/// Whether a text looks like XML rather than anything else that describes a cluster.
+#[must_use]
+pub fn sniff(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('<')
+}
+
+/// Reads the text of a file; `file` names it in errors. The group has the node's hardware and
+/// which of its PUs are allowed.
+///
+/// # Errors
+/// If the text is not well-formed XML, defines entities, nests deeper than any machine, is of
+/// another version, or describes no usable machine; the error has the line.
+pub fn parse(text: &str, file: &str) -> Result<NodeGroup, InputError> {
+    let topology = element::parse(text, file)?;
+    let wrong = |element: &Element, found: String| {
+        InputError::new(file, found, EXPECTED).at_line(element.line)
+    };
+    if topology.name != "topology" {
+        return Err(wrong(&topology, format!("an element <{}>", topology.name)));
+    }
+    let Some(version) = Version::of(&topology) else {
+        let version = topology.attribute("version").unwrap_or_default();
+        let error = wrong(&topology, format!("hwloc XML of version {version}"));
+        return Err(error.with_advice("export it with the lstopo of hwloc 1, 2 or 3"));
+    };
+    let is_root = |object: &&Element| {
+        let kind = object.attribute("type").unwrap_or_default();
+        kind == "Machine" || version == Version::One && version1::is_root(kind)
+    };
+    let machine = topology.children.iter().find(|child| child.name == "object");
+    let Some(machine) = machine.filter(is_root) else {
+        return Err(wrong(&topology, "no object of type Machine".to_owned()));
+    };
+    Document { file, topology: &topology, version }.group(machine)
+}
+
+/// A version of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    /// Of hwloc 1.0 to 1.11: the NUMA nodes stand between the machine and its cores.
+    One,
+    /// Of hwloc 2: the NUMA nodes are attached to the objects they are beside.
+    Two,
+    /// Of hwloc 3: as 2, and an OS device may be of several types.
+    Three,
+}
+
+impl Version {
+    /// That of a file, if it is known. Version 1 does not name itself.
+    fn of(topology: &Element) -> Option<Self> {
+        match topology.attribute("version").map_or("1", |v| v.split('.').next().unwrap_or(v)) {
+            "1" => Some(Self::One),
+            "2" => Some(Self::Two),
+            "3" => Some(Self::Three),
+            _ => None,
+        }
+    }
+}
+
+/// A file.
+struct Document<'a> {
+    file: &'a str,
+    topology: &'a Element,
+    version: Version,
+}
+
+impl Document<'_> {
+    fn error(&self, element: &Element, found: impl Into<String>, expected: &str) -> InputError {
+        InputError::new(self.file, found.into(), expected).at_line(element.line)
+    }
+
+    fn group(&self, root: &Element) -> Result<NodeGroup, InputError> {
+        let mut object = Object::new(Kind::Other);
+        match self.version {
+            Version::One => self.fill_version_1(&mut object, root)?,
+            Version::Two | Version::Three => self.fill(&mut object, root)?,
+        }
+        let mut machine = tree::machine(&object)
+            .map_err(|(found, expected)| self.error(root, found, &expected))?;
+        let logical: BTreeMap<u32, NumaId> = machine
+            .numa_nodes
+            .iter()
+            .enumerate()
+            .map(|(index, node)| (node.os_index, NumaId::from_index(index)))
+            .collect();
+        let devices = devices::collect(self, root, &logical)?;
+        (machine.nics, machine.gpus) = devices;
+        machine.numa_distance = match self.version {
+            Version::One => version1::numa_latency(self, root, &logical)?,
+            Version::Two | Version::Three => distances::numa_latency(self, root, &logical)?,
+        };
+        memory::add_access(self, root, &logical, &mut machine)?;
+        let sets = [self.bitmap(root, "allowed_cpuset")?, self.bitmap(root, "online_cpuset")?];
+        let is_free = |number| sets.iter().flatten().all(|set| set.contains(number));
+        let free = machine.pus.iter().map(|pu| is_free(pu.id.0)).collect();
+        Ok(NodeGroup { machine, free, speed: 1.0 })
+    }
+
+    /// Fills an object with what stands in its element.
+    fn fill(&self, object: &mut Object, element: &Element) -> Result<(), InputError> {
+        for child in element.children.iter().filter(|child| child.name == "object") {
+            match child.attribute("type").unwrap_or_default() {
+                "NUMANode" => object.memories.push(self.memory(child)?),
+                // A cache in front of a memory.
+                "MemCache" => {
+                    let mut cache = Object::new(Kind::Other);
+                    self.fill(&mut cache, child)?;
+                    object.memories.append(&mut cache.memories);
+                }
+                "Bridge" | "PCIDev" | "OSDev" | "Misc" => {}
+                kind => {
+                    let mut below = Object::new(self.kind(child, kind)?);
+                    self.fill(&mut below, child)?;
+                    object.children.push(below);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn kind(&self, element: &Element, kind: &str) -> Result<Kind, InputError> {
+        let data_cache = kind.starts_with('L') && kind.ends_with("Cache") && !kind.contains('i');
+        Ok(match kind {
+            "Package" => Kind::Package,
+            "Core" => Kind::Core,
+            "PU" => Kind::Pu(self.index(element)?),
+            _ if data_cache => Kind::Cache,
+            _ => Kind::Other,
+        })
+    }
+
+    /// The P# of an object that must have one.
+    fn index(&self, element: &Element) -> Result<u32, InputError> {
+        let index = element.attribute("os_index").and_then(|index| index.parse().ok());
+        index.filter(|index| *index <= LARGEST_INDEX).ok_or_else(|| {
+            let kind = element.attribute("type").unwrap_or_default();
+            let value = element.attribute("os_index").unwrap_or_default();
+            let found = format!("a {kind} with os_index=\"{value}\"");
+            self.error(element, found, &format!("a number from 0 to {LARGEST_INDEX}"))
+        })
+    }
+
+    fn bitmap(&self, element: &Element, name: &str) -> Result<Option<Bitmap>, InputError> {
+        let Some(text) = element.attribute(name) else {
+            return Ok(None);
+        };
+        let wrong =
+            || self.error(element, format!("{name}=\"{text}\""), "a bitmap like 0x0000ffff");
+        text.parse().map(Some).map_err(|()| wrong())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! How fast InfiniBand links are.
+
+use crate::units::BytesPerSecond;
+
+/// What one lane carries each way, in Gbit/s of data: what is left of the signalling rate after the
+/// line coding (8 of 10 bits up to QDR, 64 of 66 from FDR10 on; InfiniBand Architecture
+/// Specification, volume 2).
+const LANES: [(&str, f64); 9] = [
+    ("SDR", 2.0),
+    ("DDR", 4.0),
+    ("QDR", 8.0),
+    ("FDR10", 10.0),
+    ("FDR", 13.636_363_636_363_637),
+    ("EDR", 25.0),
+    ("HDR", 50.0),
+    ("NDR", 100.0),
+    ("XDR", 200.0),
+];
+
+/// The most lanes of a link.
+const MOST_LANES: u32 = 12;
+
+/// The data rate, each way, of a link of so many lanes of one speed: `4xEDR`, or `4X EDR` as the
+/// kernel writes it. None if the speed is not known.
+pub(in crate::cluster) fn link_rate(text: &str) -> Option<BytesPerSecond> {
+    let (width, speed) = text.split_once(['x', 'X'])?;
+    let width: u32 = width.trim().parse().ok().filter(|width| (1..=MOST_LANES).contains(width))?;
+    let (_, lane) = LANES.iter().find(|(name, _)| *name == speed.trim())?;
+    Some(BytesPerSecond(f64::from(width) * lane * 1e9 / 8.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_those_of_the_data() {
+        for (text, gigabits) in
+            [("4xSDR", 8.0), ("4xQDR", 32.0), ("4X EDR", 100.0), ("2xHDR", 100.0), ("4xNDR", 400.0)]
+        {
+            assert_eq!(link_rate(text), Some(BytesPerSecond(gigabits * 1e9 / 8.0)), "{text}");
+        }
+        for text in ["", "4x", "4x???", "??EDR", "99xEDR", "EDR", "x"] {
+            assert_eq!(link_rate(text), None, "{text}");
+        }
+    }
+}

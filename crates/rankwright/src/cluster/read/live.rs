@@ -1,0 +1,307 @@
+//! This machine, as the system's libhwloc sees it, and the rates of its links, as the kernel tells
+//! them. The only file of the library that looks at the machine.
+//!
+//! libhwloc is asked for its XML and nothing else: the layout of its structures, which changes
+//! between versions, is of no concern here.
+
+use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
+use std::path::Path;
+use std::{fs, ptr};
+
+use super::hwloc_xml;
+use super::infiniband_rate::link_rate;
+use crate::cluster::{Link, Nic, NodeGroup, Port};
+use crate::files::InputError;
+use crate::units::BytesPerSecond;
+
+/// Why this machine could not be discovered.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoveryError {
+    /// A call of libhwloc failed.
+    #[error("libhwloc: {0} failed")]
+    Hwloc(&'static str),
+    /// What libhwloc wrote cannot be read.
+    #[error(transparent)]
+    Input(#[from] InputError),
+}
+
+/// Discovers this node: its hardware, which PUs this process may use (the others are not free), and
+/// how fast its network devices are where the kernel knows it.
+///
+/// # Errors
+/// If libhwloc fails, or writes another version of XML than this library reads.
+pub fn discover() -> Result<NodeGroup, DiscoveryError> {
+    let mut group = hwloc_xml::parse(&export(None)?, "libhwloc")?;
+    for nic in &mut group.machine.nics {
+        ask_kernel(nic, Path::new("/sys/class"));
+    }
+    Ok(group)
+}
+
+/// Adds the kernel's word on a device: the ports that its InfiniBand layer knows, else the
+/// interface.
+fn ask_kernel(nic: &mut Nic, class: &Path) {
+    let names: Vec<String> = nic.names().map(str::to_owned).collect();
+    let known = names.iter().find_map(|name| {
+        let ports = infiniband_ports(&class.join("infiniband").join(name).join("ports"));
+        Some(ports).filter(|ports| !ports.is_empty())
+    });
+    let interface = || names.iter().find_map(|name| interface(&class.join("net").join(name)));
+    for port in known.unwrap_or_else(|| interface().into_iter().collect()) {
+        nic.add_port(port);
+    }
+    nic.bandwidth = nic.known_bandwidth();
+}
+
+/// The ports in a folder like `/sys/class/infiniband/mlx5_0/ports`.
+fn infiniband_ports(folder: &Path) -> Vec<Port> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let port = |entry: fs::DirEntry| {
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        let read = |file: &str| fs::read_to_string(entry.path().join(file)).ok();
+        // `4: ACTIVE`, `1: DOWN`, `5: ACTIVE_DEFER`
+        let state = |text: String| if text.contains("ACTIVE") { Link::Up } else { Link::Down };
+        let gigabits = read("rate").and_then(|text| gigabits(&text)).filter(|rate| *rate > 0.0);
+        let bandwidth = gigabits.map(|rate| BytesPerSecond(rate * 1e9 / 8.0));
+        Some(Port { number, link: read("state").map(state), bandwidth })
+    };
+    entries.filter_map(port).collect()
+}
+
+/// The one port of an interface of the kernel, from a folder like `/sys/class/net/eth0`.
+fn interface(folder: &Path) -> Option<Port> {
+    let state = fs::read_to_string(folder.join("operstate")).ok();
+    let link = match state.as_deref().map(str::trim) {
+        Some("up") => Some(Link::Up),
+        Some("down" | "lowerlayerdown" | "notpresent") => Some(Link::Down),
+        _ => None,
+    };
+    let speed = fs::read_to_string(folder.join("speed")).ok();
+    let megabits = speed.and_then(|text| text.trim().parse::<f64>().ok());
+    let bandwidth = megabits.filter(|speed| *speed > 0.0);
+    let bandwidth = bandwidth.map(|speed| BytesPerSecond(speed * 1e6 / 8.0));
+    (link.is_some() || bandwidth.is_some()).then_some(Port { number: 1, link, bandwidth })
+}
+
+/// 100 from `100 Gb/sec (4X EDR)`. The kernel's number is the signalling rate where the line coding
+/// takes much of it (`40 Gb/sec (4X QDR)` carries 32), so the lanes come first.
+fn gigabits(text: &str) -> Option<f64> {
+    let (number, unit) = text.trim().split_once(' ')?;
+    let lanes = unit.split_once('(').and_then(|(_, rest)| link_rate(rest.strip_suffix(')')?));
+    let number = unit.starts_with("Gb/sec").then(|| number.parse().ok()).flatten();
+    lanes.map(|rate| rate.0 * 8.0 / 1e9).or(number)
+}
+
+/// libhwloc's XML of this machine, or of a synthetic string.
+fn export(synthetic: Option<&CStr>) -> Result<String, DiscoveryError> {
+    let topology = Topology::load(synthetic)?;
+    topology.xml()
+}
+
+/// `HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED`: also the PUs that this process may not use.
+const INCLUDE_DISALLOWED: c_ulong = 1;
+/// `HWLOC_TYPE_FILTER_KEEP_IMPORTANT`: network devices, GPUs and what they hang on.
+const KEEP_IMPORTANT: c_int = 3;
+
+#[link(name = "hwloc")]
+#[expect(unsafe_code, reason = "libhwloc is a C library")]
+unsafe extern "C" {
+    fn hwloc_topology_init(topology: *mut *mut c_void) -> c_int;
+    fn hwloc_topology_set_synthetic(topology: *mut c_void, description: *const c_char) -> c_int;
+    fn hwloc_topology_set_io_types_filter(topology: *mut c_void, filter: c_int) -> c_int;
+    fn hwloc_topology_set_flags(topology: *mut c_void, flags: c_ulong) -> c_int;
+    fn hwloc_topology_load(topology: *mut c_void) -> c_int;
+    fn hwloc_topology_destroy(topology: *mut c_void);
+    fn hwloc_topology_export_xmlbuffer(
+        topology: *mut c_void,
+        buffer: *mut *mut c_char,
+        length: *mut c_int,
+        flags: c_ulong,
+    ) -> c_int;
+    fn hwloc_free_xmlbuffer(topology: *mut c_void, buffer: *mut c_char);
+}
+
+/// A topology of libhwloc, destroyed when dropped.
+struct Topology(*mut c_void);
+
+#[expect(unsafe_code, reason = "libhwloc is a C library")]
+impl Topology {
+    fn load(synthetic: Option<&CStr>) -> Result<Self, DiscoveryError> {
+        let check = |result: c_int, call| {
+            if result == 0 { Ok(()) } else { Err(DiscoveryError::Hwloc(call)) }
+        };
+        let mut raw = ptr::null_mut();
+        // SAFETY: the pointer is valid for writing; on success it owns a topology.
+        check(unsafe { hwloc_topology_init(&raw mut raw) }, "hwloc_topology_init")?;
+        let topology = Self(raw);
+        if let Some(description) = synthetic {
+            // SAFETY: the topology is not loaded yet and the text ends with a zero.
+            let result = unsafe { hwloc_topology_set_synthetic(raw, description.as_ptr()) };
+            check(result, "hwloc_topology_set_synthetic")?;
+        } else {
+            // SAFETY: the topology is not loaded yet.
+            let result = unsafe { hwloc_topology_set_flags(raw, INCLUDE_DISALLOWED) };
+            check(result, "hwloc_topology_set_flags")?;
+        }
+        // SAFETY: the topology is not loaded yet.
+        let result = unsafe { hwloc_topology_set_io_types_filter(raw, KEEP_IMPORTANT) };
+        check(result, "hwloc_topology_set_io_types_filter")?;
+        // SAFETY: the topology was initialised and is loaded once.
+        check(unsafe { hwloc_topology_load(raw) }, "hwloc_topology_load")?;
+        Ok(topology)
+    }
+
+    fn xml(&self) -> Result<String, DiscoveryError> {
+        let mut buffer = ptr::null_mut();
+        let mut length = 0;
+        // SAFETY: the topology is loaded and both pointers are valid for writing.
+        let result =
+            unsafe { hwloc_topology_export_xmlbuffer(self.0, &raw mut buffer, &raw mut length, 0) };
+        if result != 0 || buffer.is_null() {
+            return Err(DiscoveryError::Hwloc("hwloc_topology_export_xmlbuffer"));
+        }
+        // SAFETY: on success the buffer is a text that ends with a zero, until it is freed below.
+        let text = unsafe { CStr::from_ptr(buffer) }.to_string_lossy().into_owned();
+        // SAFETY: the buffer comes from this topology and is freed once.
+        unsafe { hwloc_free_xmlbuffer(self.0, buffer) };
+        Ok(text)
+    }
+}
+
+impl Drop for Topology {
+    #[expect(unsafe_code, reason = "libhwloc is a C library")]
+    fn drop(&mut self) {
+        // SAFETY: the topology was initialised and is destroyed once.
+        unsafe { hwloc_topology_destroy(self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CString;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::cluster::read::synthetic;
+
+    #[test]
+    fn this_machine_has_cores_and_free_pus() {
+        let group = discover().unwrap();
+        assert!(!group.machine.cores.is_empty());
+        assert_eq!(group.free.len(), group.machine.pus.len());
+        assert!(group.free.contains(&true));
+    }
+
+    /// Our machine and libhwloc's for one synthetic string.
+    fn both(text: &str) -> (crate::cluster::Machine, crate::cluster::Machine) {
+        let ours = synthetic::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let description = CString::new(text).unwrap();
+        let xml = export(Some(&description)).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let mut theirs = hwloc_xml::parse(&xml, text).unwrap().machine;
+        // libhwloc invents sizes where the string names none.
+        for (theirs, ours) in theirs.numa_nodes.iter_mut().zip(&ours.numa_nodes) {
+            theirs.memory = theirs.memory.filter(|_| ours.memory.is_some());
+        }
+        (ours, theirs)
+    }
+
+    #[test]
+    fn synthetic_strings_mean_what_libhwloc_makes_of_them() {
+        for text in [
+            "4",
+            "2 2",
+            "4 3 2",
+            "2 2 2 2",
+            "1 2 3 4 2",
+            "1 2 1 2 1 2 2",
+            "1 2 1 2 1 2 1 2",
+            "1 2 1 2 1 2 1 2 2",
+            "2 1 1 1 1 1 1 1 1 1 1 2",
+            "2 2 pu:2",
+            "pack:2 numa:1 core:4 pu:1",
+            "pack:2 core:4 pu:2",
+            "node:2 socket:2 co:2 2",
+            "numa:2 l3:2 l2:2 core:2 pu:1",
+            "pack:2 die:2 [numa] l3:2 core:2 pu:1",
+            "[numa] pack:2 [numa(memory=16GB)] core:2 pu:2",
+            "pack:2 [numa] [numa(memory=1GiB)] die:2 [numa] pu:1",
+            "pack:2 numa:2 core:1 pu:1",
+            "pack:2 core:2 numa:2 pu:1",
+            "pack:2 core:2 [numa] pu:2",
+            "pack:2 pu:2 [numa]",
+            "numa:3(indexes=2,0,1) core:2 pu:2",
+            "pack:2(indexes=1,0) [numa(indexes=1,0)] core:2 pu:1(indexes=1,2,3,4)",
+            "pack:2 core:2 pu:2(indexes=pack:core)",
+            "pack:2 numa:2 core:2 pu:2(indexes=numa:core:pack)",
+            "pack:2 numa:2 core:2 pu:2(indexes=core:pack)",
+            "pack:2 core:24 pu:2(indexes=2*24:48*2:1*2)",
+            "pu:4(indexes=7,9,2,100)",
+            "core:2 pu:4(indexes=7,9,2,100,3,1,50,4)",
+            "pack:2 l3:1(size=32MB) l2:2 core:1 pu:2",
+            "group:2 group:2 numa:1 core:2 pu:1",
+            "(memory=4GB) pack:2 core:2 pu:1",
+        ] {
+            let (ours, theirs) = both(text);
+            assert_eq!(ours, theirs, "{text}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        #[test]
+        fn any_nesting_agrees_with_libhwloc(
+            counts in prop::collection::vec(1_u32..4, 5),
+            numa in 0_usize..5,
+            attached in any::<bool>(),
+        ) {
+            let names = ["pack", "die", "l3", "core", "pu"];
+            let mut words = Vec::new();
+            for (level, (name, count)) in names.iter().zip(&counts).enumerate() {
+                if level == numa && attached {
+                    words.push("[numa]".to_owned());
+                } else if level == numa {
+                    words.push(format!("numa:{}", counts[0]));
+                }
+                words.push(format!("{name}:{count}"));
+            }
+            let (ours, theirs) = both(&words.join(" "));
+            prop_assert_eq!(ours, theirs);
+        }
+    }
+
+    #[test]
+    fn link_rates_and_states_come_from_the_kernel() {
+        let class = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = class.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("infiniband/mlx5_0/ports/1/rate", "100 Gb/sec (4X EDR)\n");
+        write("infiniband/mlx4_0/ports/1/rate", "40 Gb/sec (4X QDR)\n");
+        write("infiniband/mlx4_0/ports/2/rate", "10 Gb/sec (4X)\n");
+        write("infiniband/mlx4_0/ports/2/state", "4: ACTIVE\n");
+        write("infiniband/hfi1_0/ports/1/rate", "100 Gb/sec (4X EDR)\n");
+        write("infiniband/hfi1_0/ports/1/state", "1: DOWN\n");
+        write("net/eth0/speed", "25000\n");
+        write("net/eth1/speed", "-1\n");
+        write("net/eth1/operstate", "down\n");
+        let asked = |name: &str| {
+            let mut nic = Nic::new(name);
+            ask_kernel(&mut nic, class.path());
+            nic
+        };
+        let rate = |name: &str| asked(name).bandwidth;
+        assert_eq!(rate("mlx5_0"), Some(BytesPerSecond(12.5e9)));
+        assert_eq!(rate("mlx4_0"), Some(BytesPerSecond(4e9 + 1.25e9)));
+        assert_eq!(rate("eth0"), Some(BytesPerSecond(3.125e9)));
+        assert_eq!(rate("eth1"), None);
+        assert_eq!(rate("eth9"), None);
+        let usable = ["mlx5_0", "mlx4_0", "hfi1_0", "eth0", "eth1", "eth9"];
+        let usable = usable.map(|name| asked(name).is_usable());
+        assert_eq!(usable, [true, true, false, true, false, true]);
+        assert_eq!(asked("mlx4_0").ports[1].link, Some(Link::Up));
+    }
+}

@@ -1,0 +1,147 @@
+//! `rates = "NAME"` and the table `[rates]`.
+
+use std::ops::RangeInclusive;
+
+use ::toml::Spanned;
+
+use super::schema::{RatesField, RatesTable, Text};
+use super::write::{bandwidth, exact, latency, line, quoted};
+use super::{InputError, TomlText, quantity_into};
+use crate::cluster::{NAMED_RATES, Rates, ServiceCurve};
+use crate::units::{Bytes, Seconds};
+
+/// What `rates` may be.
+pub(super) const EXPECTED: &str = "\"paper-2013\", \"paper-2013-model\", or a table [rates]";
+
+/// How many times as long as near memory anything of one node takes at most.
+const REMOTE_FACTORS: RangeInclusive<f64> = 1.0..=100.0;
+/// How many times a message inside a node may pass the memory.
+const COPIES: RangeInclusive<u32> = 1..=16;
+
+pub(super) fn read(
+    source: &TomlText<'_>,
+    field: Option<&Spanned<RatesField>>,
+) -> Result<Rates, InputError> {
+    let Some(field) = field else {
+        return Ok(Rates::default());
+    };
+    match field.get_ref() {
+        RatesField::Name(name) => Rates::named(name)
+            .ok_or_else(|| source.error(field.span(), "rates", format!("`{name}`"), EXPECTED)),
+        RatesField::Table(table) => own(source, table),
+    }
+}
+
+fn own(source: &TomlText<'_>, table: &RatesTable) -> Result<Rates, InputError> {
+    let mut rates = match &table.base {
+        None => Rates::default(),
+        Some(base) => Rates::named(base.get_ref()).ok_or_else(|| {
+            let known = NAMED_RATES.map(|name| format!("\"{name}\"")).join(" or ");
+            source.error(base.span(), "rates.base", format!("`{}`", base.get_ref()), known)
+        })?,
+    };
+    rates.name = table.name.clone().unwrap_or_else(|| "own".to_owned());
+    rates.calibrated = table.calibrated;
+    let rate = |text, field, target: &mut _| quantity_into(source, text, field, target);
+    rate(&table.nic_bandwidth, "rates.nic_bandwidth", &mut rates.nic_bandwidth)?;
+    rate(&table.memory_bandwidth, "rates.memory_bandwidth", &mut rates.memory_bandwidth)?;
+    rate(&table.cache_bandwidth, "rates.cache_bandwidth", &mut rates.cache_bandwidth)?;
+    quantity_into(source, &table.nic_latency, "rates.nic_latency", &mut rates.nic_latency)?;
+    let length = |text, field, target: &mut Bytes| quantity_into(source, text, field, target);
+    length(&table.cache_limit, "rates.cache_limit", &mut rates.cache_limit)?;
+    let word = &mut rates.memory_access_length;
+    length(&table.memory_access_length, "rates.memory_access_length", word)?;
+    if let Some(text) = &table.memory_accesses {
+        rates.memory_accesses = Some(source.quantity(text, "rates.memory_accesses")?);
+    }
+    if let Some(factor) = &table.remote_memory_factor {
+        let field = "rates.remote_memory_factor";
+        rates.remote_memory_factor = within(source, field, factor, &REMOTE_FACTORS)?;
+    }
+    if let Some(copies) = &table.memory_copies {
+        rates.memory_copies = within(source, "rates.memory_copies", copies, &COPIES)?;
+    }
+    for (points, field, target) in [
+        (&table.queue_pair, "rates.queue_pair", &mut rates.queue_pair),
+        (&table.processing, "rates.processing", &mut rates.processing),
+        (&table.inter_socket, "rates.inter_socket", &mut rates.inter_socket),
+    ] {
+        if let Some(points) = points {
+            *target = curve(source, field, points)?;
+        }
+    }
+    Ok(rates)
+}
+
+fn within<T: Copy + PartialOrd + std::fmt::Display>(
+    source: &TomlText<'_>,
+    field: &str,
+    value: &Spanned<T>,
+    allowed: &RangeInclusive<T>,
+) -> Result<T, InputError> {
+    if allowed.contains(value.get_ref()) {
+        return Ok(*value.get_ref());
+    }
+    let expected = format!("a number from {} to {}", allowed.start(), allowed.end());
+    Err(source.error(value.span(), field, value.get_ref().to_string(), expected))
+}
+
+fn curve(
+    source: &TomlText<'_>,
+    field: &str,
+    points: &Spanned<Vec<(Text, Text)>>,
+) -> Result<ServiceCurve, InputError> {
+    let point = |(length, time): &(Text, Text)| -> Result<(Bytes, Seconds), InputError> {
+        Ok((source.quantity(length, field)?, source.quantity(time, field)?))
+    };
+    let read: Result<Vec<_>, _> = points.get_ref().iter().map(point).collect();
+    ServiceCurve::new(read?).map_err(|expected| {
+        source.error(points.span(), field, "points in another order or of no time", expected)
+    })
+}
+
+/// The lines that [`read`] reads as the same rates.
+pub(super) fn write(rates: &Rates) -> String {
+    if Rates::named(&rates.name).as_ref() == Some(rates) {
+        return format!("rates = {}\n", quoted(&rates.name));
+    }
+    let base = Rates::default();
+    let mut text = "\n[rates]\n".to_owned();
+    line(&mut text, "name", quoted(&rates.name));
+    line(&mut text, "calibrated", rates.calibrated);
+    line(&mut text, "nic_bandwidth", bandwidth(rates.nic_bandwidth));
+    line(&mut text, "nic_latency", latency(rates.nic_latency));
+    line(&mut text, "memory_bandwidth", bandwidth(rates.memory_bandwidth));
+    if rates.remote_memory_factor != base.remote_memory_factor {
+        line(&mut text, "remote_memory_factor", format!("{:?}", rates.remote_memory_factor));
+    }
+    if rates.memory_copies != base.memory_copies {
+        line(&mut text, "memory_copies", rates.memory_copies);
+    }
+    if rates.cache_bandwidth != base.cache_bandwidth {
+        line(&mut text, "cache_bandwidth", bandwidth(rates.cache_bandwidth));
+    }
+    if rates.cache_limit != base.cache_limit {
+        line(&mut text, "cache_limit", quoted(&rates.cache_limit.to_string()));
+    }
+    if let Some(accesses) = rates.memory_accesses {
+        line(&mut text, "memory_accesses", exact(accesses, format!("{} /s", accesses.0)));
+    }
+    if rates.memory_access_length != base.memory_access_length {
+        line(&mut text, "memory_access_length", quoted(&rates.memory_access_length.to_string()));
+    }
+    for (field, curve) in [
+        ("queue_pair", &rates.queue_pair),
+        ("processing", &rates.processing),
+        ("inter_socket", &rates.inter_socket),
+    ] {
+        let point = |(length, time): &(Bytes, Seconds)| {
+            format!("[{}, {}]", quoted(&length.to_string()), latency(*time))
+        };
+        let points: Vec<String> = curve.points().iter().map(point).collect();
+        if !points.is_empty() {
+            line(&mut text, field, format!("[{}]", points.join(", ")));
+        }
+    }
+    text
+}

@@ -1,0 +1,7 @@
+//! The steady-state queueing model of Soryani et al. 2013, Eqs. 1-12.
+
+pub(super) mod message_time;
+pub(super) mod prediction;
+pub mod queue;
+pub(super) mod server_loads;
+pub(super) mod variation;

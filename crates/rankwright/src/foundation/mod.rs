@@ -1,0 +1,8 @@
+//! What every other module stands on, one of each: units, index types, parallel loops, files.
+//!
+//! The crate root re-exports these modules: `crate::units`, `crate::files`.
+
+pub mod files;
+pub mod ids;
+pub mod parallel;
+pub mod units;

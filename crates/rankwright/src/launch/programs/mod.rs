@@ -1,0 +1,255 @@
+//! The programs of a job: one for all ranks, or several that take the ranks in order (MPMD; MPI 4.0,
+//! section 11.5).
+
+pub(super) mod script;
+
+use std::fmt;
+
+/// What the ranks of a job run, as users write it behind `--`: `./app in`, or
+/// `-n 2 ./ocean x : -n 6 ./air y` as for MPI launchers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramLine {
+    /// At least one, at most one without a number of ranks.
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    /// `None`: those that the other parts leave.
+    ranks: Option<usize>,
+    /// The program and its arguments.
+    words: Vec<String>,
+}
+
+/// A program and how many ranks run it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Program<'a> {
+    /// How many, at least 1; they follow those of the programs before.
+    pub ranks: usize,
+    /// The program and its arguments.
+    pub words: &'a [String],
+}
+
+/// Why words are no line of programs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramLineError {
+    /// Nothing before, between or behind a `:`.
+    #[error("part {part} of the program line: found no program, expected `[-n RANKS] PROGRAM ...`")]
+    NoProgram {
+        /// Which, from 1.
+        part: usize,
+    },
+    /// `-n` without a number.
+    #[error(
+        "part {part} of the program line: found {option} {found}, expected a number of ranks from 1"
+    )]
+    NoNumber {
+        /// Which, from 1.
+        part: usize,
+        /// `-n` or `-np`.
+        option: String,
+        /// What stands behind it.
+        found: String,
+    },
+    /// An option that only launchers know.
+    #[error(
+        "part {part} of the program line: found {option}, expected `-n RANKS` or a program; \
+         options of the launcher go into --launcher-args, variables of one program into \
+         `env NAME=VALUE PROGRAM`"
+    )]
+    Option {
+        /// Which, from 1.
+        part: usize,
+        /// The option.
+        option: String,
+    },
+    /// Nobody knows who gets how many ranks.
+    #[error(
+        "the program line has no `-n RANKS` before `{first}` and before `{second}`, only one \
+         program may be without and gets the ranks that are left (a `:` begins another program; \
+         one that takes `:` as an argument goes into a script)"
+    )]
+    NoNumbers {
+        /// A program without a number.
+        first: String,
+        /// Another one.
+        second: String,
+    },
+}
+
+/// The programs and the job do not have the same number of ranks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the programs take {sum} ranks, the job has {placed}: {advice}")]
+pub struct RankCountError {
+    /// What the programs take: `2 + 6 = 8`.
+    sum: String,
+    /// The ranks of the job.
+    placed: usize,
+    /// What to do.
+    advice: String,
+}
+
+impl ProgramLine {
+    /// Reads a line of programs.
+    ///
+    /// # Errors
+    /// If it has an empty part, a number of ranks that is none, an option that only launchers know,
+    /// or more than one part without a number.
+    pub fn parse(words: &[String]) -> Result<Self, ProgramLineError> {
+        let parts = words.split(|word| word == ":").enumerate();
+        let parts: Vec<Part> =
+            parts.map(|(index, words)| Part::parse(index + 1, words)).collect::<Result<_, _>>()?;
+        let mut without = parts.iter().filter(|part| part.ranks.is_none());
+        if let (Some(first), Some(second)) = (without.next(), without.next()) {
+            let (first, second) = (first.words[0].clone(), second.words[0].clone());
+            return Err(ProgramLineError::NoNumbers { first, second });
+        }
+        Ok(Self { parts })
+    }
+
+    /// The names of the programs, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().map(|part| part.words[0].as_str())
+    }
+
+    /// How many ranks the programs take, where every one says it.
+    #[must_use]
+    pub fn total(&self) -> Option<usize> {
+        self.parts.iter().try_fold(0_usize, |sum, part| Some(sum.saturating_add(part.ranks?)))
+    }
+
+    /// The programs for a job of `ranks` ranks.
+    ///
+    /// # Errors
+    /// If they take more or fewer.
+    pub fn for_ranks(&self, ranks: usize) -> Result<Vec<Program<'_>>, RankCountError> {
+        let counted = self.parts.iter().filter_map(|part| part.ranks);
+        let counted = counted.fold(0, usize::saturating_add);
+        let open = self.parts.iter().find(|part| part.ranks.is_none());
+        let fits = if open.is_some() { counted < ranks } else { counted == ranks };
+        if !fits {
+            let advice = match open {
+                Some(part) => format!("none are left for `{}`", part.words[0]),
+                None => "give as many as were placed, or leave out one -n".to_owned(),
+            };
+            return Err(RankCountError { sum: self.sum(counted), placed: ranks, advice });
+        }
+        let program = |part: &'_ Part| part.ranks.unwrap_or(ranks - counted);
+        Ok(self
+            .parts
+            .iter()
+            .map(|part| Program { ranks: program(part), words: &part.words })
+            .collect())
+    }
+
+    /// `2 + 6 = 8`.
+    fn sum(&self, total: usize) -> String {
+        let counts: Vec<String> =
+            self.parts.iter().filter_map(|part| part.ranks).map(|n| n.to_string()).collect();
+        match counts.len() {
+            1 => total.to_string(),
+            _ => format!("{} = {total}", counts.join(" + ")),
+        }
+    }
+}
+
+impl Part {
+    fn parse(part: usize, words: &[String]) -> Result<Self, ProgramLineError> {
+        let (ranks, words) = match words {
+            [option, rest @ ..] if option == "-n" || option == "-np" => {
+                let count = rest.first().and_then(|count| count.parse().ok()).filter(|n| *n > 0);
+                let Some(count) = count else {
+                    let found = rest.first().map_or("nothing".to_owned(), |it| format!("`{it}`"));
+                    return Err(ProgramLineError::NoNumber { part, option: option.clone(), found });
+                };
+                (Some(count), &rest[1..])
+            }
+            words => (None, words),
+        };
+        match words {
+            [] => Err(ProgramLineError::NoProgram { part }),
+            [option, ..] if option.starts_with('-') => {
+                Err(ProgramLineError::Option { part, option: option.clone() })
+            }
+            words => Ok(Self { ranks, words: words.to_vec() }),
+        }
+    }
+}
+
+impl fmt::Display for ProgramLine {
+    /// The names of the programs: `./ocean : ./air`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.names().collect::<Vec<_>>().join(" : "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Result<ProgramLine, ProgramLineError> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        ProgramLine::parse(&words)
+    }
+
+    /// `2 ./a x; 6 ./b`, or the error.
+    fn programs(text: &str, ranks: usize) -> String {
+        let line = match line(text) {
+            Ok(line) => line,
+            Err(error) => return error.to_string(),
+        };
+        match line.for_ranks(ranks) {
+            Ok(programs) => {
+                let program = |p: &Program| format!("{} {}", p.ranks, p.words.join(" "));
+                programs.iter().map(program).collect::<Vec<_>>().join("; ")
+            }
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn programs_take_the_ranks_in_order() {
+        for (text, expected) in [
+            ("./a -n 3 x", "8 ./a -n 3 x"),
+            ("-n 8 ./a", "8 ./a"),
+            ("-n 2 ./a x : -np 6 ./b", "2 ./a x; 6 ./b"),
+            ("-n 2 ./a : ./b y : -n 1 ./c", "2 ./a; 5 ./b y; 1 ./c"),
+        ] {
+            assert_eq!(programs(text, 8), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_that_do_not_add_up_are_refused() {
+        for (text, expected) in [
+            ("-n 2 ./a : -n 5 ./b", "the programs take 2 + 5 = 7 ranks, the job has 8: give as"),
+            ("-n 9 ./a", "the programs take 9 ranks, the job has 8: give as many as were placed"),
+            ("-n 8 ./a : ./b", "the programs take 8 ranks, the job has 8: none are left for `./b`"),
+            (
+                "-n 18446744073709551615 ./a : -n 9 ./b",
+                "the programs take 18446744073709551615 + 9 = 18446744073709551615 ranks",
+            ),
+        ] {
+            let said = programs(text, 8);
+            assert!(said.starts_with(expected), "{text}: {said}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_line_of_programs_is_named() {
+        for (text, expected) in [
+            ("", "part 1 of the program line: found no program"),
+            ("./a :", "part 2 of the program line: found no program"),
+            ("-n 2 ./a : : -n 1 ./b", "part 2 of the program line: found no program"),
+            ("-n 2", "part 1 of the program line: found no program"),
+            ("-n 2 ./a : -n", "part 2 of the program line: found -n nothing, expected a number"),
+            ("-np two ./a", "part 1 of the program line: found -np `two`, expected a number of"),
+            ("-n 0 ./a", "part 1 of the program line: found -n `0`"),
+            ("-n 1 -x A=b ./a", "part 1 of the program line: found -x, expected `-n RANKS` or"),
+            ("./a : ./b", "the program line has no `-n RANKS` before `./a` and before `./b`"),
+        ] {
+            let said = programs(text, 8);
+            assert!(said.starts_with(expected), "{text}: {said}");
+        }
+    }
+}

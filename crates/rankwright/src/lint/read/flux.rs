@@ -1,0 +1,50 @@
+//! Flux: `--taskmap=hostfile:FILE` with a host per rank, `-o cpu-affinity=map:0;1` by local rank. Read
+//! as its documentation says, not tried.
+
+use super::cpu_bind::CpuBind;
+use super::{cpu_bind, slurm};
+use crate::files::InputError;
+use crate::ids::PuSet;
+use crate::lint::{Reading, Source, traps};
+use crate::units::counted;
+
+/// Reads as Flux does; a list that is too short begins again.
+pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> {
+    let mut reading = Reading::default();
+    let listed = slurm::host_per_rank(source)?;
+    let ranks = source.arguments.ranks().unwrap_or(listed.len()).min(crate::lint::MOST_RANKS);
+    if ranks > listed.len() {
+        let text =
+            format!("{ranks} ranks are started, the list has {}", counted(listed.len(), "host"));
+        reading.warn(&traps::WRAPS, None, text);
+    }
+    let hosts: Vec<(String, usize)> = listed.into_iter().cycle().take(ranks).collect();
+    slurm::place(&hosts, &bind(source)?, &mut reading);
+    Ok(reading)
+}
+
+fn bind(source: &Source<'_>) -> Result<CpuBind, InputError> {
+    let affinity = source.arguments.words().filter_map(|word| {
+        let (_, value) = word.split_once("cpu-affinity=")?;
+        Some(value)
+    });
+    let Some(affinity) = affinity.last() else { return Ok(CpuBind::Own) };
+    let Some(list) = affinity.strip_prefix("map:") else {
+        return Ok(if affinity == "off" { CpuBind::None } else { CpuBind::Own });
+    };
+    let wrong = |found: &str| {
+        source.wrong_argument(
+            found,
+            "-o cpu-affinity=map: with lists of PUs (0-1;2,3) or masks (0x3;0xc)",
+        )
+    };
+    let set = |entry: &str| {
+        let pus = match entry.starts_with("0x") {
+            true => cpu_bind::mask(entry),
+            false => entry.parse::<PuSet>().ok().filter(|pus| !pus.is_empty()),
+        };
+        pus.ok_or_else(|| wrong(entry))
+    };
+    let sets: Result<Vec<PuSet>, InputError> = list.split(';').map(set).collect();
+    Ok(CpuBind::List(sets?))
+}

@@ -1,0 +1,55 @@
+//! How many slots the hosts of a rankfile have for Open MPI 5, as far as the arguments say it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::cluster::read::hostfile;
+use crate::files::{self, InputError};
+use crate::lint::machines::short;
+use crate::lint::{Reading, Source, traps};
+use crate::units::counted;
+
+/// Refuses hosts that have more ranks than slots.
+pub(super) fn check<'a>(
+    source: &Source<'_>,
+    reading: &mut Reading,
+    hosts: impl Iterator<Item = &'a str>,
+) -> Result<(), InputError> {
+    let mut ranks: BTreeMap<&str, usize> = BTreeMap::new();
+    for host in hosts {
+        *ranks.entry(short(host)).or_default() += 1;
+    }
+    let slots = slots(source)?;
+    for (host, ranks) in ranks {
+        if let Some(slots) = slots.get(host).copied().flatten().filter(|slots| *slots < ranks) {
+            let (ranks, slots) = (counted(ranks, "rank"), counted(slots, "slot"));
+            let text = format!("{host} has {slots} for {ranks}");
+            reading.refuse(&traps::SLOTS_FEW, None, text);
+        }
+    }
+    Ok(())
+}
+
+/// The slots of hosts by their short names; `None` where mpirun counts cores.
+fn slots(source: &Source<'_>) -> Result<BTreeMap<String, Option<usize>>, InputError> {
+    let mut slots: BTreeMap<String, Option<usize>> = BTreeMap::new();
+    let files = ["--hostfile", "-hostfile", "--machinefile", "--default-hostfile"];
+    if let Some(file) = source.arguments.value(&files) {
+        let advice = "leave it out of --launcher-args to read the rest without it";
+        let text = files::read_text(Path::new(file), hostfile::EXPECTED);
+        let text = text.map_err(|error| error.with_advice(advice))?;
+        for host in hostfile::parse(&text, file)? {
+            let count = host.slots.map(|slots| slots as usize);
+            slots.insert(short(&host.name).to_owned(), count);
+        }
+    }
+    // A list of hosts counts each time that it names one.
+    for entry in source.arguments.values(&["-H", "--host", "-host"]).flat_map(|l| l.split(',')) {
+        let (host, count) = entry.split_once(':').unwrap_or((entry, "1"));
+        let known = slots.entry(short(host).to_owned()).or_insert(Some(0));
+        *known = known
+            .zip(count.parse().ok())
+            .map(|(known, more): (usize, usize)| known.saturating_add(more));
+    }
+    Ok(slots)
+}

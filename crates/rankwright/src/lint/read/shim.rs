@@ -1,0 +1,146 @@
+//! `rankwright-exec --map FILE` before the program: it binds, whatever the launcher does.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::files::{self, InputError};
+use crate::ids::{PuSet, Rank};
+use crate::lint::machines::short;
+use crate::lint::{Arguments, MOST_RANKS, RankReading, Reading, traps};
+use crate::units::counted;
+
+const EXPECTED: &str = "a ranks.map as `rankwright launch` writes it";
+
+/// The map that the shim among these arguments reads, if there is one.
+fn map<'a>(arguments: Arguments<'a>) -> Option<&'a str> {
+    let words: Vec<&str> = arguments.words().collect();
+    let name = |word: &&str| word.rsplit('/').next().is_some_and(|name| name == "rankwright-exec");
+    let exec =
+        |pair: &[&str]| pair[0].rsplit('/').next() == Some("rankwright") && pair[1] == "exec";
+    let shim = words.iter().position(name).or_else(|| words.windows(2).position(exec))?;
+    let options = words[shim + 1..].iter().take_while(|word| **word != "--").copied();
+    options
+        .clone()
+        .zip(options.clone().skip(1))
+        .find_map(|(name, value)| (name == "--map").then_some(value))
+        .or_else(|| options.clone().find_map(|word| word.strip_prefix("--map=")))
+}
+
+/// Binds the ranks as the shim does, if it is among the arguments; `by_slot` says that it knows the
+/// tasks in the order of the reading and not the ranks.
+pub(in crate::lint) fn bind(
+    arguments: Arguments<'_>,
+    by_slot: bool,
+    reading: &mut Reading,
+) -> Result<(), InputError> {
+    let Some(file) = map(arguments) else { return Ok(()) };
+    let advice = "leave --map out of --launcher-args to read the rest without it";
+    let text = files::read_text(Path::new(file), EXPECTED);
+    let lines = lines(&text.map_err(|error| error.with_advice(advice))?, file)?;
+    let Reading { ranks, warnings, .. } = reading;
+    for (task, rank) in ranks.iter_mut().enumerate() {
+        let task = if by_slot { Rank::from_index(task) } else { rank.rank };
+        let Some(line) = lines.get(&task) else {
+            let text = format!(
+                "rank {} is not among the {} of {file}",
+                rank.rank,
+                counted(lines.len(), "rank")
+            );
+            warnings.push(crate::lint::LintWarning::refusal(&traps::SHIM_RANK, rank.line, text));
+            continue;
+        };
+        if short(&line.host) != short(&rank.host) && line.host != "localhost" {
+            let text = format!(
+                "rank {} is on {}, {file} places it on {}",
+                rank.rank, rank.host, line.host
+            );
+            warnings.push(crate::lint::LintWarning::refusal(&traps::SHIM_HOST, rank.line, text));
+        }
+        line.bind(rank);
+    }
+    Ok(())
+}
+
+/// What the map says of one task.
+struct Line {
+    host: String,
+    pus: PuSet,
+    bound: bool,
+}
+
+impl Line {
+    fn bind(&self, rank: &mut RankReading) {
+        rank.cores = None;
+        rank.pus = self.bound.then(|| self.pus.clone());
+        rank.bound = self.bound;
+    }
+}
+
+/// The lines of a map by their task.
+fn lines(text: &str, file: &str) -> Result<HashMap<Rank, Line>, InputError> {
+    let wrong = |number: usize, found: &str, expected: &str| {
+        let found: String = found.trim_end().chars().take(80).collect();
+        InputError::new(file, format!("`{found}`"), expected).at_line(number)
+    };
+    let mut all = (1..).zip(text.lines());
+    let header = all.next().map_or("", |(_, line)| line);
+    if !header.starts_with("rankwright-ranks-map format=3 ") {
+        return Err(wrong(1, header, EXPECTED));
+    }
+    let mut lines = HashMap::new();
+    for (number, text) in all {
+        let (task, line) = line(text)
+            .ok_or_else(|| wrong(number, text, "a line like `0 n0 0-1 preferred:0 bound -`"))?;
+        lines.insert(task, line);
+    }
+    Ok(lines)
+}
+
+fn line(text: &str) -> Option<(Rank, Line)> {
+    let [task, host, pus, _memory, bound] = {
+        let mut words = text.split_ascii_whitespace();
+        [(); 5].map(|()| words.next().unwrap_or_default())
+    };
+    let task = task.parse().ok().filter(|task| *task < MOST_RANKS)?;
+    let pus = pus.parse::<PuSet>().ok().filter(|pus| !pus.is_empty())?;
+    let bound = match bound {
+        "bound" => true,
+        "unbound" => false,
+        _ => return None,
+    };
+    Some((Rank::from_index(task), Line { host: host.to_owned(), pus, bound }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_map_is_found_behind_the_shim_only() {
+        let found = |text: &str| {
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            map(Arguments::new(&words)).map(str::to_owned)
+        };
+        let map = Some("/f/ranks.map".to_owned());
+        assert_eq!(found("mpiexec -n 2 /usr/bin/rankwright-exec --map /f/ranks.map -- ./a"), map);
+        assert_eq!(found("mpiexec -n 2 rankwright exec --map=/f/ranks.map -- ./a"), map);
+        assert_eq!(found("mpiexec rankwright-exec --trace x -- ./a --map /f/ranks.map"), None);
+        assert_eq!(found("mpiexec ./a --map /f/ranks.map"), None);
+    }
+
+    #[test]
+    fn damaged_maps_are_errors() {
+        let header = "rankwright-ranks-map format=3 ranks=1 width=11 emulated=no\n";
+        let told = |text: String| lines(&text, "ranks.map").err().map(|error| error.to_string());
+        assert_eq!(told(format!("{header}0 n0 0-1 - bound - A=1  \n")), None);
+        for (text, place) in [
+            (String::new(), "ranks.map:1: found ``"),
+            ("rank 0=n0 slot=0\n".to_owned(), "ranks.map:1: found `rank 0=n0 slot=0`"),
+            (format!("{header}0 n0 0-1 - loosely\n"), "ranks.map:2: found `0 n0 0-1 - loosely`"),
+            (format!("{header}0 n0\n"), "ranks.map:2: found `0 n0`"),
+        ] {
+            let said = told(text).unwrap_or_default();
+            assert!(said.starts_with(place), "{said}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! No text makes a reader panic.
+
+use proptest::prelude::*;
+
+use crate::cluster::read::synthetic;
+use crate::cluster::{Cluster, NodeGroup};
+use crate::launch::LAUNCHERS;
+use crate::launch::testing::random_placement::{native, placements};
+use crate::lint::{FORMATS, find};
+
+fn cluster() -> Cluster {
+    let machine = synthetic::parse("pack:2 core:4 pu:2").unwrap();
+    let names = (0..3).map(|node| format!("node-{node}.cluster")).collect();
+    Cluster::uniform("c", names, NodeGroup::all_free(machine))
+}
+
+/// Reads a text as every format, with and without a cluster and some arguments.
+fn read_all(text: &str, arguments: &[String]) {
+    let cluster = cluster();
+    for format in FORMATS {
+        for cluster in [None, Some(&cluster)] {
+            let _ = format.read(text, "test", arguments, cluster);
+            let _ = format.read(text, "test", &[], cluster);
+        }
+    }
+}
+
+/// Pieces that the formats are made of, and what lies just beside them.
+fn pieces() -> impl Strategy<Value = String> {
+    let words = [
+        "rank ",
+        "0",
+        "1",
+        "2",
+        "=",
+        "n0",
+        "node-1.cluster",
+        " slot=",
+        "0-1",
+        "1:0",
+        "0:*",
+        "p1",
+        ":2",
+        " binding=user:",
+        "0+1",
+        "x3",
+        ",",
+        ";",
+        "-",
+        "*",
+        "\n",
+        "\r\n",
+        "#",
+        "/*",
+        "\"",
+        " ",
+        "-n ",
+        " -host ",
+        " -env I_MPI_PIN_DOMAIN [0x3,0xc] ",
+        "./a",
+        "[",
+        "]",
+        "99999999999999999999",
+        "65536",
+        "16777215",
+        "s1",
+        "\u{e9}",
+        "\0",
+        "+n1",
+        "@",
+        "#!",
+        ") host=",
+        " options='--physcpubind=",
+        "numactl -C ",
+        "# rank ",
+        "taskset -c ",
+        "'",
+        "cpu",
+        "#!/bin/sh\nsrun -n 2 -w ",
+        " : -w n1 --cpu-bind=map_cpu:",
+        "//",
+    ];
+    prop::collection::vec(prop::sample::select(words.to_vec()), 0..40)
+        .prop_map(|words| words.concat())
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes(bytes: Vec<u8>) {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        read_all(&text, &[]);
+    }
+
+    #[test]
+    fn arbitrary_words(text in pieces(), value in pieces(), option in 0_usize..10) {
+        let options = [
+            "-n", "--cpu-bind", "-rankmap", "--map-by", "-bind-to", "--nodelist", "--ntasks-per-node",
+            "--map-by", "-H", "--hostfile",
+        ];
+        let prefixed =
+            ["", "map_cpu:", "(vector,(", "rankfile:file=f:", "user:", "", "", "seq:", "", "no/"][option];
+        let arguments = [
+            options[option].to_owned(),
+            format!("{prefixed}{value}"),
+            format!("cpu-affinity=map:{value}"),
+            format!("I_MPI_PIN_DOMAIN=[{value}]"),
+        ];
+        read_all(&text, &arguments);
+    }
+
+    #[test]
+    fn damaged_files_of_ours(placement in placements(), place: prop::sample::Index, byte: u8) {
+        let cluster = cluster();
+        for launcher in LAUNCHERS {
+            let format = find(launcher.name).expect("every launcher's files can be read");
+            let Ok(launch) = launcher.write(&native(&placement)) else { continue };
+            for file in &launch.files {
+                let mut bytes = file.contents.clone().into_bytes();
+                if bytes.is_empty() {
+                    continue;
+                }
+                let index = place.index(bytes.len());
+                bytes[index] = byte;
+                let damaged = String::from_utf8_lossy(&bytes).into_owned();
+                let _ = format.read(&damaged, "test", &launch.command, Some(&cluster));
+                bytes.truncate(index);
+                let cut = String::from_utf8_lossy(&bytes).into_owned();
+                let _ = format.read(&cut, "test", &launch.command, None);
+            }
+        }
+    }
+}

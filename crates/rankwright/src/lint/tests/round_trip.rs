@@ -1,0 +1,231 @@
+//! What is written for a launcher is read back as it was placed: for every launcher, however the ranks
+//! are bound, or the launcher says why it cannot.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+use crate::cluster::read::synthetic;
+use crate::cluster::{Cluster, NodeGroup};
+use crate::ids::{CoreId, PuId, PuSet};
+use crate::launch::testing::random_cluster::{Placed, unlike_nodes};
+use crate::launch::testing::random_placement::{native, placements};
+use crate::launch::{Binding, LAUNCHERS, Launch, LaunchError, ProgramLine, Request, Task};
+use crate::lint::{Format, Reading, find};
+use crate::placement::{JobEntry, PlacementFile, RankEntry};
+
+/// The cluster that a random placement is on: the second PU of a core has the P# core + cores.
+fn cluster_of(placement: &PlacementFile) -> Cluster {
+    let node = &placement.nodes[0];
+    let threads = node.pus / node.cores;
+    let mut machine =
+        synthetic::parse(&format!("pack:1 core:{} pu:{threads}", node.cores)).unwrap();
+    for (position, pu) in (0..).zip(&mut machine.pus) {
+        pu.id = PuId(position / threads + position % threads * node.cores);
+    }
+    for (number, core) in (0..).zip(&mut machine.cores) {
+        core.pus = (0..threads).map(|thread| PuId(number + thread * node.cores)).collect();
+    }
+    let names = placement.nodes.iter().map(|node| node.name.clone()).collect();
+    Cluster::uniform("c", names, NodeGroup::all_free(machine))
+}
+
+/// The same ranks, blocked and with the same cores on every node: what launchers can express that
+/// know one list for all nodes.
+fn regular(mut placement: PlacementFile) -> PlacementFile {
+    let cores = placement.nodes[0].cores;
+    let threads = placement.nodes[0].pus / cores;
+    let each = (cores as usize).min(4);
+    let mut ranks = Vec::new();
+    for node in &placement.nodes {
+        for local in 0..each {
+            let core = CoreId::from_index(each - 1 - local);
+            let pus = (0..threads).map(|thread| PuId(core.0 + thread * cores)).collect();
+            let rank = crate::ids::Rank::from_index(ranks.len());
+            let node = node.name.clone();
+            let first = placement.jobs[0].ranks[0].clone();
+            ranks.push(RankEntry { rank, node, cores: vec![core], pus, ..first });
+        }
+    }
+    placement.jobs[0].ranks = ranks;
+    placement
+}
+
+/// How often each launcher wrote a launch that binds natively, one that binds by the shim, or refused.
+#[derive(Debug, Default)]
+struct Tally(BTreeMap<(&'static str, &'static str), usize>);
+
+impl Tally {
+    fn count(&mut self, launcher: &'static str, what: &'static str) {
+        *self.0.entry((launcher, what)).or_default() += 1;
+    }
+
+    fn of(&self, launcher: &'static str, what: &'static str) -> usize {
+        self.0.get(&(launcher, what)).copied().unwrap_or(0)
+    }
+}
+
+/// The file among those of a launch that says where ranks run, or the script where none does.
+fn read(format: &Format, launch: &Launch, cluster: &Cluster, folder: &str) -> Option<Reading> {
+    let variables = launch.environment.iter().map(|(name, value)| format!("{name}={value}"));
+    let arguments: Vec<String> = variables.chain(launch.command.iter().cloned()).collect();
+    let order = ["rankfile", "configfile", "MPICH_RANK_ORDER", "bind.sh", "hosts"];
+    let file = order.iter().find_map(|name| launch.files.iter().find(|file| file.name == *name));
+    let (name, text) = match file {
+        Some(file) => (file.name, file.contents.clone()),
+        // Open MPI needs no file for ranks that are all on one host.
+        None if format.name.starts_with("openmpi") => return None,
+        None => ("launch.sh", launch.script()),
+    };
+    let read = format.read(&text, name, &arguments, Some(cluster));
+    Some(read.unwrap_or_else(|error| panic!("{}: {error}\n{folder}\n{text}", format.name)))
+}
+
+/// What the program line is: one program, or two.
+fn programs(ranks: usize, mpmd: bool) -> ProgramLine {
+    let words = if mpmd && ranks > 1 { "-n 1 ./a x : ./b -v" } else { "./app" };
+    let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    ProgramLine::parse(&words).unwrap()
+}
+
+/// Why launchers may refuse placements.
+const REASONS: [&str; 6] = [
+    // Open MPI.
+    "has a part of a core, a rankfile names whole cores",
+    // MPICH before 4.1.
+    "makes every rank a host of its own",
+    // Lists for all hosts: Slurm, Flux, Cray MPICH.
+    "has one list for all hosts",
+    "srun in block order gives hosts as many tasks as each other",
+    "tasks know their rank only inside MPI",
+    // numactl.
+    "numactl does the binding",
+];
+
+/// Holds the files of every launcher for a job against its placement, for every kind of binding.
+fn check(
+    cluster: &Cluster,
+    (placement, job): (&PlacementFile, &JobEntry),
+    mpmd: bool,
+    tally: &mut Tally,
+) -> Result<(), TestCaseError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let line = programs(job.ranks.len(), mpmd);
+    for launcher in LAUNCHERS {
+        for binding in [Binding::Auto, Binding::Native, Binding::Exec] {
+            let task = Task::Programs(&line);
+            let request = Request { job, binding, task, folder: path, ..native(placement) };
+            let launch = match launcher.write(&request) {
+                Ok(launch) => launch,
+                Err(error) => {
+                    let may = match error {
+                        LaunchError::NotNative { .. } => binding == Binding::Native,
+                        LaunchError::Impossible { .. } => {
+                            ["craympich", "numactl"].contains(&launcher.name)
+                        }
+                        LaunchError::RankCount(_) => false,
+                    };
+                    let said = error.to_string();
+                    prop_assert!(may && REASONS.iter().any(|why| said.contains(why)), "{said}");
+                    tally.count(launcher.name, "refused");
+                    continue;
+                }
+            };
+            for file in &launch.files {
+                std::fs::write(folder.path().join(file.name), &file.contents).unwrap();
+            }
+            let format = find(launcher.name).expect("every launcher's files can be read");
+            let Some(reading) = read(format, &launch, cluster, path) else {
+                let host = &job.ranks[0].node;
+                prop_assert!(launch.by_exec && job.ranks.iter().all(|rank| rank.node == *host));
+                continue;
+            };
+            compare(launcher.name, &reading, &job.ranks)?;
+            tally.count(launcher.name, if launch.by_exec { "exec" } else { "native" });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a reading is what was placed, without a trap.
+fn compare(launcher: &str, reading: &Reading, ranks: &[RankEntry]) -> Result<(), TestCaseError> {
+    prop_assert_eq!(reading.ranks.len(), ranks.len(), "{}", launcher);
+    for (found, wanted) in reading.ranks.iter().zip(ranks) {
+        let pus: PuSet = wanted.pus.iter().copied().collect();
+        prop_assert_eq!(found.rank, wanted.rank);
+        prop_assert_eq!(&found.host, &wanted.node, "{}", launcher);
+        prop_assert_eq!(found.pus.as_ref(), Some(&pus), "{}", launcher);
+        prop_assert_eq!(found.cores.as_ref(), Some(&wanted.cores), "{}", launcher);
+        prop_assert!(found.bound);
+    }
+    // One PU per rank is what was asked for; of MPICH before 4.1 the user is told.
+    let may = |code: &str| {
+        ["shared-core", "more-ranks-than-cores"].contains(&code)
+            || launcher == "mpich:4.0" && code == "host-in-several-lines"
+    };
+    let codes = reading.warnings.iter().map(|warning| warning.trap.code);
+    let traps: Vec<&str> = codes.filter(|code| !may(code)).collect();
+    prop_assert!(reading.starts() && traps.is_empty(), "{launcher}: {traps:?}");
+    Ok(())
+}
+
+fn check_all(placed: &Placed, mpmd: bool, tally: &mut Tally) -> Result<(), TestCaseError> {
+    let Placed { cluster, placement } = placed;
+    placement.jobs.iter().try_for_each(|job| check(cluster, (placement, job), mpmd, tally))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_launchers_files_read_back_are_the_placement(placement in placements(), mpmd: bool) {
+        let job = &placement.jobs[0];
+        check(&cluster_of(&placement), (&placement, job), mpmd, &mut Tally::default())?;
+    }
+
+    #[test]
+    fn so_are_those_for_unlike_nodes_and_several_jobs(placed in unlike_nodes(), mpmd: bool) {
+        check_all(&placed, mpmd, &mut Tally::default())?;
+    }
+
+    #[test]
+    fn launchers_with_one_list_for_all_nodes_bind_regular_placements(placement in placements()) {
+        let placement = regular(placement);
+        let mut tally = Tally::default();
+        check(&cluster_of(&placement), (&placement, &placement.jobs[0]), false, &mut tally)?;
+        for launcher in LAUNCHERS {
+            // MPICH before 4.1 cannot bind.
+            let native = if launcher.name == "mpich:4.0" { 0 } else { 2 };
+            prop_assert_eq!(tally.of(launcher.name, "native"), native, "{}", launcher.name);
+        }
+    }
+}
+
+/// Refusing is no way to be right.
+#[test]
+fn enough_placements_are_not_refused() {
+    let mut runner = TestRunner::deterministic();
+    let strategy = unlike_nodes();
+    let mut tally = Tally::default();
+    for case in 0..60 {
+        let placed = strategy.new_tree(&mut runner).unwrap().current();
+        check_all(&placed, case % 3 == 0, &mut tally).unwrap();
+    }
+    for (launcher, native, exec) in [
+        ("openmpi4", 150, 80),
+        ("openmpi5", 150, 80),
+        ("mpich", 200, 100),
+        ("mpich:4.0", 0, 200),
+        ("intelmpi", 150, 150),
+        ("slurm", 100, 150),
+        ("flux", 80, 150),
+        ("craympich", 60, 60),
+        ("numactl", 200, 0),
+    ] {
+        let found = (tally.of(launcher, "native"), tally.of(launcher, "exec"));
+        assert!(found.0 >= native && found.1 >= exec, "{launcher}: {found:?} of {tally:#?}");
+    }
+}

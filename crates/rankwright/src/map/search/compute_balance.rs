@@ -1,0 +1,224 @@
+//! Which ranks may go to which nodes, where ranks compute unequally long and nodes are unequally
+//! fast (what Soryani et al. 2012, section 7, leave to the future).
+
+use crate::cluster::Cluster;
+use crate::map::Problem;
+use crate::placement::Slot;
+use crate::traffic::Workload;
+use crate::units::Seconds;
+
+/// How fast a slot must be for a rank.
+///
+/// A rank that computes for w seconds at speed 1 needs w / s at a slot of speed s; the longest of
+/// these is the makespan. No placement has a shorter one than that which gives the longest rank the
+/// fastest slot, the second longest the second fastest, and so on. A placement meets the balance b
+/// if its makespan is at most 1 + b times that.
+#[derive(Debug, Clone)]
+pub struct ComputeBalance {
+    compute: Vec<f64>,
+    speed: Vec<f64>,
+    bound: f64,
+    /// Per rank the least speed that keeps the balance.
+    needed: Vec<f64>,
+}
+
+/// The share by which the makespan may be longer than it must be, where nobody says.
+pub const DEFAULT_BALANCE: f64 = 0.02;
+
+impl ComputeBalance {
+    /// The needs of the ranks, unless no rank is known to compute or all slots are equally fast.
+    pub(in crate::map) fn new(
+        cluster: &Cluster,
+        workload: &Workload,
+        slots: &[Slot],
+        balance: f64,
+    ) -> Option<Self> {
+        let compute: Vec<f64> = workload
+            .jobs
+            .iter()
+            .flat_map(|job| {
+                let times = job.compute.iter().map(|time| time.0).chain(std::iter::repeat(0.0));
+                times.take(job.ranks as usize)
+            })
+            .collect();
+        let speed: Vec<f64> = slots.iter().map(|slot| cluster.group(slot.node).speed).collect();
+        let equal = speed.windows(2).all(|pair| pair[0] == pair[1]);
+        if equal || compute.iter().all(|time| *time == 0.0) || compute.len() > slots.len() {
+            return None;
+        }
+        let (mut longest, mut fastest) = (compute.clone(), speed.clone());
+        longest.sort_by(|a, b| b.total_cmp(a));
+        fastest.sort_by(|a, b| b.total_cmp(a));
+        let bound = longest.iter().zip(&fastest).map(|(w, s)| w / s).fold(0.0, f64::max);
+        // The reserve keeps the placement that is the bound itself.
+        let most = bound * (1.0 + balance) * (1.0 + 1e-9);
+        let needed = compute.iter().map(|time| time / most).collect();
+        Some(Self { compute, speed, bound, needed })
+    }
+
+    /// Whether a rank at a slot keeps the balance.
+    #[must_use]
+    pub fn fits(&self, rank: usize, slot: usize) -> bool {
+        self.needed[rank] <= self.speed[slot]
+    }
+
+    /// The longest that any rank computes.
+    #[must_use]
+    pub fn makespan(&self, slot_of: &[usize]) -> Seconds {
+        let times = self.compute.iter().zip(slot_of).map(|(w, slot)| w / self.speed[*slot]);
+        Seconds(times.fold(0.0, f64::max))
+    }
+
+    /// No placement has a shorter makespan.
+    #[must_use]
+    pub fn lower_bound(&self) -> Seconds {
+        Seconds(self.bound)
+    }
+
+    /// Whether all ranks keep the balance.
+    #[must_use]
+    pub fn is_met(&self, slot_of: &[usize]) -> bool {
+        slot_of.iter().enumerate().all(|(rank, slot)| self.fits(rank, *slot))
+    }
+
+    /// Makes an answer keep the balance. Every rank whose slot is too slow, the most demanding first,
+    /// takes a free slot that is fast enough or changes with a rank that needs less: where the sum of
+    /// weight times distance grows least. There always is one, because the lower bound can be kept.
+    pub(in crate::map) fn settle(&self, problem: &Problem, slot_of: &mut [usize]) {
+        let mut rank_at = vec![None; self.speed.len()];
+        for (rank, slot) in slot_of.iter().enumerate() {
+            rank_at[*slot] = Some(rank);
+        }
+        let mut ranks: Vec<usize> = (0..slot_of.len()).collect();
+        ranks.sort_by(|a, b| self.needed[*b].total_cmp(&self.needed[*a]));
+        for rank in ranks {
+            let from = slot_of[rank];
+            if self.fits(rank, from) {
+                continue;
+            }
+            let growth = |to: usize| {
+                let other: Option<usize> = rank_at[to];
+                if !self.fits(rank, to) || other.is_some_and(|o| self.fits_less_than(rank, o)) {
+                    return None;
+                }
+                let fits = other.is_none_or(|other| self.fits(other, from));
+                Some((!fits, change(problem, slot_of, rank, other, to), to))
+            };
+            let Some((.., to)) = (0..self.speed.len()).filter_map(growth).min() else { continue };
+            if let Some(other) = rank_at[to] {
+                slot_of[other] = from;
+            }
+            slot_of[rank] = to;
+            rank_at.swap(from, to);
+        }
+    }
+
+    /// Whether a rank needs no more than another one: that one has precedence.
+    fn fits_less_than(&self, rank: usize, other: usize) -> bool {
+        self.needed[rank] <= self.needed[other]
+    }
+}
+
+/// By how much the sum of weight times distance grows if a rank goes to a slot and the one that is
+/// there to its own.
+fn change(
+    problem: &Problem,
+    slot_of: &[usize],
+    rank: usize,
+    other: Option<usize>,
+    to: usize,
+) -> i128 {
+    let distance = |a: usize, b: usize| {
+        i128::from(problem.levels().distance(problem.core(a), problem.core(b)))
+    };
+    let growth = |of: usize, from: usize, to: usize, besides: Option<usize>| -> i128 {
+        let rows = problem.graph().row(of).filter(|(partner, _)| Some(*partner) != besides);
+        rows.map(|(partner, weight)| {
+            let at = slot_of[partner];
+            i128::from(weight) * (distance(to, at) - distance(from, at))
+        })
+        .sum()
+    };
+    let from = slot_of[rank];
+    growth(rank, from, to, other) + other.map_or(0, |other| growth(other, to, from, Some(rank)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::cluster::read::synthetic;
+    use crate::cluster::{Cluster, NodeGroup};
+    use crate::placement::Granularity;
+    use crate::traffic::generate::pattern::Pattern;
+
+    /// Nodes of four cores, the first ones of speed 1, the others of speed 2.
+    fn two_speeds(slow: usize, fast: usize) -> Cluster {
+        let group = NodeGroup::all_free(synthetic::parse("core:4 pu:1").unwrap());
+        let names = (0..slow + fast).map(|node| format!("n{node}")).collect();
+        let mut cluster = Cluster::uniform("two", names, group);
+        cluster.groups.push(NodeGroup { speed: 2.0, ..cluster.groups[0].clone() });
+        cluster.nodes[slow..].iter_mut().for_each(|node| node.group = 1);
+        cluster
+    }
+
+    fn computing(pattern: &str, times: &[f64]) -> Workload {
+        let mut job = Pattern::parse(pattern).unwrap().job().unwrap();
+        job.compute = times.iter().map(|time| Seconds(*time)).collect();
+        Workload::single(job)
+    }
+
+    #[test]
+    fn who_computes_long_goes_to_the_fast_node() {
+        let cluster = two_speeds(1, 1);
+        let workload = computing("linear:8", &[8.0, 4.0, 8.0, 4.0, 8.0, 4.0, 8.0, 4.0]);
+        let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
+        let balance = problem.compute_balance().unwrap();
+        assert_eq!(balance.lower_bound(), Seconds(4.0));
+        let blocked: Vec<usize> = (0..8).collect();
+        assert_eq!(balance.makespan(&blocked), Seconds(8.0));
+        assert!(!balance.is_met(&blocked));
+        let settled = problem.balanced(blocked);
+        assert_eq!(balance.makespan(&settled), Seconds(4.0));
+        assert!((0..8).all(|rank| (settled[rank] >= 4) == (rank % 2 == 0)));
+    }
+
+    #[test]
+    fn equal_nodes_need_no_balance() {
+        let cluster = two_speeds(2, 0);
+        let workload = computing("linear:3", &[1.0, 2.0, 3.0]);
+        let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
+        assert!(problem.compute_balance().is_none());
+        let cluster = two_speeds(1, 1);
+        let workload = computing("linear:3", &[]);
+        let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
+        assert!(problem.compute_balance().is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn every_answer_can_be_made_to_keep_the_balance(
+            times in prop::collection::vec(0.0_f64..10.0, 1..24),
+            slow in 1_usize..5,
+            fast in 1_usize..5,
+            turn in 0_usize..24,
+            balance in 0.0_f64..0.5,
+        ) {
+            let cluster = two_speeds(slow, fast);
+            let slots = 4 * (slow + fast);
+            let times = &times[..times.len().min(slots)];
+            let workload = computing(&format!("linear:{}", times.len()), times);
+            let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
+            let problem = problem.with_balance(balance);
+            let answer = (0..times.len()).map(|rank| (rank + turn) % slots).collect();
+            let answer = problem.balanced(answer);
+            problem.check(&answer).unwrap();
+            if let Some(needs) = problem.compute_balance() {
+                prop_assert!(needs.is_met(&answer));
+                let most = needs.lower_bound().0 * (1.0 + balance) * (1.0 + 1e-6);
+                prop_assert!(needs.makespan(&answer).0 <= most);
+            }
+        }
+    }
+}

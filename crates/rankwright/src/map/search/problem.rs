@@ -1,0 +1,362 @@
+//! What a mapper is asked.
+
+use std::borrow::Cow;
+
+use super::compute_balance::{ComputeBalance, DEFAULT_BALANCE};
+use super::graph::{EdgeWeights, Graph};
+use super::node_groups::NodeGroups;
+use super::tree::Tree;
+use super::within_groups::KeptGroups;
+use crate::cluster::{Cluster, Levels};
+use crate::ids::NodeId;
+use crate::map::MapError;
+use crate::placement::{Granularity, PlacementError, Slot, slots};
+use crate::rails::{Places, Selection, SelectionError};
+use crate::traffic::Workload;
+
+/// Ranks that need slots. All ranks of all jobs are counted through.
+#[derive(Debug, Clone)]
+pub struct Problem<'a> {
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    /// The jobs.
+    pub workload: &'a Workload,
+    slots: Vec<Slot>,
+    levels: Levels,
+    graph: Graph,
+    /// How much of a slot each rank takes.
+    loads: Vec<u64>,
+    /// What a slot would hold if all held the same, rounded up.
+    share: u64,
+    /// What a slot may hold at most.
+    limit: u64,
+    compute_balance: Option<ComputeBalance>,
+    /// By which share the longest computing rank may take longer than it must.
+    balance: f64,
+    /// Ranks that have to stay together.
+    kept: Option<KeptGroups>,
+    /// Whether senders wait.
+    closed_loop: bool,
+    /// How ranks get their network devices.
+    selection: Selection,
+}
+
+impl<'a> Problem<'a> {
+    /// One slot for every rank.
+    ///
+    /// # Errors
+    /// If there are more ranks than slots.
+    pub fn new(
+        cluster: &'a Cluster,
+        workload: &'a Workload,
+        granularity: Granularity,
+    ) -> Result<Self, PlacementError> {
+        let ranks = workload.rank_count();
+        let slots = slots(cluster, granularity, ranks)?;
+        Ok(Self::with_slots(cluster, workload, slots, vec![1; ranks], 1))
+    }
+
+    /// One of these slots for every rank. They are ordered by node.
+    ///
+    /// # Panics
+    /// If there are fewer slots than ranks.
+    #[must_use]
+    pub fn in_slots(cluster: &'a Cluster, workload: &'a Workload, slots: Vec<Slot>) -> Self {
+        let ranks = workload.rank_count();
+        assert!(ranks <= slots.len(), "{ranks} ranks in {} slots", slots.len());
+        Self::with_slots(cluster, workload, slots, vec![1; ranks], 1)
+    }
+
+    /// The same problem where every group of ranks has to share a node, and no other ranks of its
+    /// job are on it. Which node that is, and who is where on it, is left to the strategy.
+    ///
+    /// # Errors
+    /// If no nodes are found for all groups.
+    ///
+    /// # Panics
+    /// If ranks may share slots.
+    pub fn keeping(mut self, groups: NodeGroups) -> Result<Self, PlacementError> {
+        assert!(self.limit == 1, "one slot for each rank");
+        self.kept = Some(KeptGroups::new(&self, groups)?);
+        Ok(self)
+    }
+
+    /// Slots that several ranks may share. Each rank has a load; with W the sum of all loads and C
+    /// the number of slots, a slot may hold the larger of (1 + `imbalance`) ⌈W / C⌉, rounded down,
+    /// and ⌈W / C⌉ plus the largest load minus 1. (The second guarantees that a solution exists;
+    /// where all loads are 1 it is never the larger one.)
+    ///
+    /// # Errors
+    /// If there is no slot at all.
+    ///
+    /// # Panics
+    /// If there is not exactly one load for each rank.
+    pub fn sharing(
+        cluster: &'a Cluster,
+        workload: &'a Workload,
+        granularity: Granularity,
+        loads: Vec<u64>,
+        imbalance: f64,
+    ) -> Result<Self, PlacementError> {
+        assert_eq!(loads.len(), workload.rank_count(), "one load for each rank");
+        let slots = slots(cluster, granularity, 1)?;
+        let sum = loads.iter().fold(0_u64, |sum, load| sum.saturating_add(*load));
+        let share = sum.div_ceil(slots.len() as u64).max(1);
+        let largest = loads.iter().max().copied().unwrap_or(1).max(1);
+        let limit =
+            (((1.0 + imbalance) * share as f64) as u64).max(share.saturating_add(largest - 1));
+        let mut problem = Self::with_slots(cluster, workload, slots, loads, share);
+        problem.limit = limit;
+        // Loads say already what is to be balanced.
+        problem.compute_balance = None;
+        Ok(problem)
+    }
+
+    fn with_slots(
+        cluster: &'a Cluster,
+        workload: &'a Workload,
+        slots: Vec<Slot>,
+        loads: Vec<u64>,
+        share: u64,
+    ) -> Self {
+        let graph = Graph::from_workload(workload);
+        let levels = Levels::new(cluster);
+        let compute_balance = ComputeBalance::new(cluster, workload, &slots, DEFAULT_BALANCE);
+        Self {
+            cluster,
+            workload,
+            slots,
+            levels,
+            graph,
+            loads,
+            share,
+            limit: share,
+            compute_balance,
+            balance: DEFAULT_BALANCE,
+            kept: None,
+            closed_loop: false,
+            selection: Selection::NONE,
+        }
+    }
+
+    /// The same problem where the longest computing rank may take so much longer than it must, as a
+    /// share: where nodes differ in speed and the times that ranks compute are known.
+    #[must_use]
+    pub fn with_balance(mut self, balance: f64) -> Self {
+        self.balance = balance;
+        self.compute_balance =
+            ComputeBalance::new(self.cluster, self.workload, &self.slots, balance);
+        self
+    }
+
+    /// Which ranks need fast nodes; `None` where that makes no difference.
+    #[must_use]
+    pub fn compute_balance(&self) -> Option<&ComputeBalance> {
+        self.compute_balance.as_ref()
+    }
+
+    /// Makes an answer keep the balance of [`Problem::compute_balance`].
+    pub(in crate::map) fn balanced(&self, mut slot_of: Vec<usize>) -> Vec<usize> {
+        if let Some(balance) = &self.compute_balance {
+            balance.settle(self, &mut slot_of);
+        }
+        slot_of
+    }
+
+    /// The same problem with ranks that wait for their messages before they send more, or that do
+    /// not.
+    #[must_use]
+    pub fn with_closed_loop(mut self, closed_loop: bool) -> Self {
+        self.closed_loop = closed_loop;
+        self
+    }
+
+    /// Whether ranks wait for their messages before they send more; otherwise clocks alone say when
+    /// they send.
+    #[must_use]
+    pub fn is_closed_loop(&self) -> bool {
+        self.closed_loop
+    }
+
+    /// The same problem where ranks get their network devices like this, without the slots where ranks
+    /// would get none: those of nodes without devices that can be used, and more on a node than its
+    /// devices serve.
+    ///
+    /// # Errors
+    /// If too few slots are left.
+    ///
+    /// # Panics
+    /// If ranks have to stay together already ([`Problem::keeping`]).
+    pub fn with_selection(mut self, selection: Selection) -> Result<Self, SelectionError> {
+        assert!(self.kept.is_none(), "devices before groups");
+        let Places { usable, why } = Places::new(self.cluster, &self.slots, &selection);
+        self.selection = selection;
+        let Some(why) = why else { return Ok(self) };
+        let one_node = self.slots.iter().all(|slot| slot.node == self.slots[0].node);
+        let mut usable = usable.into_iter();
+        self.slots.retain(|_| usable.next().unwrap_or(true));
+        let (ranks, places) = (self.rank_count(), self.slots.len());
+        if (places as u64).saturating_mul(self.share) < self.loads.iter().sum() {
+            return Err(match (why, one_node || places == 0) {
+                (SelectionError::ContextsExhausted { node, contexts, .. }, true) => {
+                    SelectionError::ContextsExhausted { node, ranks, contexts }
+                }
+                (why, true) => why,
+                (why, false) => {
+                    let why = match why {
+                        SelectionError::NoDevice { node } => format!("node {node} has none"),
+                        SelectionError::ContextsExhausted { node, contexts, .. } => {
+                            format!("those of node {node} have {contexts} contexts")
+                        }
+                        other => other.to_string(),
+                    };
+                    SelectionError::TooFewPlaces { ranks, places, why }
+                }
+            });
+        }
+        let balance = self.balance;
+        Ok(self.with_balance(balance))
+    }
+
+    /// How ranks get their network devices once they have their slots; strategies that choose devices
+    /// too do so where it is `by-load`.
+    #[must_use]
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// The same problem with other distances, one per level of [`Problem::levels`].
+    ///
+    /// # Panics
+    /// If there are not as many distances as levels.
+    #[must_use]
+    pub fn with_distances(mut self, distances: &[u64]) -> Self {
+        self.levels = self.levels.with_distances(distances);
+        self
+    }
+
+    /// The places, node by node.
+    #[must_use]
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// What the cores of the cluster share.
+    #[must_use]
+    pub fn levels(&self) -> &Levels {
+        &self.levels
+    }
+
+    /// Who talks with whom.
+    #[must_use]
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Who talks with whom, by bytes or by bytes per second; by bytes where rates are not known.
+    pub(in crate::map) fn weighted_graph(&self, weights: EdgeWeights) -> Cow<'_, Graph> {
+        let rates = match weights {
+            EdgeWeights::Bytes => None,
+            EdgeWeights::Rate => Graph::from_rates(self.workload),
+        };
+        rates.map_or(Cow::Borrowed(&self.graph), Cow::Owned)
+    }
+
+    /// How many ranks there are.
+    #[must_use]
+    pub fn rank_count(&self) -> usize {
+        self.loads.len()
+    }
+
+    /// The core of a slot, L# counted over all nodes; the first one where a slot has several.
+    #[must_use]
+    pub fn core(&self, slot: usize) -> usize {
+        let slot = &self.slots[slot];
+        self.levels.core(slot.node, slot.cores[0])
+    }
+
+    /// J: the sum over all pairs of ranks of their bytes in both directions times the distance of
+    /// their cores.
+    #[must_use]
+    pub fn cost(&self, slot_of: &[usize]) -> u128 {
+        let cores: Vec<usize> = slot_of.iter().map(|slot| self.core(*slot)).collect();
+        self.graph.cost(|a, b| self.levels.distance(cores[a], cores[b]))
+    }
+
+    /// Whether an answer is one: a slot for every rank, and no slot overfull.
+    ///
+    /// # Errors
+    /// If it is not; that is an error of the mapper.
+    pub(in crate::map) fn check(&self, slot_of: &[usize]) -> Result<(), MapError> {
+        let wrong = |what: String| Err(MapError::Invalid { what });
+        if slot_of.len() != self.rank_count() {
+            return wrong(format!("{} slots for {} ranks", slot_of.len(), self.rank_count()));
+        }
+        let mut filled = vec![0_u64; self.slots.len()];
+        for (rank, (slot, load)) in slot_of.iter().zip(&self.loads).enumerate() {
+            let Some(filled) = filled.get_mut(*slot) else {
+                return wrong(format!("slot {slot} of {} for rank {rank}", self.slots.len()));
+            };
+            *filled = filled.saturating_add(*load);
+            if *filled > self.limit {
+                return wrong(format!("slot {slot} holds {filled}, its limit is {}", self.limit));
+            }
+        }
+        if let Some(kept) = &self.kept {
+            let nodes: Vec<NodeId> = slot_of.iter().map(|slot| self.slots[*slot].node).collect();
+            let changed = kept.groups.changed_on(&nodes);
+            if changed > 0 {
+                return wrong(format!("{changed} ranks with other ranks on their node"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(in crate::map) fn kept_groups(&self) -> Option<&KeptGroups> {
+        self.kept.as_ref()
+    }
+
+    pub(in crate::map) fn loads(&self) -> &[u64] {
+        &self.loads
+    }
+
+    pub(in crate::map) fn share(&self) -> u64 {
+        self.share
+    }
+
+    pub(in crate::map) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The slots of each node, as ranges, in the order of the cluster; nodes without one left out.
+    pub(in crate::map) fn slots_of_nodes(&self) -> Vec<std::ops::Range<usize>> {
+        let mut end = 0;
+        let nodes = self.slots.chunk_by(|a, b| a.node == b.node);
+        nodes
+            .map(|slots| {
+                end += slots.len();
+                end - slots.len()..end
+            })
+            .collect()
+    }
+
+    /// As [`Problem::slots_of_nodes`], of the fewest nodes, in the order of the cluster, that hold
+    /// all ranks.
+    pub(in crate::map) fn slots_of_fewest_nodes(&self) -> Vec<std::ops::Range<usize>> {
+        let needed = self.loads.iter().fold(0_u64, |sum, load| sum.saturating_add(*load));
+        let holds = |slots: usize| self.share.saturating_mul(slots as u64) >= needed;
+        let mut nodes = self.slots_of_nodes();
+        let last = nodes.iter().position(|slots| holds(slots.end));
+        nodes.truncate(last.map_or(nodes.len(), |last| last + 1));
+        nodes
+    }
+
+    /// The tree over the slots of [`Problem::slots_of_fewest_nodes`]; and which slot each of its
+    /// bins is.
+    pub(in crate::map) fn tree_of_fewest_nodes(&self) -> (Tree, Vec<usize>) {
+        let used = self.slots_of_fewest_nodes().last().map_or(0, |slots| slots.end);
+        let cores: Vec<usize> = (0..used).map(|slot| self.core(slot)).collect();
+        // The first `used` slots are those of whole nodes, so positions are slots.
+        Tree::new(&self.levels, &cores)
+    }
+}

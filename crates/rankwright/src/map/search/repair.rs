@@ -1,0 +1,198 @@
+//! Makes an assignment keep exact capacities: partitioners only promise to be nearly balanced.
+
+use super::graph::Graph;
+use super::tree::Tree;
+
+/// Moves vertices out of bins that hold more than their capacity, until none does.
+///
+/// The bins are taken in order. Of an overfull bin the vertices leave in the order of what their
+/// move costs (the growth of the sum of weight times distance over their edges), each to the
+/// cheapest bin that has room. Candidates are, for every level of the tree and every neighbour, the
+/// first bin with room in the neighbour's group: nothing else can be cheaper than the best of them.
+/// If no bin has room for a vertex it goes where the most is left; that cannot happen with vertices
+/// of equal load and bins that hold all of them.
+pub(in crate::map) fn repair(
+    tree: &Tree,
+    capacity: &[u64],
+    graph: &Graph,
+    load: &[u64],
+    bin_of: &mut [u32],
+) {
+    let mut filled = vec![0_u64; capacity.len()];
+    for (vertex, bin) in bin_of.iter().enumerate() {
+        filled[*bin as usize] += load[vertex];
+    }
+    let mut overfull: Vec<Vec<usize>> = vec![Vec::new(); capacity.len()];
+    for (vertex, bin) in bin_of.iter().enumerate() {
+        if filled[*bin as usize] > capacity[*bin as usize] {
+            overfull[*bin as usize].push(vertex);
+        }
+    }
+    let free =
+        capacity.iter().zip(&filled).map(|(capacity, filled)| capacity.saturating_sub(*filled));
+    let mut search = Search { tree, graph, load, room: Room::new(free.collect()) };
+    for (bin, vertices) in overfull.into_iter().enumerate() {
+        let mut by_cost: Vec<(i128, usize)> = vertices
+            .into_iter()
+            .map(|vertex| {
+                (search.best_move(vertex, bin_of).map_or(i128::MAX, |(cost, _)| cost), vertex)
+            })
+            .collect();
+        by_cost.sort_unstable();
+        for (_, vertex) in by_cost {
+            if filled[bin] <= capacity[bin] {
+                break;
+            }
+            let best = search.best_move(vertex, bin_of).map(|(_, target)| target);
+            let Some(target) = best.or_else(|| search.room.largest()) else { break };
+            filled[bin] -= load[vertex];
+            filled[target] += load[vertex];
+            bin_of[vertex] = target as u32;
+            search.room.set(target, capacity[target].saturating_sub(filled[target]));
+        }
+        search.room.set(bin, capacity[bin].saturating_sub(filled[bin]));
+    }
+}
+
+struct Search<'a> {
+    tree: &'a Tree,
+    graph: &'a Graph,
+    load: &'a [u64],
+    room: Room,
+}
+
+impl Search<'_> {
+    /// The cheapest bin with room for a vertex and what the move there costs.
+    fn best_move(&self, vertex: usize, bin_of: &[u32]) -> Option<(i128, usize)> {
+        let mut candidates = Vec::new();
+        let needed = self.load[vertex];
+        for (neighbour, _) in self.graph.row(vertex) {
+            let bin = bin_of[neighbour] as usize;
+            candidates.extend(self.room.first_with(needed, bin..bin + 1));
+            for level in 0..self.tree.level_count() {
+                candidates.extend(self.room.first_with(needed, self.tree.group(level, bin)));
+            }
+        }
+        candidates.extend(self.room.first_with(needed, 0..self.tree.bin_count()));
+        candidates.sort_unstable();
+        candidates.dedup();
+        let here = bin_of[vertex] as usize;
+        let cost_at = |place: usize| -> i128 {
+            let edges = self.graph.row(vertex).map(|(neighbour, weight)| {
+                let distance = self.tree.distance(place, bin_of[neighbour] as usize);
+                i128::from(weight) * i128::from(distance)
+            });
+            edges.sum()
+        };
+        let now = cost_at(here);
+        candidates.into_iter().map(|bin| (cost_at(bin) - now, bin)).min()
+    }
+}
+
+/// The room left in each bin, as a tree of maxima.
+struct Room {
+    /// Leaves stand in the upper half.
+    most: Vec<u64>,
+    half: usize,
+}
+
+impl Room {
+    fn new(free: Vec<u64>) -> Self {
+        let half = free.len().next_power_of_two();
+        let mut most = vec![0; half];
+        most.extend(free);
+        most.resize(2 * half, 0);
+        for node in (1..half).rev() {
+            most[node] = most[2 * node].max(most[2 * node + 1]);
+        }
+        Self { most, half }
+    }
+
+    fn set(&mut self, bin: usize, free: u64) {
+        let mut node = self.half + bin;
+        self.most[node] = free;
+        while node > 1 {
+            node /= 2;
+            self.most[node] = self.most[2 * node].max(self.most[2 * node + 1]);
+        }
+    }
+
+    /// The first bin of a range with at least this much room.
+    fn first_with(&self, needed: u64, bins: std::ops::Range<usize>) -> Option<usize> {
+        self.find(1, 0..self.half, needed.max(1), &bins)
+    }
+
+    fn find(
+        &self,
+        node: usize,
+        covered: std::ops::Range<usize>,
+        needed: u64,
+        bins: &std::ops::Range<usize>,
+    ) -> Option<usize> {
+        if self.most[node] < needed || covered.end <= bins.start || covered.start >= bins.end {
+            return None;
+        }
+        if node >= self.half {
+            return Some(node - self.half);
+        }
+        let middle = usize::midpoint(covered.start, covered.end);
+        self.find(2 * node, covered.start..middle, needed, bins)
+            .or_else(|| self.find(2 * node + 1, middle..covered.end, needed, bins))
+    }
+
+    /// The first of the bins with the most room.
+    fn largest(&self) -> Option<usize> {
+        self.first_with(self.most[1], 0..self.half)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_vertex_that_belongs_elsewhere_moves_there() {
+        // Bins 0 1 | 2 3; vertex 2 sits in bin 0 but talks with vertex 3 in bin 3.
+        let graph = Graph::from_edges(4, vec![(0, 1, 9), (2, 3, 5)]);
+        let mut bin_of = [0, 1, 0, 3];
+        repair(&two_nodes(), &[1; 4], &graph, &[1; 4], &mut bin_of);
+        assert_eq!(bin_of, [0, 1, 2, 3]);
+    }
+
+    /// Four bins on two nodes of two cores.
+    fn two_nodes() -> Tree {
+        use crate::cluster::{Cluster, Core, Levels, Machine, Node, NodeGroup, Rates};
+        let core = Core { package: 0, numa: crate::ids::NumaId(0), cache: None, pus: Vec::new() };
+        let machine = Machine { cores: vec![core; 2], ..Machine::default() };
+        let node = |name: &str| Node { name: name.to_owned(), group: 0, switch: None };
+        let cluster = Cluster {
+            name: "two".to_owned(),
+            emulated: false,
+            rates: Rates::default(),
+            groups: vec![NodeGroup { machine, free: Vec::new(), speed: 1.0 }],
+            nodes: vec![node("a"), node("b")],
+            switches: Vec::new(),
+        };
+        Tree::new(&Levels::new(&cluster), &[0, 1, 2, 3]).0
+    }
+
+    proptest! {
+        #[test]
+        fn no_bin_is_overfull_afterwards(
+            bins in prop::collection::vec(0_u32..6, 1..18),
+            spare in 0_u64..3,
+        ) {
+            let edges = (1..bins.len() as u32).map(|v| (v / 2, v, u64::from(v))).collect();
+            let graph = Graph::from_edges(bins.len(), edges);
+            let mut bin_of = bins.clone();
+            let capacity = [3 + spare; 6];
+            repair(&Tree::flat(6), &capacity, &graph, &vec![1; bins.len()], &mut bin_of);
+            for bin in 0..6 {
+                let held = bin_of.iter().filter(|b| **b == bin).count() as u64;
+                prop_assert!(held <= capacity[bin as usize]);
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The places that are still free while jobs are mapped one after the other.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::map::Problem;
+
+/// The free places of all nodes and of the memories in them, and how many ranks of the job that is
+/// being mapped each node has.
+///
+/// Where slots are shared ([`Problem::sharing`]) a slot counts as so many places as its share has
+/// units of load, and is free until it holds its share.
+#[derive(Debug)]
+pub(in crate::map) struct Vacancies<'a> {
+    problem: &'a Problem<'a>,
+    nodes: Vec<Node>,
+    /// Nodes with free places, the next to be selected first.
+    order: BTreeSet<Key>,
+    /// Free places of all nodes.
+    free: u64,
+    /// The free places of the largest node before any rank was mapped.
+    largest: u64,
+    threshold: u64,
+    /// Nodes that have ranks of the job.
+    touched: Vec<usize>,
+}
+
+/// 0 below the threshold and else the ranks of the job; the free places; the node.
+type Key = (u64, Reverse<u64>, usize);
+
+#[derive(Debug)]
+struct Node {
+    free: u64,
+    memories: Vec<Memory>,
+    /// How many ranks of the job it has.
+    ranks: u64,
+}
+
+#[derive(Debug)]
+struct Memory {
+    free: u64,
+    /// The slots beside it, in the order in which they fill.
+    slots: Vec<usize>,
+    /// Position of the first that is free.
+    next: usize,
+    /// What that one holds already.
+    filled: u64,
+}
+
+/// Which memory of a node takes a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::map) enum Sockets {
+    /// The one of the first free slot.
+    First,
+    /// The one with the most free places; of several the first.
+    Spread,
+}
+
+impl<'a> Vacancies<'a> {
+    /// All slots of the problem are free.
+    pub(in crate::map) fn new(problem: &'a Problem<'a>) -> Self {
+        let node = |slots: Range<usize>| {
+            let memories = memories(problem, slots);
+            Node { free: memories.iter().map(|memory| memory.free).sum(), memories, ranks: 0 }
+        };
+        let nodes: Vec<Node> = problem.slots_of_nodes().into_iter().map(node).collect();
+        let keys = nodes.iter().enumerate().map(|(index, node)| (0, Reverse(node.free), index));
+        Self {
+            problem,
+            order: keys.collect(),
+            free: nodes.iter().map(|node| node.free).sum(),
+            largest: nodes.iter().map(|node| node.free).max().unwrap_or(0),
+            threshold: u64::MAX,
+            touched: Vec::new(),
+            nodes,
+        }
+    }
+
+    /// How many nodes there are that ranks can use.
+    pub(in crate::map) fn node_count(&self) -> u64 {
+        self.nodes.len() as u64
+    }
+
+    /// The places of the largest node, free or not.
+    pub(in crate::map) fn largest_node(&self) -> u64 {
+        self.largest
+    }
+
+    /// `IdleCores_avg`: free places of a node, averaged over the nodes that have any.
+    pub(in crate::map) fn mean_free(&self) -> f64 {
+        if self.order.is_empty() { 0.0 } else { self.free as f64 / self.order.len() as f64 }
+    }
+
+    /// From now on the ranks of another job come, of which a node should have at most `threshold`.
+    pub(in crate::map) fn begin_job(&mut self, threshold: Option<u64>) {
+        for node in std::mem::take(&mut self.touched) {
+            self.change(node, |node| node.ranks = 0);
+        }
+        self.threshold = threshold.unwrap_or(u64::MAX).max(1);
+    }
+
+    /// Whether a node has a free place and fewer ranks of the job than the threshold.
+    pub(in crate::map) fn welcomes(&self, node: usize) -> bool {
+        self.nodes[node].free > 0 && self.nodes[node].ranks < self.threshold
+    }
+
+    /// The node with the most free places among those below the threshold; if there is none, the one
+    /// with the fewest ranks of the job, of several the one with the most free places. Of several the
+    /// first. `None` if all places are taken.
+    pub(in crate::map) fn select(&self) -> Option<usize> {
+        self.order.first().map(|(_, _, node)| *node)
+    }
+
+    /// Puts a rank on a node that has a free place, and says in which slot.
+    pub(in crate::map) fn take(&mut self, node: usize, load: u64, sockets: Sockets) -> usize {
+        let share = self.problem.share();
+        if self.nodes[node].ranks == 0 {
+            self.touched.push(node);
+        }
+        let mut taken = (0, 0);
+        self.change(node, |node| {
+            let Some(memory) = node.choose(sockets) else { return };
+            taken = (memory.slots[memory.next], load.min(share - memory.filled));
+            memory.filled += taken.1;
+            memory.free -= taken.1;
+            if memory.filled >= share {
+                memory.next += 1;
+                memory.filled = 0;
+            }
+            node.free -= taken.1;
+            node.ranks += 1;
+        });
+        self.free -= taken.1;
+        taken.0
+    }
+
+    fn key(&self, index: usize) -> Key {
+        let node = &self.nodes[index];
+        let above = if node.ranks < self.threshold { 0 } else { node.ranks };
+        (above, Reverse(node.free), index)
+    }
+
+    fn change(&mut self, index: usize, change: impl FnOnce(&mut Node)) {
+        let before = self.key(index);
+        self.order.remove(&before);
+        change(&mut self.nodes[index]);
+        if self.nodes[index].free > 0 {
+            let after = self.key(index);
+            self.order.insert(after);
+        }
+    }
+}
+
+impl Node {
+    fn choose(&mut self, sockets: Sockets) -> Option<&mut Memory> {
+        let free = self.memories.iter_mut().filter(|memory| memory.free > 0);
+        match sockets {
+            Sockets::First => free.min_by_key(|memory| memory.slots[memory.next]),
+            // Of equal ones `min_by_key` gives the first.
+            Sockets::Spread => free.min_by_key(|memory| Reverse(memory.free)),
+        }
+    }
+}
+
+/// The slots of a node by the memory beside their first core, lowest L# first.
+fn memories(problem: &Problem, slots: Range<usize>) -> Vec<Memory> {
+    let numa = |slot: &usize| {
+        let slot = &problem.slots()[*slot];
+        problem.cluster.machine(slot.node).cores[slot.cores[0].index()].numa
+    };
+    let mut ordered: Vec<usize> = slots.collect();
+    ordered.sort_by_key(numa);
+    let memory = |slots: &[usize]| Memory {
+        free: problem.share().saturating_mul(slots.len() as u64),
+        slots: slots.to_vec(),
+        next: 0,
+        filled: 0,
+    };
+    ordered.chunk_by(|a, b| numa(a) == numa(b)).map(memory).collect()
+}

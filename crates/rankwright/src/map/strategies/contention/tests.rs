@@ -1,0 +1,319 @@
+//! Searches on small clusters, where everything can be tried.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::berths::Berths;
+use super::{HEATS, Objective, Scale, Search, exactly};
+use crate::cluster::{Cluster, NodeGroup};
+use crate::estimate::{Fluid, RoundTrips};
+use crate::map::{Budget, Known, Problem, Strategy};
+use crate::placement::Granularity;
+use crate::traffic::Workload;
+use crate::traffic::generate::pattern::Pattern;
+use crate::units::Seconds;
+
+/// So many nodes with so many sockets of so many cores.
+fn cluster(nodes: u32, sockets: u32, cores: u32, free: &str) -> Cluster {
+    let text = format!(
+        "name = \"test\"\nrates = \"paper-2013\"\n[[node]]\nnames = \"n[0-{}]\"\n\
+         topology = \"pack:{sockets} numa:1 core:{cores} pu:1\"\n{free}\n\
+         [[node.nic]]\nname = \"nic0\"\nbandwidth = \"1 GB/s\"\n",
+        nodes - 1
+    );
+    crate::cluster::read::toml::parse(&text, "test.toml", Path::new(".")).unwrap()
+}
+
+fn workload(patterns: &[&str]) -> Workload {
+    let job = |text: &&str| Pattern::parse(text).unwrap().job().unwrap();
+    Workload { name: "test".to_owned(), jobs: patterns.iter().map(job).collect() }
+}
+
+fn problem<'a>(cluster: &'a Cluster, workload: &'a Workload) -> Problem<'a> {
+    Problem::new(cluster, workload, Granularity::Cores(1)).unwrap()
+}
+
+fn map(problem: &Problem, strategy: &str) -> Vec<usize> {
+    strategy.parse::<Strategy>().unwrap().map(problem, &Budget::default()).unwrap()
+}
+
+/// What placements cost, counted from one of them.
+fn costs(problem: &Problem, objective: Objective, placements: &[Vec<usize>]) -> Vec<f64> {
+    let budget = Budget::default();
+    let (starts, berths) = (vec![placements[0].clone()], Berths::of_slots(problem));
+    let mut search = Search::new(objective, problem, &berths, &budget, starts).unwrap();
+    let mut cost = |slot_of: &Vec<usize>| {
+        search.offered.restart(slot_of);
+        search.scale.cost(&exactly(&mut search.fluid, &search.offered, &mut search.trips))
+    };
+    placements.iter().map(&mut cost).collect()
+}
+
+/// All ways to put ranks on nodes of so many cores each, where those of a node are alike.
+fn placements(ranks: usize, nodes: usize, cores: usize) -> Vec<Vec<usize>> {
+    if ranks == 0 {
+        return vec![Vec::new()];
+    }
+    let extend = |known: Vec<usize>| {
+        let held = |node: usize| known.iter().filter(|slot| *slot / cores == node).count();
+        let free: Vec<usize> = (0..nodes).filter(|node| held(*node) < cores).collect();
+        let slots: Vec<usize> = free.iter().map(|node| node * cores + held(*node)).collect();
+        slots.into_iter().map(move |slot| [&known[..], &[slot]].concat())
+    };
+    placements(ranks - 1, nodes, cores).into_iter().flat_map(extend).collect()
+}
+
+const SATURATED: [&str; 2] =
+    ["all-to-all:4:rate=300,length=1MB,messages=100", "linear:3:rate=500,length=2MB,messages=200"];
+
+#[test]
+fn the_optimum_of_few_ranks_is_found() {
+    let (cluster, workload) = (cluster(3, 1, 3, ""), workload(&SATURATED));
+    let problem = problem(&cluster, &workload);
+    let all = placements(7, 3, 3);
+    for (name, objective) in [
+        ("waiting", Objective::Waiting),
+        ("finish", Objective::Finish),
+        ("balanced", Objective::Balanced),
+    ] {
+        let found = map(&problem, &format!("contention:moves=8000,objective={name}"));
+        // Costs are counted from the same starts as in the search.
+        let budget = Budget::default();
+        let starts = super::starts::starts(&problem, &budget).unwrap();
+        let berths = Berths::of_slots(&problem);
+        let mut search = Search::new(objective, &problem, &berths, &budget, starts).unwrap();
+        let mut cost = |slot_of: &Vec<usize>| {
+            search.offered.restart(slot_of);
+            search.scale.cost(&exactly(&mut search.fluid, &search.offered, &mut search.trips))
+        };
+        let least = all.iter().map(&mut cost).fold(f64::INFINITY, f64::min);
+        let found = cost(&found);
+        assert!(found <= least + 1e-9, "{name}: {found}, the optimum is {least}");
+    }
+}
+
+#[test]
+fn idle_cores_are_used_where_that_lets_messages_wait_less() {
+    // Two rings that do not fit on one node each: alone on two nodes each they wait least.
+    let ring = "linear:2:rate=900,length=1MB,messages=500";
+    let (cluster, workload) = (cluster(8, 1, 1, ""), workload(&[ring, ring]));
+    let idle = self::cluster(4, 2, 2, "");
+    let apart = problem(&idle, &workload);
+    let blocked = map(&apart, "blocked");
+    let found = map(&apart, "contention:moves=2000");
+    let cost = costs(&apart, Objective::Waiting, &[blocked, found]);
+    assert!(cost[1] <= cost[0]);
+    // One core per node: who is where makes no difference, and nothing is invented.
+    let alone = problem(&cluster, &workload);
+    let cost = costs(
+        &alone,
+        Objective::Waiting,
+        &[map(&alone, "blocked"), map(&alone, "contention:moves=2000")],
+    );
+    assert!(cost[1] <= cost[0] + 1e-9);
+    // Three senders share a memory unless one goes to the idle socket.
+    let senders = self::workload(&["ring:3:rate=1500,length=2MB,messages=500"]);
+    let node = self::cluster(1, 2, 3, "");
+    let node = problem(&node, &senders);
+    let found = map(&node, "contention:moves=2000");
+    let sockets = |slot_of: &[usize]| slot_of.iter().filter(|slot| **slot < 3).count();
+    assert_eq!(sockets(&map(&node, "blocked")), 3);
+    assert!((1..3).contains(&sockets(&found)), "{found:?}");
+}
+
+#[test]
+fn taken_cores_are_not_used() {
+    let (cluster, workload) = (cluster(3, 2, 2, "free = \"0,2-3\""), workload(&SATURATED));
+    let problem = problem(&cluster, &workload);
+    assert_eq!(problem.slots().len(), 9);
+    let found = map(&problem, "contention:moves=4000");
+    let cores = found.iter().map(|slot| problem.slots()[*slot].cores[0].0);
+    assert!(cores.into_iter().all(|core| core != 1));
+}
+
+/// Ranks that compute for one to eight seconds, so many of them longer than the slow nodes allow.
+fn computing(number: u64) -> Workload {
+    let texts = [
+        format!("all-to-all:6:rate={},length=1MB,messages=60", 100 + 30 * number),
+        format!("linear:5:rate={},length=2MB,messages=100", 600 - 20 * number),
+        "gather:4:rate=300,length=500kB,messages=100".to_owned(),
+    ];
+    let mut workload = workload(&texts.each_ref().map(String::as_str));
+    let mut state = number;
+    for job in &mut workload.jobs {
+        let time = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040);
+            Seconds((1 + (state >> 61)) as f64)
+        };
+        job.compute = (0..job.ranks).map(time).collect();
+    }
+    workload
+}
+
+#[test]
+fn who_computes_long_stays_on_fast_nodes() {
+    let mut cluster = cluster(4, 2, 2, "");
+    cluster.groups.push(NodeGroup { speed: 2.0, ..cluster.groups[0].clone() });
+    cluster.nodes[2..].iter_mut().for_each(|node| node.group = 1);
+    for number in 0..20 {
+        let workload = computing(number);
+        let problem = problem(&cluster, &workload);
+        let balance = problem.compute_balance().unwrap();
+        let answers = "contention:moves=800,objective=waiting".parse::<Strategy>().unwrap();
+        let answers = answers.answers(&problem, &Budget::default()).unwrap();
+        for found in &answers {
+            assert!(balance.makespan(found).0 <= 1.02 * balance.lower_bound().0 * (1.0 + 1e-6));
+        }
+        let others = ["blocked", "cyclic", "drb", "kway", "multisection", "mapping-2013"];
+        let others = others.map(|name| map(&problem, name));
+        let mut all = vec![answers[0].clone()];
+        all.extend(others.into_iter().filter(|slot_of| balance.is_met(slot_of)));
+        assert!(all.len() > 1);
+        let mut fluid = Fluid::new(&cluster, &workload, problem.slots()).unwrap();
+        let waiting = all.iter().map(|slot_of| fluid.evaluate(slot_of).total_waiting.0);
+        let waiting: Vec<f64> = waiting.collect();
+        // The end decides between placements whose messages wait almost equally long.
+        assert!(waiting.iter().all(|other| waiting[0] <= 1.005 * other), "{waiting:?}");
+    }
+}
+
+#[test]
+fn objectives_differ_and_each_is_best_at_its_own() {
+    let (cluster, workload) = (
+        cluster(4, 2, 2, ""),
+        workload(&[
+            "all-to-all:8:rate=200,length=1MB,messages=60",
+            "gather:5:rate=400,length=2MB,messages=100",
+        ]),
+    );
+    let problem = problem(&cluster, &workload);
+    let found: Vec<Vec<usize>> = ["waiting", "finish"]
+        .iter()
+        .map(|name| map(&problem, &format!("contention:moves=20000,objective={name}")))
+        .collect();
+    let waiting = costs(&problem, Objective::Waiting, &found);
+    let finish = costs(&problem, Objective::Finish, &found);
+    assert!(waiting[0] <= waiting[1] + 1e-9 && finish[1] <= finish[0] + 1e-9);
+}
+
+#[test]
+fn threads_and_known_answers_change_nothing() {
+    let (cluster, workload) = (cluster(4, 2, 2, ""), workload(&SATURATED));
+    let problem = problem(&cluster, &workload);
+    let strategy: Strategy = "contention:moves=4000".parse().unwrap();
+    let alone = strategy.answers(&problem, &Budget::default()).unwrap();
+    assert!(alone.len() <= HEATS.len() + 1);
+    for threads in [2, 3, 8] {
+        let budget = Budget::default().with_threads(NonZeroUsize::new(threads).unwrap());
+        assert_eq!(strategy.answers(&problem, &budget).unwrap(), alone);
+        assert!(budget.moves() >= 4000);
+    }
+    let known = vec![Known { strategy: "kway".to_owned(), slot_of: map(&problem, "kway") }];
+    let budget = Budget::default().with_known(&known);
+    assert_eq!(strategy.answers(&problem, &budget).unwrap(), alone);
+}
+
+#[test]
+fn without_budget_the_best_start_is_the_answer() {
+    let (cluster, workload) = (cluster(4, 2, 2, ""), workload(&SATURATED));
+    let problem = problem(&cluster, &workload);
+    let over = || 1.0;
+    let late = Budget::default().with_clock(&over);
+    let strategy: Strategy = "contention".parse().unwrap();
+    let best = map(&problem, "contention:moves=0");
+    assert_eq!(strategy.map(&problem, &late).unwrap(), best);
+    let starts = super::starts::starts(&problem, &Budget::default()).unwrap();
+    assert!(starts.contains(&best));
+}
+
+#[test]
+fn edges_are_handled() {
+    let cluster = cluster(2, 1, 2, "");
+    for jobs in [
+        vec!["ring:1"],
+        vec!["ring:2:length=0B"],
+        vec!["ring:2"],
+        vec!["ring:1:rate=5", "ring:1:rate=5"],
+        vec!["halo-2d:4:length=1MiB", "ring:2:rate=10"],
+    ] {
+        let workload = workload(&jobs);
+        let Ok(problem) = Problem::new(&cluster, &workload, Granularity::Cores(1)) else {
+            assert_eq!(workload.rank_count(), 6);
+            continue;
+        };
+        assert_eq!(map(&problem, "contention:moves=500").len(), workload.rank_count());
+    }
+}
+
+#[test]
+fn ranks_that_wait_for_long_ways_are_brought_together() {
+    // No server is nearly busy: only the way of the chain's messages holds it up.
+    let chain = "linear:4:rate=20000,length=64kB,messages=400,renumber=true,seed=3";
+    let beside = "gather:10:rate=1,length=1kB,messages=2";
+    let (cluster, workload) = (cluster(4, 1, 4, ""), workload(&[chain, beside]));
+    let problem = problem(&cluster, &workload).with_closed_loop(true);
+    let slots = problem.slots();
+    let mut trips = RoundTrips::new(&cluster, &workload, slots).unwrap();
+    let mut longest = |slot_of: &[usize]| trips.evaluate(slot_of).longest.0;
+    let cyclic = map(&problem, "cyclic");
+    let found = map(&problem, "contention:moves=4000");
+    let best = placements(4, 4, 4).into_iter().map(|four| {
+        let others = (0..16).filter(|slot| !four.contains(slot)).take(10);
+        longest(&four.iter().copied().chain(others).collect::<Vec<_>>())
+    });
+    let best = best.fold(f64::INFINITY, f64::min);
+    let (found, cyclic) = (longest(&found), longest(&cyclic));
+    assert!(found <= best * 1.001 && best < cyclic, "{best} {found} {cyclic}");
+}
+
+#[test]
+fn more_moves_are_never_worse_than_the_starts() {
+    let (cluster, workload) = (cluster(4, 2, 2, ""), workload(&SATURATED));
+    let problem = problem(&cluster, &workload).with_closed_loop(true);
+    let forms = [0, 100, 1000, 10_000].map(|moves| format!("contention:moves={moves}"));
+    let found: Vec<Vec<usize>> = forms.iter().map(|form| map(&problem, form)).collect();
+    let cost = costs(&problem, Objective::Balanced, &found);
+    assert!(cost.iter().all(|later| *later <= cost[0] + 1e-9), "{cost:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn answers_are_valid_and_no_worse_than_any_start(
+        shapes in prop::collection::vec((0_usize..4, 2_u32..6, 1.0..2000.0_f64, 1_u32..3000), 1..4),
+        closed in any::<bool>(),
+        seed in 0_u32..100,
+    ) {
+        let names = ["all-to-all", "gather", "halo-2d", "linear"];
+        let texts: Vec<String> = shapes
+            .iter()
+            .map(|(shape, ranks, rate, length)| {
+                format!("{}:{ranks}:rate={rate},length={length}kB,messages=40", names[*shape])
+            })
+            .collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let (cluster, workload) = (cluster(4, 2, 2, ""), workload(&texts));
+        let problem = problem(&cluster, &workload).with_closed_loop(closed);
+        // Every answer is checked to be valid.
+        let strategy: Strategy = format!("contention:moves=800,seed={seed}").parse().unwrap();
+        let answers = strategy.answers(&problem, &Budget::default()).unwrap();
+        let starts = super::starts::starts(&problem, &Budget::default()).unwrap();
+        let mut all = answers.clone();
+        all.extend(starts.clone());
+        let budget = Budget::default();
+        let berths = Berths::of_slots(&problem);
+        let search = Search::new(Objective::Balanced, &problem, &berths, &budget, starts).unwrap();
+        let scale: Scale = search.scale;
+        let (mut fluid, mut offered, mut trips) = (search.fluid, search.offered, search.trips);
+        let costs: Vec<f64> = all
+            .iter()
+            .map(|slot_of| {
+                offered.restart(slot_of);
+                scale.cost(&exactly(&mut fluid, &offered, &mut trips))
+            })
+            .collect();
+        prop_assert!(costs.iter().all(|cost| costs[0] <= cost + 1e-9), "{costs:?}");
+    }
+}

@@ -1,0 +1,115 @@
+//! Paths in the tree as numbers, so that a distance is an exclusive or and a look into a table.
+
+use crate::map::search::tree::Tree;
+
+/// A number for every seat of every bin, whose bit fields are its path in the tree, from the whole
+/// in the highest bits down to the seat in the bin in the lowest. The highest bit in which two
+/// codes differ tells the lowest group that both lie in. Bit 0 is always 0: setting it in a
+/// difference makes the highest bit exist.
+///
+/// Groups have **heights**: bins are at height 0, the groups of the tree's level l at l + 1.
+#[derive(Debug, Clone)]
+pub(super) struct BinCodes {
+    /// The code of the first seat of each bin.
+    code: Vec<u32>,
+    /// By the highest bit that differs: the height of the lowest group in common.
+    height: [u8; 32],
+    /// By the same bit: the distance.
+    distance: [u64; 32],
+}
+
+impl BinCodes {
+    /// The codes of bins with up to so many seats. `None` if they do not fit into 32 bits, which
+    /// takes a tree as lopsided as no cluster is.
+    pub(super) fn new(tree: &Tree, seats: usize) -> Option<Self> {
+        let mut codes =
+            Self { code: vec![0; tree.bin_count()], height: [0; 32], distance: [0; 32] };
+        let mut shift = codes.add_field(1, seats, 0, 0)?;
+        for level in 0..=tree.level_count() {
+            // The groups one step below in a group of this level; above all levels is the whole.
+            let whole = 0..tree.bin_count();
+            let groups = match level {
+                level if level < tree.level_count() => tree.groups_within(level, whole),
+                _ => vec![whole],
+            };
+            let mut most = 1;
+            for group in groups {
+                let children = match level {
+                    0 => group.map(|bin| bin..bin + 1).collect(),
+                    _ => tree.groups_within(level - 1, group),
+                };
+                most = most.max(children.len());
+                for (number, child) in (0_u32..).zip(children) {
+                    let field = number.checked_shl(shift).filter(|f| f >> shift == number);
+                    let field = if number == 0 { 0 } else { field? };
+                    codes.code[child].iter_mut().for_each(|code| *code |= field);
+                }
+            }
+            let distance = if level < tree.level_count() { tree.level_distance(level) } else { 0 };
+            shift = codes.add_field(shift, most, level as u8 + 1, distance)?;
+        }
+        Some(codes)
+    }
+
+    /// Reserves bits for numbers below `count`; the first bit behind them.
+    fn add_field(&mut self, shift: u32, count: usize, height: u8, distance: u64) -> Option<u32> {
+        let end = shift + count.next_power_of_two().trailing_zeros();
+        if end > u32::BITS {
+            return None;
+        }
+        self.height[shift as usize..end as usize].fill(height);
+        self.distance[shift as usize..end as usize].fill(distance);
+        Some(end)
+    }
+
+    /// The code of a bin's seat.
+    pub(super) fn code(&self, bin: usize, seat: u32) -> u32 {
+        self.code[bin] | seat << 1
+    }
+
+    /// By the highest bit in which two codes differ: the height of the lowest group in common.
+    pub(super) fn heights(&self) -> &[u8; 32] {
+        &self.height
+    }
+
+    /// By the highest bit in which two codes differ: their distance.
+    pub(super) fn distances(&self) -> &[u64; 32] {
+        &self.distance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::map::strategies::multisection::testing::tree;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn distances_are_those_of_the_tree(tree in tree(), seats in 1_u32..5) {
+            let codes = BinCodes::new(&tree, seats as usize).unwrap();
+            let bit = |a: u32, b: u32| ((a ^ b) | 1).ilog2() as usize;
+            for a in 0..tree.bin_count() {
+                for b in 0..tree.bin_count() {
+                    let (code, other) = (codes.code(a, 0), codes.code(b, seats - 1));
+                    let found = codes.distances()[bit(code, other)];
+                    prop_assert_eq!(found, tree.distance(a, b));
+                    let height = usize::from(codes.heights()[bit(code, other)]);
+                    let in_common = match height {
+                        0 => a == b,
+                        _ => tree.group(height - 1, a) == tree.group(height - 1, b),
+                    };
+                    prop_assert!(in_common);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn too_many_seats_are_refused() {
+        assert!(BinCodes::new(&Tree::flat(4), 1 << 30).is_none());
+    }
+}

@@ -1,0 +1,86 @@
+//! The options that `mapping-2012` and `mapping-2013` share.
+
+use super::job_mapping::{DemandOf, Rules};
+use crate::map::StrategyError;
+use crate::map::options::{OptionEntry, Options};
+use crate::map::search::vacancies::Sockets;
+use crate::traffic::demand::Lengths;
+
+/// Whether jobs are spread, and how far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::map) enum ThresholdRule {
+    /// As far as the paper's equations say.
+    Computed,
+    /// So many ranks per node, for the jobs that get a threshold at all.
+    Fixed(u64),
+    /// No job is.
+    Off,
+}
+
+pub(in crate::map) const DEMAND: OptionEntry = OptionEntry {
+    name: "demand",
+    default: "both",
+    summary: "what makes the demand of a rank: `both` what it sends and receives, or what it `sent`",
+};
+
+pub(in crate::map) const LENGTH: OptionEntry = OptionEntry {
+    name: "length",
+    default: "mean",
+    summary: "which length counts where messages differ: their `mean` or the `largest`",
+};
+
+pub(in crate::map) const STAY: OptionEntry = OptionEntry {
+    name: "stay",
+    default: "on",
+    summary: "`on`: ranks with medium and small messages stay on the node used last while it has \
+              room; `off`: as those with large ones they go to the node with the most free cores",
+};
+
+/// The rules that the options say.
+pub(in crate::map) fn rules(
+    options: &Options,
+    entries: &'static [OptionEntry],
+) -> Result<Rules, StrategyError> {
+    let sockets = [("first", Sockets::First), ("spread", Sockets::Spread)];
+    Ok(Rules {
+        demand: options.one_of(&DEMAND, &[("both", DemandOf::Both), ("sent", DemandOf::Sent)])?,
+        lengths: options
+            .one_of(&LENGTH, &[("mean", Lengths::Mean), ("largest", Lengths::Largest)])?,
+        stay: options.one_of(&STAY, &[("on", true), ("off", false)])?,
+        medium: options.one_of(entry(entries, "medium-sockets"), &sockets)?,
+    })
+}
+
+/// The threshold that the options say: the default of its row, `none` or a number.
+pub(in crate::map) fn threshold(
+    options: &Options,
+    entries: &'static [OptionEntry],
+) -> Result<ThresholdRule, StrategyError> {
+    let option = entry(entries, "threshold");
+    match options.text(option) {
+        text if text == option.default => Ok(ThresholdRule::Computed),
+        "none" => Ok(ThresholdRule::Off),
+        text => match text.parse() {
+            Ok(ranks) if ranks > 0 => Ok(ThresholdRule::Fixed(ranks)),
+            _ => {
+                let known = format!("`{}`, `none` or a number of ranks from 1 up", option.default);
+                Err(options.wrong(option, known))
+            }
+        },
+    }
+}
+
+fn entry(entries: &'static [OptionEntry], name: &str) -> &'static OptionEntry {
+    entries.iter().find(|entry| entry.name == name).expect("both strategies have this option")
+}
+
+impl ThresholdRule {
+    /// The threshold of a job that gets one.
+    pub(in crate::map) fn or(self, computed: impl FnOnce() -> u64) -> Option<u64> {
+        match self {
+            Self::Computed => Some(computed()),
+            Self::Fixed(ranks) => Some(ranks),
+            Self::Off => None,
+        }
+    }
+}

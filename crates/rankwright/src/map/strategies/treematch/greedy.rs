@@ -1,0 +1,221 @@
+//! Groups that grow from the heaviest edges.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::groups::{Clusters, Groups, Part};
+use crate::map::search::graph::Graph;
+
+/// Groups for the parts, in their order, as many as are needed for all clusters.
+///
+/// A group begins with the two clusters that exchange most, and takes the one that exchanges most
+/// with it until it is full (equals: the one that exchanges least with all others, then the first).
+/// If none is left that exchanges anything with it, it takes the one that exchanges least at all.
+/// Each cluster takes its load of the room for its kind, 1 without `loads`; the last one may take
+/// more than is left.
+pub(super) fn grow(clusters: &Clusters, loads: Option<&[u64]>, parts: &[Part]) -> Groups {
+    let mut growth = Growth::new(clusters, loads);
+    let mut groups = Groups::default();
+    let mut edges = Vec::new();
+    for vertex in 0..clusters.graph.vertex_count() {
+        let higher = clusters.graph.row(vertex).filter(|(other, _)| *other > vertex);
+        edges.extend(higher.map(|(other, weight)| (Reverse(weight), vertex as u32, other as u32)));
+    }
+    edges.sort_unstable();
+    for part in parts {
+        let mut next_edge = 0;
+        for _ in 0..part.count {
+            growth.begin(&part.room);
+            let seed = edges[next_edge..].iter().position(|(_, a, b)| growth.both_fit(*a, *b));
+            next_edge = seed.map_or(edges.len(), |seed| next_edge + seed);
+            if let Some((_, a, b)) = edges.get(next_edge) {
+                growth.take(*a);
+                growth.take(*b);
+            }
+            growth.fill();
+            if growth.group.is_empty() {
+                break;
+            }
+            groups.add(part.kind, growth.group.drain(..));
+        }
+    }
+    groups
+}
+
+struct Growth<'a> {
+    graph: &'a Graph,
+    kind_of: &'a [u32],
+    loads: Option<&'a [u64]>,
+    /// What each cluster exchanges with all others.
+    exchanged: Vec<u128>,
+    taken: Vec<bool>,
+    /// Of each kind all clusters, those that exchange least first, and the first not looked at.
+    quiet: Vec<(Vec<u32>, usize)>,
+    room: Vec<u64>,
+    group: Vec<u32>,
+    /// What each cluster exchanges with the group.
+    with_group: Vec<u64>,
+    /// The clusters for which that is more than 0.
+    touched: Vec<u32>,
+    heaviest: BinaryHeap<(u64, Reverse<u128>, Reverse<u32>)>,
+}
+
+impl<'a> Growth<'a> {
+    fn new(clusters: &'a Clusters, loads: Option<&'a [u64]>) -> Self {
+        let graph = &clusters.graph;
+        let count = graph.vertex_count();
+        let exchanged: Vec<u128> = exchanged(graph);
+        let mut quiet: Vec<(Vec<u32>, usize)> = Vec::new();
+        for (vertex, kind) in (0..).zip(&clusters.kind_of) {
+            let kind = *kind as usize;
+            quiet.resize(quiet.len().max(kind + 1), (Vec::new(), 0));
+            quiet[kind].0.push(vertex);
+        }
+        for (vertices, _) in &mut quiet {
+            vertices.sort_by_key(|vertex| exchanged[*vertex as usize]);
+        }
+        Self {
+            graph,
+            kind_of: &clusters.kind_of,
+            loads,
+            exchanged,
+            taken: vec![false; count],
+            quiet,
+            room: Vec::new(),
+            group: Vec::new(),
+            with_group: vec![0; count],
+            touched: Vec::new(),
+            heaviest: BinaryHeap::new(),
+        }
+    }
+
+    /// Begins an empty group.
+    fn begin(&mut self, room: &[u64]) {
+        self.room.clear();
+        self.room.extend_from_slice(room);
+        self.heaviest.clear();
+        for vertex in self.touched.drain(..) {
+            self.with_group[vertex as usize] = 0;
+        }
+    }
+
+    /// Whether a cluster can join the group.
+    fn fits(&self, vertex: u32) -> bool {
+        !self.taken[vertex as usize] && self.room[self.kind_of[vertex as usize] as usize] > 0
+    }
+
+    /// Whether two clusters can join the group one after the other.
+    fn both_fit(&self, a: u32, b: u32) -> bool {
+        let same = self.kind_of[a as usize] == self.kind_of[b as usize];
+        let left = self.room[self.kind_of[a as usize] as usize].saturating_sub(self.load(a));
+        self.fits(a) && self.fits(b) && (!same || left > 0)
+    }
+
+    fn load(&self, vertex: u32) -> u64 {
+        self.loads.map_or(1, |loads| loads[vertex as usize])
+    }
+
+    fn take(&mut self, vertex: u32) {
+        let load = self.load(vertex);
+        let room = &mut self.room[self.kind_of[vertex as usize] as usize];
+        *room = room.saturating_sub(load);
+        self.taken[vertex as usize] = true;
+        self.group.push(vertex);
+        if self.room.iter().all(|room| *room == 0) {
+            return;
+        }
+        for (neighbour, weight) in self.graph.row(vertex as usize) {
+            if self.taken[neighbour] {
+                continue;
+            }
+            let exchanged = &mut self.with_group[neighbour];
+            if *exchanged == 0 {
+                self.touched.push(neighbour as u32);
+            }
+            *exchanged = exchanged.saturating_add(weight);
+            let quiet = Reverse(self.exchanged[neighbour]);
+            self.heaviest.push((*exchanged, quiet, Reverse(neighbour as u32)));
+        }
+    }
+
+    /// Lets the group grow until nothing fits.
+    fn fill(&mut self) {
+        while self.room.iter().any(|room| *room > 0) {
+            let next = self.next_neighbour().or_else(|| self.next_quiet());
+            let Some(vertex) = next else { return };
+            self.take(vertex);
+        }
+    }
+
+    fn next_neighbour(&mut self) -> Option<u32> {
+        // An older entry of a vertex has a smaller weight, and comes when it is taken already.
+        while let Some((_, _, Reverse(vertex))) = self.heaviest.pop() {
+            if self.fits(vertex) {
+                return Some(vertex);
+            }
+        }
+        None
+    }
+
+    fn next_quiet(&mut self) -> Option<u32> {
+        let mut first = None;
+        for ((vertices, looked_at), room) in self.quiet.iter_mut().zip(&self.room) {
+            let left = &vertices[*looked_at..];
+            let next = left.iter().position(|vertex| !self.taken[*vertex as usize]);
+            *looked_at = next.map_or(vertices.len(), |next| *looked_at + next);
+            if let Some(vertex) = vertices.get(*looked_at).filter(|_| *room > 0) {
+                let candidate = (self.exchanged[*vertex as usize], *vertex);
+                first = Some(first.map_or(candidate, |first| candidate.min(first)));
+            }
+        }
+        first.map(|(_, vertex)| vertex)
+    }
+}
+
+/// What each vertex exchanges with all others.
+pub(super) fn exchanged(graph: &Graph) -> Vec<u128> {
+    let sum = |vertex| graph.row(vertex).map(|(_, weight)| u128::from(weight)).sum();
+    (0..graph.vertex_count()).map(sum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clusters(edges: Vec<(u32, u32, u64)>, kind_of: Vec<u32>) -> Clusters {
+        Clusters { graph: Graph::from_edges(kind_of.len(), edges), kind_of }
+    }
+
+    fn members(groups: &Groups) -> Vec<&[u32]> {
+        (0..groups.count()).map(|group| groups.members(group)).collect()
+    }
+
+    #[test]
+    fn groups_grow_from_the_heaviest_edges() {
+        let clusters = clusters(vec![(0, 3, 9), (1, 3, 8), (1, 2, 7), (4, 5, 1)], vec![0; 6]);
+        let part = Part { kind: 0, count: 3, room: vec![2] };
+        let groups = grow(&clusters, None, &[part]);
+        assert_eq!(members(&groups), [[0, 3], [1, 2], [4, 5]]);
+    }
+
+    #[test]
+    fn a_group_has_as_many_of_each_kind_as_its_part() {
+        // Vertices 0 and 1 talk most but are of the kind of which a part takes one.
+        let clusters = clusters(vec![(0, 1, 9), (0, 2, 5), (1, 3, 5)], vec![1, 1, 0, 0, 0]);
+        let parts = [
+            Part { kind: 1, count: 1, room: vec![2, 1] },
+            Part { kind: 0, count: 1, room: vec![1, 1] },
+        ];
+        let groups = grow(&clusters, None, &parts);
+        assert_eq!(members(&groups), [&[0, 2, 4][..], &[1, 3][..]]);
+        assert_eq!((groups.kind(0), groups.kind(1)), (1, 0));
+    }
+
+    #[test]
+    fn loads_fill_a_group_to_its_share() {
+        let clusters = clusters(vec![(0, 1, 9), (1, 2, 5)], vec![0; 4]);
+        let part = Part { kind: 0, count: 3, room: vec![4] };
+        let groups = grow(&clusters, Some(&[3, 3, 4, 2]), &[part]);
+        assert_eq!(members(&groups), [&[0, 1][..], &[3, 2][..]]);
+    }
+}

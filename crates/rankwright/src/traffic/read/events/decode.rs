@@ -1,0 +1,391 @@
+//! From bytes to events; `tracer/events_format.h` describes them.
+
+use super::{
+    Call, CallClass, CommunicatorIdentity, Completed, CompletingCall, Event, Message, Peer,
+    SendMode, Wildcards,
+};
+use crate::ids::Rank;
+use crate::traffic::collectives::Operation;
+use crate::units::Seconds;
+
+const CUT_SHORT: &str = "a record of events that was cut short";
+/// More members than all communicators of a program have together: a damaged file.
+const MOST_MEMBERS: usize = 1 << 26;
+
+// How a message is sent or received.
+const MODE: u64 = 3;
+const REQUEST: u64 = 4;
+const PERSISTENT: u64 = 8;
+const ANY_SOURCE: u64 = 16;
+const ANY_TAG: u64 = 32;
+
+const COLLECTIVE_REQUEST: u64 = 1;
+const COLLECTIVE_ROW: u64 = 2;
+
+const RECEIVED: u64 = 1;
+const CANCELLED: u64 = 2;
+
+/// Reads the blocks of one rank, one after the other.
+#[derive(Debug)]
+pub(super) struct Decoder {
+    ranks: u32,
+    seconds_per_tick: f64,
+    thread: u32,
+    requests: u64,
+    members: usize,
+    /// Those that the events so far have named, by their numbers.
+    pub(super) communicators: Vec<CommunicatorIdentity>,
+}
+
+impl Decoder {
+    pub(super) fn new(ranks: u32, seconds_per_tick: f64) -> Self {
+        let communicators = Vec::new();
+        Self { ranks, seconds_per_tick, thread: 0, requests: 0, members: 0, communicators }
+    }
+
+    /// The next event of a block's payload from `position` on, which moves behind it; `None` at
+    /// the end. The error says what was found.
+    pub(super) fn next(
+        &mut self,
+        payload: &[u8],
+        position: &mut usize,
+    ) -> Result<Option<Event>, String> {
+        let mut bytes = Varints { rest: &payload[*position..] };
+        loop {
+            let Some((&kind, rest)) = bytes.rest.split_first() else {
+                *position = payload.len();
+                return Ok(None);
+            };
+            bytes.rest = rest;
+            match kind {
+                1 => self.thread = bytes.small()?,
+                2 => {
+                    let communicator = self.communicator(&mut bytes)?;
+                    self.communicators.push(communicator);
+                }
+                _ => {
+                    let event = self.event(kind, &mut bytes)?;
+                    *position = payload.len() - bytes.rest.len();
+                    return Ok(Some(event));
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, kind: u8, bytes: &mut Varints<'_>) -> Result<Event, String> {
+        let gap = self.seconds(bytes)?;
+        let duration = self.seconds(bytes)?;
+        let call = match kind {
+            3 => self.send(bytes)?,
+            4 => self.receive(bytes)?,
+            5 => self.send_receive(bytes)?,
+            6 => self.completion(bytes)?,
+            7 => Call::Polls { count: bytes.number()?, inside: self.seconds(bytes)? },
+            8 => Call::Probe(self.message(bytes)?),
+            9 => self.collective(bytes)?,
+            10 => self.creation(bytes)?,
+            11 => Call::Free { request: self.earlier_request(bytes.number()?)? },
+            12 => Call::Other(call_class(bytes.number()?)?),
+            _ => return Err(format!("an event of kind {kind}")),
+        };
+        Ok(Event { thread: self.thread, gap, duration, call })
+    }
+
+    fn send(&mut self, bytes: &mut Varints<'_>) -> Result<Call, String> {
+        let how = bytes.number()?;
+        let message = self.message(bytes)?;
+        Ok(Call::Send {
+            message,
+            mode: send_mode(how),
+            request: self.new_request(how & REQUEST != 0),
+            persistent: how & PERSISTENT != 0,
+        })
+    }
+
+    fn receive(&mut self, bytes: &mut Varints<'_>) -> Result<Call, String> {
+        let how = bytes.number()?;
+        let (message, wildcards) = (self.message(bytes)?, wildcards(how));
+        Ok(match self.new_request(how & REQUEST != 0) {
+            None => Call::Receive { message, wildcards },
+            Some(request) => {
+                let persistent = how & PERSISTENT != 0;
+                Call::PostedReceive { message, wildcards, request, persistent }
+            }
+        })
+    }
+
+    fn send_receive(&mut self, bytes: &mut Varints<'_>) -> Result<Call, String> {
+        let how = bytes.number()?;
+        let communicator = self.known_communicator(bytes.number()?)?;
+        let mut half = || -> Result<Message, String> {
+            let (peer, tag) = (self.peer(bytes)?, bytes.tag()?);
+            Ok(Message { peer, tag, communicator, bytes: bytes.number()? })
+        };
+        let (send, receive) = (half()?, half()?);
+        let request = self.new_request(how & REQUEST != 0);
+        Ok(Call::SendReceive { send, receive, wildcards: wildcards(how), request })
+    }
+
+    fn completion(&self, bytes: &mut Varints<'_>) -> Result<Call, String> {
+        let call = completing_call(bytes.number()?)?;
+        let (active, count) = (bytes.number()?, bytes.number()?);
+        let mut completed = Vec::new();
+        for _ in 0..count {
+            let code = bytes.number()?;
+            let received = match code & RECEIVED {
+                0 => None,
+                _ => Some((self.peer(bytes)?, bytes.tag()?, bytes.number()?)),
+            };
+            let request = self.earlier_request(code >> 3)?;
+            completed.push(Completed { request, cancelled: code & CANCELLED != 0, received });
+        }
+        Ok(Call::Completion { call, active, completed })
+    }
+
+    fn collective(&mut self, bytes: &mut Varints<'_>) -> Result<Call, String> {
+        let number = bytes.number()?;
+        let operation = u16::try_from(number).ok().and_then(Operation::from_number);
+        let operation = operation.ok_or_else(|| format!("collective operation {number}"))?;
+        let flags = bytes.number()?;
+        let communicator = self.known_communicator(bytes.number()?)?;
+        let root = match self.peer(bytes)? {
+            Peer::Rank(root) => Some(root),
+            _ => None,
+        };
+        let contributed = bytes.number()?;
+        let row = match flags & COLLECTIVE_ROW {
+            0 => None,
+            _ => Some(self.row(bytes)?),
+        };
+        let request = self.new_request(flags & COLLECTIVE_REQUEST != 0);
+        Ok(Call::Collective { operation, communicator, root, bytes: contributed, row, request })
+    }
+
+    fn row(&self, bytes: &mut Varints<'_>) -> Result<Vec<(Rank, u64)>, String> {
+        let mut row = Vec::new();
+        let mut latest = 0;
+        for _ in 0..bytes.number()? {
+            latest = bytes.signed()?.checked_add(latest).ok_or("a rank out of range")?;
+            row.push((self.rank(latest)?, bytes.number()?));
+        }
+        Ok(row)
+    }
+
+    fn creation(&mut self, bytes: &mut Varints<'_>) -> Result<Call, String> {
+        let flags = bytes.number()?;
+        let mut communicator = || match bytes.number()? {
+            0 => Ok(None),
+            number => self.known_communicator(number - 1).map(Some),
+        };
+        let (old, new) = (communicator()?, communicator()?);
+        Ok(Call::Creation { old, new, request: self.new_request(flags & COLLECTIVE_REQUEST != 0) })
+    }
+
+    fn message(&self, bytes: &mut Varints<'_>) -> Result<Message, String> {
+        Ok(Message {
+            peer: self.peer(bytes)?,
+            tag: bytes.tag()?,
+            communicator: self.known_communicator(bytes.number()?)?,
+            bytes: bytes.number()?,
+        })
+    }
+
+    fn peer(&self, bytes: &mut Varints<'_>) -> Result<Peer, String> {
+        Ok(match bytes.number()? {
+            0 => Peer::None,
+            1 => Peer::Outside,
+            2 => Peer::Any,
+            code => Peer::Rank(self.rank(i64::try_from(code - 3).unwrap_or(-1))?),
+        })
+    }
+
+    fn communicator(&mut self, bytes: &mut Varints<'_>) -> Result<CommunicatorIdentity, String> {
+        let _intercommunicator = bytes.number()?;
+        Ok(CommunicatorIdentity {
+            slot: bytes.small()?,
+            created: bytes.small()?,
+            members: self.runs(bytes)?,
+            remote_members: self.runs(bytes)?,
+        })
+    }
+
+    fn runs(&mut self, bytes: &mut Varints<'_>) -> Result<Vec<Option<Rank>>, String> {
+        let mut members = Vec::new();
+        for _ in 0..bytes.number()? {
+            let (mut member, stride, count) = (bytes.signed()?, bytes.signed()?, bytes.number()?);
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            if count > MOST_MEMBERS - self.members {
+                return Err(format!("a communicator of {count} members"));
+            }
+            self.members += count;
+            for _ in 0..count {
+                members.push(if member == -1 { None } else { Some(self.rank(member)?) });
+                member = member.saturating_add(stride);
+            }
+        }
+        Ok(members)
+    }
+
+    fn rank(&self, number: i64) -> Result<Rank, String> {
+        let rank = u32::try_from(number).ok().filter(|rank| *rank < self.ranks);
+        rank.map(Rank).ok_or_else(|| format!("rank {number} of {}", self.ranks))
+    }
+
+    fn known_communicator(&self, number: u64) -> Result<u32, String> {
+        let known = u32::try_from(number).ok().filter(|n| (*n as usize) < self.communicators.len());
+        known.ok_or_else(|| format!("communicator {number} of {}", self.communicators.len()))
+    }
+
+    fn new_request(&mut self, wanted: bool) -> Option<u64> {
+        wanted.then(|| {
+            self.requests += 1;
+            self.requests - 1
+        })
+    }
+
+    fn earlier_request(&self, distance: u64) -> Result<u64, String> {
+        let number = self.requests.checked_sub(1).and_then(|last| last.checked_sub(distance));
+        number.ok_or_else(|| format!("request {distance} before the last of {}", self.requests))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "53 bits of ticks are a month")]
+    fn seconds(&self, bytes: &mut Varints<'_>) -> Result<Seconds, String> {
+        Ok(Seconds(bytes.number()? as f64 * self.seconds_per_tick))
+    }
+}
+
+fn wildcards(how: u64) -> Wildcards {
+    Wildcards { source: how & ANY_SOURCE != 0, tag: how & ANY_TAG != 0 }
+}
+
+fn send_mode(how: u64) -> SendMode {
+    match how & MODE {
+        0 => SendMode::Standard,
+        1 => SendMode::Buffered,
+        2 => SendMode::Synchronous,
+        _ => SendMode::Ready,
+    }
+}
+
+fn completing_call(number: u64) -> Result<CompletingCall, String> {
+    use CompletingCall as C;
+    let calls = [
+        C::Wait,
+        C::Waitall,
+        C::Waitany,
+        C::Waitsome,
+        C::Test,
+        C::Testall,
+        C::Testany,
+        C::Testsome,
+    ];
+    let call = usize::try_from(number).ok().and_then(|number| calls.get(number).copied());
+    call.ok_or_else(|| format!("completing call {number}"))
+}
+
+fn call_class(number: u64) -> Result<CallClass, String> {
+    use CallClass as C;
+    let classes = [C::PointToPoint, C::Wait, C::Collective, C::OneSided, C::Other];
+    let class = usize::try_from(number).ok().and_then(|number| classes.get(number).copied());
+    class.ok_or_else(|| format!("a call of class {number}"))
+}
+
+/// Integers of seven bits a byte, the lowest first.
+struct Varints<'a> {
+    rest: &'a [u8],
+}
+
+impl Varints<'_> {
+    fn number(&mut self) -> Result<u64, String> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (&byte, rest) = self.rest.split_first().ok_or(CUT_SHORT)?;
+            self.rest = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err("a number of more than 64 bits".to_owned())
+    }
+
+    fn small(&mut self) -> Result<u32, String> {
+        let number = self.number()?;
+        u32::try_from(number).map_err(|_| format!("the number {number}"))
+    }
+
+    fn signed(&mut self) -> Result<i64, String> {
+        let coded = self.number()?;
+        Ok((coded >> 1).cast_signed() ^ -(coded & 1).cast_signed())
+    }
+
+    fn tag(&mut self) -> Result<i32, String> {
+        let number = self.signed()?;
+        i32::try_from(number).map_err(|_| format!("tag {number}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::traffic::read::events::sample::Payload;
+
+    fn decode(payload: &[u8]) -> Result<Vec<Event>, String> {
+        let mut decoder = Decoder::new(4, 1e-9);
+        let (mut position, mut events) = (0, Vec::new());
+        while let Some(event) = decoder.next(payload, &mut position)? {
+            events.push(event);
+        }
+        Ok(events)
+    }
+
+    #[test]
+    fn requests_are_numbered_as_they_appear() {
+        let payload = Payload::new(4)
+            .event(4, &[4 | 16, 2, 0, 0, 100])
+            .event(3, &[4, 3 + 1, 14, 0, 8])
+            .event(6, &[1, 2, 2, 1 << 3 | 1, 3 + 2, 10, 99, 0]);
+        let events = decode(&payload.bytes).unwrap();
+        assert_eq!(events[0].gap, Seconds(1000.0 * 1e-9));
+        let anyone = Message { peer: Peer::Any, tag: 0, communicator: 0, bytes: 100 };
+        let wildcards = Wildcards { source: true, tag: false };
+        let receive =
+            Call::PostedReceive { message: anyone, wildcards, request: 0, persistent: false };
+        assert_eq!(events[0].call, receive);
+        let received = Some((Peer::Rank(Rank(2)), 5, 99));
+        let completed = vec![
+            Completed { request: 0, cancelled: false, received },
+            Completed { request: 1, cancelled: false, received: None },
+        ];
+        let waitall = Call::Completion { call: CompletingCall::Waitall, active: 2, completed };
+        assert_eq!(events[2].call, waitall);
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_an_error() {
+        let world = Payload::new(4);
+        for (payload, found) in [
+            (world.clone().event(3, &[0, 3 + 4, 0, 0, 1]), "rank 4 of 4"),
+            (world.clone().event(3, &[0, 3, 0, 1, 1]), "communicator 1 of 1"),
+            (world.clone().event(11, &[0]), "request 0 before the last of 0"),
+            (world.clone().event(9, &[99, 0, 0, 0, 0]), "collective operation 99"),
+            (world.clone().event(77, &[]), "an event of kind 77"),
+            (world.clone().record(2, &[0, 0, 1, 1, 1, 0, 1 << 40, 0]), "members"),
+            (world.event(3, &[0, 3]), "cut short"),
+        ] {
+            let error = decode(&payload.bytes).unwrap_err();
+            assert!(error.contains(found), "{error}, expected {found}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&bytes);
+            let world = Payload::new(4).bytes;
+            let _ = decode(&[world, bytes].concat());
+        }
+    }
+}

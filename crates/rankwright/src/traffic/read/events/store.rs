@@ -1,0 +1,408 @@
+//! The events of a run in its profile: tables of the same SQLite file, which `docs/src/formats.md`
+//! describes. A row holds a block of events as the tracer wrote it: a row for every event would
+//! make the file ten times as large, and nobody asks for single events.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+
+use super::decode::Decoder;
+use super::spool::EventFile;
+use super::{CommunicatorIdentity, Event};
+use crate::files::{InputError, WriteError, replace_atomically};
+use crate::ids::Rank;
+
+const TABLES: &str = "
+DROP TABLE IF EXISTS event_blocks;
+DROP TABLE IF EXISTS event_streams;
+CREATE TABLE event_streams (
+  rank INTEGER PRIMARY KEY, events INTEGER NOT NULL, whole INTEGER NOT NULL,
+  seconds_per_tick REAL NOT NULL, start_unix_ns INTEGER NOT NULL);
+CREATE TABLE event_blocks (
+  rank INTEGER NOT NULL, part INTEGER NOT NULL, payload BLOB NOT NULL,
+  PRIMARY KEY (rank, part));
+";
+const EXPECTED: &str = "a profile with the events of every rank";
+const ADVICE: &str = "record them with `rankwright profile --events`";
+
+/// What was added to a profile.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Added {
+    /// Events of all ranks.
+    pub events: u64,
+    /// Ranks that did not reach `MPI_Finalize`, or whose events could not all be written.
+    pub partial: Vec<Rank>,
+}
+
+/// Why events were not added to a profile; it is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum AddError {
+    /// A file of the tracer is not right.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The profile could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// Adds the events of the ranks, one file each, to a profile that lies at `profile`; events that it
+/// has already are replaced.
+///
+/// # Errors
+/// If a file is damaged, of another run or another rank's, or the profile cannot be written.
+pub fn add(profile: &Path, files: &[PathBuf]) -> Result<Added, AddError> {
+    let mut added = Ok(Added::default());
+    let written = replace_atomically(profile, |temporary| {
+        added = add_to_copy(profile, temporary, files).map_err(std::io::Error::other)?;
+        match &added {
+            Ok(_) => Ok(()),
+            Err(error) => Err(std::io::Error::other(error.to_string())),
+        }
+    });
+    let added = added?;
+    written?;
+    Ok(added)
+}
+
+fn add_to_copy(
+    profile: &Path,
+    copy: &Path,
+    files: &[PathBuf],
+) -> rusqlite::Result<Result<Added, InputError>> {
+    let original = Connection::open_with_flags(profile, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    original.execute("VACUUM INTO ?", [copy.to_string_lossy()])?;
+    let mut file = Connection::open(copy)?;
+    // The file is renamed only when it is whole: no journal is needed on the way.
+    file.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
+    file.execute_batch(TABLES)?;
+    let transaction = file.transaction()?;
+    let added = match write_streams(&transaction, files)? {
+        Ok(added) => added,
+        Err(error) => return Ok(Err(error)),
+    };
+    transaction.commit()?;
+    Ok(Ok(added))
+}
+
+/// SQLite's integers have a sign.
+fn integer(amount: u64) -> i64 {
+    i64::try_from(amount).unwrap_or(i64::MAX)
+}
+
+/// One stream as its row has it.
+struct StreamRow {
+    rank: u32,
+    events: u64,
+    whole: bool,
+    seconds_per_tick: Option<f64>,
+    start_unix_ns: i64,
+}
+
+fn write_streams(
+    file: &Connection,
+    files: &[PathBuf],
+) -> rusqlite::Result<Result<Added, InputError>> {
+    let mut rows: Vec<StreamRow> = Vec::new();
+    let mut run = None;
+    for path in files {
+        let row = EventFile::open(path).and_then(|events| {
+            let first = *run.get_or_insert((events.run, events.world_size));
+            if first != (events.run, events.world_size) {
+                return Err(events.wrong("a rank of another run".to_owned()));
+            }
+            if rows.iter().any(|row| row.rank == events.rank) {
+                return Err(events.wrong(format!("rank {} once more", events.rank)));
+            }
+            Ok(events)
+        });
+        match row {
+            Ok(events) => match write_blocks(file, events)? {
+                Ok(row) => rows.push(row),
+                Err(error) => return Ok(Err(error)),
+            },
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+    // A rank that was killed at once does not know how long a tick is: as on the others, then.
+    let tick = rows.iter().find_map(|row| row.seconds_per_tick).unwrap_or(1e-9);
+    let mut insert = file.prepare("INSERT INTO event_streams VALUES (?,?,?,?,?)")?;
+    for row in &rows {
+        let tick = row.seconds_per_tick.unwrap_or(tick);
+        insert.execute(params![
+            row.rank,
+            integer(row.events),
+            row.whole,
+            tick,
+            row.start_unix_ns
+        ])?;
+    }
+    let partial = rows.iter().filter(|row| !row.whole).map(|row| Rank(row.rank)).collect();
+    Ok(Ok(Added { events: rows.iter().map(|row| row.events).sum(), partial }))
+}
+
+/// Copies the blocks of a rank, each of which is decoded once: what is stored can be read.
+fn write_blocks(
+    file: &Connection,
+    mut events: EventFile,
+) -> rusqlite::Result<Result<StreamRow, InputError>> {
+    let mut insert = file.prepare("INSERT INTO event_blocks VALUES (?,?,?)")?;
+    let mut decoder = Decoder::new(events.world_size, 0.0);
+    let (mut part, mut count) = (0_i64, 0);
+    loop {
+        let block = match events.next_block() {
+            Ok(Some(block)) => block,
+            Ok(None) => break,
+            Err(error) => return Ok(Err(error)),
+        };
+        match count_events(&mut decoder, &block.payload) {
+            Ok(found) if found == block.events => count += found,
+            Ok(found) => {
+                let text = format!("{found} events in a block of {}", block.events);
+                return Ok(Err(events.wrong(text)));
+            }
+            Err(found) => return Ok(Err(events.wrong(found))),
+        }
+        insert.execute(params![events.rank, part, block.payload])?;
+        part += 1;
+    }
+    Ok(Ok(StreamRow {
+        rank: events.rank,
+        events: count,
+        whole: events.is_whole(),
+        seconds_per_tick: events.seconds_per_tick(),
+        start_unix_ns: events.start_unix_ns,
+    }))
+}
+
+fn count_events(decoder: &mut Decoder, payload: &[u8]) -> Result<u64, String> {
+    let (mut position, mut count) = (0, 0);
+    while decoder.next(payload, &mut position)?.is_some() {
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// The events that a profile holds.
+#[derive(Debug)]
+pub struct Recording {
+    name: String,
+    file: Connection,
+    ranks: u32,
+}
+
+impl Recording {
+    /// Opens the profile.
+    ///
+    /// # Errors
+    /// If it cannot be read, or does not hold the events of every rank.
+    pub fn open(profile: &Path) -> Result<Self, InputError> {
+        let name = profile.display().to_string();
+        let wrong = |error: rusqlite::Error| InputError::new(&name, error, EXPECTED);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let file = Connection::open_with_flags(profile, flags).map_err(wrong)?;
+        let count = |query| file.query_row(query, [], |row| row.get::<_, u32>(0));
+        let tables = "SELECT count(*) FROM sqlite_master WHERE name = 'event_streams'";
+        if count(tables).map_err(wrong)? == 0 {
+            let error = InputError::new(&name, "a profile without events", EXPECTED);
+            return Err(error.with_advice(ADVICE));
+        }
+        let ranks = count("SELECT count(*) FROM ranks").map_err(wrong)?;
+        let streams =
+            count("SELECT count(*) FROM event_streams JOIN ranks USING (rank)").map_err(wrong)?;
+        if streams != ranks {
+            let found = format!("the events of {streams} of {ranks} ranks");
+            return Err(InputError::new(&name, found, EXPECTED));
+        }
+        Ok(Self { name, file, ranks })
+    }
+
+    /// How many ranks there are.
+    #[must_use]
+    pub fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// The events of a rank.
+    ///
+    /// # Errors
+    /// If the profile is damaged.
+    pub fn stream(&self, rank: Rank) -> Result<Stream<'_>, InputError> {
+        let select = "SELECT events, whole, seconds_per_tick FROM event_streams WHERE rank = ?";
+        let row = self.file.query_row(select, [rank.0], |row| {
+            Ok((
+                row.get::<_, i64>(0)?.unsigned_abs(),
+                row.get::<_, bool>(1)?,
+                row.get::<_, f64>(2)?,
+            ))
+        });
+        let (events, whole, tick) = row.map_err(|error| self.wrong(error.to_string()))?;
+        Ok(Stream {
+            recording: self,
+            rank,
+            events,
+            whole,
+            part: 0,
+            payload: Vec::new(),
+            position: 0,
+            decoder: Decoder::new(self.ranks, tick),
+        })
+    }
+
+    /// An error in this profile.
+    pub(super) fn wrong(&self, found: String) -> InputError {
+        InputError::new(&self.name, found, EXPECTED)
+    }
+}
+
+/// The events of a rank, one after the other.
+#[derive(Debug)]
+pub struct Stream<'a> {
+    recording: &'a Recording,
+    rank: Rank,
+    events: u64,
+    whole: bool,
+    part: u32,
+    payload: Vec<u8>,
+    position: usize,
+    decoder: Decoder,
+}
+
+impl Stream<'_> {
+    /// How many events there are in all.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Whether the rank reached `MPI_Finalize` and all its events are there.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// The communicators that the events so far have named, by their numbers within the rank; the
+    /// first is `MPI_COMM_WORLD`.
+    #[must_use]
+    pub fn communicators(&self) -> &[CommunicatorIdentity] {
+        &self.decoder.communicators
+    }
+
+    fn next_event(&mut self) -> Result<Option<Event>, InputError> {
+        loop {
+            let next = self.decoder.next(&self.payload, &mut self.position);
+            let next = next.map_err(|found| {
+                self.recording.wrong(format!("in the events of rank {}: {found}", self.rank))
+            })?;
+            if next.is_some() {
+                return Ok(next);
+            }
+            let select = "SELECT payload FROM event_blocks WHERE rank = ? AND part = ?";
+            let block = self.recording.file.prepare(select).and_then(|mut select| {
+                select.query_row([self.rank.0, self.part], |row| row.get(0)).optional()
+            });
+            match block.map_err(|error| self.recording.wrong(error.to_string()))? {
+                Some(payload) => self.payload = payload,
+                None => return Ok(None),
+            }
+            self.part += 1;
+            self.position = 0;
+        }
+    }
+}
+
+impl Iterator for Stream<'_> {
+    type Item = Result<Event, InputError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_event().transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::traffic::read::events::sample::{self, Payload};
+    use crate::traffic::read::events::{Call, CallClass};
+    use crate::units::Seconds;
+
+    fn others(count: usize) -> Payload {
+        (0..count).fold(Payload::new(2), |payload, _| payload.event(12, &[4]))
+    }
+
+    #[test]
+    fn events_come_back_in_order_and_may_be_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let profile = sample::write_profile(folder.path(), 2);
+        let before = crate::traffic::read::profile_file::read(&profile).unwrap();
+        for count in [3, 5] {
+            let files = sample::write_files(folder.path(), &[others(count), others(1)]);
+            let added = add(&profile, &files).unwrap();
+            assert_eq!(added, Added { events: count as u64 + 1, partial: Vec::new() });
+            let recording = Recording::open(&profile).unwrap();
+            let stream = recording.stream(Rank(0)).unwrap();
+            assert!(stream.is_whole() && stream.events() == count as u64);
+            let events: Vec<Event> = stream.map(Result::unwrap).collect();
+            assert_eq!(events.len(), count);
+            assert_eq!(events[0].call, Call::Other(CallClass::Other));
+            assert_eq!(events[0].gap, Seconds(1000.0 * 1e-9));
+        }
+        assert_eq!(crate::traffic::read::profile_file::read(&profile).unwrap(), before);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn a_profile_without_events_says_how_to_get_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let profile = sample::write_profile(folder.path(), 2);
+        let message = Recording::open(&profile).unwrap_err().to_string();
+        assert!(message.contains("without events") && message.contains("--events"), "{message}");
+        let files = sample::write_files(folder.path(), &[others(1), others(1)]);
+        add(&profile, &files[..1]).unwrap();
+        let message = Recording::open(&profile).unwrap_err().to_string();
+        assert!(message.contains("the events of 1 of 2 ranks"), "{message}");
+    }
+
+    #[test]
+    fn a_file_that_was_cut_is_partial_and_a_damaged_one_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let profile = sample::write_profile(folder.path(), 2);
+        let files = sample::write_files(folder.path(), &[others(9), others(1)]);
+        let whole = fs::read(&files[0]).unwrap();
+        for length in (0..whole.len()).step_by(7) {
+            fs::write(&files[0], &whole[..length]).unwrap();
+            match add(&profile, &files) {
+                Ok(added) => assert_eq!(added.partial, [Rank(0)], "cut at {length}"),
+                Err(error) => assert!(length < 64 && error.to_string().contains("cut short")),
+            }
+        }
+        for place in 120..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[place] ^= 0xff;
+            fs::write(&files[0], &damaged).unwrap();
+            let message = add(&profile, &files).unwrap_err().to_string();
+            assert!(message.contains("checksum"), "{message}");
+        }
+        for place in 0..120 {
+            let mut damaged = whole.clone();
+            damaged[place] = !damaged[place];
+            fs::write(&files[0], &damaged).unwrap();
+            let _ = add(&profile, &files);
+        }
+    }
+
+    #[test]
+    fn the_ranks_are_of_one_run_and_each_is_there_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let profile = sample::write_profile(folder.path(), 2);
+        let files = sample::write_files(folder.path(), &[others(1), others(1)]);
+        let message = add(&profile, &[files[0].clone(), files[0].clone()]).unwrap_err().to_string();
+        assert!(message.contains("rank 0 once more"), "{message}");
+        let other = sample::file(1, 3, &others(1), true);
+        fs::write(&files[1], other).unwrap();
+        let message = add(&profile, &files).unwrap_err().to_string();
+        assert!(message.contains("another run"), "{message}");
+        assert!(Recording::open(&profile).is_err(), "nothing was added");
+    }
+}

@@ -1,0 +1,73 @@
+//! What other tools write and what traffic cannot be read from: known by sight, refused with why.
+
+/// A kind of file from which no traffic can be read.
+#[derive(Debug)]
+pub struct Refused {
+    /// What it is, so that it fits after "found".
+    pub what: &'static str,
+    /// Why it does not serve, and what does.
+    pub why: &'static str,
+    /// Whether a text looks like it.
+    sniff: fn(&str) -> bool,
+}
+
+const REFUSED: [Refused; 5] = [
+    Refused {
+        what: "a report of mpiP",
+        why: "mpiP adds up over all partners, so there are no pairs in it; profile the program with \
+              `rankwright profile`",
+        sniff: |text| super::first_line(text).starts_with("@ mpiP"),
+    },
+    Refused {
+        what: "a report of pat_report",
+        why: "it adds up over all partners, so there are no pairs in it; if it speaks of a grid, \
+              import the MPICH_RANK_ORDER.Grid that was written with it",
+        sniff: |text| super::first_line(text).starts_with("CrayPat/"),
+    },
+    Refused {
+        what: "what dumpi2ascii prints of one rank",
+        why: "DUMPI traces are not read; replay them under `rankwright profile`, or convert them to \
+              OTF2",
+        sniff: |text| text.lines().take(50).any(|line| line.contains(" entering at walltime ")),
+    },
+    Refused {
+        what: "a Paraver trace",
+        why: "Paraver traces are not read; profile the program with `rankwright profile`",
+        sniff: |text| super::first_line(text).starts_with("#Paraver"),
+    },
+    Refused {
+        what: "the summary that IPM prints",
+        why: "there are no pairs in it; import the XML file, written with IPM_REPORT=full \
+              IPM_LOG=full",
+        sniff: |text| super::first_line(text).starts_with("##IPM"),
+    },
+];
+
+/// The kind of file that a text looks like, if no traffic can be read from it.
+#[must_use]
+pub fn refused(text: &str) -> Option<&'static Refused> {
+    REFUSED.iter().find(|refused| (refused.sniff)(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::read::import::{FORMATS, sniff};
+
+    #[test]
+    fn what_is_refused_is_no_format() {
+        let texts = [
+            "@ mpiP\n@ Command : ./app\n@ Version : 3.5.0\n",
+            "CrayPat/X:  Version 6.4.2 Revision 06dc29b\n",
+            "MPI_Init entering at walltime 102.3, cputime 0.1 seconds in thread 0.\nint argc=1\n",
+            "#Paraver (01/01/2020 at 12:00):100_ns:1(4):1:1(4:1,4:1)\n1:1:1:1:1:0:1:1\n",
+            "##IPMv2.0.6#################\n#\n# command   : ./app\n",
+        ];
+        for text in texts {
+            assert!(refused(text).is_some(), "{text}");
+            assert!(sniff(text).is_none(), "{text}");
+        }
+        assert!(FORMATS.iter().all(|format| refused(format.summary).is_none()));
+        assert!(refused("job,source,destination,bytes\n").is_none());
+    }
+}

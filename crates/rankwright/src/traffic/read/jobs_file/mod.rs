@@ -1,0 +1,112 @@
+//! `jobs.toml`: the workload that people write, one table `[[job]]` for each job.
+//! `docs/src/formats.md` has the schema.
+
+mod job;
+mod schema;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use ::toml::Spanned;
+
+use crate::files::{InputError, TomlText, read_text};
+use crate::traffic::Workload;
+use crate::traffic::generate::pattern::MOST_PAIRS;
+
+pub use write::write;
+
+/// What a file must be, for error messages.
+pub const EXPECTED: &str = "a workload file (jobs.toml)";
+
+/// Reads a workload file; profiles and graphs that it names are looked for beside it.
+///
+/// # Errors
+/// If the file, or one that it names, cannot be read, does not follow the schema or contradicts
+/// itself; the error has the line and the field.
+pub fn read(path: &Path) -> Result<Workload, InputError> {
+    let text = read_text(path, EXPECTED)?;
+    parse(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new("")))
+}
+
+/// Whether a text has a table of a job.
+#[must_use]
+pub fn sniff(text: &str) -> bool {
+    let is_table = |line: &str| line.split_whitespace().collect::<String>().starts_with("[[job]]");
+    text.lines().any(is_table)
+}
+
+/// Reads the text of a workload file. `file` names it in errors; `folder` is where profiles and
+/// graphs are looked for.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Workload, InputError> {
+    let text = TomlText { file, text, folder };
+    let tables: schema::File =
+        ::toml::from_str(text.text).map_err(|error| text.syntax(&error, EXPECTED))?;
+    if tables.job.is_empty() {
+        let error = InputError::new(file, "no job", "at least one table [[job]]");
+        return Err(error.in_field("job"));
+    }
+    let names = names(&text, &tables.job)?;
+    let file_name = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let mut workload = Workload {
+        name: tables.name.map(Spanned::into_inner).or(file_name).unwrap_or_default(),
+        jobs: Vec::new(),
+    };
+    // Before the first job takes any memory.
+    let mut pairs = 0;
+    for table in &tables.job {
+        pairs += job::pattern_pairs(&text, table, MOST_PAIRS - pairs)?;
+    }
+    let mut taken: BTreeSet<String> = names.iter().flatten().cloned().collect();
+    let mut pairs = 0;
+    for (table, name) in tables.job.iter().zip(names) {
+        let mut job = job::read(&text, table, MOST_PAIRS - pairs)?;
+        pairs += job.flows.len() as u64;
+        job.name = name.unwrap_or_else(|| free_name(&job.name, &mut taken));
+        workload.jobs.push(job);
+    }
+    Ok(workload)
+}
+
+/// A name that no other job has: this one, or with a number.
+fn free_name(plain: &str, taken: &mut BTreeSet<String>) -> String {
+    let numbered = (2_u64..).map(|number| format!("{plain}-{number}"));
+    let mut names = std::iter::once(plain.to_owned()).chain(numbered);
+    let name = names.find(|name| !taken.contains(name)).unwrap_or_default();
+    taken.insert(name.clone());
+    name
+}
+
+/// The names that the file gives.
+fn names(
+    text: &TomlText<'_>,
+    tables: &[Spanned<schema::JobTable>],
+) -> Result<Vec<Option<String>>, InputError> {
+    let mut lines = BTreeMap::new();
+    let mut names = Vec::new();
+    for table in tables {
+        let Some(name) = &table.get_ref().name else {
+            names.push(None);
+            continue;
+        };
+        let (span, field) = (name.span(), "job.name");
+        let name = name.get_ref();
+        let is_wrong = |c: char| c.is_control() || matches!(c, ',' | '/' | '"');
+        if name.trim().is_empty() || name.contains(is_wrong) {
+            let expected = "a name without commas, slashes, quotes and control characters";
+            return Err(text.error(span, field, format!("`{}`", name.escape_debug()), expected));
+        }
+        if let Some(first) = lines.insert(name.clone(), text.line(span.clone())) {
+            let error = text.error(span, field, format!("a second job `{name}`"), "a name once");
+            return Err(error.with_advice(format!("the first one is named in line {first}")));
+        }
+        names.push(Some(name.clone()));
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! The images of the ranks of one run as one profile.
+
+use std::collections::HashMap;
+
+use super::image::{Image, Members, Run};
+use crate::ids::Rank;
+use crate::traffic::communicator::Communicator;
+use crate::traffic::profile::{Ended, Profile, RankRecord};
+
+/// Images in ascending order of ranks, each rank at most once, all of one run. Without a name the program is
+/// called as rank 0, or the first that is there, was.
+pub(super) fn profile(images: Vec<Image>, program: Option<&str>) -> Result<Profile, String> {
+    let Some(first) = images.first() else { return Err("no rank".to_owned()) };
+    let world_size = first.world_size;
+    let mut profile = Profile::default();
+    let name = program.unwrap_or(&first.program);
+    name.clone_into(&mut profile.run.program);
+    profile.run.several_threads = first.several_threads;
+    profile.run.origin = format!("tracer {}", first.tracer);
+    // Libraries append details of their build: `Open MPI v4.1.4, package: ...`.
+    let short = first.library.split([',', '\n']).next().unwrap_or_default();
+    profile.run.mpi_library = short.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut known = Communicators::default();
+    for image in images {
+        if image.world_size != world_size || image.rank >= world_size {
+            return Err(format!(
+                "rank {} of {} among ranks of {world_size}",
+                image.rank, image.world_size
+            ));
+        }
+        let missing = RankRecord { ended: Ended::Missing, ..RankRecord::default() };
+        profile.ranks.resize(image.rank as usize, missing);
+        add(&mut profile, &mut known, image)?;
+    }
+    let missing = RankRecord { ended: Ended::Missing, ..RankRecord::default() };
+    profile.ranks.resize(world_size as usize, missing);
+    profile.communicators = known.list;
+    profile.flows.sort_by_key(|record| (record.flow.source, record.flow.destination, record.kind));
+    let key = |call: &crate::traffic::collectives::CollectiveCalls| {
+        (call.rank, call.communicator, call.operation, call.form, call.root)
+    };
+    profile.collectives.sort_by_key(key);
+    profile.topologies.sort_by_key(|topology| (topology.communicator, topology.rank));
+    checked(profile)
+}
+
+fn add(profile: &mut Profile, known: &mut Communicators, image: Image) -> Result<(), String> {
+    let mut places = Vec::new();
+    for own in &image.communicators {
+        let members = image.members.get(own.members);
+        let members = members.ok_or_else(|| format!("member list {}", own.members))?;
+        let place = known.place(members, own.slot, image.world_size)?;
+        let communicator = &mut known.list[place];
+        communicator.created = communicator.created.max(own.created);
+        if communicator.name.is_empty() {
+            communicator.name.clone_from(&own.name);
+        }
+        places.push(place);
+    }
+    let place_of = |own: usize| {
+        places.get(own).copied().ok_or_else(|| format!("communicator {own} of {}", places.len()))
+    };
+    for mut calls in image.collectives {
+        calls.communicator = place_of(calls.communicator)?;
+        calls.row.sort_by_key(|entry| entry.destination);
+        if calls.calls > 0 {
+            profile.collectives.push(calls);
+        }
+    }
+    for mut topology in image.topologies {
+        topology.communicator = place_of(topology.communicator)?;
+        profile.topologies.push(topology);
+    }
+    profile.ranks.push(RankRecord { cut: image.incomplete, ..image.record });
+    profile.flows.extend(image.flows);
+    Ok(())
+}
+
+/// Communicators are the same on two ranks if member lists and slot agree.
+#[derive(Default)]
+struct Communicators {
+    places: HashMap<(Members, u32), usize>,
+    list: Vec<Communicator>,
+}
+
+impl Communicators {
+    fn place(&mut self, members: &Members, slot: u32, world: u32) -> Result<usize, String> {
+        if let Some(place) = self.places.get(&(members.clone(), slot)) {
+            return Ok(*place);
+        }
+        let (first, second) = (ranks(&members.first, world)?, ranks(&members.second, world)?);
+        let communicator =
+            Communicator { members: first, remote_members: second, ..Communicator::default() };
+        self.list.push(communicator);
+        self.places.insert((members.clone(), slot), self.list.len() - 1);
+        Ok(self.list.len() - 1)
+    }
+}
+
+fn ranks(runs: &[Run], world: u32) -> Result<Vec<Option<Rank>>, String> {
+    let mut ranks = Vec::new();
+    for run in runs {
+        // Whoever is in the world is in a group once; the others are few.
+        if ranks.len() + run.count as usize > 2 * world as usize + (1 << 20) {
+            return Err(format!("a communicator of {} members", run.count));
+        }
+        for i in 0..i64::from(run.count) {
+            let rank = i64::from(run.first) + i * i64::from(run.stride);
+            match u32::try_from(rank) {
+                Ok(rank) if rank < world => ranks.push(Some(Rank(rank))),
+                Err(_) if rank < 0 => ranks.push(None),
+                _ => return Err(format!("rank {rank} in a world of {world}")),
+            }
+        }
+    }
+    Ok(ranks)
+}
+
+fn checked(profile: Profile) -> Result<Profile, String> {
+    let world = profile.ranks.len();
+    let in_world = |rank: Rank| rank.index() < world;
+    let ranks_exist =
+        profile.flows.iter().all(|r| in_world(r.flow.source) && in_world(r.flow.destination))
+            && profile.collectives.iter().all(|call| {
+                call.root.is_none_or(in_world)
+                    && call.row.iter().all(|entry| in_world(entry.destination))
+            })
+            && profile.topologies.iter().all(|t| t.neighbours.iter().all(|n| in_world(n.rank)));
+    if !ranks_exist {
+        return Err(format!("records of ranks outside a world of {world}"));
+    }
+    Ok(profile)
+}
