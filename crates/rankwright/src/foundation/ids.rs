@@ -44,6 +44,15 @@ id!(
     Rank
 );
 id!(
+    /// An MPI process, counted over all jobs of a workload: the ranks of the first job, then those of
+    /// the second.
+    GlobalRank
+);
+id!(
+    /// A slot: its position in the list of slots that ranks can take.
+    SlotId
+);
+id!(
     /// A job of a workload: its position in the list of jobs.
     JobId
 );

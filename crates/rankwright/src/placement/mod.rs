@@ -7,6 +7,7 @@
 mod contradictions;
 mod file;
 mod homes;
+mod mapping;
 pub mod ranks_map;
 mod settings;
 mod slots;
@@ -16,6 +17,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 pub use file::{ClusterEntry, DeviceEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, digest};
+pub use mapping::Mapping;
 pub use settings::{MemoryPolicy, Settings, Variables};
 pub use slots::{Granularity, Slot, slots};
 

@@ -1,0 +1,85 @@
+//! What a strategy gives: the slot of every rank.
+
+use crate::ids::{GlobalRank, SlotId};
+
+/// The slot of each rank of all jobs. A [`Placement`](super::Placement) is made from it and the slots.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Mapping {
+    slot_of: Vec<usize>,
+}
+
+impl Mapping {
+    /// The slot of a rank.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn slot(&self, rank: GlobalRank) -> SlotId {
+        SlotId::from_index(self.slot_of[rank.index()])
+    }
+
+    /// How many ranks there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slot_of.len()
+    }
+
+    /// Whether there are no ranks.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slot_of.is_empty()
+    }
+
+    /// All ranks with their slots, in the order of ranks.
+    pub fn iter(&self) -> impl Iterator<Item = (GlobalRank, SlotId)> + '_ {
+        let pair = |(rank, slot): (usize, &usize)| {
+            (GlobalRank::from_index(rank), SlotId::from_index(*slot))
+        };
+        self.slot_of.iter().enumerate().map(pair)
+    }
+
+    /// The mapping as inner loops read it: index is [`GlobalRank`], value is the index of a
+    /// [`SlotId`].
+    #[must_use]
+    pub fn as_indices(&self) -> &[usize] {
+        &self.slot_of
+    }
+
+    /// The same numbers, taken out.
+    #[must_use]
+    pub fn into_indices(self) -> Vec<usize> {
+        self.slot_of
+    }
+}
+
+/// From slot indices in the order of global ranks.
+impl From<Vec<usize>> for Mapping {
+    fn from(slot_of: Vec<usize>) -> Self {
+        Self { slot_of }
+    }
+}
+
+impl FromIterator<SlotId> for Mapping {
+    fn from_iter<I: IntoIterator<Item = SlotId>>(slots: I) -> Self {
+        Self { slot_of: slots.into_iter().map(SlotId::index).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_read_with_their_slots() {
+        let mapping: Mapping = [SlotId(2), SlotId(0)].into_iter().collect();
+        assert_eq!(mapping, Mapping::from(vec![2, 0]));
+        assert_eq!((mapping.len(), mapping.is_empty()), (2, false));
+        assert_eq!(mapping.slot(GlobalRank(1)), SlotId(0));
+        let pairs: Vec<_> = mapping.iter().collect();
+        assert_eq!(pairs, [(GlobalRank(0), SlotId(2)), (GlobalRank(1), SlotId(0))]);
+        assert_eq!(
+            (mapping.as_indices(), mapping.clone().into_indices()),
+            (&[2, 0][..], vec![2, 0])
+        );
+    }
+}
