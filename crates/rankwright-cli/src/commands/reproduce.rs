@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use rankwright::choose::reproduce::{
+use rankwright::files::{make_folder, write_atomically};
+use rankwright_papers::{
     Assumption, Results, Row, Verdict, analytic, contention, device_affinity, figure_7,
     process_placement, run,
 };
-use rankwright::files::{make_folder, write_atomically};
 use serde::Serialize;
 
 use crate::cli::Verbosity;

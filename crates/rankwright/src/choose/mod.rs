@@ -1,11 +1,9 @@
-//! Several strategies for the same jobs, and which of their placements to take; and the cases of the
-//! papers ([`reproduce`]).
+//! Several strategies for the same jobs, and which of their placements to take.
 
 mod judge;
 mod paired_runs;
 mod permutation;
 mod population;
-pub mod reproduce;
 mod search;
 mod settle;
 mod verdict;

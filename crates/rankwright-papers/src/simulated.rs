@@ -5,14 +5,14 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
-use crate::cluster::Cluster;
-use crate::cluster::read::built_in as clusters;
-use crate::map::{Budget, Problem, Strategy};
-use crate::parallel::side_by_side;
-use crate::placement::{Granularity, JobShape, Placement};
-use crate::sim::{Options, Progress, simulate};
-use crate::traffic::Workload;
-use crate::traffic::generate::built_in as workloads;
+use rankwright::cluster::Cluster;
+use rankwright::cluster::read::built_in as clusters;
+use rankwright::map::{Budget, Problem, Strategy};
+use rankwright::parallel::side_by_side;
+use rankwright::placement::{Granularity, JobShape, Placement};
+use rankwright::sim::{Options, Progress, simulate};
+use rankwright::traffic::Workload;
+use rankwright::traffic::generate::built_in as workloads;
 
 /// The mappings that the papers compare: our name, and the strategy with its options. DRB is given
 /// bytes per second, as in the papers.

@@ -3,23 +3,23 @@
 //! traffic stays inside nodes, and its run times beside what we predict.
 
 use super::{Printed, Row, Verdict};
-use crate::cluster::distance::MachineMatrix;
-use crate::cluster::read::built_in;
-use crate::cluster::{Cluster, Levels};
-use crate::estimate::Load;
-use crate::ids::{NodeId, Rank};
-use crate::map::{Budget, Problem, Strategy};
-use crate::placement::{Granularity, JobShape, Placement};
-use crate::traffic::generate::nas;
-use crate::traffic::{Flow, Job, Workload};
+use rankwright::cluster::distance::MachineMatrix;
+use rankwright::cluster::read::built_in;
+use rankwright::cluster::{Cluster, Levels};
+use rankwright::estimate::Load;
+use rankwright::ids::{NodeId, Rank};
+use rankwright::map::{Budget, Problem, Strategy};
+use rankwright::placement::{Granularity, JobShape, Placement};
+use rankwright::traffic::generate::nas;
+use rankwright::traffic::{Flow, Job, Workload};
 
-const FIGURE_3: &str = include_str!("2009-placement/figure-3.csv");
-const FIGURE_4: &str = include_str!("2009-placement/figure-4.csv");
-const TABLE_1: &str = include_str!("2009-placement/table-1.csv");
+const FIGURE_3: &str = include_str!("../../../papers/2009-placement/figure-3.csv");
+const FIGURE_4: &str = include_str!("../../../papers/2009-placement/figure-4.csv");
+const TABLE_1: &str = include_str!("../../../papers/2009-placement/table-1.csv");
 /// Run times in seconds: data of the paper that nothing here computes.
-const TABLE_2: &str = include_str!("2009-placement/table-2.csv");
+const TABLE_2: &str = include_str!("../../../papers/2009-placement/table-2.csv");
 /// Shares in percent.
-const TABLE_3: &str = include_str!("2009-placement/table-3.csv");
+const TABLE_3: &str = include_str!("../../../papers/2009-placement/table-3.csv");
 
 /// The policies of the paper that bind or not, in its order.
 const POLICIES: [&str; 5] =

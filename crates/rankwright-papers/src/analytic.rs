@@ -2,13 +2,13 @@
 //! the paper prints.
 
 use super::{Printed, Row, Verdict, table_1};
-use crate::cluster::Cluster;
-use crate::cluster::read::built_in;
-use crate::estimate::{slowdown_by_variation, uncontended};
-use crate::units::{Bytes, PerSecond};
+use rankwright::cluster::Cluster;
+use rankwright::cluster::read::built_in;
+use rankwright::estimate::{slowdown_by_variation, uncontended};
+use rankwright::units::{Bytes, PerSecond};
 
 /// Numbers in the text of section 3, and f of Eq. (13).
-const PRINTED: &str = include_str!("2013/section-3.csv");
+const PRINTED: &str = include_str!("../../../papers/2013/section-3.csv");
 
 const KB: Bytes = Bytes(1 << 10);
 const KB_64: Bytes = Bytes(1 << 16);

@@ -1,17 +1,17 @@
 //! Table 1 of Soryani et al. 2013: how much two senders of a node slow each other down.
 
 use super::{Agreement, Printed, Row, Verdict};
-use crate::cluster::Cluster;
-use crate::estimate::Prediction;
-use crate::ids::Rank;
-use crate::placement::{Granularity, JobShape, Placement, slots};
-use crate::traffic::{Job, Send, Source, Workload};
-use crate::units::{Bytes, PerSecond};
+use rankwright::cluster::Cluster;
+use rankwright::estimate::Prediction;
+use rankwright::ids::Rank;
+use rankwright::placement::{Granularity, JobShape, Placement, slots};
+use rankwright::traffic::{Job, Send, Source, Workload};
+use rankwright::units::{Bytes, PerSecond};
 
 /// The halves of the cells, as printed.
 const PRINTED: [(&str, &str); 2] = [
-    ("upper", include_str!("2013/table-1-upper.csv")),
-    ("lower", include_str!("2013/table-1-lower.csv")),
+    ("upper", include_str!("../../../papers/2013/table-1-upper.csv")),
+    ("lower", include_str!("../../../papers/2013/table-1-lower.csv")),
 ];
 
 /// Senders: the length of their messages and how many they send per second. Ca is 1 for all.
@@ -194,7 +194,7 @@ fn item(half: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::read::built_in;
+    use rankwright::cluster::read::built_in;
 
     #[test]
     fn the_table_is_there_as_printed() {

@@ -8,13 +8,13 @@
 use std::ops::ControlFlow;
 
 use super::{Assumption, Printed, Row, Verdict};
-use crate::cluster::Cluster;
-use crate::cluster::read::built_in;
-use crate::ids::{CoreId, NodeId, NumaId, Rank};
-use crate::placement::{JobPlacement, JobShape, Placement, RankPlacement};
-use crate::sim::{Options, Pacing, simulate};
-use crate::traffic::{Job, Send, Source, Workload};
-use crate::units::{Bytes, PerSecond, Seconds};
+use rankwright::cluster::Cluster;
+use rankwright::cluster::read::built_in;
+use rankwright::ids::{CoreId, NodeId, NumaId, Rank};
+use rankwright::placement::{JobPlacement, JobShape, Placement, RankPlacement};
+use rankwright::sim::{Options, Pacing, simulate};
+use rankwright::traffic::{Job, Send, Source, Workload};
+use rankwright::units::{Bytes, PerSecond, Seconds};
 
 /// Which devices the ranks use: the five combinations of configuration 3. All ranks are on the first
 /// socket, beside devices 0 and 1.

@@ -7,7 +7,7 @@ use super::{Row, Verdict};
 
 /// The first 1000 messages of rank 1 of BT, class B on 25 ranks, as `traffic messages` lists them:
 /// `message,time_s,destination,bytes`.
-pub const MESSAGES: &str = include_str!("2013/figure-7.csv");
+pub const MESSAGES: &str = include_str!("../../../papers/2013/figure-7.csv");
 
 /// Messages of the start, in which the rate has not settled.
 const WARM_UP: usize = 100;

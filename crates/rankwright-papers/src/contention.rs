@@ -27,9 +27,9 @@ const REAL_2012: [&str; 4] =
 const RATES: [f64; 4] = [1.0, 0.5, 2.0, 4.0];
 
 /// Numbers in the text of section 5 of 2013: by how many percent less messages wait.
-const PRINTED_2013: &str = include_str!("2013/section-5.csv");
+const PRINTED_2013: &str = include_str!("../../../papers/2013/section-5.csv");
 /// The same of 2012.
-const PRINTED_2012: &str = include_str!("2012/section-5.csv");
+const PRINTED_2012: &str = include_str!("../../../papers/2012/section-5.csv");
 
 /// Two amounts of waiting count as equal if the larger is larger by at most this share.
 const EQUAL: f64 = 0.02;
@@ -303,9 +303,9 @@ fn ratio(part: f64, whole: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choose::reproduce::simulated::Simulated;
-    use crate::map::Strategy;
-    use crate::traffic::generate::built_in;
+    use crate::simulated::Simulated;
+    use rankwright::map::Strategy;
+    use rankwright::traffic::generate::built_in;
 
     /// Results in which a mapping waits as long as its number in [`MAPPINGS`], from 1.
     fn results(cases: &[Case]) -> Results {
