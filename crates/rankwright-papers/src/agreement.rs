@@ -1,22 +1,22 @@
-//! How well a set of numbers agrees with another.
+//! How well the numbers of a table agree with ours.
 
-/// How well numbers agree with those of a paper.
+/// The agreement of all numbers of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Agreement {
-    /// How many numbers there are.
-    pub count: usize,
-    /// Half of them differ by no more than this share of the paper's number.
-    pub median: f64,
-    /// Nine of ten differ by no more than this.
-    pub ninetieth: f64,
-    /// Spearman's rank correlation: 1 if both are in the same order.
-    pub spearman: f64,
+pub(crate) struct Agreement {
+    /// The number of pairs.
+    pub(crate) count: usize,
+    /// The median of the relative errors, as shares of the paper's numbers.
+    pub(crate) median: f64,
+    /// The 90th percentile of the relative errors.
+    pub(crate) ninetieth: f64,
+    /// Spearman's rank correlation, -1 to 1.
+    pub(crate) spearman: f64,
 }
 
 impl Agreement {
-    /// The agreement of pairs of a number of the paper, not zero, and ours.
+    /// The agreement of pairs of a number of the paper, other than 0, and ours.
     #[must_use]
-    pub fn new(pairs: &[(f64, f64)]) -> Self {
+    pub(crate) fn new(pairs: &[(f64, f64)]) -> Self {
         let error = |(paper, ours): &(f64, f64)| ((ours - paper) / paper).abs();
         let mut errors: Vec<f64> = pairs.iter().map(error).collect();
         errors.sort_by(f64::total_cmp);
@@ -30,7 +30,7 @@ impl Agreement {
     }
 }
 
-/// Between two of the ascending values linear; 0 without any.
+/// The quantile of ascending values, linear between two of them; 0 of none.
 fn quantile(ascending: &[f64], share: f64) -> f64 {
     let Some(last) = ascending.len().checked_sub(1) else { return 0.0 };
     let position = share * last as f64;
@@ -55,7 +55,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Pearson's; 1 where one side does not vary.
+/// Pearson's correlation; 1 where one side does not vary.
 fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let (mean_a, mean_b) = (mean(a), mean(b));

@@ -4,12 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rankwright::files::{make_folder, write_atomically};
-use rankwright_papers::{
-    Assumption, Results, Row, Verdict, analytic, contention, device_affinity, figure_7,
-    process_placement, run,
-};
+use rankwright_papers::{Assumption, Paper, Results, Row, Verdict, simulate};
 use serde::Serialize;
 
 use crate::cli::Verbosity;
@@ -21,7 +19,7 @@ use crate::simulating::Watch;
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
     /// The paper
-    #[arg(value_enum)]
+    #[arg(value_parser = papers())]
     paper: Paper,
     /// How many simulations run at the same time; the result does not depend on it
     #[arg(long, value_name = "NUMBER", default_value = "2")]
@@ -36,34 +34,19 @@ pub(crate) struct Reproduce {
     result: ResultOptions,
 }
 
-/// The papers that can be reproduced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Paper {
-    /// Mercier, Clet-Ortega: Towards an efficient process placement policy for MPI applications in
-    /// multicore environments
-    #[value(name = "2009-placement")]
-    ProcessPlacement2009,
-    /// Soryani, Analoui, Zarrinchian: A novel process mapping strategy in clustered environments
-    #[value(name = "2012")]
-    Strategy2012,
-    /// Soryani, Analoui, Zarrinchian: Improving inter-node communications in multi-core clusters
-    /// using a contention-free process mapping algorithm
-    #[value(name = "2013")]
-    Contention2013,
-    /// Ganapathi, Gopalakrishnan, McGuire: MPI process and network device affinitization for
-    /// optimal HPC application performance
-    #[value(name = "2017")]
-    DeviceAffinity2017,
+/// The papers by name.
+fn papers() -> impl TypedValueParser<Value = Paper> {
+    let names = Paper::ALL.map(|paper| PossibleValue::new(paper.name()).help(paper.title()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Paper>())
 }
 
-/// All that was found, in JSON.
+/// The JSON output.
 #[derive(Serialize)]
-struct Reproduction<'a> {
-    rows: &'a [Row],
-    /// What the paper does not print and ours needs.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    assumptions: &'a [Assumption],
-    simulations: &'a Results,
+struct Reproduction {
+    rows: Vec<Row>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    assumptions: Vec<Assumption>,
+    simulations: Results,
 }
 
 impl Reproduce {
@@ -71,84 +54,43 @@ impl Reproduce {
         if let Some(folder) = &self.data {
             make_folder(folder)?;
         }
-        let cases = match self.paper {
-            Paper::ProcessPlacement2009 | Paper::DeviceAffinity2017 => Vec::new(),
-            Paper::Strategy2012 => contention::cases_2012(),
-            Paper::Contention2013 => contention::cases_2013(),
-        };
+        let cases = self.paper.cases();
         let watch = Watch::new(verbosity, cases.len());
-        let simulations =
-            run(&cases, self.threads, &|position, progress| watch.observe(position, progress));
+        let simulations = simulate(&cases, self.threads, &|position, progress| {
+            watch.observe(position, progress)
+        })?;
         drop(watch);
-        let rows = match self.paper {
-            Paper::ProcessPlacement2009 => process_placement::rows(),
-            Paper::DeviceAffinity2017 => device_affinity::rows(),
-            Paper::Strategy2012 => contention::rows_2012(&simulations),
-            Paper::Contention2013 => {
-                let parts =
-                    [analytic::rows(), figure_7::rows(), contention::rows_2013(&simulations)];
-                parts.concat()
-            }
-        };
+        let rows = self.paper.rows(&simulations)?;
+        let assumptions = self.paper.assumptions()?;
+        let reproduction = Reproduction { rows, assumptions, simulations };
         if let Some(folder) = &self.data {
-            self.write_data(folder, &rows, &simulations)?;
+            self.write_data(folder, &reproduction)?;
         }
-        self.result.write(&self.show(&rows, &simulations)?)?;
+        self.result.write(&self.show(&reproduction)?)?;
         if interrupt::requested() {
-            let (done, all) = (simulations.0.len(), cases.len());
+            let (done, all) = (reproduction.simulations.0.len(), cases.len());
             bail!("interrupted: {done} of {all} simulations were finished; their rows are printed");
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    fn show(&self, rows: &[Row], simulations: &Results) -> anyhow::Result<String> {
+    fn show(&self, reproduction: &Reproduction) -> anyhow::Result<String> {
         Ok(match self.result.format {
-            Format::Json => {
-                let assumptions = &self.assumptions();
-                let all = Reproduction { rows, assumptions, simulations };
-                serde_json::to_string_pretty(&all)? + "\n"
-            }
-            Format::Csv => csv(rows),
+            Format::Json => serde_json::to_string_pretty(reproduction)? + "\n",
+            Format::Csv => csv(&reproduction.rows),
             Format::Table => {
-                let header = ["where", "what", "paper", "ours", "difference", "verdict"];
-                let cells = |row: &Row| {
-                    let number = |value: f64| number(value, row.unit);
-                    vec![
-                        row.item.clone(),
-                        row.what.clone(),
-                        row.paper.map_or_else(String::new, number),
-                        number(row.ours),
-                        row.difference.filter(|d| d.is_finite()).map_or_else(String::new, number),
-                        row.verdict.to_string(),
-                    ]
-                };
-                let said = rows.iter().filter(|row| row.verdict != Verdict::NotPrinted);
-                let said = output::table(&header, &said.map(cells).collect::<Vec<_>>());
-                let given = given(&self.assumptions());
-                let explained = format!("{said}\n{given}{}\n{}", reasons(rows), summary(rows));
-                if !self.all {
-                    return Ok(explained);
-                }
-                let own = rows.iter().filter(|row| row.verdict == Verdict::NotPrinted);
-                let own: Vec<Vec<String>> = own
-                    .map(|row| vec![row.item.clone(), row.what.clone(), number(row.ours, row.unit)])
-                    .collect();
-                let own =
-                    output::table(&["where", "what the paper prints no number for", "ours"], &own);
-                format!("{own}\n{explained}")
+                let Reproduction { rows, assumptions, .. } = reproduction;
+                let compared = compared_table(rows);
+                let assumptions = assumptions_table(assumptions, self.paper.caveat());
+                let (reasons, summary) = (reasons(rows), summary(rows));
+                let text = format!("{compared}\n{assumptions}{reasons}\n{summary}");
+                if self.all { format!("{}\n{text}", not_printed_table(rows)) } else { text }
             }
         })
     }
 
-    /// The numbers that the paper does not print and ours were made with, where they are calibrated.
-    fn assumptions(&self) -> Vec<Assumption> {
-        match self.paper {
-            Paper::DeviceAffinity2017 => device_affinity::assumptions(),
-            _ => Vec::new(),
-        }
-    }
-
-    fn write_data(&self, folder: &Path, rows: &[Row], simulations: &Results) -> anyhow::Result<()> {
+    fn write_data(&self, folder: &Path, reproduction: &Reproduction) -> anyhow::Result<()> {
+        let Reproduction { rows, assumptions, simulations } = reproduction;
         write_atomically(&folder.join("rows.csv"), csv(rows).as_bytes())?;
         let header = [
             "workload",
@@ -162,32 +104,36 @@ impl Reproduce {
             "messages",
             "seeds",
         ];
-        let cells = simulations.0.iter().map(|one| {
+        let cells = simulations.0.iter().map(|result| {
             vec![
-                one.workload.to_owned(),
-                one.rate.to_string(),
-                one.mapping.to_owned(),
-                one.total_waiting_s.to_string(),
-                one.nic_waiting_s.to_string(),
-                one.memory_waiting_s.to_string(),
-                one.workload_finish_s.to_string(),
-                one.total_finish_s.to_string(),
-                one.messages.to_string(),
-                one.seeds.to_string(),
+                result.workload.to_owned(),
+                result.rate.to_string(),
+                result.mapping.to_owned(),
+                result.total_waiting_s.to_string(),
+                result.nic_waiting_s.to_string(),
+                result.memory_waiting_s.to_string(),
+                result.workload_finish_s.to_string(),
+                result.total_finish_s.to_string(),
+                result.messages.to_string(),
+                result.seeds.to_string(),
             ]
         });
         let text = output::csv(&header, &cells.collect::<Vec<_>>());
         write_atomically(&folder.join("simulations.csv"), text.as_bytes())?;
-        let assumptions = self.assumptions();
         if !assumptions.is_empty() {
-            let cells = assumptions.iter().map(|one| {
-                vec![one.what.into(), one.value.to_string(), one.unit.into(), one.from.into()]
+            let cells = assumptions.iter().map(|given| {
+                vec![
+                    given.what.into(),
+                    given.value.to_string(),
+                    given.unit.into(),
+                    given.from.into(),
+                ]
             });
             let text = output::csv(&["what", "ours", "unit", "from"], &cells.collect::<Vec<_>>());
             write_atomically(&folder.join("assumptions.csv"), text.as_bytes())?;
         }
-        if self.paper == Paper::Contention2013 {
-            write_atomically(&folder.join("figure-7.csv"), figure_7::MESSAGES.as_bytes())?;
+        if let Some((name, text)) = self.paper.figure_data() {
+            write_atomically(&folder.join(name), text.as_bytes())?;
         }
         Ok(())
     }
@@ -212,10 +158,10 @@ fn csv(rows: &[Row]) -> String {
     output::csv(&header, &rows.iter().map(cells).collect::<Vec<_>>())
 }
 
-/// Less is not seen in six digits behind the point.
+/// Smaller numbers are 0 with six decimals.
 const NOTHING: f64 = 5e-7;
 
-/// Four digits and the unit; `saturated` for infinity.
+/// A number with four digits and its unit; `saturated` for infinity.
 fn number(value: f64, unit: &str) -> String {
     if value.is_infinite() {
         return "saturated".to_owned();
@@ -229,20 +175,46 @@ fn number(value: f64, unit: &str) -> String {
     format!("{value:.digits$} {unit}").trim_end().to_owned()
 }
 
-/// What the numbers were made with, in words and with an empty line behind; nothing where that is printed.
-fn given(assumptions: &[Assumption]) -> String {
+/// The rows that the paper has a number or a statement for.
+fn compared_table(rows: &[Row]) -> String {
+    let header = ["where", "what", "paper", "ours", "difference", "verdict"];
+    let cells = |row: &Row| {
+        let number = |value: f64| number(value, row.unit);
+        vec![
+            row.item.clone(),
+            row.what.clone(),
+            row.paper.map_or_else(String::new, number),
+            number(row.ours),
+            row.difference.filter(|d| d.is_finite()).map_or_else(String::new, number),
+            row.verdict.to_string(),
+        ]
+    };
+    let rows = rows.iter().filter(|row| row.verdict != Verdict::NotPrinted);
+    output::table(&header, &rows.map(cells).collect::<Vec<_>>())
+}
+
+/// All other rows.
+fn not_printed_table(rows: &[Row]) -> String {
+    let cells = |row: &Row| vec![row.item.clone(), row.what.clone(), number(row.ours, row.unit)];
+    let rows = rows.iter().filter(|row| row.verdict == Verdict::NotPrinted);
+    let header = ["where", "what the paper prints no number for", "ours"];
+    output::table(&header, &rows.map(cells).collect::<Vec<_>>())
+}
+
+/// The assumptions with their caveat and an empty line; nothing if there are none.
+fn assumptions_table(assumptions: &[Assumption], caveat: &str) -> String {
     if assumptions.is_empty() {
         return String::new();
     }
-    let cells = |one: &Assumption| {
-        vec![one.what.to_owned(), number(one.value, one.unit), one.from.to_owned()]
+    let cells = |given: &Assumption| {
+        vec![given.what.to_owned(), number(given.value, given.unit), given.from.to_owned()]
     };
     let rows: Vec<Vec<String>> = assumptions.iter().map(cells).collect();
     let table = output::table(&["given, as the paper prints no rates", "ours", "from"], &rows);
-    format!("{table}\n{}\n\n", device_affinity::NO_FINDING)
+    format!("{table}\n{caveat}\n\n")
 }
 
-/// Each reason once, with the rows that it stands for.
+/// Each reason once, with its first row and the number of further rows.
 fn reasons(rows: &[Row]) -> String {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     let explained =
@@ -266,18 +238,18 @@ fn reasons(rows: &[Row]) -> String {
     reasons.iter().map(line).collect()
 }
 
-/// How many rows of each verdict there are.
+/// The number of rows with each verdict.
 fn summary(rows: &[Row]) -> String {
     let verdicts = [Verdict::Reproduced, Verdict::SameOrdering, Verdict::NotReproduced];
     let count = |verdict: Verdict| {
         let count = rows.iter().filter(|row| row.verdict == verdict).count();
         format!("{count} {verdict}")
     };
-    let said = rows.iter().filter(|row| row.verdict != Verdict::NotPrinted).count();
+    let compared = rows.iter().filter(|row| row.verdict != Verdict::NotPrinted).count();
     let counts = verdicts.map(count).join(", ");
-    let others = rows.len() - said;
+    let others = rows.len() - compared;
     format!(
-        "Of {said} numbers and statements of the paper: {counts}. `--all` shows {others} numbers that \
+        "Of {compared} numbers and statements of the paper: {counts}. `--all` shows {others} numbers that \
          the paper does not print.\n"
     )
 }

@@ -1,0 +1,243 @@
+//! Section 5 of both papers: what they say of their simulations, beside ours.
+
+use rankwright::files::InputError;
+
+use super::reasons::explained;
+use super::statements::{EQUAL, Statements, finishes_first};
+use super::workloads::{RATES, REAL_2012, REAL_2013, SYNTHETIC_2012, SYNTHETIC_2013};
+use crate::data_file::{Cell, DataFile, data_file};
+use crate::row::{Row, Verdict};
+use crate::simulation::{MAPPINGS, Results, short_name};
+
+/// By how many percent messages wait less under one mapping than under others, from the text.
+const PERCENTAGES_2013: DataFile = data_file!("2013/section-5.csv");
+const PERCENTAGES_2012: DataFile = data_file!("2012/section-5.csv");
+
+/// The rows of section 5 of 2013, then all metrics.
+pub(crate) fn rows_2013(results: &Results) -> anyhow::Result<Vec<Row>> {
+    let synthetic = Statements { item: "Section 5.1", results };
+    let mut rows = Vec::new();
+    for workload in ["bcast", "gather"] {
+        let alike = ["blocked", "drb", "mapping-2012", "mapping-2013"];
+        rows.extend(synthetic.alike(workload, &alike, EQUAL));
+        rows.extend(synthetic.longer(workload, "cyclic", "mapping-2013"));
+    }
+    rows.extend(synthetic.alike("all-to-all", &["blocked", "drb", "mapping-2013"], EQUAL));
+    rows.extend(synthetic.longer("all-to-all", "cyclic", "mapping-2013"));
+    rows.extend(synthetic.longer("all-to-all", "mapping-2012", "mapping-2013"));
+    rows.extend(synthetic.alike("linear", &["mapping-2012", "mapping-2013"], EQUAL));
+    rows.extend(synthetic.longer("linear", "cyclic", "blocked"));
+    let workloads = [&SYNTHETIC_2013[..], &REAL_2013].concat();
+    rows.extend(percentages(results, PERCENTAGES_2013, &workloads)?);
+    let real = Statements { item: "Section 5.2", results };
+    for workload in ["hw-1", "hw-2"] {
+        for worse in ["blocked", "drb"] {
+            rows.extend(real.longer(workload, worse, "cyclic"));
+        }
+    }
+    let reading = "\"no significant differences\" is read as 25 % between the best and the worst";
+    rows.extend(real.alike("mw", &MAPPINGS, 0.25).map(|row| row.because(reading)));
+    for workload in ["mw", "lw-1", "lw-2"] {
+        rows.extend(real.least(workload, "mapping-2013"));
+    }
+    let figures = ["Fig. 10", "Fig. 11"];
+    rows.extend(finishes_first(results, figures, "mapping-2013", &SYNTHETIC_2013));
+    rows.extend(sensitivity(results, &REAL_2013, "mapping-2013"));
+    rows.extend(metrics(results));
+    Ok(rows)
+}
+
+/// The rows of section 5 of 2012, then all metrics.
+pub(crate) fn rows_2012(results: &Results) -> anyhow::Result<Vec<Row>> {
+    let workloads = [&SYNTHETIC_2012[..], &REAL_2012].concat();
+    let mut rows = percentages(results, PERCENTAGES_2012, &workloads)?;
+    let synthetic = Statements { item: "Section 5.2", results };
+    for workload in SYNTHETIC_2012.map(short_name) {
+        for worse in ["blocked", "drb"] {
+            rows.extend(synthetic.longer(workload, worse, "cyclic"));
+        }
+    }
+    let figures = ["Fig. 3", "Fig. 4"];
+    rows.extend(finishes_first(results, figures, "mapping-2012", &SYNTHETIC_2012));
+    let real = Statements { item: "Section 5.3", results };
+    for workload in ["real-1", "real-2"] {
+        for worse in ["blocked", "drb"] {
+            rows.extend(real.longer(workload, worse, "cyclic"));
+        }
+    }
+    rows.extend(real.alike("real-2", &["cyclic", "mapping-2012"], 0.05));
+    rows.extend(real.least("real-3", "mapping-2012"));
+    rows.extend(real.alike("real-4", &["blocked", "mapping-2012"], 0.05));
+    for better in ["blocked", "drb", "mapping-2012"] {
+        rows.extend(real.longer("real-4", "cyclic", better));
+    }
+    rows.extend(sensitivity(results, &REAL_2012, "mapping-2012"));
+    rows.extend(metrics(results));
+    Ok(rows)
+}
+
+/// The percentages in a file. Where the column `worse` names several mappings (`blocked+cyclic`), the
+/// best of them counts.
+fn percentages(
+    results: &Results,
+    file: DataFile,
+    workloads: &[&'static str],
+) -> anyhow::Result<Vec<Row>> {
+    let workloads: Vec<&str> = workloads.iter().map(|workload| short_name(workload)).collect();
+    let row = |[item, workload, better, worse, percent]: [Cell; 5]| {
+        let workload = workloads[workload.position_in(&workloads)?];
+        let better = MAPPINGS[better.position_in(&MAPPINGS)?];
+        let others: Vec<&str> = worse.text.split('+').collect();
+        if !others.iter().all(|other| MAPPINGS.contains(other)) {
+            return Err(worse.unexpected(format!("some of {}, joined by +", MAPPINGS.join(", "))));
+        }
+        let printed = percent.printed()?;
+        let Some(ours) = improvement(results, workload, better, &others, 1.0) else {
+            return Ok(None);
+        };
+        let best = if others.len() > 1 { "the best of " } else { "" };
+        let what = format!("{workload}: {better} waits less than {best}{}", others.join(", "));
+        let same = direction(ours) == direction(printed.value);
+        let otherwise = if same { Verdict::SameOrdering } else { Verdict::NotReproduced };
+        let row = Row::new(item.text, what, ours, "%").compared_with(printed, otherwise);
+        Ok(Some(explained(row, workload)))
+    };
+    let records = file.records(["item", "workload", "better", "worse", "percent"])?;
+    let rows: Result<Vec<Option<Row>>, InputError> = records.into_iter().map(row).collect();
+    Ok(rows?.into_iter().flatten().collect())
+}
+
+/// Whether messages wait less (1), as long (0) or longer (-1), of an improvement in percent.
+fn direction(percent: f64) -> i8 {
+    match percent {
+        percent if percent > 100.0 * EQUAL => 1,
+        percent if percent < -100.0 * EQUAL => -1,
+        _ => 0,
+    }
+}
+
+/// By how many percent messages wait less under `better` than under the best of `others`; `None` if a
+/// result is missing.
+fn improvement(
+    results: &Results,
+    workload: &str,
+    better: &str,
+    others: &[&str],
+    rate: f64,
+) -> Option<f64> {
+    let waiting = |mapping: &str| Some(results.find(workload, mapping, rate)?.total_waiting_s);
+    let others: Vec<f64> = others.iter().map(|other| waiting(other)).collect::<Option<_>>()?;
+    let least = others.into_iter().fold(f64::INFINITY, f64::min);
+    let improvement = 100.0 * (1.0 - waiting(better)? / least);
+    improvement.is_finite().then_some(improvement)
+}
+
+/// How much the improvement over `cyclic` depends on the rates, which the papers do not print.
+fn sensitivity(results: &Results, workloads: &[&str], mapping: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for workload in workloads.iter().map(|workload| short_name(workload)) {
+        for rate in RATES {
+            let what =
+                format!("{workload}: {mapping} waits less than cyclic at {rate} times the rates");
+            let ours = improvement(results, workload, mapping, &["cyclic"], rate);
+            rows.extend(ours.map(|ours| Row::new("sensitivity", what, ours, "%")));
+        }
+    }
+    rows
+}
+
+/// All times of all results at the rates of the workload, none of which is printed.
+fn metrics(results: &Results) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for result in results.0.iter().filter(|result| result.rate == 1.0) {
+        let metrics = [
+            ("waiting", result.total_waiting_s),
+            ("waiting at network devices", result.nic_waiting_s),
+            ("waiting at memories", result.memory_waiting_s),
+            ("workload finish", result.workload_finish_s),
+            ("total finish", result.total_finish_s),
+        ];
+        rows.extend(metrics.map(|(metric, time)| {
+            let what = format!("{} {}: {metric}", short_name(result.workload), result.mapping);
+            Row::new("metrics", what, time, "s")
+        }));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::workloads::{cases_2012, cases_2013};
+    use super::*;
+    use crate::simulation::{Case, CaseResult};
+
+    /// Results in which a mapping waits as long as its position in [`MAPPINGS`], from 1.
+    fn results(cases: &[Case]) -> Results {
+        let result = |case: &Case| {
+            let position = MAPPINGS.iter().position(|name| *name == case.mapping).unwrap();
+            let waiting = (position + 1) as f64;
+            CaseResult {
+                workload: case.workload,
+                rate: case.rate,
+                mapping: case.mapping,
+                total_waiting_s: waiting,
+                nic_waiting_s: waiting,
+                memory_waiting_s: 0.0,
+                workload_finish_s: waiting,
+                total_finish_s: waiting,
+                messages: 1,
+                seeds: case.seeds,
+            }
+        };
+        Results(cases.iter().map(result).collect())
+    }
+
+    fn row<'a>(rows: &'a [Row], what: &str) -> &'a Row {
+        rows.iter().find(|row| row.what.starts_with(what)).unwrap_or_else(|| panic!("{what}"))
+    }
+
+    #[test]
+    fn statements_are_judged_by_the_waiting() {
+        let rows = rows_2013(&results(&cases_2013())).unwrap();
+        let improvement = row(&rows, "mixed-1: mapping-2013 waits less than cyclic");
+        assert_eq!((improvement.paper, improvement.ours), (Some(12.8), -150.0));
+        assert_eq!(improvement.verdict, Verdict::NotReproduced);
+        let best = row(&rows, "linear: mapping-2013 waits less than the best of");
+        assert_eq!(best.ours, -400.0);
+        let alike = row(&rows, "all-to-all: blocked, drb, mapping-2013 wait alike");
+        assert_eq!((alike.ours, alike.verdict), (5.0, Verdict::NotReproduced));
+        let longer = row(&rows, "linear: cyclic waits longer than blocked");
+        assert_eq!((longer.ours, longer.verdict), (2.0, Verdict::Reproduced));
+        let rows = rows_2012(&results(&cases_2012())).unwrap();
+        let longer = row(&rows, "real-4: cyclic waits longer than mapping-2012");
+        assert_eq!((longer.ours, longer.verdict), (0.5, Verdict::NotReproduced));
+    }
+
+    #[test]
+    fn rows_without_results_are_left_out() {
+        assert!(rows_2013(&Results::default()).unwrap().is_empty());
+        let mut some = results(&cases_2012());
+        some.0.retain(|result| result.mapping != "drb");
+        let rows = rows_2012(&some).unwrap();
+        assert!(!rows.is_empty());
+        assert!(rows.iter().all(|row| row.ours.is_finite() && !row.what.contains("drb")));
+    }
+
+    #[test]
+    fn unknown_names_in_the_data_are_errors() {
+        let message = |text| {
+            let file = DataFile { path: "papers/2013/section-5.csv", text };
+            percentages(&Results::default(), file, &SYNTHETIC_2012).unwrap_err().to_string()
+        };
+        assert_eq!(
+            message("item,workload,better,worse,percent\nS,synt-5,cyclic,drb,5\n"),
+            "papers/2013/section-5.csv:2: workload: found `synt-5`, expected one of synt-1, synt-2, \
+             synt-3, synt-4"
+        );
+        assert_eq!(
+            message("item,workload,better,worse,percent\nS,synt-1,cyclic,drb+kway,5\n"),
+            "papers/2013/section-5.csv:2: worse: found `drb+kway`, expected some of blocked, cyclic, \
+             drb, mapping-2012, mapping-2013, joined by +"
+        );
+    }
+}

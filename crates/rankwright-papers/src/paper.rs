@@ -1,0 +1,149 @@
+//! The papers, by the name that the command line gives them.
+
+use std::str::FromStr;
+
+use anyhow::bail;
+
+use crate::{Assumption, Case, Results, Row, contention, device_affinity, process_placement};
+
+/// A paper that can be reproduced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paper {
+    /// Mercier, Clet-Ortega 2009.
+    ProcessPlacement2009,
+    /// Soryani, Analoui, Zarrinchian 2012.
+    Contention2012,
+    /// Soryani, Analoui, Zarrinchian 2013.
+    Contention2013,
+    /// Ganapathi, Gopalakrishnan, McGuire 2017.
+    DeviceAffinity2017,
+}
+
+impl Paper {
+    /// All papers, the oldest first.
+    pub const ALL: [Self; 4] = [
+        Self::ProcessPlacement2009,
+        Self::Contention2012,
+        Self::Contention2013,
+        Self::DeviceAffinity2017,
+    ];
+
+    /// The name on the command line, which is also its folder in `papers/`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ProcessPlacement2009 => "2009-placement",
+            Self::Contention2012 => "2012",
+            Self::Contention2013 => "2013",
+            Self::DeviceAffinity2017 => "2017",
+        }
+    }
+
+    /// Its authors and title.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::ProcessPlacement2009 => {
+                "Mercier, Clet-Ortega: Towards an efficient process placement policy for MPI \
+                 applications in multicore environments"
+            }
+            Self::Contention2012 => {
+                "Soryani, Analoui, Zarrinchian: A novel process mapping strategy in clustered \
+                 environments"
+            }
+            Self::Contention2013 => {
+                "Soryani, Analoui, Zarrinchian: Improving inter-node communications in multi-core \
+                 clusters using a contention-free process mapping algorithm"
+            }
+            Self::DeviceAffinity2017 => {
+                "Ganapathi, Gopalakrishnan, McGuire: MPI process and network device affinitization \
+                 for optimal HPC application performance"
+            }
+        }
+    }
+
+    /// What has to be simulated for [`Paper::rows`] by [`simulate`](crate::simulate). Empty for the
+    /// papers that need no such simulation or run theirs, which are short, in `rows`.
+    #[must_use]
+    pub fn cases(self) -> Vec<Case> {
+        match self {
+            Self::ProcessPlacement2009 | Self::DeviceAffinity2017 => Vec::new(),
+            Self::Contention2012 => contention::cases_2012(),
+            Self::Contention2013 => contention::cases_2013(),
+        }
+    }
+
+    /// The numbers and statements of the paper with ours, in the order of the paper, then numbers
+    /// that it does not print. A row whose simulations are missing from `results` is left out.
+    ///
+    /// # Errors
+    /// If a CSV file of the paper is malformed, or if this build lacks one of its strategies.
+    pub fn rows(self, results: &Results) -> anyhow::Result<Vec<Row>> {
+        match self {
+            Self::ProcessPlacement2009 => process_placement::rows(),
+            Self::Contention2012 => contention::rows_2012(results),
+            Self::Contention2013 => contention::rows_2013(results),
+            Self::DeviceAffinity2017 => device_affinity::rows(),
+        }
+    }
+
+    /// The numbers that the paper does not print and that we had to choose, where that decides some
+    /// rows.
+    ///
+    /// # Errors
+    /// If the built-in cluster of the paper does not exist.
+    pub fn assumptions(self) -> anyhow::Result<Vec<Assumption>> {
+        match self {
+            Self::DeviceAffinity2017 => device_affinity::assumptions(),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// What follows from [`Paper::assumptions`] for the rows, in a sentence; empty without any.
+    #[must_use]
+    pub fn caveat(self) -> &'static str {
+        match self {
+            Self::DeviceAffinity2017 => device_affinity::CAVEAT,
+            _ => "",
+        }
+    }
+
+    /// The name and the text of a CSV file from which a figure of the paper can be drawn.
+    #[must_use]
+    pub fn figure_data(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Contention2013 => Some(("figure-7.csv", contention::FIGURE_7.text)),
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for Paper {
+    type Err = anyhow::Error;
+
+    fn from_str(name: &str) -> anyhow::Result<Self> {
+        match Self::ALL.into_iter().find(|paper| paper.name() == name) {
+            Some(paper) => Ok(paper),
+            None => {
+                let names = Self::ALL.map(Self::name).join(", ");
+                bail!("found `{name}`, expected a paper: {names}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn papers_are_found_by_name() {
+        for paper in Paper::ALL {
+            assert_eq!(paper.name().parse::<Paper>().unwrap(), paper);
+        }
+        assert_eq!(
+            "2014".parse::<Paper>().unwrap_err().to_string(),
+            "found `2014`, expected a paper: 2009-placement, 2012, 2013, 2017"
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! The rows of a reproduction: a number or statement of a paper, and what we get.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::printed::Printed;
+
+/// A number or statement of a paper, and our number.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Figure, table or section of the paper: `Fig. 4`, `Table 1, upper`.
+    pub item: String,
+    /// What the number is.
+    pub what: String,
+    /// What the paper prints; infinite for "saturated", `None` where it prints no number.
+    #[serde(serialize_with = "optional_or_saturated")]
+    pub paper: Option<f64>,
+    /// What we get; infinite for "saturated".
+    #[serde(serialize_with = "number_or_saturated")]
+    pub ours: f64,
+    /// The unit of both numbers; empty for ratios and counts.
+    pub unit: &'static str,
+    /// `ours` less `paper`; `None` where the paper prints no number.
+    pub difference: Option<f64>,
+    /// Whether they agree.
+    pub verdict: Verdict,
+    /// Why they do not agree, or by which rule they do; empty where nothing needs to be said.
+    pub why: String,
+}
+
+/// JSON has no infinity.
+fn number_or_saturated<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    match value.is_infinite() {
+        true => serializer.serialize_str("saturated"),
+        false => serializer.serialize_f64(*value),
+    }
+}
+
+fn optional_or_saturated<S: Serializer>(
+    value: &Option<f64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => number_or_saturated(value, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// Whether our number is that of the paper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It is, within the rounding of the print or 5 %; or the paper's statement holds.
+    Reproduced,
+    /// It is not, but what the paper concludes from it holds.
+    SameOrdering,
+    /// It is not, or the paper's statement does not hold.
+    NotReproduced,
+    /// The paper prints no number.
+    NotPrinted,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reproduced => "reproduced",
+            Self::SameOrdering => "same ordering",
+            Self::NotReproduced => "not reproduced",
+            Self::NotPrinted => "not printed",
+        })
+    }
+}
+
+impl Verdict {
+    /// Reproduced or not.
+    pub(crate) fn reproduced_if(holds: bool) -> Self {
+        if holds { Self::Reproduced } else { Self::NotReproduced }
+    }
+}
+
+impl Row {
+    /// A number of ours that the paper does not print.
+    pub(crate) fn new(
+        item: impl Into<String>,
+        what: impl Into<String>,
+        ours: f64,
+        unit: &'static str,
+    ) -> Self {
+        Self {
+            item: item.into(),
+            what: what.into(),
+            paper: None,
+            ours,
+            unit,
+            difference: None,
+            verdict: Verdict::NotPrinted,
+            why: String::new(),
+        }
+    }
+
+    /// The row with the paper's number. The verdict is `otherwise` if ours does not agree with it.
+    #[must_use]
+    pub(crate) fn compared_with(self, printed: Printed, otherwise: Verdict) -> Self {
+        let agrees = printed.agrees_with(self.ours);
+        let verdict = if agrees { Verdict::Reproduced } else { otherwise };
+        self.beside(printed.value).with_verdict(verdict)
+    }
+
+    /// The row with the paper's number; the verdict is set by another rule.
+    #[must_use]
+    pub(crate) fn beside(self, paper: f64) -> Self {
+        // Infinity less infinity is not a number.
+        let difference = if self.ours == paper { 0.0 } else { self.ours - paper };
+        Self { paper: Some(paper), difference: Some(difference), ..self }
+    }
+
+    /// The row with this verdict.
+    #[must_use]
+    pub(crate) fn with_verdict(self, verdict: Verdict) -> Self {
+        Self { verdict, ..self }
+    }
+
+    /// The row with a reason.
+    #[must_use]
+    pub(crate) fn because(self, why: impl Into<String>) -> Self {
+        Self { why: why.into(), ..self }
+    }
+}
+
+/// A number that we had to choose because the paper does not print it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Assumption {
+    /// What it is.
+    pub what: &'static str,
+    /// The number, in `unit`.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Where it comes from.
+    pub from: &'static str,
+}
