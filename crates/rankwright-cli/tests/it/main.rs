@@ -23,6 +23,7 @@ mod placing;
 mod profile;
 mod programs;
 mod real_launchers;
+mod reproduce;
 mod road;
 mod run_batch_systems;
 mod run_granted;

@@ -100,23 +100,6 @@ fn the_best_of_a_comparison_waits_least() {
     assert_eq!(waiting(&rows[1]), waiting(&alone));
 }
 
-#[test]
-fn a_reproduction_says_what_it_was_calibrated_with() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().display().to_string();
-    let output = rankwright(&["reproduce", "2017", "--data", &data]).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{text}");
-    for given in
-        ["for a message up to 512 B                0.4400 us", "other socket's device   0.1760 us"]
-    {
-        assert!(text.contains(given), "`{given}`: {text}");
-    }
-    assert!(text.contains("go in by this calibration, so they are no findings"), "{text}");
-    let csv = fs::read_to_string(folder.path().join("assumptions.csv")).unwrap();
-    assert!(csv.contains("\na device,12.5,GB/s,that of the product\n"), "{csv}");
-}
-
 /// It would take many minutes.
 #[test]
 fn an_interrupted_simulation_says_what_was_reached() {

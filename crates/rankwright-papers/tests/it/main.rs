@@ -1,0 +1,3 @@
+//! The rows of each paper, as the command line prints them.
+
+mod rows;
