@@ -37,7 +37,8 @@ impl Printed {
     /// Whether a number agrees with it, within its rounding or [`TOLERANCE`].
     pub(crate) fn agrees_with(self, number: f64) -> bool {
         let allowed = (1.0 + 1e-9) * self.rounding.max(TOLERANCE * self.value.abs());
-        number == self.value || (number - self.value).abs() <= allowed
+        let close = self.value.is_finite() && (number - self.value).abs() <= allowed;
+        number == self.value || close
     }
 }
 
@@ -53,6 +54,13 @@ mod tests {
         assert!(printed.agrees_with(0.055) && !printed.agrees_with(0.0551));
         assert!(Printed::whole(100.0).agrees_with(105.0));
         assert!(!Printed::whole(100.0).agrees_with(105.1));
+    }
+
+    #[test]
+    fn saturated_agrees_with_saturated_only() {
+        let saturated = Printed::parse("#").unwrap();
+        assert!(saturated.agrees_with(f64::INFINITY) && !saturated.agrees_with(1e9));
+        assert!(!Printed::whole(40.0).agrees_with(f64::INFINITY));
     }
 
     #[test]
