@@ -16,7 +16,7 @@ import unittest
 TESTS = pathlib.Path(__file__).resolve().parent
 TRACER = TESTS.parent
 ROOT = TRACER.parent
-sys.path.insert(0, str(TRACER))
+sys.path.insert(0, str(TRACER / "tools"))
 
 import dump_trace  # noqa: E402 (it lies in the folder that the line above adds)
 import generate  # noqa: E402
@@ -25,10 +25,11 @@ MPIS = ("openmpi", "mpich")
 # Those that scripts/bootstrap puts into .mpi/ bring no Fortran.
 ALL_MPIS = (*MPIS, "openmpi5", "mpich5")
 # Every wrapped call, with known sizes.
-SAMPLER = [f"tracer/tests/{name}.c" for name in ("sampler", "sampler_point_to_point", "sampler_communicators",
+SAMPLER = [f"tracer/tests/sampler/{name}.c" for name in ("sampler", "sampler_point_to_point", "sampler_communicators",
                                                  "sampler_collectives", "sampler_neighbourhoods", "sampler_one_sided",
                                                  "sampler_partitioned", "sampler_large_numbers")]
 WARNING = re.compile(r"^rankwright tracer: .*$", re.MULTILINE)
+SOURCES = sorted([*TRACER.glob("src/*/*.c"), *TRACER.glob("generated/*.c")])
 NO_FALSE_WARNINGS = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]  # MPI_STATUSES_IGNORE, in MPICH
 COMPILE = ["-shared", "-fPIC", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wl,--as-needed", "-Wl,-z,lazy",
            "-Wall", "-Wextra", "-Werror"]
@@ -71,7 +72,7 @@ def compile_with(command, *arguments):
 @functools.cache
 def tracer(mpi):
     library = FOLDER / f"librankwright_tracer.{mpi}.so"
-    compile_with(mpi_command(mpi, "mpicc"), *COMPILE, *sorted(TRACER.glob("*.c")), "-o", library, "-ldl", "-lpthread")
+    compile_with(mpi_command(mpi, "mpicc"), *COMPILE, *SOURCES, "-o", library, "-ldl", "-lpthread")
     return library
 
 
@@ -108,7 +109,7 @@ def gathering_traffic():
     need("mpicc.openmpi")
     library = FOLDER / "gathering_traffic.so"
     compile_with("mpicc.openmpi", "-shared", "-fPIC", "-O2", "-D_GNU_SOURCE",
-                 TESTS / "gathering_traffic.c", "-o", library, "-ldl")
+                 TESTS / "programs/gathering_traffic.c", "-o", library, "-ldl")
     return library
 
 

@@ -3,11 +3,11 @@
 import subprocess
 import unittest
 
-from harness import (COMPILE, FOLDER, ALL_MPIS, ROOT, TRACER, c_program, compile_with, dump_trace, fortran_program,
-                     logical, matrix_of, mpirun, mpi_command, new_folder, traced, tracer)
+from harness import (COMPILE, FOLDER, ALL_MPIS, ROOT, SOURCES, TESTS, c_program, compile_with, dump_trace,
+                     fortran_program, logical, matrix_of, mpirun, mpi_command, new_folder, traced, tracer)
 from test_traffic import SAMPLER
 
-LIVES = "tracer/tests/lives.c"
+LIVES = "tracer/tests/programs/lives.c"
 
 
 def run_with(library, mpi, ranks, program, *arguments):
@@ -38,7 +38,7 @@ class SameAbi(unittest.TestCase):
         for compiled, used in (("openmpi5", "openmpi"), ("mpich5", "mpich")):
             for dialect in ("MPI", "MPI_F08", "MPIF_H"):
                 with self.subTest(mpi=used, dialect=dialect):
-                    self.compare(compiled, used, fortran_program(used, "tracer/tests/fortran_sampler.F90", dialect))
+                    self.compare(compiled, used, fortran_program(used, "tracer/tests/sampler/fortran_sampler.F90", dialect))
 
     def test_an_older_tracer_serves_a_newer_library(self):
         for compiled, used in (("openmpi", "openmpi5"), ("mpich", "mpich5")):
@@ -64,7 +64,7 @@ class StandardAbi(unittest.TestCase):
     def test_mpich5(self):
         compiler = mpi_command("mpich5", "mpicc_abi")
         library, program = FOLDER / "librankwright_tracer.abi.so", FOLDER / "heat2d.abi"
-        compile_with(compiler, *COMPILE, *sorted(TRACER.glob("*.c")), "-o", library, "-ldl", "-lpthread", "-lm")
+        compile_with(compiler, *COMPILE, *SOURCES, "-o", library, "-ldl", "-lpthread", "-lm")
         compile_with(compiler, "-O2", ROOT / "examples/heat2d.c", "-o", program, "-lm")
         trace, result = run_with(library, "mpich5", 4, program, "--iterations", 5)
         self.assertEqual((result.code, result.errors), (0, ""))
@@ -94,7 +94,7 @@ class OtherAbi(unittest.TestCase):
 
     def test_a_privately_loaded_library(self):
         host = FOLDER / "dlopened"
-        compile_with("cc", "-O1", "-Wall", "-Wextra", TRACER / "tests/dlopened.c", "-o", host, "-ldl")
+        compile_with("cc", "-O1", "-Wall", "-Wextra", TESTS / "programs/dlopened.c", "-o", host, "-ldl")
         for mpi, other in (("openmpi", "mpich"), ("mpich", "openmpi"), ("openmpi5", "mpich5"), ("mpich5", "openmpi5")):
             with self.subTest(mpi):
                 plugin = FOLDER / f"plugin.{mpi}.so"

@@ -130,7 +130,7 @@ class Sampler(Check):
         for mpi in MPIS:
             for dialect in ("MPI", "MPI_F08", "MPIF_H"):
                 with self.subTest(mpi=mpi, dialect=dialect):
-                    program = fortran_program(mpi, "tracer/tests/fortran_sampler.F90", dialect)
+                    program = fortran_program(mpi, "tracer/tests/sampler/fortran_sampler.F90", dialect)
                     ranks, trace, _ = recorded(mpi, 4, program)
                     self.check(ranks, trace)
                     self.assertEqual(received(ranks), sent(ranks))
@@ -140,7 +140,7 @@ class Runs(Check):
     def test_wildcards_polls_and_cancelled_receives(self):
         for mpi in MPIS:
             with self.subTest(mpi=mpi):
-                ranks, trace, _ = recorded(mpi, 3, c_program(mpi, "tracer/tests/wildcards.c"))
+                ranks, trace, _ = recorded(mpi, 3, c_program(mpi, "tracer/tests/programs/wildcards.c"))
                 self.check(ranks, trace)
                 first = ranks[0].events
                 self.assertIn("polls", [event["event"] for event in first])
@@ -155,7 +155,7 @@ class Runs(Check):
     def test_threads(self):
         for mpi in MPIS:
             with self.subTest(mpi=mpi):
-                ranks, trace, result = recorded(mpi, 2, c_program(mpi, "tracer/tests/threads.c"), 4, 40,
+                ranks, trace, result = recorded(mpi, 2, c_program(mpi, "tracer/tests/programs/threads.c"), 4, 40,
                                                 may_fail=True)
                 if result.code == 77:
                     self.skipTest("SKIPPED: this library gives no MPI_THREAD_MULTIPLE")
@@ -181,7 +181,7 @@ class Runs(Check):
     def test_a_killed_rank_leaves_all_that_it_did(self):
         for way in ("kill", "abort"):
             with self.subTest(way=way):
-                ranks, _, result = recorded("openmpi", 2, c_program("openmpi", "tracer/tests/killed.c"), way,
+                ranks, _, result = recorded("openmpi", 2, c_program("openmpi", "tracer/tests/programs/killed.c"), way,
                                             may_fail=True)
                 self.assertNotEqual(result.code, 0)
                 self.assertFalse(ranks[1].whole)

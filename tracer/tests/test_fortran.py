@@ -6,7 +6,7 @@ import unittest
 from harness import MPIS, fortran_program, logical, matrix_of, traced
 
 DIALECTS = ("MPI", "MPI_F08", "MPIF_H")
-SOURCE = "tracer/tests/fortran_sampler.F90"
+SOURCE = "tracer/tests/sampler/fortran_sampler.F90"
 
 
 @functools.cache
@@ -122,7 +122,7 @@ class FortranOfMpi4(unittest.TestCase):
     def test_partitioned_and_groups(self):
         for dialect in DIALECTS:
             with self.subTest(dialect=dialect):
-                program = fortran_program("mpich", "tracer/tests/fortran_sampler_mpi4.F90", dialect)
+                program = fortran_program("mpich", "tracer/tests/sampler/fortran_sampler_mpi4.F90", dialect)
                 trace, _ = traced("mpich", 2, program)
                 self.assertEqual(matrix_of(trace), {(0, 1): (2, 2 * 4 * 5 * 4), (1, 0): (2, 2 * 4 * 5 * 4)})
                 self.assertEqual(collective(trace, 0, "bcast", (1, 0)), (1, 0, {}))

@@ -8,7 +8,7 @@ import unittest
 from harness import (ALL_MPIS, MPIS, TESTS, TRACER, WARNING, c_program, compile_with, dump_trace, fortran_program,
                      matrix_of, mount_tmpfs, mpirun, need, new_folder, traced, tracer, variables)
 
-LIVES = "tracer/tests/lives.c"
+LIVES = "tracer/tests/programs/lives.c"
 
 
 def without_times(text):
@@ -36,7 +36,7 @@ class SameResults(unittest.TestCase):
 
         def thermo(output):
             return re.findall(r"^ +\d+ +[-\d.]+ +[-\d.]+ .*$", output, re.MULTILINE)
-        self.compare("openmpi", 4, "lmp", "-in", TESTS / "in.melt", "-log", "none", keep=thermo)
+        self.compare("openmpi", 4, "lmp", "-in", TESTS / "inputs/in.melt", "-log", "none", keep=thermo)
 
     def test_heat2d_does_not_depend_on_the_numbering(self):
         program = c_program("openmpi", "examples/heat2d.c")
@@ -174,7 +174,7 @@ class Processes(unittest.TestCase):
     def test_sessions_without_init_are_told_that_there_is_no_trace(self):
         for mpi in ALL_MPIS[1:]:
             with self.subTest(mpi=mpi), new_folder() as folder:
-                program = c_program(mpi, "tracer/tests/sessions.c")
+                program = c_program(mpi, "tracer/tests/programs/sessions.c")
                 result = mpirun(mpi, 2, program, environment=variables(mpi, folder / "trace.rwt"))
                 self.assertEqual((result.code, result.output.count("done")), (0, 2), result.errors)
                 self.assertEqual(len(WARNING.findall(result.errors)), 1, result.errors)
@@ -184,7 +184,7 @@ class Processes(unittest.TestCase):
     def test_sessions_beside_init_are_traced(self):
         for mpi in ALL_MPIS[1:]:
             with self.subTest(mpi=mpi):
-                trace, result = traced(mpi, 2, c_program(mpi, "tracer/tests/sessions.c"), "with-init")
+                trace, result = traced(mpi, 2, c_program(mpi, "tracer/tests/programs/sessions.c"), "with-init")
                 self.assertEqual(WARNING.findall(result.errors), [])
                 self.assertEqual(matrix_of(trace), {(0, 0): (1, 5), (1, 1): (1, 5)})
                 barriers = [c["calls"] for c in trace["collectives"] if c["operation"] == "barrier"]
@@ -244,7 +244,7 @@ class Facts(unittest.TestCase):
         threads, rounds = 4, 40
         for mpi in MPIS:
             try:
-                trace, _ = traced(mpi, 2, c_program(mpi, "tracer/tests/threads.c"), threads, rounds, timeout=40)
+                trace, _ = traced(mpi, 2, c_program(mpi, "tracer/tests/programs/threads.c"), threads, rounds, timeout=40)
             except AssertionError as error:
                 if "exit code 77" in str(error):
                     self.skipTest(f"SKIPPED: {mpi} gives no MPI_THREAD_MULTIPLE")
@@ -258,13 +258,13 @@ class Facts(unittest.TestCase):
                 self.assertEqual(sum(c["bytes"] for c in reductions), 8 * threads * rounds)
 
     def test_generated_files_are_current(self):
-        result = subprocess.run(["python3", TRACER / "generate.py", "--check"], capture_output=True, text=True)
+        result = subprocess.run(["python3", TRACER / "tools/generate.py", "--check"], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_hash_table(self):
         need("cc")
         with new_folder() as folder:
-            compile_with("cc", "-O1", "-std=c11", "-Wall", "-Wextra", "-Werror", TESTS / "hash_table_test.c",
-                         TRACER / "hash_table.c", TRACER / "allocate.c", "-o", folder / "test")
+            compile_with("cc", "-O1", "-std=c11", "-Wall", "-Wextra", "-Werror", TESTS / "programs/hash_table_test.c",
+                         TRACER / "src/storage/hash_table.c", TRACER / "src/storage/allocate.c", "-o", folder / "test")
             result = subprocess.run([folder / "test"], capture_output=True, text=True, timeout=60)
         self.assertEqual(result.stdout, "fine\n")

@@ -8,7 +8,7 @@ import unittest
 from harness import (FOLDER, MPIS, TESTS, WARNING, c_program, compile_with, dump_trace, logical, matrix_of,
                      mount_tmpfs, mpirun, need, new_folder, variables)
 
-LIVES = "tracer/tests/lives.c"
+LIVES = "tracer/tests/programs/lives.c"
 
 
 def spooled(mpi, way, ranks=2, program=None, arguments=(), spool=None, options="", preload=None):
@@ -79,7 +79,7 @@ class Spool(unittest.TestCase):
         with new_folder() as folder:
             mount_tmpfs(self, folder, "160k")
             try:
-                program = c_program("openmpi", "tracer/tests/many_records.c")
+                program = c_program("openmpi", "tracer/tests/programs/many_records.c")
                 result, _, left = spooled("openmpi", "", 2, program, [600], spool=folder / "spool", options="per-rank")
                 self.assertEqual((result.code, WARNING.findall(result.errors)), (0, []), result.errors)
                 self.assertEqual([rank["whole"] for rank in left["ranks"]], [False, False])
@@ -96,7 +96,7 @@ class Spool(unittest.TestCase):
         """Times are worth nothing then, but none is absurd."""
         need("mpicc.openmpi")
         clock = FOLDER / "jumping_clock.so"
-        compile_with("cc", "-shared", "-fPIC", "-O2", "-D_GNU_SOURCE", TESTS / "jumping_clock.c", "-o", clock, "-ldl")
+        compile_with("cc", "-shared", "-fPIC", "-O2", "-D_GNU_SOURCE", TESTS / "programs/jumping_clock.c", "-o", clock, "-ldl")
         program = c_program("openmpi", "examples/heat2d.c")
         arguments = ["--iterations", 3]
         _, steady, _ = spooled("openmpi", "", 4, program, arguments)
@@ -122,7 +122,7 @@ class Spool(unittest.TestCase):
         with new_folder() as folder:
             mount_tmpfs(self, folder, "160k")
             try:
-                program = c_program("openmpi", "tracer/tests/many_records.c")
+                program = c_program("openmpi", "tracer/tests/programs/many_records.c")
                 result, gathered, _ = spooled("openmpi", "", 3, program, [400], spool=folder / "spool")
                 self.assertEqual(result.code, 0, result.errors)
                 self.assertEqual(len(WARNING.findall(result.errors)), 1, result.errors)

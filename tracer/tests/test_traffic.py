@@ -159,7 +159,7 @@ class Monitoring(unittest.TestCase):
 
     def test_lammps(self):
         need("lmp")
-        self.check(8, "lmp", "-in", TESTS / "in.melt", "-log", "none")
+        self.check(8, "lmp", "-in", TESTS / "inputs/in.melt", "-log", "none")
 
     def test_one_sided(self):
         """S lines: what is put, and an empty message for each Get and Rget. MPI_NO_OP counts there as if the
@@ -182,7 +182,7 @@ class Monitoring(unittest.TestCase):
     def test_hpcc(self):
         need("hpcc")
         with new_folder() as folder:
-            (folder / "hpccinf.txt").write_bytes((TESTS / "hpccinf.txt").read_bytes())
+            (folder / "hpccinf.txt").write_bytes((TESTS / "inputs/hpccinf.txt").read_bytes())
             self.check(4, "hpcc", folder=folder, timeout=100)
 
     def test_netpipe(self):

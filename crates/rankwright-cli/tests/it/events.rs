@@ -163,14 +163,14 @@ fn a_replay_sends_what_the_program_sent() {
 #[test]
 fn simgrid_replays_all_kinds_of_calls() {
     let sources = [
-        "tracer/tests/sampler.c",
-        "tracer/tests/sampler_point_to_point.c",
-        "tracer/tests/sampler_communicators.c",
-        "tracer/tests/sampler_collectives.c",
-        "tracer/tests/sampler_neighbourhoods.c",
-        "tracer/tests/sampler_one_sided.c",
-        "tracer/tests/sampler_partitioned.c",
-        "tracer/tests/sampler_large_numbers.c",
+        "tracer/tests/sampler/sampler.c",
+        "tracer/tests/sampler/sampler_point_to_point.c",
+        "tracer/tests/sampler/sampler_communicators.c",
+        "tracer/tests/sampler/sampler_collectives.c",
+        "tracer/tests/sampler/sampler_neighbourhoods.c",
+        "tracer/tests/sampler/sampler_one_sided.c",
+        "tracer/tests/sampler/sampler_partitioned.c",
+        "tracer/tests/sampler/sampler_large_numbers.c",
     ];
     let folder = tempfile::tempdir().unwrap();
     let notes = folder.path().display().to_string();

@@ -16,7 +16,7 @@ use crate::exit_code::NotStarted;
 use crate::mpi::{Abi, find_program};
 use crate::{child, output};
 
-/// The tracer's sources: name and text.
+/// The tracer's sources: path below `tracer/` and text.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/tracer_sources.rs"));
 
 const FILE_NAME: &str = "librankwright_tracer.so";
@@ -166,6 +166,8 @@ fn build(compiler: &Path, library: &Path) -> anyhow::Result<()> {
     let mut sources = Vec::new();
     for (name, text) in SOURCES {
         let path = work.path().join(name);
+        let above = path.parent().context("a source lies in a folder")?;
+        fs::create_dir_all(above).with_context(making)?;
         fs::write(&path, text).with_context(making)?;
         if name.ends_with(".c") {
             sources.push(path);

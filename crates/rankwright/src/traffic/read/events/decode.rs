@@ -1,4 +1,4 @@
-//! From bytes to events; `tracer/events_format.h` describes them.
+//! From bytes to events; `tracer/src/format/events_format.h` describes them.
 
 use super::{
     Call, CallClass, CommunicatorIdentity, Completed, CompletingCall, Event, Message, Peer,

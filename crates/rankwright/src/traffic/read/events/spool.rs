@@ -1,5 +1,5 @@
 //! The file that the tracer writes for each rank, `rank-N.events`: a head, then blocks of events.
-//! `tracer/events_format.h` describes it byte by byte.
+//! `tracer/src/format/events_format.h` describes it byte by byte.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! What the tracer leaves: one gathered trace, or one spool file per rank.
-//! `tracer/trace_format.h` describes both byte by byte.
+//! `tracer/src/format/trace_format.h` describes both byte by byte.
 
 mod bytes;
 mod combine;

@@ -1,0 +1,3 @@
+#include "call.h"
+
+_Thread_local bool rw_inside __attribute__((tls_model("initial-exec")));

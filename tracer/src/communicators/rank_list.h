@@ -1,0 +1,47 @@
+/*
+ * rank_list.h - lists of world ranks. Those with a constant stride (the world, its halves, the rows and
+ * columns of a grid) take no memory, however many ranks there are.
+ */
+#ifndef RANKWRIGHT_RANK_LIST_H
+#define RANKWRIGHT_RANK_LIST_H
+
+#include "../format/trace_format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#pragma GCC visibility push(hidden)
+
+struct rw_rank_list { /* all zero: empty */
+    int count;
+    int first;
+    int stride;
+    int *ranks; /* NULL: first, first + stride, ... */
+};
+
+/* -1: outside MPI_COMM_WORLD. */
+static inline int rw_rank_at(const struct rw_rank_list *list, int i)
+{
+    return list->ranks ? list->ranks[i] : list->first + i * list->stride;
+}
+
+/* -1 too where the list has no such position. */
+static inline int rw_rank_at_or_outside(const struct rw_rank_list *list, int i)
+{
+    return i >= 0 && i < list->count ? rw_rank_at(list, i) : -1;
+}
+
+/* Of `count` ranks; takes over the allocated `ranks`. */
+struct rw_rank_list rw_make_rank_list(int *ranks, int count);
+void rw_free_rank_list(struct rw_rank_list *list);
+
+bool rw_same_rank_list(const struct rw_rank_list *a, const struct rw_rank_list *b);
+/* The lowest rank inside MPI_COMM_WORLD and below `none`; `none` if there is no such. */
+int rw_lowest_rank(const struct rw_rank_list *list, int none);
+/* `digest`, changed by the ranks and their order. */
+uint64_t rw_digest_rank_list(uint64_t digest, const struct rw_rank_list *list);
+/* How many runs the list has, as trace_format.h defines them; written to `runs` where that is not NULL. */
+uint32_t rw_find_runs(const struct rw_rank_list *list, struct rw_run *runs);
+
+#pragma GCC visibility pop
+#endif

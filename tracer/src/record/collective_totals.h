@@ -1,0 +1,16 @@
+/* collective_totals.h - the collective calls so far: per communicator, operation, form and root. */
+#ifndef RANKWRIGHT_COLLECTIVE_TOTALS_H
+#define RANKWRIGHT_COLLECTIVE_TOTALS_H
+
+#include "../communicators/communicators.h"
+#include "../communicators/row.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Adds one call; under the lock. `row` NULL: the operation has none. */
+void rw_add_collective(const struct rw_call *call, struct rw_communicator *communicator,
+                       enum rw_operation operation, int root, uint64_t bytes,
+                       const struct rw_row *row);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,22 @@
+/* point_to_point.h - what this rank exchanges with each other rank: sends, and one-sided transfers. */
+#ifndef RANKWRIGHT_POINT_TO_POINT_H
+#define RANKWRIGHT_POINT_TO_POINT_H
+
+#include "../format/trace_format.h"
+#include "../mpi/arguments.h"
+#include "../process/state.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Called by the wrappers after a successful send. */
+void rw_record_send(const struct rw_call *call, MPI_Count count, MPI_Datatype datatype, int destination,
+                    MPI_Comm comm);
+
+/* A destination as a world rank; -1: outside MPI_COMM_WORLD. */
+int rw_world_rank(int destination, MPI_Comm comm);
+/* Adds one message or transfer between this rank and another, -1 if that is outside MPI_COMM_WORLD;
+ * under the lock. */
+void rw_add_message(enum rw_pair_class class, uint64_t start, int world_rank, uint64_t bytes);
+
+#pragma GCC visibility pop
+#endif
