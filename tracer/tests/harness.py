@@ -18,8 +18,8 @@ TRACER = TESTS.parent
 ROOT = TRACER.parent
 sys.path.insert(0, str(TRACER / "tools"))
 
-import dump_trace  # noqa: E402 (it lies in the folder that the line above adds)
-import generate  # noqa: E402
+import call_tables  # noqa: E402 (it lies in the folder that the line above adds)
+import dump_trace  # noqa: E402
 
 MPIS = ("openmpi", "mpich")
 # Those that scripts/bootstrap puts into .mpi/ bring no Fortran.
@@ -29,7 +29,7 @@ SAMPLER = [f"tracer/tests/sampler/{name}.c" for name in ("sampler", "sampler_poi
                                                  "sampler_collectives", "sampler_neighbourhoods", "sampler_one_sided",
                                                  "sampler_partitioned", "sampler_large_numbers")]
 WARNING = re.compile(r"^rankwright tracer: .*$", re.MULTILINE)
-SOURCES = sorted([*TRACER.glob("src/*/*.c"), *TRACER.glob("generated/*.c")])
+SOURCES = sorted(TRACER.glob("src/*/*.c"))
 NO_FALSE_WARNINGS = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]  # MPI_STATUSES_IGNORE, in MPICH
 COMPILE = ["-shared", "-fPIC", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wl,--as-needed", "-Wl,-z,lazy",
            "-Wall", "-Wextra", "-Werror"]
@@ -79,9 +79,9 @@ def tracer(mpi):
 def large_counts_header():
     """Macros that turn the calls of a program into those for large counts."""
     header = FOLDER / "large_counts.h"
-    calls = (call.name for call in generate.read_table(TRACER / "calls.table") if call.is_large)
+    names = (name for call in call_tables.read(TRACER) for name in call.functions() if name.endswith("_c"))
     header.write_text("#define LARGE_COUNTS 1\n" + "".join(
-        f"#define MPI_{name.removesuffix('_c')} MPI_{name}\n" for name in calls))
+        f"#define MPI_{name.removesuffix('_c')} MPI_{name}\n" for name in names))
     return header
 
 

@@ -5,8 +5,8 @@ import re
 import subprocess
 import unittest
 
-from harness import (ALL_MPIS, SAMPLER, TRACER, c_program, compile_with, generate, mpi_command, need, new_folder,
-                     tracer)
+from harness import (ALL_MPIS, SAMPLER, TRACER, c_program, call_tables, compile_with, mpi_command, need,
+                     new_folder, tracer)
 
 BY_HAND = {"Abort", "Init", "Init_thread", "Finalize", "Start", "Startall", "Request_free", "Session_finalize"}
 ELSEWHERE = {"Abort", "Init_thread", "Session_finalize"}  # lives.c, threads.c, sessions.c
@@ -25,7 +25,7 @@ def declared(mpi):
 
 
 def table():
-    return {call.name for call in generate.read_table(TRACER / "calls.table")} | BY_HAND
+    return {name for call in call_tables.read(TRACER) for name in call.functions()} | BY_HAND
 
 
 def unwrapped_patterns():

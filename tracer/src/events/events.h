@@ -14,9 +14,6 @@
 
 #pragma GCC visibility push(hidden)
 
-/* What a wrapper does with events stands in a function of its own: the common path stays short. */
-#define RW_WITH_EVENTS __attribute__((noinline, cold))
-
 /* Between rw_events_begin and rw_events_end of a run whose events are wanted. */
 extern bool rw_events_on;
 

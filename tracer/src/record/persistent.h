@@ -18,6 +18,11 @@ struct rw_init_call {
     uint64_t request; /* its key */
 };
 
+static inline struct rw_init_call rw_make_init_call(const struct rw_call *call, MPI_Request request)
+{
+    return (struct rw_init_call){*call, rw_request_key(request)};
+}
+
 void rw_record_send_init(const struct rw_call *call, MPI_Count count, MPI_Datatype datatype,
                          int destination, MPI_Comm comm, MPI_Request request);
 /* A partitioned send counts as one message of all its partitions. */
