@@ -52,6 +52,14 @@ enum rw_state {
     RW_STATE_EXITED = 3     /* it left by exit or return from main, without MPI_Finalize */
 };
 
+/* The thread level that MPI provided. */
+enum rw_thread_level {
+    RW_THREAD_SINGLE = 0,
+    RW_THREAD_FUNNELED = 1,
+    RW_THREAD_SERIALIZED = 2,
+    RW_THREAD_MULTIPLE = 3
+};
+
 enum rw_clock {
     RW_CLOCK_MONOTONIC = 0, /* CLOCK_MONOTONIC: a tick is a nanosecond */
     RW_CLOCK_TSC = 1,       /* invariant time stamp counter */
@@ -87,7 +95,7 @@ struct rw_image {
     uint64_t run;            /* a number that all ranks of a run share and other runs do not have */
     uint32_t state;          /* enum rw_state */
     uint32_t flags;          /* RW_IMAGE_* */
-    uint32_t thread_level;   /* that MPI provided: 0 single, 1 funneled, 2 serialized, 3 multiple */
+    uint32_t thread_level;   /* enum rw_thread_level */
     uint32_t clock;          /* enum rw_clock */
     uint64_t length;         /* bytes of the image that are valid, this structure included */
     int64_t start_unix_ns;   /* CLOCK_REALTIME when MPI_Init returned, nanoseconds since 1970 */

@@ -34,14 +34,13 @@ static void describe_process(void)
     rw_record_binding();
 }
 
-static uint32_t thread_level(void)
+static enum rw_thread_level thread_level(void)
 {
-    static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
-                                 MPI_THREAD_MULTIPLE};
-    for (uint32_t i = 0; i < sizeof levels / sizeof *levels; i++)
-        if (levels[i] == rw_tracer.thread_level)
-            return i;
-    return 0;
+    if (rw_tracer.thread_level == MPI_THREAD_MULTIPLE)
+        return RW_THREAD_MULTIPLE;
+    if (rw_tracer.thread_level == MPI_THREAD_SERIALIZED)
+        return RW_THREAD_SERIALIZED;
+    return rw_tracer.thread_level == MPI_THREAD_FUNNELED ? RW_THREAD_FUNNELED : RW_THREAD_SINGLE;
 }
 
 void rw_begin_image(uint64_t run)

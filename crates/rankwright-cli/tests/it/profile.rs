@@ -158,7 +158,9 @@ fn a_real_program_is_recorded_under_each_mpi() {
 fn a_run_that_dies_leaves_a_partial_profile() {
     let mpi = &MPIS[0];
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compiled(mpi, "tracer/tests/programs/lives.c", folder.path()) else { return };
+    let Some(program) = compiled(mpi, "tracer/tests/programs/lives.c", folder.path()) else {
+        return;
+    };
     let program = program.display().to_string();
     for (way, sentence) in [
         ("killed", "died without MPI_Finalize: recorded until then"),

@@ -5,4 +5,5 @@ pub mod events;
 pub mod import;
 pub mod jobs_file;
 pub mod profile_file;
+mod trace_constants;
 pub mod trace_file;

@@ -6,24 +6,20 @@ use super::{
 };
 use crate::ids::Rank;
 use crate::traffic::collectives::Operation;
+use crate::traffic::read::trace_constants::{
+    BUFFERED, CLASS_COLLECTIVE, CLASS_ONE_SIDED, CLASS_OTHER, CLASS_POINT_TO_POINT, CLASS_WAIT,
+    COLLECTIVE_REQUEST, COLLECTIVE_ROW, DONE_CANCELLED, DONE_RECEIVED, EVENT_COLLECTIVE,
+    EVENT_COMMUNICATOR, EVENT_COMPLETION, EVENT_CREATION, EVENT_FREE, EVENT_OTHER, EVENT_POLLS,
+    EVENT_PROBE, EVENT_RECEIVE, EVENT_SEND, EVENT_SENDRECV, EVENT_THREAD, HOW_ANY_SOURCE,
+    HOW_ANY_TAG, HOW_MODE, HOW_PERSISTENT, HOW_REQUEST, PEER_ANY, PEER_FIRST, PEER_NONE,
+    PEER_OUTSIDE, STANDARD, SYNCHRONOUS, TEST, TESTALL, TESTANY, TESTSOME, WAIT, WAITALL, WAITANY,
+    WAITSOME,
+};
 use crate::units::Seconds;
 
 const CUT_SHORT: &str = "a record of events that was cut short";
 /// More members than all communicators of a program have together: a damaged file.
 const MOST_MEMBERS: usize = 1 << 26;
-
-// How a message is sent or received.
-const MODE: u64 = 3;
-const REQUEST: u64 = 4;
-const PERSISTENT: u64 = 8;
-const ANY_SOURCE: u64 = 16;
-const ANY_TAG: u64 = 32;
-
-const COLLECTIVE_REQUEST: u64 = 1;
-const COLLECTIVE_ROW: u64 = 2;
-
-const RECEIVED: u64 = 1;
-const CANCELLED: u64 = 2;
 
 /// Reads the blocks of one rank, one after the other.
 #[derive(Debug)]
@@ -58,8 +54,8 @@ impl Decoder {
             };
             bytes.rest = rest;
             match kind {
-                1 => self.thread = bytes.small()?,
-                2 => {
+                EVENT_THREAD => self.thread = bytes.small()?,
+                EVENT_COMMUNICATOR => {
                     let communicator = self.communicator(&mut bytes)?;
                     self.communicators.push(communicator);
                 }
@@ -76,16 +72,16 @@ impl Decoder {
         let gap = self.seconds(bytes)?;
         let duration = self.seconds(bytes)?;
         let call = match kind {
-            3 => self.send(bytes)?,
-            4 => self.receive(bytes)?,
-            5 => self.send_receive(bytes)?,
-            6 => self.completion(bytes)?,
-            7 => Call::Polls { count: bytes.number()?, inside: self.seconds(bytes)? },
-            8 => Call::Probe(self.message(bytes)?),
-            9 => self.collective(bytes)?,
-            10 => self.creation(bytes)?,
-            11 => Call::Free { request: self.earlier_request(bytes.number()?)? },
-            12 => Call::Other(call_class(bytes.number()?)?),
+            EVENT_SEND => self.send(bytes)?,
+            EVENT_RECEIVE => self.receive(bytes)?,
+            EVENT_SENDRECV => self.send_receive(bytes)?,
+            EVENT_COMPLETION => self.completion(bytes)?,
+            EVENT_POLLS => Call::Polls { count: bytes.number()?, inside: self.seconds(bytes)? },
+            EVENT_PROBE => Call::Probe(self.message(bytes)?),
+            EVENT_COLLECTIVE => self.collective(bytes)?,
+            EVENT_CREATION => self.creation(bytes)?,
+            EVENT_FREE => Call::Free { request: self.earlier_request(bytes.number()?)? },
+            EVENT_OTHER => Call::Other(call_class(bytes.number()?)?),
             _ => return Err(format!("an event of kind {kind}")),
         };
         Ok(Event { thread: self.thread, gap, duration, call })
@@ -97,18 +93,18 @@ impl Decoder {
         Ok(Call::Send {
             message,
             mode: send_mode(how),
-            request: self.new_request(how & REQUEST != 0),
-            persistent: how & PERSISTENT != 0,
+            request: self.new_request(how & HOW_REQUEST != 0),
+            persistent: how & HOW_PERSISTENT != 0,
         })
     }
 
     fn receive(&mut self, bytes: &mut Varints<'_>) -> Result<Call, String> {
         let how = bytes.number()?;
         let (message, wildcards) = (self.message(bytes)?, wildcards(how));
-        Ok(match self.new_request(how & REQUEST != 0) {
+        Ok(match self.new_request(how & HOW_REQUEST != 0) {
             None => Call::Receive { message, wildcards },
             Some(request) => {
-                let persistent = how & PERSISTENT != 0;
+                let persistent = how & HOW_PERSISTENT != 0;
                 Call::PostedReceive { message, wildcards, request, persistent }
             }
         })
@@ -122,7 +118,7 @@ impl Decoder {
             Ok(Message { peer, tag, communicator, bytes: bytes.number()? })
         };
         let (send, receive) = (half()?, half()?);
-        let request = self.new_request(how & REQUEST != 0);
+        let request = self.new_request(how & HOW_REQUEST != 0);
         Ok(Call::SendReceive { send, receive, wildcards: wildcards(how), request })
     }
 
@@ -132,12 +128,12 @@ impl Decoder {
         let mut completed = Vec::new();
         for _ in 0..count {
             let code = bytes.number()?;
-            let received = match code & RECEIVED {
+            let received = match code & DONE_RECEIVED {
                 0 => None,
                 _ => Some((self.peer(bytes)?, bytes.tag()?, bytes.number()?)),
             };
             let request = self.earlier_request(code >> 3)?;
-            completed.push(Completed { request, cancelled: code & CANCELLED != 0, received });
+            completed.push(Completed { request, cancelled: code & DONE_CANCELLED != 0, received });
         }
         Ok(Call::Completion { call, active, completed })
     }
@@ -192,10 +188,10 @@ impl Decoder {
 
     fn peer(&self, bytes: &mut Varints<'_>) -> Result<Peer, String> {
         Ok(match bytes.number()? {
-            0 => Peer::None,
-            1 => Peer::Outside,
-            2 => Peer::Any,
-            code => Peer::Rank(self.rank(i64::try_from(code - 3).unwrap_or(-1))?),
+            PEER_NONE => Peer::None,
+            PEER_OUTSIDE => Peer::Outside,
+            PEER_ANY => Peer::Any,
+            code => Peer::Rank(self.rank(i64::try_from(code - PEER_FIRST).unwrap_or(-1))?),
         })
     }
 
@@ -255,39 +251,41 @@ impl Decoder {
 }
 
 fn wildcards(how: u64) -> Wildcards {
-    Wildcards { source: how & ANY_SOURCE != 0, tag: how & ANY_TAG != 0 }
+    Wildcards { source: how & HOW_ANY_SOURCE != 0, tag: how & HOW_ANY_TAG != 0 }
 }
 
 fn send_mode(how: u64) -> SendMode {
-    match how & MODE {
-        0 => SendMode::Standard,
-        1 => SendMode::Buffered,
-        2 => SendMode::Synchronous,
+    match how & HOW_MODE {
+        STANDARD => SendMode::Standard,
+        BUFFERED => SendMode::Buffered,
+        SYNCHRONOUS => SendMode::Synchronous,
         _ => SendMode::Ready,
     }
 }
 
 fn completing_call(number: u64) -> Result<CompletingCall, String> {
-    use CompletingCall as C;
-    let calls = [
-        C::Wait,
-        C::Waitall,
-        C::Waitany,
-        C::Waitsome,
-        C::Test,
-        C::Testall,
-        C::Testany,
-        C::Testsome,
-    ];
-    let call = usize::try_from(number).ok().and_then(|number| calls.get(number).copied());
-    call.ok_or_else(|| format!("completing call {number}"))
+    Ok(match number {
+        WAIT => CompletingCall::Wait,
+        WAITALL => CompletingCall::Waitall,
+        WAITANY => CompletingCall::Waitany,
+        WAITSOME => CompletingCall::Waitsome,
+        TEST => CompletingCall::Test,
+        TESTALL => CompletingCall::Testall,
+        TESTANY => CompletingCall::Testany,
+        TESTSOME => CompletingCall::Testsome,
+        _ => return Err(format!("completing call {number}")),
+    })
 }
 
 fn call_class(number: u64) -> Result<CallClass, String> {
-    use CallClass as C;
-    let classes = [C::PointToPoint, C::Wait, C::Collective, C::OneSided, C::Other];
-    let class = usize::try_from(number).ok().and_then(|number| classes.get(number).copied());
-    class.ok_or_else(|| format!("a call of class {number}"))
+    Ok(match number {
+        CLASS_POINT_TO_POINT => CallClass::PointToPoint,
+        CLASS_WAIT => CallClass::Wait,
+        CLASS_COLLECTIVE => CallClass::Collective,
+        CLASS_ONE_SIDED => CallClass::OneSided,
+        CLASS_OTHER => CallClass::Other,
+        _ => return Err(format!("a call of class {number}")),
+    })
 }
 
 /// Integers of seven bits a byte, the lowest first.

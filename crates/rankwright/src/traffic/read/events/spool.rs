@@ -5,16 +5,13 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::files::{self, InputError, InputFile, describe};
+use crate::traffic::read::trace_constants::{
+    CLOCK_OFF, CLOCK_TSC, EVENTS_BLOCK_MAGIC, EVENTS_CLOSED, EVENTS_LAST, EVENTS_MAGIC,
+    EVENTS_VERSION,
+};
 
-const MAGIC: &[u8; 8] = b"RWEVENT\n";
-const FORMAT_VERSION: u32 = 1;
-const BLOCK_MAGIC: u32 = 0x4b4c_4256;
 const HEAD_BYTES: usize = 64;
 const BLOCK_BYTES: usize = 56;
-const CLOSED: u32 = 1;
-const LAST: u32 = 2;
-const CLOCK_TSC: u32 = 1;
-const CLOCK_OFF: u32 = 2;
 /// A tick is measured only over at least this time, in nanoseconds.
 const SHORTEST_MEASURE: u64 = 1_000_000;
 const EXPECTED: &str = "the events of a rank as rankwright's tracer writes them";
@@ -66,13 +63,13 @@ impl EventFile {
         let mut reader = files::open(path, EXPECTED)?;
         let mut head = [0; HEAD_BYTES];
         reader.read_exact(&mut head).map_err(|error| wrong(cut_or(&error)))?;
-        if head[..8] != *MAGIC {
+        if head[..8] != *EVENTS_MAGIC {
             return Err(wrong("another kind of file".to_owned()));
         }
         let version = u32_at(&head, 8);
-        if version != FORMAT_VERSION {
+        if version != EVENTS_VERSION {
             return Err(wrong(format!("format version {version}"))
-                .with_advice(format!("this rankwright reads version {FORMAT_VERSION}")));
+                .with_advice(format!("this rankwright reads version {EVENTS_VERSION}")));
         }
         let (rank, world_size) = (u32_at(&head, 16), u32_at(&head, 20));
         if rank >= world_size {
@@ -110,7 +107,7 @@ impl EventFile {
         let flags = u32_at(&head, 4);
         let (size, length) = (u64_at(&head, 8), u64_at(&head, 16));
         let rest = size.checked_sub(BLOCK_BYTES as u64).and_then(|rest| rest.checked_sub(length));
-        let (BLOCK_MAGIC, Some(rest)) = (u32_at(&head, 0), rest) else {
+        let (EVENTS_BLOCK_MAGIC, Some(rest)) = (u32_at(&head, 0), rest) else {
             return Err(self.wrong("a damaged block".to_owned()));
         };
         let mut payload = Vec::new();
@@ -120,12 +117,12 @@ impl EventFile {
             self.ended = true;
             return Ok(None);
         }
-        if flags & CLOSED != 0 && crc32fast::hash(&payload) != u32_at(&head, 48) {
+        if flags & EVENTS_CLOSED != 0 && crc32fast::hash(&payload) != u32_at(&head, 48) {
             return Err(self.wrong("a damaged block: its checksum does not fit".to_owned()));
         }
         self.latest = Instant { ticks: u64_at(&head, 32), nanoseconds: u64_at(&head, 40) };
-        self.whole = flags & LAST != 0;
-        self.ended = self.whole || flags & CLOSED == 0;
+        self.whole = flags & EVENTS_LAST != 0;
+        self.ended = self.whole || flags & EVENTS_CLOSED == 0;
         self.skip(rest)?;
         Ok(Some(Block { events: u64_at(&head, 24), payload }))
     }

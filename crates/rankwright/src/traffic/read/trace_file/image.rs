@@ -6,13 +6,15 @@ use crate::traffic::Flow;
 use crate::traffic::collectives::{CollectiveCalls, Form, Operation, RowEntry};
 use crate::traffic::profile::{Ended, FlowKind, FlowRecord, FlowTimes, RankRecord, TimeInMpi};
 use crate::traffic::read::import::MOST_RANKS;
+use crate::traffic::read::trace_constants::{
+    CLOCK_OFF, CLOCK_TSC, FORMAT_VERSION, HISTOGRAM_BINS, IMAGE_LOST_RECORDS, IMAGE_MAGIC,
+    IMAGE_SPOOL_ENDED, NAME_BYTES, RECORD_BINDING, RECORD_COLLECTIVE, RECORD_COMMUNICATOR,
+    RECORD_MEMBERS, RECORD_PAIR, RECORD_ROW, RECORD_TEXT, RECORD_TOPOLOGY, STATE_ABORTED,
+    STATE_EXITED, STATE_FINALIZED, STATE_RUNNING, TEXT_HOST, TEXT_LIBRARY, TEXT_PROGRAM,
+    TEXT_TRACER, THREAD_MULTIPLE,
+};
 use crate::traffic::topology::{DeclaredTopology, Neighbour, TopologyKind};
 use crate::units::{Bytes as Size, Seconds};
-
-pub(super) const MAGIC: &[u8; 8] = b"RWRANK2\n";
-pub(super) const FORMAT_VERSION: u32 = 2;
-const LOST_RECORDS: u32 = 1;
-const SPOOL_ENDED: u32 = 2;
 
 /// What one rank recorded. Communicators are numbered within the image; `collectives` and
 /// `topologies` name them so.
@@ -82,7 +84,7 @@ impl Clock {
 /// Reads one image from the beginning of `file`, and leaves what is behind it.
 pub(super) fn take(file: &mut Bytes<'_>) -> Result<Image, String> {
     let whole = *file;
-    if file.take(8).ok() != Some(MAGIC) {
+    if file.take(8).ok() != Some(IMAGE_MAGIC) {
         return Err("another kind of file".to_owned());
     }
     let version = file.u32()?;
@@ -113,16 +115,16 @@ fn read_head(head: &mut Bytes<'_>) -> Result<(Image, Clock, u64), String> {
     let mut image = Image { rank: head.u32()?, world_size: head.u32()?, ..Image::default() };
     image.run = head.u64()?;
     image.record.ended = match head.u32()? {
-        0 => Ended::Killed,
-        1 => Ended::Finalized,
-        2 => Ended::Aborted,
-        3 => Ended::Exited,
+        STATE_RUNNING => Ended::Killed,
+        STATE_FINALIZED => Ended::Finalized,
+        STATE_ABORTED => Ended::Aborted,
+        STATE_EXITED => Ended::Exited,
         state => return Err(format!("state {state} of rank {}", image.rank)),
     };
     let flags = head.u32()?;
     // A rank that handed over what its spool file had no room for has cleared the second.
-    image.incomplete = flags & (LOST_RECORDS | SPOOL_ENDED) != 0;
-    image.several_threads = head.u32()? == 3;
+    image.incomplete = flags & (IMAGE_LOST_RECORDS | IMAGE_SPOOL_ENDED) != 0;
+    image.several_threads = head.u32()? == THREAD_MULTIPLE;
     let clock = head.u32()?;
     let length = head.u64()?;
     image.record.start_unix_ns = i64::from_le_bytes(head.array()?);
@@ -130,13 +132,13 @@ fn read_head(head: &mut Bytes<'_>) -> Result<(Image, Clock, u64), String> {
     let (latest, latest_ns) = (head.u64()?, head.u64()?);
     let wall = latest_ns.saturating_sub(begin_ns) as f64 * 1e-9;
     image.record.wall = Seconds(wall);
-    if clock == 2 && image.record.ended == Ended::Killed {
+    if clock == CLOCK_OFF && image.record.ended == Ended::Killed {
         // Without a clock the rank did not note either how long it had lived.
         image.record.wall = Seconds(0.0);
     }
     let ticks = latest.saturating_sub(begin) as f64;
-    let seconds_per_tick = if clock == 1 && ticks > 0.0 { wall / ticks } else { 1e-9 };
-    let clock = Clock { begin, seconds_per_tick, off: clock == 2 };
+    let seconds_per_tick = if clock == CLOCK_TSC && ticks > 0.0 { wall / ticks } else { 1e-9 };
+    let clock = Clock { begin, seconds_per_tick, off: clock == CLOCK_OFF };
     image.record.peak_memory = Size(head.u64()?);
     image.record.outside_messages = head.u64()?;
     image.record.outside_bytes = head.u64()?;
@@ -164,26 +166,26 @@ fn read_record(
     }
     let mut record = Bytes { rest: records.take(length - 8)? };
     match kind {
-        2 => text(&mut record, image)?,
-        3 => binding(&mut record, &mut image.record)?,
-        4 => {
+        RECORD_TEXT => text(&mut record, image)?,
+        RECORD_BINDING => binding(&mut record, &mut image.record)?,
+        RECORD_MEMBERS => {
             let id = record.u32()?;
             in_order(id, image.members.len(), "member list")?;
             image.members.push(members(&mut record)?);
         }
-        5 => {
+        RECORD_COMMUNICATOR => {
             let id = record.u32()?;
             in_order(id, image.communicators.len(), "communicator")?;
             image.communicators.push(communicator(&mut record)?);
         }
-        6 => image.flows.extend(pair(&mut record, Rank(image.rank), clock)?),
-        7 => {
+        RECORD_PAIR => image.flows.extend(pair(&mut record, Rank(image.rank), clock)?),
+        RECORD_COLLECTIVE => {
             let id = record.u32()?;
             in_order(id, image.collectives.len(), "collective")?;
             image.collectives.push(collective(&mut record, Rank(image.rank), clock)?);
         }
-        8 => rows.push(row(&mut record)?),
-        9 => {
+        RECORD_ROW => rows.push(row(&mut record)?),
+        RECORD_TOPOLOGY => {
             let topology = topology(&mut record, Rank(image.rank))?;
             // A later one for the same communicator replaces the earlier.
             image.topologies.retain(|known| known.communicator != topology.communicator);
@@ -205,10 +207,10 @@ fn text(record: &mut Bytes<'_>, image: &mut Image) -> Result<(), String> {
     let (which, length) = (record.u32()?, record.u32()? as usize);
     let text = record.text(length)?;
     match which {
-        0 => image.record.host = text,
-        1 => image.library = text,
-        2 => image.tracer = text,
-        3 => image.program = text,
+        TEXT_HOST => image.record.host = text,
+        TEXT_LIBRARY => image.library = text,
+        TEXT_TRACER => image.tracer = text,
+        TEXT_PROGRAM => image.program = text,
         _ => {}
     }
     Ok(())
@@ -240,7 +242,7 @@ fn members(record: &mut Bytes<'_>) -> Result<Members, String> {
 fn communicator(record: &mut Bytes<'_>) -> Result<LocalCommunicator, String> {
     let members = record.u32()? as usize;
     let (slot, created) = (record.u32()?, record.u32()?);
-    let name = record.take(128)?;
+    let name = record.take(NAME_BYTES)?;
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     let name = String::from_utf8_lossy(&name[..end]).into_owned();
     Ok(LocalCommunicator { members, slot, created, name })
@@ -252,7 +254,7 @@ fn pair(record: &mut Bytes<'_>, rank: Rank, clock: &Clock) -> Result<Option<Flow
     let class = record.u8()?;
     let kind = FlowKind::from_number(class).ok_or_else(|| format!("a pair of class {class}"))?;
     let (first_bin, bins) = (usize::from(record.u8()?), usize::from(record.u16()?));
-    if first_bin + bins > 64 {
+    if first_bin + bins > HISTOGRAM_BINS {
         return Err(format!("a size histogram of {} bins", first_bin + bins));
     }
     let (source, destination) = if kind == FlowKind::Get { (peer, rank) } else { (rank, peer) };

@@ -9,11 +9,10 @@ use std::path::Path;
 
 use crate::files::{InputError, first_bytes, read_bytes};
 use crate::traffic::profile::Profile;
+use crate::traffic::read::trace_constants::{FORMAT_VERSION, TAIL_MAGIC, TRACE_MAGIC};
 use bytes::{Bytes, CUT_SHORT};
-use image::{FORMAT_VERSION, Image};
+use image::Image;
 
-const TRACE_MAGIC: &[u8; 8] = b"RWTRACE\n";
-const TAIL_MAGIC: &[u8; 8] = b"RWTREND\n";
 const EXPECTED: &str = "a trace that rankwright's tracer wrote";
 const EXPECTED_SPOOL: &str = "the spool file of a rank (rank-N.rwr)";
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::traffic::profile::Ended;
+use crate::traffic::read::trace_constants::IMAGE_MAGIC;
 
 /// The image of a rank that sent three messages of 8 bytes to itself.
 fn image(rank: u32, world_size: u32, state: u32, run: u64) -> Vec<u8> {
@@ -23,7 +24,7 @@ fn image(rank: u32, world_size: u32, state: u32, run: u64) -> Vec<u8> {
     .concat();
     let head_bytes = 200;
     let head = [
-        image::MAGIC.to_vec(),
+        IMAGE_MAGIC.to_vec(),
         numbers(&[2, head_bytes, rank, world_size]),
         longs(&[run]),
         numbers(&[state, 0, 0, 0]),
