@@ -1,6 +1,7 @@
 """What the tests share: building with both MPI libraries, running with time limits, reading results."""
 
 import collections
+import concurrent.futures
 import contextlib
 import functools
 import os
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 TESTS = pathlib.Path(__file__).resolve().parent
@@ -31,8 +33,8 @@ SAMPLER = [f"tracer/tests/sampler/{name}.c" for name in ("sampler", "sampler_poi
 WARNING = re.compile(r"^rankwright tracer: .*$", re.MULTILINE)
 SOURCES = sorted(TRACER.glob("src/*/*.c"))
 NO_FALSE_WARNINGS = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]  # MPI_STATUSES_IGNORE, in MPICH
-COMPILE = ["-shared", "-fPIC", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wl,--as-needed", "-Wl,-z,lazy",
-           "-Wall", "-Wextra", "-Werror"]
+COMPILE = ["-fPIC", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
+LINK = ["-shared", "-Wl,--as-needed", "-Wl,-z,lazy"]
 # Many ranks on few cores: let waiting ranks yield, use shared memory only.
 OPENMPI_OPTIONS = {
     "openmpi": ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
@@ -48,6 +50,20 @@ MONITORING_OPTIONS = ["--mca", "pml_monitoring_enable", "2", "--mca", "pml_monit
 
 _folder = tempfile.TemporaryDirectory(prefix="rankwright-tracer-")
 FOLDER = pathlib.Path(_folder.name)
+
+
+def once(function):
+    """Caches as functools.cache does, and computes no value twice when several tests run at a time."""
+    cached, locks, guard = functools.cache(function), {}, threading.Lock()
+
+    @functools.wraps(function)
+    def locked(*arguments, **keywords):
+        with guard:
+            lock = locks.setdefault((arguments, *keywords.items()), threading.Lock())
+        with lock:
+            return cached(*arguments, **keywords)
+
+    return locked
 
 
 def need(*commands):
@@ -69,13 +85,30 @@ def compile_with(command, *arguments):
         raise AssertionError(f"{command} {' '.join(map(str, arguments))}\n{result.stderr}")
 
 
-@functools.cache
+@once
 def tracer(mpi):
-    library = FOLDER / f"librankwright_tracer.{mpi}.so"
-    compile_with(mpi_command(mpi, "mpicc"), *COMPILE, *SOURCES, "-o", library, "-ldl", "-lpthread")
+    return build_tracer(mpi_command(mpi, "mpicc"), mpi)
+
+
+def build_tracer(compiler, name):
+    """The library, its sources compiled side by side; those that take longest first."""
+    objects = FOLDER / f"tracer.{name}"
+    objects.mkdir()
+    library = FOLDER / f"librankwright_tracer.{name}.so"
+
+    def compile_source(source):
+        result = objects / f"{source.stem}.o"
+        compile_with(compiler, *COMPILE, "-c", source, "-o", result)
+        return result
+
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        sources = sorted(SOURCES, key=lambda source: not source.stem.startswith("wrap_"))
+        compiled = list(pool.map(compile_source, sources))
+    compile_with(compiler, *LINK, *compiled, "-o", library, "-ldl", "-lpthread", "-lm")
     return library
 
 
+@once
 def large_counts_header():
     """Macros that turn the calls of a program into those for large counts."""
     header = FOLDER / "large_counts.h"
@@ -85,7 +118,7 @@ def large_counts_header():
     return header
 
 
-@functools.cache
+@once
 def c_program(mpi, *sources, large_counts=False):
     program = FOLDER / f"{pathlib.Path(sources[0]).stem}{'.large' if large_counts else ''}.{mpi}"
     # The header of MPI itself must not be changed by the macros.
@@ -95,16 +128,17 @@ def c_program(mpi, *sources, large_counts=False):
     return program
 
 
-@functools.cache
+@once
 def fortran_program(mpi, source, dialect):
     program = FOLDER / f"{pathlib.Path(source).stem}.{dialect}.{mpi}"
     defines = [f"-D{dialect}", *(["-DOPEN_MPI_4"] if mpi == "openmpi" else [])]
-    compile_with(mpi_command(mpi, "mpif90"), "-O2", *defines, "-fallow-argument-mismatch", "-J", FOLDER,
-                 ROOT / source, "-o", program)
+    with new_folder() as modules:
+        compile_with(mpi_command(mpi, "mpif90"), "-O2", *defines, "-fallow-argument-mismatch", "-J", modules,
+                     ROOT / source, "-o", program)
     return program
 
 
-@functools.cache
+@once
 def gathering_traffic():
     need("mpicc.openmpi")
     library = FOLDER / "gathering_traffic.so"

@@ -3,7 +3,7 @@
 import subprocess
 import unittest
 
-from harness import (COMPILE, FOLDER, ALL_MPIS, ROOT, SOURCES, TESTS, c_program, compile_with, dump_trace,
+from harness import (FOLDER, ALL_MPIS, ROOT, TESTS, build_tracer, c_program, compile_with, dump_trace,
                      fortran_program, logical, matrix_of, mpirun, mpi_command, new_folder, traced, tracer)
 from test_traffic import SAMPLER
 
@@ -63,8 +63,7 @@ class StandardAbi(unittest.TestCase):
 
     def test_mpich5(self):
         compiler = mpi_command("mpich5", "mpicc_abi")
-        library, program = FOLDER / "librankwright_tracer.abi.so", FOLDER / "heat2d.abi"
-        compile_with(compiler, *COMPILE, *SOURCES, "-o", library, "-ldl", "-lpthread", "-lm")
+        library, program = build_tracer(compiler, "abi"), FOLDER / "heat2d.abi"
         compile_with(compiler, "-O2", ROOT / "examples/heat2d.c", "-o", program, "-lm")
         trace, result = run_with(library, "mpich5", 4, program, "--iterations", 5)
         self.assertEqual((result.code, result.errors), (0, ""))

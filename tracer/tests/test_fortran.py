@@ -1,15 +1,14 @@
 """The three dialects of Fortran under both libraries: everything is seen, and once."""
 
-import functools
 import unittest
 
-from harness import MPIS, fortran_program, logical, matrix_of, traced
+from harness import MPIS, fortran_program, logical, matrix_of, once, traced
 
 DIALECTS = ("MPI", "MPI_F08", "MPIF_H")
 SOURCE = "tracer/tests/sampler/fortran_sampler.F90"
 
 
-@functools.cache
+@once
 def sampled(mpi, dialect):
     return traced(mpi, 4, fortran_program(mpi, SOURCE, dialect))[0]
 
