@@ -40,12 +40,12 @@ pub(crate) fn cases_2012() -> Vec<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::built_in;
+    use rankwright::traffic::generate::built_in;
 
     #[test]
     fn the_workloads_of_all_cases_exist() {
         for case in [cases_2012(), cases_2013()].concat() {
-            assert!(built_in::workload(case.workload).is_ok(), "{}", case.workload);
+            assert!(built_in::find(case.workload).is_some(), "{}", case.workload);
         }
     }
 }
