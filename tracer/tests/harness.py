@@ -1,4 +1,4 @@
-"""What the tests share: building with both MPI libraries, running with time limits, reading results."""
+"""Shared by the tests: building with all MPI libraries, running with time limits, reading results."""
 
 import collections
 import concurrent.futures
@@ -24,9 +24,9 @@ import call_tables  # noqa: E402 (it lies in the folder that the line above adds
 import dump_trace  # noqa: E402
 
 MPIS = ("openmpi", "mpich")
-# Those that scripts/bootstrap puts into .mpi/ bring no Fortran.
+# scripts/bootstrap puts the last two into .mpi/; they have no Fortran.
 ALL_MPIS = (*MPIS, "openmpi5", "mpich5")
-# Every wrapped call, with known sizes.
+# Makes every wrapped call, with known sizes.
 SAMPLER = [f"tracer/tests/sampler/{name}.c" for name in ("sampler", "sampler_point_to_point", "sampler_communicators",
                                                  "sampler_collectives", "sampler_neighbourhoods", "sampler_one_sided",
                                                  "sampler_partitioned", "sampler_large_numbers")]
@@ -35,14 +35,14 @@ SOURCES = sorted(TRACER.glob("src/*/*.c"))
 NO_FALSE_WARNINGS = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]  # MPI_STATUSES_IGNORE, in MPICH
 COMPILE = ["-fPIC", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
 LINK = ["-shared", "-Wl,--as-needed", "-Wl,-z,lazy"]
-# Many ranks on few cores: let waiting ranks yield, use shared memory only.
+# More ranks than cores: waiting ranks yield. Shared memory only.
 OPENMPI_OPTIONS = {
     "openmpi": ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
                 "--mca", "pml", "^ucx,cm,v", "--mca", "osc", "^ucx"],
     "openmpi5": ["--allow-run-as-root", "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none",
                  "--mca", "mpi_yield_when_idle", "1", "--mca", "pml", "ob1", "--mca", "osc", "^ucx"],
 }
-# The library's own count of the messages, with algorithms that do not hide in it as user messages.
+# Open MPI's own count of messages, with algorithms that it does not count as messages of the user.
 MONITORING_OPTIONS = ["--mca", "pml_monitoring_enable", "2", "--mca", "pml_monitoring_enable_output", "3",
                       "--mca", "coll_tuned_use_dynamic_rules", "1",
                       "--mca", "coll_tuned_alltoall_algorithm", "2",
@@ -53,7 +53,7 @@ FOLDER = pathlib.Path(_folder.name)
 
 
 def once(function):
-    """Caches as functools.cache does, and computes no value twice when several tests run at a time."""
+    """functools.cache for concurrent tests: computes each value once."""
     cached, locks, guard = functools.cache(function), {}, threading.Lock()
 
     @functools.wraps(function)
@@ -73,7 +73,7 @@ def need(*commands):
 
 
 def mpi_command(mpi, name):
-    """Its mpicc, mpif90 or mpirun. Debian tells those of its two MPIs apart by a suffix."""
+    """Its mpicc, mpif90 or mpirun. In Debian the commands of the two MPIs have suffixes."""
     command = f"{name}.{mpi}" if mpi in MPIS else str(ROOT / ".mpi" / mpi / "bin" / name)
     need(command)
     return command
@@ -91,7 +91,7 @@ def tracer(mpi):
 
 
 def build_tracer(compiler, name):
-    """The library, its sources compiled side by side; those that take longest first."""
+    """Compiles the sources in parallel, those that take longest first."""
     objects = FOLDER / f"tracer.{name}"
     objects.mkdir()
     library = FOLDER / f"librankwright_tracer.{name}.so"
@@ -110,7 +110,7 @@ def build_tracer(compiler, name):
 
 @once
 def large_counts_header():
-    """Macros that turn the calls of a program into those for large counts."""
+    """Macros that turn calls into their large-count forms."""
     header = FOLDER / "large_counts.h"
     names = (name for call in call_tables.read(TRACER) for name in call.functions() if name.endswith("_c"))
     header.write_text("#define LARGE_COUNTS 1\n" + "".join(
@@ -121,7 +121,7 @@ def large_counts_header():
 @once
 def c_program(mpi, *sources, large_counts=False):
     program = FOLDER / f"{pathlib.Path(sources[0]).stem}{'.large' if large_counts else ''}.{mpi}"
-    # The header of MPI itself must not be changed by the macros.
+    # <mpi.h> first: the macros must not change it.
     include = ["-include", "mpi.h", "-include", large_counts_header()] if large_counts else []
     compile_with(mpi_command(mpi, "mpicc"), "-O2", "-std=gnu11", "-Wall", "-Wextra", *NO_FALSE_WARNINGS, *include,
                  *(ROOT / source for source in sources), "-o", program, "-lpthread")
@@ -151,8 +151,8 @@ Run = collections.namedtuple("Run", "code output errors")
 
 
 def run_once(command, timeout, folder):
-    """In a session of its own, so that nothing of it survives the time limit, and with temporary files of its own:
-    Open MPI 5 does not start where a launcher that was killed left its folder under the same process number."""
+    """In a new session, so that all of it ends at the time limit, and with a new TMPDIR: Open MPI 5 does not start where
+    a killed launcher left its folder under the same PID."""
     with new_folder() as temporary:
         process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    cwd=folder, env={**os.environ, "TMPDIR": str(temporary)}, start_new_session=True)
@@ -166,7 +166,7 @@ def run_once(command, timeout, folder):
 
 
 def run(command, timeout=60, folder=None):
-    """Once more after a time-out: both libraries hang now and then when ranks outnumber the cores."""
+    """Repeats once after a time-out: both libraries sometimes hang when there are more ranks than cores."""
     folder = folder or FOLDER
     try:
         return run_once(command, timeout, folder)
@@ -194,7 +194,7 @@ def new_folder():
 
 
 def traced(mpi, ranks, program, *arguments, **keywords):
-    """Runs under the tracer; the trace, and what the run printed."""
+    """Runs under the tracer; returns the trace and the output."""
     with new_folder() as folder:
         path = folder / "trace.rwt"
         result = mpirun(mpi, ranks, program, *arguments, environment=variables(mpi, path), **keywords)
@@ -204,8 +204,8 @@ def traced(mpi, ranks, program, *arguments, **keywords):
 
 
 def traced_and_monitored(ranks, program, *arguments, **keywords):
-    """One run under the tracer and Open MPI's monitoring: the trace, and what the monitoring counted by the
-    letters of its lines: E messages with tags of the user, S and R one-sided transfers sent and received."""
+    """One run under the tracer and Open MPI's monitoring: the trace, and the counts of the monitoring by the letter of
+    its lines: E messages with tags of the user, S and R one-sided transfers sent and received."""
     with new_folder() as folder:
         path = folder / "trace.rwt"
         environment = variables("openmpi", path)
@@ -220,14 +220,14 @@ def traced_and_monitored(ranks, program, *arguments, **keywords):
         for rank in range(ranks):
             for line in (folder / f"gathering.{rank}").read_text().splitlines():
                 source, destination, messages, size = map(int, line.split())
-                known = matrices["E"][source, destination]
-                matrices["E"][source, destination] = (known[0] - messages, known[1] - size)
+                total = matrices["E"][source, destination]
+                matrices["E"][source, destination] = (total[0] - messages, total[1] - size)
         matrices["E"] = {pair: value for pair, value in matrices["E"].items() if value != (0, 0)}
         return dump_trace.load(path), matrices
 
 
 def mount_tmpfs(test, folder, size):
-    """A file system that is soon full."""
+    """A small file system."""
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder],
                              capture_output=True, text=True)
     if mounted.returncode != 0:
@@ -235,7 +235,7 @@ def mount_tmpfs(test, folder, size):
 
 
 def read_monitoring(folder, ranks):
-    """Letter -> (own rank, other rank) -> (messages, bytes)."""
+    """Letter -> (rank, peer) -> (messages, bytes)."""
     matrices = {"E": {}, "S": {}, "R": {}}
     pattern = re.compile(r"([ESR])\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs (?:sent|received)")
     for rank in range(ranks):
@@ -253,7 +253,7 @@ def matrix_of(trace, kind="point_to_point"):
 
 
 def logical(trace):
-    """All that does not depend on time: what must be equal under any MPI library."""
+    """The parts of a trace without times: equal under all MPI libraries."""
     pairs = [(p["class"], p["source"], p["destination"], p["messages"], p["bytes"], p["largest"],
               tuple(sorted(p["histogram"].items()))) for p in trace["pairs"]]
     communicators = [(c["kind"], c["slot"], c["created"], c["name"], c["members"], c["second_group"])

@@ -1,4 +1,4 @@
-"""One tracer for all libraries of an ABI, also privately loaded ones, and none for those of another."""
+"""One tracer serves all libraries of an ABI, also those that a plug-in loads, and none of another ABI."""
 
 import subprocess
 import unittest
@@ -8,10 +8,11 @@ from harness import (FOLDER, ALL_MPIS, ROOT, TESTS, build_tracer, c_program, com
 from test_traffic import SAMPLER
 
 LIVES = "tracer/tests/programs/lives.c"
+FORTRAN_SAMPLER = "tracer/tests/sampler/fortran_sampler.F90"
 
 
 def run_with(library, mpi, ranks, program, *arguments):
-    """Runs under a given tracer; the trace, or None, and what the run printed."""
+    """Runs under a given tracer; returns the trace, or None, and the output."""
     with new_folder() as folder:
         path = folder / "trace.rwt"
         environment = {"LD_PRELOAD": library, "RANKWRIGHT_TRACE_FILE": path}
@@ -20,14 +21,14 @@ def run_with(library, mpi, ranks, program, *arguments):
 
 
 class SameAbi(unittest.TestCase):
-    """A tracer that was compiled with one version serves the other: also the older, which lacks calls."""
+    """A tracer compiled with one version serves the other, also an older one, which lacks calls."""
     maxDiff = None
 
     def compare(self, compiled, used, program, *arguments):
-        own, _ = traced(used, 4, program, *arguments)
+        expected, _ = traced(used, 4, program, *arguments)
         trace, result = run_with(tracer(compiled), used, 4, program, *arguments)
         self.assertEqual((result.code, result.errors), (0, ""))
-        self.assertEqual(logical(trace), logical(own))
+        self.assertEqual(logical(trace), logical(expected))
 
     def test_a_newer_tracer_knows_all_calls_of_an_older_library(self):
         for compiled, used in (("openmpi5", "openmpi"), ("mpich5", "mpich")):
@@ -38,7 +39,7 @@ class SameAbi(unittest.TestCase):
         for compiled, used in (("openmpi5", "openmpi"), ("mpich5", "mpich")):
             for dialect in ("MPI", "MPI_F08", "MPIF_H"):
                 with self.subTest(mpi=used, dialect=dialect):
-                    self.compare(compiled, used, fortran_program(used, "tracer/tests/sampler/fortran_sampler.F90", dialect))
+                    self.compare(compiled, used, fortran_program(used, FORTRAN_SAMPLER, dialect))
 
     def test_an_older_tracer_serves_a_newer_library(self):
         for compiled, used in (("openmpi", "openmpi5"), ("mpich", "mpich5")):
@@ -67,15 +68,16 @@ class StandardAbi(unittest.TestCase):
         compile_with(compiler, "-O2", ROOT / "examples/heat2d.c", "-o", program, "-lm")
         trace, result = run_with(library, "mpich5", 4, program, "--iterations", 5)
         self.assertEqual((result.code, result.errors), (0, ""))
-        own, _ = run_with(tracer("mpich5"), "mpich5", 4, c_program("mpich5", "examples/heat2d.c"), "--iterations", 5)
-        self.assertEqual(logical(trace), logical(own))
+        heat = c_program("mpich5", "examples/heat2d.c")
+        expected, _ = run_with(tracer("mpich5"), "mpich5", 4, heat, "--iterations", 5)
+        self.assertEqual(logical(trace), logical(expected))
         self.check_refused(library, c_program("mpich5", LIVES), "the standard ABI of MPI 5", "MPICH")
         self.check_refused(tracer("mpich5"), program, "MPICH", "the standard ABI of MPI 5")
 
-    def check_refused(self, library, program, made_for, used):
+    def check_refused(self, library, program, built_for, used):
         trace, result = run_with(library, "mpich5", 2, program, "message")
         self.assertIsNone(trace)
-        self.assertIn(f"made for {made_for}, but the program uses {used}: no trace", result.errors)
+        self.assertIn(f"built for {built_for}, but the program uses {used}: no trace", result.errors)
 
 
 class OtherAbi(unittest.TestCase):
@@ -87,9 +89,9 @@ class OtherAbi(unittest.TestCase):
                 plain = mpirun(used, 2, program, "error")
                 trace, result = run_with(tracer(compiled), used, 2, program, "error")
                 self.assertIsNone(trace)
-                # Lines of two ranks may be mixed.
+                # The lines of two ranks may be interleaved.
                 self.assertEqual((result.code, sorted(result.output)), (plain.code, sorted(plain.output)))
-                self.assertEqual(result.errors.count("rankwright tracer: made for "), 1, result.errors)
+                self.assertEqual(result.errors.count("rankwright tracer: built for "), 1, result.errors)
 
     def test_a_privately_loaded_library(self):
         host = FOLDER / "dlopened"
@@ -97,12 +99,12 @@ class OtherAbi(unittest.TestCase):
         for mpi, other in (("openmpi", "mpich"), ("mpich", "openmpi"), ("openmpi5", "mpich5"), ("mpich5", "openmpi5")):
             with self.subTest(mpi):
                 plugin = FOLDER / f"plugin.{mpi}.so"
-                compile_with(mpi_command(mpi, "mpicc"), "-shared", "-fPIC", "-O1", "-std=gnu11", ROOT / LIVES, "-o", plugin,
-                             "-lpthread")
+                compile_with(mpi_command(mpi, "mpicc"), "-shared", "-fPIC", "-O1", "-std=gnu11", ROOT / LIVES,
+                             "-o", plugin, "-lpthread")
                 trace, result = run_with(tracer(mpi), mpi, 2, host, plugin, "message")
                 self.assertEqual((result.code, result.errors), (0, ""))
                 self.assertEqual(matrix_of(trace), {(0, 0): (1, 5)})
                 trace, result = run_with(tracer(other), mpi, 2, host, plugin, "message")
                 self.assertIsNone(trace)
                 self.assertEqual(result.code, 125, result.errors)
-                self.assertIn("it cannot go on like this", result.errors)
+                self.assertIn("the program ends here", result.errors)

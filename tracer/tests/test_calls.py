@@ -1,4 +1,4 @@
-"""The list of wrapped calls against the headers of every installed MPI, and the sampler against the list."""
+"""calls.table against the headers of all installed MPIs, and the sampler against calls.table."""
 
 import fnmatch
 import re
@@ -15,7 +15,7 @@ NOT_SAMPLED = {"mpich": re.compile(r"\w+_init(_c)?|Start|Startall")}
 
 
 def declared(mpi):
-    """The functions of this MPI's header, without MPI_."""
+    """The functions in <mpi.h>, without MPI_."""
     with new_folder() as folder:
         source = folder / "header.c"
         source.write_text("#include <mpi.h>\n")
@@ -43,12 +43,12 @@ class Calls(unittest.TestCase):
     maxDiff = None
 
     def test_every_call_is_wrapped_or_has_a_reason_not_to_be(self):
-        known, patterns = table(), unwrapped_patterns()
+        wrapped, patterns = table(), unwrapped_patterns()
         for mpi in ALL_MPIS:
             with self.subTest(mpi=mpi):
                 names = declared(mpi)
                 self.assertGreater(len(names), 300)
-                left = {name for name in names - known
+                left = {name for name in names - wrapped
                         if not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)}
                 self.assertEqual(left, set(), "neither in calls.table nor in unwrapped.calls")
 

@@ -1,4 +1,4 @@
-"""RANKWRIGHT_TRACE_OPTIONS=events: the calls in their order, held against the totals of the same run."""
+"""RANKWRIGHT_TRACE_OPTIONS=events: the calls in their order, compared with the totals of the same run."""
 
 import collections
 import subprocess
@@ -14,7 +14,7 @@ MANY = ["--iterations", 20000, "--cells", 8, "--fields", 1]
 
 
 def recorded(mpi, ranks, program, *arguments, may_fail=False, **keywords):
-    """Runs with events: those of every rank, and the trace of the same run if there is one."""
+    """Runs with events; returns those of each rank, the trace if there is one, and the output."""
     with new_folder() as folder:
         path, spool = folder / "trace.rwt", folder / "spool"
         environment = {**variables(mpi, path), "RANKWRIGHT_TRACE_SPOOL": spool,
@@ -44,7 +44,7 @@ def sent(ranks):
 
 
 def received(ranks):
-    """The same from what arrived."""
+    """As `sent`, from the receives."""
     matrix = collections.defaultdict(lambda: (0, 0))
 
     def add(peer, rank, size):
@@ -93,7 +93,7 @@ class Check(unittest.TestCase):
     maxDiff = None
 
     def check(self, ranks, trace):
-        """The events say in order what the trace says in sum, and nothing is left open."""
+        """The events add up to the trace, and every request completes."""
         pairs = {(p["source"], p["destination"]): (p["messages"], p["bytes"]) for p in trace["pairs"]
                  if p["class"] == "point_to_point"}
         self.assertEqual(sent(ranks), pairs)
@@ -110,7 +110,7 @@ class Sampler(Check):
     def check_sampler(self, mpi):
         ranks, trace, _ = recorded(mpi, 4, c_program(mpi, *SAMPLER), "FOLDER", timeout=120)
         self.check(ranks, trace)
-        if mpi == "mpich":  # tells nothing of what MPI_Isendrecv received: the room for it stands there
+        if mpi == "mpich":  # reports no size for MPI_Isendrecv: the events have that of the buffer
             self.assertEqual({pair: n for pair, (n, _) in received(ranks).items()},
                              {pair: n for pair, (n, _) in sent(ranks).items()})
         else:
@@ -173,7 +173,7 @@ class Runs(Check):
             self.assertAlmostEqual(share, classes / record["wall_s"], delta=0.05)
 
     def test_many_blocks(self):
-        """More than the first piece of the file holds."""
+        """More than fits into the first piece of the file."""
         ranks, trace, _ = recorded("openmpi", 2, c_program("openmpi", "examples/heat2d.c"), *MANY, timeout=120)
         self.check(ranks, trace)
         self.assertGreater(len(ranks[0].events), 60000)
@@ -189,7 +189,7 @@ class Runs(Check):
                                  list(range(100)))
 
     def test_a_full_disk_ends_the_events_and_not_the_program(self):
-        """Room for the first pieces of both ranks and of one that is larger."""
+        """Space for the first pieces of both ranks and for one larger piece."""
         with new_folder() as folder:
             mount_tmpfs(self, folder, "460k")
             try:

@@ -1,4 +1,4 @@
-"""The three dialects of Fortran under both libraries: everything is seen, and once."""
+"""Three dialects of Fortran under both libraries: each call is recorded, and once."""
 
 import unittest
 
@@ -14,7 +14,7 @@ def sampled(mpi, dialect):
 
 
 def collective(trace, rank, operation, members=(0, 1, 2, 3), nonblocking=False):
-    """(calls, bytes, row) summed over the communicators with these members."""
+    """(calls, bytes, row), summed over the communicators with these members."""
     calls = size = 0
     row = {}
     for c in trace["collectives"]:
@@ -49,22 +49,22 @@ class Fortran(unittest.TestCase):
     def test_in_place(self):
         trace = sampled("openmpi", "MPI")
         for rank in range(4):
-            own = 4 * (rank + 1)
+            block = 4 * (rank + 1)
             self.assertEqual(collective(trace, rank, "allgather"), (1, 12, {}))
-            self.assertEqual(collective(trace, rank, "allgatherv"), (1, own, {}))
+            self.assertEqual(collective(trace, rank, "allgatherv"), (1, block, {}))
             self.assertEqual(collective(trace, rank, "alltoall"), (1, 80, {}))
             self.assertEqual(collective(trace, rank, "gather"), (1, 24, {}))
-            self.assertEqual(collective(trace, rank, "gatherv"), (1, own, {2: own}))
+            self.assertEqual(collective(trace, rank, "gatherv"), (1, block, {2: block}))
             self.assertEqual(collective(trace, rank, "scatter"), (1, 112 if rank == 2 else 0, {}))
 
     def test_arrays(self):
         trace = sampled("openmpi", "MPI")
         for rank in range(4):
-            own = 4 * (rank + 1)
-            to_all = {destination: own for destination in range(4)}
-            self.assertEqual(collective(trace, rank, "alltoallv"), (1, 4 * own, to_all))
-            self.assertEqual(collective(trace, rank, "alltoallv", nonblocking=True), (1, 4 * own, to_all))
-            self.assertEqual(collective(trace, rank, "alltoallw"), (1, 4 * own, to_all))
+            block = 4 * (rank + 1)
+            to_all = {destination: block for destination in range(4)}
+            self.assertEqual(collective(trace, rank, "alltoallv"), (1, 4 * block, to_all))
+            self.assertEqual(collective(trace, rank, "alltoallv", nonblocking=True), (1, 4 * block, to_all))
+            self.assertEqual(collective(trace, rank, "alltoallw"), (1, 4 * block, to_all))
             self.assertEqual(collective(trace, rank, "reduce_scatter"), (1, 40, {0: 4, 1: 8, 2: 12, 3: 16}))
             self.assertEqual(collective(trace, rank, "barrier", nonblocking=True), (1, 0, {}))
 
@@ -93,21 +93,21 @@ class Fortran(unittest.TestCase):
     def test_persistent_collectives(self):
         trace = sampled("openmpi", "MPI")
         for rank in range(4):
-            own = 4 * (rank + 1)
-            found = {c["operation"]: (c["calls"], c["bytes"], {e["destination"]: e["bytes"] for e in c["row"]})
+            block = 4 * (rank + 1)
+            totals = {c["operation"]: (c["calls"], c["bytes"], {e["destination"]: e["bytes"] for e in c["row"]})
                      for c in trace["collectives"] if c["rank"] == rank and c["persistent"]}
-            self.assertEqual(found, {
+            self.assertEqual(totals, {
                 "bcast": (2, 88 if rank == 1 else 0, {}),
                 "barrier": (2, 0, {}),
                 "allgather": (2, 24, {}),
-                "alltoallv": (2, 8 * own, {destination: 2 * own for destination in range(4)}),
+                "alltoallv": (2, 8 * block, {destination: 2 * block for destination in range(4)}),
             })
 
     def test_declared_topologies(self):
-        found = [t for t in sampled("openmpi", "MPI")["topologies"] if t["rank"] == 3]
-        graph, = (t for t in found if t["kind"] == "distributed_graph")
+        topologies = [t for t in sampled("openmpi", "MPI")["topologies"] if t["rank"] == 3]
+        graph, = (t for t in topologies if t["kind"] == "distributed_graph")
         self.assertEqual([(n["destination"], n["weight"]) for n in graph["neighbours"]], [(0, 7), (1, 9)])
-        grid, = (t for t in found if len(t["dimensions"]) == 2)
+        grid, = (t for t in topologies if len(t["dimensions"]) == 2)
         self.assertEqual((grid["dimensions"], grid["periodic"]), ([2, 2], [True, False]))
 
     def test_neighbourhood(self):
@@ -116,7 +116,7 @@ class Fortran(unittest.TestCase):
 
 
 class FortranOfMpi4(unittest.TestCase):
-    """What Open MPI 4.1 does not have."""
+    """Calls that Open MPI 4.1 lacks."""
 
     def test_partitioned_and_groups(self):
         for dialect in DIALECTS:

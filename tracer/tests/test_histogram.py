@@ -1,5 +1,5 @@
-"""One-sided communication in a whole program: examples/histogram.c against what its arguments make it transfer,
-computed here once more, and against Open MPI's monitoring."""
+"""One-sided communication of a whole program: examples/histogram.c against transfers that are computed here from its
+arguments, and against Open MPI's monitoring."""
 
 import collections
 import unittest

@@ -1,4 +1,4 @@
-"""Spool files: what a rank did is not lost when it dies, and a folder that fails harms nobody."""
+"""Spool files: records outlive a rank that dies, and a folder that fails does no harm."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ LIVES = "tracer/tests/programs/lives.c"
 
 
 def spooled(mpi, way, ranks=2, program=None, arguments=(), spool=None, options="", preload=None):
-    """Runs with a spool folder: what happened, the gathered trace if any, the trace of the spool files."""
+    """Runs with a spool folder; returns the output, the gathered trace and the trace of the spool files, or None."""
     with new_folder() as folder:
         spool = spool or folder / "spool"
         environment = {**variables(mpi, folder / "trace.rwt"), "RANKWRIGHT_TRACE_SPOOL": spool,
@@ -28,7 +28,7 @@ def spooled(mpi, way, ranks=2, program=None, arguments=(), spool=None, options="
 
 
 class Spool(unittest.TestCase):
-    def test_a_rank_that_is_killed_leaves_what_it_did_until_then(self):
+    def test_a_killed_rank_leaves_its_records(self):
         for mpi in MPIS:
             result, gathered, left = spooled(mpi, "killed")
             self.assertNotEqual(result.code, 0)
@@ -36,16 +36,16 @@ class Spool(unittest.TestCase):
             self.assertEqual(matrix_of(left), {(0, 0): (1, 5)})
             self.assertEqual(left["ranks"][1]["state"], "running")
 
-    def test_abort_and_exit_leave_what_was_done_until_then(self):
+    def test_abort_and_exit_leave_the_records(self):
         for mpi in MPIS:
             for way, states in (("abort", {"aborted", "running"}), ("exit", {"exited", "running"})):
                 result, gathered, left = spooled(mpi, way)
                 self.assertNotEqual(result.code, 0)
                 self.assertIsNone(gathered)
                 self.assertEqual(matrix_of(left), {(0, 0): (1, 5)})
-                found = {rank["state"] for rank in left["ranks"]}
-                self.assertLessEqual(found, states)
-                self.assertNotEqual(found, {"running"})
+                ended = {rank["state"] for rank in left["ranks"]}
+                self.assertLessEqual(ended, states)
+                self.assertNotEqual(ended, {"running"})
 
     def test_a_run_that_ends_well_leaves_no_spool_file(self):
         for mpi in MPIS:
@@ -75,7 +75,7 @@ class Spool(unittest.TestCase):
             self.assertEqual({c["seconds"] for c in rank["classes"].values()}, {0})
 
     def test_a_disk_that_fills_up_while_the_ranks_run(self):
-        """Room for the first piece and not for the next: files kept as the result say that they are not whole."""
+        """Space for the first piece, not for the next: files that are the result are marked as incomplete."""
         with new_folder() as folder:
             mount_tmpfs(self, folder, "160k")
             try:
@@ -93,10 +93,11 @@ class Spool(unittest.TestCase):
                 subprocess.run(["umount", folder], check=True)
 
     def test_a_clock_that_jumps_does_no_harm(self):
-        """Times are worth nothing then, but none is absurd."""
+        """Times are wrong then, but none is negative or huge."""
         need("mpicc.openmpi")
         clock = FOLDER / "jumping_clock.so"
-        compile_with("cc", "-shared", "-fPIC", "-O2", "-D_GNU_SOURCE", TESTS / "programs/jumping_clock.c", "-o", clock, "-ldl")
+        compile_with("cc", "-shared", "-fPIC", "-O2", "-D_GNU_SOURCE", TESTS / "programs/jumping_clock.c",
+                     "-o", clock, "-ldl")
         program = c_program("openmpi", "examples/heat2d.c")
         arguments = ["--iterations", 3]
         _, steady, _ = spooled("openmpi", "", 4, program, arguments)
@@ -109,7 +110,7 @@ class Spool(unittest.TestCase):
         times += [pair[name] for pair in jumping["pairs"] for name in ("first_s", "last_s", "gap_mean_s")]
         self.assertTrue(all(0 <= time < 1e6 for time in times), times)
 
-    def test_a_spool_folder_that_cannot_be_made_is_said_once(self):
+    def test_a_spool_folder_that_cannot_be_created_is_reported_once(self):
         for mpi in MPIS:
             result, gathered, _ = spooled(mpi, "message", spool=pathlib.Path("/dev/null/spool"))
             self.assertEqual(result.code, 0, result.errors)
@@ -118,7 +119,7 @@ class Spool(unittest.TestCase):
             self.assertEqual(matrix_of(gathered), {(0, 0): (1, 5)})
 
     def test_a_full_disk_under_the_spool_files(self):
-        """Room for the first piece of two of three files; all ranks go on, and nothing gathered is lost."""
+        """Space for the first pieces of two of three files: all ranks continue, and the trace is complete."""
         with new_folder() as folder:
             mount_tmpfs(self, folder, "160k")
             try:

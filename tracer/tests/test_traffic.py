@@ -1,4 +1,4 @@
-"""What is recorded, against the sampler's own statements and against Open MPI's monitoring."""
+"""The trace against the expectations that the sampler writes, and against Open MPI's monitoring."""
 
 import collections
 import pathlib
@@ -19,7 +19,7 @@ def members_of(communicator):
 
 
 def read_expectations(folder):
-    """The statements of all ranks, summed as the trace sums them."""
+    """The expectations of all ranks, summed as in a trace."""
     pairs = {kind: collections.defaultdict(lambda: [0, 0]) for kind in ("send", "put", "get")}
     calls = collections.defaultdict(lambda: [0, 0, collections.defaultdict(lambda: [0, 0])])
     topologies = set()
@@ -48,7 +48,7 @@ def read_expectations(folder):
 
 
 def recorded_calls(trace):
-    """The trace's collectives in the same shape: communicators with the same members taken together."""
+    """The collectives of a trace in this form; communicators with equal members are merged."""
     calls = collections.defaultdict(lambda: [0, 0, collections.defaultdict(lambda: [0, 0])])
     for c in trace["collectives"]:
         members = members_of(trace["communicators"][c["communicator"]])
@@ -63,7 +63,7 @@ def recorded_calls(trace):
 
 
 def recorded_topologies(trace):
-    """As the sampler states them; MPI does not define the order of a distributed graph's neighbours."""
+    """As the sampler writes them; MPI does not define the order of the neighbours in a distributed graph."""
     def text(values):
         return ",".join(map(str, values)) or "-"
     return {(t["rank"], t["kind"], text(t["dimensions"]), text(map(int, t["periodic"])),
@@ -131,24 +131,24 @@ class Sampler(unittest.TestCase):
 
 
 class Monitoring(unittest.TestCase):
-    """Messages and bytes of every pair are exactly those that Open MPI itself counted in this run."""
+    """Messages and bytes of each pair equal those that Open MPI counts in the same run."""
     maxDiff = None
 
     def check(self, ranks, program, *arguments, unmonitored=(), **keywords):
-        """`unmonitored`: (source, destination, messages, bytes) that the monitoring does not see."""
+        """`unmonitored`: (source, destination, messages, bytes) that the monitoring does not count."""
         trace, matrices = traced_and_monitored(ranks, program, *arguments, **keywords)
         monitored = matrices["E"]
         self.assertTrue(monitored)
         for source, destination, messages, size in unmonitored:
-            known = monitored.get((source, destination), (0, 0))
-            monitored[source, destination] = (known[0] + messages, known[1] + size)
+            total = monitored.get((source, destination), (0, 0))
+            monitored[source, destination] = (total[0] + messages, total[1] + size)
         self.assertEqual(matrix_of(trace), monitored)
 
     def test_heat2d(self):
         self.check(8, c_program("openmpi", "examples/heat2d.c"), "--iterations", 20)
 
     def test_transpose_in_three_dialects(self):
-        # Open MPI 4.1 starts persistent requests past its monitoring: the halo in both directions.
+        # The monitoring of Open MPI 4.1 does not count persistent requests: the halo in both directions.
         ranks, order, iterations = 6, 120, 5
         halo = [(rank, neighbour, iterations, iterations * order * 8)
                 for rank in range(ranks) for neighbour in (rank - 1, rank + 1) if 0 <= neighbour < ranks]
@@ -162,8 +162,8 @@ class Monitoring(unittest.TestCase):
         self.check(8, "lmp", "-in", TESTS / "inputs/in.melt", "-log", "none")
 
     def test_one_sided(self):
-        """S lines: what is put, and an empty message for each Get and Rget. MPI_NO_OP counts there as if the
-        origin buffer were sent. R lines: what is got."""
+        """S lines: puts, and an empty message for each Get and Rget; with MPI_NO_OP they count the origin buffer.
+        R lines: gets."""
         with new_folder() as folder:
             trace, monitored = traced_and_monitored(4, c_program("openmpi", *SAMPLER), folder, "one-sided")
         sent = collections.Counter(), collections.Counter()

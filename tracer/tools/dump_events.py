@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the events of one rank, one a line: ./dump_events.py rank-0.events"""
+"""Prints the events of one rank, one per line: ./dump_events.py rank-0.events"""
 
 import pathlib
 import struct
@@ -16,7 +16,7 @@ PEERS = {0: "none", 1: "outside", 2: "any"}
 
 
 class Events:
-    """What one file says: `communicators`, and `events` as dictionaries."""
+    """The contents of a file: `communicators`, and `events` as dictionaries."""
 
     def __init__(self, path):
         data = pathlib.Path(path).read_bytes()
@@ -100,20 +100,20 @@ class Events:
     def message(self):
         return {"peer": self.peer(), "tag": self.signed(), "communicator": self.number(), "bytes": self.number()}
 
-    def made(self, fields, flag=REQUEST, name="how"):
+    def with_request(self, fields, flag=REQUEST, name="how"):
         return {**fields, "request": self.request()} if fields[name] & flag else fields
 
     def kind_3(self):
-        return "send", self.made({"how": self.number(), **self.message()})
+        return "send", self.with_request({"how": self.number(), **self.message()})
 
     def kind_4(self):
-        return "receive", self.made({"how": self.number(), **self.message()})
+        return "receive", self.with_request({"how": self.number(), **self.message()})
 
     def kind_5(self):
         fields = {"how": self.number(), "communicator": self.number()}
         fields["sent"] = (self.peer(), self.signed(), self.number())
         fields["received"] = (self.peer(), self.signed(), self.number())
-        return "sendrecv", self.made(fields)
+        return "sendrecv", self.with_request(fields)
 
     def kind_6(self):
         fields = {"call": CALLS[self.number()], "active": self.number(), "completed": []}
@@ -140,10 +140,10 @@ class Events:
                 destination += self.signed()
                 size = self.number()
                 fields["row"][destination] = fields["row"].get(destination, 0) + size
-        return "collective", self.made(fields, 1, "flags")
+        return "collective", self.with_request(fields, 1, "flags")
 
     def kind_10(self):
-        return "creation", self.made({"flags": self.number(), "old": self.number() - 1,
+        return "creation", self.with_request({"flags": self.number(), "old": self.number() - 1,
                                       "new": self.number() - 1}, 1, "flags")
 
     def kind_11(self):

@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""Prints what the tracer left, as JSON or as text: a gathered trace, or the spool files of ranks.
-
-Reads the files as trace_format.h describes them.
-"""
+"""Prints a gathered trace, or the spool files of ranks, as text or JSON. src/format/trace_format.h describes them."""
 
 import argparse
 import json
@@ -113,11 +110,11 @@ class Image:
         number, inter, first, second = record.values("IIII")
 
         def ranks(runs):
-            found = []
+            members = []
             for _ in range(runs):
                 start, stride, count = record.values("iiI")
-                found += [None if rank < 0 else rank for rank in (start + i * stride for i in range(count))]
-            return found
+                members += [None if rank < 0 else rank for rank in (start + i * stride for i in range(count))]
+            return members
         self.members[number] = ("inter" if inter else "intra", ranks(first), ranks(second))
 
     def communicator(self, record):
@@ -163,7 +160,8 @@ class Image:
 
     def rank_record(self):
         head = self.head
-        return {"rank": head["rank"], "state": STATES[head["state"]], "whole": head["flags"] == 0, "host": self.texts.get(0, ""),
+        return {"rank": head["rank"], "state": STATES[head["state"]], "whole": head["flags"] == 0,
+                "host": self.texts.get(0, ""),
                 "pus": self.pus, "numa": self.numa, "start_unix_ns": head["start_unix_ns"],
                 "wall_s": max(head["latest_ns"] - head["begin_ns"], 0) * 1e-9, "peak_memory": head["peak_memory"],
                 "classes": {name: {"calls": calls, "seconds": ticks * self.tick}
@@ -182,7 +180,7 @@ def combine(images):
     for image in images:
         if image.head["run"] != first.head["run"]:
             raise TraceError("ranks of different runs")
-        own = {}
+        common = {}
         for number, (members, slot, created, name) in image.communicators.items():
             kind, group, second = image.members[members]
             identity = (kind, tuple(group), tuple(second), slot)
@@ -190,11 +188,11 @@ def combine(images):
                 numbers[identity] = len(numbers)
                 trace["communicators"].append({"id": numbers[identity], "kind": kind, "slot": slot, "created": created,
                                                "name": name, "members": group, "second_group": second})
-            own[number] = numbers[identity]
+            common[number] = numbers[identity]
         trace["ranks"].append(image.rank_record())
         trace["pairs"] += image.pairs
-        trace["collectives"] += [{**c, "communicator": own[c["communicator"]]} for c in image.collectives.values()]
-        trace["topologies"] += [{**t, "communicator": own[number]} for number, t in image.topologies.items()]
+        trace["collectives"] += [{**c, "communicator": common[c["communicator"]]} for c in image.collectives.values()]
+        trace["topologies"] += [{**t, "communicator": common[number]} for number, t in image.topologies.items()]
     trace["pairs"].sort(key=lambda p: (p["source"], p["destination"], PAIR_CLASSES.index(p["class"])))
     trace["collectives"].sort(key=lambda c: (c["rank"], c["communicator"], OPERATIONS.index(c["operation"]),
                                              c["nonblocking"], c["persistent"], c["root"]))
@@ -259,9 +257,9 @@ def print_text(trace):
               f"gaps {p['gap_mean_s']:.9f} s cv {p.get('gap_cv', 0):.3f}")
     for c in trace["collectives"]:
         row = "".join(f" {e['destination']}:{e['bytes']}/{e['messages']}" for e in c["row"])
-        print(f"collective rank {c['rank']} communicator {c['communicator']} "
-              f"{'i' if c['nonblocking'] else ''}{c['operation']}{'_init' if c['persistent'] else ''} root {c['root']}: {c['calls']} calls "
-              f"{c['bytes']} bytes {c['seconds']:.6f} s{' to' if row else ''}{row}")
+        form = f"{'i' if c['nonblocking'] else ''}{c['operation']}{'_init' if c['persistent'] else ''}"
+        print(f"collective rank {c['rank']} communicator {c['communicator']} {form} root {c['root']}: "
+              f"{c['calls']} calls {c['bytes']} bytes {c['seconds']:.6f} s{' to' if row else ''}{row}")
 
 
 def main():

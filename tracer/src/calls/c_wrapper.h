@@ -1,4 +1,4 @@
-/* c_wrapper.h - a wrapper in C: the entry point MPI_..., around the library's own PMPI_.... */
+/* c_wrapper.h - a wrapper in C: MPI_..., which calls the library's PMPI_.... */
 #ifndef RANKWRIGHT_C_WRAPPER_H
 #define RANKWRIGHT_C_WRAPPER_H
 
@@ -20,7 +20,7 @@
     C_WRAPPER(MPI_##Name##suffix, lower##suffix, class, flags, parameters, names, before, record, event)
 #define WRAP_WITHOUT_EVENTS(Name, lower, suffix, class, flags, kind, parameters, names, record)                       \
     C_ENTRY(MPI_##Name##suffix, class, flags, parameters, names, record, )
-/* Open MPI 4 has persistent collectives as an extension; the standard's header does not declare it. */
+/* The persistent collectives of Open MPI 4, an extension that <mpi.h> does not declare. */
 #define WRAP_EXTENSION(Name, lower, suffix, class, flags, kind, parameters, names, before, record, event)             \
     int PMPIX_##Name parameters;                                                                                      \
     C_WRAPPER(MPIX_##Name, lower, class, flags, parameters, names, before, record, event)

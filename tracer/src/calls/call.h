@@ -1,4 +1,4 @@
-/* call.h - what every wrapper does around a call. */
+/* call.h - what each wrapper does before and after the call. */
 #ifndef RANKWRIGHT_CALL_H
 #define RANKWRIGHT_CALL_H
 
@@ -9,8 +9,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* True inside a wrapper, so that MPI calls made by MPI itself are not counted again. The library is
- * loaded at program start, hence the cheap model. */
+/* True inside a wrapper: calls that MPI makes to itself are not recorded. The tracer is loaded at program start, which
+ * allows the fastest model of thread-local storage. */
 extern _Thread_local bool rw_inside __attribute__((tls_model("initial-exec")));
 
 static inline bool rw_enter(void)
@@ -21,7 +21,7 @@ static inline bool rw_enter(void)
     return true;
 }
 
-/* A read-modify-write is needed only if another thread may add at the same time. */
+/* Atomic only where another thread may add at the same time. */
 static inline void rw_add(uint64_t *total, uint64_t value)
 {
     if (rw_tracer.concurrent)
@@ -33,7 +33,7 @@ static inline void rw_add(uint64_t *total, uint64_t value)
 static inline struct rw_call rw_leave(enum rw_class class, uint64_t start, unsigned flags)
 {
     const uint64_t end = rw_ticks();
-    /* A clock that jumps back makes a call of no length, not one of centuries. */
+    /* If the clock jumps back, the call has length 0, not centuries. */
     const struct rw_call call = {start, end > start ? end - start : 0, flags};
     struct rw_class_total *total = &rw_image->classes[class];
     rw_add(&total->calls, 1);

@@ -1,21 +1,21 @@
 /*
- * call_forms.h - all functions that the rows of generated/calls.h stand for. It includes calls.h twice: for the
- * functions that take counts of int, and for those that take large counts (MPI_..._c).
+ * call_forms.h - from the rows of generated/calls.h to functions. It includes calls.h twice: for functions with counts
+ * of int, and for functions with large counts (MPI_..._c).
  *
- * c_wrapper.h or fortran_wrapper.h, included before, defines WRAP, which writes one function, and these words:
- *   IN(type), OUT(type), LIST(type)     declares an argument: a value, a pointer to write to, a constant array
+ * c_wrapper.h or fortran_wrapper.h, included before, defines WRAP, which makes one function, and these words:
+ *   IN(type), OUT(type), LIST(type)     declares an argument: a value, a pointer or an array, a constant array
  *   WIDE(type)                          a value of MPI_Aint or MPI_Count
- *   VALUE(n), HANDLE(T, n), MADE(T, n)  what is recorded of a number, of a handle of type MPI_T, of a new handle
- *   DATA(n), STATUS(n), DATATYPES(n)    what is recorded of a buffer, of a status, of an array of datatypes
- *   FORM(function)                      the function, or its variant for arguments of Fortran
- * In the statements of a row, `call` points to the struct rw_call of this call, and `ok` is whether it succeeded.
+ *   VALUE(n), HANDLE(T, n), MADE(T, n)  passes a number, a handle of type MPI_T, a new handle, in the types of C
+ *   DATA(n), STATUS(n), DATATYPES(n)    passes a buffer, a status, an array of datatypes, in the types of C
+ *   FORM(function)                      the function, in Fortran its variant for arguments of Fortran
+ * In the statements of a row, `call` points to the struct rw_call of this call, and `ok` is true after success.
  */
 #define NOTHING (void)0
 
 #define CALL_FORM(suffix, Name, lower, class, kind, parameters, names, before, record, event)                         \
     WRAP(Name, lower, suffix, class, 0, kind, parameters, names, before, record, event)
 
-/* A blocking collective writes its event where it is recorded; a nonblocking one adds its request. */
+/* The function that records a collective writes its event too; a nonblocking one adds its request. */
 #define COLLECTIVE_FORMS(suffix, Name, lower, kind, parameters, names, record)                                        \
     WRAP_WITHOUT_EVENTS(Name, lower, suffix, COLLECTIVE, 0, kind, parameters, names, record)                          \
     WRAP(I##lower, i##lower, suffix, COLLECTIVE, RW_FLAG_NONBLOCKING, kind,                                           \

@@ -1,13 +1,13 @@
 /*
- * fortran_wrapper.h - a wrapper in Fortran: one function per call, and its entry points, which differ in what they
- * forward to. README.md tells which entry points are wrapped under which library.
+ * fortran_wrapper.h - a wrapper in Fortran: one function per call, and entry points that differ in the function of the
+ * library to which they forward. README.md lists the entry points of each library.
  *
- * The kind of a call says which it has:
- *   WITH_BUFFER        mpi_name_, mpi_name_f08_ under Open MPI; MPICH's forward to MPI_NAME in C
+ * The kind of a call determines its entry points:
+ *   WITH_BUFFER        mpi_name_, mpi_name_f08_ under Open MPI; those of MPICH call MPI_* in C
  *   PLAIN              mpi_name_ under Open MPI, mpi_name_f08_ always
- *   WITHOUT_ARGUMENTS  as PLAIN; it has no argument but the error code
- *   WITH_STRING        as PLAIN; it has a string `stringtag`, whose length compilers pass behind all arguments
- *   WITH_ADDRESS       as PLAIN, and mpi_name_cptr_ under Open MPI, mpi_name_f08_large_ under MPICH
+ *   WITHOUT_ARGUMENTS  as PLAIN; the error code is its only argument
+ *   WITH_STRING        as PLAIN; compilers pass the length of its string `stringtag` after all arguments
+ *   WITH_ADDRESS       as PLAIN; also mpi_name_cptr_ under Open MPI, mpi_name_f08_large_ under MPICH
  */
 #ifndef RANKWRIGHT_FORTRAN_WRAPPER_H
 #define RANKWRIGHT_FORTRAN_WRAPPER_H
@@ -61,7 +61,7 @@
     UNDER_OPEN_MPI(FORTRAN_ENTRY(prefix##_##lower##_cptr_, lower, (RW_ELEMENTS parameters, ), (RW_ELEMENTS names, ),  \
                                  (), ()))
 
-/* For large counts: Open MPI has no entry points in Fortran yet, and MPICH's with a buffer forward to C. */
+/* With large counts: Open MPI has no Fortran entry points yet, and those of MPICH with a buffer call MPI_* in C. */
 #define FORTRAN_PLAIN_c(...)
 #define FORTRAN_WITH_BUFFER_c(...)
 #define FORTRAN_WITH_ADDRESS_c(prefix, lower, events, class, flags, parameters, names, before, record, event)         \
@@ -70,8 +70,8 @@
                 FORTRAN_ENTRY(prefix##_##lower##_f08_large_, lower##_c, (RW_ELEMENTS parameters, ),                   \
                               (RW_ELEMENTS names, ), (), ()))
 
-/* In what follows, `parameters` and `names` end with a comma unless they are empty: the error code comes behind them,
- * and behind that the `lengths` of strings. */
+/* Below, `parameters` and `names` end with a comma unless they are empty: the error code follows, and after it the
+ * `lengths` of strings, which begin with a comma. */
 #define FORTRAN_FUNCTIONS(prefix, lower, events, class, flags, parameters, names, lengths, length_names, before,      \
                           record, event)                                                                              \
     FORTRAN_TRACED(lower, events, class, flags, parameters, names, lengths, length_names, before, record, event)      \

@@ -1,4 +1,4 @@
-/* init.c - MPI_Init, MPI_Init_thread, MPI_Finalize, MPI_Abort, in C and Fortran. */
+/* init.c - MPI_Init, MPI_Init_thread, MPI_Finalize, MPI_Abort, in C and in Fortran. */
 #include "../mpi/abi_check.h"
 #include "../mpi/fortran.h"
 #include "../mpi/mpi_library.h"

@@ -1,6 +1,6 @@
 /*
- * sessions.c - programs that use MPI sessions and never call MPI_Init: there is no MPI_COMM_WORLD to
- * number the ranks by, hence no trace. They are told so, once.
+ * sessions.c - a warning to programs that use MPI sessions without MPI_Init: they have no MPI_COMM_WORLD, whose ranks
+ * the trace is about, and are not traced.
  */
 #include "../mpi/fortran.h"
 #include "../mpi/mpi_library.h"
@@ -22,11 +22,11 @@ static bool is_first_process(MPI_Session session)
     return rank == 0;
 }
 
-/* Not when a session begins: MPI_Init may still come. */
+/* At the end of a session: at its begin, MPI_Init could still follow. */
 static void warn_if_untraced(MPI_Session session)
 {
     static atomic_bool warned;
-    const char *path = getenv("RANKWRIGHT_TRACE_FILE"); /* emptied by a run that is traced */
+    const char *path = getenv("RANKWRIGHT_TRACE_FILE"); /* emptied in a traced run */
     if (!path || !path[0] || atomic_exchange(&warned, true) || !is_first_process(session))
         return;
     rw_warn("this program uses MPI sessions without MPI_Init, which the tracer cannot follow: no "

@@ -1,4 +1,4 @@
-/* start.c - MPI_Start, MPI_Startall and MPI_Request_free, in C and Fortran. */
+/* start.c - MPI_Start, MPI_Startall and MPI_Request_free, in C and in Fortran. */
 #include "../events/events.h"
 #include "../mpi/arguments.h"
 #include "../mpi/fortran.h"
@@ -22,7 +22,7 @@ int MPI_Start(MPI_Request *request)
     return result;
 }
 
-/* The requests before a Startall, and its class: that of the first. NULL: none, or out of memory. */
+/* The keys of the requests before MPI_Startall, and its class, that of the first. NULL: none, or out of memory. */
 static uint64_t *before_startall(int count, uint64_t (*key_at)(const void *requests, int i),
                                  const void *requests, enum rw_class *class)
 {
@@ -33,7 +33,7 @@ static uint64_t *before_startall(int count, uint64_t (*key_at)(const void *reque
     return before;
 }
 
-/* Each request gets its share of the time. */
+/* Each request gets an equal share of the time. */
 static void after_startall(struct rw_call call, int count, const uint64_t *before,
                            uint64_t (*key_at)(const void *requests, int i), const void *requests)
 {

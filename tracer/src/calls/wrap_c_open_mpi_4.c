@@ -1,6 +1,6 @@
 /*
- * wrap_c_open_mpi_4.c - persistent collectives by the names that they have in Open MPI 4: a tracer made with
- * Open MPI 5 serves its programs too.
+ * wrap_c_open_mpi_4.c - persistent collectives under their names in Open MPI 4: a tracer built with Open MPI 5 serves
+ * programs of both.
  */
 #include "c_wrapper.h"
 

@@ -14,8 +14,8 @@ static struct {
     struct rw_communicator *communicator;
 } cache[CACHE_SIZE]; /* under the tracer's lock */
 
-/* Guards everything below; taken before the tracer's lock, and not by the deletion callback, which MPI
- * may call under its own attribute lock. */
+/* Guards everything below. Lock order: this one, then the tracer's. The deletion callback does not take it: MPI may
+ * call that while holding its own attribute lock. */
 static pthread_mutex_t registration = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = MPI_KEYVAL_INVALID;
 static struct rw_table by_digest;
@@ -40,25 +40,25 @@ _Static_assert(CACHE_SIZE == 1 << (64 - 58), "cache_index yields six bits");
 
 /* ---- member lists ---- */
 
-/* Empty if out of memory. */
+/* The members of a group as ranks of MPI_COMM_WORLD; empty if out of memory. */
 static struct rw_rank_list world_ranks(MPI_Group group)
 {
     int count = 0;
     PMPI_Group_size(group, &count);
     int *ranks = rw_allocate((size_t)count, sizeof *ranks);
-    int *own = rw_allocate((size_t)count, sizeof *own);
-    if (!ranks || !own) {
+    int *members = rw_allocate((size_t)count, sizeof *members);
+    if (!ranks || !members) {
         free(ranks);
-        free(own);
+        free(members);
         return (struct rw_rank_list){0, 0, 0, NULL};
     }
     for (int i = 0; i < count; i++)
-        own[i] = i;
-    PMPI_Group_translate_ranks(group, count, own, rw_tracer.world_group, ranks);
+        members[i] = i;
+    PMPI_Group_translate_ranks(group, count, members, rw_tracer.world_group, ranks);
     for (int i = 0; i < count; i++)
         if (ranks[i] == MPI_UNDEFINED)
             ranks[i] = -1;
-    free(own);
+    free(members);
     return rw_make_rank_list(ranks, count);
 }
 
@@ -130,14 +130,14 @@ static bool same_members(const struct rw_members *a, const struct rw_members *b)
         && rw_same_rank_list(&a->remote, &b->remote);
 }
 
-/* The one copy of these member lists; takes over the argument. */
+/* The shared copy of these member lists; takes ownership of the argument. */
 static struct rw_members *intern_members(struct rw_members *members)
 {
     struct rw_members *first = rw_table_find(&by_digest, members->digest);
-    for (struct rw_members *known = first; known; known = known->next_same_digest) {
-        if (same_members(known, members)) {
+    for (struct rw_members *other = first; other; other = other->next_same_digest) {
+        if (same_members(other, members)) {
             free_members(members);
-            return known;
+            return other;
         }
     }
     if (first) {
@@ -227,7 +227,7 @@ static void keep_name(struct rw_communicator *communicator, MPI_Comm comm)
     char name[MPI_MAX_OBJECT_NAME] = "";
     int length = 0;
     PMPI_Comm_get_name(comm, name, &length);
-    /* Open MPI's own description of an unnamed communicator is not a name that the program gave. */
+    /* Open MPI describes communicators without a name like this. */
     if (length > 0 && strncmp(name, "MPI COMMUNICATOR ", 17) != 0)
         snprintf(communicator->record->name, RW_NAME_BYTES, "%s", name);
 }
@@ -254,7 +254,7 @@ static struct rw_communicator *bind_handle(struct rw_communicator *communicator,
     return communicator;
 }
 
-/* A duplicate that was never used nor freed through us: its handle now means something else. */
+/* A duplicate that was neither used nor freed through a wrapper: its handle now means another communicator. */
 static void drop_duplicating(MPI_Comm comm)
 {
     struct rw_communicator *stale = rw_table_remove(&duplicating, key_of(comm));
@@ -275,10 +275,10 @@ static struct rw_communicator *create(MPI_Comm comm, struct rw_members *members)
 static struct rw_communicator *look_up(MPI_Comm comm)
 {
     struct rw_communicator *communicator = NULL;
-    int found = 0;
+    int has_attribute = 0;
     pthread_mutex_lock(&registration);
-    PMPI_Comm_get_attr(comm, keyval, &communicator, &found);
-    if (!found) {
+    PMPI_Comm_get_attr(comm, keyval, &communicator, &has_attribute);
+    if (!has_attribute) {
         communicator = rw_table_remove(&duplicating, key_of(comm));
         communicator = communicator ? bind_handle(communicator, comm) : create(comm, NULL);
     }
@@ -320,23 +320,23 @@ void rw_record_created(const struct rw_call *call, MPI_Comm created)
 void rw_record_duplicated(const struct rw_call *call, MPI_Comm parent, MPI_Comm created)
 {
     (void)call;
-    const struct rw_communicator *known = rw_find_communicator(parent);
-    if (!known)
+    const struct rw_communicator *original = rw_find_communicator(parent);
+    if (!original)
         return;
     pthread_mutex_lock(&registration);
-    create(created, known->members);
+    create(created, original->members);
     pthread_mutex_unlock(&registration);
 }
 
 void rw_record_duplicating(const struct rw_call *call, MPI_Comm parent, MPI_Comm created)
 {
     (void)call;
-    const struct rw_communicator *known = rw_find_communicator(parent);
-    if (!known)
+    const struct rw_communicator *original = rw_find_communicator(parent);
+    if (!original)
         return;
     pthread_mutex_lock(&registration);
     drop_duplicating(created);
-    struct rw_communicator *communicator = take_slot(known->members);
+    struct rw_communicator *communicator = take_slot(original->members);
     if (communicator) {
         communicator->handle = created;
         rw_table_insert(&duplicating, key_of(created), communicator);
@@ -357,7 +357,7 @@ static struct rw_members *world_members(void)
     return intern_members(members);
 }
 
-/* The library's own MPI_COMM_NULL_COPY_FN may be an address in it, which is not known when we load. */
+/* Instead of MPI_COMM_NULL_COPY_FN, which may be an address in the library, unknown when the tracer is loaded. */
 static int not_copied(MPI_Comm comm, int key, void *extra, void *from, void *to, int *copied)
 {
     (void)comm, (void)key, (void)extra, (void)from, (void)to;

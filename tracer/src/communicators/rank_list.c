@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* The run that begins at position `from`, as long as possible. */
+/* The longest run that begins at position `from`. */
 static struct rw_run longest_run(const struct rw_rank_list *list, int from)
 {
     struct rw_run run = {rw_rank_at(list, from), 0, 1};
@@ -47,13 +47,13 @@ bool rw_same_rank_list(const struct rw_rank_list *a, const struct rw_rank_list *
 
 int rw_lowest_rank(const struct rw_rank_list *list, int none)
 {
-    int found = none;
+    int lowest = none;
     for (int i = 0; i < list->count; i++) {
         const int rank = rw_rank_at(list, i);
-        if (rank >= 0 && rank < found)
-            found = rank;
+        if (rank >= 0 && rank < lowest)
+            lowest = rank;
     }
-    return found;
+    return lowest;
 }
 
 uint64_t rw_digest_rank_list(uint64_t digest, const struct rw_rank_list *list)
@@ -68,12 +68,12 @@ uint64_t rw_digest_rank_list(uint64_t digest, const struct rw_rank_list *list)
 
 uint32_t rw_find_runs(const struct rw_rank_list *list, struct rw_run *runs)
 {
-    uint32_t found = 0;
-    for (int done = 0; done < list->count; found++) {
+    uint32_t count = 0;
+    for (int done = 0; done < list->count; count++) {
         const struct rw_run run = longest_run(list, done);
         if (runs)
-            runs[found] = run;
+            runs[count] = run;
         done += (int)run.count;
     }
-    return found;
+    return count;
 }

@@ -1,10 +1,10 @@
-/* row.h - what one call sends to each of several ranks. */
+/* row.h - the bytes that one call sends to each destination. */
 #ifndef RANKWRIGHT_ROW_H
 #define RANKWRIGHT_ROW_H
 
 #include "rank_list.h"
 
-/* What one call sends to each of some world ranks; -1 stands for no one in the trace. */
+/* The bytes that one call sends to each of these world ranks; -1: outside MPI_COMM_WORLD. */
 struct rw_row {
     struct rw_rank_list destinations;
     uint64_t *bytes;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Outside the arena, to be freed; the numbers are up to the caller. */
+/* Not in the arena; the caller fills in the numbers and frees it. */
 static struct rw_topology_record *new_record(enum rw_topology kind, int dimensions, int neighbours)
 {
     const size_t numbers = 2 * ((size_t)dimensions + (size_t)neighbours);
@@ -32,7 +32,7 @@ static void put_neighbours(struct rw_topology_record *record, const int *ranks, 
     }
 }
 
-/* Neighbours: below and above in each dimension. */
+/* The neighbours are those below and above in each dimension. */
 static struct rw_topology_record *ask_cartesian(MPI_Comm comm, const struct rw_members *members)
 {
     int count = 0;
@@ -84,7 +84,7 @@ static struct rw_topology_record *ask_distributed_graph(MPI_Comm comm,
     return record;
 }
 
-/* NULL: no topology, or out of memory. To be freed. */
+/* NULL: no topology, or out of memory. The caller frees it. */
 static struct rw_topology_record *ask(const struct rw_communicator *communicator)
 {
     int topology = MPI_UNDEFINED;
@@ -117,24 +117,24 @@ bool rw_find_neighbours(struct rw_communicator *communicator)
     if (communicator->neighbours_known)
         return true;
     struct rw_topology_record *record = ask(communicator);
-    const bool found = record && keep_neighbours(communicator, record);
+    const bool stored = record && keep_neighbours(communicator, record);
     free(record);
-    return found;
+    return stored;
 }
 
-/* Programs make the same grid again and again: one record is enough. */
-static bool is_known(const struct rw_topology_record *declared,
+/* Programs declare equal grids repeatedly: a record is added only where it differs from the last one. */
+static bool is_equal(const struct rw_topology_record *declared,
                      const struct rw_topology_record *record)
 {
-    const size_t same_from = offsetof(struct rw_topology_record, kind);
+    const size_t from = offsetof(struct rw_topology_record, kind);
     return declared && declared->head.length == record->head.length
-        && memcmp((const char *)declared + same_from, (const char *)record + same_from,
-                  record->head.length - same_from) == 0;
+        && memcmp((const char *)declared + from, (const char *)record + from,
+                  record->head.length - from) == 0;
 }
 
 static void declare(struct rw_communicator *communicator, struct rw_topology_record *record)
 {
-    if (is_known(communicator->declared, record))
+    if (is_equal(communicator->declared, record))
         return;
     const size_t size = record->head.length;
     record->communicator = communicator->record->id;

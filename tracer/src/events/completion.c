@@ -1,4 +1,4 @@
-/* event_completion.c - waits and tests: which requests they completed, and what was received. */
+/* completion.c - events of waits and tests: the requests that they completed, and what was received. */
 #include "events.h"
 
 #include "../mpi/arguments.h"
@@ -11,7 +11,7 @@
 #if defined(MPI_F_STATUS_SIZE)
 enum { STATUS_SIZE = MPI_F_STATUS_SIZE };
 #else
-enum { STATUS_SIZE = sizeof(MPI_Status) / sizeof(MPI_Fint) }; /* Open MPI 4: what its configure computes */
+enum { STATUS_SIZE = sizeof(MPI_Status) / sizeof(MPI_Fint) }; /* as configure of Open MPI 4 computes it */
 #endif
 
 /* MPICH does not fill the status of MPI_Isendrecv (seen in 4.0). */
@@ -21,7 +21,7 @@ enum { SENDRECV_HAS_NO_STATUS = true };
 enum { SENDRECV_HAS_NO_STATUS = false };
 #endif
 
-/* `use mpi_f08` of MPICH 4.0 gives indices from 0. */
+/* In `use mpi_f08` of MPICH 4.0, indices count from 0. */
 #if defined(MPICH)
 enum { COUNTS_FROM_0 = true };
 #else
@@ -39,17 +39,17 @@ struct completed {
     uint64_t bytes;
 };
 
-/* What the call of this thread that is under way was given. */
+/* The arguments of the completing call that this thread is in. */
 static _Thread_local struct {
     int capacity;
-    struct rw_request **requests; /* NULL: inactive, or none of ours */
+    struct rw_request **requests; /* NULL: inactive, or not recorded */
     struct completed *completed;
-    MPI_Status *own_statuses;
-    MPI_Fint *own_fortran_statuses;
+    MPI_Status *spare_statuses;
+    MPI_Fint *spare_fortran_statuses;
     int count;
-    const MPI_Request *handles; /* or */
+    const MPI_Request *handles; /* NULL: of Fortran */
     const MPI_Fint *fortran_handles;
-    const MPI_Status *statuses; /* or */
+    const MPI_Status *statuses; /* NULL: of Fortran */
     const MPI_Fint *fortran_statuses;
 } expected;
 
@@ -60,17 +60,17 @@ static bool grow(int capacity)
     expected.requests = requests ? requests : expected.requests;
     void *completed = rw_reallocate(expected.completed, size, sizeof *expected.completed);
     expected.completed = completed ? completed : expected.completed;
-    void *statuses = rw_reallocate(expected.own_statuses, size, sizeof *expected.own_statuses);
-    expected.own_statuses = statuses ? statuses : expected.own_statuses;
-    void *fortran = rw_reallocate(expected.own_fortran_statuses, size * STATUS_SIZE, sizeof(MPI_Fint));
-    expected.own_fortran_statuses = fortran ? fortran : expected.own_fortran_statuses;
+    void *statuses = rw_reallocate(expected.spare_statuses, size, sizeof *expected.spare_statuses);
+    expected.spare_statuses = statuses ? statuses : expected.spare_statuses;
+    void *fortran = rw_reallocate(expected.spare_fortran_statuses, size * STATUS_SIZE, sizeof(MPI_Fint));
+    expected.spare_fortran_statuses = fortran ? fortran : expected.spare_fortran_statuses;
     if (!requests || !completed || !statuses || !fortran)
         return false;
     expected.capacity = capacity;
     return true;
 }
 
-/* Room for what belongs to `count` requests; none of them is known then if there is no memory. */
+/* Makes room for `count` requests; false: out of memory, and none of them is recorded. */
 static bool prepare(int count)
 {
     expected.count = 0;
@@ -91,7 +91,7 @@ static bool is_ignored(const MPI_Status *status)
 
 MPI_Status *rw_keep_status(MPI_Status *status)
 {
-    return is_ignored(status) && prepare(1) ? expected.own_statuses : status;
+    return is_ignored(status) && prepare(1) ? expected.spare_statuses : status;
 }
 
 MPI_Status *rw_expect(int count, MPI_Request requests[], MPI_Status statuses[])
@@ -104,7 +104,7 @@ MPI_Status *rw_expect(int count, MPI_Request requests[], MPI_Status statuses[])
             requests[i] == MPI_REQUEST_NULL ? NULL : rw_request_take(rw_request_key(requests[i]));
     rw_unlock();
     if (is_ignored(statuses))
-        statuses = expected.own_statuses;
+        statuses = expected.spare_statuses;
     expected.handles = requests;
     expected.statuses = statuses;
     return statuses;
@@ -112,19 +112,18 @@ MPI_Status *rw_expect(int count, MPI_Request requests[], MPI_Status statuses[])
 
 #ifndef RW_WITHOUT_FORTRAN
 
-/* Variables of the library that hold the addresses that Fortran passes; the last two, of `use mpi_f08`, in
- * MPICH only. */
+/* Variables of the library with the addresses that Fortran passes; the last two, of `use mpi_f08`, are MPICH's. */
 static bool is_ignored_in_fortran(const MPI_Fint *status)
 {
     static const char *const names[] = {"MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE",
                                         "MPI_F08_STATUS_IGNORE", "MPI_F08_STATUSES_IGNORE"};
     enum { NAMES = sizeof names / sizeof *names };
     static _Atomic(void *) variables[NAMES];
-    static atomic_bool known;
-    if (!atomic_load_explicit(&known, memory_order_acquire)) {
+    static atomic_bool looked_up;
+    if (!atomic_load_explicit(&looked_up, memory_order_acquire)) {
         for (int i = 0; i < NAMES; i++)
             atomic_store(&variables[i], rw_look_up(names[i]));
-        atomic_store_explicit(&known, true, memory_order_release);
+        atomic_store_explicit(&looked_up, true, memory_order_release);
     }
     for (int i = 0; i < NAMES; i++) {
         void *const *variable = atomic_load_explicit(&variables[i], memory_order_relaxed);
@@ -136,7 +135,7 @@ static bool is_ignored_in_fortran(const MPI_Fint *status)
 
 MPI_Fint *rw_keep_status_fortran(MPI_Fint *status)
 {
-    return is_ignored_in_fortran(status) && prepare(1) ? expected.own_fortran_statuses : status;
+    return is_ignored_in_fortran(status) && prepare(1) ? expected.spare_fortran_statuses : status;
 }
 
 const MPI_Status *rw_c_status(const MPI_Fint *status)
@@ -158,7 +157,7 @@ MPI_Fint *rw_expect_fortran(int count, MPI_Fint requests[], MPI_Fint statuses[])
         rw_unlock();
     }
     if (is_ignored_in_fortran(statuses))
-        statuses = expected.own_fortran_statuses;
+        statuses = expected.spare_fortran_statuses;
     expected.fortran_handles = requests;
     expected.fortran_statuses = statuses;
     return statuses;
@@ -166,7 +165,7 @@ MPI_Fint *rw_expect_fortran(int count, MPI_Fint requests[], MPI_Fint statuses[])
 
 #endif
 
-/* ---- afterwards ---- */
+/* ---- after the call ---- */
 
 static bool is_over(int i)
 {
@@ -177,7 +176,7 @@ static bool is_over(int i)
     return expected.handles[i] == MPI_REQUEST_NULL;
 }
 
-/* The requests that are still under way are found by their handles again. */
+/* Requests that are still active are found by their handles again. */
 static void return_rest(void)
 {
     rw_lock();
@@ -188,7 +187,7 @@ static void return_rest(void)
     expected.count = 0;
 }
 
-/* A call that failed may have completed some: those whose handle is gone. */
+/* A call that failed may have completed some requests: those whose handle is MPI_REQUEST_NULL now. */
 static void drop_those_over(void)
 {
     for (int i = 0; i < expected.count; i++) {
@@ -269,8 +268,8 @@ static bool has_request(int i)
     return i >= 0 && i < expected.count && expected.requests[i];
 }
 
-/* The request that an index means; -1: none of ours, or MPI_UNDEFINED. `first` is how the language counts.
- * MPICH 4.0 counts from 0 in `use mpi_f08`: there it is the next request that is gone. */
+/* The position of the request with an index; -1: not recorded, or MPI_UNDEFINED. `first` is the first index of the
+ * language. Where MPICH 4.0 counts from 0 in `use mpi_f08`, the request one further is the one that is complete. */
 static int position_of(int index, int first)
 {
     const int i = index - first;

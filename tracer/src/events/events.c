@@ -9,7 +9,7 @@
 
 bool rw_events_on;
 
-enum { ENTRY_ROOM = 20 }; /* of a collective's row: two varints */
+enum { ENTRY_ROOM = 20 }; /* bytes of an entry in the row of a collective: two varints */
 
 /* ---- begin and end ---- */
 
@@ -36,10 +36,10 @@ void rw_events_end(void)
 
 /* ---- requests of collectives ---- */
 
-/* The request of the collective that this thread has just called: its handle becomes known afterwards. */
+/* The request of the collective that this thread has just called; its handle is passed later. */
 static _Thread_local struct rw_request *unbound;
 
-/* Under the lock of an event. */
+/* Between rw_stream_event and rw_stream_commit. */
 static void make_unbound(void)
 {
     if (unbound)

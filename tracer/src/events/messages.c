@@ -1,4 +1,4 @@
-/* event_messages.c - sends, receives and probes in their order, and the starts of persistent requests. */
+/* messages.c - events of sends, receives, probes and starts of persistent requests. */
 #include "events.h"
 
 #include "../mpi/arguments.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the calls say ---- */
+/* ---- arguments of the calls ---- */
 
 static uint64_t peer_of(const struct rw_communicator *communicator, int rank)
 {
@@ -33,7 +33,7 @@ static unsigned wildcards(int source, int tag)
     return (source == MPI_ANY_SOURCE ? RW_HOW_ANY_SOURCE : 0) | (tag == MPI_ANY_TAG ? RW_HOW_ANY_TAG : 0);
 }
 
-/* One direction of a message as the events tell it. */
+/* A message, sent or received. */
 struct message {
     uint64_t peer;
     int tag;
@@ -62,7 +62,7 @@ static void put_message(const struct message *message)
     rw_stream_put(message->bytes);
 }
 
-/* A send or a receive. With `handle`, the key of one, it makes a request. */
+/* A send or a receive. `handle` points to the key of the request that it creates; NULL: none. */
 static void write_message(const struct rw_call *call, enum rw_event_kind kind, unsigned how,
                           const struct rw_communicator *communicator, const struct message *message,
                           const uint64_t *handle)
@@ -173,15 +173,15 @@ void rw_event_isendrecv(const struct rw_call *call, MPI_Count send_count, MPI_Da
                    &handle);
 }
 
-/* ---- probes, and the messages that they choose ---- */
+/* ---- probes, and the messages that they match ---- */
 
-struct chosen {
+struct matched {
     const struct rw_communicator *communicator;
     struct message message;
 };
 
-static struct rw_table chosen_messages; /* handle -> struct chosen, under the lock */
-static _Thread_local struct chosen taken;
+static struct rw_table matched_messages; /* handle -> struct matched, under the lock */
+static _Thread_local struct matched taken;
 
 static uint64_t message_key(MPI_Message message)
 {
@@ -195,10 +195,10 @@ void rw_event_poll(const struct rw_call *call)
     rw_stream_poll(call);
 }
 
-void rw_event_probe(const struct rw_call *call, int found, MPI_Comm comm, const MPI_Status *status)
+void rw_event_probe(const struct rw_call *call, int flag, MPI_Comm comm, const MPI_Status *status)
 {
     const struct rw_communicator *communicator = rw_find_communicator(comm);
-    if (!found) {
+    if (!flag) {
         rw_stream_poll(call);
     } else if (communicator) {
         const struct message message = received(communicator, status);
@@ -213,31 +213,31 @@ void rw_event_probe(const struct rw_call *call, int found, MPI_Comm comm, const 
     }
 }
 
-void rw_event_mprobe(const struct rw_call *call, int found, MPI_Comm comm, const MPI_Status *status,
+void rw_event_mprobe(const struct rw_call *call, int flag, MPI_Comm comm, const MPI_Status *status,
                      MPI_Message message)
 {
     const struct rw_communicator *communicator = rw_find_communicator(comm);
-    rw_event_probe(call, found, comm, status);
-    if (!found || !communicator || status->MPI_SOURCE == MPI_PROC_NULL)
+    rw_event_probe(call, flag, comm, status);
+    if (!flag || !communicator || status->MPI_SOURCE == MPI_PROC_NULL)
         return;
-    struct chosen *chosen = rw_allocate(1, sizeof *chosen);
-    if (!chosen)
+    struct matched *match = rw_allocate(1, sizeof *match);
+    if (!match)
         return;
-    *chosen = (struct chosen){communicator, received(communicator, status)};
+    *match = (struct matched){communicator, received(communicator, status)};
     rw_lock();
-    free(rw_table_remove(&chosen_messages, message_key(message)));
-    if (!rw_table_insert(&chosen_messages, message_key(message), chosen))
-        free(chosen);
+    free(rw_table_remove(&matched_messages, message_key(message)));
+    if (!rw_table_insert(&matched_messages, message_key(message), match))
+        free(match);
     rw_unlock();
 }
 
 void rw_take_message(MPI_Message message)
 {
     rw_lock();
-    struct chosen *chosen = rw_table_remove(&chosen_messages, message_key(message));
+    struct matched *match = rw_table_remove(&matched_messages, message_key(message));
     rw_unlock();
-    taken = chosen ? *chosen : (struct chosen){NULL, {0, 0, 0}};
-    free(chosen);
+    taken = match ? *match : (struct matched){NULL, {0, 0, 0}};
+    free(match);
 }
 
 void rw_event_mrecv(const struct rw_call *call)
@@ -256,7 +256,7 @@ void rw_event_imrecv(const struct rw_call *call, MPI_Request request)
 
 /* ---- persistent requests ---- */
 
-/* What every start of a persistent request does. */
+/* The event of each start of a persistent request. */
 struct persistent {
     enum rw_event_kind kind;
     unsigned how;
@@ -305,7 +305,7 @@ void rw_event_recv_init(const struct rw_call *call, MPI_Count count, MPI_Datatyp
     keep_persistent(&receive, request);
 }
 
-/* One message of all partitions, as the pairs of the trace have it. */
+/* One message of all partitions, as in the pairs of the trace. */
 void rw_event_psend_init(const struct rw_call *call, int partitions, MPI_Count count,
                          MPI_Datatype datatype, int destination, int tag, MPI_Comm comm,
                          MPI_Request request)

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-static uint64_t made;
+static uint64_t created;
 static struct rw_table active;   /* key -> the oldest request */
-static struct rw_request *spare; /* dropped ones, to be used again */
+static struct rw_request *spare; /* dropped requests, for reuse */
 
 struct rw_request *rw_request_make(const struct rw_communicator *receives_from)
 {
@@ -17,8 +17,8 @@ struct rw_request *rw_request_make(const struct rw_communicator *receives_from)
     else
         request = rw_allocate(1, sizeof *request);
     if (request)
-        *request = (struct rw_request){.number = made, .receives_from = receives_from};
-    made++;
+        *request = (struct rw_request){.number = created, .receives_from = receives_from};
+    created++;
     return request;
 }
 
@@ -45,7 +45,7 @@ void rw_request_bind(struct rw_request *request, uint64_t key)
     request->next = NULL;
     request->last = request;
     struct rw_request *first = rw_table_find(&active, key);
-    /* A receive has its handle alone: who had it before was completed where we did not see it. */
+    /* A receive never shares its handle: the request that had it before was completed by a call that is not wrapped. */
     if (first && (request->receives_from || first->receives_from)) {
         drop_all(rw_table_remove(&active, key));
         first = NULL;
@@ -79,5 +79,5 @@ void rw_request_return(struct rw_request *request)
 
 uint64_t rw_request_distance(const struct rw_request *request)
 {
-    return made - 1 - request->number;
+    return created - 1 - request->number;
 }

@@ -16,7 +16,7 @@
 enum { FIRST_PIECE = 64 << 10, LARGEST_PIECE = 1 << 20 };
 enum { VARINT_ROOM = 10 };
 
-/* Under the tracer's lock. */
+/* Guarded by the tracer's lock. */
 static struct {
     bool open;
     struct rw_spool_file file;
@@ -25,18 +25,18 @@ static struct {
     struct rw_events_block *block; /* in the piece */
     uint8_t *next;                 /* where the next byte goes */
     uint8_t *end;                  /* of the piece */
-    uint32_t thread;               /* whose event was the last */
+    uint32_t thread;               /* of the last event */
     uint32_t threads;
     uint64_t communicators;
-    struct rw_table known; /* address of rw_communicator -> struct known */
+    struct rw_table numbers; /* address of rw_communicator -> struct number */
 } stream;
 
-struct known {
-    uint64_t number;
-    uint32_t created;
+struct number {
+    uint64_t value;
+    uint32_t created; /* of the record when it was defined */
 };
 
-/* Of one thread: who it is, when its last event ended, the tests and probes in vain since. */
+/* Of this thread: its number, the end of its last event, and the tests and probes without result since. */
 static _Thread_local struct {
     bool numbered;
     uint32_t number;
@@ -77,8 +77,8 @@ static void note_time(void)
     stream.block->now_ns = now.nanoseconds;
 }
 
-/* The bytes that are valid grow only after the record is whole. The time, which tells how long a tick is
- * should the rank be killed, is noted ever more rarely. */
+/* A killed rank leaves no half record: the length grows after the record is stored. The time, by which readers compute
+ * the length of a tick if the rank is killed, is stored at growing intervals. */
 static void publish(uint64_t events)
 {
     struct rw_events_block *block = stream.block;
@@ -97,7 +97,7 @@ static void close_block(uint32_t flags)
     block->flags = RW_EVENTS_CLOSED | flags;
 }
 
-/* Rounded up to whole words, in which the next block begins. */
+/* Bytes up to the next block, which is aligned to 8 bytes. */
 static uint64_t used_size(const struct rw_events_block *block)
 {
     return (sizeof *block + block->length + 7) & ~(uint64_t)7;
@@ -131,7 +131,7 @@ static void give_up(void)
     rw_warn("rank %d: the events end here: %s", rw_tracer.world_rank, strerror(errno));
 }
 
-/* Room for a record; false: the stream has ended. */
+/* Makes room for a record; false: the stream has ended. */
 static bool make_room(size_t room)
 {
     if ((size_t)(stream.end - stream.next) >= room)
@@ -150,7 +150,7 @@ static bool make_room(size_t room)
 
 /* ---- events ---- */
 
-/* Its room counts for what may stand before the event too: the thread's number and its polls. */
+/* RW_EVENT_ROOM includes what may precede the event: the number of the thread, and its polls. */
 static void begin_event(enum rw_event_kind kind, uint64_t start, uint64_t ticks)
 {
     if (!thread.numbered) {
@@ -209,9 +209,14 @@ void rw_stream_poll(const struct rw_call *call)
 
 /* ---- communicators ---- */
 
-static size_t room_for(const struct rw_rank_list *list)
+static size_t list_room(const struct rw_rank_list *list)
 {
     return ((size_t)rw_find_runs(list, NULL) * 3 + 1) * VARINT_ROOM;
+}
+
+static size_t definition_room(const struct rw_members *members)
+{
+    return list_room(&members->local) + list_room(&members->remote) + RW_EVENT_ROOM;
 }
 
 static void put_runs(const struct rw_rank_list *list)
@@ -241,38 +246,37 @@ static void define(const struct rw_communicator *communicator)
     publish(0);
 }
 
-static struct known *know(const struct rw_communicator *communicator)
+static struct number *number_of(const struct rw_communicator *communicator)
 {
     const uint64_t key = (uintptr_t)communicator;
-    struct known *known = rw_table_find(&stream.known, key);
-    if (known)
-        return known;
-    known = rw_allocate(1, sizeof *known);
-    if (known && !rw_table_insert(&stream.known, key, known)) {
-        free(known);
-        known = NULL;
+    struct number *number = rw_table_find(&stream.numbers, key);
+    if (number)
+        return number;
+    number = rw_allocate(1, sizeof *number);
+    if (number && !rw_table_insert(&stream.numbers, key, number)) {
+        free(number);
+        number = NULL;
     }
-    return known;
+    return number;
 }
 
 uint64_t rw_stream_number(const struct rw_communicator *communicator)
 {
-    const struct rw_members *members = communicator->members;
-    uint64_t number = 0;
+    uint64_t value = 0;
     rw_lock();
-    struct known *known = know(communicator);
-    if (known && known->created == communicator->record->created) {
-        number = known->number;
-    } else if (known && stream.open && make_room(room_for(&members->local) + room_for(&members->remote) + RW_EVENT_ROOM)) {
+    struct number *number = number_of(communicator);
+    if (number && number->created == communicator->record->created) {
+        value = number->value;
+    } else if (number && stream.open && make_room(definition_room(communicator->members))) {
         define(communicator);
-        known->created = communicator->record->created;
-        number = known->number = stream.communicators++;
+        number->created = communicator->record->created;
+        value = number->value = stream.communicators++;
     } else if (stream.open) {
         errno = ENOMEM;
         give_up();
     }
     rw_unlock();
-    return number;
+    return value;
 }
 
 /* ---- begin and end ---- */

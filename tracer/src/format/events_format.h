@@ -1,59 +1,53 @@
 /*
  * events_format.h - the calls of one rank in their order, byte by byte: its file rank-N.events.
  *
- * File = struct rw_events_head, then blocks, each struct rw_events_block and its payload. The first block
- * begins behind the head, every other where the one before it ends (`size` bytes after its begin).
- *   Structures as trace_format.h says. A file is right at any time, also after the rank was killed: the
- *   block that was being filled then is the last one and has no checksum.
- *   Behind the last block there may be zeros. A block without RW_EVENTS_LAST at the end: the rank did not
- *   reach MPI_Finalize, or the file could grow no more.
+ * File = struct rw_events_head, then blocks, each struct rw_events_block and its payload. The first block follows the
+ * head; each other block begins `size` bytes after the begin of the previous one.
+ *   Structures are laid out as in trace_format.h. A file is valid at any time, also after the rank was killed: then the
+ *   last block was not closed and has no checksum. Zeros may follow the last block. If the last block lacks
+ *   RW_EVENTS_LAST, the rank did not reach MPI_Finalize, or the file could not grow.
  *
- * Payload = records. Integers in them are varints: seven bits a byte, the lowest first, the eighth bit set
- * in all bytes but the last. A signed one is coded as 2n (n >= 0) or -2n - 1 (n < 0).
+ * Payload = records. Integers in them are varints: seven bits per byte, the lowest first, the eighth bit set in all
+ * bytes but the last. A signed integer n is coded as 2n (n >= 0) or -2n - 1 (n < 0).
  *
  * Record = kind (one byte, enum rw_event_kind), then by kind
- *   THREAD         number: the records that follow are this thread's. Before the first: thread 0.
- *   COMMUNICATOR   flags (bit 0: intercommunicator), slot, how many communicators have stood in the slot,
- *                  runs of the first group, runs of the second group; each a count, then per run the first
- *                  member (signed), stride (signed), count. It gets the next number, from 0 on. Groups,
- *                  members and slot mean what rw_members_record and rw_communicator_record say; two ranks
- *                  speak of the same communicator when all of this agrees. Number 0 is MPI_COMM_WORLD.
- * The others are events. After the kind comes
- *   gap            ticks from the end of this thread's event before (or from begin_ticks) to the begin of
- *                  this call: what the program did outside MPI, and in calls that the tracer does not wrap
+ *   THREAD         number of the thread to which the records that follow belong; before the first: 0
+ *   COMMUNICATOR   flags (bit 0: intercommunicator), slot, number of communicators so far in the slot, runs of the
+ *                  first group, runs of the second group; runs: a count, then for each run first member (signed),
+ *                  stride (signed), count. Communicators are numbered from 0 in the order of these records; 0 is
+ *                  MPI_COMM_WORLD. Groups, members and slot are as in rw_members_record and rw_communicator_record;
+ *                  records of two ranks mean the same communicator if all of this is equal.
+ * All other kinds are events. After the kind follow
+ *   gap            ticks from the end of the previous event of this thread (or from begin_ticks) to the begin of this
+ *                  call: time outside MPI, and in calls that the tracer does not wrap
  *   duration       ticks inside the call
  * and then
  *   SEND           how (RW_HOW_*), peer, tag (signed), communicator, bytes
- *   RECEIVE        how, peer, tag (signed), communicator, bytes. Without RW_HOW_REQUEST a receive that is
- *                  over: where the message came from, its tag and bytes. With it one that is posted: peer
- *                  may be RW_PEER_ANY; tag as posted, meaningless with RW_HOW_ANY_TAG; bytes that it can
- *                  take; what came is told by the COMPLETION.
- *   SENDRECV       how, communicator, then peer, tag (signed), bytes of the send, and of the receive as in
- *                  RECEIVE. The request of a nonblocking one stands for both.
- *   COMPLETION     call (enum rw_completing_call), number of active requests handed to the call, number of
- *                  requests completed; per completed request: distance * 8 + flags (RW_DONE_*); then with
- *                  RW_DONE_RECEIVED peer, tag (signed), bytes. The distance counts back from the request
- *                  that was made last: 0 is that one itself.
- *   POLLS          number of tests and probes without result, ticks inside them; duration: from the begin
- *                  of the first to the end of the last
- *   PROBE          peer, tag (signed), communicator, bytes: a message that was found
- *   COLLECTIVE     operation (enum rw_operation), flags (RW_COLLECTIVE_*), communicator, root (peer, NONE
- *                  for operations without), bytes contributed (see rw_collective_record); with
- *                  RW_COLLECTIVE_ROW: number of entries, per entry destination (signed, relative to the
- *                  world rank after the entry before, to 0 in the first) and bytes, entries of 0 bytes
- *                  left out
- *   CREATION       flags (RW_COLLECTIVE_REQUEST), old communicator + 1, new communicator + 1; 0: none, or
- *                  not known
- *   FREE           distance: an active request that MPI_Request_free took; it completes unseen
- *   OTHER          class (enum rw_class) of a call that has no event of its own
+ *   RECEIVE        how, peer, tag (signed), communicator, bytes. Without RW_HOW_REQUEST: source, tag and bytes of the
+ *                  message received. With RW_HOW_REQUEST: the receive as posted; peer may be RW_PEER_ANY, tag is
+ *                  undefined with RW_HOW_ANY_TAG, bytes are the size of the buffer; the COMPLETION has the message.
+ *   SENDRECV       how, communicator; peer, tag (signed), bytes of the send; the same three of the receive, as in
+ *                  RECEIVE. A nonblocking one has one request for both.
+ *   COMPLETION     call (enum rw_completing_call), number of active requests passed to the call, number of requests
+ *                  completed; for each of these distance * 8 + flags (RW_DONE_*), with RW_DONE_RECEIVED also peer, tag
+ *                  (signed), bytes. Distance: the number of requests created after it.
+ *   POLLS          number of tests and probes without result, ticks inside them; the duration is from the begin of the
+ *                  first to the end of the last
+ *   PROBE          peer, tag (signed), communicator, bytes of the message that a probe matched
+ *   COLLECTIVE     operation (enum rw_operation), flags (RW_COLLECTIVE_*), communicator, root (a peer; NONE without a
+ *                  root), bytes contributed (see rw_collective_record); with RW_COLLECTIVE_ROW: number of entries, for
+ *                  each entry destination (signed, minus that of the previous entry; the first minus 0) and bytes.
+ *                  Entries of 0 bytes are left out.
+ *   CREATION       flags (RW_COLLECTIVE_REQUEST), old communicator + 1, new communicator + 1; 0: none, or unknown
+ *   FREE           distance of an active request that MPI_Request_free freed; it has no COMPLETION
+ *   OTHER          class (enum rw_class) of any other wrapped call
  *
- * A peer is RW_PEER_NONE (MPI_PROC_NULL), RW_PEER_OUTSIDE (not in MPI_COMM_WORLD), RW_PEER_ANY
- * (MPI_ANY_SOURCE) or world rank + RW_PEER_FIRST.
- * Requests are numbered from 0 in the order in which they appear: every SEND, RECEIVE and SENDRECV with
- * RW_HOW_REQUEST and every COLLECTIVE and CREATION with RW_COLLECTIVE_REQUEST makes one. A persistent
- * request counts anew at every start. Receives from and sends to MPI_PROC_NULL appear nowhere, except
- * as one half of SENDRECV, and their requests neither.
- * Calls that failed appear nowhere.
+ * A peer is RW_PEER_NONE (MPI_PROC_NULL), RW_PEER_OUTSIDE (not in MPI_COMM_WORLD), RW_PEER_ANY (MPI_ANY_SOURCE) or
+ * world rank + RW_PEER_FIRST.
+ * Requests are numbered from 0 in the order of their creation: each SEND, RECEIVE and SENDRECV with RW_HOW_REQUEST and
+ * each COLLECTIVE and CREATION with RW_COLLECTIVE_REQUEST creates one. A persistent request gets a new number at each
+ * start. Sends to and receives from MPI_PROC_NULL are not recorded, except as one half of a SENDRECV, nor are their
+ * requests. Calls that failed are not recorded.
  */
 #ifndef RANKWRIGHT_EVENTS_FORMAT_H
 #define RANKWRIGHT_EVENTS_FORMAT_H
@@ -78,16 +72,16 @@ struct rw_events_head {
     uint64_t begin_ns;
 };
 
-#define RW_EVENTS_CLOSED 1u /* no longer written to: crc holds */
-#define RW_EVENTS_LAST 2u   /* ended by MPI_Finalize */
+#define RW_EVENTS_CLOSED 1u /* complete: crc is valid */
+#define RW_EVENTS_LAST 2u   /* closed by MPI_Finalize */
 
 struct rw_events_block {
     uint32_t magic;
     uint32_t flags;
-    uint64_t size;      /* bytes to the next block, this structure included */
-    uint64_t length;    /* bytes of the payload that are valid */
+    uint64_t size;      /* bytes to the next block, with this structure */
+    uint64_t length;    /* valid bytes of the payload */
     uint64_t events;    /* in the payload */
-    uint64_t now_ticks; /* the same moment on both clocks: when it was closed; before, some while ago */
+    uint64_t now_ticks; /* one moment on both clocks: when the block was closed, or earlier if it was not */
     uint64_t now_ns;
     uint32_t crc;       /* CRC-32 (IEEE 802.3, as in zlib) of the payload */
     uint32_t zero;
@@ -112,11 +106,11 @@ enum rw_event_kind {
 enum rw_send_mode { RW_STANDARD = 0, RW_BUFFERED = 1, RW_SYNCHRONOUS = 2, RW_READY = 3 };
 
 #define RW_HOW_MODE 3u
-#define RW_HOW_REQUEST 4u     /* nonblocking: makes a request */
+#define RW_HOW_REQUEST 4u     /* nonblocking: creates a request */
 #define RW_HOW_PERSISTENT 8u  /* by MPI_Start */
 #define RW_HOW_ANY_SOURCE 16u /* the receive was posted with MPI_ANY_SOURCE */
 #define RW_HOW_ANY_TAG 32u
-#define RW_HOW_MATCHED 64u    /* MPI_Mrecv, MPI_Imrecv: a probe has chosen the message before */
+#define RW_HOW_MATCHED 64u    /* MPI_Mrecv, MPI_Imrecv: matched by a probe before */
 
 enum rw_completing_call {
     RW_WAIT = 0,
@@ -132,7 +126,7 @@ enum rw_completing_call {
 #define RW_DONE_RECEIVED 1u
 #define RW_DONE_CANCELLED 2u
 
-#define RW_COLLECTIVE_REQUEST 1u /* nonblocking or persistent: makes a request */
+#define RW_COLLECTIVE_REQUEST 1u /* nonblocking or persistent: creates a request */
 #define RW_COLLECTIVE_ROW 2u
 
 #define RW_PEER_NONE 0u

@@ -1,22 +1,24 @@
 /*
- * trace_format.h - what a rank records, byte by byte: in its spool file and in the gathered trace.
+ * trace_format.h - the records of a rank, byte by byte: in its spool file and in the gathered trace.
+ *
+ * tools/generate.py copies the constants into the readers in Rust: every member of an enum states its number.
  *
  * Conventions
- *   - The structures below as a little-endian machine lays them out: every field at a multiple of its
- *     size, no hidden padding, records at multiples of 8 bytes. f64 = double = IEEE 754 binary64.
- *   - "world rank" is the rank in MPI_COMM_WORLD, 0 .. world size - 1.
- *   - Times are ticks of the writing rank's clock; rw_image says how long a tick is. Every rank has its
- *     own zero (begin_ticks); start_unix_ns relates them, as well as the hosts' clocks agree.
+ *   - The structures are little-endian: each field at a multiple of its size, no hidden padding, records at multiples
+ *     of 8 bytes. double = IEEE 754 binary64.
+ *   - A world rank is a rank in MPI_COMM_WORLD, 0 .. world size - 1.
+ *   - Times are ticks of the clock of the rank that writes them. struct rw_image has the length of a tick and the zero
+ *     of the rank (begin_ticks); start_unix_ns relates ranks, as precisely as the clocks of the hosts agree.
  *
- * Rank image = struct rw_image, then records up to `length` bytes in all.
- *   A spool file (rank-N.rwr) is the image of a rank as it lies in that rank's memory: it is right at any
- *   time, also after the rank was killed. Behind `length` it has unused bytes.
+ * Rank image = struct rw_image, then records, `length` bytes in all.
+ *   A spool file (rank-N.rwr) is the image as it is in the memory of the rank. It is valid at any time, also after the
+ *   rank was killed. After `length` bytes the file is unused.
  *
  * Gathered trace = struct rw_trace_head, the images of all ranks in ascending order, struct rw_trace_tail.
- *   In it a pair lists only the bins of its histogram that are not zero at the ends, and there is no
- *   padding record. A file without a right tail was cut short.
+ *   Pairs leave out zero bins at both ends of their histogram, and there are no padding records. A file without a
+ *   valid tail is truncated.
  *
- * A reader refuses a version it does not know, and skips records of a kind it does not know.
+ * A reader refuses an unknown version and skips records of unknown kinds.
  */
 #ifndef RANKWRIGHT_TRACE_FORMAT_H
 #define RANKWRIGHT_TRACE_FORMAT_H
@@ -46,10 +48,10 @@ struct rw_trace_tail {
 
 /* How the rank ended. */
 enum rw_state {
-    RW_STATE_RUNNING = 0,   /* it still runs, was killed, or left by _exit */
+    RW_STATE_RUNNING = 0,   /* it is still running, was killed, or called _exit */
     RW_STATE_FINALIZED = 1, /* it called MPI_Finalize */
     RW_STATE_ABORTED = 2,   /* it called MPI_Abort */
-    RW_STATE_EXITED = 3     /* it left by exit or return from main, without MPI_Finalize */
+    RW_STATE_EXITED = 3     /* it called exit or returned from main without MPI_Finalize */
 };
 
 /* The thread level that MPI provided. */
@@ -63,19 +65,22 @@ enum rw_thread_level {
 enum rw_clock {
     RW_CLOCK_MONOTONIC = 0, /* CLOCK_MONOTONIC: a tick is a nanosecond */
     RW_CLOCK_TSC = 1,       /* invariant time stamp counter */
-    RW_CLOCK_OFF = 2        /* no-gaps: times of calls are not taken, all ticks below are 0 */
+    RW_CLOCK_OFF = 2        /* option no-gaps: the clock is not read, all ticks below are 0 */
 };
 
 #define RW_IMAGE_LOST_RECORDS 1u  /* out of memory: records are missing */
-#define RW_IMAGE_SPOOL_ENDED 2u   /* the spool file could not grow: later records are missing from it */
+#define RW_IMAGE_SPOOL_ENDED 2u   /* the spool file could not grow: it lacks later records */
 
 /*
- * Classes of time. Point-to-point: sends of all modes, receives, probes, making and starting persistent
- * and partitioned requests, MPI_Pready*. Wait: MPI_Wait*, MPI_Test*, MPI_Request_get_status*,
- * MPI_Parrived, flushing attached buffers. Collective: collective operations, the starting call of
- * nonblocking ones, making and starting persistent ones (an MPI_Startall is in the class of its first
- * request). One-sided: communication on windows and its synchronisation. Other: creating and freeing
- * communicators, windows and requests. Calls that the tracer does not wrap are in no class.
+ * Classes of time.
+ *   Point-to-point  sends of all modes, receives, probes, creating and starting persistent and partitioned requests,
+ *                   MPI_Pready*
+ *   Wait            MPI_Wait*, MPI_Test*, MPI_Request_get_status*, MPI_Parrived, flushing attached buffers
+ *   Collective      blocking collectives, the call that starts a nonblocking one, creating and starting persistent
+ *                   ones; MPI_Startall has the class of its first request
+ *   One-sided       communication on windows and its synchronization
+ *   Other           creating and freeing communicators, windows and requests
+ * Calls that the tracer does not wrap are in no class.
  */
 enum rw_class {
     RW_CLASS_POINT_TO_POINT = 0,
@@ -92,28 +97,28 @@ struct rw_image {
     uint32_t head_bytes;     /* size of this structure */
     uint32_t rank;
     uint32_t world_size;
-    uint64_t run;            /* a number that all ranks of a run share and other runs do not have */
+    uint64_t run;            /* identifies the run: equal on all its ranks */
     uint32_t state;          /* enum rw_state */
     uint32_t flags;          /* RW_IMAGE_* */
     uint32_t thread_level;   /* enum rw_thread_level */
     uint32_t clock;          /* enum rw_clock */
-    uint64_t length;         /* bytes of the image that are valid, this structure included */
+    uint64_t length;         /* valid bytes of the image, with this structure */
     int64_t start_unix_ns;   /* CLOCK_REALTIME when MPI_Init returned, nanoseconds since 1970 */
-    uint64_t begin_ticks;    /* when MPI_Init returned, on both clocks; the second is CLOCK_MONOTONIC */
+    uint64_t begin_ticks;    /* when MPI_Init returned; begin_ns is CLOCK_MONOTONIC */
     uint64_t begin_ns;
-    uint64_t latest_ticks;   /* when MPI_Finalize was called; while running about every second */
+    uint64_t latest_ticks;   /* when MPI_Finalize was called; while running, a recent call (see rw_refresh) */
     uint64_t latest_ns;
-    uint64_t peak_memory;    /* largest resident set until `latest`, bytes; 0: not known */
+    uint64_t peak_memory;    /* largest resident set until `latest`, bytes; 0: unknown */
     uint64_t outside_messages; /* with processes outside MPI_COMM_WORLD (connected jobs); in no pair */
     uint64_t outside_bytes;
     struct rw_class_total {
         uint64_t calls;
-        uint64_t ticks;      /* summed over threads: may exceed the run time in threaded programs */
+        uint64_t ticks;      /* sum over threads: may exceed the run time */
     } classes[RW_CLASS_COUNT];
 };
 
 enum rw_record_kind {
-    RW_RECORD_END = 0, /* never written: what unused bytes look like */
+    RW_RECORD_END = 0, /* never written: unused bytes */
     RW_RECORD_PADDING = 1,
     RW_RECORD_TEXT = 2,
     RW_RECORD_BINDING = 3,
@@ -127,12 +132,13 @@ enum rw_record_kind {
 
 struct rw_record {
     uint32_t kind;
-    uint32_t length; /* bytes, this structure included; a multiple of 8 */
+    uint32_t length; /* bytes, with this structure; a multiple of 8 */
 };
 
 enum rw_text { RW_TEXT_HOST = 0, RW_TEXT_LIBRARY = 1, RW_TEXT_TRACER = 2, RW_TEXT_PROGRAM = 3 };
 
-/* gethostname, MPI_Get_library_version, the tracer's version, the program's file name; normally UTF-8, but not checked. */
+/* gethostname, MPI_Get_library_version, the version of the tracer, the file name of the program; normally UTF-8, but
+ * not checked. */
 struct rw_text_record {
     struct rw_record head;
     uint32_t which;
@@ -140,18 +146,18 @@ struct rw_text_record {
     char text[];
 };
 
-/* Where the rank may run: its affinity mask when MPI_Init returned; with an OpenMP that binds the first
- * thread before main, the mask that the process was started with. Both counts 0: not readable. */
+/* The PUs that the rank may run on: its affinity mask when MPI_Init returned; if OpenMP binds the first thread before
+ * main, the mask at program start. Both counts 0: unknown. */
 struct rw_binding_record {
     struct rw_record head;
     uint32_t pu_count;
     uint32_t numa_count;
-    uint32_t numbers[]; /* PUs, then the NUMA nodes that have them: P# of the operating system, ascending */
+    uint32_t numbers[]; /* PUs, then their NUMA nodes: P# of the operating system, ascending */
 };
 
 /*
- * A list of world ranks in runs: first, first + stride, ..., `count` of them. The same list always gives
- * the same runs. A member outside MPI_COMM_WORLD is -1.
+ * A list of world ranks is a sequence of runs: first, first + stride, ..., `count` ranks. Each run is as long as
+ * possible, so equal lists have equal runs. A member outside MPI_COMM_WORLD is -1.
  */
 struct rw_run {
     int32_t first;
@@ -160,8 +166,8 @@ struct rw_run {
 };
 
 /*
- * Member lists of communicators, in the order of their ranks. Of an intercommunicator the group with the
- * smaller lowest world rank is the first, so that all members write the same.
+ * Member lists of communicators, in the order of their ranks. The first group of an intercommunicator is the one with
+ * the smaller lowest world rank, so that all members write equal records.
  */
 struct rw_members_record {
     struct rw_record head;
@@ -175,22 +181,21 @@ struct rw_members_record {
 #define RW_NAME_BYTES 128
 
 /*
- * Identity: two ranks speak of the same communicator when member lists and slot agree. A communicator
- * takes, when it is created, the lowest slot that no living communicator with the same member lists
- * holds, and gives it back when it is freed. Creation and release are collective, so all members see the
- * same order and agree on the slot without exchanging a message. (A program whose threads create or free
- * communicators with the same members in an order that differs between ranks may see them exchanged; the
- * members are right in any case.) A communicator created and freed in a loop is therefore one record with
- * a high `created`. Slot 0 of the world's list in order is MPI_COMM_WORLD.
+ * Identity: records of two ranks mean the same communicator if member lists and slot are equal. A new communicator
+ * takes the lowest free slot of its member lists, and releases it when it is freed. Creating and freeing are
+ * collective, so all members see the same order and agree on the slot without messages. (If threads of a program create
+ * or free communicators with equal members in different orders on different ranks, these communicators may be swapped;
+ * their members are still right.) A communicator that is created and freed in a loop is one record with a high
+ * `created`. Slot 0 of the list of all world ranks is MPI_COMM_WORLD.
  */
 struct rw_communicator_record {
     struct rw_record head;
     uint32_t id; /* within the image */
     uint32_t members;
     uint32_t slot;
-    uint32_t created; /* how many communicators have stood in this slot one after the other */
-    /* Given by the program (MPI_Comm_set_name) to the last communicator in this slot that got one and was
-     * freed, or lived at MPI_Finalize; ends at the first zero. */
+    uint32_t created; /* how many communicators have been in this slot, one after the other */
+    /* From MPI_Comm_set_name, of the last communicator in this slot with a name when it was freed or at MPI_Finalize;
+     * ends at the first zero. */
     char name[RW_NAME_BYTES];
 };
 
@@ -204,17 +209,16 @@ enum rw_pair_class {
 #define RW_HISTOGRAM_BINS 64
 
 /*
- * What this rank did with one peer; messages to oneself included, to MPI_PROC_NULL not. Only calls that
- * returned MPI_SUCCESS; a persistent send counts at each start. A partitioned send is at each start one
- * message of partitions times count elements: the program has one buffer and one completion, and how many
- * pieces travel is the library's choice.
- * One-sided calls, also in their R... form; n = bytes of the origin arguments, m = of the target arguments:
+ * Messages or transfers between this rank and one peer, which may be the rank itself, not MPI_PROC_NULL. Only calls
+ * that returned MPI_SUCCESS; a persistent send counts at each start. A partitioned send counts at each start as one
+ * message of partitions times count elements: how many messages the library sends for it is not recorded.
+ * One-sided calls, also MPI_R...; n: bytes of the origin arguments, m: bytes of the target arguments.
  *   Put, Accumulate      put of n
  *   Get                  get of m
  *   Get_accumulate       put of n and get of m; with MPI_NO_OP only the get
  *   Fetch_and_op         put and get of one element; with MPI_NO_OP only the get
  *   Compare_and_swap     put and get of one element
- * Loads and stores in shared memory (MPI_Win_allocate_shared) are not calls and are not seen.
+ * Loads and stores in shared memory (MPI_Win_allocate_shared) are not calls and are not recorded.
  */
 struct rw_pair_record {
     struct rw_record head;
@@ -225,12 +229,12 @@ struct rw_pair_record {
     uint64_t messages;
     uint64_t bytes;   /* count times MPI_Type_size, summed */
     uint64_t largest; /* bytes of the largest message */
-    uint64_t first;   /* ticks when the first call began */
-    uint64_t last;
-    /* Gaps between the beginnings of successive calls to this peer; there are messages - 1 of them. The
-     * coefficient of variation is sqrt(gap_m2 / gaps) / gap_mean. */
+    uint64_t first;   /* begin of the first call, ticks */
+    uint64_t last;    /* begin of the last call */
+    /* Gaps between the begins of successive calls to this peer: messages - 1 gaps. Their coefficient of variation is
+     * sqrt(gap_m2 / gaps) / gap_mean. */
     double gap_mean;  /* ticks */
-    double gap_m2;    /* sum of the squared deviations from the mean, square ticks */
+    double gap_m2;    /* sum of squared deviations from the mean, square ticks */
     /* Messages by size, from first_bin on. Bin 0: 0 bytes; bin k+1: 2^k <= bytes < 2^(k+1). */
     uint64_t histogram[];
 };
@@ -244,30 +248,29 @@ struct rw_pair_record {
 /*
  * Collective calls of this rank, one record per (communicator, operation, flags, root).
  *
- * Bytes contributed: what this rank puts into the operation as its own arguments define it, without any
- * assumption on the algorithm. A rank's own block counts too, whether it is copied or, with MPI_IN_PLACE,
- * lies in place already. n = size of the communicator, for an intercommunicator size of the remote group;
- * "block" = count times MPI_Type_size of the send arguments, or of the receive arguments where
- * MPI_IN_PLACE replaces the former.
+ * Bytes contributed: the data that this rank puts into the operation by its own arguments, whatever the algorithm. The
+ * block for the rank itself counts too, also with MPI_IN_PLACE. n: size of the communicator, of an intercommunicator
+ * the size of the remote group. Block: count times MPI_Type_size of the send arguments, or of the receive arguments
+ * where MPI_IN_PLACE replaces them.
  *   Barrier              0
  *   Bcast                the buffer at the root, 0 elsewhere
- *   Gather               the rank's block; intercommunicator: 0 in the root's group
- *   Gatherv              same; row: the root
+ *   Gather               the block of the rank; intercommunicator: 0 in the group of the root
+ *   Gatherv              as Gather; row: the root
  *   Scatter              n blocks at the root, 0 elsewhere
  *   Scatterv             sum of the blocks at the root, 0 elsewhere; row: every rank (remote group)
- *   Allgather(v)         the rank's block, once; every rank (of the remote group) gets it: no row
+ *   Allgather(v)         the block of the rank, once; no row: all ranks (of the remote group) get it
  *   Alltoall             n blocks
  *   Alltoallv, Alltoallw sum of the blocks; row: every rank (of the remote group)
- *   Reduce               the vector; intercommunicator: 0 in the root's group
+ *   Reduce               the vector; intercommunicator: 0 in the group of the root
  *   Allreduce            the vector
- *   Reduce_scatter       the vector, all its blocks; row: every rank gets the block it will own;
- *                        intercommunicator: no row (the remote group's counts are not known here)
+ *   Reduce_scatter       the vector, all its blocks; row: every rank, its block of the result;
+ *                        intercommunicator: no row, as the counts of the remote group are unknown
  *   Reduce_scatter_block the vector: one block per rank of the local group
  *   Scan, Exscan         the vector
- *   Neighbor_allgather(v)       the rank's block times its number of destinations
+ *   Neighbor_allgather(v)       the block of the rank times its number of destinations
  *   Neighbor_alltoall(v)(w)     sum of the blocks sent to the destinations
- *                        row of all Neighbor_*: the destinations in the topology; MPI_PROC_NULL
- *                        neighbours count nowhere, a neighbour listed twice counts twice
+ *                        row of all Neighbor_*: the destinations in the topology without
+ *                        MPI_PROC_NULL; a neighbour that is listed twice counts twice
  */
 struct rw_collective_record {
     struct rw_record head;
@@ -275,27 +278,27 @@ struct rw_collective_record {
     uint32_t communicator; /* id */
     uint16_t operation;    /* enum rw_operation */
     uint16_t flags;        /* RW_FLAG_* */
-    /* A world rank; RW_NO_ROOT if the operation has none; RW_ROOT_NOT_STATED if the rank does not say which
-     * (MPI_PROC_NULL in the root's group of an intercommunicator). */
+    /* World rank; RW_NO_ROOT: the operation has none; RW_ROOT_NOT_STATED: the arguments of this rank do not state it
+     * (MPI_PROC_NULL in the group of the root of an intercommunicator). */
     int32_t root;
     uint64_t calls; /* that returned MPI_SUCCESS; a persistent operation counts at each start */
     uint64_t bytes; /* contributed */
-    uint64_t ticks; /* inside these calls (nonblocking or persistent: inside the starting call) */
-    uint64_t first; /* when the first call began */
-    uint64_t last;
+    uint64_t ticks; /* inside these calls; of a nonblocking or persistent operation inside the call that starts it */
+    uint64_t first; /* begin of the first call, ticks */
+    uint64_t last;  /* begin of the last call */
 };
 
-/* What the arguments of a collective send to one destination. */
+/* The bytes that the arguments of a collective state for one destination. */
 struct rw_row_record {
     struct rw_record head;
     uint32_t collective;  /* id */
     uint32_t destination; /* world rank */
-    uint64_t messages;    /* calls that send it at least one byte */
-    uint64_t bytes;       /* summed over the calls */
-    uint64_t latest_call; /* number of the last of these calls, counted from 1 */
+    uint64_t messages;    /* calls with at least one byte for it */
+    uint64_t bytes;       /* sum over the calls */
+    uint64_t latest_call; /* number of the last of these calls, from 1 */
 };
 
-/* The numbers are part of the format: new operations are appended. */
+/* Append new operations: the numbers are part of the format. */
 enum rw_operation {
     RW_OPERATION_BARRIER = 0,
     RW_OPERATION_BCAST = 1,
@@ -328,8 +331,8 @@ enum rw_topology {
 };
 
 /*
- * What the program declares of its pattern by MPI_Cart_create, MPI_Cart_sub, MPI_Graph_create or
- * MPI_Dist_graph_create*: the latest of the communicators in the slot that declared something new.
+ * The topology that the program declares with MPI_Cart_create, MPI_Cart_sub, MPI_Graph_create or
+ * MPI_Dist_graph_create*. A record is added when the topology in the slot changes; the last record counts.
  */
 struct rw_topology_record {
     struct rw_record head;
@@ -337,8 +340,8 @@ struct rw_topology_record {
     uint32_t kind;         /* enum rw_topology */
     uint32_t dimensions;   /* of a Cartesian grid, else 0 */
     uint32_t neighbours;   /* that this rank sends to */
-    /* For every dimension its extent and whether it is periodic (0, 1); then for every neighbour its world
-     * rank (-1: none there, or outside MPI_COMM_WORLD) and its weight (1 where the program gives none). */
+    /* For each dimension its extent, and 1 if it is periodic, else 0; then for each neighbour its world rank (-1:
+     * MPI_PROC_NULL, or outside MPI_COMM_WORLD) and its weight (1 if the program gives none). */
     int32_t numbers[];
 };
 

@@ -16,7 +16,7 @@ static const char *const names[] = {"no MPI", "Open MPI", "MPICH", "the standard
 
 typedef int abi_version_function(int *major, int *minor);
 
-/* The ABI of the library that the program has; may be asked before MPI_Init. */
+/* The ABI of the MPI library in this process; works before MPI_Init. */
 static enum rw_abi abi_of_library(void)
 {
     if (!rw_look_up("PMPI_Init"))
@@ -28,7 +28,7 @@ static enum rw_abi abi_of_library(void)
     return rw_look_up("ompi_mpi_comm_world") ? RW_ABI_OPEN_MPI : RW_ABI_MPICH;
 }
 
-/* One rank is enough to say it; launchers number their processes in these variables. */
+/* Only rank 0 warns. Launchers set these variables to the rank. */
 static int is_first_rank(void)
 {
     static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
@@ -40,7 +40,7 @@ static int is_first_rank(void)
     return 1;
 }
 
-/* The arguments of this process, which has not reached main yet. */
+/* The arguments of this process, before main. */
 static char **read_arguments(void)
 {
     FILE *file = fopen("/proc/self/cmdline", "re");
@@ -76,15 +76,15 @@ static char **read_arguments(void)
 /* Takes this library out of LD_PRELOAD. */
 static void unload(void)
 {
-    Dl_info us;
+    Dl_info self;
     const char *preload = getenv("LD_PRELOAD");
     char *rest = preload ? calloc(strlen(preload) + 1, 1) : NULL;
     char *entries = preload ? strdup(preload) : NULL;
-    if (!rest || !entries || !dladdr((void *)&names, &us))
+    if (!rest || !entries || !dladdr((void *)&names, &self))
         return;
     char *state = NULL;
     for (char *entry = strtok_r(entries, ": ", &state); entry; entry = strtok_r(NULL, ": ", &state)) {
-        if (strcmp(entry, us.dli_fname) == 0)
+        if (strcmp(entry, self.dli_fname) == 0)
             continue;
         if (rest[0])
             strcat(rest, ":");
@@ -100,30 +100,30 @@ static void unload(void)
 
 __attribute__((constructor)) static void check_at_start(void)
 {
-    const enum rw_abi found = abi_of_library();
+    const enum rw_abi abi = abi_of_library();
     const char *preload = getenv("LD_PRELOAD");
-    if (found == RW_ABI_NONE || found == RW_ABI || !preload)
+    if (abi == RW_ABI_NONE || abi == RW_ABI || !preload)
         return;
     const size_t length = strlen(preload);
     unload();
     const char *left = getenv("LD_PRELOAD");
     char **arguments = read_arguments();
-    /* Only if we are gone from the list will the program not come here again. */
+    /* Restart only if this library is out of the list: otherwise the program would restart forever. */
     if (!arguments || (left && strlen(left) == length))
         return;
     const char *file = getenv("RANKWRIGHT_TRACE_FILE");
     if (is_first_rank() && file && file[0])
-        rw_warn("made for %s, but the program uses %s: no trace of this run", names[RW_ABI], names[found]);
+        rw_warn("built for %s, but the program uses %s: no trace of this run", names[RW_ABI], names[abi]);
     execve("/proc/self/exe", arguments, environ);
 }
 
 /* Ends the program if its MPI library is of another ABI. */
 static void check_abi(void)
 {
-    const enum rw_abi found = abi_of_library();
-    if (found == RW_ABI_NONE || found == RW_ABI)
+    const enum rw_abi abi = abi_of_library();
+    if (abi == RW_ABI_NONE || abi == RW_ABI)
         return;
-    rw_warn("made for %s, but the program loaded %s: it cannot go on like this", names[RW_ABI], names[found]);
+    rw_warn("built for %s, but the program loaded %s: the program ends here", names[RW_ABI], names[abi]);
     exit(125);
 }
 

@@ -1,4 +1,4 @@
-/* arguments.h - what arguments of MPI calls mean: bytes, arrays in C and Fortran, handles as keys. */
+/* arguments.h - arguments of MPI calls: sizes in bytes, arrays from C and Fortran, handles as keys. */
 #ifndef RANKWRIGHT_ARGUMENTS_H
 #define RANKWRIGHT_ARGUMENTS_H
 
@@ -21,13 +21,13 @@ static inline uint64_t rw_request_key(MPI_Request request)
     return key;
 }
 
-/* An array of datatypes as C or as Fortran handles. */
+/* An array of datatypes, as C or as Fortran handles; the other member is NULL. */
 struct rw_datatypes {
     const MPI_Datatype *c;
     const MPI_Fint *fortran;
 };
 
-/* An array of counts: as C or Fortran have it, or that of a function for large counts. */
+/* An array of counts, of int or of a function with large counts; the other member is NULL. */
 struct rw_counts {
     const int *small;
     const MPI_Count *large;
@@ -39,7 +39,7 @@ static inline MPI_Count rw_count_at(struct rw_counts counts, int i)
 }
 
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
-/* The list of MPI_Pready_list: const in newer libraries. */
+/* The array argument of MPI_Pready_list: const in newer libraries. */
 typedef __typeof__(_Generic(&PMPI_Pready_list, int (*)(int, const int *, MPI_Request): (const int *)0,
                             default: (int *)0)) rw_partition_list;
 #endif

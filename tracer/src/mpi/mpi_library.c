@@ -9,7 +9,7 @@
 
 struct search {
     const char *symbol;
-    void *found;
+    void *address;
     void *library;
 };
 
@@ -24,12 +24,12 @@ static int look_in_library(struct dl_phdr_info *library, size_t size, void *stat
     void *handle = dlopen(library->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle)
         return 0;
-    search->found = dlsym(handle, search->symbol);
+    search->address = dlsym(handle, search->symbol);
     search->library = handle;
-    return search->found != NULL;
+    return search->address != NULL;
 }
 
-/* RTLD_NEXT does not see libraries that a plug-in (of Python, say) brought in privately. */
+/* RTLD_NEXT does not see libraries that a plug-in (a Python module, for example) loaded with RTLD_LOCAL. */
 static struct search search_privately(const char *symbol)
 {
     struct search search = {symbol, NULL, NULL};
@@ -39,27 +39,27 @@ static struct search search_privately(const char *symbol)
 
 void *rw_look_up(const char *symbol)
 {
-    void *found = dlsym(RTLD_DEFAULT, symbol);
-    return found ? found : search_privately(symbol).found;
+    void *address = dlsym(RTLD_DEFAULT, symbol);
+    return address ? address : search_privately(symbol).address;
 }
 
-static void *keep(_Atomic(void *) *cached, const char *symbol, void *found)
+static void *keep(_Atomic(void *) *cached, const char *symbol, void *address)
 {
-    if (!found) {
+    if (!address) {
         rw_warn("%s: not found in the MPI library of this program", symbol);
         abort();
     }
-    atomic_store_explicit(cached, found, memory_order_release);
-    return found;
+    atomic_store_explicit(cached, address, memory_order_release);
+    return address;
 }
 
 void *rw_find_next_symbol(_Atomic(void *) *cached, const char *symbol)
 {
-    void *found = dlsym(RTLD_NEXT, symbol);
-    return keep(cached, symbol, found ? found : search_privately(symbol).found);
+    void *address = dlsym(RTLD_NEXT, symbol);
+    return keep(cached, symbol, address ? address : search_privately(symbol).address);
 }
 
-/* Not the next one: the linker may have moved a library's data into the program. */
+/* Not RTLD_NEXT: with copy relocations the data is in the program. */
 void *rw_find_handle(_Atomic(void *) *cached, const char *symbol)
 {
     return keep(cached, symbol, rw_look_up(symbol));
@@ -71,6 +71,6 @@ void rw_show_private_library(void)
         return;
     const struct search search = search_privately("PMPI_Init");
     struct link_map *map = NULL;
-    if (search.found && dlinfo(search.library, RTLD_DI_LINKMAP, &map) == 0)
+    if (search.address && dlinfo(search.library, RTLD_DI_LINKMAP, &map) == 0)
         dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
 }

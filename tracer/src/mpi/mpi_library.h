@@ -1,10 +1,10 @@
 /*
- * mpi_library.h - the MPI library of the program, whose <mpi.h> this includes.
+ * mpi_library.h - the MPI library of the program; includes <mpi.h>.
  *
- * The tracer is not linked with an MPI library, so that one build serves every library of its ABI and
- * can be preloaded into programs that have none (shells, numactl). All of it is found at run time:
- * functions are weak and bound when first called, so that those which an older library lacks do no
- * harm; Open MPI's handles, which are addresses of data, are looked up.
+ * The tracer is not linked with an MPI library, so that one build serves every library of an ABI and can be preloaded
+ * into programs without MPI (shells, numactl). Symbols are resolved at run time: functions are weak and bound lazily,
+ * so that functions missing in an older library do no harm; Open MPI's handles, which are addresses of data, are
+ * looked up with dlsym.
  */
 #ifndef RANKWRIGHT_MPI_LIBRARY_H
 #define RANKWRIGHT_MPI_LIBRARY_H
@@ -18,7 +18,7 @@
 #if defined(MPI_ABI_VERSION) && MPI_ABI_VERSION >= 0 && (defined(MPI_ABI) || !defined(MPICH_NUMVERSION)) \
     && !defined(OPEN_MPI)
 #define RW_ABI RW_ABI_STANDARD
-/* The standard ABI leaves Fortran to a library of its own, which calls MPI in C. */
+/* Under the standard ABI, Fortran is a separate library that calls MPI in C. */
 #define RW_WITHOUT_FORTRAN 1
 typedef int MPI_Fint;
 #define PMPI_Type_f2c PMPI_Type_fromint
@@ -33,7 +33,7 @@ enum rw_abi { RW_ABI_NONE, RW_ABI_OPEN_MPI, RW_ABI_MPICH, RW_ABI_STANDARD };
 
 #pragma GCC visibility push(hidden)
 
-/* The definition behind ours; ends the program if there is none (it could not have run either). */
+/* The library's definition of a function that the tracer wraps; ends the program if there is none. */
 void *rw_find_next_symbol(_Atomic(void *) *cached, const char *symbol);
 
 static inline void *rw_next_symbol(_Atomic(void *) *cached, const char *symbol)
@@ -42,7 +42,7 @@ static inline void *rw_next_symbol(_Atomic(void *) *cached, const char *symbol)
     return function ? function : rw_find_next_symbol(cached, symbol);
 }
 
-/* The address of a handle of Open MPI; ends the program if there is none. */
+/* The address of a predefined handle of Open MPI; ends the program if there is none. */
 void *rw_find_handle(_Atomic(void *) *cached, const char *symbol);
 
 static inline void *rw_handle(_Atomic(void *) *cached, const char *symbol)
@@ -51,10 +51,10 @@ static inline void *rw_handle(_Atomic(void *) *cached, const char *symbol)
     return handle ? handle : rw_find_handle(cached, symbol);
 }
 
-/* A symbol of the program or its libraries that we do not define; NULL if there is none. */
+/* The address of a symbol of the program or its libraries, or NULL. */
 void *rw_look_up(const char *symbol);
 
-/* Makes a library that a plug-in brought in privately visible to the functions that are not bound yet. */
+/* Makes an MPI library that a plug-in loaded with RTLD_LOCAL visible to lazy binding. */
 void rw_show_private_library(void);
 
 #pragma GCC visibility pop
@@ -63,8 +63,8 @@ void rw_show_private_library(void);
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global)                                                         \
     (__extension__({                                                                                 \
-        static _Atomic(void *) found;                                                                \
-        (type) rw_handle(&found, #global);                                                           \
+        static _Atomic(void *) handle;                                                               \
+        (type) rw_handle(&handle, #global);                                                          \
     }))
 #endif
 

@@ -24,7 +24,7 @@ static void append(struct numbers *numbers, uint32_t value)
     numbers->values = larger;
 }
 
-/* The kernel refuses a mask smaller than its own, whose size it does not tell. */
+/* The kernel refuses a mask that is smaller than its own and does not report its size: try larger ones. */
 static struct numbers read_affinity(void)
 {
     struct numbers pus = {0, NULL};
@@ -51,7 +51,7 @@ static bool has_any(const struct numbers *numbers, unsigned long from, unsigned 
     return false;
 }
 
-/* The next numbers of a list like `0-3,8-11`; false at its end. */
+/* The next range of a list like `0-3,8-11`; false at its end. */
 static bool next_range(char **rest, unsigned long *from, unsigned long *to)
 {
     if (**rest < '0' || **rest > '9')
@@ -63,8 +63,8 @@ static bool next_range(char **rest, unsigned long *from, unsigned long *to)
     return true;
 }
 
-/* Whether the runtime of a threaded language has bound this thread alone before main. */
-static bool threads_bind_themselves(void)
+/* Whether an OpenMP runtime may have bound this thread, and not the process, before main. */
+static bool openmp_binds_threads(void)
 {
     static const char *const variables[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
@@ -73,30 +73,30 @@ static bool threads_bind_themselves(void)
     return false;
 }
 
-/* The PUs of the process: those of this thread, or those that it had before (RANKWRIGHT_TRACE_PUS), if it was
- * only its threads' runtime that took some away. */
+/* The PUs of the process: the affinity mask of this thread, or RANKWRIGHT_TRACE_PUS, the mask at program start, if an
+ * OpenMP runtime has bound the thread since. */
 static struct numbers read_pus(void)
 {
-    struct numbers own = read_affinity(), given = {0, NULL};
+    struct numbers current = read_affinity(), given = {0, NULL};
     const char *text = getenv("RANKWRIGHT_TRACE_PUS");
-    if (!text || !threads_bind_themselves())
-        return own;
+    if (!text || !openmp_binds_threads())
+        return current;
     unsigned long from, to;
     char *rest = (char *)text;
     while (next_range(&rest, &from, &to))
         for (unsigned long pu = from; pu <= to && pu <= UINT16_MAX; pu++)
             append(&given, (uint32_t)pu);
-    for (uint32_t i = 0; i < own.count; i++) {
-        if (!has_any(&given, own.values[i], own.values[i])) {
+    for (uint32_t i = 0; i < current.count; i++) {
+        if (!has_any(&given, current.values[i], current.values[i])) {
             free(given.values);
-            return own;
+            return current;
         }
     }
-    free(own.values);
+    free(current.values);
     return given;
 }
 
-/* Whether a NUMA node has one of the PUs; the kernel lists its own. */
+/* Whether a NUMA node has one of the PUs, from the list in sysfs. */
 static bool is_near(const char *node, const struct numbers *pus)
 {
     char path[300], list[4096] = "";

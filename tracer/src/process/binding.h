@@ -1,10 +1,10 @@
-/* binding.h - where this process may run. */
+/* binding.h - the PUs that this process may run on. */
 #ifndef RANKWRIGHT_BINDING_H
 #define RANKWRIGHT_BINDING_H
 
 #pragma GCC visibility push(hidden)
 
-/* Records the PUs that this process may run on, and the NUMA nodes that they belong to. */
+/* Records these PUs and their NUMA nodes. */
 void rw_record_binding(void);
 
 #pragma GCC visibility pop

@@ -9,7 +9,8 @@
 
 enum rw_clock rw_clock = RW_CLOCK_MONOTONIC;
 
-/* Invariant says the processor; that the counters of all sockets agree, the kernel's own choice says. */
+/* The processor reports whether the counter is invariant; that the kernel uses it as its clock source shows that the
+ * counters of all sockets agree. */
 static bool tsc_is_reliable(void)
 {
 #if defined(__x86_64__)
@@ -35,7 +36,7 @@ enum rw_clock rw_choose_clock(enum rw_clock_wish wish)
     return wish == RW_CLOCK_BEST && tsc_is_reliable() ? RW_CLOCK_TSC : RW_CLOCK_MONOTONIC;
 }
 
-/* The tightest of several attempts, in case one is interrupted. */
+/* The attempt with the least time between its two readings: others may have been interrupted. */
 struct rw_instant rw_now(void)
 {
     struct rw_instant best = {0, 0};

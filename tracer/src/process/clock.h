@@ -1,8 +1,8 @@
 /*
  * clock.h - time in ticks: the time stamp counter where it is invariant, else CLOCK_MONOTONIC in ns.
  *
- * Two readings per MPI call are the largest part of the tracer's cost, hence the counter. It needs no
- * calibration run: ticks are stored, and the reader converts them with the rate seen over the whole run.
+ * Two readings per MPI call are the largest part of the tracer's cost, hence the counter. It is not calibrated: ticks
+ * are stored, and the reader converts them with the rate over the whole run.
  */
 #ifndef RANKWRIGHT_CLOCK_H
 #define RANKWRIGHT_CLOCK_H
@@ -21,7 +21,7 @@
 
 extern enum rw_clock rw_clock;
 
-struct rw_instant { /* the same moment on both clocks */
+struct rw_instant { /* one moment on both clocks */
     uint64_t ticks;
     uint64_t nanoseconds; /* CLOCK_MONOTONIC */
 };

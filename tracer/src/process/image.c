@@ -90,7 +90,7 @@ void rw_refresh(uint64_t now)
     atomic_flag_clear(&busy);
 }
 
-/* ---- handing over ---- */
+/* ---- for the gathered trace ---- */
 
 static void put_pair(struct rw_buffer *buffer, const struct rw_pair_record *pair)
 {

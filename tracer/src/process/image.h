@@ -1,4 +1,4 @@
-/* image.h - the image of this rank as a whole: how it begins, and how it is handed over. */
+/* image.h - the image of this rank: its head, and the copy of it that goes into the trace. */
 #ifndef RANKWRIGHT_IMAGE_H
 #define RANKWRIGHT_IMAGE_H
 
@@ -7,13 +7,14 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Fills the head of the image and describes this process: host, binding, MPI library. */
+/* Fills the head of the image and records host, binding and MPI library of this process. */
 void rw_begin_image(uint64_t run);
-/* Notes the time and the memory used so far; the state too, if the rank has come to its end. */
+/* Stores time, peak memory and state. */
 void rw_refresh_image(enum rw_state state);
-/* So that an image tells the time of a run that was killed. Rarer and rarer, about every second at last. */
+/* Stores the time while the rank runs, so that the image of a killed rank has it: at growing intervals, up to about
+ * half a second. Sets rw_tracer.next_refresh. */
 void rw_refresh(uint64_t now);
-/* The image as the gathered trace has it. */
+/* Appends the image as it is in the gathered trace. */
 void rw_compact_image(struct rw_buffer *buffer);
 
 #pragma GCC visibility pop

@@ -1,4 +1,4 @@
-/* state.h - the state of the tracer in this process: the run, its lock, one recorded call. */
+/* state.h - the state of the tracer in this process, its lock, and one recorded call. */
 #ifndef RANKWRIGHT_STATE_H
 #define RANKWRIGHT_STATE_H
 
@@ -19,27 +19,27 @@ struct rw_tracer {
     bool concurrent;           /* MPI_THREAD_MULTIPLE: shared data needs the lock */
     int world_rank;
     int world_size;
-    int thread_level;
-    MPI_Comm private_world;    /* for the gathering at the end */
+    int thread_level;          /* as MPI_Query_thread returns it */
+    MPI_Comm private_world;    /* duplicate of MPI_COMM_WORLD for the tracer's own messages */
     MPI_Group world_group;
     char *trace_file;
-    char *spool;               /* folder; NULL: none */
-    bool per_rank;             /* the spool files are the trace: nothing is gathered */
-    bool events;               /* the calls in their order are wanted too */
+    char *spool;               /* folder of the spool files; NULL: none */
+    bool per_rank;             /* option per-rank: the spool files are the result, nothing is gathered */
+    bool events;               /* option events: the calls are recorded in their order too */
     pthread_mutex_t lock;
-    _Atomic uint64_t next_refresh; /* ticks */
+    _Atomic uint64_t next_refresh; /* when rw_refresh is due, ticks */
 };
 
 extern struct rw_tracer rw_tracer;
 
-/* One recorded call: when it began, how long it took, RW_FLAG_*. */
+/* One recorded call. */
 struct rw_call {
-    uint64_t start;
-    uint64_t ticks;
-    unsigned flags;
+    uint64_t start; /* ticks */
+    uint64_t ticks; /* duration */
+    unsigned flags; /* RW_FLAG_* */
 };
 
-/* No MPI function may be called under the lock: MPI calls back to us under locks of its own. */
+/* No MPI function may be called while it is held: MPI calls the tracer back while holding locks itself. */
 static inline void rw_lock(void)
 {
     if (rw_tracer.concurrent)

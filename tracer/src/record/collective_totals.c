@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* The calls of one record, and their rows. */
+/* A record and its row. */
 struct collective {
     struct rw_collective_record *record;
     struct rw_table row; /* world rank -> rw_row_record */
@@ -14,7 +14,7 @@ struct collective {
 static struct collective *find_collective(struct rw_communicator *communicator,
                                           enum rw_operation operation, unsigned flags, int root)
 {
-    static uint32_t count; /* under the lock */
+    static uint32_t count; /* guarded by the tracer's lock */
     const uint64_t key = (uint64_t)operation << 48 | (uint64_t)flags << 32 | (uint32_t)root;
     struct collective *collective = rw_table_find(&communicator->collectives, key);
     if (collective)
@@ -73,7 +73,7 @@ static void add_row(struct collective *collective, const struct rw_row *row)
         struct rw_row_record *entry = find_entry(collective, destination);
         if (!entry)
             return;
-        if (entry->latest_call != collective->record->calls) /* a neighbour listed twice is one message */
+        if (entry->latest_call != collective->record->calls) /* a neighbour that is listed twice gets one message */
             entry->messages++;
         entry->latest_call = collective->record->calls;
         entry->bytes += row->bytes[i];
@@ -84,10 +84,10 @@ void rw_add_collective(const struct rw_call *call, struct rw_communicator *commu
                        enum rw_operation operation, int root, uint64_t bytes,
                        const struct rw_row *row)
 {
-    struct collective *found = find_collective(communicator, operation, call->flags, root);
-    if (!found)
+    struct collective *collective = find_collective(communicator, operation, call->flags, root);
+    if (!collective)
         return;
-    add_call(found->record, call, bytes);
+    add_call(collective->record, call, bytes);
     if (row)
-        add_row(found, row);
+        add_row(collective, row);
 }

@@ -1,4 +1,4 @@
-/* collective_totals.h - the collective calls so far: per communicator, operation, form and root. */
+/* collective_totals.h - totals of collective calls, by communicator, operation, form and root. */
 #ifndef RANKWRIGHT_COLLECTIVE_TOTALS_H
 #define RANKWRIGHT_COLLECTIVE_TOTALS_H
 
@@ -7,7 +7,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Adds one call; under the lock. `row` NULL: the operation has none. */
+/* Adds one call, with the tracer's lock held. `row` NULL: the operation has none. */
 void rw_add_collective(const struct rw_call *call, struct rw_communicator *communicator,
                        enum rw_operation operation, int root, uint64_t bytes,
                        const struct rw_row *row);

@@ -22,7 +22,7 @@ static void store(const struct rw_call *call, struct rw_communicator *communicat
         rw_event_collective(call, communicator, operation, root, bytes, row);
 }
 
-/* ---- roots, and rows ---- */
+/* ---- roots and rows ---- */
 
 static bool is_root(const struct rw_communicator *communicator, int root)
 {
@@ -30,7 +30,7 @@ static bool is_root(const struct rw_communicator *communicator, int root)
                                                     : root == communicator->members->local_rank;
 }
 
-/* In an intercommunicator the root's own group passes MPI_ROOT or MPI_PROC_NULL. */
+/* In an intercommunicator, the group of the root passes MPI_ROOT or MPI_PROC_NULL. */
 static bool in_root_group(const struct rw_communicator *communicator, int root)
 {
     return communicator->members->intercommunicator && root < 0;
@@ -51,7 +51,7 @@ static MPI_Datatype datatype_at(struct rw_datatypes datatypes, int i)
     return datatypes.c ? datatypes.c[i] : PMPI_Type_f2c(datatypes.fortran[i]);
 }
 
-/* Fills the row and returns its sum. With `datatypes` each entry has its own, else all have one. */
+/* Fills the row and returns its sum. `datatypes` NULL: all entries have `datatype`. */
 static uint64_t fill_row(struct rw_row *row, struct rw_counts counts, MPI_Datatype datatype,
                          const struct rw_datatypes *datatypes)
 {
@@ -81,7 +81,7 @@ static void record_row(const struct rw_call *call, struct rw_communicator *commu
     free(row.bytes);
 }
 
-/* `counts` NULL: `count` to each neighbour. */
+/* `counts` NULL: each neighbour gets `count`. */
 static void record_neighbours(const struct rw_call *call, MPI_Comm comm,
                               enum rw_operation operation, MPI_Count count,
                               const struct rw_counts *counts,

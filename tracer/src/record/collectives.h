@@ -1,9 +1,8 @@
 /*
- * collectives.h - collective calls as the program made them: per communicator, operation and root.
+ * collectives.h - recording collective calls as the program makes them, by communicator, operation and root.
  *
- * One function per operation and signature, called by the wrappers of its blocking and nonblocking
- * form after success, and when its persistent form is made. trace_format.h defines what "bytes
- * contributed" means for each.
+ * One function per operation and signature. The wrappers of the blocking and nonblocking form call it after success,
+ * those of the persistent form when they create the request. trace_format.h defines the bytes that a rank contributes.
  */
 #ifndef RANKWRIGHT_COLLECTIVES_H
 #define RANKWRIGHT_COLLECTIVES_H

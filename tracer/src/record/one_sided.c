@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A window in use: found through an attribute on its handle, which is deleted with it, and a cache. */
+/* A window: found by a cache, or by an attribute of its handle, which is deleted with it. */
 struct window {
     MPI_Win handle;
     const struct rw_members *members;
@@ -15,7 +15,7 @@ struct window {
 
 enum { CACHE_SIZE = 16 };
 
-static struct window *cache[CACHE_SIZE]; /* under the tracer's lock */
+static struct window *cache[CACHE_SIZE]; /* guarded by the tracer's lock */
 static int keyval = MPI_KEYVAL_INVALID;
 
 static struct window **cache_entry(MPI_Win win)
@@ -27,7 +27,7 @@ static struct window **cache_entry(MPI_Win win)
 
 _Static_assert(CACHE_SIZE == 1 << (64 - 60), "cache_entry takes four bits");
 
-/* MPI may call this under a lock of its own: no MPI function in here. */
+/* MPI may call this while holding its own lock: it must not call MPI. */
 static int on_delete(MPI_Win win, int key, void *value, void *state)
 {
     (void)key;
@@ -40,7 +40,7 @@ static int on_delete(MPI_Win win, int key, void *value, void *state)
     return MPI_SUCCESS;
 }
 
-/* The library's own MPI_WIN_NULL_COPY_FN may be an address in it, which is not known when we load. */
+/* Instead of MPI_WIN_NULL_COPY_FN, which may be an address in the library, unknown when the tracer is loaded. */
 static int not_copied(MPI_Win window, int key, void *extra, void *from, void *to, int *copied)
 {
     (void)window, (void)key, (void)extra, (void)from, (void)to;
@@ -58,16 +58,16 @@ void rw_one_sided_end(void)
     PMPI_Win_free_keyval(&keyval);
 }
 
-/* One thread at a time, so that a window does not get two attributes. */
+/* Serialized, so that a window does not get two attributes. */
 static struct window *look_up(MPI_Win win)
 {
-    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_mutex_t serialize = PTHREAD_MUTEX_INITIALIZER;
     struct window *window = NULL;
-    int found = 0;
+    int has_attribute = 0;
     MPI_Group group;
-    pthread_mutex_lock(&one_at_a_time);
-    PMPI_Win_get_attr(win, keyval, &window, &found);
-    if (!found) {
+    pthread_mutex_lock(&serialize);
+    PMPI_Win_get_attr(win, keyval, &window, &has_attribute);
+    if (!has_attribute) {
         window = rw_allocate(1, sizeof *window);
         if (window) {
             PMPI_Win_get_group(win, &group);
@@ -76,11 +76,11 @@ static struct window *look_up(MPI_Win win)
             PMPI_Win_set_attr(win, keyval, window);
         }
     }
-    pthread_mutex_unlock(&one_at_a_time);
+    pthread_mutex_unlock(&serialize);
     return window;
 }
 
-/* Returns under the lock, even if NULL: out of memory. */
+/* Takes the tracer's lock, also if it returns NULL: out of memory. */
 static const struct rw_members *lock_members(MPI_Win win)
 {
     struct window **entry = cache_entry(win);
@@ -96,7 +96,7 @@ static const struct rw_members *lock_members(MPI_Win win)
 
 /* ---- recording ---- */
 
-/* `target` as MPI accepted it; NULL stands for a part that the call does not have. */
+/* `target` is a rank that MPI has accepted. `put`, `get`: bytes in each direction; NULL: none. */
 static void record(const struct rw_call *call, int target, MPI_Win win, const uint64_t *put,
                    const uint64_t *get)
 {
@@ -124,7 +124,7 @@ void rw_record_get(const struct rw_call *call, int target, MPI_Count target_coun
     record(call, target, win, NULL, &get);
 }
 
-/* With MPI_NO_OP, MPI does not look at the origin buffer nor its arguments. */
+/* With MPI_NO_OP, MPI ignores the origin buffer and its arguments. */
 void rw_record_get_accumulate(const struct rw_call *call, MPI_Count origin_count,
                               MPI_Datatype origin_datatype, int target, MPI_Count target_count,
                               MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)

@@ -1,8 +1,8 @@
 /*
- * one_sided.h - what this rank puts into the windows of other ranks, and gets out of them.
+ * one_sided.h - recording one-sided transfers between this rank and others.
  *
- * One function per signature, called by the wrappers after success. trace_format.h defines what is a
- * put and what a get, and their bytes.
+ * One function per signature, called by the wrappers after success. trace_format.h defines which calls are puts and
+ * gets, and their bytes.
  */
 #ifndef RANKWRIGHT_ONE_SIDED_H
 #define RANKWRIGHT_ONE_SIDED_H
@@ -15,7 +15,7 @@
 void rw_one_sided_begin(void);
 void rw_one_sided_end(void);
 
-/* Put, Accumulate. */
+/* MPI_Put, MPI_Accumulate. */
 void rw_record_put(const struct rw_call *call, MPI_Count origin_count, MPI_Datatype origin_datatype,
                    int target, MPI_Win win);
 void rw_record_get(const struct rw_call *call, int target, MPI_Count target_count,

@@ -8,24 +8,24 @@
 
 #include <stdlib.h>
 
-/* What a start of the request adds. */
+/* What each start of a request adds. */
 struct plan {
-    struct rw_communicator *communicator; /* of a collective; NULL: a send */
+    struct rw_communicator *communicator; /* of a collective; NULL: this is a send */
     enum rw_operation operation;
-    int root_or_destination;              /* world rank; of a send -1: outside MPI_COMM_WORLD */
+    int root_or_destination;              /* world rank; destination -1: outside MPI_COMM_WORLD */
     uint64_t bytes;
-    struct rw_row *row;                   /* of a collective, else NULL; same block as the plan */
+    struct rw_row *row;                   /* of a collective, or NULL; allocated with the plan */
 };
 
-static struct rw_table plans; /* request -> plan, under the tracer's lock */
+static struct rw_table plans; /* request -> plan; guarded by the tracer's lock */
 
-static void note(uint64_t request, struct plan *plan)
+static void store(uint64_t request, struct plan *plan)
 {
     rw_lock();
     free(rw_table_remove(&plans, request));
-    const bool noted = rw_table_insert(&plans, request, plan);
+    const bool stored = rw_table_insert(&plans, request, plan);
     rw_unlock();
-    if (!noted)
+    if (!stored)
         free(plan);
 }
 
@@ -38,7 +38,7 @@ static void plan_send(uint64_t bytes, int destination, MPI_Comm comm, MPI_Reques
         return;
     plan->root_or_destination = rw_world_rank(destination, comm);
     plan->bytes = bytes;
-    note(rw_request_key(request), plan);
+    store(rw_request_key(request), plan);
 }
 
 void rw_record_send_init(const struct rw_call *call, MPI_Count count, MPI_Datatype datatype,
@@ -56,8 +56,7 @@ void rw_record_psend_init(const struct rw_call *call, int partitions, MPI_Count 
     plan_send((uint64_t)partitions * rw_bytes(count, datatype), destination, comm, request);
 }
 
-/* The plan with room for a row: the program may change its arrays before the start, and the neighbours
- * may be gone by then. */
+/* A plan with a copy of the row: until the start the program may change its arrays and free the communicator. */
 static struct plan *allocate_plan(const struct rw_row *row)
 {
     const size_t count = row ? (size_t)row->destinations.count : 0;
@@ -88,7 +87,7 @@ void rw_plan_collective(const struct rw_call *call, struct rw_communicator *comm
     plan->operation = operation;
     plan->root_or_destination = root;
     plan->bytes = bytes;
-    note(((const struct rw_init_call *)call)->request, plan);
+    store(((const struct rw_init_call *)call)->request, plan);
 }
 
 void rw_forget_request(uint64_t request)
@@ -101,7 +100,7 @@ void rw_forget_request(uint64_t request)
         rw_expect_freed(request);
 }
 
-/* ---- starting ---- */
+/* ---- starts ---- */
 
 enum rw_class rw_class_of_start(uint64_t request)
 {

@@ -1,6 +1,6 @@
 /*
- * persistent.h - persistent requests: what they will do is noted when they are made, and counted
- * whenever they are started. Sends, partitioned sends, collectives.
+ * persistent.h - persistent requests: sends, partitioned sends, collectives. What a request does is stored when it is
+ * created and added at each start.
  */
 #ifndef RANKWRIGHT_PERSISTENT_H
 #define RANKWRIGHT_PERSISTENT_H
@@ -11,11 +11,10 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The call that makes a persistent collective request: RW_FLAG_PERSISTENT says that a rw_call is the
- * first member of this. */
+/* A call that creates a persistent collective request. A rw_call with RW_FLAG_PERSISTENT is the first member of one. */
 struct rw_init_call {
     struct rw_call call;
-    uint64_t request; /* its key */
+    uint64_t request; /* rw_request_key */
 };
 
 static inline struct rw_init_call rw_make_init_call(const struct rw_call *call, MPI_Request request)
@@ -29,15 +28,15 @@ void rw_record_send_init(const struct rw_call *call, MPI_Count count, MPI_Dataty
 void rw_record_psend_init(const struct rw_call *call, int partitions, MPI_Count count,
                           MPI_Datatype datatype, int destination, MPI_Comm comm,
                           MPI_Request request);
-/* Notes what rw_add_collective is to add at each start; `call` is part of a rw_init_call. */
+/* Stores what rw_add_collective adds at each start; `call` is the first member of a rw_init_call. */
 void rw_plan_collective(const struct rw_call *call, struct rw_communicator *communicator,
                         enum rw_operation operation, int root, uint64_t bytes,
                         const struct rw_row *row);
 
-/* Where the time of a start goes. */
+/* The class of time of a start. */
 enum rw_class rw_class_of_start(uint64_t request);
-/* A request was started. Open MPI may put another one into the handle when it starts a send whose
- * predecessor still occupies the old one. */
+/* After a start; keys of the handle before and after. Open MPI may replace the request when the previous send still
+ * occupies it. */
 void rw_record_start(const struct rw_call *call, uint64_t before, uint64_t after);
 /* Before MPI_Request_free. */
 void rw_forget_request(uint64_t request);

@@ -21,8 +21,8 @@ static struct rw_pair_record *find_partner(enum rw_pair_class class, int world_r
     return rw_table_insert(&partners[class], (uint64_t)world_rank, partner) ? partner : NULL;
 }
 
-/* Welford's recurrence. Threads may take the lock in another order than they read the clock: no gap is
- * below zero. */
+/* Welford's recurrence for mean and variance. Threads may take the lock in another order than they read the clock: a
+ * negative gap counts as 0. */
 static void add_gap(struct rw_pair_record *partner, uint64_t start)
 {
     const double gap = start > partner->last ? (double)(start - partner->last) : 0.0;
@@ -60,7 +60,7 @@ void rw_add_message(enum rw_pair_class class, uint64_t start, int world_rank, ui
     partner->histogram[bytes == 0 ? 0 : 64 - __builtin_clzll(bytes)]++;
 }
 
-/* Under the lock, with a destination that MPI has accepted. */
+/* The world rank of a destination that MPI has accepted, with the tracer's lock held. */
 static int translate(const struct rw_communicator *communicator, int destination)
 {
     return rw_rank_at_or_outside(rw_partners(communicator->members), destination);

@@ -1,4 +1,4 @@
-/* point_to_point.h - what this rank exchanges with each other rank: sends, and one-sided transfers. */
+/* point_to_point.h - messages and one-sided transfers between this rank and each other rank. */
 #ifndef RANKWRIGHT_POINT_TO_POINT_H
 #define RANKWRIGHT_POINT_TO_POINT_H
 
@@ -8,14 +8,14 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Called by the wrappers after a successful send. */
+/* After a successful send. */
 void rw_record_send(const struct rw_call *call, MPI_Count count, MPI_Datatype datatype, int destination,
                     MPI_Comm comm);
 
-/* A destination as a world rank; -1: outside MPI_COMM_WORLD. */
+/* The world rank of a destination; -1: outside MPI_COMM_WORLD. */
 int rw_world_rank(int destination, MPI_Comm comm);
-/* Adds one message or transfer between this rank and another, -1 if that is outside MPI_COMM_WORLD;
- * under the lock. */
+/* Adds one message or transfer between this rank and `world_rank` (-1: outside MPI_COMM_WORLD), with the tracer's lock
+ * held. */
 void rw_add_message(enum rw_pair_class class, uint64_t start, int world_rank, uint64_t bytes);
 
 #pragma GCC visibility pop

@@ -1,8 +1,8 @@
 /*
- * flush.c - gathering over rank 0.
+ * flush.c - gathering the images of all ranks on rank 0.
  *
- * Rank 0 asks one rank after the other and writes what it gets at once, so it never holds more than a
- * chunk of another rank's records, and no rank sends before it is asked.
+ * Rank 0 requests one image after the other and writes each chunk as it arrives: it holds at most one chunk of another
+ * rank, and no rank sends before rank 0 requests it.
  */
 #include "flush.h"
 
@@ -46,13 +46,13 @@ static void receive_image(int rank, size_t length, uint8_t *chunk)
     }
 }
 
-/* Of rank 0: both NULL elsewhere, and together out of memory. */
+/* Buffers of rank 0; NULL on other ranks. */
 struct room {
     uint8_t *chunk;
     uint64_t *lengths; /* by rank */
 };
 
-/* Rank 0 opens the file; all ranks learn whether to go on. */
+/* Rank 0 opens the file and tells all ranks whether that worked. */
 static bool prepare(struct room *room)
 {
     int ready = 1;
@@ -84,7 +84,7 @@ static void gather(const struct room *room)
     rw_free_buffer(&image);
 }
 
-/* A rank that ran out of memory has lost records: the trace would be wrong without a sign of it. */
+/* A rank that ran out of memory has lost records: no trace is better than one that is silently wrong. */
 static void share_failure(void)
 {
     int failed = atomic_load(&rw_out_of_memory), anywhere = 0;

@@ -1,4 +1,4 @@
-/* flush.h - the end of the run: every rank hands over its image, rank 0 writes the trace. */
+/* flush.h - at MPI_Finalize: rank 0 gathers the images of all ranks and writes the trace. */
 #ifndef RANKWRIGHT_FLUSH_H
 #define RANKWRIGHT_FLUSH_H
 
@@ -6,7 +6,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Collective over the ranks of the run; whether the trace is whole and in its place. */
+/* Collective over MPI_COMM_WORLD. Returns whether the trace was written. */
 bool rw_flush(void);
 
 #pragma GCC visibility pop

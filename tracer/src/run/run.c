@@ -16,8 +16,8 @@
 
 static pid_t process;
 
-/* A variable's value, or NULL if it is not set. It is emptied in place, so that programs started by this
- * one do not write to the same files; unsetenv would race with getenv of other threads. */
+/* A copy of a variable's value, or NULL if it is not set. The variable is emptied in place, so that programs started by
+ * this one do not write to the same files; unsetenv would race with getenv of other threads. */
 static char *take_variable(const char *name)
 {
     char *value = getenv(name);
@@ -35,7 +35,7 @@ static bool is_spawned(void)
     return parent != MPI_COMM_NULL;
 }
 
-/* Words between commas; one that is not known belongs to a newer rankwright than this tracer. */
+/* Words separated by commas. */
 static void read_options(char *options)
 {
     enum rw_clock_wish wish = RW_CLOCK_BEST;
@@ -56,7 +56,7 @@ static void read_options(char *options)
     rw_clock = rw_choose_clock(wish);
 }
 
-/* The spool folder matters only if the run dies: without it the run goes on. */
+/* A warning only: the run continues without spool files. */
 static void report_spool(int error)
 {
     int failed = error != 0, failures = 0, largest = 0;
@@ -69,7 +69,7 @@ static void report_spool(int error)
                                    : "if the run dies, their records are lost");
 }
 
-/* The same on all ranks of this run. */
+/* A number that all ranks of this run share. */
 static uint64_t number_of_run(void)
 {
     uint64_t number = rw_nanoseconds(CLOCK_REALTIME) ^ (uint64_t)process << 48;
@@ -123,15 +123,15 @@ void rw_begin(void)
     atomic_store(&rw_tracer.active, true);
 }
 
-/* A forked child has no MPI of its own, and shares the image. */
-static bool is_ours(void)
+/* False in a forked child, which shares the image but not MPI. */
+static bool is_recording(void)
 {
     return atomic_load(&rw_tracer.active) && getpid() == process;
 }
 
 void rw_end(void)
 {
-    if (!is_ours())
+    if (!is_recording())
         return;
     rw_refresh_image(RW_STATE_FINALIZED);
     atomic_store(&rw_tracer.active, false);
@@ -147,12 +147,12 @@ void rw_end(void)
 
 void rw_abort(void)
 {
-    if (is_ours())
+    if (is_recording())
         rw_refresh_image(RW_STATE_ABORTED);
 }
 
 __attribute__((destructor)) static void exit_without_finalize(void)
 {
-    if (is_ours() && rw_image->state == RW_STATE_RUNNING)
+    if (is_recording() && rw_image->state == RW_STATE_RUNNING)
         rw_refresh_image(RW_STATE_EXITED);
 }

@@ -19,7 +19,7 @@ static struct {
     char *temporary;
     FILE *stream;
     uint32_t crc;
-    char reason[160]; /* empty: nothing failed */
+    char reason[160]; /* of the first failure; empty: none */
     struct rw_held_signal held;
 } file;
 
@@ -43,7 +43,7 @@ bool rw_file_open(const char *path, uint32_t world_size)
     file.temporary = rw_allocate(length, 1);
     if (file.temporary) {
         snprintf(file.temporary, length, "%s.tmp.%ld", path, (long)getpid());
-        unlink(file.temporary); /* of an earlier process with our number */
+        unlink(file.temporary); /* left by an earlier process with this PID */
         file.stream = fopen(file.temporary, "wxe");
     }
     if (!file.stream) {
@@ -66,8 +66,8 @@ void rw_file_write(const void *bytes, size_t length)
         rw_file_fail(strerror(errno));
 }
 
-/* Two jobs that were told the same file: a launcher of another MPI makes each process a job of its own. The
- * first stays, and a file beside it says that it is not all. */
+/* Two jobs have the same trace file: with the launcher of another MPI each process is a job. The first trace stays, and
+ * a file PATH.again shows that it is not complete. */
 static void note_other_job(void)
 {
     const size_t length = strlen(file.path) + 8;
@@ -81,7 +81,7 @@ static void note_other_job(void)
     free(path);
 }
 
-/* As rename, but never over another trace. */
+/* Renames the temporary file, but never replaces a trace. */
 static void give_name(void)
 {
     if (link(file.temporary, file.path) == 0) {
@@ -89,7 +89,7 @@ static void give_name(void)
     } else if (errno == EEXIST) {
         rw_file_fail("another job has written it; do launcher and program belong to the same MPI?");
         note_other_job();
-    } else if (rename(file.temporary, file.path) != 0) { /* a file system without links */
+    } else if (rename(file.temporary, file.path) != 0) { /* a file system without hard links */
         rw_file_fail(strerror(errno));
     }
 }

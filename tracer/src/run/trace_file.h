@@ -1,4 +1,4 @@
-/* trace_file.h - the file on rank 0: temporary name, checksum, then renamed; or one warning. */
+/* trace_file.h - the trace file on rank 0: written under a temporary name, then renamed; one warning if that fails. */
 #ifndef RANKWRIGHT_TRACE_FILE_H
 #define RANKWRIGHT_TRACE_FILE_H
 
@@ -8,14 +8,14 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Opens path.tmp.PID and writes the head. False: warned. */
+/* Opens PATH.tmp.PID and writes the head. False: failed, and has warned. */
 bool rw_file_open(const char *path, uint32_t world_size);
-/* A failure is kept to the end, so that the ranks still sending need not care. */
+/* A failure is stored until rw_file_close; further calls do nothing. */
 void rw_file_write(const void *bytes, size_t length);
-/* Keeps the first reason why there will be no trace. */
+/* Stores the first reason why the trace is not written. */
 void rw_file_fail(const char *reason);
-/* Writes the tail and gives the file its name, or warns and removes it; never over a file that is there: then
- * PATH.again says so. */
+/* Writes the tail and renames the file; after a failure warns and removes it. An existing trace is never replaced: then
+ * it creates PATH.again. */
 bool rw_file_close(void);
 
 #pragma GCC visibility pop

@@ -1,4 +1,4 @@
-/* allocate.h - allocation that remembers failure: then the run goes on, and no trace is written. */
+/* allocate.h - allocation; a failure is noted, the program continues, and no trace is written at the end. */
 #ifndef RANKWRIGHT_ALLOCATE_H
 #define RANKWRIGHT_ALLOCATE_H
 

@@ -22,15 +22,15 @@ struct piece {
     struct piece *next;
 };
 
-static struct rw_image nobody_reads;
-struct rw_image *rw_image = &nobody_reads;
+static struct rw_image unread;
+struct rw_image *rw_image = &unread;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct piece first; /* its successors are allocated */
 static struct piece *latest = &first;
 
 static struct rw_spool_file spool;
-static bool spool_grows; /* false: no file, or it can grow no more */
+static bool spool_grows; /* false: no file, or it cannot grow any more */
 
 /* ---- pieces ---- */
 
@@ -55,7 +55,7 @@ static uint8_t *more_bytes(size_t size)
     return map_memory(size);
 }
 
-/* What is left of the latest piece becomes a record of its own, so that readers walk over it. */
+/* The rest of the latest piece becomes a padding record, which readers skip. */
 static void close_piece(void)
 {
     const size_t rest = latest->size - latest->used;
@@ -99,7 +99,7 @@ void *rw_arena_add(enum rw_record_kind kind, const void *content, size_t filled,
         record->length = (uint32_t)size;
         latest->used += size;
         if (!(rw_image->flags & RW_IMAGE_SPOOL_ENDED)) {
-            /* The bytes that are valid grow only after the content is there. */
+            /* A killed rank leaves no half record: the length grows after the content is stored. */
             atomic_signal_fence(memory_order_seq_cst);
             rw_image->length += size;
         }
@@ -110,7 +110,7 @@ void *rw_arena_add(enum rw_record_kind kind, const void *content, size_t filled,
 
 struct rw_record *rw_arena_next(struct rw_record *record)
 {
-    static const struct piece *piece; /* of the walk under way: there is one at a time */
+    static const struct piece *piece; /* of the current iteration; only one runs at a time */
     size_t position;
     if (record) {
         position = (size_t)((uint8_t *)record - piece->bytes) + record->length;
@@ -129,7 +129,7 @@ struct rw_record *rw_arena_next(struct rw_record *record)
 
 _Static_assert(sizeof(struct rw_image) % 8 == 0, "records are aligned");
 
-/* The first piece of a spool file; an error number if there is none. */
+/* Creates the spool file and maps its first piece; returns 0 or an error number. */
 static int begin_spool(const char *folder, int rank)
 {
     char name[32];

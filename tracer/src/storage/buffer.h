@@ -1,4 +1,4 @@
-/* buffer.h - growing bytes. */
+/* buffer.h - a byte buffer that grows. */
 #ifndef RANKWRIGHT_BUFFER_H
 #define RANKWRIGHT_BUFFER_H
 
@@ -13,7 +13,7 @@ struct rw_buffer { /* all zero: empty */
     size_t capacity;
 };
 
-/* Out of memory is remembered by allocate.h; the buffer then lacks what did not fit. */
+/* Out of memory sets rw_out_of_memory; the buffer then lacks these bytes. */
 void rw_put_bytes(struct rw_buffer *buffer, const void *bytes, size_t length);
 void rw_free_buffer(struct rw_buffer *buffer);
 

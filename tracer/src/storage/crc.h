@@ -7,7 +7,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The checksum of bytes already summed up in `crc` (0: none) and these. */
+/* Continues the checksum `crc` (0 at the begin) with these bytes. */
 uint32_t rw_crc(uint32_t crc, const void *bytes, size_t length);
 
 #pragma GCC visibility pop

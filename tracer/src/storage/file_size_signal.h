@@ -1,4 +1,4 @@
-/* file_size_signal.h - beyond the file size limit of the process, a write would end the program. */
+/* file_size_signal.h - blocks SIGXFSZ: a write beyond the file size limit of the process would end the program. */
 #ifndef RANKWRIGHT_FILE_SIZE_SIGNAL_H
 #define RANKWRIGHT_FILE_SIZE_SIGNAL_H
 
@@ -8,11 +8,11 @@
 #pragma GCC visibility push(hidden)
 
 struct rw_held_signal {
-    sigset_t mask; /* the program's */
+    sigset_t mask; /* of the program, before */
     bool was_pending;
 };
 
-/* Until it is released, SIGXFSZ does not reach this thread; what would raise it fails with EFBIG. */
+/* Blocks SIGXFSZ for this thread until it is released; writes beyond the limit fail with EFBIG. */
 struct rw_held_signal rw_hold_file_size_signal(void);
 void rw_release_file_size_signal(const struct rw_held_signal *held);
 

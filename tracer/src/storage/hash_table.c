@@ -44,7 +44,7 @@ void *rw_table_remove(struct rw_table *table, uint64_t key)
     size_t hole = rw_table_start(table, key);
     while (table->entries[hole].key != key || !table->entries[hole].value)
         hole = (hole + 1) & mask;
-    /* Close the gap: later entries of the run move up unless that would put them before their start. */
+    /* Close the gap: the entries that follow move up unless that would put them before their start. */
     for (size_t i = (hole + 1) & mask; table->entries[i].value; i = (i + 1) & mask) {
         const size_t start = rw_table_start(table, table->entries[i].key);
         if (((i - start) & mask) >= ((i - hole) & mask)) {

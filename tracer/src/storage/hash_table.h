@@ -1,4 +1,4 @@
-/* hash_table.h - from 64-bit keys to pointers; open addressing, linear probing, grows at half load. */
+/* hash_table.h - a map from 64-bit keys to pointers: open addressing, linear probing, grows at half load. */
 #ifndef RANKWRIGHT_HASH_TABLE_H
 #define RANKWRIGHT_HASH_TABLE_H
 
@@ -37,9 +37,9 @@ static inline void *rw_table_find(const struct rw_table *table, uint64_t key)
     }
 }
 
-/* The key must not be in the table yet, the value not be NULL. False: out of memory. */
+/* The key must not be in the table; the value must not be NULL. False: out of memory. */
 bool rw_table_insert(struct rw_table *table, uint64_t key, void *value);
-/* Returns the value removed, NULL if there was none. */
+/* Returns the removed value, or NULL. */
 void *rw_table_remove(struct rw_table *table, uint64_t key);
 
 #pragma GCC visibility pop

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* With the folders above it. */
+/* Creates the folder and its parents. */
 static int make_folder(const char *folder)
 {
     char *path = strdup(folder);
@@ -34,34 +34,34 @@ static int make_folder(const char *folder)
 
 int rw_spool_create(struct rw_spool_file *file, const char *folder, const char *name)
 {
-    struct stat made;
+    struct stat status;
     const size_t length = strlen(folder) + strlen(name) + 2;
     file->path = rw_allocate(length, 1);
     if (!file->path)
         return ENOMEM;
     snprintf(file->path, length, "%s/%s", folder, name);
-    const int unmade = make_folder(folder);
-    if (unmade != 0)
-        return unmade;
-    unlink(file->path); /* of an earlier program of this rank */
+    const int folder_error = make_folder(folder);
+    if (folder_error != 0)
+        return folder_error;
+    unlink(file->path); /* left by an earlier program of this rank */
     const int descriptor = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0)
         return errno;
-    const int error = fstat(descriptor, &made) == 0 ? 0 : errno;
+    const int error = fstat(descriptor, &status) == 0 ? 0 : errno;
     close(descriptor);
-    file->device = made.st_dev;
-    file->inode = made.st_ino;
+    file->device = status.st_dev;
+    file->inode = status.st_ino;
     return error;
 }
 
-/* The descriptor is not kept: a program that closes all of its files could give its number to another. */
+/* The descriptor is not kept open: a program that closes all descriptors could reuse its number. */
 static int open_again(const struct rw_spool_file *file)
 {
-    struct stat found;
+    struct stat status;
     const int descriptor = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (descriptor < 0)
         return -1;
-    if (fstat(descriptor, &found) == 0 && found.st_dev == file->device && found.st_ino == file->inode)
+    if (fstat(descriptor, &status) == 0 && status.st_dev == file->device && status.st_ino == file->inode)
         return descriptor;
     close(descriptor);
     errno = ESTALE;
@@ -99,7 +99,7 @@ uint8_t *rw_spool_map_more(struct rw_spool_file *file, size_t size)
 void rw_spool_cut(const struct rw_spool_file *file, size_t length)
 {
     if (truncate(file->path, (off_t)length) != 0)
-        return; /* unused bytes at the end do no harm */
+        return; /* readers ignore unused bytes at the end */
 }
 
 void rw_spool_remove(const struct rw_spool_file *file)

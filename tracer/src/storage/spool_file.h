@@ -1,8 +1,8 @@
 /*
- * spool_file.h - a file that grows piece by piece and is written by storing into memory.
+ * spool_file.h - a file that grows piece by piece and is written through memory maps.
  *
- * A piece is mapped only when its blocks are reserved: a full disk would otherwise end the program with
- * SIGBUS at some later store. What was stored is the kernel's: it outlives a process that is killed.
+ * The blocks of a piece are reserved before it is mapped: otherwise a full disk would end the program with SIGBUS at
+ * some later store. Stored bytes are in the page cache: they outlive a process that is killed.
  */
 #ifndef RANKWRIGHT_SPOOL_FILE_H
 #define RANKWRIGHT_SPOOL_FILE_H
@@ -20,11 +20,11 @@ struct rw_spool_file { /* all zero: none */
     size_t size; /* of all pieces */
 };
 
-/* Makes folder/name, and the folder itself if only that is missing. Returns 0 or an error number. */
+/* Creates folder/name, and the folder if necessary. Returns 0 or an error number. */
 int rw_spool_create(struct rw_spool_file *file, const char *folder, const char *name);
-/* The next `size` bytes, a multiple of 64 KiB, all zero; NULL with errno set. */
+/* Maps `size` more bytes, a multiple of 64 KiB, all zero. On failure NULL, with errno set. */
 uint8_t *rw_spool_map_more(struct rw_spool_file *file, size_t size);
-/* Drops what lies behind the first `length` bytes. */
+/* Truncates the file to `length` bytes. */
 void rw_spool_cut(const struct rw_spool_file *file, size_t length);
 void rw_spool_remove(const struct rw_spool_file *file);
 

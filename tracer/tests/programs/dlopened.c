@@ -1,4 +1,4 @@
-/* dlopened PLUGIN [ARGUMENT..]: MPI comes privately with a plug-in, as it does in Python. */
+/* dlopened PLUGIN [ARGUMENT..]: a plug-in loads MPI with RTLD_LOCAL, as a Python module does. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /*
- * gathering_traffic.c - preloaded before the tracer in tests: counts what the tracer itself sends while
- * it gathers the records, because Open MPI's monitoring counts that as traffic of the program.
+ * gathering_traffic.c - preloaded before the tracer in tests: counts the messages by which the tracer gathers its
+ * records, because Open MPI's monitoring counts them as messages of the program.
  *
  * Writes "SOURCE DESTINATION MESSAGES BYTES" lines to $GATHERING_TRAFFIC.RANK at the end.
  */
@@ -42,7 +42,7 @@ static void write_counts(void)
     fclose(file);
 }
 
-/* The tracer gathers in its wrapper, before the library finalizes. */
+/* The tracer gathers in its wrapper, before PMPI_Finalize. */
 int PMPI_Finalize(void)
 {
     int (*next)(void) = dlsym(RTLD_NEXT, "PMPI_Finalize");

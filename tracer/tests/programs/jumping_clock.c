@@ -1,6 +1,6 @@
 /*
- * jumping_clock.c - a preloaded clock that jumps: every second reading by the tracer lies an hour before the
- * one it follows. Everyone else sees the time as it is.
+ * jumping_clock.c - a preloaded clock that jumps: every second reading by the tracer is an hour before the previous
+ * one. All other callers read the right time.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>

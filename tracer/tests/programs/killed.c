@@ -1,5 +1,5 @@
 /*
- * killed.c - rank 1 sends 100 messages of 0, 1, ... 99 bytes and comes to a sudden end.
+ * killed.c - rank 1 sends 100 messages of 0, 1, ... 99 bytes and dies.
  *
  *   mpicc killed.c -o killed
  *   mpirun -np 2 ./killed kill|abort

@@ -1,17 +1,17 @@
 /*
- * lives.c - unusual ways of a process to live and to end, chosen by the first argument:
- *   message        rank 0 sends 5 bytes to itself; ends well
- *   code           the same, exit code 3
+ * lives.c - unusual runs and ends of a process, chosen by the first argument:
+ *   message        rank 0 sends 5 bytes to itself
+ *   code           as message, exit code 3
  *   abort          MPI_Abort with code 4
  *   killed         rank 1 kills itself
  *   exit           exit(6) without MPI_Finalize
  *   fork           rank 0 forks a child that ends without MPI, starts a program (/bin/true), and
  *                  prints what that program finds in RANKWRIGHT_TRACE_FILE
- *   again FOLDER   rank 0 starts this program once more, alone, after its own MPI_Init
+ *   again FOLDER   rank 0 starts this program again, as a singleton, after MPI_Init
  *   spawn          spawns two ranks of `message`
  *   error          a send to an invalid rank, whose error code is returned
  *   limited        sets its file size limit to 100 bytes before MPI_Finalize
- *   many           makes and frees 3000 communicators, a broadcast in each
+ *   many           creates and frees 3000 communicators, a broadcast in each
  */
 #include <mpi.h>
 
@@ -55,7 +55,7 @@ static void start_again(const char *program)
     char command[4096];
     if (rank != 0)
         return;
-    /* As a singleton: without the launcher's variables. */
+    /* A singleton: without the variables of the launcher. */
     snprintf(command, sizeof command,
              "for v in $(env | sed -n 's/^\\(OMPI_[A-Z_]*\\|PMI[A-Z_]*\\|HYDI[A-Z_]*\\)=.*/\\1/p'); "
              "do unset $v; done; %s message", program);
@@ -99,7 +99,7 @@ static void many_communicators(void)
     }
 }
 
-/* When all have done what they do. */
+/* After the barrier of all ranks. */
 static void die(const char *way)
 {
     const bool aborts = strcmp(way, "abort") == 0;

@@ -1,4 +1,4 @@
-/* many_records.c - as many communicators as the argument says, all alive at once, and a broadcast on each. */
+/* many_records.c N - creates N communicators that live at the same time, with a broadcast in each. */
 #include <mpi.h>
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * sessions.c - a barrier in a communicator made of a session; with an argument also MPI_Init and a
- * message of 5 bytes of each rank to itself.
+ * sessions.c - a barrier in a communicator of a session; with an argument also MPI_Init and a message of 5 bytes from
+ * each rank to itself.
  */
 #include <mpi.h>
 

@@ -1,13 +1,13 @@
 /*
- * threads.c - MPI_THREAD_MULTIPLE: threads that send, reduce, start persistent requests and make
- * communicators at the same time. On 2 ranks, per round and thread:
- *   to the other rank 8 bytes (Isend) and 4 bytes (persistent), on the thread's own communicator;
- *   an Allreduce of 8 bytes on a duplicate that lives for this call only.
+ * threads.c - MPI_THREAD_MULTIPLE: threads that send, reduce, start persistent requests and
+ * create communicators at the same time. On 2 ranks, per round and thread:
+ *   to the other rank 8 bytes (Isend) and 4 bytes (persistent), in the communicator of the thread;
+ *   an Allreduce of 8 bytes in a duplicate for this call only.
  *
  *   mpicc threads.c -o threads -lpthread
  *   mpirun -np 2 ./threads THREADS ROUNDS
  *
- * Exit code 77 if the library gives no MPI_THREAD_MULTIPLE.
+ * Exit code 77 if the library does not provide MPI_THREAD_MULTIPLE.
  */
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 /*
- * wildcards.c - receives from anyone, found by polling, one that nobody answers, and a send whose request
- * is freed at once. On 3 ranks.
+ * wildcards.c - receives with MPI_ANY_SOURCE, completed by polling, a receive that is cancelled, and a send whose
+ * request is freed at once. On 3 ranks.
  *
  *   mpicc wildcards.c -o wildcards
  *   mpirun -np 3 ./wildcards
@@ -14,7 +14,7 @@ static void receive_from_anyone(void)
     MPI_Irecv(from_one, 10, MPI_INT, MPI_ANY_SOURCE, 11, MPI_COMM_WORLD, &requests[0]);
     MPI_Irecv(&nobody, 1, MPI_INT, MPI_ANY_SOURCE, 13, MPI_COMM_WORLD, &requests[1]);
     MPI_Irecv(from_two, 20, MPI_INT, MPI_ANY_SOURCE, 12, MPI_COMM_WORLD, &requests[2]);
-    MPI_Test(&requests[1], &flag, MPI_STATUS_IGNORE); /* in vain: nobody sends before the barrier */
+    MPI_Test(&requests[1], &flag, MPI_STATUS_IGNORE); /* without result: there is no send before the barrier */
     MPI_Iprobe(MPI_ANY_SOURCE, 14, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     MPI_Isend(&nobody, 0, MPI_INT, 1, 15, MPI_COMM_WORLD, &forgotten);
     MPI_Request_free(&forgotten);

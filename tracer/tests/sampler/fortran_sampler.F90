@@ -1,6 +1,6 @@
 ! fortran_sampler.F90 - calls whose arguments need care in Fortran, on 4 ranks: MPI_IN_PLACE, handles,
 ! arrays of datatypes, requests that change, communicators. Compiled in three dialects, as
-! examples/transpose.F90 is; test_fortran.py knows what has to be recorded.
+! examples/transpose.F90 is; test_fortran.py has the expected records.
 #ifdef MPI_F08
 #define HANDLE(kind) type(kind)
 #else
@@ -131,7 +131,7 @@ contains
     end do
   end subroutine completion
 
-  ! What MPI_IN_PLACE means for the bytes: the receive arguments count.
+  ! With MPI_IN_PLACE, the bytes are those of the receive arguments.
   subroutine collectives_in_place()
     integer, parameter :: counts(4) = [1, 2, 3, 4], displacements(4) = [0, 10, 20, 30]
     call MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, 3, MPI_INTEGER, MPI_COMM_WORLD, ierror)
@@ -200,7 +200,7 @@ contains
     call MPI_Comm_free(half, ierror)
   end subroutine communicators
 
-  ! Both neighbours on a closed line of 4 ranks get 4 bytes.
+  ! Both neighbours in a periodic line of 4 ranks get 4 bytes.
   subroutine neighbourhood()
     HANDLE(MPI_Comm) :: ring
     call MPI_Cart_create(MPI_COMM_WORLD, 1, [ranks], [.true.], .false., ring, ierror)
@@ -208,7 +208,7 @@ contains
     call MPI_Comm_free(ring, ierror)
   end subroutine neighbourhood
 
-  ! Everyone sends to the next rank with weight 7 and to the one after that with weight 9; a grid.
+  ! Each rank sends to the next rank with weight 7 and to the one after with weight 9; a grid.
   subroutine declarations()
     HANDLE(MPI_Comm) :: graph, grid
     integer :: sources(2), destinations(2)
@@ -221,7 +221,7 @@ contains
     call MPI_Comm_free(graph, ierror)
   end subroutine declarations
 
-  ! Each is started twice, in a communicator of its own: a broadcast of 44 bytes by rank 1, a barrier,
+  ! Each is started twice, in a new communicator: a broadcast of 44 bytes by rank 1, a barrier,
   ! 12 bytes of each rank gathered, and to each rank r + 1 integers by rank r.
   subroutine persistent_collectives()
     HANDLE(MPI_Comm) :: copy

@@ -1,5 +1,5 @@
-! fortran_sampler_mpi4.F90 - calls of MPI-4 in Fortran, on 2 ranks: partitioned sends, a communicator made
-! of a group. Compiled in three dialects; test_fortran.py knows what has to be recorded.
+! fortran_sampler_mpi4.F90 - calls of MPI-4 in Fortran, on 2 ranks: partitioned sends, a communicator from
+! a group. Compiled in three dialects; test_fortran.py has the expected records.
 #ifdef MPI_F08
 #define HANDLE(kind) type(kind)
 #else

@@ -4,15 +4,15 @@
  *   mpicc sampler*.c -o sampler
  *   mpirun -np 4 ./sampler FOLDER [one-sided]
  *
- * Beside each call stands what the tracer has to record of it, in plain numbers; every rank writes
- * these expectations to FOLDER/expected.RANK, in lines of these kinds:
+ * Each call is followed by the expected record, in plain numbers; each rank writes its expectations to
+ * FOLDER/expected.RANK, in lines of these kinds:
  *   send DESTINATION BYTES
  *   put TARGET BYTES
  *   get TARGET BYTES
  *   collective MEMBERS OPERATION FORM ROOT BYTES [DESTINATION:BYTES ...]
  *   topology KIND DIMENSIONS PERIODS NEIGHBOURS
- * FORM is 0 (blocking), 1 (nonblocking) or 2 (persistent). The parts of a topology are lists with
- * commas, - if empty; NEIGHBOURS, to which the rank sends, are RANK*WEIGHT, x for none.
+ * FORM is 0 (blocking), 1 (nonblocking) or 2 (persistent). The parts of a topology are lists with commas, - if empty;
+ * NEIGHBOURS, to which the rank sends, are RANK*WEIGHT, x for MPI_PROC_NULL.
  * Ranks are world ranks. MEMBERS are those of the communicator, "0,1,2,3", or "0,1/2,3" for an
  * intercommunicator.
  */

@@ -1,4 +1,4 @@
-/* sampler.h - what the parts of the sampler share. */
+/* sampler.h - shared by the parts of the sampler. */
 #ifndef SAMPLER_H
 #define SAMPLER_H
 
@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* Open MPI 5 has it all although it announces MPI 3.1. */
+/* Open MPI 5 has these calls although it announces MPI 3.1. */
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define HAS_MPI_4 1
 #else
@@ -18,7 +18,7 @@
 #endif
 #define HAS_MPI_4_1 (MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1))
 
-/* With LARGE_COUNTS, macros turn all calls into those for large counts (harness.py). */
+/* With LARGE_COUNTS, macros turn calls into their large-count forms (harness.py). */
 #ifdef LARGE_COUNTS
 typedef MPI_Count count_type;
 typedef MPI_Aint displacement_type;
@@ -27,7 +27,7 @@ typedef int count_type;
 typedef int displacement_type;
 #endif
 
-/* MPICH 4.0.2 itself hangs here when persistent collectives mix with others, also without the tracer. */
+/* MPICH 4.0.2 hangs when persistent collectives mix with others, also without the tracer. */
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
 #define HAS_PERSISTENT_COLLECTIVES 0
 #elif HAS_MPI_4
@@ -65,16 +65,16 @@ typedef int displacement_type;
 extern int rank;
 extern char outgoing[4096], incoming[4096];
 
-/* Writes down what the tracer has to record. */
+/* Write an expected record. */
 enum form { BLOCKING = 0, NONBLOCKING = 1, PERSISTENT_START = 2 };
 void expect_send(int destination, long bytes);
 void expect_put(int target, long bytes);
 void expect_get(int target, long bytes);
 void expect_collective(MPI_Comm comm, const char *operation, enum form form, int root, long bytes,
                        const long row[4]);
-/* What ALL_FORMS does. */
+/* Used by ALL_FORMS. */
 void expect_all(MPI_Comm comm, const char *operation, int root, long bytes, const long row[4]);
-/* `description` as sampler.c states it. */
+/* `description`: a line as sampler.c describes it. */
 void expect_topology(const char *description);
 
 void finish(MPI_Request *request);

@@ -4,10 +4,10 @@
 static const count_type counts[4] = {1, 2, 0, 3}, twelve[4] = {12, 12, 12, 12};
 static const displacement_type displacements[4] = {0, 100, 200, 300};
 
-/* On 4 ranks; `own` is this rank's number there, world[i] the world rank of number i. */
-static void rooted(MPI_Comm comm, int own, const int world[4], int root)
+/* In a communicator of 4 ranks; `local` is this rank there, world[i] the world rank of rank i. */
+static void rooted(MPI_Comm comm, int local, const int world[4], int root)
 {
-    const int at_root = own == root;
+    const int at_root = local == root;
     const void *gathered = at_root ? MPI_IN_PLACE : outgoing;
     long to_root[4] = {0}, from_root[4] = {0};
     ALL_FORMS(Bcast, bcast, incoming, 25, MPI_INT, root, comm);
@@ -18,13 +18,13 @@ static void rooted(MPI_Comm comm, int own, const int world[4], int root)
     ALL_FORMS(Gather, gather, gathered, 3, MPI_INT, incoming, 12, MPI_CHAR, root, comm);
     expect_all(comm, "gather", world[root], 12, NULL);
 
-    to_root[world[root]] = 4 * counts[own];
-    ALL_FORMS(Gatherv, gatherv, outgoing, counts[own], MPI_INT, incoming, counts, displacements,
+    to_root[world[root]] = 4 * counts[local];
+    ALL_FORMS(Gatherv, gatherv, outgoing, counts[local], MPI_INT, incoming, counts, displacements,
          MPI_INT, root, comm);
-    expect_all(comm, "gatherv", world[root], 4 * counts[own], to_root);
-    ALL_FORMS(Gatherv, gatherv, gathered, counts[own], MPI_INT, incoming, counts, displacements,
+    expect_all(comm, "gatherv", world[root], 4 * counts[local], to_root);
+    ALL_FORMS(Gatherv, gatherv, gathered, counts[local], MPI_INT, incoming, counts, displacements,
          MPI_INT, root, comm);
-    expect_all(comm, "gatherv", world[root], 4 * counts[own], to_root);
+    expect_all(comm, "gatherv", world[root], 4 * counts[local], to_root);
 
     ALL_FORMS(Scatter, scatter, outgoing, 5, MPI_INT, incoming, 20, MPI_CHAR, root, comm);
     expect_all(comm, "scatter", world[root], at_root ? 80 : 0, NULL);
@@ -34,7 +34,7 @@ static void rooted(MPI_Comm comm, int own, const int world[4], int root)
 
     for (int i = 0; at_root && i < 4; i++)
         from_root[world[i]] = 4 * counts[i];
-    ALL_FORMS(Scatterv, scatterv, outgoing, counts, displacements, MPI_INT, incoming, counts[own],
+    ALL_FORMS(Scatterv, scatterv, outgoing, counts, displacements, MPI_INT, incoming, counts[local],
          MPI_INT, root, comm);
     expect_all(comm, "scatterv", world[root], at_root ? 24 : 0, from_root);
 
@@ -43,35 +43,35 @@ static void rooted(MPI_Comm comm, int own, const int world[4], int root)
     expect_all(comm, "reduce", world[root], 48, NULL);
 }
 
-static void gathered_everywhere(MPI_Comm comm, int own)
+static void gathered_everywhere(MPI_Comm comm, int local)
 {
     ALL_FORMS(Allgather, allgather, outgoing, 3, MPI_INT, incoming, 12, MPI_CHAR, comm);
     expect_all(comm, "allgather", -1, 12, NULL);
     ALL_FORMS(Allgather, allgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, incoming, 12, MPI_CHAR,
          comm);
     expect_all(comm, "allgather", -1, 12, NULL);
-    ALL_FORMS(Allgatherv, allgatherv, outgoing, counts[own], MPI_INT, incoming, counts,
+    ALL_FORMS(Allgatherv, allgatherv, outgoing, counts[local], MPI_INT, incoming, counts,
          displacements, MPI_INT, comm);
-    expect_all(comm, "allgatherv", -1, 4 * counts[own], NULL);
+    expect_all(comm, "allgatherv", -1, 4 * counts[local], NULL);
     ALL_FORMS(Allgatherv, allgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, incoming, counts,
          displacements, MPI_INT, comm);
-    expect_all(comm, "allgatherv", -1, 4 * counts[own], NULL);
+    expect_all(comm, "allgatherv", -1, 4 * counts[local], NULL);
 }
 
-/* Rank i sends to rank j as many integers as the table says; the columns are what a rank receives. */
+/* Rank i sends matrix[i][j] integers to rank j. */
 static const count_type matrix[4][4] = {{1, 2, 3, 4}, {5, 0, 7, 8}, {0, 0, 1, 0}, {2, 2, 2, 2}};
-/* In place, both directions have the same number. */
+/* In place, both directions have equal counts. */
 static const count_type symmetric[4][4] = {{1, 2, 3, 4}, {2, 0, 5, 6}, {3, 5, 7, 0}, {4, 6, 0, 8}};
 
-static void all_to_all(MPI_Comm comm, int own, const int world[4])
+static void all_to_all(MPI_Comm comm, int local, const int world[4])
 {
     const MPI_Datatype types[4] = {MPI_INT, MPI_INT, MPI_INT, MPI_INT};
     count_type receive[4];
     long row[4], in_place_row[4], sum = 0, in_place_sum = 0;
     for (int i = 0; i < 4; i++) {
-        receive[i] = matrix[i][own];
-        row[world[i]] = 4 * matrix[own][i];
-        in_place_row[world[i]] = 4 * symmetric[own][i];
+        receive[i] = matrix[i][local];
+        row[world[i]] = 4 * matrix[local][i];
+        in_place_row[world[i]] = 4 * symmetric[local][i];
         sum += row[world[i]];
         in_place_sum += in_place_row[world[i]];
     }
@@ -80,17 +80,17 @@ static void all_to_all(MPI_Comm comm, int own, const int world[4])
     MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, incoming, 12, MPI_CHAR, comm);
     expect_collective(comm, "alltoall", 0, -1, 48, NULL);
 
-    ALL_FORMS(Alltoallv, alltoallv, outgoing, matrix[own], displacements, MPI_INT, incoming,
+    ALL_FORMS(Alltoallv, alltoallv, outgoing, matrix[local], displacements, MPI_INT, incoming,
          receive, displacements, MPI_INT, comm);
     expect_all(comm, "alltoallv", -1, sum, row);
-    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, incoming, symmetric[own], displacements,
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, incoming, symmetric[local], displacements,
                   MPI_INT, comm);
     expect_collective(comm, "alltoallv", 0, -1, in_place_sum, in_place_row);
 
-    ALL_FORMS(Alltoallw, alltoallw, outgoing, matrix[own], displacements, types, incoming, receive,
+    ALL_FORMS(Alltoallw, alltoallw, outgoing, matrix[local], displacements, types, incoming, receive,
          displacements, types, comm);
     expect_all(comm, "alltoallw", -1, sum, row);
-    MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, incoming, symmetric[own], displacements, types, comm);
+    MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, incoming, symmetric[local], displacements, types, comm);
     expect_collective(comm, "alltoallw", 0, -1, in_place_sum, in_place_row);
 }
 
@@ -119,12 +119,12 @@ static void reductions(MPI_Comm comm, const int world[4])
 
 static void on_intracommunicator(MPI_Comm comm, const int world[4])
 {
-    int own;
-    MPI_Comm_rank(comm, &own);
-    rooted(comm, own, world, 0);
-    rooted(comm, own, world, 2);
-    gathered_everywhere(comm, own);
-    all_to_all(comm, own, world);
+    int local;
+    MPI_Comm_rank(comm, &local);
+    rooted(comm, local, world, 0);
+    rooted(comm, local, world, 2);
+    gathered_everywhere(comm, local);
+    all_to_all(comm, local, world);
     reductions(comm, world);
 }
 
@@ -157,12 +157,12 @@ static void rooted_across(MPI_Comm comm)
 static void rootless_across(MPI_Comm comm)
 {
     const MPI_Datatype types[2] = {MPI_INT, MPI_INT};
-    const int own = rank % 2, remote = rank < 2 ? 2 : 0;
-    /* From rank i of a group to rank j of the other go counts[i] integers to each. */
-    const count_type send[2] = {counts[own], counts[own]}, receive[2] = {counts[0], counts[1]};
+    const int local = rank % 2, remote = rank < 2 ? 2 : 0;
+    /* Rank i of a group sends counts[i] integers to each rank of the other. */
+    const count_type send[2] = {counts[local], counts[local]}, receive[2] = {counts[0], counts[1]};
     const count_type halves[2] = {3, 3};
     long row[4] = {0};
-    row[remote] = row[remote + 1] = 4 * counts[own];
+    row[remote] = row[remote + 1] = 4 * counts[local];
     ALL_FORMS(Barrier, barrier, comm);
     expect_all(comm, "barrier", -1, 0, NULL);
     ALL_FORMS(Allgather, allgather, outgoing, 3, MPI_INT, incoming, 12, MPI_CHAR, comm);
@@ -174,10 +174,10 @@ static void rootless_across(MPI_Comm comm)
     expect_all(comm, "alltoall", -1, 24, NULL);
     ALL_FORMS(Alltoallv, alltoallv, outgoing, send, displacements, MPI_INT, incoming, receive,
          displacements, MPI_INT, comm);
-    expect_all(comm, "alltoallv", -1, 8 * counts[own], row);
+    expect_all(comm, "alltoallv", -1, 8 * counts[local], row);
     ALL_FORMS(Alltoallw, alltoallw, outgoing, send, displacements, types, incoming, receive,
          displacements, types, comm);
-    expect_all(comm, "alltoallw", -1, 8 * counts[own], row);
+    expect_all(comm, "alltoallw", -1, 8 * counts[local], row);
     ALL_FORMS(Allreduce, allreduce, outgoing, incoming, 6, MPI_DOUBLE, MPI_SUM, comm);
     expect_all(comm, "allreduce", -1, 48, NULL);
     ALL_FORMS(Reduce_scatter, reduce_scatter, outgoing, incoming, halves, MPI_DOUBLE, MPI_SUM,

@@ -1,4 +1,4 @@
-/* sampler_communicators.c - all ways to make a communicator; a message and a barrier in each. */
+/* sampler_communicators.c - all calls that create communicators; a message and a barrier in each. */
 #include "sampler.h"
 
 /* A message of `bytes` to `destination` of the communicator, whose world rank is `world`. */
@@ -38,7 +38,7 @@ static void duplicates(void)
     MPI_Comm_free(&kept_too);
     MPI_Comm_disconnect(&kept);
 
-    for (int i = 0; i < 5; i++) { /* one slot after the other */
+    for (int i = 0; i < 5; i++) { /* a new slot each */
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         use(comm, "in_a_loop", next, previous, next, 204);
         MPI_Comm_free(&comm);

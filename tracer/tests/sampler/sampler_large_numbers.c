@@ -1,5 +1,5 @@
-/* sampler_large_numbers.c - counts that 32 bits do not hold, in operations of one rank, which move
- * nothing. */
+/* sampler_large_numbers.c - counts of more than 32 bits, in operations of one rank, which move no
+ * data. */
 #include "sampler.h"
 
 #ifdef LARGE_COUNTS

@@ -1,9 +1,9 @@
-/* sampler_neighbourhoods.c - topologies and the collective operations on them. */
+/* sampler_neighbourhoods.c - topologies and their neighbourhood collectives. */
 #include "sampler.h"
 
 enum { MOST = 4 };
 
-/* The destinations in the order of the topology, -1 for MPI_PROC_NULL; as many sources. */
+/* The destinations in the order of the topology, -1 for MPI_PROC_NULL; the number of sources is equal. */
 static void all_operations(MPI_Comm comm, int neighbours, const int destinations[])
 {
     const count_type ones[MOST] = {1, 1, 1, 1}, twos[MOST] = {2, 2, 2, 2};
@@ -40,7 +40,7 @@ static void cartesian(void)
     MPI_Comm grid, line;
     const int dims[2] = {2, 2}, periods[2] = {0, 1}, keep_second[2] = {0, 1};
     MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
-    /* Rows {0,1} and {2,3}; closed only along a row, where left and right are the same rank. */
+    /* Rows {0,1} and {2,3}; periodic only along a row, where left and right are the same rank. */
     const int along = rank ^ 1;
     const int destinations[4] = {rank < 2 ? -1 : rank - 2, rank < 2 ? rank + 2 : -1, along, along};
     all_operations(grid, 4, destinations);
@@ -61,7 +61,7 @@ static void graph(void)
     MPI_Comm_free(&comm);
 }
 
-/* A directed ring, in a communicator with the ranks backwards: number i is world rank 3 - i. */
+/* A directed ring, in a communicator with the ranks reversed: rank i is world rank 3 - i. */
 static void distributed_graphs(void)
 {
     MPI_Comm backwards, comm;
@@ -78,8 +78,8 @@ static void distributed_graphs(void)
     MPI_Comm_free(&backwards);
 }
 
-/* Weights, and topologies that are not used: declared all the same. Kept until the last is made, as
- * the trace has only the last one of a slot. */
+/* Weights, and topologies that are declared and not used. They are freed together: the trace has only the last topology
+ * of a slot. */
 static void declarations(void)
 {
     MPI_Comm grid, line, graph, unweighted, weighted;
@@ -105,7 +105,7 @@ static void declarations(void)
                                    0, &weighted);
     sprintf(text, "distributed_graph - - %d*7,%d*9", others[0], others[1]);
     expect_topology(text);
-    /* Every rank states the edges of the following one. */
+    /* Each rank passes the edges of the next one. */
     const int of_following[2] = {(rank + 2) % 4, (rank + 3) % 4};
     MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &following, &degree, of_following, MPI_UNWEIGHTED,
                           MPI_INFO_NULL, 0, &unweighted);

@@ -1,11 +1,11 @@
-/* sampler_one_sided.c - windows of all kinds, every transfer, every synchronisation. */
+/* sampler_one_sided.c - windows of all kinds, all transfers, all synchronization. */
 #include "sampler.h"
 
 #include <stdlib.h>
 
 enum { LENGTH = 4096 };
 
-/* Each transfer once, to number `target` of the window's group, which is world rank `world`. */
+/* Each transfer once, to rank `target` of the group of the window, which is world rank `world`. */
 static void all_transfers(MPI_Win win, int target, int world)
 {
     int one = 1, zero = 0, result;
@@ -35,7 +35,7 @@ static void all_transfers(MPI_Win win, int target, int world)
     MPI_Win_unlock_all(win);
 }
 
-/* Nothing is put: MPI does not look at the origin arguments. */
+/* No put: MPI ignores the origin arguments. */
 static void fetch_only(MPI_Win win, int target, int world)
 {
     int result;
@@ -70,7 +70,7 @@ static void with_requests(MPI_Win win, int target, int world)
     MPI_Win_unlock(target, win);
 }
 
-/* To oneself, and between fences. */
+/* To the rank itself, and between fences. */
 static void active(MPI_Win win, int own)
 {
     MPI_Win_fence(0, win);
@@ -79,7 +79,7 @@ static void active(MPI_Win win, int own)
     MPI_Win_fence(0, win);
 }
 
-/* Between the next and the previous rank of the window's group only. */
+/* With the next and the previous rank of the group of the window only. */
 static void general(MPI_Win win, int own, int world_next)
 {
     MPI_Group group, to, from;

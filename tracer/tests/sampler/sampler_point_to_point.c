@@ -1,4 +1,4 @@
-/* sampler_point_to_point.c - sends of all modes round a ring, receives, probes, completion. */
+/* sampler_point_to_point.c - sends of all modes in a ring, receives, probes, completion. */
 #include "sampler.h"
 
 #include <stdlib.h>
@@ -136,7 +136,7 @@ static void persistent_sends(void)
     free(attached);
 }
 
-/* A forgotten table entry would count these receives as sends if they got the freed requests' handles. */
+/* These receives may get the handles of the freed requests: a stale table entry would count them as sends. */
 static void receives_after_persistent_sends(void)
 {
     MPI_Request requests[4];
@@ -204,7 +204,7 @@ static void special_destinations_and_types(void)
     MPI_Type_free(&columns);
 }
 
-/* What MPI 4.1 added to ask and to wait. */
+/* Tests and waits that MPI 4.1 added. */
 static void newer_completion(void)
 {
 #if HAS_MPI_4_1
