@@ -10,10 +10,10 @@ use rankwright::cluster::read::hostfile;
 use rankwright::files::{self, InputError};
 use rankwright::ids::PuSet;
 
-use crate::host_name::same_host;
 use crate::inputs::read_text_or_stdin;
 use crate::mpi::find_program;
 use crate::{child, inputs};
+use rankwright_shim_format::same_host;
 
 /// What a batch system says about the hosts of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use rankwright::launch::{
 };
 use rankwright::placement::{JobEntry, MemoryPolicy, PlacementFile, Settings};
 use rankwright::rails::fabric::LocalRanks;
+use rankwright_shim_format::SHIM;
 
 use crate::exit_code::{Infeasible, NotStarted, UsageError};
 use crate::inputs::read_text_or_stdin;
@@ -344,7 +345,7 @@ pub(crate) fn make_executable(path: &Path) -> anyhow::Result<()> {
 pub(crate) fn shim_beside_us() -> Result<PathBuf, NotStarted> {
     let failed = |why: String| NotStarted { code: 125, why };
     let us = std::env::current_exe().map_err(|error| failed(format!("this program: {error}")))?;
-    let shim = us.with_file_name("rankwright-exec");
+    let shim = us.with_file_name(SHIM);
     if shim.is_file() {
         return Ok(shim);
     }

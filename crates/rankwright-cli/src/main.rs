@@ -5,12 +5,8 @@ mod batch_job;
 mod child;
 mod cli;
 mod commands;
-#[path = "exec/device_presence.rs"]
-mod device_presence;
 mod elf;
 mod exit_code;
-#[path = "exec/host_name.rs"]
-mod host_name;
 mod inputs;
 mod interrupt;
 mod launch_files;
@@ -22,10 +18,6 @@ mod network;
 mod node_counts;
 mod output;
 mod planning;
-#[path = "exec/rank_variables.rs"]
-mod rank_variables;
-#[path = "exec/report_line.rs"]
-mod report_line;
 mod running;
 mod simulating;
 mod table_row;

@@ -19,7 +19,7 @@ use crate::launch_files::LAUNCHER_NAME;
 use crate::launching::{LaunchOptions, programs};
 use crate::mpi_launcher;
 use crate::output::{ResultOptions, note, warn};
-use crate::report_line::ReportLine;
+use rankwright_shim_format::ReportLine;
 
 mod look;
 mod plan;

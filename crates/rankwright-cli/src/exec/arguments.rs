@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use rankwright_shim_format::{RANK_VARIABLES, shim_options as names};
+
 use crate::failure::Failure;
-use crate::rank_variables::RANK_VARIABLES;
 use crate::trace::Trace;
 
 /// The help text.
@@ -76,13 +77,13 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Req
             value.map(PathBuf::from).ok_or_else(|| usage(&format!("{name} needs a value")))
         };
         match name {
-            "--map" => map = Some(value()?),
-            "--trace" => file = Some(value()?),
-            "--tracer" => library = Some(value()?),
-            "--spool" => spool = Some(value()?),
-            "--trace-options" => options = Some(value()?.into_os_string()),
-            "--report" => report = true,
-            "--no-bind" => bind = false,
+            names::MAP => map = Some(value()?),
+            names::TRACE => file = Some(value()?),
+            names::TRACER => library = Some(value()?),
+            names::SPOOL => spool = Some(value()?),
+            names::TRACE_OPTIONS => options = Some(value()?.into_os_string()),
+            names::REPORT => report = true,
+            names::NO_BIND => bind = false,
             "-h" | "--help" => return Ok(Request::Print(help())),
             "-V" | "--version" => {
                 return Ok(Request::Print(format!(

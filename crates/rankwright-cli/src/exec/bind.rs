@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
+use rankwright_shim_format::ranks_map::Line;
+use rankwright_shim_format::{pu_list, same_host};
+
 use crate::affinity;
 use crate::failure::Failure;
-use crate::host_name::same_host;
 use crate::identity::{host_name, rank};
 use crate::memory;
-use crate::pu_list;
-use crate::ranks_map::{self, Line};
+use crate::ranks_map::{self, Entry};
 
 /// The PUs that a rank of an emulated cluster would have had.
 const WANTED_PUS: &str = "RANKWRIGHT_WANTED_PUS";
@@ -30,7 +31,8 @@ pub(crate) struct Bound {
 /// If the rank is unknown, the map unreadable, the host another one, or a binding is refused.
 pub(crate) fn bind(map: &Path) -> Result<Bound, Failure> {
     let rank = rank()?;
-    let line = ranks_map::read(map, rank)?;
+    let entry = ranks_map::read(map, rank)?;
+    let line = &entry.line;
     let host = host_name();
     if !same_host(&line.host, &host) {
         return Err(Failure::ours(format!(
@@ -40,12 +42,13 @@ pub(crate) fn bind(map: &Path) -> Result<Bound, Failure> {
             map.display()
         )));
     }
-    bind_to(rank, &line)?;
-    let warning = devices_gone(rank, &line);
+    bind_to(rank, &entry)?;
+    let warning = devices_gone(rank, &entry);
+    let Entry { line, emulated } = entry;
     // What the user has set is the user's decision.
     let mut variables = line.variables;
     variables.retain(|(name, _)| std::env::var_os(name).is_none());
-    if line.emulated {
+    if emulated {
         variables.push((WANTED_PUS.to_owned(), pu_list::format(&line.pus).into()));
     }
     Ok(Bound { variables, warning })
@@ -53,24 +56,24 @@ pub(crate) fn bind(map: &Path) -> Result<Bound, Failure> {
 
 /// That this host does not have devices of a rank. The program starts all the same: what its network
 /// stack makes of that is not known here, and the user may have insisted.
-fn devices_gone(rank: u32, line: &Line) -> Option<String> {
-    let gone = line.devices_not_seen(Path::new("/sys")).missing;
+fn devices_gone(rank: u32, entry: &Entry) -> Option<String> {
+    let gone = entry.devices_not_seen(Path::new("/sys")).missing;
     (!gone.is_empty()).then(|| {
         format!(
             "warning: rank {rank} on {}: this host does not have {} (any more), which the rank should \
              use; discover the node again (`rankwright cluster discover`) and place again",
-            line.host,
+            entry.line.host,
             gone.join(", ")
         )
     })
 }
 
-/// Binds this process to the PUs and the memory of `line`.
+/// Binds this process to the PUs and the memory of `entry`.
 ///
 /// # Errors
 /// If a binding is refused.
-pub(crate) fn bind_to(rank: u32, line: &Line) -> Result<(), Failure> {
-    if line.emulated {
+pub(crate) fn bind_to(rank: u32, Entry { line, emulated }: &Entry) -> Result<(), Failure> {
+    if *emulated {
         return bind_emulated(rank, line);
     }
     // The kernel grants what the cpuset contains of it, without a word if that is less.

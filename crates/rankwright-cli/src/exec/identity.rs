@@ -2,8 +2,9 @@
 
 use std::ffi::CStr;
 
+use rankwright_shim_format::{RANK_VARIABLES, first_set};
+
 use crate::failure::Failure;
-use crate::rank_variables::{RANK_VARIABLES, first_set};
 
 /// The rank that the launcher gave this process.
 ///

@@ -1,21 +1,17 @@
 //! `rankwright-exec`, the per-rank shim: it finds its rank, reads that rank's line of `ranks.map`,
 //! binds itself to the PUs and the memory there and becomes the program. Every rank of a job starts
-//! it, so it uses the standard library and libc only, opens one small file and links statically.
+//! it, so it uses the standard library and libc only (and `rankwright-shim-format`, which does the
+//! same), opens one small file and links statically.
 
 mod affinity;
 mod arguments;
 mod bind;
-mod device_presence;
 mod failure;
-mod host_name;
 mod identity;
 mod memory;
 mod process_manager;
-mod pu_list;
-mod rank_variables;
 mod ranks_map;
 mod report;
-mod report_line;
 mod trace;
 
 use std::io::{ErrorKind, Write};

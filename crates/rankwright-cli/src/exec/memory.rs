@@ -2,45 +2,14 @@
 #![expect(unsafe_code, reason = "there is no library call for this, only the system calls")]
 
 use std::io;
-use std::str::FromStr;
 
-use crate::pu_list;
+use rankwright_shim_format::pu_list;
+use rankwright_shim_format::ranks_map::{Memory, Policy};
 
 /// More NUMA nodes than the kernel knows.
 const MOST_NODES: usize = 1024;
 
 type Mask = [libc::c_ulong; MOST_NODES / libc::c_ulong::BITS as usize];
-
-/// How strictly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Policy {
-    /// From that node first, from others when it is full.
-    Preferred,
-    /// From that node only.
-    Bind,
-}
-
-/// Where to take memory from: `preferred:0`, `bind:8`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Memory {
-    pub(crate) policy: Policy,
-    /// The NUMA node, P#.
-    pub(crate) node: u32,
-}
-
-impl FromStr for Memory {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let (policy, node) = text.split_once(':').ok_or(())?;
-        let policy = match policy {
-            "preferred" => Policy::Preferred,
-            "bind" => Policy::Bind,
-            _ => return Err(()),
-        };
-        Ok(Self { policy, node: node.parse().map_err(|_| ())? })
-    }
-}
 
 /// Lets this process take its memory so from now on.
 pub(crate) fn set(Memory { policy, node }: Memory) -> io::Result<()> {

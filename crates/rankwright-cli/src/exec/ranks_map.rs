@@ -1,56 +1,29 @@
 //! Reading one rank's line of a `ranks.map`; the library writes it.
 
-use std::ffi::OsString;
 use std::fs::File;
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::device_presence::NotSeen;
-use crate::failure::Failure;
-use crate::memory::Memory;
-use crate::pu_list;
+use rankwright_shim_format::devices::NotSeen;
+use rankwright_shim_format::ranks_map::{EXPECTED_LINE, HEADER_BYTES, Header, Line};
 
-/// The size of the header line, its line end included.
-const HEADER_BYTES: usize = 128;
+use crate::failure::Failure;
 
 /// The first read: the whole file of a small job.
 const FIRST_READ: usize = 4096;
 
-/// No line of ours is longer; a larger width is a damaged file.
-const LARGEST_WIDTH: usize = 1 << 20;
-
 /// What the map says of one rank.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Line {
-    /// The host name of its node.
-    pub(crate) host: String,
-    /// Its PUs, P#, ascending.
-    pub(crate) pus: Vec<u32>,
-    /// Where it takes memory from; `None` leaves that to the system.
-    pub(crate) memory: Option<Memory>,
-    /// Whether the PUs are its own.
-    pub(crate) bound: bool,
+pub(crate) struct Entry {
+    pub(crate) line: Line,
     /// Whether the PUs and devices do not really exist.
     pub(crate) emulated: bool,
-    /// Its network devices and GPUs.
-    pub(crate) devices: Vec<Device>,
-    /// Variables for its program.
-    pub(crate) variables: Vec<(String, OsString)>,
 }
 
-/// A network device or GPU.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Device {
-    /// Its name, then its other names.
-    names: Vec<String>,
-    pci: Option<String>,
-}
-
-impl Line {
+impl Entry {
     /// Its devices that are not seen in `sys`, the `/sys` of this host.
     pub(crate) fn devices_not_seen(&self, sys: &Path) -> NotSeen {
-        let devices = self.devices.iter().filter(|_| !self.emulated);
+        let devices = self.line.devices.iter().filter(|_| !self.emulated);
         NotSeen::of(
             devices.map(|one| (one.pci.as_deref(), one.names.iter().map(String::as_str).collect())),
             sys,
@@ -62,7 +35,7 @@ impl Line {
 ///
 /// # Errors
 /// If the file cannot be read, is no map of this version, or has no such rank.
-pub(crate) fn read(path: &Path, rank: u32) -> Result<Line, Failure> {
+pub(crate) fn read(path: &Path, rank: u32) -> Result<Entry, Failure> {
     let name = path.display();
     let unreadable = |error: &dyn std::fmt::Display| {
         Failure::ours(format!(
@@ -73,7 +46,7 @@ pub(crate) fn read(path: &Path, rank: u32) -> Result<Line, Failure> {
     let mut start = vec![0; FIRST_READ];
     let filled = read_up_to(&file, &mut start, 0).map_err(|error| unreadable(&error))?;
     start.truncate(filled);
-    let header = Header::parse(&start).ok_or_else(|| {
+    let header = header(&start).ok_or_else(|| {
         Failure::ours(format!(
             "{name}: found no header of a ranks.map of format 3; write it again with the \
              `rankwright` that belongs to this rankwright-exec"
@@ -86,7 +59,7 @@ pub(crate) fn read(path: &Path, rank: u32) -> Result<Line, Failure> {
              processes as were placed"
         )));
     }
-    let from = HEADER_BYTES + rank as usize * header.width;
+    let from = header.line_start(rank);
     let text = match start.get(from..from + header.width) {
         Some(text) => text.to_vec(),
         None => {
@@ -97,95 +70,27 @@ pub(crate) fn read(path: &Path, rank: u32) -> Result<Line, Failure> {
             line
         }
     };
-    parse_line(&text, rank, header.emulated).ok_or_else(|| {
+    let emulated = header.emulated;
+    parse_line(&text, rank).map(|line| Entry { line, emulated }).ok_or_else(|| {
         let line = u64::from(rank) + 2;
         let found = String::from_utf8_lossy(&text);
         let found = found.trim();
         Failure::ours(format!(
-            "{name}:{line}: found `{found}`, expected `{rank} HOST PUS MEMORY bound|unbound \
-             DEVICES [NAME=VALUE]...` in {} bytes: the file is damaged or of another version",
+            "{name}:{line}: found `{found}`, expected `{rank} {EXPECTED_LINE}` in {} bytes: the file \
+             is damaged or of another version",
             header.width
         ))
     })
 }
 
-struct Header {
-    ranks: u32,
-    width: usize,
-    emulated: bool,
+fn header(start: &[u8]) -> Option<Header> {
+    let (line_end, text) = start.get(..HEADER_BYTES)?.split_last()?;
+    std::str::from_utf8(text).ok().filter(|_| *line_end == b'\n')?.parse().ok()
 }
 
-impl Header {
-    fn parse(start: &[u8]) -> Option<Self> {
-        let (line_end, text) = start.get(..HEADER_BYTES)?.split_last()?;
-        let text = std::str::from_utf8(text).ok().filter(|_| *line_end == b'\n')?;
-        let mut words = text.split_ascii_whitespace();
-        if words.next() != Some("rankwright-ranks-map") || words.next() != Some("format=3") {
-            return None;
-        }
-        let ranks = words.next()?.strip_prefix("ranks=")?.parse().ok()?;
-        let width: usize = words.next()?.strip_prefix("width=")?.parse().ok()?;
-        let emulated = match words.next()?.strip_prefix("emulated=")? {
-            "yes" => true,
-            "no" => false,
-            _ => return None,
-        };
-        (1..=LARGEST_WIDTH).contains(&width).then_some(Self { ranks, width, emulated })
-    }
-}
-
-fn parse_line(text: &[u8], rank: u32, emulated: bool) -> Option<Line> {
+fn parse_line(text: &[u8], rank: u32) -> Option<Line> {
     let text = std::str::from_utf8(text).ok()?.strip_suffix('\n')?;
-    let mut words = text.split_ascii_whitespace();
-    if words.next()? != rank.to_string() {
-        return None;
-    }
-    let host = words.next()?.to_owned();
-    let pus = pu_list::parse(words.next()?)?;
-    let memory = match words.next()? {
-        "-" => None,
-        memory => Some(memory.parse().ok()?),
-    };
-    let bound = match words.next()? {
-        "bound" => true,
-        "unbound" => false,
-        _ => return None,
-    };
-    let devices = match words.next()? {
-        "-" => Vec::new(),
-        devices => devices.split(',').map(device).collect::<Option<_>>()?,
-    };
-    let variables = words.map(variable).collect::<Option<_>>()?;
-    let line = Line { host, pus, memory, bound, emulated, devices, variables };
-    (!line.pus.is_empty()).then_some(line)
-}
-
-/// `NAME[/NAME]...[@ADDRESS]`
-fn device(word: &str) -> Option<Device> {
-    let text = |word: &str| unescaped(word)?.into_string().ok();
-    let (names, pci) = match word.split_once('@') {
-        Some((names, address)) => (names, Some(text(address)?)),
-        None => (word, None),
-    };
-    Some(Device { names: names.split('/').map(text).collect::<Option<_>>()?, pci })
-}
-
-/// `NAME=VALUE`, with `%20` for a blank in the value.
-fn variable(word: &str) -> Option<(String, OsString)> {
-    let (name, value) = word.split_once('=').filter(|(name, _)| !name.is_empty())?;
-    Some((name.to_owned(), unescaped(value)?))
-}
-
-/// A text with `%20` for a blank.
-fn unescaped(text: &str) -> Option<OsString> {
-    let mut parts = text.split('%');
-    let mut bytes = parts.next()?.as_bytes().to_vec();
-    for part in parts {
-        let (code, rest) = part.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(code, 16).ok().filter(|byte| *byte != 0)?);
-        bytes.extend_from_slice(rest.as_bytes());
-    }
-    Some(OsString::from_vec(bytes))
+    Line::parse(text).filter(|line| line.rank == rank)
 }
 
 /// Reads until the buffer is full or the file ends; the number of bytes read.
@@ -204,13 +109,14 @@ fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<us
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
     use std::io::Write;
 
     use rankwright::placement::ranks_map::ranks_map;
     use rankwright::placement::{PlacementFile, Settings};
+    use rankwright_shim_format::ranks_map::{Device, Memory, Policy};
 
     use super::*;
-    use crate::memory::Policy;
 
     /// A map of `ranks` ranks as the library writes it: rank r on host n(r % 3), PU P#(7r % 100).
     fn map(ranks: usize) -> String {
@@ -247,7 +153,7 @@ mod tests {
         ranks_map(&placement, &placement.jobs[0], &settings)
     }
 
-    fn read_text(text: &[u8], rank: u32) -> Result<Line, String> {
+    fn read_text(text: &[u8], rank: u32) -> Result<Entry, String> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(text).unwrap();
         read(file.path(), rank).map_err(|failure| failure.text)
@@ -257,7 +163,7 @@ mod tests {
     fn every_rank_finds_the_line_that_the_library_wrote() {
         let text = map(1000);
         for rank in [0, 1, 2, 99, 100, 500, 999] {
-            let line = read_text(text.as_bytes(), rank).unwrap();
+            let Entry { line, emulated } = read_text(text.as_bytes(), rank).unwrap();
             assert_eq!(line.host, format!("n{}", rank % 3));
             assert_eq!(line.pus, [rank * 7 % 100]);
             let preferred = Memory { policy: Policy::Preferred, node: 4 };
@@ -266,7 +172,7 @@ mod tests {
             assert_eq!(line.variables, Vec::from_iter((rank == 2).then_some(selection)));
             let names = ["mlx5_0", "port A"].map(str::to_owned).to_vec();
             assert_eq!(line.devices, [Device { names, pci: Some("0000:99:00.0".to_owned()) }]);
-            assert!(line.emulated && !line.bound);
+            assert!(emulated && !line.bound);
         }
         let error = read_text(text.as_bytes(), 1000).unwrap_err();
         assert!(error.contains("this is rank 1000") && error.contains("1000 ranks (0 to 999)"));

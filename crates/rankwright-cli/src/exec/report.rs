@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::device_presence::NotSeen;
+use rankwright_shim_format::devices::NotSeen;
+use rankwright_shim_format::{ReportLine, Variable, pu_list, same_host};
+
 use crate::failure::Failure;
-use crate::host_name::same_host;
-use crate::report_line::{ReportLine, Variable};
-use crate::{affinity, bind, identity, memory, pu_list, ranks_map};
+use crate::{affinity, bind, identity, memory, ranks_map};
 
 /// Binds as the program would be bound (if there is a map and `bind` says so), then looks where
 /// this process is. A binding that is refused shows in the report.
@@ -19,12 +19,12 @@ pub(crate) fn report(map: Option<&Path>, bind: bool) -> Result<ReportLine, Failu
     let host = identity::host_name();
     let (mut variables, mut devices) = (Vec::new(), NotSeen::default());
     if let (Some(map), Ok(rank)) = (map, &rank) {
-        let line = ranks_map::read(map, *rank)?;
-        variables.extend(line.variables.iter().map(|one| variable(one, bind)));
-        devices = line.devices_not_seen(Path::new("/sys"));
-        if bind && same_host(&line.host, &host) {
+        let entry = ranks_map::read(map, *rank)?;
+        variables.extend(entry.line.variables.iter().map(|one| variable(one, bind)));
+        devices = entry.devices_not_seen(Path::new("/sys"));
+        if bind && same_host(&entry.line.host, &host) {
             // What was refused shows in what is reported.
-            let _ = bind::bind_to(*rank, &line);
+            let _ = bind::bind_to(*rank, &entry);
         }
     }
     let line = look(rank.ok(), host, variables, devices);

@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use rankwright_shim_format::pu_list;
+
+use crate::affinity;
 use crate::failure::Failure;
-use crate::{affinity, pu_list};
 
 /// What to trace with, and where to.
 #[derive(Debug)]

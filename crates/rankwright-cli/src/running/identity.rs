@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Process;
-use crate::rank_variables::first_set;
+use rankwright_shim_format::first_set;
 
 /// What starts ranks and has their variables, but is none.
 const LAUNCHERS: [&str; 12] = [
@@ -102,7 +102,7 @@ pub(super) fn belongs_to(process: &Process, job: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::rank_variables::RANK_VARIABLES;
+    use rankwright_shim_format::RANK_VARIABLES;
 
     #[test]
     fn the_shim_knows_the_variables_of_the_library() {

@@ -21,7 +21,7 @@ use std::fmt;
 pub use by_default::DefaultRequest;
 use by_default::{ByDefault, FLUX, HYDRA, OPENMPI4, OPENMPI5, SLURM};
 pub use programs::{Program, ProgramLine, ProgramLineError, RankCountError};
-pub use rank_variables::RANK_VARIABLES;
+pub use rankwright_shim_format::RANK_VARIABLES;
 pub use request::{Binding, Request, Task};
 use request::{Part, text_file};
 use serde::Serialize;

@@ -1,19 +1,8 @@
-//! The variables in which launchers tell a process its rank.
+//! How a shell finds the rank of a process.
 
-/// They hold the rank, and count in this order. Inside a batch job every rank inherits the batch
-/// shell's `SLURM_PROCID`, so that counts only where nothing else is set. `rankwright-exec`, which
-/// needs no library, has the same ones.
-pub const RANK_VARIABLES: [&str; 7] = [
-    "OMPI_COMM_WORLD_RANK",
-    "PALS_RANKID",
-    "MV2_COMM_WORLD_RANK",
-    "FLUX_TASK_RANK",
-    "PMIX_RANK",
-    "PMI_RANK",
-    "SLURM_PROCID",
-];
+use rankwright_shim_format::RANK_VARIABLES;
 
-/// How a shell finds the rank: `${FIRST:-${SECOND:-}}`.
+/// The first rank variable that is set: `${FIRST:-${SECOND:-}}`.
 pub(super) fn in_shell() -> String {
     RANK_VARIABLES.iter().rev().fold(String::new(), |rest, name| format!("${{{name}:-{rest}}}"))
 }

@@ -1,5 +1,7 @@
 //! What is to be launched, and what the launchers ask of it.
 
+use rankwright_shim_format::shim_options;
+
 use super::programs::script;
 use super::{LaunchError, LaunchFile, Program, ProgramLine};
 use crate::placement::{JobEntry, MemoryPolicy, PlacementFile, RankEntry, Settings, ranks_map};
@@ -84,11 +86,12 @@ impl Request<'_> {
             Task::Programs(line) if by_exec => (Some(line), self.shim_command()),
             Task::Programs(line) => (Some(line), Vec::new()),
             Task::Report(line) => {
-                let map = ["--map".to_owned(), self.path(RANKS_MAP)];
+                let map = [shim_options::MAP.to_owned(), self.path(RANKS_MAP)];
                 let map = (by_exec || self.reports_by_map()).then_some(map);
-                let as_it_is = (!by_exec && map.is_some()).then(|| "--no-bind".to_owned());
+                let as_it_is =
+                    (!by_exec && map.is_some()).then(|| shim_options::NO_BIND.to_owned());
                 let words = [self.shim.to_owned()].into_iter().chain(map.into_iter().flatten());
-                (line, words.chain(as_it_is).chain(["--report".to_owned()]).collect())
+                (line, words.chain(as_it_is).chain([shim_options::REPORT.to_owned()]).collect())
             }
         };
         let Some(line) = line else { return Ok(vec![Part { ranks, command: before }]) };
@@ -189,7 +192,7 @@ impl Request<'_> {
     /// The shim with its map, up to the program.
     fn shim_command(&self) -> Vec<String> {
         let map = self.path(RANKS_MAP);
-        [self.shim, "--map", &map, "--"].map(str::to_owned).into()
+        [self.shim, shim_options::MAP, &map, "--"].map(str::to_owned).into()
     }
 }
 

@@ -1,82 +1,46 @@
-//! `ranks.map`: what the per-rank shim `rankwright-exec` reads. Lines of fixed width, so that every
-//! rank finds its own with one read at a computed offset. `docs/src/formats.md` has the format; the
-//! reader is in the shim, which uses nothing but the standard library.
+//! `ranks.map`: what the per-rank shim `rankwright-exec` reads.
 
-use std::fmt::Write;
+use rankwright_shim_format::ranks_map::{self as format, Device, Line, Memory, Policy};
 
 use super::{DeviceEntry, JobEntry, MemoryPolicy, PlacementFile, RankEntry, Settings};
 use crate::ids::PuSet;
 
-/// The size of the header line in bytes, its line end included.
-pub const HEADER_BYTES: usize = 128;
-
-/// The version of the format that is written.
-pub const FORMAT: u32 = 3;
-
-/// The `ranks.map` of one job: the header line, then one line per rank, all padded with blanks.
-///
-/// ```text
-/// rankwright-ranks-map format=3 ranks=2 width=69 emulated=no
-/// 0 n0 0-1 preferred:0 bound mlx5_0/ib0@0000:41:00.0 OMP_NUM_THREADS=2
-/// 1 n1 0-1 preferred:0 bound mlx5_0/ib0@0000:41:00.0 OMP_NUM_THREADS=2
-/// ```
+/// The `ranks.map` of one job: the header line, then one line per rank.
 #[must_use]
 pub fn ranks_map(placement: &PlacementFile, job: &JobEntry, settings: &Settings) -> String {
     let line = |entry: &RankEntry| line(placement, entry, settings);
-    let lines: Vec<String> = job.ranks.iter().map(line).collect();
-    let width = lines.iter().map(String::len).max().unwrap_or_default() + 1;
-    let emulated = if placement.cluster.emulated { "yes" } else { "no" };
-    let header = format!(
-        "rankwright-ranks-map format={FORMAT} ranks={} width={width} emulated={emulated}",
-        lines.len()
-    );
-    let mut text = format!("{header:<0$}\n", HEADER_BYTES - 1);
-    for line in lines {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{line:<0$}", width - 1);
-    }
-    text
+    format::write(job.ranks.iter().map(line), placement.cluster.emulated)
 }
 
-fn line(placement: &PlacementFile, entry: &RankEntry, settings: &Settings) -> String {
+fn line(placement: &PlacementFile, entry: &RankEntry, settings: &Settings) -> Line {
     let pus: PuSet = entry.pus.iter().copied().collect();
-    let memory = match (placement.numa_os(entry), settings.memory) {
-        (None, _) | (_, MemoryPolicy::Unset) => "-".to_owned(),
-        (Some(numa), policy) => format!("{policy}:{numa}"),
+    let policy = match settings.memory {
+        MemoryPolicy::Preferred => Some(Policy::Preferred),
+        MemoryPolicy::Bind => Some(Policy::Bind),
+        MemoryPolicy::Unset => None,
     };
-    let bound = if entry.bound { "bound" } else { "unbound" };
-    let devices: Vec<String> = placement.devices(entry).map(device).collect();
-    let devices = if devices.is_empty() { "-".to_owned() } else { devices.join(",") };
-    let mut line = format!("{} {} {pus} {memory} {bound} {devices}", entry.rank, entry.node);
-    for (name, value) in settings.variables(entry.rank.index()) {
-        // Writing to a string cannot fail.
-        let _ = write!(line, " {name}={}", escaped(value, b""));
+    let memory = policy.zip(placement.numa_os(entry)).map(|(policy, node)| Memory { policy, node });
+    let variables = settings.variables(entry.rank.index());
+    Line {
+        rank: entry.rank.0,
+        host: entry.node.clone(),
+        pus: pus.as_slice().iter().map(|pu| pu.0).collect(),
+        memory,
+        bound: entry.bound,
+        devices: placement.devices(entry).map(device).collect(),
+        variables: variables.iter().map(|(name, value)| (name.clone(), value.into())).collect(),
     }
-    line
 }
 
-/// `mlx5_0/ib0@0000:41:00.0`: the names of a device and its PCI address, where known.
-fn device(device: &DeviceEntry) -> String {
-    let escaped = |text: &str| escaped(text, b",/@");
-    let names: Vec<String> = device.names().map(escaped).collect();
-    let address =
-        device.pci.as_deref().map_or_else(String::new, |pci| format!("@{}", escaped(pci)));
-    names.join("/") + &address
-}
-
-/// A value without blanks, line ends, whatever is not ASCII and these `others`: `%20` for a blank.
-fn escaped(value: &str, others: &[u8]) -> String {
-    let byte = |byte: u8| match byte {
-        b'!'..=b'~' if byte != b'%' && !others.contains(&byte) => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    };
-    value.bytes().map(byte).collect()
+fn device(device: &DeviceEntry) -> Device {
+    Device { names: device.names().map(str::to_owned).collect(), pci: device.pci.clone() }
 }
 
 #[cfg(test)]
 mod tests {
+    use rankwright_shim_format::ranks_map::HEADER_BYTES;
+
     use super::*;
-    use crate::placement::PlacementFile;
 
     const PLACEMENT: &str = r#"{
         "format": 1, "strategy": "by hand", "workload_digest": "sha256:0",

@@ -7,12 +7,12 @@ use rankwright::placement::RankEntry;
 
 use super::{Check, plan, verdict};
 use crate::cli::Verbosity;
-use crate::device_presence::NotSeen;
 use crate::exit_code::{Mismatch, UsageError};
 use crate::inputs;
 use crate::output::{self, Format, note};
-use crate::report_line::{ReportLine, Variable};
 use crate::running::{Process, Running, System};
+use rankwright_shim_format::devices::NotSeen;
+use rankwright_shim_format::{ReportLine, Variable};
 
 /// Variables that select a network device by its name.
 const SELECTING: [&str; 7] = [

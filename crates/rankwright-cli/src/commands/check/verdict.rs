@@ -7,9 +7,9 @@ use rankwright::placement::{JobEntry, PlacementFile, RankEntry};
 use rankwright::units::counted;
 use serde::Serialize;
 
-use crate::host_name::same_host;
 use crate::output::{self, Format};
-use crate::report_line::{ReportLine, Variable};
+use rankwright_shim_format::same_host;
+use rankwright_shim_format::{ReportLine, Variable};
 
 /// One rank. PUs and NUMA nodes are P#.
 #[derive(Debug, Serialize)]

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rankwright_shim_format::{SHIM, shim_options};
+
 use super::launcher_options::{APRUN, FLUX, HYDRA, JSRUN, OPEN_MPI, Options, SRUN};
 use crate::exit_code::{NotStarted, UsageError};
 use crate::mpi::{Family, Mpi, find_program};
@@ -194,7 +196,7 @@ fn marked_parts(arguments: &[String]) -> Result<Vec<Part>, UsageError> {
     let mut place = 0;
     while place < arguments.len() {
         let replaced = match () {
-            () if named(place, "rankwright-exec") => 1,
+            () if named(place, SHIM) => 1,
             () if named(place, "rankwright")
                 && arguments.get(place + 1).is_some_and(|w| w == "exec") =>
             {
@@ -224,7 +226,7 @@ fn program_of_shim(arguments: &[String], start: usize) -> Option<usize> {
     loop {
         place += match arguments.get(place)?.as_str() {
             "--" => return (place + 1 < arguments.len()).then_some(place + 1),
-            "--map" | "--trace" | "--tracer" | "--spool" | "--trace-options" => 2,
+            option if shim_options::WITH_VALUE.contains(&option) => 2,
             option if option.starts_with('-') => 1,
             _ => return Some(place),
         };

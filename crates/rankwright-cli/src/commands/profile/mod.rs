@@ -19,6 +19,7 @@ use rankwright::report::triage::Triage;
 use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::profile::{Ended, Profile as Recorded};
 use rankwright::traffic::read::profile_file;
+use rankwright_shim_format::shim_options;
 
 use crate::cli::Verbosity;
 use crate::exit_code::{NotStarted, UsageError};
@@ -126,12 +127,12 @@ impl Profile {
 
         let mut words: Vec<OsString> = vec![shim.into()];
         let mut option = |name: &str, value: &OsStr| words.extend([name.into(), value.into()]);
-        option("--trace", recording.trace().as_ref());
-        option("--tracer", library.as_ref());
-        option("--spool", recording.spool.as_ref());
+        option(shim_options::TRACE, recording.trace().as_ref());
+        option(shim_options::TRACER, library.as_ref());
+        option(shim_options::SPOOL, recording.spool.as_ref());
         let options = self.trace_options().join(",");
         if !options.is_empty() {
-            option("--trace-options", options.as_ref());
+            option(shim_options::TRACE_OPTIONS, options.as_ref());
         }
         match child::start(&mut line.with_shim(&words)) {
             Ok(launcher) => Ok(Started { launcher, recording }),

@@ -10,12 +10,11 @@ use rankwright::cluster::{Cluster, hostlist};
 use rankwright::ids::{PuId, PuSet};
 use rankwright::placement::{JobEntry, PlacementFile, RankEntry, digest};
 use rankwright::units::counted;
+use rankwright_shim_format::devices::NotSeen;
+use rankwright_shim_format::{ReportLine, same_host, shim_options};
 
 use crate::batch_job::{BatchJob, pus_here};
-use crate::device_presence::NotSeen;
-use crate::host_name::same_host;
 use crate::launching::Prepared;
-use crate::report_line::ReportLine;
 use crate::{child, inputs};
 
 /// Why the job would not run as placed: a sentence each.
@@ -132,7 +131,7 @@ fn pus_not_granted(
 /// The PUs that the shim could bind itself to here; `None` where it does not say.
 fn cpuset_here(shim: &str) -> Option<PuSet> {
     let mut command = Command::new(shim);
-    command.arg("--report").stdin(Stdio::null()).stderr(Stdio::null());
+    command.arg(shim_options::REPORT).stdin(Stdio::null()).stderr(Stdio::null());
     let said = child::first_output(&mut command, Duration::from_secs(2))?;
     said.parse::<ReportLine>().ok()?.cpuset.parse().ok()
 }

@@ -21,11 +21,11 @@ use rankwright::units;
 use crate::batch_job::{BatchJob, Hosts, pus_here};
 use crate::cli::Verbosity;
 use crate::exit_code::{Infeasible, UsageError};
-use crate::host_name::same_host;
 use crate::inputs;
 use crate::network::{Gpus, SelectionOptions};
 use crate::output::note;
 use crate::termination::ended_by_sigterm;
+use rankwright_shim_format::same_host;
 
 /// Options for placing at the start.
 #[derive(Debug, Args)]

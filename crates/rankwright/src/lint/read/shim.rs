@@ -3,8 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use rankwright_shim_format::ranks_map::{Header, Line};
+use rankwright_shim_format::{SHIM, shim_options};
+
 use crate::files::{self, InputError};
-use crate::ids::{PuSet, Rank};
+use crate::ids::{PuId, Rank};
 use crate::lint::machines::short;
 use crate::lint::{Arguments, MOST_RANKS, RankReading, Reading, traps};
 use crate::units::counted;
@@ -14,16 +17,17 @@ const EXPECTED: &str = "a ranks.map as `rankwright launch` writes it";
 /// The map that the shim among these arguments reads, if there is one.
 fn map<'a>(arguments: Arguments<'a>) -> Option<&'a str> {
     let words: Vec<&str> = arguments.words().collect();
-    let name = |word: &&str| word.rsplit('/').next().is_some_and(|name| name == "rankwright-exec");
+    let name = |word: &&str| word.rsplit('/').next().is_some_and(|name| name == SHIM);
     let exec =
         |pair: &[&str]| pair[0].rsplit('/').next() == Some("rankwright") && pair[1] == "exec";
     let shim = words.iter().position(name).or_else(|| words.windows(2).position(exec))?;
     let options = words[shim + 1..].iter().take_while(|word| **word != "--").copied();
+    let joined = |word: &'a str| word.strip_prefix(shim_options::MAP)?.strip_prefix('=');
     options
         .clone()
         .zip(options.clone().skip(1))
-        .find_map(|(name, value)| (name == "--map").then_some(value))
-        .or_else(|| options.clone().find_map(|word| word.strip_prefix("--map=")))
+        .find_map(|(name, value)| (name == shim_options::MAP).then_some(value))
+        .or_else(|| options.clone().find_map(joined))
 }
 
 /// Binds the ranks as the shim does, if it is among the arguments; `by_slot` says that it knows the
@@ -56,24 +60,9 @@ pub(in crate::lint) fn bind(
             );
             warnings.push(crate::lint::LintWarning::refusal(&traps::SHIM_HOST, rank.line, text));
         }
-        line.bind(rank);
+        bind_as(line, rank);
     }
     Ok(())
-}
-
-/// What the map says of one task.
-struct Line {
-    host: String,
-    pus: PuSet,
-    bound: bool,
-}
-
-impl Line {
-    fn bind(&self, rank: &mut RankReading) {
-        rank.cores = None;
-        rank.pus = self.bound.then(|| self.pus.clone());
-        rank.bound = self.bound;
-    }
 }
 
 /// The lines of a map by their task.
@@ -84,31 +73,24 @@ fn lines(text: &str, file: &str) -> Result<HashMap<Rank, Line>, InputError> {
     };
     let mut all = (1..).zip(text.lines());
     let header = all.next().map_or("", |(_, line)| line);
-    if !header.starts_with("rankwright-ranks-map format=3 ") {
+    if header.parse::<Header>().is_err() {
         return Err(wrong(1, header, EXPECTED));
     }
     let mut lines = HashMap::new();
     for (number, text) in all {
-        let (task, line) = line(text)
+        let line = Line::parse(text)
+            .filter(|line| (line.rank as usize) < MOST_RANKS)
             .ok_or_else(|| wrong(number, text, "a line like `0 n0 0-1 preferred:0 bound -`"))?;
-        lines.insert(task, line);
+        lines.insert(Rank(line.rank), line);
     }
     Ok(lines)
 }
 
-fn line(text: &str) -> Option<(Rank, Line)> {
-    let [task, host, pus, _memory, bound] = {
-        let mut words = text.split_ascii_whitespace();
-        [(); 5].map(|()| words.next().unwrap_or_default())
-    };
-    let task = task.parse().ok().filter(|task| *task < MOST_RANKS)?;
-    let pus = pus.parse::<PuSet>().ok().filter(|pus| !pus.is_empty())?;
-    let bound = match bound {
-        "bound" => true,
-        "unbound" => false,
-        _ => return None,
-    };
-    Some((Rank::from_index(task), Line { host: host.to_owned(), pus, bound }))
+/// Binds a rank as the shim does.
+fn bind_as(line: &Line, rank: &mut RankReading) {
+    rank.cores = None;
+    rank.pus = line.bound.then(|| line.pus.iter().map(|pu| PuId(*pu)).collect());
+    rank.bound = line.bound;
 }
 
 #[cfg(test)]

@@ -18,15 +18,17 @@ const GPU_DRIVERS: [(&str, &[&str]); 4] =
 
 /// The names of devices that a host does not have, or of which nothing tells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct NotSeen {
-    pub(crate) missing: Vec<String>,
-    pub(crate) untold: Vec<String>,
+pub struct NotSeen {
+    /// Those that the host does not have.
+    pub missing: Vec<String>,
+    /// Those of which nothing on the host tells.
+    pub untold: Vec<String>,
 }
 
 impl NotSeen {
     /// Looks for devices in `sys`, the `/sys` of this host: for each its PCI address, where known, and
     /// its names, the first of which it is called by.
-    pub(crate) fn of<'a>(
+    pub fn of<'a>(
         devices: impl Iterator<Item = (Option<&'a str>, Vec<&'a str>)>,
         sys: &Path,
     ) -> Self {

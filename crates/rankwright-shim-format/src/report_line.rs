@@ -4,6 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::escape;
+
 /// What the line begins with.
 const TAG: &str = "@rankwright-report ";
 
@@ -12,37 +14,38 @@ const END: &str = " @end";
 
 /// Where one rank is. Sets of PUs and NUMA nodes are P#.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ReportLine {
+pub struct ReportLine {
     /// Its rank; `None` if it does not know.
-    pub(crate) rank: Option<u32>,
+    pub rank: Option<u32>,
     /// Its host name.
-    pub(crate) host: String,
+    pub host: String,
     /// The PUs that it may run on.
-    pub(crate) pus: String,
+    pub pus: String,
     /// The PU that it ran on.
-    pub(crate) pu: Option<u32>,
+    pub pu: Option<u32>,
     /// The NUMA nodes of its PUs.
-    pub(crate) numa: String,
+    pub numa: String,
     /// Its memory policy: `default`, `preferred:0`.
-    pub(crate) memory: String,
+    pub memory: String,
     /// All PUs that its cpuset grants.
-    pub(crate) cpuset: String,
+    pub cpuset: String,
     /// The variables that its line of the map names.
-    pub(crate) variables: Vec<Variable>,
+    pub variables: Vec<Variable>,
     /// The network devices and GPUs of its line that its host does not have.
-    pub(crate) missing_devices: Vec<String>,
+    pub missing_devices: Vec<String>,
     /// Those of which nothing on its host tells.
-    pub(crate) untold_devices: Vec<String>,
+    pub untold_devices: Vec<String>,
 }
 
 /// A variable of a rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Variable {
-    pub(crate) name: String,
+pub struct Variable {
+    /// Its name.
+    pub name: String,
     /// What the map says.
-    pub(crate) wanted: String,
+    pub wanted: String,
     /// What the program gets: another value if it was set before; `None` if it gets none.
-    pub(crate) actual: Option<String>,
+    pub actual: Option<String>,
 }
 
 impl fmt::Display for ReportLine {
@@ -78,24 +81,13 @@ fn names(all: &[String]) -> String {
     all.iter().map(|name| escaped(name)).collect::<Vec<_>>().join(",")
 }
 
+/// A text in which neither the signs of the line nor blanks stand.
 fn escaped(text: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'%' | b'=' | b',' | b'@' => format!("%{byte:02X}"),
-        b'!'..=b'~' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    text.bytes().map(byte).collect()
+    escape::escaped(text.as_bytes(), b"=,@")
 }
 
 fn unescaped(text: &str) -> Option<String> {
-    let mut parts = text.split('%');
-    let mut bytes = parts.next()?.as_bytes().to_vec();
-    for part in parts {
-        let (code, rest) = part.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(code, 16).ok()?);
-        bytes.extend_from_slice(rest.as_bytes());
-    }
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    escape::unescaped(text).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn variable(text: &str) -> Option<Variable> {

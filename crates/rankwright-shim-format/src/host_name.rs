@@ -2,7 +2,8 @@
 
 /// Whether a host is the one that a placement names: the names are equal, or one of them is short
 /// and the first label of the other. `localhost` is what every host calls itself.
-pub(crate) fn same_host(placed: &str, actual: &str) -> bool {
+#[must_use]
+pub fn same_host(placed: &str, actual: &str) -> bool {
     let short = |name: &str| !name.contains('.');
     let label = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
     placed.eq_ignore_ascii_case(actual)

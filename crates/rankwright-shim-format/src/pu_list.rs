@@ -1,7 +1,8 @@
-//! Sets of PUs (P#) as text: `0-3,8`. The library has the same for everybody else.
+//! Sets of PUs (P#) as text: `0-3,8`.
 
 /// Reads a list of numbers and ranges; `None` if it is none.
-pub(crate) fn parse(text: &str) -> Option<Vec<u32>> {
+#[must_use]
+pub fn parse(text: &str) -> Option<Vec<u32>> {
     let mut pus = Vec::new();
     for part in text.trim().split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -15,7 +16,8 @@ pub(crate) fn parse(text: &str) -> Option<Vec<u32>> {
 }
 
 /// Writes ascending numbers as numbers and ranges.
-pub(crate) fn format(pus: &[u32]) -> String {
+#[must_use]
+pub fn format(pus: &[u32]) -> String {
     let runs = pus.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
         [single] => single.to_string(),
         _ => format!("{}-{}", run[0], run[run.len() - 1]),
