@@ -1,8 +1,9 @@
 //! The shape of the command line: the list of commands, their groups, the options all share.
 
-use clap::{Args, CommandFactory, Parser};
+use clap::{CommandFactory, Parser};
 
 use crate::commands::Command;
+use crate::output::Verbosity;
 
 /// Places MPI processes on cores, memories and network devices so that they wait as little as
 /// possible for each other.
@@ -13,17 +14,6 @@ pub(crate) struct Cli {
     pub(crate) verbosity: Verbosity,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// How much is said on standard error.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct Verbosity {
-    /// Say nothing but errors on standard error
-    #[arg(short, long, global = true)]
-    pub(crate) quiet: bool,
-    /// Say more on standard error
-    #[arg(short, long, global = true, conflicts_with = "quiet")]
-    pub(crate) verbose: bool,
 }
 
 /// The groups of `rankwright --help`; a command in none of them is an error in a test.

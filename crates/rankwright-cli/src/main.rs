@@ -1,36 +1,24 @@
 //! The `rankwright` command line: arguments, progress, exit codes and child processes around the
 //! library, which does the work.
 
-mod batch_job;
-mod child;
 mod cli;
 mod commands;
-mod elf;
-mod exit_code;
-mod inputs;
-mod interrupt;
-mod launch_files;
+mod host;
 mod launching;
-mod mpi;
-mod mpi_launcher;
-mod mpi_library;
-mod network;
-mod node_counts;
+mod options;
 mod output;
 mod planning;
-mod running;
-mod simulating;
-mod table_row;
-mod termination;
 
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
+use output::exit_code;
+
 fn main() -> ExitCode {
     // A closed pipe (`rankwright ... | head`) ends the program quietly, as other tools do.
-    output::end_quietly_on_closed_pipe();
-    output::survive_file_size_limit();
+    host::signals::end_quietly_on_closed_pipe();
+    host::signals::survive_file_size_limit();
     let matches = match cli::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => error.exit(),
@@ -39,7 +27,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    let result = commands::run(cli.command, &cli.verbosity);
+    let result = commands::execute(cli.command, &cli.verbosity, cli::command);
     match result {
         Ok(code) => code,
         Err(error) => {

@@ -1,28 +1,22 @@
-//! One file per command: its options and what it does.
+//! The commands, in folders as `rankwright --help` groups them; a file or folder for each, with its
+//! options and what it does.
 
-mod check;
-mod cluster;
-mod compare;
-mod completion;
-mod exec;
-mod lab;
-mod launch;
-mod lint;
-mod man;
-mod map;
-mod nic;
-mod place;
-mod profile;
-mod reproduce;
-mod run;
-mod simulate;
-mod traffic;
+mod every_day;
+mod look;
+mod plan;
+mod programs;
+mod prove;
 
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use crate::cli::Verbosity;
+use crate::output::Verbosity;
+use every_day::{check, place, profile, run};
+use look::{cluster, compare, traffic};
+use plan::{launch, lint, map, nic, simulate};
+use programs::{completion, exec, man};
+use prove::{lab, reproduce};
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -63,8 +57,13 @@ pub(crate) enum Command {
     Run(run::Run),
 }
 
-/// Runs a command; the exit code is its result where it is that of another program.
-pub(crate) fn run(command: Command, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+/// Runs a command; the exit code is its result where it is that of another program. `whole` builds
+/// the command line, for those that describe it.
+pub(crate) fn execute(
+    command: Command,
+    verbosity: &Verbosity,
+    whole: fn() -> clap::Command,
+) -> anyhow::Result<ExitCode> {
     match command {
         Command::Place(command) => command.run(verbosity),
         Command::Compare(command) => command.run(verbosity),
@@ -74,13 +73,13 @@ pub(crate) fn run(command: Command, verbosity: &Verbosity) -> anyhow::Result<Exi
         Command::Traffic(command) => command.run(verbosity),
         Command::Cluster(command) => command.run(verbosity),
         Command::Check(command) => command.run(verbosity),
-        Command::Completion(command) => command.run(),
+        Command::Completion(command) => command.run(whole()),
         Command::Exec(command) => command.run(),
         Command::Launch(command) => command.run(verbosity),
         Command::Lint(command) => command.run(verbosity),
         Command::Lab(command) => command.run(verbosity),
         Command::Nic(command) => command.run(verbosity),
-        Command::Man(command) => command.run(),
+        Command::Man(command) => command.run(whole()),
         Command::Reproduce(command) => command.run(verbosity),
         Command::Run(command) => command.run(verbosity),
     }

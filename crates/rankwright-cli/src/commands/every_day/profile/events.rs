@@ -1,0 +1,56 @@
+//! `rankwright profile --events`: the calls of every rank in their order become part of the profile.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use rankwright::ids::format_index_list;
+use rankwright::traffic::read::events::store;
+
+use crate::output::{self, Verbosity};
+
+/// Adds what the ranks left in these places to the profile. Returns whether the events of every rank
+/// are in it.
+pub(super) fn add(
+    profile: &Path,
+    ranks: usize,
+    places: &[PathBuf],
+    verbosity: &Verbosity,
+) -> anyhow::Result<bool> {
+    let files = event_files(places)?;
+    if files.is_empty() {
+        return Ok(false);
+    }
+    let added = store::add(profile, &files)
+        .with_context(|| format!("{} has no events", profile.display()))?;
+    output::note(verbosity, format!("{:<16}{} calls in order", "events", added.events));
+    if !added.partial.is_empty() {
+        let ranks: Vec<u32> = added.partial.iter().map(|rank| rank.0).collect();
+        let ranks = format_index_list(&ranks);
+        output::warn(verbosity, format!("partial: the events of ranks {ranks} end early"));
+    }
+    if files.len() < ranks {
+        let found = files.len();
+        output::warn(verbosity, format!("partial: the events of {found} of {ranks} ranks"));
+    }
+    Ok(files.len() >= ranks)
+}
+
+/// The files of the tracer in these folders and among these paths.
+fn event_files(places: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let is_events = |path: &Path| path.extension().is_some_and(|extension| extension == "events");
+    let mut files = Vec::new();
+    for place in places {
+        let shown = || place.display().to_string();
+        if place.is_dir() {
+            for entry in fs::read_dir(place).with_context(shown)? {
+                files.push(entry.with_context(shown)?.path());
+            }
+        } else {
+            files.push(place.clone());
+        }
+    }
+    files.retain(|path| is_events(path));
+    files.sort();
+    Ok(files)
+}

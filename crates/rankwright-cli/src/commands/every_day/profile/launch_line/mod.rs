@@ -1,0 +1,402 @@
+//! Finding the programs in a launcher's command line: `mpirun -np 4 -x A ./app in : -np 2 ./other`.
+
+mod options;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rankwright_shim_format::{SHIM, shim_options};
+
+use crate::host::find_program;
+use crate::host::mpi::{Family, Mpi};
+use crate::output::exit_code::{NotStarted, UsageError};
+use options::{APRUN, FLUX, HYDRA, JSRUN, OPEN_MPI, Options, SRUN};
+
+/// A launcher's command line, read.
+#[derive(Debug)]
+pub(super) struct LaunchLine {
+    pub(super) launcher: PathBuf,
+    /// The MPI that the launcher belongs to, if it belongs to one: srun starts the programs of any.
+    pub(super) mpi: Option<Mpi>,
+    /// Whether the user wrote `rankwright exec` before the programs and answers for the rest.
+    pub(super) marked: bool,
+    /// Behind the launcher's name.
+    arguments: Vec<String>,
+    parts: Vec<Part>,
+}
+
+/// One part of an MPMD command line; most lines have one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    /// Where the shim goes: the position of the program, or of the words that stand for the shim.
+    shim: usize,
+    /// How many words stand for the shim.
+    replaced: usize,
+    program: usize,
+    /// Behind the program's last argument.
+    end: usize,
+}
+
+impl LaunchLine {
+    /// Reads a command line that begins with the launcher.
+    ///
+    /// # Errors
+    /// If the launcher is not found or not known here, or no program is found behind it.
+    pub(super) fn read(command: &[String]) -> anyhow::Result<Self> {
+        let (launcher, arguments) = command.split_first().expect("the caller has at least one");
+        let name = Path::new(launcher);
+        let program = find_launcher(name)?;
+        let marks = marked_parts(arguments)?;
+        let marked = !marks.is_empty();
+        let kind = Kind::of(name);
+        let mpi = match kind {
+            Some(Kind::Mpi) => match Mpi::ask(program.clone()) {
+                Ok(mpi) => Some(mpi),
+                Err(_) if marked => None,
+                Err(said) => return Err(not_known(name, &said).into()),
+            },
+            Some(_) => None,
+            None if marked => None,
+            None => return Err(no_launcher(name).into()),
+        };
+        let parts = match kind {
+            Some(kind) if !marked => parts(kind.options(mpi.as_ref()), arguments),
+            _ => marks,
+        };
+        if parts.is_empty() {
+            return Err(no_program(command).into());
+        }
+        Ok(Self { launcher: program, mpi, marked, arguments: arguments.to_vec(), parts })
+    }
+
+    /// Each program with its arguments.
+    pub(super) fn programs(&self) -> impl Iterator<Item = &[String]> {
+        self.parts.iter().map(|part| &self.arguments[part.program..part.end])
+    }
+
+    /// The same command line with a shim and its options before each program. The options must not
+    /// end with `--`: behind them may stand options of the shim that the user wrote.
+    pub(super) fn with_shim(&self, shim: &[OsString]) -> Command {
+        let mut command = Command::new(&self.launcher);
+        let mut copied = 0;
+        for part in &self.parts {
+            command.args(&self.arguments[copied..part.shim]).args(shim);
+            copied = part.shim + part.replaced;
+            if part.replaced == 0 {
+                command.arg("--");
+            }
+        }
+        command.args(&self.arguments[copied..]);
+        command
+    }
+}
+
+/// The launchers that are known by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// An MPI's own: which, it says itself.
+    Mpi,
+    /// PRRTE's, which starts the programs of any MPI with PMIx.
+    Prterun,
+    Srun,
+    Flux,
+    Aprun,
+    Jsrun,
+}
+
+/// How their file names begin.
+const KINDS: [(&str, Kind); 8] = [
+    ("mpirun", Kind::Mpi),
+    ("mpiexec", Kind::Mpi),
+    ("orterun", Kind::Mpi),
+    ("prterun", Kind::Prterun),
+    ("srun", Kind::Srun),
+    ("flux", Kind::Flux),
+    ("aprun", Kind::Aprun),
+    ("jsrun", Kind::Jsrun),
+];
+
+impl Kind {
+    fn of(launcher: &Path) -> Option<Self> {
+        let name = launcher.file_name().unwrap_or_default().to_string_lossy();
+        let suits = |known: &str| {
+            let rest = name.strip_prefix(known);
+            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+        };
+        KINDS.iter().find(|(known, _)| suits(known)).map(|(_, kind)| *kind)
+    }
+
+    fn options(self, mpi: Option<&Mpi>) -> &'static Options {
+        match (self, mpi.map(|mpi| mpi.family)) {
+            (Self::Mpi, Some(Family::Mpich | Family::Intel)) => &HYDRA,
+            (Self::Mpi | Self::Prterun, _) => &OPEN_MPI,
+            (Self::Srun, _) => &SRUN,
+            (Self::Flux, _) => &FLUX,
+            (Self::Aprun, _) => &APRUN,
+            (Self::Jsrun, _) => &JSRUN,
+        }
+    }
+}
+
+fn find_launcher(name: &Path) -> Result<PathBuf, NotStarted> {
+    find_program(name).ok_or_else(|| {
+        // A name without a folder is looked for on PATH only.
+        let (code, what) = match name.components().count() > 1 && name.exists() {
+            true => (126, "found a file that cannot be run"),
+            false => (127, "no such program"),
+        };
+        NotStarted { code, why: format!("{}: {what}", name.display()) }
+    })
+}
+
+fn not_known(name: &Path, said: &str) -> NotStarted {
+    let why = format!(
+        "{}: found a program whose --version says `{said}`, expected the launcher of Open MPI, \
+         MPICH or Intel MPI; if it starts MPI programs all the same, write `rankwright exec` before \
+         the program and say which MPI: --mpi",
+        name.display()
+    );
+    NotStarted { code: 125, why }
+}
+
+fn no_launcher(name: &Path) -> NotStarted {
+    let known = KINDS.map(|(known, _)| known).join(", ");
+    let name = name.display();
+    let why = format!(
+        "{name}: found another program, expected a launcher with its options ({known}); if it is a \
+         script, put rankwright before the launcher in it; if it is another launcher, say where the \
+         program stands by writing `rankwright exec` before it: {name} ... rankwright exec ./app"
+    );
+    NotStarted { code: 125, why }
+}
+
+/// Options by which a launcher takes the programs from a file.
+const PROGRAMS_IN_A_FILE: [&str; 4] = ["--multi-prog", "--app", "-configfile", "--configfile"];
+
+fn no_program(command: &[String]) -> UsageError {
+    let in_a_file = command.iter().find(|word| PROGRAMS_IN_A_FILE.contains(&word.as_str()));
+    let line = command.join(" ");
+    UsageError(match in_a_file {
+        Some(option) => format!(
+            "found no program in `{line}`: {option} names a file with the programs, which profile \
+             does not read; write them on the command line, with ` : ` between them"
+        ),
+        None => format!(
+            "found no program in `{line}`, expected the launcher, its options, the program and its \
+             arguments"
+        ),
+    })
+}
+
+/// The parts of a line in which the user wrote `rankwright exec` before the programs.
+fn marked_parts(arguments: &[String]) -> Result<Vec<Part>, UsageError> {
+    let named = |place: usize, name: &str| {
+        let word = arguments.get(place).map(Path::new).and_then(Path::file_name);
+        word.is_some_and(|word| word == name)
+    };
+    let mut parts = Vec::new();
+    let mut place = 0;
+    while place < arguments.len() {
+        let replaced = match () {
+            () if named(place, SHIM) => 1,
+            () if named(place, "rankwright")
+                && arguments.get(place + 1).is_some_and(|w| w == "exec") =>
+            {
+                2
+            }
+            () => {
+                place += 1;
+                continue;
+            }
+        };
+        let end = end_of_part(arguments, place);
+        let program = program_of_shim(&arguments[..end], place + replaced).ok_or_else(|| {
+            UsageError(format!(
+                "found no program behind `{}`, expected rankwright exec PROGRAM",
+                arguments[place..end].join(" ")
+            ))
+        })?;
+        parts.push(Part { shim: place, replaced, program, end });
+        place = end;
+    }
+    Ok(parts)
+}
+
+/// The program behind the options of a shim that the user wrote.
+fn program_of_shim(arguments: &[String], start: usize) -> Option<usize> {
+    let mut place = start;
+    loop {
+        place += match arguments.get(place)?.as_str() {
+            "--" => return (place + 1 < arguments.len()).then_some(place + 1),
+            option if shim_options::WITH_VALUE.contains(&option) => 2,
+            option if option.starts_with('-') => 1,
+            _ => return Some(place),
+        };
+    }
+}
+
+fn end_of_part(arguments: &[String], start: usize) -> usize {
+    let colon = arguments[start..].iter().position(|argument| argument == ":");
+    colon.map_or(arguments.len(), |colon| start + colon)
+}
+
+/// The parts of a launcher's line; none if no program is found.
+fn parts(options: &Options, arguments: &[String]) -> Vec<Part> {
+    let mut next = 0;
+    if let Some(subcommand) = options.subcommand {
+        match arguments.iter().position(|argument| argument == subcommand) {
+            Some(place) => next = place + 1,
+            None => return Vec::new(),
+        }
+    }
+    let mut parts = Vec::new();
+    while next < arguments.len() {
+        let Some(program) = program_position(options, arguments, next) else { break };
+        let end = end_of_part(arguments, program);
+        parts.push(Part { shim: program, replaced: 0, program, end });
+        next = end + 1;
+    }
+    parts
+}
+
+/// The first argument from `start` on that is neither an option nor the value of one.
+fn program_position(options: &Options, arguments: &[String], start: usize) -> Option<usize> {
+    let mut position = start;
+    while let Some(argument) = arguments.get(position) {
+        if PROGRAMS_IN_A_FILE.contains(&argument.as_str()) {
+            return None;
+        }
+        let Some(name) = argument.strip_prefix('-') else { return Some(position) };
+        let following = arguments.get(position + 1);
+        position += match (name.strip_prefix('-'), options.letters) {
+            // `--` ends the options.
+            (Some(""), _) => return following.map(|_| position + 1),
+            (None, Some(letters)) => words_of_letters(letters, name),
+            (long, _) => words_of_name(options, long.unwrap_or(name), following),
+        };
+    }
+    None
+}
+
+/// How many words an option with letters is, such as `-l`, `-n 4`, `-n4` or `-ln 4`.
+fn words_of_letters(letters: &str, name: &str) -> usize {
+    let with_value = name.find(|letter| letters.contains(letter));
+    // The value is the rest of the word, if there is a rest.
+    if with_value.is_some_and(|place| place + 1 == name.len()) { 2 } else { 1 }
+}
+
+/// How many words an option with a name is, with its values.
+fn words_of_name(options: &Options, name: &str, following: Option<&String>) -> usize {
+    if name.contains('=') {
+        1
+    } else if options.one_value.contains(&name) {
+        2
+    } else if options.two_values.contains(&name) {
+        3
+    } else if looks_like_a_value(following) {
+        // An option we do not know, followed by something that cannot be run.
+        2
+    } else {
+        1
+    }
+}
+
+fn looks_like_a_value(argument: Option<&String>) -> bool {
+    argument.is_some_and(|argument| {
+        !argument.starts_with('-') && find_program(Path::new(argument)).is_none()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn programs(options: &Options, line: &str) -> Vec<String> {
+        let arguments = words(line);
+        parts(options, &arguments).iter().map(|part| arguments[part.program].clone()).collect()
+    }
+
+    #[test]
+    fn the_program_is_found_behind_options_and_their_values() {
+        let open_mpi = |line| programs(&OPEN_MPI, line);
+        assert_eq!(open_mpi("-np 4 ./app -np 8"), ["./app"]);
+        assert_eq!(open_mpi("--mca btl self,tcp -x A=1 --oversubscribe /bin/true"), ["/bin/true"]);
+        assert_eq!(open_mpi("--map-by=core --unknown-flag sh -c x"), ["sh"]);
+        assert_eq!(open_mpi("--unknown-option 17 ./app"), ["./app"]);
+        assert_eq!(open_mpi("-n 1 -- ./app"), ["./app"]);
+        assert_eq!(open_mpi("--prtemca a b --map-by :OVERSUBSCRIBE ./app"), ["./app"]);
+        let hydra = |line| programs(&HYDRA, line);
+        assert_eq!(hydra("-genv A 1 -f hosts -n 2 ./app"), ["./app"]);
+        assert_eq!(hydra("-bind-to core -env A 1 -envall -np 2 ./app"), ["./app"]);
+    }
+
+    #[test]
+    fn sruns_letters_may_be_followed_by_values_at_once() {
+        let srun = |line| programs(&SRUN, line);
+        assert_eq!(srun("-n4 -N 2 -l ./app x"), ["./app"]);
+        assert_eq!(srun("-ln 4 --mpi=pmi2 --export NONE ./app"), ["./app"]);
+        assert_eq!(srun("-lun4 -- ./app"), ["./app"]);
+        assert_eq!(srun("--exclusive --immediate -p debug ./app"), ["./app"]);
+        assert_eq!(srun("-n1 ./a : -n2 -w host ./b"), ["./a", "./b"]);
+        assert!(srun("-n2 --multi-prog ./programs").is_empty());
+    }
+
+    #[test]
+    fn other_launchers_have_their_own_options() {
+        assert_eq!(programs(&FLUX, "run -N2 -n 4 -o cpu-affinity=off ./app"), ["./app"]);
+        assert!(programs(&FLUX, "submit -n 4 ./app").is_empty());
+        assert_eq!(programs(&APRUN, "-n 4 -N 2 -cc cpu ./a : -n 2 ./b"), ["./a", "./b"]);
+        assert_eq!(programs(&JSRUN, "-n 2 -a1 --bind rs ./app"), ["./app"]);
+    }
+
+    #[test]
+    fn what_is_a_value_for_one_launcher_is_a_flag_for_the_other() {
+        assert_eq!(programs(&OPEN_MPI, "-q -np 2 sh"), ["sh"]);
+        assert_eq!(programs(&OPEN_MPI, "-np 2 -q sh"), ["sh"]);
+        assert_eq!(programs(&HYDRA, "-n 2 -pmi-port sh"), ["sh"]);
+    }
+
+    #[test]
+    fn every_part_of_an_mpmd_line_has_its_program() {
+        let line = "-n 1 ./a x : -n 2 ./b : -n 3 ./c";
+        assert_eq!(programs(&OPEN_MPI, line), ["./a", "./b", "./c"]);
+    }
+
+    #[test]
+    fn a_line_without_a_program_has_none() {
+        for line in ["", "-np 4", "--", "-np", "--app programs"] {
+            assert!(programs(&OPEN_MPI, line).is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_user_may_say_where_the_programs_stand() {
+        let line = "-x 1 rankwright exec ./a 1 : /opt/rankwright-exec --map m -- ./b";
+        let arguments = words(line);
+        let parts = marked_parts(&arguments).unwrap();
+        let found: Vec<&str> = parts.iter().map(|part| arguments[part.program].as_str()).collect();
+        assert_eq!(found, ["./a", "./b"]);
+        let line =
+            LaunchLine { launcher: "launch".into(), mpi: None, marked: true, arguments, parts };
+        let command = line.with_shim(&["shim", "--trace", "t"].map(OsString::from));
+        let shown: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
+        assert_eq!(shown.join(" "), "-x 1 shim --trace t ./a 1 : shim --trace t --map m -- ./b");
+        assert!(marked_parts(&words("-n 2 rankwright exec --map m")).is_err());
+    }
+
+    #[test]
+    fn launchers_are_known_by_how_their_names_begin() {
+        let kind = |name| Kind::of(Path::new(name));
+        assert_eq!(kind("/usr/bin/mpirun.openmpi"), Some(Kind::Mpi));
+        assert_eq!(kind("mpiexec.hydra"), Some(Kind::Mpi));
+        assert_eq!(kind("mpirun-openmpi-mp"), Some(Kind::Mpi));
+        assert_eq!(kind("srun"), Some(Kind::Srun));
+        assert_eq!(kind("sh"), None);
+        assert_eq!(kind("srunner"), None);
+    }
+}

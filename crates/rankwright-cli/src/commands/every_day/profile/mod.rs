@@ -1,0 +1,191 @@
+//! `rankwright profile`.
+
+mod events;
+mod launch_line;
+mod merge;
+mod program;
+mod recording;
+mod tracer;
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::{Child, ExitCode, ExitStatus};
+
+use anyhow::Context;
+use clap::Args;
+use rankwright::report::traffic::TrafficSummary;
+use rankwright::report::triage::Triage;
+use rankwright::traffic::expansion::Expansion;
+use rankwright::traffic::profile::{Ended, Profile as Recorded};
+use rankwright::traffic::read::profile_file;
+use rankwright_shim_format::shim_options;
+
+use crate::host::child;
+use crate::host::mpi::Abi;
+use crate::host::shim::shim_beside_us;
+use crate::options::refuse_stdout;
+use crate::output::exit_code::{NotStarted, UsageError};
+use crate::output::{self, Verbosity};
+use recording::Recording;
+
+use launch_line::LaunchLine;
+
+/// Options of `rankwright profile`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples: rankwright profile -o app.rwp -- mpirun -np 16 ./app input.dat
+          rankwright profile -o app.rwp --merge /collected/spool/*")]
+pub(crate) struct Profile {
+    /// The profile to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The program as the profile names it; its file name where not given
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Where each rank keeps its records while it runs, a folder on its own host: what is there when
+    /// a rank dies is not lost; beside the profile where not given
+    #[arg(long, value_name = "DIR")]
+    spool: Option<PathBuf>,
+    /// Whether to take the time of each call; without it the tracer costs less, and the profile holds
+    /// no times inside MPI and no gaps between messages
+    #[arg(long, value_name = "on|off", default_value = "on")]
+    gaps: Switch,
+    /// Record the calls of every rank in their order too, to be replayed or exported (`traffic export
+    /// --format simgrid-ti`); some 10 bytes a call, on the spool folder's disk and in the profile
+    #[arg(long)]
+    events: bool,
+    /// Every rank keeps its records in its spool file; nothing is gathered over the network
+    #[arg(long)]
+    per_rank: bool,
+    /// Instead of running a program: join the spool files of one run, in these folders
+    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["spool", "per_rank", "events", "gaps", "mpi"])]
+    merge: Vec<PathBuf>,
+    /// Which MPI the program uses, where it cannot be told from the program and the launcher
+    #[arg(long, value_enum, value_name = "MPI")]
+    mpi: Option<Abi>,
+    /// The launcher's command line: mpirun, mpiexec or srun with its options, the program, its
+    /// arguments. Other launchers: with `rankwright exec` before the program
+    #[arg(
+        last = true,
+        required_unless_present = "merge",
+        conflicts_with = "merge",
+        value_name = "COMMAND"
+    )]
+    command: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+impl Profile {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        refuse_stdout(&self.output)?;
+        if !self.merge.is_empty() {
+            let profile = merge::read(&self.merge, self.name.as_deref())?;
+            self.finish(&profile, verbosity)?;
+            events::add(&self.output, profile.ranks.len(), &self.merge, verbosity)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if self.events && self.gaps == Switch::Off {
+            let text = "--events: found --gaps off, expected it on: events have times";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        let Started { mut launcher, recording } =
+            self.start(verbosity).map_err(NotStarted::by_us_unless_known)?;
+        let status = child::wait(&mut launcher, None)?.context("the launcher still runs")?;
+        let Some(profile) = recording.read(self.name.as_deref())? else {
+            recording.remove();
+            return no_profile(status, verbosity);
+        };
+        self.finish(&profile, verbosity).with_context(|| recording.kept())?;
+        let spool = std::slice::from_ref(&recording.spool);
+        let whole = !self.events
+            || events::add(&self.output, profile.ranks.len(), spool, verbosity)
+                .with_context(|| format!("they are kept in {}", recording.spool.display()))?;
+        if !whole || profile.ranks.iter().any(|rank| rank.ended == Ended::Missing) {
+            let text = format!(
+                "if ranks on other hosts left files in {}, collect them and join all with \
+                 `rankwright profile --merge`; those of this host are kept there",
+                recording.spool.display()
+            );
+            output::warn(verbosity, text);
+        } else {
+            recording.remove();
+        }
+        Ok(ExitCode::from(child::code(status)))
+    }
+
+    fn start(&self, verbosity: &Verbosity) -> anyhow::Result<Started> {
+        let line = LaunchLine::read(&self.command)?;
+        let chosen = program::choose(&line, self.mpi, verbosity)?;
+        let library = tracer::library(&chosen, &line, verbosity)?;
+        let shim = shim_beside_us()?;
+        let recording = Recording::begin(&self.output, self.spool.as_deref())?;
+
+        let mut words: Vec<OsString> = vec![shim.into()];
+        let mut option = |name: &str, value: &OsStr| words.extend([name.into(), value.into()]);
+        option(shim_options::TRACE, recording.trace().as_ref());
+        option(shim_options::TRACER, library.as_ref());
+        option(shim_options::SPOOL, recording.spool.as_ref());
+        let options = self.trace_options().join(",");
+        if !options.is_empty() {
+            option(shim_options::TRACE_OPTIONS, options.as_ref());
+        }
+        match child::start(&mut line.with_shim(&words)) {
+            Ok(launcher) => Ok(Started { launcher, recording }),
+            Err(error) => {
+                recording.remove();
+                let why = format!("{}: {error}", line.launcher.display());
+                Err(NotStarted { code: 126, why }.into())
+            }
+        }
+    }
+
+    /// The words that the tracer understands.
+    fn trace_options(&self) -> Vec<&'static str> {
+        let options = [
+            (self.gaps == Switch::Off, "no-gaps"),
+            (self.per_rank, "per-rank"),
+            (self.events, "events"),
+        ];
+        options.into_iter().filter(|(wanted, _)| *wanted).map(|(_, word)| word).collect()
+    }
+
+    /// Writes the profile and says what it tells at once.
+    fn finish(&self, profile: &Recorded, verbosity: &Verbosity) -> anyhow::Result<()> {
+        profile_file::write(profile, &self.output)?;
+        let summary = TrafficSummary::new(profile, 0);
+        output::note(verbosity, format!("\n{}", summary.text().trim_end()));
+        let triage = Triage::new(profile, Expansion::Default);
+        output::note(verbosity, triage.text().trim_end());
+        output::note(verbosity, format!("{:<16}{}", "profile", self.output.display()));
+        Ok(())
+    }
+}
+
+/// A launcher that runs the program under the tracer.
+struct Started {
+    launcher: Child,
+    recording: Recording,
+}
+
+/// Nothing was recorded: says why, as far as it is known from here.
+fn no_profile(status: ExitStatus, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+    let ended = match (status.success(), status.code()) {
+        (true, _) => "the program never called MPI_Init, the tracer was not loaded into it (it is \
+                      linked statically, runs with the rights of its owner, or is started without \
+                      LD_PRELOAD), the disk is full, or another host cannot write to this folder"
+            .to_owned(),
+        (false, Some(code)) => format!("the launcher ended with exit code {code}"),
+        (false, None) => "the launcher was ended by a signal".to_owned(),
+    };
+    let text = format!("no profile: the ranks left no trace; {ended}");
+    if status.success() {
+        anyhow::bail!(text);
+    }
+    output::warn(verbosity, text);
+    Ok(ExitCode::from(child::code(status)))
+}

@@ -1,0 +1,191 @@
+//! Which MPI library a program loads, found out before it runs.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use super::launch_line::LaunchLine;
+use crate::host::elf::Elf;
+use crate::host::find_program;
+use crate::host::mpi::library::{Library, libraries_of, mpi_among};
+use crate::host::mpi::{Abi, Mpi};
+use crate::output::exit_code::NotStarted;
+use crate::output::{self, Verbosity};
+
+/// The MPI of a launch.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    pub(super) abi: Abi,
+    /// The library that the program loads, where that is known.
+    pub(super) library: Option<Library>,
+}
+
+/// Decides for which MPI the tracer must be: the one that the user names, else the one that the
+/// programs load, else the launcher's.
+///
+/// # Errors
+/// If a program cannot be traced, if programs and launcher belong to different MPIs, or if nothing
+/// tells which one it is.
+pub(super) fn choose(
+    line: &LaunchLine,
+    named: Option<Abi>,
+    verbosity: &Verbosity,
+) -> Result<Chosen, NotStarted> {
+    let mut found: Option<(&str, Library)> = None;
+    for words in line.programs() {
+        let Some(library) = library_of(words, verbosity)? else { continue };
+        match &found {
+            Some((other, known)) if known.abi != library.abi => {
+                let why = format!(
+                    "two MPIs are mixed: {other} loads {} ({}), {} loads {} ({}); the ranks of one \
+                     job need one MPI: compile all its programs with the same mpicc",
+                    known.name, known.abi, words[0], library.name, library.abi
+                );
+                return Err(NotStarted { code: 125, why });
+            }
+            Some(_) => {}
+            None => found = Some((&words[0], library)),
+        }
+    }
+    if let Some(abi) = named {
+        let library = found.map(|(_, library)| library).filter(|library| library.abi == abi);
+        return Ok(Chosen { abi, library });
+    }
+    match (found, &line.mpi) {
+        (Some((program, library)), Some(mpi))
+            if !line.marked && !library.abi.starts_under(mpi.family) =>
+        {
+            Err(mixed(program, &library, mpi))
+        }
+        (Some((_, library)), _) => Ok(Chosen { abi: library.abi, library: Some(library) }),
+        (None, Some(mpi)) => Ok(Chosen { abi: Abi::of_family(mpi.family), library: None }),
+        (None, None) => {
+            let names: Vec<&str> = line.programs().map(|words| words[0].as_str()).collect();
+            let launcher = line.launcher.display();
+            let why = format!(
+                "cannot tell which MPI {} uses: it is not found here or names no MPI library, and \
+                 {launcher} starts programs of any MPI; say it with --mpi {}",
+                names.join(", "),
+                Abi::ALL.map(Abi::name).join("|")
+            );
+            Err(NotStarted { code: 125, why })
+        }
+    }
+}
+
+fn mixed(program: &str, library: &Library, mpi: &Mpi) -> NotStarted {
+    let (major, minor) = mpi.version;
+    let path =
+        library.path.as_ref().map_or(String::new(), |path| format!(" from {}", path.display()));
+    let why = format!(
+        "two MPIs are mixed: {} belongs to {} {major}.{minor}, but {program} loads {}{path}, which is \
+         {}; each rank would be a job of its own. Use the launcher of the program's MPI, or compile \
+         the program with the launcher's mpicc (if this launcher does start such programs, say so: \
+         --mpi {})",
+        mpi.launcher.display(),
+        mpi.family,
+        library.name,
+        library.abi,
+        library.abi.name()
+    );
+    NotStarted { code: 125, why }
+}
+
+/// Programs that run others or load what they need later: that they name no MPI library says
+/// nothing.
+const RUN_OTHERS: [&str; 22] = [
+    "apptainer",
+    "ash",
+    "bash",
+    "busybox",
+    "chrt",
+    "csh",
+    "dash",
+    "env",
+    "java",
+    "julia",
+    "ksh",
+    "lua",
+    "nice",
+    "numactl",
+    "perl",
+    "Rscript",
+    "ruby",
+    "sh",
+    "singularity",
+    "taskset",
+    "tcsh",
+    "zsh",
+];
+
+/// The MPI library that a program loads; `None` if it cannot be told, as with scripts. `words` are
+/// the program and its arguments: behind `numactl -N 0` or `env A=1` comes the real program.
+fn library_of(words: &[String], verbosity: &Verbosity) -> Result<Option<Library>, NotStarted> {
+    let program = &words[0];
+    let Some(path) = find_program(Path::new(program)) else { return Ok(None) };
+    let Ok(Some(elf)) = Elf::read(&path) else { return Ok(None) };
+    warn_if_secure(program, &path, verbosity);
+    let libraries = libraries_of(&elf, &path);
+    match mpi_among(&libraries).map_err(|why| cannot(program, &why))? {
+        Some(library) => {
+            if elf.contains_mpi {
+                let text = format!(
+                    "{program} has an MPI_Init of its own, as programs have that were linked with a \
+                     profiler: what does not pass through {} is not seen",
+                    library.name
+                );
+                output::warn(verbosity, text);
+            }
+            return Ok(Some(library));
+        }
+        None if elf.contains_mpi => {
+            return Err(cannot(program, STATIC));
+        }
+        None => {}
+    }
+    for word in &words[1..] {
+        let Some(path) = find_program(Path::new(word)) else { continue };
+        let Ok(Some(elf)) = Elf::read(&path) else { continue };
+        if elf.contains_mpi && elf.interpreter.is_none() {
+            return Err(cannot(word, STATIC));
+        }
+        if let Ok(Some(library)) = mpi_among(&libraries_of(&elf, &path)) {
+            return Ok(Some(library));
+        }
+    }
+    let name = Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default();
+    if !RUN_OTHERS.contains(&name) && !name.starts_with("python") {
+        let text = match elf.interpreter {
+            Some(_) => format!(
+                "{program} names no MPI library: unless it loads one later or starts an MPI program, \
+                 there will be nothing to record"
+            ),
+            None => format!(
+                "{program} is linked statically, so nothing can be loaded into it: unless it starts \
+                 an MPI program, there will be nothing to record"
+            ),
+        };
+        output::warn(verbosity, text);
+    }
+    Ok(None)
+}
+
+const STATIC: &str = "MPI is linked into it statically, so that nothing can come between the program \
+                      and its MPI; link it with the shared MPI library (without -static, \
+                      -static-mpi) to trace it";
+
+fn cannot(program: &str, why: &str) -> NotStarted {
+    NotStarted { code: 125, why: format!("{program} cannot be traced: {why}") }
+}
+
+/// The dynamic linker ignores LD_PRELOAD for programs that run with rights their caller lacks.
+fn warn_if_secure(program: &str, path: &Path, verbosity: &Verbosity) {
+    const SET_ID: u32 = libc::S_ISUID | libc::S_ISGID;
+    if path.metadata().is_ok_and(|data| data.mode() & SET_ID != 0) {
+        let text = format!(
+            "{program} runs with the rights of its owner (setuid or setgid): the system loads no \
+             tracer into such programs, unless they are the caller's own"
+        );
+        output::warn(verbosity, text);
+    }
+}

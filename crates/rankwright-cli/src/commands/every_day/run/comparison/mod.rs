@@ -1,0 +1,299 @@
+//! `run --compare`: several ways to start the same program, one after the other in one allocation.
+
+use std::io::{BufRead, BufReader, Write};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::process::{ChildStdout, Command, ExitCode, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use anyhow::Context;
+use clap::Args;
+use rankwright::launch::{ProgramLine, Task};
+use regex::Regex;
+
+use super::Run;
+use super::placing::Ground;
+use crate::host::batch_job::BatchJob;
+use crate::launching::prepared::Prepared;
+use crate::launching::started::{Ready, refuse_root};
+use crate::options::{Format, ResultOptions};
+use crate::output::exit_code::{NotStarted, UsageError};
+use crate::output::{Verbosity, note, warn};
+use schedule::Schedule;
+use times::Times;
+
+mod schedule;
+mod times;
+
+/// Options of a comparison.
+#[derive(Debug, Args)]
+pub(crate) struct ComparisonOptions {
+    /// Run the program in these ways in turn and compare the times with those of the first:
+    /// `default` (the launcher's), `placement` (PLACEMENT, or the one by --profile), a strategy
+    /// (needs --profile), or the file of a placement
+    #[arg(long, value_name = "WAYS")]
+    compare: Option<String>,
+    /// How often each way runs
+    #[arg(long, value_name = "NUMBER", default_value = "5", requires = "compare")]
+    repeat: NonZeroUsize,
+    /// How often each way runs before, without being counted
+    #[arg(long, value_name = "NUMBER", default_value = "0", requires = "compare")]
+    warmup: usize,
+    /// Take the time from what the program prints, in seconds: the first group of this regular
+    /// expression where it matches last. Else it is that from start to end of the launcher
+    #[arg(long, value_name = "REGEX", requires = "compare")]
+    time_regex: Option<Regex>,
+    /// The order of the runs depends on it
+    #[arg(long, value_name = "NUMBER", default_value = "1", requires = "compare")]
+    seed: u64,
+    #[command(flatten)]
+    result: ResultOptions,
+}
+
+impl ComparisonOptions {
+    pub(super) fn is_wanted(&self) -> bool {
+        self.compare.is_some()
+    }
+
+    /// Without a comparison there is no result to write.
+    pub(super) fn refuse_without_compare(&self) -> Result<(), UsageError> {
+        let given = [
+            ("--output", self.result.output.is_some()),
+            ("--format", self.result.format != Format::default()),
+        ];
+        match given.iter().find(|(_, given)| *given && !self.is_wanted()) {
+            Some((option, _)) => Err(UsageError(format!(
+                "{option} is for the result of --compare: what the program prints passes as it is"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The ways, as the user names them.
+    fn names(&self) -> Result<Vec<String>, UsageError> {
+        let mut names: Vec<String> = Vec::new();
+        for part in self.compare.as_deref().unwrap_or_default().split(',') {
+            // `seed=3` behind a comma is one more option of the strategy before it.
+            match names.last_mut().filter(|_| part.contains('=') && !part.contains(':')) {
+                Some(last) => *last = format!("{last},{part}"),
+                None => names.push(part.trim().to_owned()),
+            }
+        }
+        let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
+        if let Some((_, name)) = twice {
+            return Err(UsageError(format!("--compare: found `{name}` twice, expected each once")));
+        }
+        if names.len() < 2 || names.iter().any(String::is_empty) {
+            let found = self.compare.as_deref().unwrap_or_default();
+            let expected = "at least two ways, like default,placement";
+            return Err(UsageError(format!("--compare: found `{found}`, expected {expected}")));
+        }
+        Ok(names)
+    }
+}
+
+/// One way to start the program.
+struct Way {
+    name: String,
+    ready: Ready,
+}
+
+impl Run {
+    /// Runs all ways in turn and says which is faster. A run that fails ends it all, with its code.
+    pub(super) fn compare(
+        &self,
+        line: &ProgramLine,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<ExitCode> {
+        let options = &self.comparison;
+        let names = options.names()?;
+        let ways = self.ways(&names, line, verbosity)?;
+        let mut times = Times::new(names, options.seed);
+        let blocks = options.warmup + options.repeat.get();
+        let mut schedule = Schedule::new(ways.len(), options.seed);
+        for block in 0..blocks {
+            for at in schedule.block() {
+                let way = &ways[at];
+                match self.timed(way, line, verbosity)? {
+                    Outcome::Took(seconds) => {
+                        let counted = block.checked_sub(options.warmup);
+                        let what = counted.map_or("warm-up".to_owned(), |block| {
+                            format!("{} of {}", block + 1, options.repeat)
+                        });
+                        note(verbosity, format_args!("{}, {what}: {seconds:.3} s", way.name));
+                        if counted.is_some() {
+                            times.push(at, seconds);
+                        }
+                    }
+                    Outcome::Failed(code) => {
+                        times.failed(at, code);
+                        options.result.write(&times.render(options.result.format)?)?;
+                        let name = &way.name;
+                        warn(
+                            verbosity,
+                            format_args!(
+                                "a run of {name} ended with code {code}, the comparison with it"
+                            ),
+                        );
+                        return Ok(ExitCode::from(code));
+                    }
+                }
+            }
+        }
+        options.result.write(&times.render(options.result.format)?)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prepares all ways before any of them runs. Here nothing falls back on the default: it would be
+    /// compared with itself.
+    fn ways(
+        &self,
+        names: &[String],
+        line: &ProgramLine,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Vec<Way>> {
+        let batch = BatchJob::around()?;
+        let wanted = self.placing.wanted_ranks(line.total(), batch.as_ref());
+        let ground = match self.placing.profile {
+            Some(_) => {
+                let workload = self.placing.workload(verbosity)?;
+                Some(self.placing.ground(workload, wanted, batch.as_ref(), verbosity)?)
+            }
+            None => None,
+        };
+        if let Some(ground) = &ground {
+            ground.note(verbosity);
+        }
+        let mut prepared: Vec<Option<Prepared>> = Vec::new();
+        for name in names {
+            let placed =
+                (name != "default").then(|| self.way(name, ground.as_ref(), verbosity)).transpose();
+            prepared.push(placed.with_context(|| format!("--compare {name}"))?);
+        }
+        let mut ranks = ground.as_ref().map(Ground::ranks).or(wanted);
+        for (name, prepared) in names.iter().zip(&prepared) {
+            let Some(prepared) = prepared else { continue };
+            let count = prepared.one_job()?.ranks.len();
+            if let Some(ranks) = ranks.filter(|ranks| *ranks != count) {
+                let why = format!("--compare {name}: {count} ranks, others have {ranks}");
+                return Err(NotStarted { code: 125, why }.into());
+            }
+            ranks = Some(count);
+            self.refuse_misfits(prepared, batch.as_ref(), verbosity)?;
+        }
+        let first = prepared.iter().flatten().next();
+        let installed = match first {
+            Some(prepared) => self.launcher(Some(prepared.one_job()?), line)?,
+            None => self.launcher(None, line)?,
+        };
+        refuse_root(&self.options.launcher_arguments()?, &installed)?;
+        let mut ways = Vec::new();
+        for (name, prepared) in names.iter().zip(&prepared) {
+            let ready = match prepared {
+                Some(prepared) => {
+                    Ready::new(prepared, &installed, Task::Programs(line), verbosity)?
+                }
+                None => Ready::bare(self.default_launch(&installed, ranks, line)?),
+            };
+            ready.explain(verbosity);
+            ways.push(Way { name: name.clone(), ready });
+        }
+        Ok(ways)
+    }
+
+    /// The placement that a name stands for.
+    fn way(
+        &self,
+        name: &str,
+        ground: Option<&Ground>,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Prepared> {
+        if name == "placement" {
+            return match (&self.placement, ground) {
+                (Some(file), _) => Prepared::read(&self.options, file),
+                (None, Some(ground)) => {
+                    let strategy = self.placing.strategy.as_deref();
+                    let file = ground.placement(strategy, verbosity)?;
+                    Prepared::new(&self.options, file, name.to_owned())
+                }
+                (None, None) => {
+                    Err(UsageError("which one? give its file, or --profile".to_owned()).into())
+                }
+            };
+        }
+        let path = Path::new(name);
+        if path.is_file() || path.extension().is_some_and(|extension| extension == "json") {
+            return Prepared::read(&self.options, path);
+        }
+        let Some(ground) = ground else {
+            return Err(UsageError(format!(
+                "`{name}` is no file of a placement; strategies need --profile"
+            ))
+            .into());
+        };
+        Prepared::new(&self.options, ground.placement(Some(name), verbosity)?, name.to_owned())
+    }
+
+    /// Runs the program once. What it prints goes to standard error, standard output is for the
+    /// result.
+    fn timed(
+        &self,
+        way: &Way,
+        line: &ProgramLine,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Outcome> {
+        let begin = Instant::now();
+        let mut child = way.ready.spawn(|command: &mut Command| {
+            command.stdin(Stdio::null()).stdout(Stdio::piped());
+        })?;
+        let pipe = child.stdout.take().context("the program's standard output")?;
+        let printed = pass_on(pipe, self.comparison.time_regex.clone(), verbosity.quiet);
+        let code = way.ready.wait(&mut child, line, self.timeout, verbosity)?;
+        let seconds = begin.elapsed().as_secs_f64();
+        let told = printed.join().unwrap_or_default();
+        if code != 0 {
+            return Ok(Outcome::Failed(code));
+        }
+        let Some(regex) = &self.comparison.time_regex else { return Ok(Outcome::Took(seconds)) };
+        let Some(told) = told else {
+            let why = format!("--time-regex {regex}: nothing that {} printed matches", way.name);
+            anyhow::bail!(why);
+        };
+        let time = told.parse().ok().filter(|time: &f64| *time > 0.0 && time.is_finite());
+        let time = time.with_context(|| {
+            format!("--time-regex {regex}: found `{told}`, expected a number of seconds above 0")
+        })?;
+        Ok(Outcome::Took(time))
+    }
+}
+
+/// How a run went.
+enum Outcome {
+    /// It took so many seconds.
+    Took(f64),
+    /// It ended with this code.
+    Failed(u8),
+}
+
+/// Writes what a program prints to standard error, unless that should be quiet; what the expression
+/// matched last.
+fn pass_on(pipe: ChildStdout, regex: Option<Regex>, quiet: bool) -> JoinHandle<Option<String>> {
+    thread::spawn(move || {
+        let mut last = None;
+        for line in BufReader::new(pipe).split(b'\n') {
+            let Ok(mut line) = line else { break };
+            let text = String::from_utf8_lossy(&line);
+            if let Some(found) = regex.as_ref().and_then(|regex| regex.captures_iter(&text).last())
+            {
+                last = found.get(1).or(found.get(0)).map(|found| found.as_str().trim().to_owned());
+            }
+            line.push(b'\n');
+            if !quiet {
+                // Nobody is left to read it if standard error is closed.
+                let _ = std::io::stderr().write_all(&line);
+            }
+        }
+        last
+    })
+}

@@ -1,0 +1,145 @@
+//! `rankwright cluster check`: what was read, and what is doubtful about it.
+
+use clap::Args;
+use rankwright::cluster::{Cluster, hostlist};
+use rankwright::ids::NodeId;
+use rankwright::units::counted;
+
+use super::Named;
+use crate::output::{self, Verbosity};
+
+/// Options of `rankwright cluster check`.
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    #[command(flatten)]
+    named: Named,
+}
+
+impl Check {
+    pub(super) fn run(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
+        let cluster = self.named.read()?;
+        for warning in warnings(&cluster) {
+            output::warn(verbosity, warning);
+        }
+        let lines = group_lines(&cluster);
+        output::print(&(lines.join("\n") + "\n"))
+    }
+}
+
+/// One line for each group: names, hardware, how much of it is free.
+pub(super) fn group_lines(cluster: &Cluster) -> Vec<String> {
+    let line = |(index, group): (usize, &rankwright::cluster::NodeGroup)| {
+        let names = names_of_group(cluster, index);
+        let free = group.free.iter().filter(|free| **free).count();
+        let nodes = counted(names.len(), "node");
+        let free = if free == group.free.len() { "all".to_owned() } else { free.to_string() };
+        let names = hostlist::compress(&names);
+        format!("{names}: {nodes} of {}; {free} PUs free", group.machine)
+    };
+    cluster.groups.iter().enumerate().map(line).collect()
+}
+
+/// The names of all nodes of a group.
+pub(super) fn names_of_group(cluster: &Cluster, group: usize) -> Vec<&str> {
+    let nodes = cluster.nodes.iter().filter(|node| node.group == group);
+    nodes.map(|node| node.name.as_str()).collect()
+}
+
+fn warnings(cluster: &Cluster) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let rates = &cluster.rates;
+    if !rates.calibrated {
+        let name = &rates.name;
+        warnings.push(format!("the rates ({name}) are assumed, nobody measured them here"));
+    }
+    for (index, group) in cluster.groups.iter().enumerate() {
+        let names = hostlist::compress(&names_of_group(cluster, index));
+        let machine = &group.machine;
+        if !group.free.contains(&true) {
+            warnings.push(format!("{names}: no PU is free, no rank can run there"));
+        }
+        if machine.nics.is_empty() {
+            let rate = rates.nic_bandwidth;
+            warnings.push(format!("{names}: no NIC; one of {rate} for the node is assumed"));
+        }
+        for nic in machine.nics.iter().filter(|nic| nic.known_bandwidth().is_none()) {
+            let (name, rate) = (&nic.name, rates.nic_bandwidth);
+            warnings.push(format!("{names}: NIC {name} has no bandwidth; {rate} is assumed"));
+        }
+        if machine.numa_nodes.len() > 2 && machine.numa_distance.is_none() {
+            let which = "which of the NUMA nodes are near each other is not known";
+            warnings.push(format!("{names}: no numa_distance; {which}"));
+        }
+    }
+    warnings.extend(foreign_rails(cluster));
+    let outside: Vec<&str> = cluster
+        .node_ids()
+        .map(|id: NodeId| cluster.node(id))
+        .filter(|node| node.switch.is_none())
+        .map(|node| node.name.as_str())
+        .collect();
+    if !cluster.switches.is_empty() && !outside.is_empty() {
+        warnings.push(format!("{}: at no switch", hostlist::compress(&outside)));
+    }
+    let tops = cluster.switches.iter().filter(|switch| switch.parent.is_none()).count();
+    if tops > 1 {
+        warnings.push(format!("{tops} switches have none above them: the tree is in pieces"));
+    }
+    warnings
+}
+
+/// Groups of nodes that have no rail in common with the first that has some.
+fn foreign_rails(cluster: &Cluster) -> Vec<String> {
+    let rails = |group: usize| -> Vec<u32> {
+        let mut rails: Vec<u32> =
+            cluster.groups[group].machine.nics.iter().filter_map(|nic| nic.rail).collect();
+        rails.sort_unstable();
+        rails.dedup();
+        rails
+    };
+    let railed: Vec<usize> =
+        (0..cluster.groups.len()).filter(|group| !rails(*group).is_empty()).collect();
+    let Some((first, others)) = railed.split_first() else { return Vec::new() };
+    let names = |group: usize| hostlist::compress(&names_of_group(cluster, group));
+    let of_first = rails(*first);
+    let foreign =
+        others.iter().filter(|group| !rails(**group).iter().any(|r| of_first.contains(r)));
+    let warning = |group: &usize| {
+        format!(
+            "{}: no rail in common with {}; ranks that talk between them use all devices",
+            names(*group),
+            names(*first)
+        )
+    };
+    foreign.map(warning).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use rankwright::cluster::read::toml;
+
+    use super::*;
+
+    #[test]
+    fn nodes_without_a_common_rail_are_told() {
+        let cluster = |rails: [[u32; 2]; 3]| {
+            let node = |(number, rails): (usize, &[u32; 2])| {
+                let nic = |rail: &u32| format!("{{ name = \"mlx5_{rail}\", rail = {rail} }}");
+                let nics: Vec<String> = rails.iter().map(nic).collect();
+                let nics = nics.join(", ");
+                format!(
+                    "[[node]]\nnames = \"n{number}\"\ntopology = \"core:2 pu:1\"\nnic = [{nics}]\n"
+                )
+            };
+            let nodes: String = rails.iter().enumerate().map(node).collect();
+            toml::parse(&format!("name = \"rails\"\n{nodes}"), "cluster.toml", Path::new("."))
+                .expect("it is one")
+        };
+        assert_eq!(foreign_rails(&cluster([[0, 1], [1, 2], [0, 2]])), [""; 0]);
+        let expected =
+            "n2: no rail in common with n0; ranks that talk between them use all devices";
+        assert_eq!(foreign_rails(&cluster([[0, 1], [1, 2], [2, 3]])), [expected]);
+    }
+}

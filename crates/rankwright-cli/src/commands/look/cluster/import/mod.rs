@@ -1,0 +1,187 @@
+//! `rankwright cluster import`: descriptions from what others wrote.
+
+mod allocation;
+mod parts;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use rankwright::cluster::read::{hostfile, hwloc_xml, ibnetdiscover, synthetic, topology_conf};
+use rankwright::cluster::{Cluster, NodeGroup, hostlist};
+use rankwright::files::InputError;
+
+use super::write_description;
+use crate::host::{batch_job, this_host};
+use crate::options::inputs;
+use crate::output::exit_code::UsageError;
+use crate::output::{self, Verbosity};
+
+const EXPECTED: &str =
+    "an hwloc XML file, a hostfile, a Slurm topology.conf or the output of ibnetdiscover";
+
+/// Options of `rankwright cluster import`.
+#[derive(Debug, Args)]
+pub(super) struct Import {
+    /// An hwloc XML file (`lstopo node.xml`), a hostfile (of Open MPI or Hydra, or just names), a
+    /// Slurm topology.conf, the output of ibnetdiscover; `-` for standard input; `slurm:`, `lsf:`
+    /// or `pbs:` for the job that this runs in; several HOSTLIST=FILE or cluster.toml to be merged
+    #[arg(
+        required_unless_present = "synthetic",
+        conflicts_with = "synthetic",
+        value_name = "FILE"
+    )]
+    files: Vec<String>,
+    /// An hwloc synthetic string instead of a file, like "pack:2 numa:1 core:8 pu:2"
+    #[arg(long, value_name = "STRING")]
+    synthetic: Option<String>,
+    /// The names of the nodes that an XML file or synthetic string describes, as a hostlist
+    /// [default: node0]
+    #[arg(long, value_name = "HOSTLIST", conflicts_with = "node_type")]
+    nodes: Option<String>,
+    /// What the hosts of a hostfile, of switches or of a job look like: a cluster.toml, an hwloc XML
+    /// file, synthetic:STRING or a built-in name [default: this machine]
+    #[arg(long, visible_alias = "on", value_name = "CLUSTER", conflicts_with = "synthetic")]
+    node_type: Option<String>,
+    /// Of the output of ibnetdiscover, keep these hosts only
+    #[arg(long, value_name = "HOSTLIST", conflicts_with = "synthetic")]
+    only: Option<String>,
+    /// What the batch system of `slurm:` or `lsf:` counts as a CPU
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    cpu: Cpu,
+    /// The name of the cluster [default: that of the file]
+    #[arg(long)]
+    name: Option<String>,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What a batch system counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Cpu {
+    /// Hardware threads (PUs)
+    #[default]
+    Thread,
+    /// Cores, whatever number of threads they have
+    Core,
+}
+
+impl Import {
+    pub(super) fn run(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
+        let (name, mut cluster) = self.cluster(verbosity)?;
+        self.name.as_deref().unwrap_or(&name).clone_into(&mut cluster.name);
+        write_description(&cluster, self.output.as_deref(), verbosity)
+    }
+
+    /// What it would be called, and the cluster.
+    fn cluster(&self, verbosity: &Verbosity) -> anyhow::Result<(String, Cluster)> {
+        if let Some(text) = &self.synthetic {
+            let machine = synthetic::parse(text)
+                .map_err(|error| InputError::new("--synthetic", error.found, error.expected))?;
+            return Ok(("cluster".to_owned(), self.uniform(NodeGroup::all_free(machine))?));
+        }
+        let [file] = self.files.as_slice() else {
+            return self.parts(verbosity);
+        };
+        if let Some(granted) = batch_job::named(file)? {
+            return self.allocation(file, granted, verbosity);
+        }
+        if parts::names_its_nodes(file) {
+            return self.parts(verbosity);
+        }
+        let stem = Path::new(file).file_stem().and_then(OsStr::to_str);
+        let name = stem.filter(|stem| *stem != "-").unwrap_or("cluster").to_owned();
+        Ok((name, self.file(file, verbosity)?))
+    }
+
+    fn file(&self, file: &str, verbosity: &Verbosity) -> anyhow::Result<Cluster> {
+        let text = inputs::read_text_or_stdin(Path::new(file), EXPECTED)?;
+        let is_fabric = ibnetdiscover::sniff(&text);
+        if self.only.is_some() && !is_fabric {
+            let why = format!("--only does not go with {file}, which ibnetdiscover did not write");
+            return Err(UsageError(why).into());
+        }
+        if hwloc_xml::sniff(&text) {
+            if self.node_type.is_some() {
+                let why = "--node-type is for hosts and switches; hwloc XML is a node type";
+                return Err(UsageError(why.to_owned()).into());
+            }
+            return self.uniform(hwloc_xml::parse(&text, file)?);
+        }
+        if self.nodes.is_some() {
+            let why = format!("--nodes does not go with {file}, which is no hwloc XML");
+            return Err(UsageError(why).into());
+        }
+        let cluster = if is_fabric {
+            let fabric = ibnetdiscover::parse(&text, file, &self.only_hosts()?)?;
+            for loss in &fabric.losses {
+                output::warn(verbosity, format_args!("{file}: {loss}"));
+            }
+            fabric.cluster(&self.description(verbosity)?)
+        } else if topology_conf::sniff(&text) {
+            let tree = topology_conf::parse(&text, file)?;
+            tree.cluster(&self.description(verbosity)?)
+        } else {
+            let hosts = hostfile::parse(&text, file).map_err(|error| wrong_kind(error, &text))?;
+            hostfile::cluster(&self.description(verbosity)?, &hosts)
+        };
+        cluster.map_err(|host| self.unknown_type(file, &host).into())
+    }
+
+    fn only_hosts(&self) -> Result<Vec<String>, UsageError> {
+        let hosts = self.only.as_deref().map(hostlist::expand).transpose();
+        Ok(hosts.map_err(|error| UsageError(format!("--only: {error}")))?.unwrap_or_default())
+    }
+
+    /// Nodes of one type.
+    fn uniform(&self, group: NodeGroup) -> anyhow::Result<Cluster> {
+        if let Some(count) = self.nodes.as_deref().filter(|nodes| nodes.parse::<u32>().is_ok()) {
+            let why = format!(
+                "--nodes: found the number {count}, expected names; for {count} nodes node[1-{count}]"
+            );
+            return Err(UsageError(why).into());
+        }
+        let names = hostlist::expand(self.nodes.as_deref().unwrap_or("node0"))
+            .map_err(|error| UsageError(format!("--nodes: {error}")))?;
+        Ok(Cluster::uniform("", names, group))
+    }
+
+    /// What the hosts look like.
+    fn description(&self, verbosity: &Verbosity) -> anyhow::Result<Cluster> {
+        if let Some(node_type) = &self.node_type {
+            return inputs::cluster(node_type, None);
+        }
+        output::note(verbosity, "without --node-type, all hosts are taken to be like this one");
+        this_host::cluster()
+    }
+
+    fn unknown_type(&self, file: &str, host: &str) -> InputError {
+        let described = self.node_type.as_deref().unwrap_or("this machine");
+        let expected = format!("a host of {described}, which has nodes of several types");
+        InputError::new(file, format!("the host `{host}`"), expected)
+    }
+
+    /// Refuses what is for one file only.
+    fn refuse_other_options(&self, what: &str) -> Result<(), UsageError> {
+        let given = [("--nodes", self.nodes.is_some()), ("--only", self.only.is_some())];
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(UsageError(format!("{option} does not go with {what}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What fails in its first line is perhaps no hostfile at all.
+fn wrong_kind(error: InputError, text: &str) -> InputError {
+    let is_content = |line: &str| !line.trim().is_empty() && !line.trim().starts_with('#');
+    let first = text.lines().position(is_content).and_then(|index| u32::try_from(index + 1).ok());
+    if error.line != first {
+        return error;
+    }
+    if text.lines().any(|line| line.trim_start().starts_with("- topology:")) {
+        let advice = "this looks like a topology.yaml: import what `scontrol show topology` prints";
+        return error.with_advice(advice);
+    }
+    error.with_advice(format!("{EXPECTED} is read; synthetic strings go behind --synthetic"))
+}

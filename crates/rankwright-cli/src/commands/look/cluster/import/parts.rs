@@ -1,0 +1,74 @@
+//! A mixed cluster, merged from one description for each of its node types.
+
+use std::path::Path;
+
+use rankwright::cluster::merge::merge;
+use rankwright::cluster::read::hwloc_xml;
+use rankwright::cluster::{Cluster, hostlist};
+
+use super::Import;
+use crate::options::inputs;
+use crate::output::exit_code::UsageError;
+use crate::output::{self, Verbosity};
+
+/// Whether an argument is `HOSTLIST=FILE` and no file.
+pub(super) fn names_its_nodes(argument: &str) -> bool {
+    argument.contains('=') && !argument.starts_with("synthetic:") && !Path::new(argument).exists()
+}
+
+impl Import {
+    /// All parts as one cluster.
+    pub(super) fn parts(&self, verbosity: &Verbosity) -> anyhow::Result<(String, Cluster)> {
+        self.refuse_other_options("several parts")?;
+        if self.node_type.is_some() {
+            let why = "--node-type does not go with several parts: HOSTLIST=FILE names the type";
+            return Err(UsageError(why.to_owned()).into());
+        }
+        let part = |argument: &String| Ok((argument.clone(), part(argument)?));
+        let parts: Vec<(String, Cluster)> =
+            self.files.iter().map(part).collect::<anyhow::Result<_>>()?;
+        let first = parts[0].1.rates.clone();
+        for (source, part) in &parts[1..] {
+            if part.rates != first {
+                let (ours, theirs) = (&first.name, &part.rates.name);
+                let why = format!("the rates are {ours}, those of {source} ({theirs}) are dropped");
+                output::warn(verbosity, why);
+            }
+        }
+        Ok(("cluster".to_owned(), merge(parts)?))
+    }
+}
+
+/// `HOSTLIST=FILE`, or a cluster.toml.
+fn part(argument: &str) -> anyhow::Result<Cluster> {
+    if !names_its_nodes(argument) {
+        let has_names = !argument.starts_with("synthetic:") && !is_xml(argument);
+        if !has_names {
+            let why =
+                format!("{argument}: found no names for its nodes, expected HOSTLIST={argument}");
+            return Err(UsageError(why).into());
+        }
+        return inputs::cluster(argument, None);
+    }
+    let (names, source) = argument.split_once('=').unwrap_or((argument, ""));
+    let names =
+        hostlist::expand(names).map_err(|error| UsageError(format!("{argument}: {error}")))?;
+    let described = inputs::cluster(source, None)?;
+    let [group] = described.groups.as_slice() else {
+        let why = format!(
+            "{argument}: found {} types of nodes, expected one; without `HOSTLIST=` the file is \
+             merged as a whole",
+            described.groups.len()
+        );
+        return Err(UsageError(why).into());
+    };
+    let mut cluster = Cluster::uniform("", names, group.clone());
+    cluster.rates = described.rates;
+    cluster.emulated = described.emulated;
+    Ok(cluster)
+}
+
+fn is_xml(path: &str) -> bool {
+    let text = || inputs::read_text_or_stdin(Path::new(path), super::EXPECTED);
+    path != "-" && text().is_ok_and(|text| hwloc_xml::sniff(&text))
+}

@@ -1,0 +1,343 @@
+//! `rankwright cluster show`: a cluster as text or picture.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use rankwright::cluster::distance::MachineMatrix;
+use rankwright::cluster::{Cluster, Machine, MemoryAccess, Nic, NodeGroup, hostlist};
+use rankwright::ids::{CoreId, NodeId, NumaId, format_index_list};
+use rankwright::report::cluster_picture;
+use rankwright::units::{Bytes, counted};
+
+use super::Named;
+use super::check::names_of_group;
+use crate::options::{Format, ResultOptions};
+use crate::output;
+use crate::output::exit_code::UsageError;
+
+/// Options of `rankwright cluster show`.
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    #[command(flatten)]
+    named: Named,
+    /// Show how well the cores of one node of each group are connected, as the matrix of Mercier
+    /// and Clet-Ortega 2009 (larger is closer)
+    #[arg(long)]
+    matrix: bool,
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: ShowFormat,
+    /// Write the result to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// How a cluster is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum ShowFormat {
+    /// A tree for people
+    #[default]
+    Table,
+    /// One JSON value
+    Json,
+    /// Comma-separated values with a header line
+    Csv,
+    /// A picture, as an SVG file
+    Svg,
+}
+
+impl Show {
+    pub(super) fn run(&self) -> anyhow::Result<()> {
+        let cluster = self.named.read()?;
+        let format = match self.format {
+            ShowFormat::Table => Format::Table,
+            ShowFormat::Json => Format::Json,
+            ShowFormat::Csv => Format::Csv,
+            ShowFormat::Svg if self.matrix => {
+                return Err(UsageError("--matrix has no picture".to_owned()).into());
+            }
+            ShowFormat::Svg => return self.write(&cluster_picture(&cluster)),
+        };
+        self.write(&match (self.matrix, format) {
+            (true, format) => matrices(&cluster, format)?,
+            (false, Format::Table) => tree(&cluster),
+            (false, Format::Json) => serde_json::to_string_pretty(&cluster)? + "\n",
+            (false, Format::Csv) => counts(&cluster),
+        })
+    }
+
+    fn write(&self, text: &str) -> anyhow::Result<()> {
+        let output = self.output.clone();
+        ResultOptions { format: Format::default(), output }.write(text)
+    }
+}
+
+/// The tree: groups with packages, memories, cores and devices; then the switches.
+fn tree(cluster: &Cluster) -> String {
+    let rates = &cluster.rates;
+    let known = if rates.calibrated { "calibrated" } else { "assumed" };
+    let mut text = format!(
+        "cluster {}: {}, {}{}\nrates {} ({known}): NIC {}, {}; memory {}\n",
+        cluster.name,
+        counted(cluster.nodes.len(), "node"),
+        counted(cluster.core_count(), "core"),
+        if cluster.emulated { ", emulated" } else { "" },
+        rates.name,
+        rates.nic_bandwidth,
+        rates.nic_latency,
+        rates.memory_bandwidth,
+    );
+    for (index, group) in cluster.groups.iter().enumerate() {
+        let names = names_of_group(cluster, index);
+        let _ = write!(text, "\n{}", hostlist::compress(&names));
+        if names.len() > 1 {
+            let _ = write!(text, " ({})", counted(names.len(), "node"));
+        }
+        let _ = write!(text, ": {}", group.machine);
+        if cluster.groups.iter().any(|other| other.speed != 1.0) {
+            let _ = write!(text, ", speed {}", group.speed);
+        }
+        text.push('\n');
+        group_tree(&mut text, cluster, group);
+    }
+    if !cluster.switches.is_empty() {
+        text += "\nswitches\n";
+        let tops = (0..cluster.switches.len()).filter(|s| cluster.switches[*s].parent.is_none());
+        tops.for_each(|top| switch_tree(&mut text, cluster, top, 1));
+    }
+    text
+}
+
+fn group_tree(text: &mut String, cluster: &Cluster, group: &NodeGroup) {
+    let machine = &group.machine;
+    // Devices beside one memory stand with it.
+    let beside_one = |near: &[NumaId]| near.len() == 1 && machine.numa_nodes.len() > 1;
+    for nic in machine.nics.iter().filter(|nic| !beside_one(&nic.near)) {
+        let _ = writeln!(text, "  {}{}", nic_line(cluster, nic), near(&nic.near));
+    }
+    for gpu in machine.gpus.iter().filter(|gpu| !beside_one(&gpu.near)) {
+        let _ = writeln!(text, "  {}{}", gpu_line(gpu), near(&gpu.near));
+    }
+    let cores = machine.cores_by_numa();
+    let mut beside: BTreeMap<Option<usize>, Vec<NumaId>> = BTreeMap::new();
+    for (index, package) in machine.packages_beside().into_iter().enumerate() {
+        beside.entry(package).or_default().push(NumaId::from_index(index));
+    }
+    for numa in beside.get(&None).into_iter().flatten() {
+        numa_tree(text, cluster, group, (*numa, &cores[numa.index()]), 2);
+    }
+    for package in 0..machine.packages {
+        let _ = writeln!(text, "  package L#{package}");
+        for numa in beside.get(&Some(package)).into_iter().flatten() {
+            numa_tree(text, cluster, group, (*numa, &cores[numa.index()]), 4);
+        }
+    }
+    if let Some(distance) = &machine.numa_distance {
+        let _ = writeln!(text, "  NUMA distances, rows and columns L#");
+        for (numa, row) in distance.iter().enumerate() {
+            let row: Vec<String> = row.iter().map(|value| format!("{value:>4}")).collect();
+            let _ = writeln!(text, "    L#{numa:<3}{}", row.concat());
+        }
+    }
+}
+
+fn numa_tree(
+    text: &mut String,
+    cluster: &Cluster,
+    group: &NodeGroup,
+    (numa, cores): (NumaId, &[CoreId]),
+    indent: usize,
+) {
+    let machine = &group.machine;
+    let node = &machine.numa_nodes[numa.index()];
+    let kind = node.kind.as_ref().map(|kind| format!(", {kind}")).unwrap_or_default();
+    let size = node.memory.map(|memory| format!(", {}", size(memory))).unwrap_or_default();
+    let mut line = |indent: usize, line: &str| {
+        let _ = writeln!(text, "{:indent$}{line}", "");
+    };
+    line(indent, &format!("NUMA node L#{numa} (P#{}){kind}{size}", node.os_index));
+    node.access.iter().for_each(|access| line(indent + 2, &access_line(access)));
+    let beside = |near: &[NumaId]| near == [numa] && machine.numa_nodes.len() > 1;
+    for nic in machine.nics.iter().filter(|nic| beside(&nic.near)) {
+        line(indent + 2, &nic_line(cluster, nic));
+    }
+    for gpu in machine.gpus.iter().filter(|gpu| beside(&gpu.near)) {
+        line(indent + 2, &gpu_line(gpu));
+    }
+    let cores: Vec<usize> = cores.iter().map(|core| core.index()).collect();
+    let together = |a: &usize, b: &usize| {
+        let (a, b) = (&machine.cores[*a], &machine.cores[*b]);
+        (a.cache, a.package, a.pus.len()) == (b.cache, b.package, b.pus.len())
+    };
+    let packages: BTreeSet<usize> = cores.iter().map(|core| machine.cores[*core].package).collect();
+    for cores in cores.chunk_by(together) {
+        let package = match packages.len() {
+            0 | 1 => String::new(),
+            _ => format!("package L#{}, ", machine.cores[cores[0]].package),
+        };
+        line(indent + 2, &(package + &cores_line(group, cores)));
+    }
+}
+
+/// `94.4 GB/s, 90 ns from cores L#0-3`.
+fn access_line(access: &MemoryAccess) -> String {
+    let cores: Vec<u32> = access.cores.iter().map(|core| core.0).collect();
+    let cores = format!("{} L#{}", plural(cores.len(), "core"), format_index_list(&cores));
+    let bandwidth = access.bandwidth.map(|rate| format!("{rate:.1}"));
+    let what = bandwidth.into_iter().chain(access.latency.map(|time| time.to_string()));
+    format!("{} from {cores}", what.collect::<Vec<_>>().join(", "))
+}
+
+/// A size as its owner would say it: exactly if that is short, else rounded.
+fn size(memory: Bytes) -> String {
+    let exact = memory.to_string();
+    if exact.len() <= "1000 GiB".len() { exact } else { format!("{memory:.1}") }
+}
+
+/// `cache L#0: cores L#0-3, PUs P#0-3 and P#32-35; not free: PUs P#0,32`.
+fn cores_line(group: &NodeGroup, cores: &[usize]) -> String {
+    let machine = &group.machine;
+    let numbers: Vec<u32> = cores.iter().map(|core| u32::try_from(*core).unwrap_or(0)).collect();
+    let first = &machine.cores[cores[0]];
+    let cache = first.cache.map(|cache| format!("cache L#{cache}: ")).unwrap_or_default();
+    let pus = pu_list(machine, cores);
+    let ours = numbers.iter().flat_map(|core| machine.pus_of(CoreId(*core)));
+    let taken = ours.filter(|pu| !group.free[*pu]).map(|pu| machine.pus[pu].id.0);
+    let taken: Vec<u32> = taken.collect();
+    let taken = match taken.as_slice() {
+        [] => String::new(),
+        taken => format!("; not free: PUs P#{}", format_index_list(taken)),
+    };
+    let list = format_index_list(&numbers);
+    format!("{cache}{} L#{list}, {pus}{taken}", plural(cores.len(), "core"))
+}
+
+/// The PUs of like cores: `PUs P#0-7, 2 per core` if they are numbered core by core, else all first
+/// ones, then all second ones: `PUs P#0-3 and P#32-35`.
+fn pu_list(machine: &Machine, cores: &[usize]) -> String {
+    let pus = |core: &usize| machine.cores[*core].pus.iter().map(|pu| pu.0);
+    let threads = machine.cores[cores[0]].pus.len();
+    let in_turn: Vec<u32> = cores.iter().flat_map(pus).collect();
+    let in_turn = format_index_list(&in_turn);
+    if threads == 1 {
+        return format!("PUs P#{in_turn}");
+    }
+    let by_thread = (0..threads).map(|thread| {
+        let pus: Vec<u32> = cores.iter().filter_map(|core| pus(core).nth(thread)).collect();
+        format!("P#{}", format_index_list(&pus))
+    });
+    let by_thread = by_thread.collect::<Vec<_>>().join(" and ");
+    if !in_turn.contains(',') {
+        format!("PUs P#{in_turn}, {threads} per core")
+    } else {
+        format!("PUs {by_thread}")
+    }
+}
+
+fn nic_line(cluster: &Cluster, nic: &Nic) -> String {
+    let mut text = format!("NIC {}", nic.name);
+    if !nic.aliases.is_empty() {
+        let _ = write!(text, " ({})", nic.aliases.join(", "));
+    }
+    let assumed = if nic.known_bandwidth().is_none() { " assumed" } else { "" };
+    let _ = write!(text, ", {}{assumed}", cluster.nic_bandwidth(nic));
+    if let Some(latency) = nic.latency {
+        let _ = write!(text, ", {latency}");
+    }
+    if let Some(contexts) = nic.contexts {
+        let _ = write!(text, ", {contexts} contexts");
+    }
+    if let Some(pci) = &nic.pci {
+        let _ = write!(text, ", PCI {pci}");
+    }
+    text
+}
+
+fn gpu_line(gpu: &rankwright::cluster::Gpu) -> String {
+    let pci = gpu.pci.as_ref().map(|pci| format!(", PCI {pci}")).unwrap_or_default();
+    format!("GPU {}{pci}", gpu.name)
+}
+
+fn near(numa: &[NumaId]) -> String {
+    let numbers: Vec<u32> = numa.iter().map(|numa| numa.0).collect();
+    match numbers.len() {
+        0 => ", for the whole node".to_owned(),
+        count => {
+            let list = format_index_list(&numbers);
+            format!(", near {} L#{list}", plural(count, "NUMA node"))
+        }
+    }
+}
+
+fn switch_tree(text: &mut String, cluster: &Cluster, index: usize, depth: usize) {
+    let switch = &cluster.switches[index];
+    let uplink = switch.uplink.map(|rate| format!(", uplink {rate}")).unwrap_or_default();
+    let nodes = cluster.nodes.iter().filter(|node| node.switch == Some(index));
+    let nodes: Vec<&str> = nodes.map(|node| node.name.as_str()).collect();
+    let list =
+        if nodes.is_empty() { String::new() } else { format!(": {}", hostlist::compress(&nodes)) };
+    let _ = writeln!(text, "{}{}{uplink}{list}", "  ".repeat(depth), switch.name);
+    let below = (0..index).filter(|below| cluster.switches[*below].parent == Some(index));
+    below.for_each(|below| switch_tree(text, cluster, below, depth + 1));
+}
+
+/// One row of numbers for each group.
+fn counts(cluster: &Cluster) -> String {
+    let header =
+        ["names", "nodes", "packages", "numa_nodes", "cores", "pus", "free_pus", "nics", "gpus"];
+    let row = |(index, group): (usize, &NodeGroup)| {
+        let names = names_of_group(cluster, index);
+        let machine = &group.machine;
+        let counts = [
+            names.len(),
+            machine.packages,
+            machine.numa_nodes.len(),
+            machine.cores.len(),
+            machine.pus.len(),
+            group.free.iter().filter(|free| **free).count(),
+            machine.nics.len(),
+            machine.gpus.len(),
+        ];
+        let counts = counts.iter().map(ToString::to_string);
+        std::iter::once(hostlist::compress(&names)).chain(counts).collect::<Vec<String>>()
+    };
+    let rows: Vec<Vec<String>> = cluster.groups.iter().enumerate().map(row).collect();
+    output::csv(&header, &rows)
+}
+
+/// The matrix of the first node of each group.
+fn matrices(cluster: &Cluster, format: Format) -> anyhow::Result<String> {
+    let first = |group| cluster.nodes.iter().position(|node| node.group == group);
+    let nodes: Vec<NodeId> =
+        (0..cluster.groups.len()).filter_map(first).map(NodeId::from_index).collect();
+    let matrices: Vec<MachineMatrix> =
+        nodes.iter().map(|node| MachineMatrix::new(cluster, &[*node])).collect();
+    if format == Format::Json {
+        return Ok(serde_json::to_string_pretty(&matrices)? + "\n");
+    }
+    let mut text = String::new();
+    for (node, matrix) in nodes.iter().zip(&matrices) {
+        let labels: Vec<String> = matrix.cores.iter().map(|(_, pu)| format!("P#{pu}")).collect();
+        let mut header = vec![cluster.node(*node).name.as_str()];
+        header.extend(labels.iter().map(String::as_str));
+        let row = |(label, row): (&String, &Vec<u32>)| {
+            let cells = row.iter().map(ToString::to_string);
+            std::iter::once(label.clone()).chain(cells).collect::<Vec<String>>()
+        };
+        let rows: Vec<Vec<String>> = labels.iter().zip(&matrix.weights).map(row).collect();
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text += &match format {
+            Format::Csv => output::csv(&header, &rows),
+            _ => output::table(&header, &rows),
+        };
+    }
+    Ok(text)
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { noun.to_owned() } else { format!("{noun}s") }
+}

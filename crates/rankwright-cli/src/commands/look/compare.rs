@@ -1,0 +1,171 @@
+//! `rankwright compare`.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use rankwright::choose::{Candidate, judge};
+use rankwright::cluster::Cluster;
+use rankwright::estimate::{Fluid, Prediction};
+use rankwright::map::{Problem, Strategy};
+use rankwright::parallel::side_by_side;
+use rankwright::report::Comparison;
+use rankwright::report::waiting::{WaitingComparison, WaitingRow};
+use rankwright::sim::{Progress, SimulationError, simulate};
+use rankwright::traffic::{Job, Workload};
+use rankwright::units::Seconds;
+
+use crate::host::signals::interrupt;
+use crate::options::{
+    ClusterOptions, Format, RankSize, ResultOptions, SearchOptions, SimulationOptions, inputs,
+    strategy_help,
+};
+use crate::output::{self, Verbosity};
+use crate::planning::candidates::{self, Judging};
+use crate::planning::comparison;
+use crate::planning::simulations::Watch;
+
+/// Options of `rankwright compare`.
+#[derive(Debug, Args)]
+#[command(after_help = strategy_help())]
+pub(crate) struct Compare {
+    #[arg(help = inputs::WORKLOAD_HELP)]
+    workload: String,
+    #[command(flatten)]
+    cluster: ClusterOptions,
+    /// By what the strategies are judged
+    #[arg(long, value_enum, default_value_t)]
+    by: By,
+    /// The strategies, separated by commas; all of them by default
+    #[arg(long, value_name = "LIST")]
+    strategies: Option<String>,
+    #[command(flatten)]
+    rank_size: RankSize,
+    #[command(flatten)]
+    search: SearchOptions,
+    #[command(flatten)]
+    result: ResultOptions,
+    #[command(flatten)]
+    simulation: SimulationOptions,
+}
+
+/// The judges that exist.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// Bytes through network devices and memories, and how far they travel
+    #[default]
+    Static,
+    /// How long messages wait, predicted by the queueing model; needs jobs that say when they send
+    Model,
+    /// How long messages wait, simulated; needs jobs that say when they send
+    Simulation,
+}
+
+impl Compare {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        let strategies = self.search.strategies(self.strategies.as_deref())?;
+        let settled = |strategy: &Strategy| strategy.chooses() || strategy.begins_with_others();
+        if self.by != By::Simulation && !strategies.iter().any(settled) {
+            self.simulation.refuse("for `--by simulation` and for strategies that simulate")?;
+        }
+        let cluster = self.cluster.read()?;
+        let workload = inputs::workload(&self.workload, verbosity)?;
+        let simulation =
+            self.simulation.options(self.search.seed(), &inputs::split(&self.workload));
+        let judging = Judging { simulation, all: false };
+        let problem = Problem::new(&cluster, &workload, self.rank_size.granularity())?;
+        let planned = candidates::search(&self.search, problem, &strategies, judging, verbosity)?;
+        let candidates = planned.candidates;
+        let (text, caveat) = match self.by {
+            By::Static => {
+                let verdict = judge(&cluster, &candidates);
+                let comparison = Comparison::new(&cluster, &candidates, &verdict);
+                (comparison::show(&comparison, self.result.format), comparison.caveat())
+            }
+            By::Model => {
+                warn_of_clocks_in_step(&workload, verbosity);
+                let comparison = self.predicted(&cluster, &workload, &candidates)?;
+                (show_waiting(&comparison, self.result.format), comparison.caveat())
+            }
+            By::Simulation => {
+                let comparison = self.simulated(&cluster, &workload, &candidates, verbosity)?;
+                (show_waiting(&comparison, self.result.format), comparison.caveat())
+            }
+        };
+        self.result.write(&text)?;
+        if interrupt::requested() {
+            bail!(
+                "interrupted: the numbers of strategies that were stopped are not those of the whole"
+            );
+        }
+        if self.result.format != Format::Table {
+            output::note(verbosity, caveat);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn predicted(
+        &self,
+        cluster: &Cluster,
+        workload: &Workload,
+        candidates: &[Candidate],
+    ) -> anyhow::Result<WaitingComparison> {
+        let rows = side_by_side(candidates, self.search.threads, |_, candidate| {
+            let begin = Instant::now();
+            let prediction = Prediction::new(cluster, workload, &candidate.placement)?;
+            let fluid = Fluid::of_placement(cluster, workload, &candidate.placement)?;
+            let wall = Seconds(begin.elapsed().as_secs_f64());
+            Ok(WaitingRow::predicted(candidate, &fluid, &prediction, wall))
+        });
+        let rows: Vec<WaitingRow> = rows.into_iter().collect::<anyhow::Result<_>>()?;
+        Ok(WaitingComparison::new(cluster, "model", rows))
+    }
+
+    fn simulated(
+        &self,
+        cluster: &Cluster,
+        workload: &Workload,
+        candidates: &[Candidate],
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<WaitingComparison> {
+        let workloads = inputs::split(&self.workload);
+        let options = self.simulation.options(self.search.seed(), &workloads);
+        let watch = Watch::new(verbosity, candidates.len());
+        let rows = side_by_side(candidates, self.search.threads, |position, candidate| {
+            let begin = Instant::now();
+            let mut observer = |progress: &Progress| watch.observe(position, progress);
+            let placement = &candidate.placement;
+            let outcome = simulate(cluster, workload, placement, &options, &mut observer)?;
+            let wall = Seconds(begin.elapsed().as_secs_f64());
+            Ok(WaitingRow::simulated(candidate, &outcome, wall))
+        });
+        drop(watch);
+        let rows: Vec<WaitingRow> = rows.into_iter().collect::<Result<_, SimulationError>>()?;
+        Ok(WaitingComparison::new(cluster, "simulation", rows))
+    }
+}
+
+fn warn_of_clocks_in_step(workload: &Workload, verbosity: &Verbosity) {
+    let in_step = |job: &Job| job.sources.iter().any(|source| source.in_step.is_some());
+    if workload.jobs.iter().any(in_step) {
+        let text = "the model takes clocks that tick in step for independent ones: \
+                    `--by simulation` does not";
+        output::warn(verbosity, text);
+    }
+}
+
+fn show_waiting(comparison: &WaitingComparison, format: Format) -> String {
+    match format {
+        Format::Json => comparison.to_json(),
+        Format::Csv => {
+            let (header, rows) = comparison.csv();
+            output::csv(&header, &rows)
+        }
+        Format::Table => {
+            let (header, rows) = comparison.table();
+            let table = output::table(&header, &rows);
+            format!("{table}\n{}\n", comparison.caveat())
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Commands that look at traffic, placements and clusters.
+
+pub(crate) mod cluster;
+pub(crate) mod compare;
+pub(crate) mod traffic;

@@ -1,0 +1,122 @@
+//! `rankwright traffic export`.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rankwright::files::write_atomically;
+use rankwright::traffic::Workload;
+use rankwright::traffic::expansion::Expansion;
+use rankwright::traffic::read::events::simgrid;
+use rankwright::traffic::read::events::store::Recording;
+use rankwright::traffic::read::import::{self, FORMATS, Imported};
+
+use crate::options::inputs;
+use crate::output::exit_code::UsageError;
+use crate::output::{self, Verbosity};
+
+/// Options of `rankwright traffic export`.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    #[arg(help = inputs::WORKLOAD_HELP)]
+    workload: String,
+    /// The job to write where there are several; an edge list holds all of them
+    #[arg(long, value_name = "NAME")]
+    job: Option<String>,
+    #[arg(long, value_name = "FORMAT", help = format!("The format to write: {}; by default that of the output's name (.mtx, .graph), else csv", writable_names()))]
+    format: Option<String>,
+    /// Add collective calls as messages of this algorithm
+    #[arg(long, value_parser = super::parse_expansion, default_value = "none", value_name = "ALGORITHM")]
+    collectives: Expansion,
+    /// Keep messages that ranks send to themselves
+    #[arg(long = "self")]
+    with_self: bool,
+    /// For simgrid-ti: floating-point operations per second of the hosts on which the time outside
+    /// MPI is computed again
+    #[arg(long, value_name = "FLOPS", default_value = "1e9")]
+    speed: f64,
+    /// Write to this file instead of standard output; for simgrid-ti a folder
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// The format for the events of a profile, which is written to a folder.
+const SIMGRID: &str = "simgrid-ti";
+
+impl Export {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<()> {
+        let format = self.format.as_deref().unwrap_or_else(|| self.format_of_output());
+        if format == SIMGRID {
+            return self.simgrid(verbosity);
+        }
+        let write = import::find(format).and_then(|format| format.write).ok_or_else(|| {
+            let known = writable_names();
+            UsageError(format!("--format: found `{format}`, expected one of {known}"))
+        })?;
+        let mut workload = self.jobs()?;
+        for job in &mut workload.jobs {
+            job.flows.retain(|flow| self.with_self || flow.source != flow.destination);
+        }
+        let text = write(&workload).map_err(|error| UsageError(format!("{error} with --job")))?;
+        match self.output.filter(|path| path.as_os_str() != "-") {
+            Some(path) => Ok(write_atomically(&path, text.as_bytes())?),
+            None => output::print(&text),
+        }
+    }
+}
+
+impl Export {
+    /// All jobs, or the one that is wanted.
+    fn jobs(&self) -> anyhow::Result<Workload> {
+        match (inputs::named(&self.workload)?, self.job.as_deref()) {
+            (Imported::Traffic(workload), None) => Ok(workload),
+            (Imported::Traffic(workload), name) => {
+                Ok(Workload::single(super::chosen_job(workload, name)?))
+            }
+            (run, name) => {
+                let profile = super::chosen_run(run, name, "recorded")?;
+                Ok(Workload::single(profile.job(self.collectives)?))
+            }
+        }
+    }
+
+    fn simgrid(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
+        let usage = |text: String| anyhow::Error::from(UsageError(text));
+        let Some(folder) = self.output.as_deref().filter(|path| path.as_os_str() != "-") else {
+            return Err(usage(format!("--format {SIMGRID}: found no -o, expected a folder")));
+        };
+        if !self.speed.is_finite() || self.speed <= 0.0 {
+            let speed = self.speed;
+            return Err(usage(format!("--speed: found {speed}, expected a number above 0")));
+        }
+        let path = Path::new(&self.workload);
+        if !inputs::is_profile(path)? {
+            let text = format!("--format {SIMGRID}: found {}, expected a profile", path.display());
+            return Err(usage(text));
+        }
+        let folder = std::path::absolute(folder)?;
+        let exported = simgrid::export(&Recording::open(path)?, &folder, self.speed)?;
+        for (what, count) in &exported.left_out {
+            let text = format!("left out: {count} {what}, which SimGrid's format cannot express");
+            output::warn(verbosity, text);
+        }
+        Ok(())
+    }
+
+    /// The format that the output's name ends with.
+    fn format_of_output(&self) -> &'static str {
+        let extension = self.output.as_deref().and_then(Path::extension);
+        match extension.and_then(OsStr::to_str) {
+            Some("mtx") => "matrix-market",
+            Some("graph") => "metis",
+            _ => "csv",
+        }
+    }
+}
+
+/// The names of the formats that can be written, for `--help` and errors.
+fn writable_names() -> String {
+    let writable = FORMATS.iter().filter(|format| format.write.is_some());
+    let names: Vec<&str> = writable.map(|format| format.name).chain([SIMGRID]).collect();
+    names.join(", ")
+}

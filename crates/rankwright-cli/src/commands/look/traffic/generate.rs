@@ -1,0 +1,104 @@
+//! `rankwright traffic generate`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rankwright::files::write_atomically;
+use rankwright::traffic::generate::pattern::{Pattern, SHAPES};
+use rankwright::traffic::profile::Profile;
+use rankwright::traffic::read::jobs_file;
+
+use crate::output::exit_code::UsageError;
+
+/// Options of `rankwright traffic generate`.
+#[derive(Debug, Args)]
+#[command(after_help = shapes())]
+pub(crate) struct Generate {
+    /// The shape (below), or SHAPE:RANKS:OPTION=VALUE,...
+    pattern: String,
+    /// How many ranks
+    #[arg(long, value_name = "N")]
+    ranks: Option<u32>,
+    /// Points of a halo's stencil: 4, 5 or 9 in 2D, 7 or 27 in 3D
+    #[arg(long, value_name = "N")]
+    points: Option<u32>,
+    /// Ranks along each axis of a halo's grid, like 8x4; the most even one where not given
+    #[arg(long, value_name = "AxB")]
+    grid: Option<String>,
+    /// Let a halo's grid wrap around
+    #[arg(long)]
+    periodic: bool,
+    /// Destinations per rank of `random`
+    #[arg(long, value_name = "N")]
+    degree: Option<u32>,
+    /// Bytes per message, like "64 KiB"
+    #[arg(long, value_name = "BYTES")]
+    length: Option<String>,
+    /// Messages per pair
+    #[arg(long, value_name = "N")]
+    messages: Option<u64>,
+    /// How often a rank sends to each of its destinations, like "100 /s"; a workload file keeps it
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
+    /// The coefficient of variation of the gaps between messages: 0 regular, 1 Poisson
+    #[arg(long, value_name = "NUMBER")]
+    cv: Option<String>,
+    /// Number the ranks at random
+    #[arg(long)]
+    renumber: bool,
+    /// Seed of everything that is random
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// The profile (.rwp), workload file (.toml) or edge list (.csv) to write; standard output gets
+    /// an edge list
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+fn shapes() -> String {
+    let lines = SHAPES.iter().map(|(name, _, summary)| format!("  {name:<12}{summary}\n"));
+    format!("Shapes:\n{}", lines.collect::<String>())
+}
+
+impl Generate {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let usage = |error: rankwright::traffic::generate::pattern::PatternError| {
+            UsageError(error.to_string())
+        };
+        let text = match self.ranks {
+            Some(ranks) => format!("{}:{ranks}", self.pattern),
+            None if self.pattern.contains(':') => self.pattern.clone(),
+            None => return Err(UsageError("--ranks: how many ranks?".to_owned()).into()),
+        };
+        let mut pattern = Pattern::parse(&text).map_err(usage)?;
+        let given = [
+            ("points", self.points.map(|points| points.to_string())),
+            ("grid", self.grid),
+            ("periodic", self.periodic.then(|| "true".to_owned())),
+            ("degree", self.degree.map(|degree| degree.to_string())),
+            ("length", self.length),
+            ("messages", self.messages.map(|messages| messages.to_string())),
+            ("rate", self.rate),
+            ("cv", self.cv),
+            ("renumber", self.renumber.then(|| "true".to_owned())),
+            ("seed", self.seed.map(|seed| seed.to_string())),
+        ];
+        for (key, value) in given {
+            if let Some(value) = value {
+                pattern.set(key, &value).map_err(usage)?;
+            }
+        }
+        let job = pattern.job().map_err(usage)?;
+        let workload_file =
+            self.output.as_deref().filter(|path| path.extension() == Some("toml".as_ref()));
+        if let Some(path) = workload_file {
+            let text = jobs_file::write(std::slice::from_ref(&pattern));
+            return Ok(write_atomically(path, text.as_bytes())?);
+        }
+        if pattern.rate.is_some() {
+            let text = "rate: found one, expected a workload file (-o NAME.toml) to keep it";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        super::write_profile(&Profile::of_job(&job, "generated"), self.output.as_deref())
+    }
+}

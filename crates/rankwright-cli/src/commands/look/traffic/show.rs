@@ -1,0 +1,136 @@
+//! `rankwright traffic show`.
+
+use clap::Args;
+use rankwright::report::traffic::{TrafficSummary, heat_map};
+use rankwright::report::triage::Triage;
+use rankwright::report::workload::{COLUMNS, CSV_COLUMNS, JobSummary, Sending, WorkloadSummary};
+use rankwright::traffic::Flow;
+use rankwright::traffic::expansion::Expansion;
+use rankwright::traffic::profile::{FlowRecord, Profile};
+use rankwright::traffic::read::import::Imported;
+use serde::Serialize;
+
+use crate::options::{Format, ResultOptions, inputs};
+use crate::output::{csv, table};
+
+/// Options of `rankwright traffic show`.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    #[arg(help = inputs::WORKLOAD_HELP)]
+    workload: String,
+    /// The job to show where there are several
+    #[arg(long, value_name = "NAME")]
+    job: Option<String>,
+    /// How many of the heaviest pairs to list
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    top: usize,
+    /// Count collective calls too, as messages of this algorithm
+    #[arg(long, value_parser = super::parse_expansion, default_value = "none", value_name = "ALGORITHM")]
+    collectives: Expansion,
+    /// The most cells of the heat map each way; 0 for no heat map
+    #[arg(long, default_value_t = 64, value_name = "N")]
+    heat_map: u32,
+    /// Ranks per node for the verdict; as it ran where not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    ranks_per_node: Option<u32>,
+    #[command(flatten)]
+    result: ResultOptions,
+}
+
+impl Show {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let named = inputs::named(&self.workload)?;
+        if let (Imported::Traffic(workload), None) = (&named, &self.job)
+            && workload.jobs.len() != 1
+        {
+            return self.result.write(&self.jobs(&WorkloadSummary::new(workload))?);
+        }
+        let sending = match &named {
+            Imported::Traffic(workload) => {
+                let mut jobs = workload.jobs.iter();
+                let job = jobs.find(|job| self.job.as_ref().is_none_or(|name| *name == job.name));
+                job.and_then(|job| JobSummary::new(job).sending)
+            }
+            Imported::Run(profile) => JobSummary::new(&profile.job(Expansion::Default)?).sending,
+        };
+        let origin = super::origin(&self.workload);
+        let profile = super::chosen_run(named, self.job.as_deref(), origin)?;
+        let text = self.one(profile, sending)?;
+        self.result.write(&text)
+    }
+
+    /// Several jobs, a line for each.
+    fn jobs(&self, summary: &WorkloadSummary) -> anyhow::Result<String> {
+        Ok(match self.result.format {
+            Format::Json => serde_json::to_string_pretty(summary)? + "\n",
+            Format::Csv => {
+                let rows: Vec<Vec<String>> =
+                    summary.jobs.iter().map(JobSummary::csv_cells).collect();
+                csv(&CSV_COLUMNS, &rows)
+            }
+            Format::Table => {
+                let rows: Vec<Vec<String>> = summary.jobs.iter().map(JobSummary::cells).collect();
+                format!("{}\n\n{}", summary.line(), table(&COLUMNS, &rows))
+            }
+        })
+    }
+
+    /// One job, in detail.
+    fn one(&self, mut profile: Profile, sending: Option<Sending>) -> anyhow::Result<String> {
+        let job = profile.job(self.collectives)?;
+        let triage = self.triage(&profile);
+        if self.collectives != Expansion::None {
+            profile.flows = job.flows.iter().map(|flow| FlowRecord::of_flow(*flow)).collect();
+        }
+        let summary = TrafficSummary::new(&profile, self.top);
+        let rows: Vec<Vec<u64>> = summary.heaviest.iter().map(cells).collect();
+        let header = ["source", "destination", "messages", "bytes", "largest"];
+        Ok(match self.result.format {
+            Format::Json => {
+                serde_json::to_string_pretty(&Shown { summary, sending, triage })? + "\n"
+            }
+            Format::Csv => csv(&header, &rows),
+            Format::Table => {
+                let mut text = summary.text();
+                if let Some(sending) = sending {
+                    text += &format!("{:<16}{}\n", "sending", sending.line());
+                }
+                text += &triage.text();
+                if !rows.is_empty() {
+                    text += &format!("\nheaviest pairs\n{}", table(&header, &rows));
+                }
+                if self.heat_map > 0 {
+                    text += &format!("\n{}", heat_map(&job, self.heat_map));
+                }
+                text
+            }
+        })
+    }
+
+    /// What is said of the profile counts collective calls too, whatever is shown.
+    fn triage(&self, profile: &Profile) -> Triage {
+        let expansion = match self.collectives {
+            Expansion::None => Expansion::Default,
+            named => named,
+        };
+        match self.ranks_per_node {
+            Some(ranks) => Triage::on_nodes_of(ranks, profile, expansion),
+            None => Triage::new(profile, expansion),
+        }
+    }
+}
+
+/// All there is to say, in JSON.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    summary: TrafficSummary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sending: Option<Sending>,
+    triage: Triage,
+}
+
+fn cells(flow: &Flow) -> Vec<u64> {
+    let (source, destination) = (flow.source.0.into(), flow.destination.0.into());
+    vec![source, destination, flow.messages, flow.bytes, flow.largest]
+}

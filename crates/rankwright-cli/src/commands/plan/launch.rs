@@ -1,0 +1,74 @@
+//! `rankwright launch`: the files and the command line for a launcher.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use rankwright::launch::Launcher;
+use rankwright::units::counted;
+
+use crate::launching::prepared::Prepared;
+use crate::launching::user_folder::{self, WrittenLaunch};
+use crate::options::{Format, LAUNCHER_NAME, LaunchOptions, programs, refuse_stdout};
+use crate::output::{self, Verbosity, note};
+
+/// Options of `rankwright launch`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Prints the command line that starts the job; launch.sh in the folder has it too."
+)]
+pub(crate) struct Launch {
+    /// The placement, as `place` or `map` wrote it
+    #[arg(value_name = "PLACEMENT")]
+    placement: PathBuf,
+    #[command(flatten)]
+    options: LaunchOptions,
+    /// The launcher
+    #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
+    launcher: &'static Launcher,
+    /// Write the files to this folder; with several jobs, to a folder per job in it
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
+    /// How to print what is launched: the command lines only, or all about it as json
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    /// The program and its arguments, or several: -n 2 ./a x : -n 6 ./b y
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<String>,
+}
+
+impl Launch {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        refuse_stdout(&self.output)?;
+        let prepared = Prepared::read(&self.options, &self.placement)?;
+        let line = programs(&self.program)?;
+        let planned =
+            user_folder::plan(&prepared, self.launcher, &self.output, &|_| Ok(line.clone()))?;
+        let written = user_folder::write(planned)?;
+        for job in &written {
+            let (files, folder) = (counted(job.files.len(), "file"), job.folder.display());
+            note(verbosity, format_args!("wrote {files} to {folder}"));
+            note(verbosity, &job.reason);
+            job.notes.iter().for_each(|text| note(verbosity, format_args!("note: {text}")));
+        }
+        output::print(&self.render(&written)?)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn render(&self, jobs: &[WrittenLaunch]) -> anyhow::Result<String> {
+        Ok(match self.format {
+            Format::Table => jobs.iter().map(|job| job.command_line() + "\n").collect(),
+            Format::Json => {
+                let json = serde_json::json!({"launcher": self.launcher.name, "jobs": jobs});
+                serde_json::to_string_pretty(&json)? + "\n"
+            }
+            Format::Csv => {
+                let row = |job: &WrittenLaunch| {
+                    vec![job.job.clone(), job.binding.to_owned(), job.command_line()]
+                };
+                let rows: Vec<Vec<String>> = jobs.iter().map(row).collect();
+                output::csv(&["job", "binding", "command"], &rows)
+            }
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! A reading as text.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rankwright::ids::{CoreId, format_index_list};
+use rankwright::lint::{HostReading, LintWarning, RankReading, Reading};
+use serde_json::{Value, json};
+
+use crate::options::Format;
+use crate::output::{self, Verbosity, warn};
+
+/// How many warnings of one code are told one by one.
+const MOST_OF_A_CODE: usize = 10;
+
+/// The ranks and the hosts; as JSON with all warnings, and the translation if there is one.
+pub(super) fn reading(
+    reading: &Reading,
+    format: Format,
+    translation: Option<Value>,
+) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Table => {
+            let mut text =
+                output::table(&["rank", "host", "cores (L#)", "PUs (P#)"], &rows(reading));
+            text += "\n";
+            let rows: Vec<Vec<String>> = reading.hosts.iter().map(host_row).collect();
+            text + &output::table(&["host", "ranks", "cores", "unused cores"], &rows)
+        }
+        Format::Csv => {
+            let rows: Vec<Vec<String>> = reading.ranks.iter().map(csv_row).collect();
+            output::csv(&["rank", "host", "cores", "pus", "bound"], &rows)
+        }
+        Format::Json => {
+            let mut json = json!({
+                "ranks": reading.ranks.iter().map(rank_json).collect::<Vec<_>>(),
+                "hosts": reading.hosts.iter().map(host_json).collect::<Vec<_>>(),
+                "starts": reading.starts(),
+                "warnings": reading.warnings.iter().map(warning_json).collect::<Vec<_>>(),
+            });
+            if let Some(translation) = translation {
+                json["launch"] = translation;
+            }
+            serde_json::to_string_pretty(&json)? + "\n"
+        }
+    })
+}
+
+/// Tells the warnings on standard error; of many of one code the first ones.
+pub(super) fn warnings(reading: &Reading, file: &Path, verbosity: &Verbosity) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for LintWarning { trap, line, text, refused } in &reading.warnings {
+        let count = counts.entry(trap.code).or_default();
+        *count += 1;
+        if *count > MOST_OF_A_CODE {
+            continue;
+        }
+        let line = line.map_or(String::new(), |line| format!(":{line}"));
+        let refused = if *refused { "refused: " } else { "" };
+        let place = format!("{}{line}", file.display());
+        warn(
+            verbosity,
+            format_args!("{place}: {}: {refused}{text} [{}]", trap.code, trap.versions),
+        );
+    }
+    for (code, count) in counts {
+        if count > MOST_OF_A_CODE {
+            let more = count - MOST_OF_A_CODE;
+            warn(verbosity, format_args!("{code}: {more} more (all of them: --format json)"));
+        }
+    }
+    if !reading.starts() {
+        warn(verbosity, "the launcher refuses this; the ranks are those that the file names");
+    }
+}
+
+fn rows(reading: &Reading) -> Vec<Vec<String>> {
+    let row = |rank: &RankReading| {
+        let unknown = if rank.bound { "?" } else { "not bound" };
+        let list = |label: &str, list: Option<String>| {
+            let known = list.filter(|_| rank.bound).filter(|list| !list.is_empty());
+            known.map_or(unknown.to_owned(), |list| format!("{label}{list}"))
+        };
+        let pus = rank.pus.as_ref().map(ToString::to_string);
+        let cores = list("L#", rank.cores.as_deref().map(core_list));
+        vec![rank.rank.to_string(), rank.host.clone(), cores, list("P#", pus)]
+    };
+    reading.ranks.iter().map(row).collect()
+}
+
+fn core_list(cores: &[CoreId]) -> String {
+    format_index_list(&cores.iter().map(|core| core.0).collect::<Vec<_>>())
+}
+
+fn csv_row(rank: &RankReading) -> Vec<String> {
+    let cores = rank.cores.as_deref().map(core_list).unwrap_or_default();
+    let pus = rank.pus.as_ref().map(ToString::to_string).unwrap_or_default();
+    vec![rank.rank.to_string(), rank.host.clone(), cores, pus, rank.bound.to_string()]
+}
+
+fn host_row(host: &HostReading) -> Vec<String> {
+    let count = |count: Option<usize>| count.map_or("?".to_owned(), |count| count.to_string());
+    vec![host.host.clone(), host.ranks.to_string(), count(host.cores), count(host.unused_cores)]
+}
+
+fn rank_json(rank: &RankReading) -> Value {
+    let pus: Option<Vec<u32>> =
+        rank.pus.as_ref().map(|pus| pus.as_slice().iter().map(|pu| pu.0).collect());
+    json!({
+        "rank": rank.rank,
+        "host": rank.host,
+        "cores": rank.cores,
+        "pus": pus,
+        "bound": rank.bound,
+        "line": rank.line,
+    })
+}
+
+fn host_json(host: &HostReading) -> Value {
+    json!({
+        "host": host.host,
+        "ranks": host.ranks,
+        "cores": host.cores,
+        "unused_cores": host.unused_cores,
+    })
+}
+
+fn warning_json(warning: &LintWarning) -> Value {
+    json!({
+        "code": warning.trap.code,
+        "line": warning.line,
+        "text": warning.text,
+        "versions": warning.trap.versions,
+        "refused": warning.refused,
+    })
+}

@@ -1,0 +1,94 @@
+//! `rankwright map --graph`: a METIS graph onto a uniform hierarchy, as the mapping literature
+//! compares its algorithms. This form is kept stable for others who benchmark us.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rankwright::map::{Budget, Hierarchy, Problem, Strategy};
+use rankwright::placement::{Granularity, PlacementError};
+use rankwright::traffic::read::import::metis;
+
+use crate::host::signals::termination::ended_by_sigterm;
+use crate::options::SearchOptions;
+use crate::options::inputs::read_text_or_stdin;
+use crate::output::exit_code::{Infeasible, UsageError};
+
+/// A graph, a hierarchy and how unequal the cores may be.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "A bare graph instead of a workload and a cluster")]
+pub(super) struct BareGraph {
+    /// A METIS graph: edge weights are traffic in both directions together
+    #[arg(long, value_name = "FILE", requires_all = ["hierarchy", "distances"])]
+    pub(super) graph: Option<PathBuf>,
+    /// How many parts each part has, from the core up: 4:8:32
+    #[arg(long, value_name = "SIZES", requires = "graph")]
+    hierarchy: Option<String>,
+    /// How far apart cores are that first meet at each level: 1:10:100
+    #[arg(long, value_name = "DISTANCES", requires = "graph")]
+    distances: Option<String>,
+    /// Let vertices share cores, none of which holds more than this share above the mean: 0.03
+    #[arg(long, value_name = "SHARE", requires = "graph", allow_negative_numbers = true)]
+    imbalance: Option<f64>,
+}
+
+/// Where each vertex goes, and what that costs.
+pub(super) struct BareMapping {
+    /// The L# of each vertex's core, counted over all nodes.
+    pub(super) cores: Vec<usize>,
+    /// The sum over all edges of weight times distance.
+    pub(super) cost: u128,
+    /// How many moves the search tried.
+    pub(super) moves: u64,
+}
+
+impl BareGraph {
+    pub(super) fn map(
+        &self,
+        graph: &Path,
+        strategy: &Strategy,
+        search: &SearchOptions,
+    ) -> anyhow::Result<BareMapping> {
+        let sizes = self.hierarchy.as_deref().unwrap_or_default();
+        let distances = self.distances.as_deref().unwrap_or_default();
+        let hierarchy =
+            Hierarchy::parse(sizes, distances).map_err(|error| UsageError(format!("--{error}")))?;
+        let imbalance = self.imbalance.unwrap_or(0.0);
+        if !(0.0..=1000.0).contains(&imbalance) {
+            let text = format!("--imbalance: found {imbalance:?}, expected a share from 0 to 1000");
+            return Err(UsageError(text).into());
+        }
+        let text = read_text_or_stdin(graph, "a METIS graph")?;
+        let file = graph.display().to_string();
+        let workload = metis::read(&text, &file)?;
+        let cluster = hierarchy.cluster();
+        let one = Granularity::Cores(1);
+        let problem = if imbalance > 0.0 {
+            let loads = metis::vertex_weights(&text, &file)?;
+            Problem::sharing(&cluster, &workload, one, loads, imbalance)?
+        } else {
+            Problem::new(&cluster, &workload, one).map_err(|error| match error {
+                PlacementError::TooFewPlaces { ranks, places, .. } => {
+                    let text = format!(
+                        "{file} has {ranks} vertices, but hierarchy {sizes} has {places} cores; \
+                         with --imbalance 0.03 vertices share cores"
+                    );
+                    anyhow::Error::from(Infeasible(text))
+                }
+                other => other.into(),
+            })?
+        };
+        let problem = problem.with_distances(&hierarchy.distances());
+        let clock = search.start_clock();
+        let budget = Budget::default().with_threads(search.threads);
+        let budget = match &clock {
+            Some(clock) => budget.with_clock(clock),
+            None => budget,
+        };
+        let slot_of = ended_by_sigterm(|| strategy.map(&problem, &budget))?;
+        Ok(BareMapping {
+            cost: problem.cost(&slot_of),
+            moves: budget.moves(),
+            cores: slot_of.iter().map(|slot| problem.core(*slot)).collect(),
+        })
+    }
+}

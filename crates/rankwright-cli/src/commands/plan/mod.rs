@@ -1,0 +1,7 @@
+//! Commands that plan single steps.
+
+pub(crate) mod launch;
+pub(crate) mod lint;
+pub(crate) mod map;
+pub(crate) mod nic;
+pub(crate) mod simulate;

@@ -1,0 +1,198 @@
+//! `rankwright nic`: network devices, which rank uses which, and how their network stack is told.
+
+mod report;
+mod show;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use rankwright::cluster::Cluster;
+use rankwright::map::Problem;
+use rankwright::placement::{PlacementFile, digest};
+use rankwright::rails::Selection;
+use rankwright::traffic::Workload;
+
+use crate::host::this_host;
+use crate::options::{
+    FabricOptions, Gpus, RankSize, ResultOptions, SearchOptions, SimulationOptions, inputs,
+    selection_help,
+};
+use crate::output::exit_code::UsageError;
+use crate::output::{self, Verbosity};
+use crate::planning::candidates::{self, Judging};
+use crate::planning::devices::{self, Balance};
+use report::NicReport;
+
+/// Options of `rankwright nic`.
+#[derive(Debug, Args)]
+#[command(after_help = selection_help())]
+pub(crate) struct Nic {
+    /// A placement as `place` or `map` wrote it; or, with --on, what `place` takes as a workload;
+    /// without it only the devices are shown: of the cluster, or of this node
+    #[arg(value_name = "PLACEMENT|WORKLOAD")]
+    input: Option<String>,
+    /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name
+    #[arg(long, value_name = "CLUSTER")]
+    on: Option<String>,
+    /// How many nodes, where the cluster is one node's hwloc description
+    #[arg(long, value_name = "NUMBER", requires = "on")]
+    nodes: Option<u32>,
+    /// The strategy that places the ranks of a workload [default: blocked]
+    #[arg(long, value_name = "STRATEGY")]
+    strategy: Option<String>,
+    /// How the devices are chosen [default: as the placement says; for a workload device-affinity]
+    #[arg(long, value_name = "SELECTION", requires_all = ["on", "input"])]
+    selection: Option<Selection>,
+    #[command(flatten)]
+    fabric: FabricOptions,
+    /// Say what the network stack would do by itself, and where that differs; needs --fabric
+    #[arg(long, requires = "fabric")]
+    explain: bool,
+    #[command(flatten)]
+    rank_size: RankSize,
+    #[command(flatten)]
+    search: SearchOptions,
+    #[command(flatten)]
+    result: ResultOptions,
+    #[command(flatten)]
+    simulation: SimulationOptions,
+}
+
+impl Nic {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        self.refuse_without_effect()?;
+        let on = self.on.as_deref().map(|on| inputs::cluster(on, self.nodes)).transpose()?;
+        let report = match (&self.input, on) {
+            (None, Some(cluster)) => NicReport::of_cluster(&cluster),
+            (None, None) => NicReport::of_cluster(&this_host::cluster()?),
+            (Some(input), None) => {
+                let file = self.read_placement(input)?;
+                self.report(None, &file, None, None)?
+            }
+            (Some(input), Some(cluster)) if is_placement(input) => {
+                self.of_placement(input, &cluster, verbosity)?
+            }
+            (Some(input), Some(cluster)) => self.of_workload(input, &cluster, verbosity)?,
+        };
+        self.result.write(&show::show(&report, self.result.format)?)?;
+        report.notes.iter().for_each(|text| output::note(verbosity, format_args!("note: {text}")));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// An error for an option that has no effect on what is shown.
+    fn refuse_without_effect(&self) -> Result<(), UsageError> {
+        if self.input.is_none() && self.fabric.is_given() {
+            let text = "--fabric: expected a placement or a workload: the variables are for ranks";
+            return Err(UsageError(text.to_owned()));
+        }
+        if self.input.as_deref().is_some_and(|input| self.on.is_some() && !is_placement(input)) {
+            return Ok(());
+        }
+        let why = "for a workload that is placed here: give it, and --on; a placement keeps its \
+                   ranks where they are";
+        match &self.strategy {
+            Some(strategy) => Err(UsageError(format!("--strategy {strategy} is {why}"))),
+            None => {
+                self.rank_size.refuse(why)?;
+                self.search.refuse(why)?;
+                self.simulation.refuse(why)
+            }
+        }
+    }
+
+    fn read_placement(&self, input: &str) -> anyhow::Result<PlacementFile> {
+        let path = Path::new(input);
+        if path.exists() && !is_placement(input) {
+            let text = format!("{input} is no placement: with a workload say the cluster, --on");
+            return Err(UsageError(text).into());
+        }
+        Ok(PlacementFile::read(path)?)
+    }
+
+    /// A placement on its cluster, perhaps with other devices.
+    fn of_placement(
+        &self,
+        input: &str,
+        cluster: &Cluster,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<NicReport> {
+        let mut file = self.read_placement(input)?;
+        if file.cluster.digest != digest(cluster) {
+            let text = format!("{input} was made for another description of the cluster");
+            output::warn(verbosity, text);
+        }
+        let placement = file.placement(cluster)?;
+        let Some(selection) = &self.selection else {
+            return self.report(Some(cluster), &file, None, None);
+        };
+        if selection.to_string().starts_with("by-load") {
+            let text = "by-load needs the traffic between nodes: give the workload in place of the \
+                        placement, and its --strategy";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        let nothing = Workload::default();
+        let selected = devices::selected(cluster, &nothing, placement, selection)?;
+        let entries = file.jobs.iter_mut().flat_map(|job| &mut job.ranks);
+        for (entry, place) in entries.zip(selected.ranks()) {
+            entry.nics.clone_from(&place.nics);
+            entry.gpus.clone_from(&place.gpus);
+        }
+        self.report(Some(cluster), &file, Some(selection), None)
+    }
+
+    /// A workload that is placed for this.
+    fn of_workload(
+        &self,
+        input: &str,
+        cluster: &Cluster,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<NicReport> {
+        let usual =
+            || "device-affinity".parse::<Selection>().map_err(|e| UsageError(e.to_string()));
+        let selection = match &self.selection {
+            Some(selection) => selection.clone(),
+            None => usual()?,
+        };
+        devices::require_devices(cluster, &selection)?;
+        let workload = inputs::workload(input, verbosity)?;
+        let strategy = self.search.strategy(self.strategy.as_deref().unwrap_or("blocked"))?;
+        let simulation = self.simulation.options(self.search.seed(), &inputs::split(input));
+        let judging = Judging { simulation, all: false };
+        let problem = Problem::new(cluster, &workload, self.rank_size.granularity())?;
+        let problem = devices::with_selection(problem, &selection)?;
+        let found = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
+        let candidate = found.candidates.first().context("no strategy")?;
+        candidates::note_choice(verbosity, candidate);
+        let chosen = devices::chosen(cluster, &workload, candidate, &selection, Gpus::Near)?;
+        self.report(Some(cluster), &chosen.file, Some(&selection), chosen.balance)
+    }
+
+    fn report(
+        &self,
+        cluster: Option<&Cluster>,
+        file: &PlacementFile,
+        selection: Option<&Selection>,
+        balance: Option<Balance>,
+    ) -> anyhow::Result<NicReport> {
+        let mut report = NicReport::new(cluster, file, self.fabric)?;
+        report.selection = selection.map(ToString::to_string);
+        if let Some(balance) = balance {
+            report.busiest_device_s = Some(balance.busiest.0);
+            report.lower_bound_s = Some(balance.lower_bound.0);
+        }
+        if let Some(stack) = self.fabric.fabric.filter(|_| self.explain) {
+            report.explain(file, stack);
+        }
+        Ok(report)
+    }
+}
+
+/// Whether a file holds a placement: no workload is a JSON object.
+fn is_placement(input: &str) -> bool {
+    use std::io::Read;
+    let mut begin = [0; 64];
+    let read = std::fs::File::open(input).and_then(|mut file| file.read(&mut begin));
+    read.is_ok_and(|count| begin[..count].trim_ascii_start().starts_with(b"{"))
+}

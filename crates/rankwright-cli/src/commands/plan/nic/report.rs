@@ -1,0 +1,245 @@
+//! What `nic` tells.
+
+use std::collections::BTreeMap;
+
+use rankwright::cluster::{Cluster, Link, Machine, Nic, NicKind, Port, hostlist};
+use rankwright::ids::NumaId;
+use rankwright::placement::{DeviceEntry, NodeEntry, PlacementFile, RankEntry, Settings};
+use rankwright::rails::fabric::{LocalRanks, Stack};
+use rankwright::rails::{distance_from_numa_nodes, gpus};
+use serde::Serialize;
+
+use crate::launching::network_stack::tell_devices;
+use crate::options::FabricOptions;
+
+/// Network devices and who uses them.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct NicReport {
+    /// How the devices were chosen, where that was asked for.
+    pub(super) selection: Option<String>,
+    /// How long the busiest device needs for the traffic between nodes, and how short no choice makes
+    /// it.
+    pub(super) busiest_device_s: Option<f64>,
+    pub(super) lower_bound_s: Option<f64>,
+    /// The stack whose variables are shown.
+    pub(super) fabric: Option<&'static str>,
+    /// What it does by itself.
+    pub(super) fabric_default: Option<&'static str>,
+    pub(super) devices: Vec<DeviceRow>,
+    pub(super) ranks: Vec<RankRow>,
+    pub(super) notes: Vec<String>,
+}
+
+/// A device of nodes that are alike.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(super) struct DeviceRow {
+    /// A hostlist.
+    pub(super) nodes: String,
+    pub(super) device: String,
+    pub(super) aliases: Vec<String>,
+    pub(super) kind: NicKind,
+    /// The NUMA nodes beside it, L#.
+    pub(super) numa: Vec<NumaId>,
+    /// From each NUMA node, by L#: 0 beside it; empty where the cluster is not given.
+    pub(super) distances: Vec<u32>,
+    /// `up`, `down` or `unknown`.
+    pub(super) link: &'static str,
+    /// Each way, where the cluster or the ports say it.
+    pub(super) bandwidth: Option<String>,
+    pub(super) contexts: Option<u32>,
+    pub(super) rail: Option<u32>,
+    pub(super) pci: Option<String>,
+    /// How many ranks of each of the nodes use it.
+    pub(super) ranks_per_node: usize,
+}
+
+/// A rank with its devices.
+#[derive(Debug, Serialize)]
+pub(super) struct RankRow {
+    pub(super) job: String,
+    pub(super) rank: u32,
+    pub(super) node: String,
+    /// L#; `null` for several.
+    pub(super) numa: Option<NumaId>,
+    pub(super) nics: Vec<String>,
+    pub(super) why: String,
+    pub(super) gpus: Vec<String>,
+    /// What the stack would use by itself; with --explain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) by_itself: Option<Vec<String>>,
+    /// Whether that differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) differs: Option<bool>,
+    pub(super) variables: Vec<(String, String)>,
+}
+
+impl NicReport {
+    /// The devices of all nodes.
+    pub(super) fn of_cluster(cluster: &Cluster) -> Self {
+        let nodes = cluster.node_ids().map(|id| {
+            let devices = machine_rows(cluster, cluster.machine(id));
+            (cluster.node(id).name.as_str(), devices)
+        });
+        Self { devices: together(nodes), ..Self::default() }
+    }
+
+    /// The devices of the nodes of a placement, and its ranks.
+    pub(super) fn new(
+        cluster: Option<&Cluster>,
+        file: &PlacementFile,
+        fabric: FabricOptions,
+    ) -> anyhow::Result<Self> {
+        let mut report = Self { fabric: fabric.fabric.map(|stack| stack.name), ..Self::default() };
+        let mut used: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for entry in file.jobs.iter().flat_map(|job| &job.ranks) {
+            for nic in &entry.nics {
+                *used.entry((&entry.node, nic)).or_default() += 1;
+            }
+        }
+        let nodes = file.nodes.iter().map(|node| {
+            let machine = cluster.and_then(|c| Some((c, c.machine(c.find_node(&node.name)?))));
+            let mut rows = match machine {
+                Some((cluster, machine)) => machine_rows(cluster, machine),
+                None => node.nics.iter().map(entry_row).collect(),
+            };
+            for row in &mut rows {
+                let count = used.get(&(node.name.as_str(), row.device.as_str()));
+                row.ranks_per_node = count.copied().unwrap_or(0);
+            }
+            (node.name.as_str(), rows)
+        });
+        report.devices = together(nodes);
+        for job in &file.jobs {
+            let mut settings = Settings::default();
+            match fabric.fabric {
+                Some(_) => report.notes.extend(tell_devices(
+                    fabric,
+                    file,
+                    job,
+                    LocalRanks::Right,
+                    &mut settings,
+                )?),
+                None => gpus::show_only_own(file, job, &mut settings),
+            }
+            let row = |entry: &RankEntry| RankRow {
+                job: job.name.clone(),
+                rank: entry.rank.0,
+                node: entry.node.clone(),
+                numa: entry.numa,
+                nics: entry.nics.clone(),
+                why: file.node(&entry.node).map_or_else(String::new, |node| why(node, entry)),
+                gpus: entry.gpus.clone(),
+                by_itself: None,
+                differs: None,
+                variables: settings.variables(entry.rank.index()).to_vec(),
+            };
+            report.ranks.extend(job.ranks.iter().map(row));
+        }
+        report.notes.sort();
+        report.notes.dedup();
+        Ok(report)
+    }
+
+    /// Adds what a stack would do by itself.
+    pub(super) fn explain(&mut self, file: &PlacementFile, stack: &Stack) {
+        self.fabric_default = Some(stack.default_summary);
+        let defaults = file.jobs.iter().flat_map(|job| stack.defaults(file, job));
+        for (row, default) in self.ranks.iter_mut().zip(defaults) {
+            let sorted = |names: &[String]| {
+                let mut names = names.to_vec();
+                names.sort();
+                names
+            };
+            row.differs = Some(sorted(&row.nics) != sorted(&default));
+            row.by_itself = Some(default);
+        }
+    }
+}
+
+/// The same devices of several nodes in one row each, in the order of the nodes.
+fn together<'a>(nodes: impl Iterator<Item = (&'a str, Vec<DeviceRow>)>) -> Vec<DeviceRow> {
+    let mut alike: Vec<(Vec<&str>, Vec<DeviceRow>)> = Vec::new();
+    for (name, rows) in nodes {
+        match alike.iter_mut().find(|(_, known)| *known == rows) {
+            Some((names, _)) => names.push(name),
+            None => alike.push((vec![name], rows)),
+        }
+    }
+    let named = |(names, rows): (Vec<&str>, Vec<DeviceRow>)| {
+        let nodes = hostlist::compress(&names);
+        rows.into_iter().map(move |row| DeviceRow { nodes: nodes.clone(), ..row })
+    };
+    alike.into_iter().flat_map(named).collect()
+}
+
+/// The devices as the cluster describes them.
+fn machine_rows(cluster: &Cluster, machine: &Machine) -> Vec<DeviceRow> {
+    let row = |nic: &Nic| DeviceRow {
+        distances: distance_from_numa_nodes(machine, nic),
+        bandwidth: Some(match nic.known_bandwidth() {
+            Some(rate) => rate.to_string(),
+            None => format!("{} assumed", cluster.rates.nic_bandwidth),
+        }),
+        contexts: nic.contexts,
+        rail: nic.rail,
+        ..entry_row(&DeviceEntry::of_nic(nic))
+    };
+    machine.nics.iter().map(row).collect()
+}
+
+/// A device as far as a placement tells of it.
+fn entry_row(nic: &DeviceEntry) -> DeviceRow {
+    let names = std::iter::once(&nic.name).chain(&nic.aliases);
+    DeviceRow {
+        nodes: String::new(),
+        device: nic.name.clone(),
+        aliases: nic.aliases.clone(),
+        kind: NicKind::of(names.map(String::as_str)),
+        numa: nic.near.clone(),
+        distances: Vec::new(),
+        link: link(&nic.ports),
+        bandwidth: nic.ports.iter().find_map(|port| Some(port.bandwidth?.to_string())),
+        contexts: None,
+        rail: None,
+        pci: nic.pci.clone(),
+        ranks_per_node: 0,
+    }
+}
+
+fn link(ports: &[Port]) -> &'static str {
+    let any = |link| ports.iter().any(|port| port.link == Some(link));
+    match (any(Link::Up), any(Link::Down)) {
+        (true, _) => "up",
+        (false, true) if ports.iter().all(|port| port.link.is_some()) => "down",
+        _ => "unknown",
+    }
+}
+
+/// Where the first device of a rank is, seen from it.
+fn why(node: &NodeEntry, entry: &RankEntry) -> String {
+    let find = |name: &String| node.nics.iter().find(|nic| nic.name == *name);
+    let Some(first) = entry.nics.first() else { return "left to the library".to_owned() };
+    let Some(device) = find(first) else { return "not among the devices of the node".to_owned() };
+    let Some(numa) = entry.numa.filter(|_| entry.bound) else {
+        let what = if entry.bound { "on several NUMA nodes" } else { "not bound" };
+        return format!("{what}, none is nearer");
+    };
+    if device.near.is_empty() {
+        return "equally far from all".to_owned();
+    }
+    let several = entry.nics.iter().filter_map(find);
+    if several.clone().count() > 1 {
+        let beside = several.filter(|nic| nic.near.contains(&numa)).count();
+        return format!("{beside} of {} beside NUMA L#{numa}", entry.nics.len());
+    }
+    if device.near.contains(&numa) {
+        return format!("beside NUMA L#{numa}");
+    }
+    let kind = |nic: &DeviceEntry| entry_row(nic).kind;
+    let up = node.nics.iter().filter(|nic| link(&nic.ports) != "down");
+    let mut nearer = up.filter(|nic| kind(nic) == kind(device));
+    match nearer.find(|nic| nic.near.contains(&numa)) {
+        Some(nearer) => format!("far, though {} is beside NUMA L#{numa}", nearer.name),
+        None => format!("far: none that is up is beside NUMA L#{numa}"),
+    }
+}

@@ -1,0 +1,181 @@
+//! What `nic` tells, as text.
+
+use std::fmt::Write as _;
+
+use rankwright::ids::{NumaId, format_index_list};
+use rankwright::launch::shell;
+use rankwright::units::Seconds;
+
+use super::report::{DeviceRow, NicReport, RankRow};
+use crate::options::Format;
+use crate::output;
+
+pub(super) fn show(report: &NicReport, format: Format) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Json => serde_json::to_string_pretty(report)? + "\n",
+        Format::Csv if report.ranks.is_empty() => {
+            output::csv(&DEVICES, &device_rows(&report.devices))
+        }
+        Format::Csv => csv(&report.ranks),
+        Format::Table => table(report),
+    })
+}
+
+const DEVICES: [&str; 11] = [
+    "nodes",
+    "device",
+    "kind",
+    "NUMA L#",
+    "distances",
+    "link",
+    "rate",
+    "contexts",
+    "rail",
+    "PCI",
+    "ranks",
+];
+
+fn device_rows(devices: &[DeviceRow]) -> Vec<Vec<String>> {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let row = |device: &DeviceRow| {
+        let aliases = match device.aliases.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", device.aliases.join(", ")),
+        };
+        let distances: Vec<String> = device.distances.iter().map(ToString::to_string).collect();
+        let kind = serde_json::to_value(device.kind).ok();
+        let kind = kind.and_then(|kind| kind.as_str().map(str::to_owned));
+        vec![
+            device.nodes.clone(),
+            format!("{}{aliases}", device.device),
+            or_dash(kind),
+            numa_list(&device.numa),
+            or_dash(Some(distances.join(" ")).filter(|text| !text.is_empty())),
+            device.link.to_owned(),
+            or_dash(device.bandwidth.clone()),
+            or_dash(device.contexts.map(|contexts| contexts.to_string())),
+            or_dash(device.rail.map(|rail| rail.to_string())),
+            or_dash(device.pci.clone()),
+            device.ranks_per_node.to_string(),
+        ]
+    };
+    devices.iter().map(row).collect()
+}
+
+fn numa_list(numa: &[NumaId]) -> String {
+    let numbers: Vec<u32> = numa.iter().map(|numa| numa.0).collect();
+    if numbers.is_empty() { "-".to_owned() } else { format_index_list(&numbers) }
+}
+
+fn table(report: &NicReport) -> String {
+    let mut text = String::new();
+    if report.devices.is_empty() {
+        text += "no network device is described\n";
+    } else {
+        text += &without_empty(&DEVICES, device_rows(&report.devices));
+    }
+    if report.ranks.is_empty() {
+        return text;
+    }
+    let explained = report.fabric_default.is_some();
+    let mut header = vec!["job", "rank", "node", "NUMA L#", "devices", "why", "GPUs"];
+    if explained {
+        header.extend(["by itself", "differs"]);
+    }
+    let rows: Vec<Vec<String>> = report.ranks.iter().map(|row| rank_row(row, explained)).collect();
+    let _ = write!(text, "\n{}", without_empty(&header, rows));
+    if let (Some(busiest), Some(bound)) = (report.busiest_device_s, report.lower_bound_s)
+        && busiest > 0.0
+    {
+        let (busiest, bound) = (Seconds(busiest), Seconds(bound));
+        let _ = writeln!(
+            text,
+            "\nthe busiest device needs {busiest:.2} for the traffic between nodes, no choice less \
+             than {bound:.2}"
+        );
+    }
+    if let (Some(fabric), Some(default)) = (report.fabric, report.fabric_default) {
+        let differ = report.ranks.iter().filter(|row| row.differs == Some(true)).count();
+        let all = report.ranks.len();
+        let _ = writeln!(
+            text,
+            "\n{fabric} by itself: {default}\nthat differs for {differ} of {all} ranks"
+        );
+    }
+    text + &variables(&report.ranks)
+}
+
+fn rank_row(row: &RankRow, explained: bool) -> Vec<String> {
+    let list = |names: &[String]| match names.is_empty() {
+        true => "-".to_owned(),
+        false => names.join(","),
+    };
+    let mut cells = vec![
+        row.job.clone(),
+        row.rank.to_string(),
+        row.node.clone(),
+        row.numa.map_or_else(|| "-".to_owned(), |numa| numa.to_string()),
+        list(&row.nics),
+        row.why.clone(),
+        list(&row.gpus),
+    ];
+    if explained {
+        cells.push(list(row.by_itself.as_deref().unwrap_or_default()));
+        cells.push(if row.differs == Some(true) { "yes" } else { "no" }.to_owned());
+    }
+    cells
+}
+
+/// The variables: once where all ranks have the same, else a line for each rank.
+fn variables(ranks: &[RankRow]) -> String {
+    let line = |row: &RankRow| {
+        let assign = |(name, value): &(String, String)| format!("{name}={}", shell::quote(value));
+        row.variables.iter().map(assign).collect::<Vec<_>>()
+    };
+    let Some(first) = ranks.first() else { return String::new() };
+    if ranks.iter().all(|row| row.variables.is_empty()) {
+        return String::new();
+    }
+    if ranks.iter().all(|row| row.variables == first.variables) {
+        let exports = line(first).into_iter().map(|text| format!("export {text}\n"));
+        return format!("\nvariables for all ranks:\n{}", exports.collect::<String>());
+    }
+    let several = ranks.iter().any(|row| row.job != first.job);
+    let of_rank = |row: &RankRow| {
+        let job = if several { format!("{} ", row.job) } else { String::new() };
+        format!("{job}{}: {}\n", row.rank, line(row).join(" "))
+    };
+    format!("\nvariables by rank:\n{}", ranks.iter().map(of_rank).collect::<String>())
+}
+
+/// A table without the columns that nothing is known for.
+fn without_empty(header: &[&str], rows: Vec<Vec<String>>) -> String {
+    let known: Vec<usize> =
+        (0..header.len()).filter(|column| rows.iter().any(|row| row[*column] != "-")).collect();
+    let header: Vec<&str> = known.iter().map(|column| header[*column]).collect();
+    let pick = |row: &Vec<String>| known.iter().map(|column| row[*column].clone()).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(pick).collect();
+    output::table(&header, &rows)
+}
+
+fn csv(ranks: &[RankRow]) -> String {
+    let header =
+        ["job", "rank", "node", "numa", "nics", "why", "gpus", "by_itself", "differs", "variables"];
+    let row = |row: &RankRow| {
+        let assign = |(name, value): &(String, String)| format!("{name}={}", shell::quote(value));
+        let variables: Vec<String> = row.variables.iter().map(assign).collect();
+        vec![
+            row.job.clone(),
+            row.rank.to_string(),
+            row.node.clone(),
+            row.numa.map_or_else(String::new, |numa| numa.to_string()),
+            row.nics.join(" "),
+            row.why.clone(),
+            row.gpus.join(" "),
+            row.by_itself.as_ref().map_or_else(String::new, |names| names.join(" ")),
+            row.differs.map_or_else(String::new, |differs| differs.to_string()),
+            variables.join(" "),
+        ]
+    };
+    output::csv(&header, &ranks.iter().map(row).collect::<Vec<_>>())
+}

@@ -1,0 +1,239 @@
+//! `rankwright simulate`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::{ArgGroup, Args};
+use rankwright::cluster::Cluster;
+use rankwright::map::Problem;
+use rankwright::placement::{JobShape, Placement, PlacementFile, digest};
+use rankwright::report::simulation::SimulationReport;
+use rankwright::sim::replay::{ReplayOptions, replay};
+use rankwright::sim::{Options, Progress, replicate};
+use rankwright::traffic::Workload;
+use rankwright::traffic::read::events::store::Recording;
+use rankwright::traffic::read::profile_file;
+use rankwright::units::{Bytes, Seconds};
+
+use crate::options::{
+    ClusterOptions, Format, RankSize, ResultOptions, SearchOptions, SimulationOptions, inputs,
+    strategy_help,
+};
+use crate::output::exit_code::{Infeasible, UsageError};
+use crate::output::{self, Verbosity};
+use crate::planning::candidates::{self, Judging};
+use crate::planning::simulations::Watch;
+
+/// Options of `rankwright simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = strategy_help())]
+#[command(group = ArgGroup::new("placed").required(true).args(["strategy", "placement"]))]
+pub(crate) struct Simulate {
+    /// Jobs that say when they send: jobs.toml, paper:..., nas:..., pattern:... with a rate, or a profile
+    workload: String,
+    #[command(flatten)]
+    cluster: ClusterOptions,
+    /// The strategy that places the ranks
+    #[arg(long, value_name = "STRATEGY")]
+    strategy: Option<String>,
+    /// The placement, as `place` or `map` wrote it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cores_per_rank", "per"])]
+    placement: Option<PathBuf>,
+    #[command(flatten)]
+    rank_size: RankSize,
+    /// Replay the calls that `profile --events` recorded: ranks compute, send and wait as they did
+    #[arg(long, conflicts_with_all = ["replications", "arrivals", "pacing", "service"])]
+    replay: bool,
+    /// The longest message that a replay sends before its receive is posted
+    #[arg(long, value_name = "BYTES", default_value = "16 KiB", requires = "replay")]
+    eager_limit: Bytes,
+    /// How many servers to list, those at which messages wait longest
+    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    top: usize,
+    /// Repeat with so many seeds and give 95 % confidence intervals
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    replications: u32,
+    #[command(flatten)]
+    search: SearchOptions,
+    #[command(flatten)]
+    result: ResultOptions,
+    #[command(flatten)]
+    simulation: SimulationOptions,
+}
+
+impl Simulate {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        let cluster = self.cluster.read()?;
+        let workload = inputs::workload(&self.workload, verbosity)?;
+        let (name, placement) = self.placement(&cluster, &workload, verbosity)?;
+        if self.replay {
+            return self.replay(&cluster, &name, &placement, verbosity);
+        }
+        let options = self.options();
+        let count = self.replications as usize;
+        let watch = Watch::new(verbosity, count);
+        let replications = replicate(
+            &cluster,
+            &workload,
+            &placement,
+            &options,
+            (count, self.search.threads.get()),
+            &|number, progress| watch.observe(number, progress),
+        )?;
+        let wall = Seconds(watch.elapsed());
+        drop(watch);
+        let first = replications.outcomes.first().context("interrupted before the begin")?;
+        let mut report = SimulationReport::new(&cluster, &name, first, wall);
+        if count > 1 {
+            report = report.with_replications(&replications);
+        }
+        let whole = replications.outcomes.iter().filter(|one| one.stopped.is_none()).count();
+        if count > 1 && whole < count {
+            self.result.write(&self.show(&report))?;
+            bail!("interrupted: {whole} of {count} replications were finished");
+        }
+        self.finish(&report, first.stopped, verbosity)
+    }
+
+    fn replay(
+        &self,
+        cluster: &Cluster,
+        name: &str,
+        placement: &Placement,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<ExitCode> {
+        let profiles = inputs::split(&self.workload);
+        let is_profile = |name: &String| inputs::is_profile(Path::new(name)).unwrap_or(false);
+        if let Some(other) = profiles.iter().find(|name| !is_profile(name)) {
+            let text =
+                format!("--replay: `{other}` is no profile of `rankwright profile --events`");
+            return Err(UsageError(text).into());
+        }
+        let recordings: Result<Vec<Recording>, _> =
+            profiles.iter().map(|profile| Recording::open(Path::new(profile))).collect();
+        let recordings = recordings?;
+        let options = ReplayOptions { eager_limit: self.eager_limit };
+        let watch = Watch::new(verbosity, 1);
+        let mut observer = |progress: &Progress| watch.observe(0, progress);
+        let replayed = replay(cluster, placement, &recordings, options, &mut observer)?;
+        let wall = Seconds(watch.elapsed());
+        drop(watch);
+        for profile in &profiles {
+            let profile = profile_file::read(Path::new(profile))?;
+            if let Some((host, ranks, pus)) = profile.shared_pus() {
+                let text = format!(
+                    "{ranks} ranks shared {pus} PUs on {host}: their time outside MPI, which is \
+                     replayed, may be too long or too short"
+                );
+                output::warn(verbosity, text);
+            }
+        }
+        for (what, count) in &replayed.left_out {
+            output::warn(verbosity, format!("left out: {count} {what}"));
+        }
+        let report = SimulationReport::new(cluster, name, &replayed.outcome, wall)
+            .with_ranks(&replayed.ranks);
+        self.finish(&report, replayed.outcome.stopped, verbosity)
+    }
+
+    /// Writes the report, and says if it is not that of the whole.
+    fn finish(
+        &self,
+        report: &SimulationReport,
+        stopped: Option<Seconds>,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<ExitCode> {
+        self.result.write(&self.show(report))?;
+        if let Some(time) = stopped {
+            bail!(
+                "interrupted at {time:.3} of simulated time: the numbers are of the messages so far, \
+                 servers further than the jobs"
+            );
+        }
+        if self.result.format != Format::Table {
+            output::note(verbosity, caveat(report));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The placement with its name.
+    fn placement(
+        &self,
+        cluster: &Cluster,
+        workload: &Workload,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<(String, Placement)> {
+        if let Some(path) = &self.placement {
+            let file = PlacementFile::read(path)?;
+            let placement = file.placement(cluster)?;
+            let found: Vec<u32> = file.jobs.iter().map(|job| job.ranks.len() as u32).collect();
+            let expected: Vec<u32> = JobShape::of(workload).iter().map(|job| job.ranks).collect();
+            if found != expected {
+                let what = format!(
+                    "{}: found jobs of {found:?} ranks, expected {expected:?} as in {}; place this \
+                     workload anew",
+                    path.display(),
+                    self.workload
+                );
+                return Err(Infeasible(what).into());
+            }
+            for (made, here, what) in [
+                (&file.cluster.digest, digest(cluster), "cluster description"),
+                (&file.workload_digest, digest(workload), "workload"),
+            ] {
+                if *made != here {
+                    let file = path.display();
+                    output::warn(verbosity, format!("{file} was made for another {what}"));
+                }
+            }
+            return Ok((file.strategy, placement));
+        }
+        let strategy = self.search.strategy(self.strategy.as_deref().unwrap_or_default())?;
+        let judging = Judging { simulation: self.options(), all: false };
+        let problem = Problem::new(cluster, workload, self.rank_size.granularity())?;
+        let found = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
+        let candidate = found.candidates.into_iter().next().context("no strategy")?;
+        candidates::note_choice(verbosity, &candidate);
+        Ok((candidate.strategy, candidate.placement))
+    }
+
+    fn options(&self) -> Options {
+        self.simulation.options(self.search.seed(), &inputs::split(&self.workload))
+    }
+
+    fn show(&self, report: &SimulationReport) -> String {
+        match self.result.format {
+            Format::Json => report.to_json(),
+            Format::Csv => {
+                let (header, rows) = report.csv();
+                output::csv(&header, &rows)
+            }
+            Format::Table => {
+                let several = match &report.replications {
+                    Some(several) => format!("mean of {} seeds", several.count),
+                    None => String::new(),
+                };
+                let first = if several.is_empty() { "" } else { "first seed" };
+                let header = [report.strategy.as_str(), first, &several];
+                let totals = output::table(&header, &report.totals_table());
+                let (header, rows) = report.job_table();
+                let jobs = output::table(&header, &rows);
+                let (header, rows) = report.server_table(self.top);
+                let servers = output::table(&header, &rows);
+                let (messages, events) = (report.totals.messages, report.totals.events);
+                let caveat = caveat(report);
+                format!(
+                    "{totals}\n{jobs}\n{servers}\n{messages} messages, {events} events in {:.2}\n\
+                     {caveat}\n",
+                    Seconds(report.wall_s)
+                )
+            }
+        }
+    }
+}
+
+fn caveat(report: &SimulationReport) -> String {
+    let known = if report.calibrated { "calibrated" } else { "assumed" };
+    format!("simulation, rates {known}: {}", report.rates)
+}

@@ -1,0 +1,5 @@
+//! Commands for other programs.
+
+pub(crate) mod completion;
+pub(crate) mod exec;
+pub(crate) mod man;

@@ -1,0 +1,269 @@
+//! `rankwright reproduce`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use rankwright::files::{make_folder, write_atomically};
+use rankwright_papers::{Assumption, Paper, Results, Row, Verdict, simulate};
+use serde::Serialize;
+
+use crate::host::signals::interrupt;
+use crate::options::{Format, ResultOptions};
+use crate::output::{self, Verbosity};
+use crate::planning::simulations::Watch;
+
+/// Options of `rankwright reproduce`.
+#[derive(Debug, Args)]
+pub(crate) struct Reproduce {
+    /// The paper
+    #[arg(value_parser = papers())]
+    paper: Paper,
+    /// How many simulations run at the same time; the result does not depend on it
+    #[arg(long, value_name = "NUMBER", default_value = "2")]
+    threads: std::num::NonZeroUsize,
+    /// Show what the paper prints no number for too
+    #[arg(long)]
+    all: bool,
+    /// Write all numbers as CSV files to this folder too
+    #[arg(long, value_name = "FOLDER")]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    result: ResultOptions,
+}
+
+/// The papers by name.
+fn papers() -> impl TypedValueParser<Value = Paper> {
+    let names = Paper::ALL.map(|paper| PossibleValue::new(paper.name()).help(paper.title()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Paper>())
+}
+
+/// The JSON output.
+#[derive(Serialize)]
+struct Reproduction {
+    rows: Vec<Row>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    assumptions: Vec<Assumption>,
+    simulations: Results,
+}
+
+impl Reproduce {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        if let Some(folder) = &self.data {
+            make_folder(folder)?;
+        }
+        let cases = self.paper.cases();
+        let watch = Watch::new(verbosity, cases.len());
+        let simulations = simulate(&cases, self.threads, &|position, progress| {
+            watch.observe(position, progress)
+        })?;
+        drop(watch);
+        let rows = self.paper.rows(&simulations)?;
+        let assumptions = self.paper.assumptions()?;
+        let reproduction = Reproduction { rows, assumptions, simulations };
+        if let Some(folder) = &self.data {
+            self.write_data(folder, &reproduction)?;
+        }
+        self.result.write(&self.show(&reproduction)?)?;
+        if interrupt::requested() {
+            let (done, all) = (reproduction.simulations.0.len(), cases.len());
+            bail!("interrupted: {done} of {all} simulations were finished; their rows are printed");
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show(&self, reproduction: &Reproduction) -> anyhow::Result<String> {
+        Ok(match self.result.format {
+            Format::Json => serde_json::to_string_pretty(reproduction)? + "\n",
+            Format::Csv => csv(&reproduction.rows),
+            Format::Table => {
+                let Reproduction { rows, assumptions, .. } = reproduction;
+                let compared = compared_table(rows);
+                let assumptions = assumptions_table(assumptions, self.paper.caveat());
+                let (reasons, summary) = (reasons(rows), summary(rows));
+                let text = format!("{compared}\n{assumptions}{reasons}\n{summary}");
+                if self.all { format!("{}\n{text}", not_printed_table(rows)) } else { text }
+            }
+        })
+    }
+
+    fn write_data(&self, folder: &Path, reproduction: &Reproduction) -> anyhow::Result<()> {
+        let Reproduction { rows, assumptions, simulations } = reproduction;
+        write_atomically(&folder.join("rows.csv"), csv(rows).as_bytes())?;
+        let header = [
+            "workload",
+            "rate",
+            "mapping",
+            "total_waiting_s",
+            "nic_waiting_s",
+            "memory_waiting_s",
+            "workload_finish_s",
+            "total_finish_s",
+            "messages",
+            "seeds",
+        ];
+        let cells = simulations.0.iter().map(|result| {
+            vec![
+                result.workload.to_owned(),
+                result.rate.to_string(),
+                result.mapping.to_owned(),
+                result.total_waiting_s.to_string(),
+                result.nic_waiting_s.to_string(),
+                result.memory_waiting_s.to_string(),
+                result.workload_finish_s.to_string(),
+                result.total_finish_s.to_string(),
+                result.messages.to_string(),
+                result.seeds.to_string(),
+            ]
+        });
+        let text = output::csv(&header, &cells.collect::<Vec<_>>());
+        write_atomically(&folder.join("simulations.csv"), text.as_bytes())?;
+        if !assumptions.is_empty() {
+            let cells = assumptions.iter().map(|given| {
+                vec![
+                    given.what.into(),
+                    given.value.to_string(),
+                    given.unit.into(),
+                    given.from.into(),
+                ]
+            });
+            let text = output::csv(&["what", "ours", "unit", "from"], &cells.collect::<Vec<_>>());
+            write_atomically(&folder.join("assumptions.csv"), text.as_bytes())?;
+        }
+        if let Some((name, text)) = self.paper.figure_data() {
+            write_atomically(&folder.join(name), text.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+fn csv(rows: &[Row]) -> String {
+    let header = ["item", "what", "paper", "ours", "unit", "difference", "verdict", "why"];
+    let cells = |row: &Row| {
+        let optional = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
+        vec![
+            row.item.clone(),
+            row.what.clone(),
+            optional(row.paper),
+            row.ours.to_string(),
+            row.unit.to_owned(),
+            optional(row.difference),
+            // As JSON has it.
+            row.verdict.to_string().replace(' ', "_"),
+            row.why.clone(),
+        ]
+    };
+    output::csv(&header, &rows.iter().map(cells).collect::<Vec<_>>())
+}
+
+/// Smaller numbers are 0 with six decimals.
+const NOTHING: f64 = 5e-7;
+
+/// A number with four digits and its unit; `saturated` for infinity.
+fn number(value: f64, unit: &str) -> String {
+    if value.is_infinite() {
+        return "saturated".to_owned();
+    }
+    let value = if value.abs() < NOTHING { 0.0 } else { value };
+    let digits = if value.abs() >= 1000.0 || value == 0.0 {
+        0
+    } else {
+        (3 - value.abs().log10().floor() as i32).clamp(0, 6) as usize
+    };
+    format!("{value:.digits$} {unit}").trim_end().to_owned()
+}
+
+/// The rows that the paper has a number or a statement for.
+fn compared_table(rows: &[Row]) -> String {
+    let header = ["where", "what", "paper", "ours", "difference", "verdict"];
+    let cells = |row: &Row| {
+        let number = |value: f64| number(value, row.unit);
+        vec![
+            row.item.clone(),
+            row.what.clone(),
+            row.paper.map_or_else(String::new, number),
+            number(row.ours),
+            row.difference.filter(|d| d.is_finite()).map_or_else(String::new, number),
+            row.verdict.to_string(),
+        ]
+    };
+    let rows = rows.iter().filter(|row| row.verdict != Verdict::NotPrinted);
+    output::table(&header, &rows.map(cells).collect::<Vec<_>>())
+}
+
+/// All other rows.
+fn not_printed_table(rows: &[Row]) -> String {
+    let cells = |row: &Row| vec![row.item.clone(), row.what.clone(), number(row.ours, row.unit)];
+    let rows = rows.iter().filter(|row| row.verdict == Verdict::NotPrinted);
+    let header = ["where", "what the paper prints no number for", "ours"];
+    output::table(&header, &rows.map(cells).collect::<Vec<_>>())
+}
+
+/// The assumptions with their caveat and an empty line; nothing if there are none.
+fn assumptions_table(assumptions: &[Assumption], caveat: &str) -> String {
+    if assumptions.is_empty() {
+        return String::new();
+    }
+    let cells = |given: &Assumption| {
+        vec![given.what.to_owned(), number(given.value, given.unit), given.from.to_owned()]
+    };
+    let rows: Vec<Vec<String>> = assumptions.iter().map(cells).collect();
+    let table = output::table(&["given, as the paper prints no rates", "ours", "from"], &rows);
+    format!("{table}\n{caveat}\n\n")
+}
+
+/// Each reason once, with its first row and the number of further rows.
+fn reasons(rows: &[Row]) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let explained =
+        rows.iter().filter(|row| !row.why.is_empty() && row.verdict != Verdict::NotPrinted);
+    for row in explained {
+        match reasons.iter_mut().find(|(why, _)| *why == row.why) {
+            Some((_, rows)) => rows.push(&row.what),
+            None => reasons.push((&row.why, vec![&row.what])),
+        }
+    }
+    let line = |(why, rows): &(&str, Vec<&str>)| {
+        let count = rows.len();
+        let first = rows[0];
+        let others = match count - 1 {
+            0 => String::new(),
+            1 => " (and 1 more row)".to_owned(),
+            more => format!(" (and {more} more rows)"),
+        };
+        format!("{first}{others}: {why}.\n")
+    };
+    reasons.iter().map(line).collect()
+}
+
+/// The number of rows with each verdict.
+fn summary(rows: &[Row]) -> String {
+    let verdicts = [Verdict::Reproduced, Verdict::SameOrdering, Verdict::NotReproduced];
+    let count = |verdict: Verdict| {
+        let count = rows.iter().filter(|row| row.verdict == verdict).count();
+        format!("{count} {verdict}")
+    };
+    let compared = rows.iter().filter(|row| row.verdict != Verdict::NotPrinted).count();
+    let counts = verdicts.map(count).join(", ");
+    let others = rows.len() - compared;
+    format!(
+        "Of {compared} numbers and statements of the paper: {counts}. `--all` shows {others} numbers that \
+         the paper does not print.\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits_and_nothing_has_no_sign() {
+        assert_eq!(number(-2e-16, ""), "0");
+        assert_eq!(number(-0.0, "s"), "0 s");
+        assert_eq!(number(-0.012_34, ""), "-0.01234");
+        assert_eq!(number(1234.5, "us"), "1234 us");
+        assert_eq!(number(f64::INFINITY, "us"), "saturated");
+    }
+}

@@ -1,0 +1,209 @@
+//! The batch job that this program runs in: its hosts, and which of their CPUs it has.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rankwright::cluster::read::allocation::{self, Granted, LsfAffinity, Which};
+use rankwright::cluster::read::hostfile;
+use rankwright::files::{self, InputError};
+use rankwright::ids::PuSet;
+
+use crate::host::{child, find_program, this_host};
+use rankwright_shim_format::same_host;
+
+/// What a batch system says about the hosts of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Hosts {
+    /// Hosts with numbers of CPUs.
+    Cpus(Vec<Granted>),
+    /// Hosts with numbers of slots, each a core.
+    Slots(Vec<hostfile::Host>),
+}
+
+impl Hosts {
+    /// Their names.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        match self {
+            Self::Cpus(hosts) => hosts.iter().map(|granted| granted.host.as_str()).collect(),
+            Self::Slots(hosts) => hosts.iter().map(|host| host.name.as_str()).collect(),
+        }
+    }
+
+    /// How many CPUs or slots of a host are granted; `None` for an unknown host, or where nobody
+    /// says.
+    pub(crate) fn cpus_of(&self, host: &str) -> Option<u32> {
+        match self {
+            Self::Cpus(hosts) => {
+                hosts.iter().find(|granted| same_host(&granted.host, host)).map(|found| found.cpus)
+            }
+            Self::Slots(hosts) => hosts.iter().find(|known| same_host(&known.name, host))?.slots,
+        }
+    }
+}
+
+/// A batch system: how users name it, what it calls itself, and its variable with a job's number.
+const SYSTEMS: [(&str, &str, &str); 3] = [
+    ("slurm:", "Slurm", "SLURM_JOB_ID"),
+    ("lsf:", "LSF", "LSB_JOBID"),
+    ("pbs:", "PBS", "PBS_JOBID"),
+];
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The hosts of the job around this program, if that is what the user names: `slurm:`, `lsf:` or
+/// `pbs:`.
+///
+/// # Errors
+/// If there is no such job, or what the batch system says of it contradicts itself.
+pub(crate) fn named(name: &str) -> Result<Option<Hosts>, InputError> {
+    Ok(match name {
+        "slurm:" => Some(Hosts::Cpus(allocation::slurm(variable)?)),
+        "lsf:" => Some(Hosts::Cpus(allocation::lsf(variable)?)),
+        "pbs:" => {
+            let Some(file) = variable("PBS_NODEFILE") else {
+                let expected = "a job of PBS, inside of which this runs";
+                return Err(InputError::new(
+                    "PBS_NODEFILE",
+                    "nothing in the environment",
+                    expected,
+                ));
+            };
+            let text = files::read_text(Path::new(&file), hostfile::EXPECTED)?;
+            Some(Hosts::Slots(hostfile::parse(&text, &file)?))
+        }
+        _ => None,
+    })
+}
+
+/// The number of the job around this program.
+pub(crate) fn number(name: &str) -> Option<String> {
+    SYSTEMS.iter().find(|(known, ..)| *known == name).and_then(|(.., number)| variable(number))
+}
+
+/// The batch job around this program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BatchJob {
+    /// What it is, for people: `job 7 of Slurm`.
+    pub(crate) title: String,
+    /// Its hosts.
+    pub(crate) hosts: Hosts,
+    /// How many tasks the user asked for, where the batch system says it.
+    pub(crate) tasks: Option<usize>,
+    /// How many CPUs for each of them.
+    pub(crate) cpus_per_task: Option<u32>,
+}
+
+impl BatchJob {
+    /// The job, with all that can be found out about it; `None` outside of any.
+    ///
+    /// # Errors
+    /// If what the batch system says of it contradicts itself.
+    pub(crate) fn around() -> Result<Option<Self>, InputError> {
+        let is_set = |name: &str| std::env::var_os(name).is_some();
+        let name = if is_set("SLURM_JOB_ID")
+            && (is_set("SLURM_JOB_NODELIST") || is_set("SLURM_HET_SIZE"))
+        {
+            "slurm:"
+        } else if is_set("LSB_JOBID") && is_set("LSB_MCPU_HOSTS") {
+            "lsf:"
+        } else if is_set("PBS_JOBID") && is_set("PBS_NODEFILE") {
+            "pbs:"
+        } else {
+            return Ok(None);
+        };
+        let Some(hosts) = named(name)? else { return Ok(None) };
+        let number = number(name);
+        let mut hosts = match hosts {
+            Hosts::Cpus(hosts) => hosts,
+            // PBS lists a host for each task. Which CPUs that are it does not say.
+            Hosts::Slots(hosts) => hosts.into_iter().map(one_cpu_per_slot).collect(),
+        };
+        let affinity = match (name, variable("LSB_AFFINITY_HOSTFILE")) {
+            ("lsf:", Some(file)) => {
+                let expected = "LSF's list of hosts and CPUs of the tasks";
+                let text = files::read_text(Path::new(&file), expected)?;
+                allocation::lsf_affinity(&text, &file)?
+            }
+            _ => LsfAffinity::default(),
+        };
+        for granted in &mut hosts {
+            if let Some(pus) = affinity.pus.get(&granted.host) {
+                granted.cpus = u32::try_from(pus.len()).unwrap_or(u32::MAX);
+                granted.which = Which::Pus(pus.clone());
+            }
+        }
+        let ids = match (name, &number) {
+            ("slurm:", Some(number)) => ids_of_slurm(number),
+            _ => BTreeMap::new(),
+        };
+        tell_which(&mut hosts, ids);
+        // Tasks of a heterogeneous job are counted by component.
+        let of_slurm = name == "slurm:" && !is_set("SLURM_HET_SIZE");
+        let count = |name: &str| variable(name).and_then(|text| text.parse().ok());
+        let system = SYSTEMS.iter().find(|(known, ..)| *known == name).map_or("", |it| it.1);
+        Ok(Some(Self {
+            title: format!("job {} of {system}", number.as_deref().unwrap_or("?")),
+            hosts: Hosts::Cpus(hosts),
+            tasks: if of_slurm { count("SLURM_NTASKS") } else { None },
+            cpus_per_task: if of_slurm {
+                count("SLURM_CPUS_PER_TASK").and_then(|count| u32::try_from(count).ok())
+            } else {
+                affinity.pus_per_task.and_then(|count| u32::try_from(count).ok())
+            },
+        }))
+    }
+
+    /// Whether a host belongs to the job.
+    pub(crate) fn has(&self, host: &str) -> bool {
+        self.hosts.names().iter().any(|name| same_host(name, host))
+    }
+}
+
+fn one_cpu_per_slot(host: hostfile::Host) -> Granted {
+    Granted { host: host.name, cpus: host.slots.unwrap_or(1), which: Which::Unknown }
+}
+
+/// Says of each host which CPUs it grants, where somebody knows.
+fn tell_which(hosts: &mut [Granted], mut ids: BTreeMap<String, Vec<u32>>) {
+    for granted in &mut *hosts {
+        let known = ids.remove(&granted.host);
+        if let Some(known) = known.filter(|ids| ids.len() == granted.cpus as usize) {
+            granted.which = Which::Slurm(known);
+        }
+    }
+    // The kernel knows it for this host, where the batch system confines jobs.
+    let (Ok(here), Some(pus)) = (this_host::name(), pus_here()) else { return };
+    let unknown = |granted: &&mut Granted| {
+        granted.which == Which::Unknown
+            && granted.cpus as usize == pus.len()
+            && same_host(&granted.host, &here)
+    };
+    if let Some(granted) = hosts.iter_mut().find(unknown) {
+        granted.which = Which::Pus(pus);
+    }
+}
+
+/// The PUs that this process may run on.
+pub(crate) fn pus_here() -> Option<PuSet> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    list.trim().parse().ok()
+}
+
+/// How long `scontrol` may take: a busy controller must not hold up the start of the job.
+const PATIENCE: Duration = Duration::from_millis(800);
+
+/// Slurm's numbers of the CPUs of each host; empty where it does not answer.
+fn ids_of_slurm(job: &str) -> BTreeMap<String, Vec<u32>> {
+    let Some(scontrol) = find_program(Path::new("scontrol")) else { return BTreeMap::new() };
+    let mut command = Command::new(scontrol);
+    command.args(["show", "job", "--details", job]).stdin(Stdio::null()).stderr(Stdio::null());
+    let said = child::first_output(&mut command, PATIENCE).unwrap_or_default();
+    // The end of a very long answer is missing.
+    let whole = said.rfind('\n').map_or("", |end| &said[..end]);
+    allocation::slurm_cpu_ids(whole)
+}

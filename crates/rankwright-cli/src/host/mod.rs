@@ -1,0 +1,13 @@
+//! The host that this program runs on: its name and hardware, batch job, MPI, processes and signals.
+
+pub(crate) mod batch_job;
+pub(crate) mod child;
+pub(crate) mod elf;
+pub(crate) mod mpi;
+pub(crate) mod processes;
+mod program;
+pub(crate) mod shim;
+pub(crate) mod signals;
+pub(crate) mod this_host;
+
+pub(crate) use program::find_program;

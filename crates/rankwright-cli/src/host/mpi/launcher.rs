@@ -1,0 +1,292 @@
+//! The launcher of this machine: which one is on PATH, of which version, and whether it starts
+//! programs of the MPI at hand.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rankwright::launch::{self, Launcher, ProgramLine, Software};
+use rankwright::placement::JobEntry;
+
+use crate::host::mpi::library::{self, Library};
+use crate::host::mpi::{self, Abi, Mpi};
+use crate::host::{child, find_program};
+use crate::output::exit_code::NotStarted;
+
+/// A launcher that is installed.
+#[derive(Debug)]
+pub(crate) struct MpiLauncher {
+    /// Its program.
+    pub(crate) program: PathBuf,
+    /// The row of the library's table that writes for it.
+    pub(crate) launcher: &'static Launcher,
+}
+
+/// The names that launchers have; Debian has both MPIs side by side under the longer ones.
+const NAMES: [&str; 7] = [
+    "mpirun",
+    "mpiexec",
+    "mpirun.openmpi",
+    "mpiexec.openmpi",
+    "mpirun.mpich",
+    "mpiexec.mpich",
+    "mpiexec.hydra",
+];
+
+/// As [`find_for_programs`], where neither choice nor programs are known.
+///
+/// # Errors
+/// As there.
+pub(crate) fn find_for(job: &JobEntry) -> Result<MpiLauncher, NotStarted> {
+    find_for_programs(None, Some(job), None)
+}
+
+/// Finds the launcher that `choice` names on PATH. If that leaves it open: the launcher of the MPI
+/// that the programs load, else of the one that the job was profiled with; under another one every
+/// process would believe to be rank 0 of 1. Inside a Slurm allocation `srun` if there is none.
+/// `mpich` stands for the MPICH that is found, of whatever version.
+///
+/// # Errors
+/// If there is none, with what was found instead; or if the programs are of another MPI.
+pub(crate) fn find_for_programs(
+    choice: Option<&'static Launcher>,
+    job: Option<&JobEntry>,
+    line: Option<&ProgramLine>,
+) -> Result<MpiLauncher, NotStarted> {
+    let library = line.and_then(|line| library_of(line, job.map(|job| job.ranks.len())));
+    let profiled_with = job.map_or("", |job| job.mpi_library.as_str());
+    let manages =
+        |launcher: &&Launcher| matches!(launcher.software, Software::Slurm | Software::Flux);
+    if let Some(launcher) = choice.filter(manages) {
+        return of_resource_manager(launcher);
+    }
+    let found = ask_all();
+    let wanted = Wanted::new(choice, library.as_ref().map(|(_, library)| library), profiled_with);
+    let Some(mpi) = wanted.best(&found.known) else {
+        let inside = choice.is_none() && std::env::var_os("SLURM_JOB_ID").is_some();
+        let slurm = launch::find("slurm").filter(|_| inside);
+        if let Some(Ok(launcher)) = slurm.map(of_resource_manager) {
+            return Ok(launcher);
+        }
+        return Err(found.nothing_for(choice, &wanted));
+    };
+    if let Some((program, library)) = &library
+        && !library.abi.starts_under(mpi.family)
+    {
+        return Err(mixed(program, library, mpi));
+    }
+    let by_version = || row(mpi).and_then(launch::find);
+    let chosen = choice.filter(|launcher| launcher.name != "mpich").or_else(by_version);
+    let launcher = chosen.ok_or_else(|| found.nothing_for(choice, &wanted))?;
+    Ok(MpiLauncher { program: program_of(mpi), launcher })
+}
+
+/// The MPI library that one of the programs loads, and which program that is.
+pub(crate) fn library_of(line: &ProgramLine, ranks: Option<usize>) -> Option<(String, Library)> {
+    let programs = line.for_ranks(ranks.or(line.total()).unwrap_or(1)).ok()?;
+    let of = |words: &[String]| Some((words[0].clone(), library::of_program(words)?));
+    programs.iter().find_map(|program| of(program.words))
+}
+
+/// The name of the MPI library that programs load, where they say it.
+pub(crate) fn library_name(line: &ProgramLine, ranks: Option<usize>) -> Option<&'static str> {
+    let (_, library) = library_of(line, ranks)?;
+    let is = |name: &&str| library.name.starts_with(name);
+    match library.abi {
+        Abi::OpenMpi => Some("Open MPI"),
+        Abi::Mpich if ["libmpi.so", "libmpich.so"].iter().any(is) => Some("MPICH"),
+        Abi::Mpich | Abi::Standard => None,
+    }
+}
+
+/// What a choice is called in messages.
+fn described(choice: Option<&Launcher>) -> String {
+    let any = || "Open MPI 4 or 5, MPICH or Intel MPI".to_owned();
+    choice.map_or_else(any, |launcher| launcher.software.to_string())
+}
+
+/// Which launchers do, the best first.
+#[derive(Debug, Default)]
+struct Wanted {
+    /// Family and major version; 0 for any.
+    choices: Vec<(mpi::Family, u32)>,
+    /// Whether the first that is found does.
+    any: bool,
+}
+
+impl Wanted {
+    fn new(choice: Option<&Launcher>, library: Option<&Library>, profiled_with: &str) -> Self {
+        use mpi::Family::{Intel, Mpich, OpenMpi};
+        let only = |choices: &[(mpi::Family, u32)]| Self { choices: choices.into(), any: false };
+        match choice.map(|launcher| launcher.software) {
+            Some(Software::OpenMpi(major)) => return only(&[(OpenMpi, major)]),
+            Some(Software::Mpich) => return only(&[(Mpich, 0)]),
+            Some(Software::IntelMpi) => return only(&[(Intel, 0)]),
+            Some(Software::Slurm | Software::Flux) | None => {}
+        }
+        let profiled = mpi::Family::of_library(profiled_with);
+        let profiled = profiled
+            .filter(|family| library.is_none_or(|library| library.abi.starts_under(*family)));
+        match (profiled, library.map(|library| library.abi)) {
+            (Some(OpenMpi), _) => {
+                only(&[(OpenMpi, major_version(profiled_with)), (OpenMpi, 4), (OpenMpi, 5)])
+            }
+            (None, Some(Abi::OpenMpi)) => only(&[(OpenMpi, 0)]),
+            // The programs of one start under the launcher of the other.
+            (Some(Intel), _) => only(&[(Intel, 0), (Mpich, 0)]),
+            (Some(Mpich), _) | (None, Some(Abi::Mpich)) => only(&[(Mpich, 0), (Intel, 0)]),
+            (None, _) => Self { choices: Vec::new(), any: true },
+        }
+    }
+
+    fn best<'a>(&self, found: &'a [Mpi]) -> Option<&'a Mpi> {
+        if self.any {
+            return found.iter().find(|mpi| row(mpi).is_some());
+        }
+        self.choices.iter().find_map(|(family, major)| {
+            let fits = |mpi: &&Mpi| mpi.family == *family && [0, mpi.version.0].contains(major);
+            found.iter().find(fits).filter(|mpi| row(mpi).is_some())
+        })
+    }
+}
+
+/// `4` of `Open MPI v4.1.4, package: ...`; 0 where it does not say.
+fn major_version(library: &str) -> u32 {
+    let version = library.split_once(" v").map_or("", |(_, rest)| rest);
+    version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0)
+}
+
+/// The launchers on PATH.
+#[derive(Debug, Default)]
+struct Found {
+    known: Vec<Mpi>,
+    /// What each is, in words.
+    seen: Vec<String>,
+}
+
+fn ask_all() -> Found {
+    let mut found = Found::default();
+    for program in NAMES.iter().filter_map(|name| find_program(Path::new(name))) {
+        let name = program.display().to_string();
+        match Mpi::ask(program) {
+            Ok(mpi) => {
+                let (major, minor) = mpi.version;
+                found.seen.push(format!("{name} ({} {major}.{minor})", mpi.family));
+                found.known.push(mpi);
+            }
+            Err(said) => found.seen.push(format!("{name} (which says `{said}`)")),
+        }
+    }
+    found
+}
+
+impl Found {
+    fn nothing_for(&self, choice: Option<&Launcher>, wanted: &Wanted) -> NotStarted {
+        let families: Vec<String> = wanted.choices.iter().map(|(f, _)| f.to_string()).collect();
+        let of = match (choice, &families[..]) {
+            (None, [first, ..]) => format!("{first}, which the program needs,"),
+            _ => described(choice),
+        };
+        let seen = if self.seen.is_empty() { "none".to_owned() } else { self.seen.join(", ") };
+        let why = format!(
+            "found no launcher of {of} on PATH; launchers found: {seen}; load the module of your \
+             MPI, or write the files with `rankwright launch` and start the job by hand"
+        );
+        NotStarted { code: 127, why }
+    }
+}
+
+fn mixed(program: &str, library: &Library, mpi: &Mpi) -> NotStarted {
+    let (major, minor) = mpi.version;
+    let why = format!(
+        "two MPIs are mixed: {} belongs to {} {major}.{minor}, but {program} loads {}, which is {}; \
+         each rank would be a job of its own. Use the launcher of the program's MPI (--for), or \
+         compile the program with the launcher's mpicc",
+        mpi.launcher.display(),
+        mpi.family,
+        library.name,
+        library.abi,
+    );
+    NotStarted { code: 125, why }
+}
+
+/// The program to start: `mpirun` of Intel MPI is a script that takes hosts from the resource
+/// manager; what it starts takes those that it is told.
+fn program_of(mpi: &Mpi) -> PathBuf {
+    let hydra = mpi.launcher.with_file_name("mpiexec.hydra");
+    if mpi.family == mpi::Family::Intel && hydra.is_file() { hydra } else { mpi.launcher.clone() }
+}
+
+/// `srun` or `flux`, which start programs of any MPI.
+fn of_resource_manager(launcher: &'static Launcher) -> Result<MpiLauncher, NotStarted> {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    let (name, software) = (launcher.program, launcher.software.to_string());
+    let missing = |why: String| NotStarted { code: 127, why };
+    let program = find_program(Path::new(name))
+        .ok_or_else(|| missing(format!("found no {name} of {software} on PATH")))?;
+    let mut command = Command::new(&program);
+    command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
+    let said = child::first_output(&mut command, PATIENCE).unwrap_or_default();
+    if said.to_ascii_lowercase().contains(&software.to_ascii_lowercase()) {
+        return Ok(MpiLauncher { program, launcher });
+    }
+    let said = said.lines().next().unwrap_or("nothing");
+    let program = program.display();
+    Err(missing(format!("{program} is not that of {software}: --version says `{said}`")))
+}
+
+/// The row of the launcher table that writes for this MPI.
+fn row(mpi: &Mpi) -> Option<&'static str> {
+    match (mpi.family, mpi.version) {
+        (mpi::Family::OpenMpi, (4, _)) => Some("openmpi4"),
+        (mpi::Family::OpenMpi, (5.., _)) => Some("openmpi5"),
+        (mpi::Family::OpenMpi, _) => None,
+        (mpi::Family::Intel, _) => Some("intelmpi"),
+        (mpi::Family::Mpich, version) if version >= (4, 1) => Some("mpich"),
+        (mpi::Family::Mpich, _) => Some("mpich:4.0"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launcher(family: mpi::Family, version: (u32, u32)) -> Mpi {
+        Mpi { launcher: PathBuf::new(), family, version }
+    }
+
+    #[test]
+    fn versions_choose_the_row_of_the_table() {
+        let row = |family, version| row(&launcher(family, version));
+        assert_eq!(row(mpi::Family::OpenMpi, (3, 1)), None);
+        assert_eq!(row(mpi::Family::OpenMpi, (4, 1)), Some("openmpi4"));
+        assert_eq!(row(mpi::Family::OpenMpi, (5, 0)), Some("openmpi5"));
+        assert_eq!(row(mpi::Family::Mpich, (3, 4)), Some("mpich:4.0"));
+        assert_eq!(row(mpi::Family::Mpich, (4, 0)), Some("mpich:4.0"));
+        assert_eq!(row(mpi::Family::Mpich, (4, 1)), Some("mpich"));
+        assert_eq!(row(mpi::Family::Mpich, (5, 0)), Some("mpich"));
+        assert_eq!(row(mpi::Family::Intel, (2021, 19)), Some("intelmpi"));
+    }
+
+    #[test]
+    fn the_launcher_of_the_programs_mpi_is_taken() {
+        use mpi::Family::{Intel, Mpich, OpenMpi};
+        let found = [(OpenMpi, (5, 0)), (Intel, (2021, 19)), (Mpich, (4, 0)), (OpenMpi, (4, 1))];
+        let found = found.map(|(family, version)| launcher(family, version));
+        let library = |abi| Library { abi, name: String::new(), path: None };
+        let best = |choice: &str, abi: Option<Abi>, profiled: &str| {
+            let choice = launch::find(choice);
+            let wanted = Wanted::new(choice, abi.map(library).as_ref(), profiled);
+            wanted.best(&found).map(|mpi| (mpi.family, mpi.version.0))
+        };
+        assert_eq!(best("", None, ""), Some((OpenMpi, 5)));
+        assert_eq!(best("", None, "Open MPI v4.1.4"), Some((OpenMpi, 4)));
+        assert_eq!(best("", None, "Intel(R) MPI Library"), Some((Intel, 2021)));
+        assert_eq!(best("", None, "MPICH Version: 3.4"), Some((Mpich, 4)));
+        assert_eq!(best("", Some(Abi::Mpich), ""), Some((Mpich, 4)));
+        // What the program loads now counts more than what was profiled once.
+        assert_eq!(best("", Some(Abi::OpenMpi), "MPICH"), Some((OpenMpi, 5)));
+        assert_eq!(best("openmpi4", None, "MPICH"), Some((OpenMpi, 4)));
+        assert_eq!(best("intelmpi", None, ""), Some((Intel, 2021)));
+    }
+}

@@ -1,0 +1,21 @@
+//! The per-rank shim.
+
+use std::path::PathBuf;
+
+use rankwright_shim_format::SHIM;
+
+use crate::output::exit_code::NotStarted;
+
+/// The shim that was installed together with this program.
+pub(crate) fn shim_beside_us() -> Result<PathBuf, NotStarted> {
+    let failed = |why: String| NotStarted { code: 125, why };
+    let us = std::env::current_exe().map_err(|error| failed(format!("this program: {error}")))?;
+    let shim = us.with_file_name(SHIM);
+    if shim.is_file() {
+        return Ok(shim);
+    }
+    Err(failed(format!(
+        "{}: not found; it is installed together with rankwright (or say where: --shim FILE)",
+        shim.display()
+    )))
+}

@@ -1,0 +1,36 @@
+//! The host that this runs on.
+
+use rankwright::cluster::{Cluster, NodeGroup, hostlist};
+use rankwright::files::InputError;
+
+/// This host as a cluster of one node; the PUs that this process may use are free.
+pub(crate) fn cluster() -> anyhow::Result<Cluster> {
+    let host = name()?;
+    let names = hostlist::expand(&host)
+        .map_err(|error| InputError::new("host name", error.found, error.expected))?;
+    Ok(Cluster::uniform(&host, names, this_machine()?))
+}
+
+#[cfg(feature = "hwloc")]
+fn this_machine() -> anyhow::Result<NodeGroup> {
+    Ok(rankwright::cluster::read::live::discover()?)
+}
+
+#[cfg(not(feature = "hwloc"))]
+fn this_machine() -> anyhow::Result<NodeGroup> {
+    anyhow::bail!(
+        "this rankwright was built without libhwloc; use `lstopo node.xml` and `rankwright cluster \
+         import node.xml`"
+    )
+}
+
+/// The name that this host calls itself.
+#[expect(unsafe_code, reason = "the standard library has no call for this")]
+pub(crate) fn name() -> anyhow::Result<String> {
+    let mut buffer = [0_u8; 256];
+    // SAFETY: the buffer is valid for writing up to the length given, which leaves a zero behind.
+    let result = unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
+    anyhow::ensure!(result == 0, "the host name cannot be read");
+    let end = buffer.iter().position(|byte| *byte == 0).unwrap_or(buffer.len());
+    Ok(String::from_utf8_lossy(&buffer[..end]).into_owned())
+}

@@ -1,0 +1,37 @@
+//! The variables by which the network stack of a job is told the devices of its ranks.
+
+use rankwright::placement::{JobEntry, PlacementFile, Settings};
+use rankwright::rails::fabric::{self as stacks, LocalRanks};
+use rankwright::rails::gpus;
+
+use crate::options::FabricOptions;
+use crate::output::exit_code::Infeasible;
+
+/// Sets the variables for devices and GPUs of a job; what the user should know.
+pub(crate) fn tell_devices(
+    fabric: FabricOptions,
+    placement: &PlacementFile,
+    job: &JobEntry,
+    local_ranks: LocalRanks,
+    settings: &mut Settings,
+) -> Result<Vec<String>, Infeasible> {
+    gpus::show_only_own(placement, job, settings);
+    if let Some(stack) = fabric.fabric {
+        let told = stack.apply(placement, job, local_ranks, settings);
+        return told.map_err(|error| Infeasible(error.to_string()));
+    }
+    // What nobody asked for must not stop a launch.
+    let mut with_devices = settings.clone();
+    let told = match stacks::recognise(placement, job) {
+        Ok(None) => return Ok(Vec::new()),
+        Ok(Some(stack)) => stack.apply(placement, job, local_ranks, &mut with_devices),
+        Err(question) => return Ok(vec![question]),
+    };
+    Ok(match told {
+        Ok(notes) => {
+            *settings = with_devices;
+            notes
+        }
+        Err(error) => vec![format!("the network stack is not told of devices: {error}")],
+    })
+}

@@ -1,0 +1,206 @@
+//! A placement with the options of its launch, from which the library writes for a launcher.
+
+use std::path::Path;
+
+use rankwright::launch::openmp::{self, ThreadsPerCore};
+use rankwright::launch::{self, Binding, Launch, LaunchError, Launcher, Request, Task};
+use rankwright::placement::{JobEntry, MemoryPolicy, PlacementFile, Settings};
+use rankwright::rails::fabric::LocalRanks;
+
+use super::network_stack::tell_devices;
+use crate::host::mpi::launcher::library_name;
+use crate::host::shim::shim_beside_us;
+use crate::options::inputs::read_text_or_stdin;
+use crate::options::{FabricOptions, LaunchOptions, TargetOptions};
+use crate::output::exit_code::{Infeasible, UsageError};
+
+/// The options, read and checked.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    placement: PlacementFile,
+    file: String,
+    job: Option<String>,
+    binding: Binding,
+    agent: Option<String>,
+    shim: String,
+    threads_per_core: Option<ThreadsPerCore>,
+    memory: MemoryPolicy,
+    fabric: FabricOptions,
+    pub(crate) launcher_arguments: Vec<String>,
+}
+
+impl Prepared {
+    /// Reads a placement and checks the options of its launch.
+    pub(crate) fn read(options: &LaunchOptions, placement: &Path) -> anyhow::Result<Self> {
+        let expected = "a placement as `rankwright place` writes it";
+        let file = placement.display().to_string();
+        let text = read_text_or_stdin(placement, expected)?;
+        Self::new(options, PlacementFile::parse(&text, &file)?, file)
+    }
+
+    /// Checks the options for a placement that is called `file` in errors.
+    pub(crate) fn new(
+        options: &LaunchOptions,
+        placement: PlacementFile,
+        file: String,
+    ) -> anyhow::Result<Self> {
+        Ok(Self {
+            job: options.job.clone(),
+            fabric: options.fabric,
+            launcher_arguments: options.launcher_arguments()?,
+            ..Self::for_target(&options.target, placement, file)?
+        })
+    }
+
+    /// The same without the options of a job.
+    pub(crate) fn for_target(
+        target: &TargetOptions,
+        placement: PlacementFile,
+        file: String,
+    ) -> anyhow::Result<Self> {
+        let shim = match &target.shim {
+            Some(shim) => shim.clone(),
+            None => shim_beside_us()?,
+        };
+        Ok(Self {
+            placement,
+            file,
+            job: None,
+            binding: target.binding.into(),
+            agent: target.agent.clone(),
+            shim: text_of(&shim)?,
+            threads_per_core: target.threads_per_core,
+            memory: target.memory.into(),
+            fabric: FabricOptions::default(),
+            launcher_arguments: Vec::new(),
+        })
+    }
+
+    /// The placement.
+    pub(crate) fn placement(&self) -> &PlacementFile {
+        &self.placement
+    }
+
+    /// The job that the user chose, or all.
+    pub(crate) fn jobs(&self) -> anyhow::Result<Vec<&JobEntry>> {
+        Ok(launch::select_jobs(&self.placement, self.job.as_deref(), &self.file)?)
+    }
+
+    /// What the user calls it: its file, for errors.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The per-rank shim.
+    pub(crate) fn shim(&self) -> &str {
+        &self.shim
+    }
+
+    /// The only job, or the one that the user chose.
+    pub(crate) fn one_job(&self) -> anyhow::Result<&JobEntry> {
+        match self.jobs()?[..] {
+            [job] => Ok(job),
+            ref jobs => {
+                let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+                let names = names.join(", ");
+                let what =
+                    format!("{} has several jobs, say which: --job with one of {names}", self.file);
+                Err(UsageError(what).into())
+            }
+        }
+    }
+
+    /// Why a launcher started here should rather not bind: launchers that count cores count those
+    /// of their cpuset, which would be others than the placement's if that is a part of a node.
+    fn obstacle_here(&self) -> Option<String> {
+        let here = std::thread::available_parallelism().ok()?.get();
+        let node = self.placement.nodes.iter().find(|node| node.pus as usize > here)?;
+        Some(format!("{here} PUs are granted here, node {} has {}", node.name, node.pus))
+    }
+
+    /// What the ranks of a job get beyond their PUs. What the user has set counts, for all ranks
+    /// alike, if they are started from here.
+    ///
+    /// # Errors
+    /// If its variables cannot be told to the job's ranks.
+    pub(crate) fn settings(
+        &self,
+        job: &JobEntry,
+        local_ranks: LocalRanks,
+        from_here: bool,
+    ) -> anyhow::Result<(Settings, Vec<String>)> {
+        let mut settings = Settings::default();
+        settings.memory = self.memory;
+        openmp::set(&mut settings, job, self.threads_per_core)
+            .map_err(|error| Infeasible(error.to_string()))?;
+        let notes = tell_devices(self.fabric, &self.placement, job, local_ranks, &mut settings)?;
+        if from_here {
+            for rank in 0..job.ranks.len() {
+                for (name, _) in settings.variables(rank).to_vec() {
+                    if let Ok(value) = std::env::var(&name) {
+                        settings.set(rank, &name, value);
+                    }
+                }
+            }
+        }
+        Ok((settings, notes))
+    }
+
+    /// What `launcher` needs to start `job`, with its files in `folder`; `installed` is its program
+    /// if it is to be started here.
+    pub(crate) fn launch(
+        &self,
+        launcher: &Launcher,
+        installed: Option<&Path>,
+        job: &JobEntry,
+        folder: &Path,
+        task: Task<'_>,
+    ) -> anyhow::Result<Launch> {
+        let program = installed.map(text_of).transpose()?;
+        let obstacle = installed.and_then(|_| self.obstacle_here());
+        let local_ranks = match launcher.counts_local_ranks(job) {
+            true => LocalRanks::Right,
+            false => LocalRanks::Wrong,
+        };
+        let (settings, notes) = self.settings(job, local_ranks, installed.is_some())?;
+        // srun must be told by which interface the ranks find each other.
+        let known = (launcher.name == "slurm").then(|| with_library(job, task)).flatten();
+        let job = known.as_ref().unwrap_or(job);
+        let request = Request {
+            placement: &self.placement,
+            job,
+            settings: &settings,
+            binding: self.binding,
+            obstacle: obstacle.as_deref(),
+            folder: &text_of(folder)?,
+            shim: &self.shim,
+            program: program.as_deref(),
+            agent: self.agent.as_deref(),
+            arguments: &self.launcher_arguments,
+            task,
+        };
+        let written = launcher.write(&request).map_err(|error: LaunchError| {
+            let of_job = match self.placement.jobs[..] {
+                [_] => String::new(),
+                _ => format!("job {}: ", job.name),
+            };
+            Infeasible(format!("{of_job}{error}"))
+        });
+        let mut launch = written?;
+        launch.notes.extend(notes);
+        Ok(launch)
+    }
+}
+
+/// The job with the MPI library that its programs load, where only they say it.
+fn with_library(job: &JobEntry, task: Task<'_>) -> Option<JobEntry> {
+    let (Task::Programs(line) | Task::Report(Some(line))) = task else { return None };
+    let name = library_name(line, Some(job.ranks.len())).filter(|_| job.mpi_library.is_empty())?;
+    Some(JobEntry { mpi_library: name.to_owned(), ..job.clone() })
+}
+
+/// A path that goes into files and command lines of others.
+fn text_of(path: &Path) -> anyhow::Result<String> {
+    let text = path.to_str().map(str::to_owned);
+    text.ok_or_else(|| UsageError(format!("{}: the path is not UTF-8", path.display())).into())
+}

@@ -1,0 +1,199 @@
+//! A launch whose files are written, and the launcher that runs it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use rankwright::launch::{Launch, ProgramLine, Software, Task};
+use rankwright::units::Seconds;
+use tempfile::TempDir;
+
+use crate::host::mpi::launcher::MpiLauncher;
+use crate::host::{child, find_program};
+use crate::launching::files::write_files;
+use crate::launching::prepared::Prepared;
+use crate::output::exit_code::NotStarted;
+use crate::output::{Verbosity, note, warn};
+
+/// A launch that can be started, once or several times.
+pub(crate) struct Ready {
+    pub(crate) launch: Launch,
+    /// The folder of its files; removed with this value.
+    folder: Option<TempDir>,
+}
+
+impl Ready {
+    /// Writes the launch files of the only job, or of the one that the user chose.
+    pub(crate) fn new(
+        prepared: &Prepared,
+        installed: &MpiLauncher,
+        task: Task<'_>,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Self> {
+        let job = prepared.one_job()?;
+        refuse_root(&prepared.launcher_arguments, installed)?;
+        let folder = launch_folder(verbosity)?;
+        let MpiLauncher { program, launcher } = installed;
+        let launch = prepared.launch(launcher, Some(program), job, folder.path(), task)?;
+        write_files(&launch, folder.path())?;
+        Ok(Self { launch, folder: Some(folder) })
+    }
+
+    /// A launch without files.
+    pub(crate) fn bare(launch: Launch) -> Self {
+        Self { launch, folder: None }
+    }
+
+    /// Says who binds, and shows the command line, where the user wants to hear more.
+    pub(crate) fn explain(&self, verbosity: &Verbosity) {
+        if verbosity.verbose {
+            note(verbosity, &self.launch.binding);
+            let notes = &self.launch.notes;
+            notes.iter().for_each(|text| note(verbosity, format_args!("note: {text}")));
+            note(verbosity, &self.launch);
+        }
+    }
+
+    /// Starts the launcher; `adapt` changes how.
+    pub(crate) fn spawn(&self, adapt: impl FnOnce(&mut Command)) -> Result<Child, NotStarted> {
+        let mut command = Command::new(&self.launch.command[0]);
+        command.args(&self.launch.command[1..]);
+        command.envs(self.launch.environment.iter().map(|(name, value)| (name, value)));
+        if self.folder.is_some() {
+            // Open MPI under LSF takes the order of the ranks from it, whatever it is told.
+            command.env_remove("LSB_AFFINITY_HOSTFILE");
+        }
+        adapt(&mut command);
+        child::start(&mut command).map_err(|error| {
+            let code = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+            NotStarted { code, why: format!("{}: {error}", self.launch.command[0]) }
+        })
+    }
+
+    /// Starts the launcher and waits for it; the exit code to pass on.
+    pub(crate) fn run(
+        &self,
+        programs: &ProgramLine,
+        timeout: Option<Seconds>,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<ExitCode> {
+        let mut child = self.spawn(|_| ())?;
+        Ok(ExitCode::from(self.wait(&mut child, programs, timeout, verbosity)?))
+    }
+
+    /// Waits for the launcher; the exit code to pass on.
+    pub(crate) fn wait(
+        &self,
+        child: &mut Child,
+        programs: &ProgramLine,
+        timeout: Option<Seconds>,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<u8> {
+        let deadline = timeout.map(|limit| Instant::now() + duration(limit));
+        if let Some(status) = child::wait(child, deadline)? {
+            let code = child::code(status);
+            // The shim's code for it arrives as it is.
+            let by_launcher = !status.success() && !self.launch.by_exec;
+            let not_started =
+                by_launcher.then(|| programs.names().find_map(why_not_started)).flatten();
+            return Ok(not_started.unwrap_or(code));
+        }
+        child::end(child)?;
+        if let Some(limit) = timeout {
+            warn(verbosity, format_args!("ended after {limit}, as --timeout says"));
+        }
+        Ok(child::TIMED_OUT)
+    }
+}
+
+/// A launcher that runs, with the folder of its files.
+pub(crate) struct Started {
+    pub(crate) child: Child,
+    pub(crate) ready: Ready,
+}
+
+impl Started {
+    /// Writes the launch files and starts the launcher; `adapt` changes how it is started.
+    pub(crate) fn new(
+        prepared: &Prepared,
+        installed: &MpiLauncher,
+        task: Task<'_>,
+        verbosity: &Verbosity,
+        adapt: impl FnOnce(&mut Command),
+    ) -> anyhow::Result<Self> {
+        let ready = Ready::new(prepared, installed, task, verbosity)?;
+        ready.explain(verbosity);
+        Ok(Self { child: ready.spawn(adapt)?, ready })
+    }
+}
+
+/// The code for a program that this host does not have or cannot run: launchers end with codes of
+/// their own then.
+fn why_not_started(program: &str) -> Option<u8> {
+    let file = if program.contains('/') {
+        Some(PathBuf::from(program))
+    } else {
+        find_program(Path::new(program))
+    };
+    let metadata = file.and_then(|file| std::fs::metadata(file).ok());
+    match metadata {
+        None => Some(127),
+        Some(metadata) if metadata.is_dir() || metadata.permissions().mode() & 0o111 == 0 => {
+            Some(126)
+        }
+        Some(_) => None,
+    }
+}
+
+/// A time limit; a hundred years where that is longer.
+pub(crate) fn duration(limit: Seconds) -> Duration {
+    Duration::from_secs_f64(limit.0.min(3.2e9))
+}
+
+/// A folder for the launch files that the other hosts can read too: in the working directory, which
+/// is shared where jobs of several hosts run.
+fn launch_folder(verbosity: &Verbosity) -> anyhow::Result<TempDir> {
+    let here: PathBuf = std::env::current_dir().context("working directory")?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".rankwright-run-").permissions(readable_by_all());
+    builder.tempdir_in(&here).or_else(|error| {
+        let folder = builder.tempdir().context("folder for the launch files")?;
+        warn(
+            verbosity,
+            format_args!(
+                "{}: {error}; the launch files are in {}, which other hosts may not see",
+                here.display(),
+                folder.path().display()
+            ),
+        );
+        Ok(folder)
+    })
+}
+
+fn readable_by_all() -> std::fs::Permissions {
+    std::fs::Permissions::from_mode(0o755)
+}
+
+/// Open MPI refuses to start as root unless two variables say so twice. Setting them is the user's
+/// decision, not ours.
+#[expect(unsafe_code, reason = "the standard library has no call for this")]
+pub(crate) fn refuse_root(
+    launcher_arguments: &[String],
+    installed: &MpiLauncher,
+) -> Result<(), NotStarted> {
+    const CONSENT: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
+    // SAFETY: no arguments, no memory, cannot fail.
+    let root = unsafe { libc::geteuid() } == 0;
+    let consents = CONSENT.iter().all(|name| std::env::var_os(name).is_some_and(|v| v == "1"))
+        || launcher_arguments.iter().any(|argument| argument == "--allow-run-as-root");
+    if !root || consents || !matches!(installed.launcher.software, Software::OpenMpi(_)) {
+        return Ok(());
+    }
+    let why = format!(
+        "Open MPI does not start as root; better use another user, or set {}=1 and {}=1",
+        CONSENT[0], CONSENT[1]
+    );
+    Err(NotStarted { code: 125, why })
+}

@@ -1,0 +1,132 @@
+//! The files of a launch in a folder of the user's: what `launch` and `place` write.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use rankwright::files::write_together;
+use rankwright::launch::{self, Launch, Launcher, ProgramLine, Task, shell};
+use rankwright::placement::JobEntry;
+use serde::Serialize;
+
+use crate::launching::files::make_executable;
+use crate::launching::prepared::Prepared;
+
+/// A job whose launch files are written.
+#[derive(Debug, Serialize)]
+pub(crate) struct WrittenLaunch {
+    pub(crate) job: String,
+    /// `native` or `exec`.
+    pub(crate) binding: &'static str,
+    /// Who binds and why.
+    pub(crate) reason: String,
+    #[serde(skip)]
+    pub(crate) folder: PathBuf,
+    pub(crate) files: Vec<PathBuf>,
+    environment: BTreeMap<String, String>,
+    command: Vec<String>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl WrittenLaunch {
+    /// The command line that starts the job, for a shell.
+    pub(crate) fn command_line(&self) -> String {
+        let set = |(name, value): (&String, &String)| format!("{name}={} ", shell::quote(value));
+        let variables: String = self.environment.iter().map(set).collect();
+        variables + &shell::join(&self.command)
+    }
+}
+
+/// A job whose launch files can be written.
+pub(crate) struct PlannedLaunch<'a> {
+    job: &'a JobEntry,
+    folder: PathBuf,
+    launch: launch::Launch,
+}
+
+/// Makes the launch files of the chosen jobs for a folder; with several jobs, for a folder per job
+/// in it. `programs` says what each job runs. Writes nothing yet.
+///
+/// # Errors
+/// If one of the jobs cannot be launched so.
+pub(crate) fn plan<'a>(
+    prepared: &'a Prepared,
+    launcher: &Launcher,
+    folder: &Path,
+    programs: &dyn Fn(&JobEntry) -> anyhow::Result<ProgramLine>,
+) -> anyhow::Result<Vec<PlannedLaunch<'a>>> {
+    let jobs = prepared.jobs()?;
+    let output = std::path::absolute(folder).context("folder of the launch files")?;
+    let mut launches = Vec::new();
+    for (index, job) in jobs.iter().enumerate() {
+        let folder =
+            if jobs.len() == 1 { output.clone() } else { output.join(folder_name(&jobs, index)) };
+        let line = programs(job)?;
+        let task = Task::Programs(&line);
+        let launch = prepared.launch(launcher, None, job, &folder, task)?;
+        launches.push(PlannedLaunch { job, folder, launch });
+    }
+    Ok(launches)
+}
+
+/// Writes what was planned; if that fails, nothing of it is left.
+pub(crate) fn write(launches: Vec<PlannedLaunch<'_>>) -> anyhow::Result<Vec<WrittenLaunch>> {
+    let mut new: Vec<&Path> = launches
+        .iter()
+        .flat_map(|planned| planned.folder.ancestors().take_while(|folder| !folder.exists()))
+        .collect();
+    new.sort_by_key(|folder| Reverse(folder.components().count()));
+    if let Err(error) = write_folders(&launches) {
+        for folder in new {
+            // What is not empty belongs to others by now and stays.
+            let _ = std::fs::remove_dir(folder);
+        }
+        return Err(error);
+    }
+    let written = launches.into_iter().map(|PlannedLaunch { job, folder, launch }| WrittenLaunch {
+        job: job.name.clone(),
+        binding: if launch.by_exec { "exec" } else { "native" },
+        files: files_of(&folder, &launch).collect(),
+        folder,
+        reason: launch.binding,
+        environment: launch.environment.into_iter().collect(),
+        command: launch.command,
+        notes: launch.notes,
+    });
+    Ok(written.collect())
+}
+
+/// The script that starts a job, beside its other files.
+const SCRIPT: &str = "launch.sh";
+
+/// The paths of a launch's files, the script last.
+fn files_of<'a>(folder: &'a Path, launch: &'a Launch) -> impl Iterator<Item = PathBuf> + use<'a> {
+    launch.files.iter().map(|file| file.name).chain([SCRIPT]).map(|name| folder.join(name))
+}
+
+/// Writes the files and the scripts of all launches, or none of them.
+fn write_folders(launches: &[PlannedLaunch<'_>]) -> anyhow::Result<()> {
+    let mut files: Vec<(PathBuf, String)> = Vec::new();
+    let mut executable = Vec::new();
+    for PlannedLaunch { folder, launch, .. } in launches {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("{}: cannot be made", folder.display()))?;
+        let contents = launch.files.iter().map(|file| file.contents.clone());
+        files.extend(files_of(folder, launch).zip(contents.chain([launch.script()])));
+        let programs = launch.files.iter().filter(|file| file.executable).map(|file| file.name);
+        executable.extend(programs.chain([SCRIPT]).map(|name| folder.join(name)));
+    }
+    write_together(files.iter().map(|(path, text)| (path.as_path(), text.as_bytes())))?;
+    executable.iter().try_for_each(|path| make_executable(path))
+}
+
+/// A folder for a job: its name where that is a safe and unique file name, else its number.
+fn folder_name(jobs: &[&JobEntry], index: usize) -> String {
+    let name = &jobs[index].name;
+    let safe = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.+=,@".contains(&byte))
+        && !name.starts_with('.')
+        && (1..=200).contains(&name.len());
+    let unique = jobs.iter().filter(|job| job.name == *name).count() == 1;
+    if safe && unique { name.clone() } else { format!("job-{index}") }
+}

@@ -1,0 +1,54 @@
+//! On what cluster.
+
+use clap::Args;
+use rankwright::cluster::Cluster;
+use rankwright::units::counted;
+
+use super::inputs;
+use super::node_counts::NodeCounts;
+use crate::output::exit_code::UsageError;
+
+/// The cluster and how many nodes of it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ClusterOptions {
+    /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name
+    #[arg(long, value_name = "CLUSTER")]
+    on: String,
+    /// How many nodes, where the cluster is one node's hwloc description; `place` also takes a range
+    /// like 4..16 or a list like 4,8,16, and compares them
+    #[arg(long, value_name = "NUMBER")]
+    nodes: Option<NodeCounts>,
+}
+
+impl ClusterOptions {
+    /// Reads the cluster.
+    pub(crate) fn read(&self) -> anyhow::Result<Cluster> {
+        match &self.nodes {
+            None => inputs::cluster(&self.on, None),
+            Some(NodeCounts::One(count)) => inputs::cluster(&self.on, Some(*count)),
+            Some(NodeCounts::Several { text, .. }) => Err(UsageError(format!(
+                "--nodes {text}: expected one number; `place` compares several"
+            ))
+            .into()),
+        }
+    }
+
+    /// The numbers of nodes that are to be compared, if any, and a cluster with as many as the
+    /// largest.
+    pub(crate) fn read_several(&self) -> anyhow::Result<Option<(Cluster, Vec<usize>)>> {
+        let Some(NodeCounts::Several { text, counts }) = &self.nodes else { return Ok(None) };
+        let counts: Vec<u32> = counts.iter().map(|count| count.get()).collect();
+        let most = counts.last().copied().unwrap_or(1);
+        let cluster = inputs::cluster_of_at_least(&self.on, most)?;
+        let there = cluster.nodes.len();
+        if there < most as usize {
+            return Err(UsageError(format!(
+                "--nodes {text}: `{}` has {}, expected at most that many",
+                self.on,
+                counted(there, "node")
+            ))
+            .into());
+        }
+        Ok(Some((cluster, counts.into_iter().map(|count| count as usize).collect())))
+    }
+}

@@ -1,0 +1,97 @@
+//! Clusters, as users name them.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use rankwright::cluster::read::built_in::{self, BUILT_IN};
+use rankwright::cluster::read::{hwloc_xml, synthetic, toml};
+use rankwright::cluster::{Cluster, NodeGroup, hostlist};
+use rankwright::files::InputError;
+
+use super::read_text_or_stdin;
+use crate::output::exit_code::UsageError;
+
+/// What begins the name of a cluster that is given as a synthetic string.
+const SYNTHETIC: &str = "synthetic:";
+
+/// What can stand where a cluster is expected.
+const CLUSTERS: &str = "a cluster.toml, an hwloc XML file, `-` for standard input, \
+    synthetic:STRING or a built-in name";
+
+/// Reads the cluster that a user names: a `cluster.toml` or hwloc XML file, `-` for either on
+/// standard input, `synthetic:STRING`, or a built-in name. `nodes` says how many nodes an hwloc
+/// file or a synthetic string is meant for (default 1); the nodes are called node0, node1, ...
+pub(crate) fn cluster(text: &str, nodes: Option<u32>) -> anyhow::Result<Cluster> {
+    read(text, Count::Of(nodes))
+}
+
+/// The same for a use of at least so many nodes: clusters that name their nodes have as many as they
+/// have.
+pub(crate) fn cluster_of_at_least(text: &str, nodes: u32) -> anyhow::Result<Cluster> {
+    read(text, Count::AtLeast(nodes))
+}
+
+/// How many nodes users want.
+#[derive(Debug, Clone, Copy)]
+enum Count {
+    Of(Option<u32>),
+    AtLeast(u32),
+}
+
+fn read(text: &str, nodes: Count) -> anyhow::Result<Cluster> {
+    if let Some(string) = text.strip_prefix(SYNTHETIC) {
+        let machine = synthetic::parse(string)
+            .map_err(|error| InputError::new(text, error.found, error.expected))?;
+        return uniform(text, NodeGroup::all_free(machine), nodes);
+    }
+    let path = Path::new(text);
+    if let Some(built_in) = built_in::find(text) {
+        no_count(nodes, text)?;
+        return Ok(built_in.cluster());
+    }
+    if text.starts_with("paper:") && !path.exists() {
+        return Err(unknown_cluster(text).into());
+    }
+    let content = read_text_or_stdin(path, CLUSTERS).map_err(|error| match path.exists() {
+        true => error,
+        false => error.with_advice(format!("the built-in names are {}", built_in_names())),
+    })?;
+    if hwloc_xml::sniff(&content) {
+        let name = path.file_stem().and_then(OsStr::to_str).filter(|stem| *stem != "-");
+        return uniform(name.unwrap_or("cluster"), hwloc_xml::parse(&content, text)?, nodes);
+    }
+    no_count(nodes, text)?;
+    Ok(toml::parse(&content, text, path.parent().unwrap_or(Path::new("")))?)
+}
+
+fn unknown_cluster(name: &str) -> UsageError {
+    UsageError(format!("there is no built-in cluster `{name}`; there are {}", built_in_names()))
+}
+
+fn built_in_names() -> String {
+    BUILT_IN.iter().map(|built_in| built_in.name).collect::<Vec<_>>().join(", ")
+}
+
+/// `nodes` like nodes of one description.
+fn uniform(name: &str, group: NodeGroup, nodes: Count) -> anyhow::Result<Cluster> {
+    let count = match nodes {
+        Count::Of(count) => count.unwrap_or(1),
+        Count::AtLeast(count) => count,
+    };
+    let most = hostlist::MOST_NAMES;
+    if count == 0 || count as usize > most {
+        return Err(UsageError(format!("--nodes {count}: expected 1 to {most}")).into());
+    }
+    let names = (0..count).map(|number| format!("node{number}")).collect();
+    Ok(Cluster::uniform(name, names, group))
+}
+
+fn no_count(nodes: Count, text: &str) -> Result<(), UsageError> {
+    match nodes {
+        Count::Of(None) | Count::AtLeast(_) => Ok(()),
+        Count::Of(Some(_)) => Err(UsageError(format!(
+            "--nodes does not go with `{text}`, which names its nodes itself; it is for hwloc XML \
+             files and synthetic strings"
+        ))),
+    }
+}

@@ -1,0 +1,130 @@
+//! Archives that another program prints: it is run, and what it prints is read as it comes.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rankwright::files::InputError;
+use rankwright::traffic::profile::Profile;
+
+use crate::host::child;
+
+/// How long the program may print nothing.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How much is printed ahead of what was read, in pieces of [`PIECE`] bytes.
+const PIECES: usize = 16;
+const PIECE: usize = 1 << 16;
+
+/// The most that is kept of what the program complains about.
+const COMPLAINTS: u64 = 1 << 16;
+
+/// Runs `printer` on an archive and hands what it prints to `read`.
+pub(super) fn read(
+    printer: &[&str],
+    archive: &Path,
+    read: fn(&mut dyn BufRead, &str) -> Result<Profile, InputError>,
+) -> Result<Profile, InputError> {
+    let file = archive.display().to_string();
+    let (program, options) = printer.split_first().expect("a table of ours");
+    let mut command = Command::new(program);
+    command.args(options).arg("--").arg(archive).stdin(Stdio::null());
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| {
+            let found =
+                format!("an archive that `{program}` must print, but that cannot run ({error})");
+            InputError::new(&file, found, format!("`{program}` among the installed programs"))
+                .with_advice("it comes with OTF2: Debian has it in otf2-tools")
+        })?;
+    let complaints = complaints_of(&mut child);
+    let pipe = child.stdout.take().expect("a pipe");
+    let mut text = BufReader::with_capacity(PIECE, Pieces::of(pipe));
+    let profile = read(&mut text, &file);
+    // The rest is of no interest, but ending the program before its end would look like a failure.
+    let rest = match &profile {
+        Ok(_) => io::copy(&mut text, &mut io::sink()).map(|_| ()),
+        Err(_) => child.kill(),
+    };
+    drop(text);
+    let ended = rest.and_then(|()| child.wait());
+    if ended.is_err() {
+        let _ = child::end(&mut child);
+    }
+    let complaint = complaints.join().unwrap_or_default();
+    let failed = match (&profile, &ended) {
+        (Ok(_), Ok(status)) if status.success() => return profile,
+        (Ok(_), Ok(status)) => format!("`{program}` ended with {status}"),
+        (Ok(_), Err(error)) => format!("`{program}` could not be waited for: {error}"),
+        (Err(_), _) if complaint.is_empty() => return profile,
+        (Err(error), _) => error.found.clone(),
+    };
+    let error = InputError::new(&file, failed, "an archive that it can print whole");
+    Err(match complaint.is_empty() {
+        true => error,
+        false => error.with_advice(format!("`{program}` says: {complaint}")),
+    })
+}
+
+/// The first line that a child writes to standard error; the rest is read away.
+fn complaints_of(child: &mut Child) -> JoinHandle<String> {
+    let mut pipe = child.stderr.take().expect("a pipe");
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = pipe.by_ref().take(COMPLAINTS).read_to_end(&mut text);
+        let _ = io::copy(&mut pipe, &mut io::sink());
+        let text = String::from_utf8_lossy(&text);
+        text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+    })
+}
+
+/// What a pipe gives, piece by piece, with an end to patience.
+struct Pieces {
+    pieces: Receiver<io::Result<Vec<u8>>>,
+    piece: Vec<u8>,
+    taken: usize,
+}
+
+impl Pieces {
+    fn of(mut pipe: impl Read + Send + 'static) -> Self {
+        let (sender, pieces) = sync_channel(PIECES);
+        thread::spawn(move || {
+            loop {
+                let mut piece = vec![0; PIECE];
+                let read = pipe.read(&mut piece).map(|length| {
+                    piece.truncate(length);
+                    piece
+                });
+                let last = read.as_ref().map_or(true, Vec::is_empty);
+                // Nobody listens any more after an error.
+                if sender.send(read).is_err() || last {
+                    return;
+                }
+            }
+        });
+        Self { pieces, piece: Vec::new(), taken: 0 }
+    }
+}
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.taken == self.piece.len() {
+            self.taken = 0;
+            self.piece = match self.pieces.recv_timeout(PATIENCE) {
+                Ok(piece) => piece?,
+                Err(RecvTimeoutError::Disconnected) => Vec::new(),
+                Err(RecvTimeoutError::Timeout) => {
+                    let seconds = PATIENCE.as_secs();
+                    return Err(io::Error::other(format!("nothing printed for {seconds} s")));
+                }
+            };
+        }
+        let rest = &self.piece[self.taken..];
+        let length = rest.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&rest[..length]);
+        self.taken += length;
+        Ok(length)
+    }
+}

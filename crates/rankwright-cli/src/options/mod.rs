@@ -1,0 +1,21 @@
+//! Groups of options that several commands take, and what users name in them.
+
+mod cluster;
+mod devices;
+pub(crate) mod inputs;
+mod launch;
+mod node_counts;
+mod rank_size;
+mod result;
+mod search;
+mod simulation;
+mod table_row;
+
+pub(crate) use cluster::ClusterOptions;
+pub(crate) use devices::{FabricOptions, Gpus, SelectionOptions, selection_help};
+pub(crate) use launch::{LAUNCHER_NAME, LaunchOptions, TargetOptions, programs};
+pub(crate) use rank_size::RankSize;
+pub(crate) use result::{Format, ResultOptions, refuse_stdout};
+pub(crate) use search::{SearchOptions, strategy_help};
+pub(crate) use simulation::SimulationOptions;
+pub(crate) use table_row::TableRow;

@@ -1,0 +1,44 @@
+//! What one rank gets: whole cores or a PU.
+
+use std::num::NonZeroU32;
+
+use clap::{Args, ValueEnum};
+use rankwright::placement::Granularity;
+
+use crate::output::exit_code::UsageError;
+
+/// What one rank gets.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RankSize {
+    /// Whole cores for each rank
+    #[arg(long, value_name = "NUMBER", default_value = "1", conflicts_with = "per")]
+    cores_per_rank: NonZeroU32,
+    /// One rank per core with all its PUs, or one per PU
+    #[arg(long, value_enum, default_value_t)]
+    per: Per,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Per {
+    #[default]
+    Core,
+    Pu,
+}
+
+impl RankSize {
+    /// An error if the user gave any of them, where nothing is placed.
+    pub(crate) fn refuse(&self, why: &str) -> Result<(), UsageError> {
+        match self.granularity() {
+            Granularity::Cores(1) => Ok(()),
+            _ => Err(UsageError(format!("--cores-per-rank and --per are {why}"))),
+        }
+    }
+
+    /// The same as the library names it.
+    pub(crate) fn granularity(&self) -> Granularity {
+        match self.per {
+            Per::Core => Granularity::Cores(self.cores_per_rank.get()),
+            Per::Pu => Granularity::Pu,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Options of every search: seeds, threads, effort, objective, and the strategies that they are for.
+
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+use clap::Args;
+use rankwright::map::{Clock, DEFAULT_BALANCE, MAPPERS, Objective, Strategy};
+use rankwright::units::{Seconds, UnitError};
+
+use crate::output::exit_code::UsageError;
+
+/// Options of every search.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SearchOptions {
+    /// What random numbers are drawn from: those of strategies without a seed of their own, and the
+    /// clocks of simulations
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u32>,
+    /// How many strategies or simulations may run at the same time; the result does not depend on it
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub(crate) threads: NonZeroUsize,
+    /// How long strategies that search may do so, and how much is simulated to choose among answers:
+    /// `fast` (nothing), `normal` or `best`, counted in work
+    #[arg(long, value_name = "EFFORT", conflicts_with = "time")]
+    effort: Option<String>,
+    /// How long searching and choosing may take by the clock, like 10s, over all strategies; the
+    /// result then depends on the machine
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    time: Option<Seconds>,
+    /// What should be small where jobs say when they send: `waiting` of all messages, the `finish` of
+    /// the run, or `balanced`, both
+    #[arg(long, value_name = "WHAT")]
+    objective: Option<String>,
+    /// After how many moves strategies that search end
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["time", "effort"])]
+    moves: Option<u64>,
+    /// Where nodes differ in speed: by which share the rank that computes longest may take longer
+    /// than it must
+    #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_BALANCE, value_parser = parse_balance)]
+    pub(crate) balance: f64,
+}
+
+fn parse_balance(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1000.0).contains(share));
+    share.ok_or_else(|| format!("found `{text}`, expected a share from 0 to 1000, like 0.02"))
+}
+
+fn parse_time(text: &str) -> Result<Seconds, UnitError> {
+    text.parse()
+}
+
+/// An error for the first option that the user gave.
+fn refuse_given(options: &[(&str, bool)], why: &str) -> Result<(), UsageError> {
+    match options.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(UsageError(format!("{option} is {why}"))),
+        None => Ok(()),
+    }
+}
+
+impl SearchOptions {
+    /// An error if the user gave any of them, where nothing is searched.
+    pub(crate) fn refuse(&self, why: &str) -> Result<(), UsageError> {
+        let given = [
+            ("--seed", self.seed.is_some()),
+            ("--threads", self.threads != NonZeroUsize::MIN),
+            ("--effort", self.effort.is_some()),
+            ("--time", self.time.is_some()),
+            ("--objective", self.objective.is_some()),
+            ("--moves", self.moves.is_some()),
+            ("--balance", self.balance != DEFAULT_BALANCE),
+        ];
+        refuse_given(&given, why)
+    }
+
+    /// An error if the user gave any that says nothing about a bare graph: all cores are equally fast
+    /// there, and only strategies with an objective of their own have one.
+    pub(crate) fn refuse_for_graph(&self, strategy: &Strategy) -> Result<(), UsageError> {
+        let objective = self.objective.is_some() && strategy.objective().is_none();
+        refuse_given(
+            &[("--objective", objective)],
+            "for workloads and for strategies that take it",
+        )?;
+        refuse_given(&[("--balance", self.balance != DEFAULT_BALANCE)], "for workloads")
+    }
+
+    /// What random numbers are drawn from beside the strategies.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.map_or(1, u64::from)
+    }
+
+    /// One strategy by the name the user gave it.
+    pub(crate) fn strategy(&self, text: &str) -> anyhow::Result<Strategy> {
+        let for_all = [
+            ("seed", self.seed.map(|seed| seed.to_string())),
+            ("effort", self.effort.clone()),
+            ("moves", self.moves.map(|moves| moves.to_string())),
+            ("objective", self.objective.clone()),
+        ];
+        let set = |strategy: Strategy, (option, value): (&str, Option<String>)| match value {
+            Some(value) => strategy.with_default(option, &value),
+            None => Ok(strategy),
+        };
+        let parsed = text.parse().and_then(|strategy| for_all.into_iter().try_fold(strategy, set));
+        parsed.map_err(|error| UsageError(error.to_string()).into())
+    }
+
+    /// The clock of a search that begins now: what of `--time` has passed.
+    pub(crate) fn start_clock(&self) -> Option<Box<Clock<'static>>> {
+        let (time, begin) = (self.time?.0, Instant::now());
+        Some(Box::new(move || match time > 0.0 {
+            true => begin.elapsed().as_secs_f64() / time,
+            false => 1.0,
+        }))
+    }
+
+    /// The strategies of a list like `blocked,drb:seed=3,kway`; where there is none, all that take
+    /// part in every comparison.
+    pub(crate) fn strategies(&self, list: Option<&str>) -> anyhow::Result<Vec<Strategy>> {
+        let Some(list) = list else {
+            let all = MAPPERS.iter().filter(|entry| entry.part.is_candidate());
+            return all.map(|entry| self.strategy(entry.name)).collect();
+        };
+        let mut texts: Vec<String> = Vec::new();
+        for part in list.split(',') {
+            // `seed=3` behind a comma is one more option of the strategy before it.
+            match texts.last_mut().filter(|_| part.contains('=') && !part.contains(':')) {
+                Some(last) => *last = format!("{last},{part}"),
+                None => texts.push(part.to_owned()),
+            }
+        }
+        texts.iter().map(|text| self.strategy(text)).collect()
+    }
+
+    /// What should be small.
+    pub(crate) fn objective(&self) -> anyhow::Result<Objective> {
+        let objective = self.objective.as_deref().map_or(Ok(Objective::default()), str::parse);
+        objective.map_err(|expected| {
+            let found = self.objective.as_deref().unwrap_or_default();
+            UsageError(format!("--objective: found `{found}`, {expected}")).into()
+        })
+    }
+
+    /// How many messages may be simulated to choose among answers, and with how many seeds. In closed
+    /// loops and with very many ranks a message takes longer, so there are fewer.
+    pub(crate) fn simulated(&self, closed_loop: bool, ranks: usize) -> (u64, usize) {
+        let (messages, seeds): (u64, usize) = match (self.effort.as_deref(), self.time) {
+            (Some("fast"), _) => return (0, 0),
+            (_, Some(_)) => return (u64::MAX, 10),
+            (Some("best"), _) => (2_000_000_000, 10),
+            _ => (100_000_000, 3),
+        };
+        let of_loop = if closed_loop { messages / 5 } else { messages };
+        (of_loop * 2000 / (ranks as u64).max(2000), seeds)
+    }
+}
+
+/// The strategies for help texts: one line each.
+pub(crate) fn strategy_help() -> String {
+    let line = |entry: &rankwright::map::MapperEntry| {
+        let options: Vec<String> =
+            entry.options.iter().map(|o| format!("{}={}", o.name, o.default)).collect();
+        let options =
+            if options.is_empty() { String::new() } else { format!(" [{}]", options.join(",")) };
+        format!("  {:<25}{}{options}\n", entry.name, entry.summary)
+    };
+    let lines: String = MAPPERS.iter().map(line).collect();
+    format!("Strategies, written as name or name:option=value:\n{lines}")
+}

@@ -1,0 +1,109 @@
+//! Everything that reaches the user: results on standard output, tables, warnings and errors on
+//! standard error, exit codes.
+
+pub(crate) mod exit_code;
+mod verbosity;
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use anyhow::Context;
+use comfy_table::{CellAlignment, Table, presets};
+use indicatif::{ProgressBar, ProgressStyle};
+
+pub(crate) use verbosity::Verbosity;
+
+/// Writes to standard output.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("standard output")
+}
+
+/// A table with one header line; columns whose cells are all numbers are aligned to the right.
+pub(crate) fn table<C: Display>(header: &[&str], rows: &[Vec<C>]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header);
+    table.add_rows(rows.iter().map(|row| row.iter().map(ToString::to_string)));
+    for (index, column) in table.column_iter_mut().enumerate() {
+        let numeric = rows.iter().filter_map(|row| row.get(index)).all(|cell| {
+            cell.to_string().starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+'))
+        });
+        column.set_padding((0, 2));
+        column.set_cell_alignment(if numeric { CellAlignment::Right } else { CellAlignment::Left });
+    }
+    let lines: Vec<String> =
+        table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n") + "\n"
+}
+
+/// Comma-separated values; cells with a comma, quote or line end are quoted.
+pub(crate) fn csv<C: Display>(header: &[&str], rows: &[Vec<C>]) -> String {
+    let quote = |cell: String| {
+        if cell.contains([',', '"', '\n']) {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        } else {
+            cell
+        }
+    };
+    let line = |cells: Vec<String>| cells.into_iter().map(quote).collect::<Vec<_>>().join(",");
+    let mut text = line(header.iter().map(ToString::to_string).collect()) + "\n";
+    for row in rows {
+        text += &(line(row.iter().map(ToString::to_string).collect()) + "\n");
+    }
+    text
+}
+
+/// Says something on standard error unless the user wants quiet.
+pub(crate) fn note(verbosity: &Verbosity, text: impl Display) {
+    if !verbosity.quiet {
+        to_stderr(format_args!("{text}"));
+    }
+}
+
+/// A sign of life on standard error during long work, if that is a terminal.
+pub(crate) fn spinner(verbosity: &Verbosity, what: String) -> ProgressBar {
+    if verbosity.quiet || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let spinner = ProgressBar::new_spinner().with_message(what);
+    spinner.enable_steady_tick(std::time::Duration::from_millis(100));
+    spinner
+}
+
+/// How far long work is, on standard error, if that is a terminal.
+pub(crate) fn progress_bar(verbosity: &Verbosity, steps: u64) -> ProgressBar {
+    if verbosity.quiet || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{wide_bar} {percent} % {msg}, {eta} left");
+    ProgressBar::new(steps).with_style(style.expect("a template of ours"))
+}
+
+/// Warns on standard error unless the user wants quiet.
+pub(crate) fn warn(verbosity: &Verbosity, text: impl Display) {
+    if !verbosity.quiet {
+        to_stderr(format_args!("{} {text}", paint("warning:", anstyle::AnsiColor::Yellow)));
+    }
+}
+
+/// Says what went wrong and through which causes.
+pub(crate) fn error(error: &anyhow::Error) {
+    to_stderr(format_args!("{} {error:#}", paint("error:", anstyle::AnsiColor::Red)));
+}
+
+fn to_stderr(text: std::fmt::Arguments<'_>) {
+    // Nobody is left to tell if standard error is closed.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Whether colours are wanted: standard error is a terminal and `NO_COLOR` is not set.
+fn paint(text: &str, colour: anstyle::AnsiColor) -> String {
+    let wanted = io::stderr().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    if wanted {
+        let style = anstyle::Style::new().bold().fg_color(Some(colour.into()));
+        format!("{style}{text}{style:#}")
+    } else {
+        text.to_owned()
+    }
+}

@@ -1,0 +1,137 @@
+//! From a problem to the candidates of all strategies, with progress and warnings.
+
+use std::mem::discriminant;
+use std::ops::ControlFlow;
+
+use anyhow::{Context, bail};
+use rankwright::choose::{Candidate, Search, SearchError, Settled, Unsettled, candidates};
+use rankwright::map::{Problem, Strategy};
+use rankwright::sim::{Options, Pacing};
+
+use crate::host::signals::interrupt;
+use crate::host::signals::termination::ended_by_sigterm;
+use crate::options::SearchOptions;
+use crate::output::{self, Verbosity};
+
+/// What all strategies make of a problem, and how their answers were judged. One that fails is warned
+/// of; an error if none is left.
+pub(crate) fn search(
+    options: &SearchOptions,
+    problem: Problem,
+    strategies: &[Strategy],
+    judging: Judging,
+    verbosity: &Verbosity,
+) -> anyhow::Result<Planned> {
+    let closed = judging.simulation.pacing != Pacing::Open;
+    let problem = problem.with_balance(options.balance).with_closed_loop(closed);
+    let spinner = output::spinner(verbosity, format!("strategies to try: {}", strategies.len()));
+    let observer = |messages: u64| {
+        // Until the first simulation an interrupt ends the program at once.
+        interrupt::watch();
+        if messages > 0 {
+            spinner.set_message(format!("{} million messages simulated", messages / 1_000_000));
+        }
+        if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let clock = options.start_clock();
+    let (messages, seeds) = options.simulated(closed, problem.rank_count());
+    let search = Search {
+        threads: options.threads,
+        clock: clock.as_deref(),
+        objective: options.objective()?,
+        simulation: judging.simulation,
+        messages,
+        seeds,
+        judge_all: judging.all,
+        observer: &observer,
+    };
+    let found = ended_by_sigterm(|| candidates(&problem, strategies, &search));
+    spinner.finish_and_clear();
+    if let Some(unsettled) = &found.unsettled {
+        if *unsettled == Unsettled::Stopped {
+            bail!("interrupted");
+        }
+        let by = if found.settled.is_some() { "the model" } else { "static estimates" };
+        output::warn(verbosity, format_args!("judged by {by}, not by simulation: {unsettled}"));
+    }
+    let (mut candidates, mut left_out) = (Vec::new(), Vec::new());
+    for (strategy, candidate) in strategies.iter().zip(found.candidates) {
+        match candidate {
+            Ok(candidate) => candidates.push(candidate),
+            Err(error) => left_out.push((strategy.to_string(), error)),
+        }
+    }
+    if candidates.is_empty() {
+        let first = left_out.into_iter().next();
+        return Err(first.context("no strategy was named")?.1.into());
+    }
+    for text in by_reason(&left_out) {
+        output::warn(verbosity, format_args!("left out: {text}"));
+    }
+    Ok(Planned { candidates, settled: found.settled })
+}
+
+/// Strategies that failed for the same reason, with that: a line each. Where devices cannot be chosen
+/// for several, only what is said of nodes and ranks differs: that of the first is told.
+fn by_reason(failed: &[(String, SearchError)]) -> Vec<String> {
+    let why = |error: &SearchError| match error {
+        SearchError::Map { error, .. } => error.to_string(),
+        other => other.to_string(),
+    };
+    let alike = |a: &SearchError, b: &SearchError| match (a, b) {
+        (SearchError::Selection { error: a, .. }, SearchError::Selection { error: b, .. }) => {
+            discriminant(a) == discriminant(b)
+        }
+        _ => why(a) == why(b),
+    };
+    let mut reasons: Vec<Vec<&(String, SearchError)>> = Vec::new();
+    for one in failed {
+        match reasons.iter_mut().find(|known| alike(&known[0].1, &one.1)) {
+            Some(known) => known.push(one),
+            None => reasons.push(vec![one]),
+        }
+    }
+    let line = |of: &Vec<&(String, SearchError)>| {
+        let names: Vec<&str> = of.iter().map(|(strategy, _)| strategy.as_str()).collect();
+        let (names, first) = (names.join(", "), why(&of[0].1));
+        match of.iter().all(|(_, error)| why(error) == first) {
+            true => format!("{names}: {first}"),
+            false => format!("{names}; under {}: {first}", of[0].0),
+        }
+    };
+    reasons.iter().map(line).collect()
+}
+
+/// How the answers of strategies are judged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Judging {
+    /// How they are simulated.
+    pub(crate) simulation: Options,
+    /// Whether all are judged, also where no strategy needs that.
+    pub(crate) all: bool,
+}
+
+/// What strategies made.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    /// A candidate of each strategy that gave one.
+    pub(crate) candidates: Vec<Candidate>,
+    /// How they were judged, where they were.
+    pub(crate) settled: Option<Settled>,
+}
+
+/// Tells whose answer a strategy chose, and how many moves were tried for it.
+pub(crate) fn note_choice(verbosity: &Verbosity, candidate: &Candidate) {
+    if candidate.made_by != candidate.strategy {
+        let text = format!("{}: the answer of {}", candidate.strategy, candidate.made_by);
+        output::note(verbosity, text);
+    }
+    note_moves(verbosity, &candidate.made_by, candidate.moves);
+}
+
+/// Tells how many moves a search made, so that it can be repeated.
+pub(crate) fn note_moves(verbosity: &Verbosity, strategy: &str, moves: u64) {
+    if moves > 0 {
+        output::note(verbosity, format!("{strategy}: {moves} moves tried"));
+    }
+}
