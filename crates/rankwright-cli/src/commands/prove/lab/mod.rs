@@ -1,22 +1,11 @@
-//! `rankwright lab`: an emulated cluster of network namespaces on one machine, with shaped network
-//! devices and real MPI across them.
-//!
-//! A lab has no daemon and no names in the system's tables. Each node is one sleeping process, its
-//! *holder*, that owns a network, a UTS, an IPC and a mount namespace; the kernel removes them and
-//! the devices in them with the last process inside. Every process of a lab is known by a mark in
-//! its mount namespace, so that `down` needs no record to find them all.
+//! `rankwright lab`: an emulated cluster on this machine.
 
 mod agent;
 mod counters;
 mod down;
-mod enter;
 mod exec;
-mod holder;
-mod network;
-mod process;
-mod state;
+mod named;
 mod status;
-mod tools;
 mod up;
 
 use std::process::ExitCode;
@@ -24,8 +13,6 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use crate::output::Verbosity;
-
-use state::LabName;
 
 /// Options of `rankwright lab`.
 #[derive(Debug, Args)]
@@ -49,14 +36,6 @@ enum Action {
     /// The remote shell of a lab, as launchers call it
     #[command(hide = true)]
     Agent(agent::Agent),
-}
-
-/// Which lab is meant.
-#[derive(Debug, Clone, Args)]
-struct Which {
-    /// Name of the lab
-    #[arg(long, default_value = "lab", env = state::NAME_VARIABLE, hide_env_values = true)]
-    name: LabName,
 }
 
 impl Lab {

@@ -3,11 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use rankwright_lab::{LabName, LabState, LabStatus, rate_text, status};
 use serde::Serialize;
 
-use super::process;
-use super::state::{Folder, LabName};
-use super::up::rate_text;
 use crate::options::{Format, ResultOptions};
 use crate::output::{self, Verbosity};
 
@@ -22,41 +20,44 @@ pub(super) struct Status {
 #[derive(Debug, Serialize)]
 struct Row {
     lab: LabName,
-    state: State,
+    state: &'static str,
     nodes: usize,
     cores: u32,
     nic: String,
-    /// Programs running in it; the processes that hold the nodes are not counted.
+    /// Programs running in it.
     processes: usize,
 }
 
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum State {
-    /// All nodes are there.
-    Up,
-    /// `up` is at work, or died.
-    Unfinished,
-    /// A node's holder has ended.
-    Broken,
+impl From<LabStatus> for Row {
+    fn from(status: LabStatus) -> Self {
+        Self {
+            lab: status.name,
+            state: match status.state {
+                LabState::Up => "up",
+                LabState::Unfinished => "unfinished",
+                LabState::Broken => "broken",
+            },
+            nodes: status.nodes,
+            cores: status.cores,
+            nic: status.nic.map_or_else(String::new, rate_text),
+            processes: status.processes,
+        }
+    }
+}
+
+impl Row {
+    fn cells(&self) -> Vec<String> {
+        let (nodes, cores) = (self.nodes.to_string(), self.cores.to_string());
+        let (name, state) = (self.lab.to_string(), self.state.to_owned());
+        vec![name, state, nodes, cores, self.nic.clone(), self.processes.to_string()]
+    }
 }
 
 impl Status {
     pub(super) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
-        let labs: anyhow::Result<Vec<Row>> = Folder::all()?.iter().map(row).collect();
-        let labs = labs?;
+        let labs: Vec<Row> = status()?.into_iter().map(Row::from).collect();
         let header = ["lab", "state", "nodes", "cores", "nic", "processes"];
-        let cells = |row: &Row| {
-            let state = match row.state {
-                State::Up => "up",
-                State::Unfinished => "unfinished",
-                State::Broken => "broken",
-            };
-            let (nodes, cores) = (row.nodes.to_string(), row.cores.to_string());
-            let processes = row.processes.to_string();
-            vec![row.lab.to_string(), state.to_owned(), nodes, cores, row.nic.clone(), processes]
-        };
-        let rows: Vec<Vec<String>> = labs.iter().map(cells).collect();
+        let rows: Vec<Vec<String>> = labs.iter().map(Row::cells).collect();
         let text = match self.result.format {
             Format::Table if rows.is_empty() => {
                 output::note(verbosity, "no lab is up");
@@ -69,29 +70,4 @@ impl Status {
         self.result.write(&text)?;
         Ok(ExitCode::SUCCESS)
     }
-}
-
-fn row(folder: &Folder) -> anyhow::Result<Row> {
-    let lab = folder.name.clone();
-    let inside = process::in_lab(folder)?;
-    let Some(record) = folder.read().ok().flatten() else {
-        let (state, nic) = (State::Unfinished, String::new());
-        return Ok(Row { lab, state, nodes: 0, cores: 0, nic, processes: inside.len() });
-    };
-    let holders = record.holders().filter(|pid| inside.contains(pid)).count();
-    let state = if !record.complete {
-        State::Unfinished
-    } else if holders == record.holders().count() {
-        State::Up
-    } else {
-        State::Broken
-    };
-    Ok(Row {
-        lab,
-        state,
-        nodes: record.nodes.len(),
-        cores: record.cores,
-        nic: rate_text(record.nic),
-        processes: inside.len() - holders,
-    })
 }

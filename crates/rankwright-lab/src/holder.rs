@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use super::enter::enter;
-use super::state::Folder;
-use super::tools;
+use crate::enter::enter;
+use crate::state::Folder;
+use crate::tools;
 
 /// Longer than any machine needs to make namespaces.
 const LONGEST_START: Duration = Duration::from_secs(60);
@@ -36,7 +36,7 @@ exec sleep infinity >/dev/null 2>&1
 
 /// How this user may make namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Privilege {
+pub(crate) enum Privilege {
     /// As root.
     Root,
     /// As root of a user namespace of the lab's own.
@@ -45,7 +45,7 @@ pub(super) enum Privilege {
 
 impl Privilege {
     /// Finds out what is permitted here.
-    pub(super) fn probe() -> anyhow::Result<Self> {
+    pub(crate) fn probe() -> anyhow::Result<Self> {
         let mut refusals = Vec::new();
         for privilege in [Self::Root, Self::UserNamespace] {
             let output = privilege.unshare().arg("true").output().context("starting unshare")?;
@@ -81,14 +81,14 @@ impl Privilege {
 
 /// A node's holder, started by this process.
 #[derive(Debug)]
-pub(super) struct Holder {
+pub(crate) struct Holder {
     host: String,
     child: Child,
 }
 
 impl Holder {
     /// Starts the holder of a lab's first node, the switch.
-    pub(super) fn start_switch(
+    pub(crate) fn start_switch(
         folder: &Folder,
         host: &str,
         privilege: Privilege,
@@ -97,7 +97,7 @@ impl Holder {
     }
 
     /// Starts the holder of another node; it lives in the switch's user namespace.
-    pub(super) fn start_node(folder: &Folder, host: &str, switch: u32) -> anyhow::Result<Self> {
+    pub(crate) fn start_node(folder: &Folder, host: &str, switch: u32) -> anyhow::Result<Self> {
         let mut command = enter(switch, &[])?;
         command.args(["unshare", "--net", "--uts", "--ipc", "--mount", "--"]);
         Self::start(command, folder, host)
@@ -113,12 +113,12 @@ impl Holder {
     }
 
     /// Its process: the programs it began as replaced each other.
-    pub(super) fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Waits until it is a node.
-    pub(super) fn wait_until_ready(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn wait_until_ready(&mut self) -> anyhow::Result<()> {
         let output = self.child.stdout.take().context("a node is waited for once")?;
         if first_line(output).as_deref() == Some("ready") {
             return Ok(());
@@ -133,7 +133,7 @@ impl Holder {
     }
 
     /// Waits for its end, so that no entry of it stays in the table of processes.
-    pub(super) fn reap(mut self) {
+    pub(crate) fn reap(mut self) {
         let _ = self.child.wait();
     }
 }

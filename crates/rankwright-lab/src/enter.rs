@@ -1,18 +1,20 @@
 //! Entering the namespaces of a lab's nodes.
 
+use std::env;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use super::network::{self, DATA_DEVICE, DATA_NETWORK, MANAGEMENT_DEVICE, MANAGEMENT_NETWORK};
-use super::process;
-use super::state::{FOLDER_VARIABLE, Folder, HEAD, Lab, NAME_VARIABLE};
-use super::tools;
+use crate::network::{self, DATA_DEVICE, DATA_NETWORK, MANAGEMENT_DEVICE, MANAGEMENT_NETWORK};
+use crate::process;
+use crate::state::{FOLDER_VARIABLE, Folder, HEAD, Lab, LabName, NAME_VARIABLE};
+use crate::tools;
 
 /// `nsenter` into some namespaces (`n`et, `u`ts, `i`pc, `m`ount) of a process, and into its user
 /// namespace where that is another; the command to run there is to be added.
-pub(super) fn enter(pid: u32, namespaces: &[&str]) -> anyhow::Result<Command> {
+pub(crate) fn enter(pid: u32, namespaces: &[&str]) -> anyhow::Result<Command> {
     let mut command = tools::command("nsenter");
     command.arg(format!("--target={pid}")).args(namespaces);
     if namespaces.contains(&"--mount") {
@@ -30,7 +32,7 @@ pub(super) fn enter(pid: u32, namespaces: &[&str]) -> anyhow::Result<Command> {
 }
 
 /// `nsenter` into a node by its name or address.
-pub(super) fn enter_node(folder: &Folder, lab: &Lab, host: &str) -> anyhow::Result<Command> {
+pub(crate) fn enter_node(folder: &Folder, lab: &Lab, host: &str) -> anyhow::Result<Command> {
     let names: Vec<String> = lab.nodes.iter().map(|node| node.name.clone()).collect();
     let found = network::find(host, &names).with_context(|| format!("lab `{}`", folder.name))?;
     let (holder, name) = match found {
@@ -47,8 +49,23 @@ pub(super) fn enter_node(folder: &Folder, lab: &Lab, host: &str) -> anyhow::Resu
     enter(holder, &["--net", "--uts", "--ipc", "--mount"])
 }
 
+/// A command on a node of a lab, or on `head`, in the current folder and with what launchers need.
+///
+/// # Errors
+/// If the lab or the node is not up.
+pub fn command_on(lab: &LabName, node: &str, command: &[OsString]) -> anyhow::Result<Command> {
+    let folder = Folder::of(lab)?;
+    let lab = folder.read_complete()?;
+    let mut entered = enter_node(&folder, &lab, node)?;
+    // Whoever enters a mount namespace is at its root.
+    let here = env::current_dir().context("the current folder")?;
+    entered.args(["sh", "-c", "cd \"$0\" || exit 125; exec \"$@\""]).arg(here);
+    entered.args(command).envs(launcher_environment(&folder));
+    Ok(entered)
+}
+
 /// What launchers need in a lab: its remote shell, its networks, and patience on few real cores.
-pub(super) fn launcher_environment(folder: &Folder) -> Vec<(&'static str, String)> {
+fn launcher_environment(folder: &Folder) -> Vec<(&'static str, String)> {
     let agent = text(&folder.file("agent"));
     vec![
         (NAME_VARIABLE, folder.name.to_string()),

@@ -14,21 +14,21 @@ use rankwright::units::BytesPerSecond;
 use serde::{Deserialize, Serialize};
 
 /// Names the lab where `--name` is not given; set inside a lab.
-pub(super) const NAME_VARIABLE: &str = "RANKWRIGHT_LAB";
+pub const NAME_VARIABLE: &str = "RANKWRIGHT_LAB";
 
 /// The folder of all labs, where it is not the usual one; set inside a lab, because there a user
 /// may look like root.
-pub(super) const FOLDER_VARIABLE: &str = "RANKWRIGHT_LAB_FOLDER";
+pub(crate) const FOLDER_VARIABLE: &str = "RANKWRIGHT_LAB_FOLDER";
 
 /// The launcher's node: the switch, on the management network only.
-pub(super) const HEAD: &str = "head";
+pub(crate) const HEAD: &str = "head";
 
 const FORMAT: u32 = 1;
 
 /// The name of a lab: safe as a file name and in messages.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct LabName(String);
+pub struct LabName(String);
 
 impl FromStr for LabName {
     type Err = String;
@@ -52,57 +52,57 @@ impl fmt::Display for LabName {
 
 /// A lab as `lab.json` describes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Lab {
+pub(crate) struct Lab {
     /// The version of the format: 1.
     format: u32,
     /// Whether `up` finished.
-    pub(super) complete: bool,
+    pub(crate) complete: bool,
     /// Cores that each node pretends to have.
-    pub(super) cores: u32,
+    pub(crate) cores: u32,
     /// What each node's `eth0` carries each way.
-    pub(super) nic: BytesPerSecond,
+    pub(crate) nic: BytesPerSecond,
     /// The process that holds the switch's namespaces.
-    pub(super) head: u32,
+    pub(crate) head: u32,
     /// The nodes in order.
-    pub(super) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Node>,
 }
 
 /// A node of a lab.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// Its host name.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The process that holds its namespaces.
-    pub(super) holder: u32,
+    pub(crate) holder: u32,
 }
 
 impl Lab {
     /// A lab that is being made.
-    pub(super) fn unfinished(cores: u32, nic: BytesPerSecond, head: u32, nodes: Vec<Node>) -> Self {
+    pub(crate) fn unfinished(cores: u32, nic: BytesPerSecond, head: u32, nodes: Vec<Node>) -> Self {
         Self { format: FORMAT, complete: false, cores, nic, head, nodes }
     }
 
     /// The holders of all namespaces, the switch's first.
-    pub(super) fn holders(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn holders(&self) -> impl Iterator<Item = u32> {
         std::iter::once(self.head).chain(self.nodes.iter().map(|node| node.holder))
     }
 }
 
 /// The folder of one lab.
 #[derive(Debug, Clone)]
-pub(super) struct Folder {
-    pub(super) name: LabName,
+pub(crate) struct Folder {
+    pub(crate) name: LabName,
     path: PathBuf,
 }
 
 impl Folder {
     /// The folder of the lab of this name, whether or not it exists.
-    pub(super) fn of(name: &LabName) -> anyhow::Result<Self> {
+    pub(crate) fn of(name: &LabName) -> anyhow::Result<Self> {
         Ok(Self { name: name.clone(), path: root()?.join(&name.0) })
     }
 
     /// The folders of all labs, by name; names that are none of ours are left alone.
-    pub(super) fn all() -> anyhow::Result<Vec<Self>> {
+    pub(crate) fn all() -> anyhow::Result<Vec<Self>> {
         let root = root()?;
         let entries = match fs::read_dir(&root) {
             Ok(entries) => entries,
@@ -118,7 +118,7 @@ impl Folder {
     }
 
     /// Makes the folder; it is the lock against a second lab of the same name.
-    pub(super) fn create(&self) -> anyhow::Result<()> {
+    pub(crate) fn create(&self) -> anyhow::Result<()> {
         let root = self.path.parent().unwrap_or(Path::new("/"));
         for _ in 0..10 {
             fs::create_dir_all(root).with_context(|| root.display().to_string())?;
@@ -140,7 +140,7 @@ impl Folder {
     }
 
     /// Removes the folder, and that of all labs if this was the last.
-    pub(super) fn remove(&self) -> anyhow::Result<()> {
+    pub(crate) fn remove(&self) -> anyhow::Result<()> {
         match fs::remove_dir_all(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(error).context(self.path.display().to_string());
@@ -155,33 +155,33 @@ impl Folder {
     }
 
     /// Whether there is such a folder.
-    pub(super) fn exists(&self) -> bool {
+    pub(crate) fn exists(&self) -> bool {
         self.path.exists()
     }
 
     /// A file of the lab.
-    pub(super) fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
     /// The folder of all labs.
-    pub(super) fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.path.parent().unwrap_or(&self.path)
     }
 
     /// What the mount namespaces of the lab's nodes bear: the name of their `/dev/shm`.
-    pub(super) fn mark(&self) -> String {
+    pub(crate) fn mark(&self) -> String {
         format!("rankwright-lab:{}", self.path.display())
     }
 
     /// Records the lab.
-    pub(super) fn write(&self, lab: &Lab) -> anyhow::Result<()> {
+    pub(crate) fn write(&self, lab: &Lab) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(lab)? + "\n";
         Ok(write_atomically(&self.file("lab.json"), text.as_bytes())?)
     }
 
     /// Reads the record, whatever state the lab is in; `None` if there is none.
-    pub(super) fn read(&self) -> Result<Option<Lab>, InputError> {
+    pub(crate) fn read(&self) -> Result<Option<Lab>, InputError> {
         let path = self.file("lab.json");
         if !path.exists() {
             return Ok(None);
@@ -204,7 +204,7 @@ impl Folder {
     }
 
     /// Reads the record of a lab that is up.
-    pub(super) fn read_complete(&self) -> anyhow::Result<Lab> {
+    pub(crate) fn read_complete(&self) -> anyhow::Result<Lab> {
         let name = &self.name;
         match self.read()? {
             Some(lab) if lab.complete => Ok(lab),

@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use super::state::{Folder, Lab};
+use crate::state::{Folder, Lab};
 
 /// Longer than the kernel needs to end a process that it can end.
 const LONGEST_END: Duration = Duration::from_secs(10);
 
 /// Whether a process lives in a lab's namespaces: its pid may be that of another by now.
-pub(super) fn is_in_lab(pid: u32, folder: &Folder) -> bool {
+pub(crate) fn is_in_lab(pid: u32, folder: &Folder) -> bool {
     namespace(pid, "pid") == namespace(std::process::id(), "pid") && bears(pid, &folder.mark())
 }
 
 /// The processes in the mount namespaces of a lab.
-pub(super) fn in_lab(folder: &Folder) -> anyhow::Result<BTreeSet<u32>> {
+pub(crate) fn in_lab(folder: &Folder) -> anyhow::Result<BTreeSet<u32>> {
     let mark = folder.mark();
     let own = namespace(std::process::id(), "pid");
     // Thousands of processes share a few mount namespaces; each is looked at once.
@@ -37,7 +37,7 @@ pub(super) fn in_lab(folder: &Folder) -> anyhow::Result<BTreeSet<u32>> {
 }
 
 /// Ends every process in a lab's namespaces but this one, and returns when they are gone.
-pub(super) fn end_all(folder: &Folder, lab: Option<&Lab>) -> anyhow::Result<usize> {
+pub(crate) fn end_all(folder: &Folder, lab: Option<&Lab>) -> anyhow::Result<usize> {
     let start = Instant::now();
     let mut ended = BTreeSet::new();
     loop {
@@ -73,7 +73,7 @@ fn beside_holders(folder: &Folder, lab: &Lab) -> anyhow::Result<BTreeSet<u32>> {
 }
 
 /// A namespace of a process, as the kernel names it; `None` if the process is gone or not ours.
-pub(super) fn namespace(pid: u32, kind: &str) -> Option<PathBuf> {
+pub(crate) fn namespace(pid: u32, kind: &str) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/ns/{kind}")).ok()
 }
 

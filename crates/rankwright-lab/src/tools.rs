@@ -19,14 +19,14 @@ const TOOLS: [(&str, &str, &str); 7] = [
 ];
 
 /// A program, found also where ordinary users do not look (`/usr/sbin`).
-pub(super) fn command(program: &str) -> Command {
+pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env("PATH", path());
     command
 }
 
 /// Fails if a program is missing, and says how to install it.
-pub(super) fn check() -> anyhow::Result<()> {
+pub(crate) fn check() -> anyhow::Result<()> {
     let path = path();
     let missing: Vec<_> = TOOLS
         .iter()
@@ -51,7 +51,7 @@ pub(super) fn check() -> anyhow::Result<()> {
 
 /// Feeds `ip` or `tc` with commands in the network namespace of a process. They are started
 /// through `enter`, which is `nsenter` with its options.
-pub(super) fn batch(mut enter: Command, program: &str, commands: &str) -> anyhow::Result<()> {
+pub(crate) fn batch(mut enter: Command, program: &str, commands: &str) -> anyhow::Result<()> {
     enter.args([program, "-batch", "-"]);
     enter.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = enter.spawn().with_context(|| format!("starting {program}"))?;

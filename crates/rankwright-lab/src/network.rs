@@ -7,18 +7,18 @@ use std::fmt::Write;
 use anyhow::bail;
 use rankwright::units::BytesPerSecond;
 
-use super::state::HEAD;
+use crate::state::HEAD;
 
 /// The shaped network of the ranks.
-pub(super) const DATA_NETWORK: &str = "10.98.0.0/24";
+pub(crate) const DATA_NETWORK: &str = "10.98.0.0/24";
 /// The network of the launcher, not shaped.
-pub(super) const MANAGEMENT_NETWORK: &str = "10.99.0.0/24";
+pub(crate) const MANAGEMENT_NETWORK: &str = "10.99.0.0/24";
 /// The data device of every node.
-pub(super) const DATA_DEVICE: &str = "eth0";
+pub(crate) const DATA_DEVICE: &str = "eth0";
 /// The management device of every node and of the head.
-pub(super) const MANAGEMENT_DEVICE: &str = "mgmt0";
+pub(crate) const MANAGEMENT_DEVICE: &str = "mgmt0";
 /// The most nodes that have an address beside the head's.
-pub(super) const MOST_NODES: u32 = 250;
+pub const MOST_NODES: u32 = 250;
 
 const DATA_BRIDGE: &str = "data0";
 /// Jumbo frames, as on the data networks of clusters: headers are 1 % of the bytes, not 6 %.
@@ -35,7 +35,7 @@ fn management_address(node: usize) -> String {
 }
 
 /// The node names and the hostlist that stands for them: `node[00-15]`.
-pub(super) fn names(nodes: u32) -> (Vec<String>, String) {
+pub(crate) fn names(nodes: u32) -> (Vec<String>, String) {
     let last = nodes - 1;
     let width = last.to_string().len();
     let names = (0..nodes).map(|index| format!("node{index:0width$}")).collect();
@@ -45,7 +45,7 @@ pub(super) fn names(nodes: u32) -> (Vec<String>, String) {
 }
 
 /// The node that a name or address means: its index, or `None` for the head.
-pub(super) fn find(host: &str, nodes: &[String]) -> anyhow::Result<Option<usize>> {
+pub(crate) fn find(host: &str, nodes: &[String]) -> anyhow::Result<Option<usize>> {
     if host == HEAD || host == HEAD_ADDRESS {
         return Ok(None);
     }
@@ -60,7 +60,7 @@ pub(super) fn find(host: &str, nodes: &[String]) -> anyhow::Result<Option<usize>
 }
 
 /// The `/etc/hosts` of all nodes.
-pub(super) fn hosts(nodes: &[String]) -> String {
+pub(crate) fn hosts(nodes: &[String]) -> String {
     let mut text = format!("127.0.0.1 localhost\n{HEAD_ADDRESS} {HEAD}\n");
     for (index, name) in nodes.iter().enumerate() {
         let _ = writeln!(text, "{} {name}", management_address(index));
@@ -70,7 +70,7 @@ pub(super) fn hosts(nodes: &[String]) -> String {
 
 /// `ip` commands for the switch: bridges, and the devices of all nodes, whose other ends appear in
 /// the namespaces of their holders.
-pub(super) fn switch_links(holders: &[u32]) -> String {
+pub(crate) fn switch_links(holders: &[u32]) -> String {
     let mut text = "link set lo up\n".to_owned();
     for bridge in [DATA_BRIDGE, MANAGEMENT_DEVICE] {
         let _ = writeln!(text, "link add {bridge} type bridge stp_state 0 mcast_snooping 0");
@@ -94,7 +94,7 @@ pub(super) fn switch_links(holders: &[u32]) -> String {
 }
 
 /// `ip` commands for one node.
-pub(super) fn node_links(node: usize) -> String {
+pub(crate) fn node_links(node: usize) -> String {
     let mut text = "link set lo up\n".to_owned();
     let devices =
         [(DATA_DEVICE, data_address(node)), (MANAGEMENT_DEVICE, management_address(node))];
@@ -106,12 +106,12 @@ pub(super) fn node_links(node: usize) -> String {
 }
 
 /// `tc` commands for the switch: what reaches each node.
-pub(super) fn switch_shaping(nodes: usize, rate: BytesPerSecond) -> String {
+pub(crate) fn switch_shaping(nodes: usize, rate: BytesPerSecond) -> String {
     (0..nodes).map(|node| shaping(&data_port(node), rate)).collect()
 }
 
 /// The `tc` command for a node: what leaves it.
-pub(super) fn node_shaping(rate: BytesPerSecond) -> String {
+pub(crate) fn node_shaping(rate: BytesPerSecond) -> String {
     shaping(DATA_DEVICE, rate)
 }
 

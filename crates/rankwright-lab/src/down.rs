@@ -1,0 +1,31 @@
+//! Removing labs.
+
+use crate::process;
+use crate::state::{Folder, LabName};
+
+/// The names of all labs of this user, in order.
+///
+/// # Errors
+/// If the folder of labs cannot be read.
+pub fn labs() -> anyhow::Result<Vec<LabName>> {
+    Ok(Folder::all()?.into_iter().map(|folder| folder.name).collect())
+}
+
+/// Removes a lab and every process in it; whether there was anything of it.
+///
+/// # Errors
+/// If a process cannot be ended or the folder not be removed.
+pub fn down(lab: &LabName) -> anyhow::Result<bool> {
+    let folder = Folder::of(lab)?;
+    let existed = folder.exists();
+    Ok(remove(&folder)? > 0 || existed)
+}
+
+/// Removes whatever there is of a lab, in whatever state it is; how many processes were ended.
+pub(crate) fn remove(folder: &Folder) -> anyhow::Result<usize> {
+    // An unreadable record is no reason to keep the lab.
+    let lab = folder.read().ok().flatten();
+    let ended = process::end_all(folder, lab.as_ref())?;
+    folder.remove()?;
+    Ok(ended)
+}

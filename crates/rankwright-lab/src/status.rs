@@ -1,0 +1,67 @@
+//! Which labs are up.
+
+use rankwright::units::BytesPerSecond;
+
+use crate::process;
+use crate::state::{Folder, LabName};
+
+/// One lab.
+#[derive(Debug)]
+pub struct LabStatus {
+    /// Its name.
+    pub name: LabName,
+    /// Whether it can be used.
+    pub state: LabState,
+    /// Number of nodes.
+    pub nodes: usize,
+    /// Cores that each node pretends to have.
+    pub cores: u32,
+    /// What each node's network device carries each way; `None` while the lab is being made.
+    pub nic: Option<BytesPerSecond>,
+    /// Programs running in it; the processes that hold the nodes are not counted.
+    pub processes: usize,
+}
+
+/// Whether a lab can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LabState {
+    /// All nodes are there.
+    Up,
+    /// `up` is at work, or died.
+    Unfinished,
+    /// A node's holder has ended.
+    Broken,
+}
+
+/// All labs of this user, by name.
+///
+/// # Errors
+/// If the folder of labs or the table of processes cannot be read.
+pub fn status() -> anyhow::Result<Vec<LabStatus>> {
+    Folder::all()?.iter().map(of_folder).collect()
+}
+
+fn of_folder(folder: &Folder) -> anyhow::Result<LabStatus> {
+    let name = folder.name.clone();
+    let inside = process::in_lab(folder)?;
+    let Some(record) = folder.read().ok().flatten() else {
+        let (state, processes) = (LabState::Unfinished, inside.len());
+        return Ok(LabStatus { name, state, nodes: 0, cores: 0, nic: None, processes });
+    };
+    let holders = record.holders().filter(|pid| inside.contains(pid)).count();
+    let state = if !record.complete {
+        LabState::Unfinished
+    } else if holders == record.holders().count() {
+        LabState::Up
+    } else {
+        LabState::Broken
+    };
+    Ok(LabStatus {
+        name,
+        state,
+        nodes: record.nodes.len(),
+        cores: record.cores,
+        nic: Some(record.nic),
+        processes: inside.len() - holders,
+    })
+}

@@ -1,0 +1,167 @@
+//! Making a lab.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use anyhow::Context;
+use rankwright::files::write_atomically;
+use rankwright::units::BytesPerSecond;
+
+use crate::enter::enter;
+use crate::holder::{Holder, Privilege};
+use crate::network::{self, DATA_DEVICE};
+use crate::rate::rate_text;
+use crate::state::{Folder, HEAD, Lab, LabName, Node};
+use crate::{down, process, remote_shell, tools};
+
+/// What a lab is to be.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Its name.
+    pub name: LabName,
+    /// Number of nodes, from 1 to [`MOST_NODES`](crate::MOST_NODES).
+    pub nodes: u32,
+    /// Cores that each node pretends to have.
+    pub cores: u32,
+    /// What each node's network device carries each way.
+    pub nic: BytesPerSecond,
+}
+
+/// A lab that has its folder and nothing else yet.
+#[derive(Debug)]
+pub struct Site {
+    plan: Plan,
+    folder: Folder,
+    privilege: Privilege,
+}
+
+impl Plan {
+    /// Checks that a lab can be made here and takes its name.
+    ///
+    /// # Errors
+    /// If programs or rights are missing, or the name is taken.
+    pub fn begin(self) -> anyhow::Result<Site> {
+        tools::check()?;
+        let privilege = Privilege::probe()?;
+        let folder = Folder::of(&self.name)?;
+        folder.create()?;
+        Ok(Site { plan: self, folder, privilege })
+    }
+}
+
+impl Site {
+    /// Makes the lab; if that fails, nothing of it is left. `check` fails when the user interrupts;
+    /// `publish` gets the cluster description.
+    ///
+    /// # Errors
+    /// If the system refuses anything, or `check` or `publish` fails.
+    pub fn make(
+        &self,
+        check: &dyn Fn() -> anyhow::Result<()>,
+        publish: &dyn Fn(&str) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut holders = Vec::new();
+        let Err(error) = self.try_make(check, publish, &mut holders) else { return Ok(()) };
+        let removed = down::remove(&self.folder);
+        holders.into_iter().for_each(Holder::reap);
+        Err(match removed {
+            Ok(_) => error,
+            Err(left) => error.context(format!("could not be undone: {left:#}")),
+        })
+    }
+
+    fn try_make(
+        &self,
+        check: &dyn Fn() -> anyhow::Result<()>,
+        publish: &dyn Fn(&str) -> anyhow::Result<()>,
+        holders: &mut Vec<Holder>,
+    ) -> anyhow::Result<()> {
+        let Self { plan, folder, .. } = self;
+        // Of an earlier lab whose folder was removed by hand.
+        process::end_all(folder, None)?;
+        let (names, hostlist) = network::names(plan.nodes);
+        let hosts = network::hosts(&names);
+        write_atomically(&folder.file("hosts"), hosts.as_bytes())?;
+        self.start_holders(&names, check, holders)?;
+        let pids: Vec<u32> = holders.iter().map(Holder::pid).collect();
+        let (head, pids) = pids.split_first().context("the switch was started first")?;
+        let node = |(name, &holder): (&String, &u32)| Node { name: name.clone(), holder };
+        let nodes = names.iter().zip(pids).map(node).collect();
+        let mut lab = Lab::unfinished(plan.cores, plan.nic, *head, nodes);
+        folder.write(&lab)?;
+        self.connect(*head, pids, check)?;
+        write_agent(folder)?;
+        let description = self.description(&hostlist);
+        write_atomically(&folder.file("cluster.toml"), description.as_bytes())?;
+        publish(&description)?;
+        check()?;
+        lab.complete = true;
+        folder.write(&lab)
+    }
+
+    fn start_holders(
+        &self,
+        names: &[String],
+        check: &dyn Fn() -> anyhow::Result<()>,
+        holders: &mut Vec<Holder>,
+    ) -> anyhow::Result<()> {
+        let mut switch = Holder::start_switch(&self.folder, HEAD, self.privilege)?;
+        let head = switch.pid();
+        let ready = switch.wait_until_ready();
+        holders.push(switch);
+        ready?;
+        // They start side by side.
+        for name in names {
+            check()?;
+            holders.push(Holder::start_node(&self.folder, name, head)?);
+        }
+        holders[1..].iter_mut().try_for_each(Holder::wait_until_ready)
+    }
+
+    fn connect(
+        &self,
+        head: u32,
+        nodes: &[u32],
+        check: &dyn Fn() -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let batch = |pid: u32, program: &str, commands: &str| {
+            check()?;
+            tools::batch(enter(pid, &["--net"])?, program, commands)
+        };
+        batch(head, "ip", &network::switch_links(nodes)).context("the switch of the lab")?;
+        batch(head, "tc", &network::switch_shaping(nodes.len(), self.plan.nic))
+            .context("shaping at the switch of the lab")?;
+        for (index, &pid) in nodes.iter().enumerate() {
+            batch(pid, "ip", &network::node_links(index))
+                .and_then(|()| batch(pid, "tc", &network::node_shaping(self.plan.nic)))
+                .with_context(|| format!("the network of node {index}"))?;
+        }
+        Ok(())
+    }
+
+    fn description(&self, hostlist: &str) -> String {
+        format!(
+            "# An emulated cluster on one machine: its cores do not really exist.\n\
+             name = \"{}\"\n\
+             emulated = true\n\
+             \n\
+             [[node]]\n\
+             names = \"{hostlist}\"\n\
+             topology = \"pack:1 core:{} pu:1\"\n\
+             \n\
+             [[node.nic]]\n\
+             name = \"{DATA_DEVICE}\"\n\
+             bandwidth = \"{}\"\n",
+            self.plan.name,
+            self.plan.cores,
+            rate_text(self.plan.nic),
+        )
+    }
+}
+
+fn write_agent(folder: &Folder) -> anyhow::Result<()> {
+    let path = folder.file("agent");
+    write_atomically(&path, remote_shell::script(folder)?.as_bytes())?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+        .with_context(|| path.display().to_string())
+}
