@@ -4,8 +4,7 @@ use clap::{Args, ValueEnum};
 use rankwright::rails::fabric::{STACKS, Stack};
 use rankwright::rails::{SELECTIONS, Selection};
 
-use super::TableRow;
-use crate::output::exit_code::UsageError;
+use super::table_row::TableRow;
 
 /// Which network devices and GPUs ranks get.
 #[derive(Debug, Clone, Args)]
@@ -26,19 +25,6 @@ pub(crate) enum Gpus {
     Near,
     /// Left to the program
     None,
-}
-
-impl SelectionOptions {
-    /// An error if the user gave one of the options, where they have no effect.
-    pub(crate) fn refuse(&self, why: &str) -> Result<(), UsageError> {
-        if !self.nics.is_none() {
-            return Err(UsageError(format!("--nics {}: {why}", self.nics)));
-        }
-        match self.gpus {
-            None => Ok(()),
-            Some(_) => Err(UsageError(format!("--gpus: {why}"))),
-        }
-    }
 }
 
 /// The selections for help texts: one line each.
@@ -65,11 +51,4 @@ pub(crate) struct FabricOptions {
     /// [default: none, or the one that the devices and the MPI library tell for sure]
     #[arg(long, value_name = "STACK", value_parser = TableRow::new(STACKS, |stack| (stack.name, stack.summary)))]
     pub(crate) fabric: Option<&'static Stack>,
-}
-
-impl FabricOptions {
-    /// Whether the user named a stack.
-    pub(crate) fn is_given(self) -> bool {
-        self.fabric.is_some()
-    }
 }

@@ -7,7 +7,8 @@ use rankwright::launch::openmp::ThreadsPerCore;
 use rankwright::launch::{Binding, LAUNCHERS, Launcher, ProgramLine, shell};
 use rankwright::placement::MemoryPolicy;
 
-use super::{FabricOptions, TableRow};
+use super::devices::FabricOptions;
+use super::table_row::TableRow;
 use crate::output::exit_code::UsageError;
 
 /// The variable that names the program which the launcher calls instead of ssh.
@@ -80,25 +81,6 @@ impl LaunchOptions {
         shell::split(arguments).map_err(|quote| {
             UsageError(format!("--launcher-args: found {quote} that is not closed in: {arguments}"))
         })
-    }
-}
-
-impl TargetOptions {
-    /// An error if the user gave any of them, where nothing is written for a launcher. An agent of the
-    /// environment is for all commands.
-    pub(crate) fn refuse(&self, why: &str) -> Result<(), UsageError> {
-        let agent = self.agent.as_ref();
-        let given = [
-            ("--binding", self.binding != BindingOption::default()),
-            ("--agent", agent.is_some() && agent != std::env::var(AGENT).ok().as_ref()),
-            ("--shim", self.shim.is_some()),
-            ("--threads-per-core", self.threads_per_core.is_some()),
-            ("--memory", self.memory != MemoryOption::default()),
-        ];
-        match given.iter().find(|(_, given)| *given) {
-            Some((option, _)) => Err(UsageError(format!("{option} is {why}"))),
-            None => Ok(()),
-        }
     }
 }
 

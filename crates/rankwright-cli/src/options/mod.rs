@@ -2,6 +2,7 @@
 
 mod cluster;
 mod devices;
+mod given;
 pub(crate) mod inputs;
 mod launch;
 mod node_counts;
@@ -13,6 +14,7 @@ mod table_row;
 
 pub(crate) use cluster::ClusterOptions;
 pub(crate) use devices::{FabricOptions, Gpus, SelectionOptions, selection_help};
+pub(crate) use given::{Given, given, refuse};
 pub(crate) use launch::{LAUNCHER_NAME, LaunchOptions, TargetOptions, programs};
 pub(crate) use rank_size::RankSize;
 pub(crate) use result::{Format, ResultOptions, refuse_stdout};

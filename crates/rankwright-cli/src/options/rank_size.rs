@@ -5,8 +5,6 @@ use std::num::NonZeroU32;
 use clap::{Args, ValueEnum};
 use rankwright::placement::Granularity;
 
-use crate::output::exit_code::UsageError;
-
 /// What one rank gets.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RankSize {
@@ -26,14 +24,6 @@ enum Per {
 }
 
 impl RankSize {
-    /// An error if the user gave any of them, where nothing is placed.
-    pub(crate) fn refuse(&self, why: &str) -> Result<(), UsageError> {
-        match self.granularity() {
-            Granularity::Cores(1) => Ok(()),
-            _ => Err(UsageError(format!("--cores-per-rank and --per are {why}"))),
-        }
-    }
-
     /// The same as the library names it.
     pub(crate) fn granularity(&self) -> Granularity {
         match self.per {

@@ -49,40 +49,7 @@ fn parse_time(text: &str) -> Result<Seconds, UnitError> {
     text.parse()
 }
 
-/// An error for the first option that the user gave.
-fn refuse_given(options: &[(&str, bool)], why: &str) -> Result<(), UsageError> {
-    match options.iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(UsageError(format!("{option} is {why}"))),
-        None => Ok(()),
-    }
-}
-
 impl SearchOptions {
-    /// An error if the user gave any of them, where nothing is searched.
-    pub(crate) fn refuse(&self, why: &str) -> Result<(), UsageError> {
-        let given = [
-            ("--seed", self.seed.is_some()),
-            ("--threads", self.threads != NonZeroUsize::MIN),
-            ("--effort", self.effort.is_some()),
-            ("--time", self.time.is_some()),
-            ("--objective", self.objective.is_some()),
-            ("--moves", self.moves.is_some()),
-            ("--balance", self.balance != DEFAULT_BALANCE),
-        ];
-        refuse_given(&given, why)
-    }
-
-    /// An error if the user gave any that says nothing about a bare graph: all cores are equally fast
-    /// there, and only strategies with an objective of their own have one.
-    pub(crate) fn refuse_for_graph(&self, strategy: &Strategy) -> Result<(), UsageError> {
-        let objective = self.objective.is_some() && strategy.objective().is_none();
-        refuse_given(
-            &[("--objective", objective)],
-            "for workloads and for strategies that take it",
-        )?;
-        refuse_given(&[("--balance", self.balance != DEFAULT_BALANCE)], "for workloads")
-    }
-
     /// What random numbers are drawn from beside the strategies.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.map_or(1, u64::from)

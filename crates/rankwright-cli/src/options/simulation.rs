@@ -6,7 +6,6 @@ use clap::{Args, ValueEnum};
 use rankwright::sim::{Arrivals, Options, Pacing, Service};
 
 use super::inputs;
-use crate::output::exit_code::UsageError;
 
 /// Options of every simulation.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -52,17 +51,6 @@ enum ServiceOption {
 }
 
 impl SimulationOptions {
-    /// An error if the user gave any of them, where nothing is simulated.
-    pub(crate) fn refuse(&self, why: &str) -> Result<(), UsageError> {
-        let given = self.arrivals != ArrivalsOption::default()
-            || self.pacing.is_some()
-            || self.service != ServiceOption::default();
-        match given {
-            true => Err(UsageError(format!("--arrivals, --loop and --service are {why}"))),
-            false => Ok(()),
-        }
-    }
-
     /// The same as the library has them, for the workloads that the user names. Programs that were
     /// profiled wait for their messages.
     pub(crate) fn options(&self, seed: u64, workloads: &[String]) -> Options {

@@ -357,5 +357,8 @@ fn wrong_objectives_and_options_without_use_are_errors() {
     let expected = "--objective: found `least`, expected `waiting` or `finish` or `balanced`";
     refused(&[&map[..], &["blocked", "--objective", "least"]].concat(), expected);
     refused(&[&map[..], &["auto:effort=most"]].concat(), "auto: effort: found `most`");
-    refused(&[&map[..], &["kway", "--loop", "open"]].concat(), "--loop and --service are for");
+    refused(
+        &[&map[..], &["kway", "--loop", "open"]].concat(),
+        "--loop does not go with --strategy kway",
+    );
 }

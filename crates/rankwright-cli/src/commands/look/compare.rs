@@ -18,8 +18,8 @@ use rankwright::units::Seconds;
 
 use crate::host::signals::interrupt;
 use crate::options::{
-    ClusterOptions, Format, RankSize, ResultOptions, SearchOptions, SimulationOptions, inputs,
-    strategy_help,
+    ClusterOptions, Format, Given, RankSize, ResultOptions, SearchOptions, SimulationOptions,
+    inputs, refuse, strategy_help,
 };
 use crate::output::{self, Verbosity};
 use crate::planning::candidates::{self, Judging};
@@ -30,6 +30,8 @@ use crate::planning::simulations::Watch;
 #[derive(Debug, Args)]
 #[command(after_help = strategy_help())]
 pub(crate) struct Compare {
+    #[command(flatten)]
+    given: Given,
     #[arg(help = inputs::WORKLOAD_HELP)]
     workload: String,
     #[command(flatten)]
@@ -67,7 +69,8 @@ impl Compare {
         let strategies = self.search.strategies(self.strategies.as_deref())?;
         let settled = |strategy: &Strategy| strategy.chooses() || strategy.begins_with_others();
         if self.by != By::Simulation && !strategies.iter().any(settled) {
-            self.simulation.refuse("for `--by simulation` and for strategies that simulate")?;
+            let why = " is for `--by simulation` and for strategies that simulate";
+            refuse(&[(self.given.first_of::<SimulationOptions>(), why)])?;
         }
         let cluster = self.cluster.read()?;
         let workload = inputs::workload(&self.workload, verbosity)?;

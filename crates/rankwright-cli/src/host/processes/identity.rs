@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Process;
 use rankwright_shim_format::first_set;
+
+use super::process::Process;
 
 /// What starts ranks and has their variables, but is none.
 const LAUNCHERS: [&str; 12] = [
@@ -98,14 +99,4 @@ pub(super) fn belongs_to(process: &Process, job: &str) -> bool {
         "PMIX_NAMESPACE",
     ];
     names.iter().any(|name| process.variable(name).is_some_and(|value| value == job))
-}
-
-#[cfg(test)]
-mod tests {
-    use rankwright_shim_format::RANK_VARIABLES;
-
-    #[test]
-    fn the_shim_knows_the_variables_of_the_library() {
-        assert_eq!(RANK_VARIABLES, rankwright::launch::RANK_VARIABLES);
-    }
 }

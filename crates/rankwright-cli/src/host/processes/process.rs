@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rankwright::ids::PuSet;
 
-use super::System;
+use super::system::System;
 
 /// A process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,23 +139,4 @@ fn numa_nodes(sys: &Path, pus: &PuSet) -> String {
     nodes.sort_unstable();
     let nodes: Vec<String> = nodes.iter().map(u32::to_string).collect();
     if nodes.is_empty() { "-".to_owned() } else { nodes.join(",") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::Made;
-    use super::*;
-
-    #[test]
-    fn a_process_is_read_as_the_kernel_shows_it() {
-        let made = Made::new();
-        made.process((5, 1), ("a) b (c", 12), "1-2", &["A=1=2", "B="]);
-        let process = made.look(|system| Process::read(&system, 5).unwrap());
-        assert_eq!((process.program.as_str(), process.parent), ("a) b (c", 1));
-        assert_eq!(process.variable("A").as_deref(), Some("1=2"));
-        assert_eq!((process.pus.to_string().as_str(), process.running_on), ("1-2", Some(1)));
-        assert_eq!((process.numa.as_str(), process.memory.as_str()), ("0", "preferred:0"));
-        assert_eq!(process.pages_in_words(), "P#0 83 %, P#1 16 %");
-        assert!(made.look(|system| Process::read(&system, 6).is_err()));
-    }
 }

@@ -8,7 +8,7 @@ use rankwright::cluster::read::{hwloc_xml, synthetic, toml};
 use rankwright::cluster::{Cluster, NodeGroup, hostlist};
 use rankwright::files::InputError;
 
-use super::read_text_or_stdin;
+use super::text::read_text_or_stdin;
 use crate::output::exit_code::UsageError;
 
 /// What begins the name of a cluster that is given as a synthetic string.

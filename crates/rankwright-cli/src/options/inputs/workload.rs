@@ -16,7 +16,8 @@ use rankwright::traffic::read::import::{self, FORMATS, Imported, Reader, Refused
 use rankwright::traffic::read::jobs_file;
 use rankwright::traffic::read::profile_file::{self, SQLITE_MAGIC};
 
-use super::{printed, read_text_or_stdin};
+use super::printed;
+use super::text::read_text_or_stdin;
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
 

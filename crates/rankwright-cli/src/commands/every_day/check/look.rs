@@ -9,8 +9,8 @@ use super::{Check, plan, verdict};
 use crate::host::processes::{Process, Running, System};
 use crate::host::this_host;
 use crate::launching::prepared::Prepared;
-use crate::options::Format;
-use crate::output::exit_code::{Mismatch, UsageError};
+use crate::options::{Format, given, refuse};
+use crate::output::exit_code::Mismatch;
 use crate::output::{self, Verbosity, note};
 use rankwright_shim_format::devices::NotSeen;
 use rankwright_shim_format::{ReportLine, Variable};
@@ -29,10 +29,11 @@ const SELECTING: [&str; 7] = [
 impl Check {
     /// Looks at processes that run on this host, and holds them against a placement if there is one.
     pub(super) fn look(&self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
-        if !self.program.is_empty() || self.launcher.is_some() {
-            let why = "--pid and --running start nothing: leave out --for and `-- PROGRAM`";
-            return Err(UsageError(why.to_owned()).into());
-        }
+        let why = " does not go with --pid and --running, which start nothing: leave it out";
+        refuse(&[
+            (given("--for", self.launcher.is_some()), why),
+            (given("`-- PROGRAM`", !self.program.is_empty()), why),
+        ])?;
         let system = System::here();
         let running = self.chosen(&system, verbosity)?;
         // Other jobs count as well, whichever the user asked for.

@@ -20,8 +20,8 @@ use crate::host::mpi::launcher::find_for;
 use crate::launching::prepared::Prepared;
 use crate::launching::user_folder;
 use crate::options::{
-    ClusterOptions, Format, Gpus, LAUNCHER_NAME, RankSize, SearchOptions, SelectionOptions,
-    SimulationOptions, TargetOptions, inputs, programs, refuse_stdout, strategy_help,
+    ClusterOptions, Format, Given, Gpus, LAUNCHER_NAME, RankSize, SearchOptions, SelectionOptions,
+    SimulationOptions, TargetOptions, inputs, programs, refuse, refuse_stdout, strategy_help,
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
@@ -32,6 +32,8 @@ use crate::planning::{comparison, devices};
 #[derive(Debug, Args)]
 #[command(after_help = strategy_help())]
 pub(crate) struct Place {
+    #[command(flatten)]
+    given: Given,
     #[arg(required = true, value_name = "WORKLOAD", help = inputs::WORKLOAD_HELP)]
     workloads: Vec<String>,
     #[command(flatten)]
@@ -103,7 +105,8 @@ impl Place {
             (cluster, workload) = (of_most, self.workload(verbosity)?);
             best = self.pack_or_spread(&cluster, &counts, &workload, &strategies, verbosity)?;
         } else {
-            self.populations.refuse()?;
+            let why = ": expected several numbers of nodes with it, like --nodes 4..16";
+            refuse(&[(self.given.first_of::<PopulationOptions>(), why)])?;
             cluster = self.cluster.read()?;
             devices::require_devices(&cluster, &self.selection.nics)?;
             workload = self.workload(verbosity)?;

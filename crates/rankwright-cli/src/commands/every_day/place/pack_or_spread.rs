@@ -12,7 +12,7 @@ use rankwright::units::{BytesPerSecond, UnitError};
 
 use super::Place;
 use crate::options::Format;
-use crate::output::exit_code::{Infeasible, UsageError};
+use crate::output::exit_code::Infeasible;
 use crate::output::{self, Verbosity};
 use crate::planning::candidates;
 
@@ -42,17 +42,6 @@ fn parse_rate(text: &str) -> Result<BytesPerSecond, UnitError> {
 }
 
 impl PopulationOptions {
-    /// Refuses them where one number of nodes is given.
-    pub(super) fn refuse(&self) -> Result<(), UsageError> {
-        let prefer = self.prefer.map(|_| "--prefer");
-        match prefer.or(self.memory_traffic.map(|_| "--memory-traffic")) {
-            Some(option) => Err(UsageError(format!(
-                "{option}: expected several numbers of nodes with it, like --nodes 4..16"
-            ))),
-            None => Ok(()),
-        }
-    }
-
     fn preference(&self) -> Preference {
         match self.prefer {
             None | Some(Prefer::Time) => Preference::Time,

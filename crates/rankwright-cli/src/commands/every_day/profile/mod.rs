@@ -23,8 +23,8 @@ use rankwright_shim_format::shim_options;
 use crate::host::child;
 use crate::host::mpi::Abi;
 use crate::host::shim::shim_beside_us;
-use crate::options::refuse_stdout;
-use crate::output::exit_code::{NotStarted, UsageError};
+use crate::options::{given, refuse, refuse_stdout};
+use crate::output::exit_code::NotStarted;
 use crate::output::{self, Verbosity};
 use recording::Recording;
 
@@ -89,10 +89,9 @@ impl Profile {
             events::add(&self.output, profile.ranks.len(), &self.merge, verbosity)?;
             return Ok(ExitCode::SUCCESS);
         }
-        if self.events && self.gaps == Switch::Off {
-            let text = "--events: found --gaps off, expected it on: events have times";
-            return Err(UsageError(text.to_owned()).into());
-        }
+        let without_times = self.events && self.gaps == Switch::Off;
+        let why = ": found --gaps off, expected it on: events have times";
+        refuse(&[(given("--events", without_times), why)])?;
         let Started { mut launcher, recording } =
             self.start(verbosity).map_err(NotStarted::by_us_unless_known)?;
         let status = child::wait(&mut launcher, None)?.context("the launcher still runs")?;

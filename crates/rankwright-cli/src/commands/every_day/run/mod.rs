@@ -18,7 +18,10 @@ use crate::host::mpi::launcher::{MpiLauncher, find_for_programs, library_name};
 use crate::launching::files::describe;
 use crate::launching::prepared::Prepared;
 use crate::launching::started::{Ready, refuse_root};
-use crate::options::{LAUNCHER_NAME, LaunchOptions, inputs, programs};
+use crate::options::{
+    Given, LAUNCHER_NAME, LaunchOptions, ResultOptions, SelectionOptions, given, inputs, programs,
+    refuse,
+};
 use crate::output::exit_code::{NotStarted, UsageError};
 use crate::output::{self, Verbosity, note, warn};
 use comparison::ComparisonOptions;
@@ -31,6 +34,8 @@ use placing::PlacingOptions;
                         program was not started."
 )]
 pub(crate) struct Run {
+    #[command(flatten)]
+    given: Given,
     /// The placement, as `place` or `map` wrote it; --profile makes one for the nodes granted
     #[arg(value_name = "PLACEMENT", required_unless_present_any = ["profile", "compare"])]
     placement: Option<PathBuf>,
@@ -66,20 +71,23 @@ impl Run {
     /// An error for options that contradict each other or have no effect: the command line is wrong,
     /// whatever there is to start.
     fn refuse_contradictions(&self) -> Result<(), UsageError> {
-        self.comparison.refuse_without_compare()?;
-        let placing = self.placing.profile.is_some();
-        if self.placement.is_some() && placing && !self.comparison.is_wanted() {
-            let text = "a placement and --profile: one of them says where the ranks go; both are \
-                        for --compare";
-            return Err(UsageError(text.to_owned()));
-        }
-        if placing {
-            return Ok(());
-        }
-        self.placing.selection.refuse(
-            "devices are chosen with the cores, by --profile; a placement has those that \
-             `rankwright place --nics` chose",
-        )
+        let (compared, placing) = (self.comparison.is_wanted(), self.placing.profile.is_some());
+        let both = self.placement.is_some() && placing && !compared;
+        refuse(&[
+            (
+                self.given.first_of::<ResultOptions>().filter(|_| !compared),
+                " is for the result of --compare: what the program prints passes as it is",
+            ),
+            (
+                given("a placement and --profile", both),
+                ": one of them says where the ranks go; both are for --compare",
+            ),
+            (
+                self.given.first_of::<SelectionOptions>().filter(|_| !placing),
+                ": devices are chosen with the cores, by --profile; a placement has those that \
+                 `rankwright place --nics` chose",
+            ),
+        ])
     }
 
     fn start(&self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {

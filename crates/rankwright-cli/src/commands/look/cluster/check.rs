@@ -3,9 +3,9 @@
 use clap::Args;
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::ids::NodeId;
-use rankwright::units::counted;
 
-use super::Named;
+use super::description::{group_lines, names_of_group};
+use super::named::Named;
 use crate::output::{self, Verbosity};
 
 /// Options of `rankwright cluster check`.
@@ -24,25 +24,6 @@ impl Check {
         let lines = group_lines(&cluster);
         output::print(&(lines.join("\n") + "\n"))
     }
-}
-
-/// One line for each group: names, hardware, how much of it is free.
-pub(super) fn group_lines(cluster: &Cluster) -> Vec<String> {
-    let line = |(index, group): (usize, &rankwright::cluster::NodeGroup)| {
-        let names = names_of_group(cluster, index);
-        let free = group.free.iter().filter(|free| **free).count();
-        let nodes = counted(names.len(), "node");
-        let free = if free == group.free.len() { "all".to_owned() } else { free.to_string() };
-        let names = hostlist::compress(&names);
-        format!("{names}: {nodes} of {}; {free} PUs free", group.machine)
-    };
-    cluster.groups.iter().enumerate().map(line).collect()
-}
-
-/// The names of all nodes of a group.
-pub(super) fn names_of_group(cluster: &Cluster, group: usize) -> Vec<&str> {
-    let nodes = cluster.nodes.iter().filter(|node| node.group == group);
-    nodes.map(|node| node.name.as_str()).collect()
 }
 
 fn warnings(cluster: &Cluster) -> Vec<String> {

@@ -11,8 +11,8 @@ use rankwright::ids::{CoreId, NodeId, NumaId, format_index_list};
 use rankwright::report::cluster_picture;
 use rankwright::units::{Bytes, counted};
 
-use super::Named;
-use super::check::names_of_group;
+use super::description::names_of_group;
+use super::named::Named;
 use crate::options::{Format, ResultOptions};
 use crate::output;
 use crate::output::exit_code::UsageError;

@@ -11,6 +11,8 @@ use rankwright::traffic::read::events::simgrid;
 use rankwright::traffic::read::events::store::Recording;
 use rankwright::traffic::read::import::{self, FORMATS, Imported};
 
+use super::formats::parse_expansion;
+use super::recorded::{chosen_job, chosen_run};
 use crate::options::inputs;
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
@@ -26,7 +28,7 @@ pub(crate) struct Export {
     #[arg(long, value_name = "FORMAT", help = format!("The format to write: {}; by default that of the output's name (.mtx, .graph), else csv", writable_names()))]
     format: Option<String>,
     /// Add collective calls as messages of this algorithm
-    #[arg(long, value_parser = super::parse_expansion, default_value = "none", value_name = "ALGORITHM")]
+    #[arg(long, value_parser = parse_expansion, default_value = "none", value_name = "ALGORITHM")]
     collectives: Expansion,
     /// Keep messages that ranks send to themselves
     #[arg(long = "self")]
@@ -71,10 +73,10 @@ impl Export {
         match (inputs::named(&self.workload)?, self.job.as_deref()) {
             (Imported::Traffic(workload), None) => Ok(workload),
             (Imported::Traffic(workload), name) => {
-                Ok(Workload::single(super::chosen_job(workload, name)?))
+                Ok(Workload::single(chosen_job(workload, name)?))
             }
             (run, name) => {
-                let profile = super::chosen_run(run, name, "recorded")?;
+                let profile = chosen_run(run, name, "recorded")?;
                 Ok(Workload::single(profile.job(self.collectives)?))
             }
         }

@@ -8,6 +8,7 @@ use rankwright::traffic::generate::pattern::{Pattern, SHAPES};
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::read::jobs_file;
 
+use super::written::write_profile;
 use crate::output::exit_code::UsageError;
 
 /// Options of `rankwright traffic generate`.
@@ -99,6 +100,6 @@ impl Generate {
             let text = "rate: found one, expected a workload file (-o NAME.toml) to keep it";
             return Err(UsageError(text.to_owned()).into());
         }
-        super::write_profile(&Profile::of_job(&job, "generated"), self.output.as_deref())
+        write_profile(&Profile::of_job(&job, "generated"), self.output.as_deref())
     }
 }

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::formats::format_names;
+use super::recorded::chosen_run;
+use super::written::write_profile;
 use crate::options::inputs;
 use crate::output::exit_code::UsageError;
 
@@ -14,7 +17,7 @@ pub(crate) struct Import {
     /// folder, or what their names begin with
     file: PathBuf,
     /// Its format; found out where not given
-    #[arg(long, value_name = "FORMAT", help = format!("Its format ({}); found out where not given", super::format_names()))]
+    #[arg(long, value_name = "FORMAT", help = format!("Its format ({}); found out where not given", format_names()))]
     from: Option<String>,
     /// The job to take where there are several
     #[arg(long, value_name = "NAME")]
@@ -32,7 +35,7 @@ impl Import {
             return Err(UsageError(text).into());
         }
         let imported = inputs::imported(&self.file, self.from.as_deref())?;
-        let profile = super::chosen_run(imported, self.job.as_deref(), "imported")?;
-        super::write_profile(&profile, self.output.as_deref())
+        let profile = chosen_run(imported, self.job.as_deref(), "imported")?;
+        write_profile(&profile, self.output.as_deref())
     }
 }

@@ -7,6 +7,10 @@ use rankwright::files::InputError;
 use rankwright::traffic::merge::merge;
 use rankwright::traffic::read::profile_file;
 
+use super::recorded::profile_of;
+
+use super::written::refuse_input_as_output;
+
 /// Options of `rankwright traffic merge`.
 #[derive(Debug, Args)]
 pub(crate) struct Merge {
@@ -20,8 +24,8 @@ pub(crate) struct Merge {
 
 impl Merge {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        super::refuse_input_as_output(&self.output, &self.workloads)?;
-        let profiles = self.workloads.iter().map(|workload| super::profile_of(workload));
+        refuse_input_as_output(&self.output, &self.workloads)?;
+        let profiles = self.workloads.iter().map(|workload| profile_of(workload));
         let profiles = profiles.collect::<anyhow::Result<Vec<_>>>()?;
         let merged = merge(profiles).map_err(|error| {
             let (file, first) = (&self.workloads[error.position], &self.workloads[0]);

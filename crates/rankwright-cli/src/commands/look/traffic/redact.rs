@@ -6,6 +6,10 @@ use clap::Args;
 use rankwright::traffic::read::profile_file;
 use rankwright::traffic::redact::redact;
 
+use super::recorded::profile_of;
+
+use super::written::refuse_input_as_output;
+
 /// Options of `rankwright traffic redact`.
 #[derive(Debug, Args)]
 pub(crate) struct Redact {
@@ -18,8 +22,8 @@ pub(crate) struct Redact {
 
 impl Redact {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        super::refuse_input_as_output(&self.output, std::slice::from_ref(&self.workload))?;
-        let mut profile = super::profile_of(&self.workload)?;
+        refuse_input_as_output(&self.output, std::slice::from_ref(&self.workload))?;
+        let mut profile = profile_of(&self.workload)?;
         redact(&mut profile);
         Ok(profile_file::write(&profile, &self.output)?)
     }

@@ -10,6 +10,8 @@ use rankwright::traffic::profile::{FlowRecord, Profile};
 use rankwright::traffic::read::import::Imported;
 use serde::Serialize;
 
+use super::formats::parse_expansion;
+use super::recorded::{chosen_run, origin};
 use crate::options::{Format, ResultOptions, inputs};
 use crate::output::{csv, table};
 
@@ -25,7 +27,7 @@ pub(crate) struct Show {
     #[arg(long, default_value_t = 10, value_name = "N")]
     top: usize,
     /// Count collective calls too, as messages of this algorithm
-    #[arg(long, value_parser = super::parse_expansion, default_value = "none", value_name = "ALGORITHM")]
+    #[arg(long, value_parser = parse_expansion, default_value = "none", value_name = "ALGORITHM")]
     collectives: Expansion,
     /// The most cells of the heat map each way; 0 for no heat map
     #[arg(long, default_value_t = 64, value_name = "N")]
@@ -53,8 +55,8 @@ impl Show {
             }
             Imported::Run(profile) => JobSummary::new(&profile.job(Expansion::Default)?).sending,
         };
-        let origin = super::origin(&self.workload);
-        let profile = super::chosen_run(named, self.job.as_deref(), origin)?;
+        let origin = origin(&self.workload);
+        let profile = chosen_run(named, self.job.as_deref(), origin)?;
         let text = self.one(profile, sending)?;
         self.result.write(&text)
     }

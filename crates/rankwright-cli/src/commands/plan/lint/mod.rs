@@ -15,7 +15,9 @@ use crate::launching::files::describe;
 use crate::launching::prepared::Prepared;
 use crate::launching::user_folder;
 use crate::options::inputs::{self, read_text_or_stdin};
-use crate::options::{Format, LAUNCHER_NAME, TableRow, TargetOptions, programs, refuse_stdout};
+use crate::options::{
+    Format, Given, LAUNCHER_NAME, TableRow, TargetOptions, programs, refuse, refuse_stdout,
+};
 use crate::output::exit_code::{Infeasible, Mismatch, UsageError};
 use crate::output::{self, Verbosity, note};
 
@@ -27,6 +29,8 @@ mod render;
     after_help = "Exit code 0 if the file says what it seems to say, 5 if there is any warning."
 )]
 pub(crate) struct Lint {
+    #[command(flatten)]
+    given: Given,
     /// The launcher's file: rankfile, hostfile, configfile, rank order; `-` for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -65,7 +69,8 @@ impl Lint {
             refuse_stdout(folder)?;
         }
         if self.to.is_none() {
-            self.target.refuse("for the files of a translation: say for which launcher, --to")?;
+            let why = " is for the files of a translation: say for which launcher, --to";
+            refuse(&[(self.given.first_of::<TargetOptions>(), why)])?;
         }
         let cluster =
             self.on.as_deref().map(|text| inputs::cluster(text, self.nodes)).transpose()?;

@@ -14,7 +14,8 @@ use rankwright::placement::Placement;
 use rankwright::report::{mapping_header, mapping_rows};
 
 use crate::options::{
-    Gpus, RankSize, SearchOptions, SelectionOptions, SimulationOptions, inputs, strategy_help,
+    Given, Gpus, RankSize, SearchOptions, SelectionOptions, SimulationOptions, given, inputs,
+    refuse, strategy_help,
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
@@ -25,6 +26,8 @@ use crate::planning::devices;
 #[derive(Debug, Args)]
 #[command(after_help = strategy_help())]
 pub(crate) struct Map {
+    #[command(flatten)]
+    given: Given,
     #[arg(required_unless_present = "graph", conflicts_with = "graph", help = inputs::WORKLOAD_HELP)]
     workload: Option<String>,
     /// The cluster: a cluster.toml, an hwloc XML file, or a built-in name
@@ -76,15 +79,8 @@ enum MapFormat {
 impl Map {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let strategy = self.search.strategy(&self.strategy)?;
-        if !strategy.chooses() && !strategy.begins_with_others() {
-            self.simulation.refuse("for strategies that simulate")?;
-        }
+        self.refuse_without_effect(&strategy)?;
         if let Some(graph) = &self.bare_graph.graph {
-            self.refuse_for_graph(&strategy)?;
-            if self.format.is_some_and(|format| format != MapFormat::List) {
-                let text = "--graph: the result has one form only, --format list";
-                return Err(UsageError(text.to_owned()).into());
-            }
             let mapping = self.bare_graph.map(graph, &strategy, &self.search)?;
             self.write(&list(mapping.cores.iter().copied()))?;
             output::note(verbosity, format!("J = {}", mapping.cost));
@@ -121,13 +117,31 @@ impl Map {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// An error if the user gave an option that says nothing about a bare graph.
-    fn refuse_for_graph(&self, strategy: &Strategy) -> Result<(), UsageError> {
-        let why = "for workloads";
-        self.simulation.refuse(why)?;
-        self.rank_size.refuse(why)?;
-        self.search.refuse_for_graph(strategy)?;
-        self.selection.refuse("the cores of --hierarchy have no devices beside them")
+    /// An error for an option that says nothing about a bare graph, or about the strategy.
+    fn refuse_without_effect(&self, strategy: &Strategy) -> Result<(), UsageError> {
+        let simulation = self.given.first_of::<SimulationOptions>();
+        if self.bare_graph.graph.is_none() {
+            let simulates = strategy.chooses() || strategy.begins_with_others();
+            let name = &self.strategy;
+            let why =
+                format!(" does not go with --strategy {name}: it is for strategies that simulate");
+            return refuse(&[(simulation.filter(|_| !simulates), &why)]);
+        }
+        let table = self.format.is_some_and(|format| format != MapFormat::List);
+        let no_objective = strategy.objective().is_none();
+        let for_workloads = " does not go with --graph: it is for workloads";
+        let no_devices = " does not go with --graph: the cores of --hierarchy have no devices";
+        refuse(&[
+            (simulation, for_workloads),
+            (self.given.first_of::<RankSize>(), for_workloads),
+            (
+                self.given.option_of::<SearchOptions>("objective").filter(|_| no_objective),
+                " does not go with --graph: it is for workloads and for strategies that take it",
+            ),
+            (self.given.option_of::<SearchOptions>("balance"), for_workloads),
+            (self.given.first_of::<SelectionOptions>(), no_devices),
+            (given("--format", table), " does not go with --graph: the result has one form, list"),
+        ])
     }
 
     fn format(&self) -> MapFormat {

@@ -16,8 +16,8 @@ use rankwright::traffic::Workload;
 
 use crate::host::this_host;
 use crate::options::{
-    FabricOptions, Gpus, RankSize, ResultOptions, SearchOptions, SimulationOptions, inputs,
-    selection_help,
+    FabricOptions, Given, Gpus, RankSize, ResultOptions, SearchOptions, SimulationOptions, given,
+    inputs, refuse, selection_help,
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
@@ -29,6 +29,8 @@ use report::NicReport;
 #[derive(Debug, Args)]
 #[command(after_help = selection_help())]
 pub(crate) struct Nic {
+    #[command(flatten)]
+    given: Given,
     /// A placement as `place` or `map` wrote it; or, with --on, what `place` takes as a workload;
     /// without it only the devices are shown: of the cluster, or of this node
     #[arg(value_name = "PLACEMENT|WORKLOAD")]
@@ -83,23 +85,20 @@ impl Nic {
 
     /// An error for an option that has no effect on what is shown.
     fn refuse_without_effect(&self) -> Result<(), UsageError> {
-        if self.input.is_none() && self.fabric.is_given() {
-            let text = "--fabric: expected a placement or a workload: the variables are for ranks";
-            return Err(UsageError(text.to_owned()));
-        }
+        let no_ranks = ": expected a placement or a workload: the variables are for ranks";
+        let fabric = self.input.is_none() && self.fabric.fabric.is_some();
+        refuse(&[(given("--fabric", fabric), no_ranks)])?;
         if self.input.as_deref().is_some_and(|input| self.on.is_some() && !is_placement(input)) {
             return Ok(());
         }
-        let why = "for a workload that is placed here: give it, and --on; a placement keeps its \
-                   ranks where they are";
-        match &self.strategy {
-            Some(strategy) => Err(UsageError(format!("--strategy {strategy} is {why}"))),
-            None => {
-                self.rank_size.refuse(why)?;
-                self.search.refuse(why)?;
-                self.simulation.refuse(why)
-            }
-        }
+        let placed = " is for a workload that is placed here: give it, and --on; a placement keeps \
+                      its ranks where they are";
+        refuse(&[
+            (given("--strategy", self.strategy.is_some()), placed),
+            (self.given.first_of::<RankSize>(), placed),
+            (self.given.first_of::<SearchOptions>(), placed),
+            (self.given.first_of::<SimulationOptions>(), placed),
+        ])
     }
 
     fn read_placement(&self, input: &str) -> anyhow::Result<PlacementFile> {

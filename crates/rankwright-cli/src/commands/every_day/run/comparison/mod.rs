@@ -17,7 +17,7 @@ use super::placing::Ground;
 use crate::host::batch_job::BatchJob;
 use crate::launching::prepared::Prepared;
 use crate::launching::started::{Ready, refuse_root};
-use crate::options::{Format, ResultOptions};
+use crate::options::ResultOptions;
 use crate::output::exit_code::{NotStarted, UsageError};
 use crate::output::{Verbosity, note, warn};
 use schedule::Schedule;
@@ -54,20 +54,6 @@ pub(crate) struct ComparisonOptions {
 impl ComparisonOptions {
     pub(super) fn is_wanted(&self) -> bool {
         self.compare.is_some()
-    }
-
-    /// Without a comparison there is no result to write.
-    pub(super) fn refuse_without_compare(&self) -> Result<(), UsageError> {
-        let given = [
-            ("--output", self.result.output.is_some()),
-            ("--format", self.result.format != Format::default()),
-        ];
-        match given.iter().find(|(_, given)| *given && !self.is_wanted()) {
-            Some((option, _)) => Err(UsageError(format!(
-                "{option} is for the result of --compare: what the program prints passes as it is"
-            ))),
-            None => Ok(()),
-        }
     }
 
     /// The ways, as the user names them.

@@ -1,38 +1,59 @@
 //! The job that this runs in, as a cluster.
 
+use clap::ValueEnum;
 use rankwright::cluster::read::allocation::{self, Misfit};
 use rankwright::cluster::read::hostfile;
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::files::InputError;
 
-use super::{Cpu, Import};
 use crate::host::batch_job::{self, Hosts};
 use crate::output::{self, Verbosity};
 
-impl Import {
-    pub(super) fn allocation(
-        &self,
-        name: &str,
-        job: Hosts,
+/// What a batch system counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Cpu {
+    /// Hardware threads (PUs)
+    #[default]
+    Thread,
+    /// Cores, whatever number of threads they have
+    Core,
+}
+
+/// A batch job as the user names it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Job<'a> {
+    /// `slurm:`, `lsf:` or `pbs:`.
+    pub(super) name: &'a str,
+    /// What its batch system counts.
+    pub(super) cpu: Cpu,
+    /// What the description of its hosts is called in errors.
+    pub(super) described: &'a str,
+}
+
+impl Job<'_> {
+    /// What the cluster of the granted hosts would be called, and the cluster.
+    pub(super) fn cluster(
+        self,
+        granted: Hosts,
+        description: &Cluster,
         verbosity: &Verbosity,
     ) -> anyhow::Result<(String, Cluster)> {
-        self.refuse_other_options(name)?;
-        let description = self.description(verbosity)?;
+        let Self { name, described, .. } = self;
         let title =
             batch_job::number(name).map_or("job".to_owned(), |number| format!("job-{number}"));
-        let hosts = match job {
+        let hosts = match granted {
             Hosts::Cpus(hosts) => hosts,
             Hosts::Slots(hosts) => {
-                let cluster = hostfile::cluster(&description, &hosts);
-                return Ok((title, cluster.map_err(|host| self.unknown_type(name, &host))?));
+                let cluster = hostfile::cluster(description, &hosts);
+                return Ok((title, cluster.map_err(|host| unknown_type(name, &host, described))?));
             }
         };
         let cpu = match self.cpu {
             Cpu::Thread => allocation::Cpu::Thread,
             Cpu::Core => allocation::Cpu::Core,
         };
-        let made = allocation::cluster(&description, &hosts, cpu);
-        let allocation = made.map_err(|misfit| self.misfit(name, misfit))?;
+        let made = allocation::cluster(description, &hosts, cpu);
+        let allocation = made.map_err(|misfit| self.misfit(misfit))?;
         if !allocation.in_part.is_empty() {
             let what = match self.cpu {
                 Cpu::Thread => "threads here; where they are cores, use --cpu core",
@@ -50,20 +71,26 @@ impl Import {
         Ok((title, allocation.cluster))
     }
 
-    fn misfit(&self, name: &str, misfit: Misfit) -> InputError {
+    fn misfit(self, misfit: Misfit) -> InputError {
+        let job = self.name.trim_end_matches(':');
         let thing = match self.cpu {
             Cpu::Thread => "PUs",
             Cpu::Core => "cores",
         };
         match misfit {
-            Misfit::Unknown(host) => self.unknown_type(name.trim_end_matches(':'), &host),
+            Misfit::Unknown(host) => unknown_type(job, &host, self.described),
             Misfit::TooManyCpus { granted, has } | Misfit::NoSuchCpu { granted, has } => {
                 let found = format!("{} CPUs on `{}`", granted.cpus, granted.host);
-                let described = self.node_type.as_deref().unwrap_or("this machine");
+                let described = self.described;
                 let expected = format!("at most the {has} {thing} of its type in {described}");
-                let job = name.trim_end_matches(':');
                 InputError::new(job, found, expected).with_advice("is --node-type another one?")
             }
         }
     }
+}
+
+/// A host of which it is not known what it looks like.
+pub(super) fn unknown_type(source: &str, host: &str, described: &str) -> InputError {
+    let expected = format!("a host of {described}, which has nodes of several types");
+    InputError::new(source, format!("the host `{host}`"), expected)
 }

@@ -6,14 +6,14 @@ mod parts;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use rankwright::cluster::read::{hostfile, hwloc_xml, ibnetdiscover, synthetic, topology_conf};
 use rankwright::cluster::{Cluster, NodeGroup, hostlist};
 use rankwright::files::InputError;
 
-use super::write_description;
+use super::description::write_description;
 use crate::host::{batch_job, this_host};
-use crate::options::inputs;
+use crate::options::{given, inputs, refuse};
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
 
@@ -48,23 +48,13 @@ pub(super) struct Import {
     only: Option<String>,
     /// What the batch system of `slurm:` or `lsf:` counts as a CPU
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
-    cpu: Cpu,
+    cpu: allocation::Cpu,
     /// The name of the cluster [default: that of the file]
     #[arg(long)]
     name: Option<String>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-}
-
-/// What a batch system counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-enum Cpu {
-    /// Hardware threads (PUs)
-    #[default]
-    Thread,
-    /// Cores, whatever number of threads they have
-    Core,
 }
 
 impl Import {
@@ -85,7 +75,10 @@ impl Import {
             return self.parts(verbosity);
         };
         if let Some(granted) = batch_job::named(file)? {
-            return self.allocation(file, granted, verbosity);
+            self.refuse_other_options(file)?;
+            let described = self.node_type.as_deref().unwrap_or("this machine");
+            let job = allocation::Job { name: file, cpu: self.cpu, described };
+            return job.cluster(granted, &self.description(verbosity)?, verbosity);
         }
         if parts::names_its_nodes(file) {
             return self.parts(verbosity);
@@ -95,24 +88,26 @@ impl Import {
         Ok((name, self.file(file, verbosity)?))
     }
 
+    /// All parts as one cluster.
+    fn parts(&self, verbosity: &Verbosity) -> anyhow::Result<(String, Cluster)> {
+        self.refuse_other_options("several parts")?;
+        let why = " does not go with several parts: HOSTLIST=FILE names the type";
+        refuse(&[(given("--node-type", self.node_type.is_some()), why)])?;
+        Ok(("cluster".to_owned(), parts::merged(&self.files, verbosity)?))
+    }
+
     fn file(&self, file: &str, verbosity: &Verbosity) -> anyhow::Result<Cluster> {
         let text = inputs::read_text_or_stdin(Path::new(file), EXPECTED)?;
         let is_fabric = ibnetdiscover::sniff(&text);
-        if self.only.is_some() && !is_fabric {
-            let why = format!("--only does not go with {file}, which ibnetdiscover did not write");
-            return Err(UsageError(why).into());
-        }
+        let why = format!(" does not go with {file}, which ibnetdiscover did not write");
+        refuse(&[(given("--only", self.only.is_some() && !is_fabric), &why)])?;
         if hwloc_xml::sniff(&text) {
-            if self.node_type.is_some() {
-                let why = "--node-type is for hosts and switches; hwloc XML is a node type";
-                return Err(UsageError(why.to_owned()).into());
-            }
+            let why = " is for hosts and switches; hwloc XML is a node type";
+            refuse(&[(given("--node-type", self.node_type.is_some()), why)])?;
             return self.uniform(hwloc_xml::parse(&text, file)?);
         }
-        if self.nodes.is_some() {
-            let why = format!("--nodes does not go with {file}, which is no hwloc XML");
-            return Err(UsageError(why).into());
-        }
+        let why = format!(" does not go with {file}, which is no hwloc XML");
+        refuse(&[(given("--nodes", self.nodes.is_some()), &why)])?;
         let cluster = if is_fabric {
             let fabric = ibnetdiscover::parse(&text, file, &self.only_hosts()?)?;
             for loss in &fabric.losses {
@@ -126,7 +121,8 @@ impl Import {
             let hosts = hostfile::parse(&text, file).map_err(|error| wrong_kind(error, &text))?;
             hostfile::cluster(&self.description(verbosity)?, &hosts)
         };
-        cluster.map_err(|host| self.unknown_type(file, &host).into())
+        let described = self.node_type.as_deref().unwrap_or("this machine");
+        cluster.map_err(|host| allocation::unknown_type(file, &host, described).into())
     }
 
     fn only_hosts(&self) -> Result<Vec<String>, UsageError> {
@@ -156,19 +152,11 @@ impl Import {
         this_host::cluster()
     }
 
-    fn unknown_type(&self, file: &str, host: &str) -> InputError {
-        let described = self.node_type.as_deref().unwrap_or("this machine");
-        let expected = format!("a host of {described}, which has nodes of several types");
-        InputError::new(file, format!("the host `{host}`"), expected)
-    }
-
     /// Refuses what is for one file only.
     fn refuse_other_options(&self, what: &str) -> Result<(), UsageError> {
-        let given = [("--nodes", self.nodes.is_some()), ("--only", self.only.is_some())];
-        match given.iter().find(|(_, given)| *given) {
-            Some((option, _)) => Err(UsageError(format!("{option} does not go with {what}"))),
-            None => Ok(()),
-        }
+        let why = format!(" does not go with {what}");
+        let (nodes, only) = (self.nodes.is_some(), self.only.is_some());
+        refuse(&[(given("--nodes", nodes), &why), (given("--only", only), &why)])
     }
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use rankwright::cluster::merge::merge;
 use rankwright::cluster::read::hwloc_xml;
 use rankwright::cluster::{Cluster, hostlist};
+use rankwright::files::read_text;
 
-use super::Import;
 use crate::options::inputs;
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
@@ -16,27 +16,19 @@ pub(super) fn names_its_nodes(argument: &str) -> bool {
     argument.contains('=') && !argument.starts_with("synthetic:") && !Path::new(argument).exists()
 }
 
-impl Import {
-    /// All parts as one cluster.
-    pub(super) fn parts(&self, verbosity: &Verbosity) -> anyhow::Result<(String, Cluster)> {
-        self.refuse_other_options("several parts")?;
-        if self.node_type.is_some() {
-            let why = "--node-type does not go with several parts: HOSTLIST=FILE names the type";
-            return Err(UsageError(why.to_owned()).into());
+/// All parts as one cluster.
+pub(super) fn merged(files: &[String], verbosity: &Verbosity) -> anyhow::Result<Cluster> {
+    let part = |argument: &String| Ok((argument.clone(), part(argument)?));
+    let parts: Vec<(String, Cluster)> = files.iter().map(part).collect::<anyhow::Result<_>>()?;
+    let first = parts[0].1.rates.clone();
+    for (source, part) in &parts[1..] {
+        if part.rates != first {
+            let (ours, theirs) = (&first.name, &part.rates.name);
+            let why = format!("the rates are {ours}, those of {source} ({theirs}) are dropped");
+            output::warn(verbosity, why);
         }
-        let part = |argument: &String| Ok((argument.clone(), part(argument)?));
-        let parts: Vec<(String, Cluster)> =
-            self.files.iter().map(part).collect::<anyhow::Result<_>>()?;
-        let first = parts[0].1.rates.clone();
-        for (source, part) in &parts[1..] {
-            if part.rates != first {
-                let (ours, theirs) = (&first.name, &part.rates.name);
-                let why = format!("the rates are {ours}, those of {source} ({theirs}) are dropped");
-                output::warn(verbosity, why);
-            }
-        }
-        Ok(("cluster".to_owned(), merge(parts)?))
     }
+    Ok(merge(parts)?)
 }
 
 /// `HOSTLIST=FILE`, or a cluster.toml.
@@ -69,6 +61,6 @@ fn part(argument: &str) -> anyhow::Result<Cluster> {
 }
 
 fn is_xml(path: &str) -> bool {
-    let text = || inputs::read_text_or_stdin(Path::new(path), super::EXPECTED);
+    let text = || read_text(Path::new(path), "an hwloc XML file");
     path != "-" && text().is_ok_and(|text| hwloc_xml::sniff(&text))
 }

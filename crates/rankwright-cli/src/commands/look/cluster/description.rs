@@ -1,0 +1,48 @@
+//! Descriptions of clusters: what is in them, and writing them.
+
+use std::path::Path;
+
+use rankwright::cluster::read::toml;
+use rankwright::cluster::{Cluster, hostlist};
+use rankwright::files::write_atomically;
+use rankwright::units::counted;
+
+use crate::output::{self, Verbosity};
+
+/// Writes a cluster.toml, and says what is in it if it goes to a file.
+pub(super) fn write_description(
+    cluster: &Cluster,
+    path: Option<&Path>,
+    verbosity: &Verbosity,
+) -> anyhow::Result<()> {
+    let text = toml::write(cluster);
+    match path {
+        Some(path) if path.as_os_str() != "-" => {
+            write_atomically(path, text.as_bytes())?;
+            for line in group_lines(cluster) {
+                output::note(verbosity, format_args!("{}: {line}", path.display()));
+            }
+            Ok(())
+        }
+        _ => output::print(&text),
+    }
+}
+
+/// One line for each group: names, hardware, how much of it is free.
+pub(super) fn group_lines(cluster: &Cluster) -> Vec<String> {
+    let line = |(index, group): (usize, &rankwright::cluster::NodeGroup)| {
+        let names = names_of_group(cluster, index);
+        let free = group.free.iter().filter(|free| **free).count();
+        let nodes = counted(names.len(), "node");
+        let free = if free == group.free.len() { "all".to_owned() } else { free.to_string() };
+        let names = hostlist::compress(&names);
+        format!("{names}: {nodes} of {}; {free} PUs free", group.machine)
+    };
+    cluster.groups.iter().enumerate().map(line).collect()
+}
+
+/// The names of all nodes of a group.
+pub(super) fn names_of_group(cluster: &Cluster, group: usize) -> Vec<&str> {
+    let nodes = cluster.nodes.iter().filter(|node| node.group == group);
+    nodes.map(|node| node.name.as_str()).collect()
+}

@@ -1,0 +1,128 @@
+//! The ranks among the processes, and who shares PUs with whom.
+
+use std::collections::BTreeMap;
+
+use rankwright::ids::{PuId, PuSet};
+
+use super::identity;
+use super::process::Process;
+use super::system::System;
+
+/// A process that is a rank, or that the user names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Running {
+    pub(crate) process: Process,
+    /// Its rank; `None` if it does not know.
+    pub(crate) rank: Option<u32>,
+    /// Its job, for people: `slurm 7.0`, `openmpi 393216`.
+    pub(crate) job: String,
+}
+
+/// The ranks that run here, each once, by job and rank, and how many processes may not be looked at.
+pub(crate) struct Ranks {
+    pub(crate) ranks: Vec<Running>,
+    pub(crate) hidden: usize,
+}
+
+impl System<'_> {
+    /// All ranks that run on this host; of a job only, where the user names one.
+    pub(crate) fn ranks(&self, job: Option<&str>) -> std::io::Result<Ranks> {
+        let mut processes = BTreeMap::new();
+        let mut hidden = 0;
+        for entry in std::fs::read_dir(self.proc)?.flatten() {
+            let name = entry.file_name();
+            let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
+                continue;
+            };
+            match Process::read(self, pid) {
+                Ok(process) => {
+                    processes.insert(pid, process);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => hidden += 1,
+                // It has ended meanwhile, or is a thread of the kernel.
+                Err(_) => {}
+            }
+        }
+        let ranks = processes.values().filter(|process| identity::is_rank(process));
+        // Wrappers and their children all inherit the rank; the program is the largest of them.
+        let mut largest: BTreeMap<(String, u32), &Process> = BTreeMap::new();
+        for process in ranks {
+            let Some(rank) = identity::rank(process) else { continue };
+            let title = identity::job(process, &processes);
+            if job.is_some_and(|job| job != title && !identity::belongs_to(process, job)) {
+                continue;
+            }
+            let key = (title, rank);
+            let known = largest.entry(key).or_insert(process);
+            if (process.resident_kb, process.pid) > (known.resident_kb, known.pid) {
+                *known = process;
+            }
+        }
+        let running = |((job, rank), process): ((String, u32), &Process)| Running {
+            process: process.clone(),
+            rank: Some(rank),
+            job,
+        };
+        Ok(Ranks { ranks: largest.into_iter().map(running).collect(), hidden })
+    }
+
+    /// A process, whatever it is.
+    pub(crate) fn process(&self, pid: u32) -> std::io::Result<Running> {
+        let process = Process::read(self, pid)?;
+        let rank = identity::rank(&process);
+        let job = identity::job(&process, &BTreeMap::new());
+        Ok(Running { process, rank, job })
+    }
+
+    /// The PUs of the core that a PU belongs to.
+    fn siblings(&self, pu: PuId) -> PuSet {
+        let file = format!("devices/system/cpu/cpu{pu}/topology/thread_siblings_list");
+        let list = std::fs::read_to_string(self.sys.join(file)).ok();
+        let list = list.and_then(|list| list.trim().parse().ok());
+        list.unwrap_or_else(|| std::iter::once(pu).collect())
+    }
+
+    /// Who runs on the same PUs: for each process, sentences that name the others. Ranks of one job
+    /// may have the PUs of a core between them, several jobs may not. Processes that are not bound
+    /// share all PUs as a matter of course.
+    pub(crate) fn shared(&self, running: &[Running]) -> Vec<Vec<String>> {
+        let online = std::fs::read_to_string(self.sys.join("devices/system/cpu/online"));
+        let online: usize =
+            online.ok().and_then(|list| list.trim().parse().ok()).map_or(0, |pus: PuSet| pus.len());
+        let mut on_pu: BTreeMap<PuId, Vec<usize>> = BTreeMap::new();
+        let is_bound = |one: &Running| online == 0 || one.process.pus.len() < online;
+        for (at, one) in running.iter().enumerate().filter(|(_, one)| is_bound(one)) {
+            for pu in one.process.pus.as_slice() {
+                on_pu.entry(*pu).or_default().push(at);
+            }
+        }
+        let mut sentences = vec![Vec::new(); running.len()];
+        for (at, one) in running.iter().enumerate().filter(|(_, one)| is_bound(one)) {
+            let mut told = Vec::new();
+            for pu in one.process.pus.as_slice() {
+                for sibling in self.siblings(*pu).as_slice() {
+                    for &other in on_pu.get(sibling).into_iter().flatten() {
+                        let same_job = running[other].job == one.job;
+                        if other == at || told.contains(&other) || (same_job && sibling != pu) {
+                            continue;
+                        }
+                        told.push(other);
+                        sentences[at].push(shares(&running[other], same_job, *sibling));
+                    }
+                }
+            }
+        }
+        sentences
+    }
+}
+
+fn shares(other: &Running, same_job: bool, pu: PuId) -> String {
+    let rank = other.rank.map_or("a process".to_owned(), |rank| format!("rank {rank}"));
+    let pid = other.process.pid;
+    match same_job {
+        true => format!("shares PU P#{pu} with {rank} (process {pid})"),
+        false => {
+            format!("shares the core of PU P#{pu} with {rank} of job {} (process {pid})", other.job)
+        }
+    }
+}

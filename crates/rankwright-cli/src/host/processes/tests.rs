@@ -1,0 +1,101 @@
+//! A machine with jobs, made of files.
+
+use super::process::Process;
+use super::system::System;
+
+/// A machine of two cores with two PUs each: P#0, P#2 and P#1, P#3.
+struct Made(tempfile::TempDir);
+
+impl Made {
+    fn new() -> Self {
+        let made = Self(tempfile::tempdir().unwrap());
+        made.write("sys/devices/system/cpu/online", "0-3\n");
+        for (pu, siblings) in [(0, "0,2"), (1, "1,3"), (2, "0,2"), (3, "1,3")] {
+            let file = format!("sys/devices/system/cpu/cpu{pu}/topology/thread_siblings_list");
+            made.write(&file, siblings);
+        }
+        made.write("sys/devices/system/node/node0/cpulist", "0-3\n");
+        made
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        let path = self.0.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn process(
+        &self,
+        (pid, parent): (u32, u32),
+        (name, resident): (&str, u64),
+        pus: &str,
+        environment: &[&str],
+    ) {
+        let file = |file: &str| format!("proc/{pid}/{file}");
+        let status = format!(
+            "Name:\t{name}\nPPid:\t{parent}\nVmRSS:\t{resident} kB\nCpus_allowed_list:\t{pus}\n"
+        );
+        self.write(&file("status"), &status);
+        let zeros = "0 ".repeat(35);
+        self.write(&file("stat"), &format!("{pid} ({name}) S {zeros}1 0 0\n"));
+        self.write(&file("environ"), &environment.join("\0"));
+        self.write(
+            &file("numa_maps"),
+            "00400000 prefer:0 file=/bin/x N0=3 N1=1\n7f00 prefer:0 anon=2 N0=2\n",
+        );
+    }
+
+    fn look<T>(&self, with: impl Fn(System<'_>) -> T) -> T {
+        let (proc, sys) = (self.0.path().join("proc"), self.0.path().join("sys"));
+        with(System { proc: &proc, sys: &sys })
+    }
+}
+
+#[test]
+fn ranks_of_all_jobs_are_found_once() {
+    let made = Made::new();
+    let of_mpirun =
+        |rank| [format!("OMPI_COMM_WORLD_RANK={rank}"), "OMPI_MCA_ess_base_jobid=77".to_owned()];
+    let batch = ["SLURM_JOB_ID=7", "SLURM_PROCID=0"];
+    made.process((10, 1), ("slurm_script", 900), "0-3", &batch);
+    made.process((11, 10), ("mpirun", 900), "0-3", &batch);
+    for (pid, rank) in [(20, 0), (21, 1)] {
+        let [rank, job] = of_mpirun(rank);
+        let all = [&batch[..], &[&rank, &job]].concat();
+        made.process((pid, 11), ("sh", 5), "0-3", &all);
+        made.process((pid + 10, pid), ("app", 50), if pid == 20 { "0" } else { "0-1" }, &all);
+    }
+    let of_srun = ["SLURM_JOB_ID=8", "SLURM_STEP_ID=0", "SLURM_PROCID=3", "PMI_RANK=3"];
+    made.process((40, 39), ("other", 50), "3", &of_srun);
+    made.process((50, 1), ("bash", 50), "0-3", &["HOME=/root"]);
+    let found = made.look(|system| system.ranks(None).unwrap().ranks);
+    let told: Vec<_> =
+        found.iter().map(|one| (one.process.pid, one.rank, one.job.as_str())).collect();
+    let openmpi = "slurm 7, openmpi 77";
+    let expected = [(30, Some(0), openmpi), (31, Some(1), openmpi), (40, Some(3), "slurm 8.0")];
+    assert_eq!(told, expected);
+    assert_eq!(made.look(|system| system.ranks(Some("8")).unwrap().ranks.len()), 1);
+    assert_eq!(made.look(|system| system.ranks(Some("9")).unwrap().ranks.len()), 0);
+    let shared = made.look(|system| system.shared(&found));
+    assert_eq!(shared[0], ["shares PU P#0 with rank 1 (process 31)"]);
+    let of_1 = [
+        "shares PU P#0 with rank 0 (process 30)",
+        "shares the core of PU P#3 with rank 3 of job slurm 8.0 (process 40)",
+    ];
+    assert_eq!(shared[1], of_1);
+    let of_3 = "shares the core of PU P#1 with rank 1 of job slurm 7, openmpi 77 (process 31)";
+    assert_eq!(shared[2], [of_3]);
+}
+
+#[test]
+fn a_process_is_read_as_the_kernel_shows_it() {
+    let made = Made::new();
+    made.process((5, 1), ("a) b (c", 12), "1-2", &["A=1=2", "B="]);
+    let process = made.look(|system| Process::read(&system, 5).unwrap());
+    assert_eq!((process.program.as_str(), process.parent), ("a) b (c", 1));
+    assert_eq!(process.variable("A").as_deref(), Some("1=2"));
+    assert_eq!((process.pus.to_string().as_str(), process.running_on), ("1-2", Some(1)));
+    assert_eq!((process.numa.as_str(), process.memory.as_str()), ("0", "preferred:0"));
+    assert_eq!(process.pages_in_words(), "P#0 83 %, P#1 16 %");
+    assert!(made.look(|system| Process::read(&system, 6).is_err()));
+}

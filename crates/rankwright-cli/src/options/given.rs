@@ -1,0 +1,131 @@
+//! Options that have no effect beside what else the user gave: one check that words it. What excludes
+//! another whatever its value is declared with clap (`conflicts_with`, `requires`).
+
+use std::ffi::OsString;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Id};
+
+use crate::output::exit_code::UsageError;
+
+/// The options that stand on the command line, with their values. A command that holds this has it
+/// as its first field: the fields behind it take their values out of what was parsed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Given(Vec<(Id, Vec<OsString>)>);
+
+impl Given {
+    /// The first option of a group that was given and is not its default, as users write it.
+    pub(crate) fn first_of<Group: Args>(&self) -> Option<String> {
+        let group = Group::augment_args(Command::new("group"));
+        group.get_arguments().find(|option| self.has(option)).and_then(shown)
+    }
+
+    /// The option of a group with this identifier, if it was given and is not its default.
+    pub(crate) fn option_of<Group: Args>(&self, id: &str) -> Option<String> {
+        let group = Group::augment_args(Command::new("group"));
+        let option = group.get_arguments().find(|option| option.get_id() == id)?;
+        self.has(option).then(|| shown(option)).flatten()
+    }
+
+    fn has(&self, option: &Arg) -> bool {
+        let given = self.0.iter().find(|(id, _)| id == option.get_id());
+        given.is_some_and(|(_, values)| *values != option.get_default_values())
+    }
+}
+
+impl FromArgMatches for Given {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |id: &&Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        let values = |id: &Id| {
+            let values = matches.get_raw(id.as_str()).into_iter().flatten();
+            (id.clone(), values.map(ToOwned::to_owned).collect())
+        };
+        Ok(Self(matches.ids().filter(given).map(values).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for Given {
+    fn augment_args(command: Command) -> Command {
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command
+    }
+}
+
+fn shown(option: &Arg) -> Option<String> {
+    option.get_long().map(|name| format!("--{name}"))
+}
+
+/// `option`, if the user gave it.
+pub(crate) fn given(option: &str, is_given: bool) -> Option<String> {
+    is_given.then(|| option.to_owned())
+}
+
+/// An error for the first row whose option is given; behind its name stands why it has no effect.
+pub(crate) fn refuse(rows: &[(Option<String>, &str)]) -> Result<(), UsageError> {
+    match rows.iter().find_map(|(option, why)| option.as_ref().zip(Some(why))) {
+        Some((option, why)) => Err(UsageError(format!("{option}{why}"))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Program {
+        #[command(flatten)]
+        given: Given,
+        #[command(flatten)]
+        size: Size,
+        #[arg(long)]
+        other: bool,
+    }
+
+    #[derive(Debug, Args)]
+    struct Size {
+        #[arg(long, default_value = "1")]
+        cores: u32,
+        #[arg(long)]
+        whole: bool,
+        #[arg(long, env = "PATH")]
+        agent: Option<String>,
+    }
+
+    #[test]
+    fn an_option_of_the_command_line_is_named_unless_it_is_the_default() {
+        let first = |words: &[&str]| {
+            let words = ["program"].into_iter().chain(words.iter().copied());
+            let Program { given, size, other } = Program::try_parse_from(words).unwrap();
+            assert_eq!((size.cores, size.whole, other), (1 + u32::from(size.whole), other, other));
+            assert!(size.agent.is_some());
+            given.first_of::<Size>()
+        };
+        assert_eq!(first(&[]), None);
+        assert_eq!(first(&["--cores", "1"]), None);
+        let all = ["--other", "--whole", "--cores", "2"];
+        assert_eq!(first(&all).as_deref(), Some("--cores"));
+    }
+
+    #[test]
+    fn the_first_row_that_is_given_is_the_error() {
+        let rows = [
+            (None, ": never"),
+            (given("--b", false), ": never"),
+            (given("--c", true), " is for d"),
+            (given("--e", true), ": later"),
+        ];
+        assert_eq!(refuse(&rows).expect_err("two are given").0, "--c is for d");
+        assert!(refuse(&rows[..2]).is_ok());
+    }
+}
