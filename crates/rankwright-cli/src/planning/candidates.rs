@@ -22,8 +22,6 @@ pub(crate) fn search(
     judging: Judging,
     verbosity: &Verbosity,
 ) -> anyhow::Result<Planned> {
-    let closed = judging.simulation.pacing != Pacing::Open;
-    let problem = problem.with_balance(options.balance).with_closed_loop(closed);
     let spinner = output::spinner(verbosity, format!("strategies to try: {}", strategies.len()));
     let observer = |messages: u64| {
         // Until the first simulation an interrupt ends the program at once.
@@ -34,7 +32,7 @@ pub(crate) fn search(
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let clock = options.start_clock();
-    let (messages, seeds) = options.simulated(closed, problem.rank_count());
+    let (messages, seeds) = options.simulated(judging.closed_loop(), problem.rank_count());
     let search = Search {
         threads: options.threads,
         clock: clock.as_deref(),
@@ -109,6 +107,13 @@ pub(crate) struct Judging {
     pub(crate) simulation: Options,
     /// Whether all are judged, also where no strategy needs that.
     pub(crate) all: bool,
+}
+
+impl Judging {
+    /// Whether senders wait before their next round.
+    pub(crate) fn closed_loop(&self) -> bool {
+        self.simulation.pacing != Pacing::Open
+    }
 }
 
 /// What strategies made.

@@ -36,7 +36,7 @@ pub(crate) fn require_devices(cluster: &Cluster, selection: &Selection) -> Resul
 }
 
 /// The problem where ranks get their devices by a selection.
-pub(crate) fn with_selection<'a>(
+pub(super) fn with_selection<'a>(
     problem: Problem<'a>,
     selection: &Selection,
 ) -> anyhow::Result<Problem<'a>> {

@@ -4,4 +4,5 @@
 pub(crate) mod candidates;
 pub(crate) mod comparison;
 pub(crate) mod devices;
+pub(crate) mod problem;
 pub(crate) mod simulations;

@@ -24,6 +24,7 @@ use crate::options::{
 use crate::output::{self, Verbosity};
 use crate::planning::candidates::{self, Judging};
 use crate::planning::comparison;
+use crate::planning::problem::Conditions;
 use crate::planning::simulations::Watch;
 
 /// Options of `rankwright compare`.
@@ -78,6 +79,7 @@ impl Compare {
             self.simulation.options(self.search.seed(), &inputs::split(&self.workload));
         let judging = Judging { simulation, all: false };
         let problem = Problem::new(&cluster, &workload, self.rank_size.granularity())?;
+        let problem = Conditions::new(&self.search, &judging).apply(problem)?;
         let planned = candidates::search(&self.search, problem, &strategies, judging, verbosity)?;
         let candidates = planned.candidates;
         let (text, caveat) = match self.by {

@@ -23,6 +23,7 @@ use crate::options::{
 use crate::output::exit_code::{Infeasible, UsageError};
 use crate::output::{self, Verbosity};
 use crate::planning::candidates::{self, Judging};
+use crate::planning::problem::Conditions;
 use crate::planning::simulations::Watch;
 
 /// Options of `rankwright simulate`.
@@ -192,6 +193,7 @@ impl Simulate {
         let strategy = self.search.strategy(self.strategy.as_deref().unwrap_or_default())?;
         let judging = Judging { simulation: self.options(), all: false };
         let problem = Problem::new(cluster, workload, self.rank_size.granularity())?;
+        let problem = Conditions::new(&self.search, &judging).apply(problem)?;
         let found = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
         let candidate = found.candidates.into_iter().next().context("no strategy")?;
         candidates::note_choice(verbosity, &candidate);

@@ -1,31 +1,28 @@
 //! `rankwright place`.
 
-mod pack_or_spread;
+mod files;
+mod populations;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use rankwright::choose::{Candidate, PermutationEffects, verdict};
 use rankwright::cluster::Cluster;
-use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
-use rankwright::map::{NodeGroups, Problem, Strategy};
-use rankwright::placement::JobEntry;
+use rankwright::map::{Problem, Strategy};
 use rankwright::report::{Comparison, PermutationReport};
 use rankwright::traffic::Workload;
 
-use pack_or_spread::PopulationOptions;
+use files::FileOptions;
+use populations::PopulationOptions;
 
-use crate::host::mpi::launcher::find_for;
-use crate::launching::prepared::Prepared;
-use crate::launching::user_folder;
 use crate::options::{
-    ClusterOptions, Format, Given, Gpus, LAUNCHER_NAME, RankSize, SearchOptions, SelectionOptions,
-    SimulationOptions, TargetOptions, inputs, programs, refuse, refuse_stdout, strategy_help,
+    ClusterOptions, Format, Given, Gpus, NodeGroupOptions, RankSize, SearchOptions,
+    SelectionOptions, SimulationOptions, inputs, programs, refuse, refuse_stdout, strategy_help,
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
-use crate::planning::candidates::{self, Judging};
+use crate::planning::candidates::{self, Judging, Planned};
+use crate::planning::problem::Conditions;
 use crate::planning::{comparison, devices};
 
 /// Options of `rankwright place`.
@@ -45,17 +42,8 @@ pub(crate) struct Place {
     rank_size: RankSize,
     #[command(flatten)]
     search: SearchOptions,
-    /// Only placements where the ranks that shared a node still do, and no others join them: as in
-    /// the recorded run (`recorded`, the default where it is known) or in block order (`block`)
-    #[arg(
-        long,
-        value_enum,
-        value_name = "AS",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "recorded"
-    )]
-    keep_node_groups: Option<KeepAs>,
+    #[command(flatten)]
+    node_groups: NodeGroupOptions,
     #[command(flatten)]
     selection: SelectionOptions,
     #[command(flatten)]
@@ -63,15 +51,8 @@ pub(crate) struct Place {
     /// How to write the comparison
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
-    /// Write the placement to this file
-    #[arg(short, long, value_name = "FILE", default_value = "placement.json")]
-    output: PathBuf,
-    /// The launcher to write files for; by default the one that is installed, else openmpi4
-    #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
-    launcher: Option<&'static Launcher>,
-    /// Write the launch files to this folder [default: beside the placement, NAME.launch]
-    #[arg(long, value_name = "FOLDER")]
-    launch_files: Option<PathBuf>,
+    #[command(flatten)]
+    files: FileOptions,
     /// The program and its arguments, for the launch files; or several: -n 2 ./a x : -n 6 ./b y
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<String>,
@@ -79,18 +60,9 @@ pub(crate) struct Place {
     simulation: SimulationOptions,
 }
 
-/// As when ranks are to share nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum KeepAs {
-    /// On the hosts of the recorded run; in block order where they are not known
-    Recorded,
-    /// In block order on this cluster
-    Block,
-}
-
 impl Place {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
-        refuse_stdout(&self.output)?;
+        refuse_stdout(&self.files.output)?;
         if !self.program.is_empty() && self.workloads.len() > 1 {
             let text = "one program for several jobs: leave out `-- PROGRAM`, and write the launch \
                         files of each with `rankwright launch --job NAME`";
@@ -103,7 +75,7 @@ impl Place {
         if let Some((of_most, counts)) = several {
             devices::require_devices(&of_most, &self.selection.nics)?;
             (cluster, workload) = (of_most, self.workload(verbosity)?);
-            best = self.pack_or_spread(&cluster, &counts, &workload, &strategies, verbosity)?;
+            best = self.best_of(&counts, &cluster, &workload, &strategies, verbosity)?;
         } else {
             let why = ": expected several numbers of nodes with it, like --nodes 4..16";
             refuse(&[(self.given.first_of::<PopulationOptions>(), why)])?;
@@ -112,8 +84,37 @@ impl Place {
             workload = self.workload(verbosity)?;
             best = self.best(&cluster, &workload, &strategies, verbosity)?;
         }
-        self.write(&cluster, &workload, &best, line.as_ref(), verbosity)?;
+        let file = devices::placement_file(
+            &self.selection,
+            &cluster,
+            &workload,
+            &best,
+            Gpus::Near,
+            verbosity,
+        )?;
+        self.files.write(file, &best.strategy, line.as_ref(), verbosity)?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prints what each number of nodes gives; the best placement.
+    fn best_of(
+        &self,
+        counts: &[usize],
+        cluster: &Cluster,
+        workload: &Workload,
+        strategies: &[Strategy],
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Candidate> {
+        let mut candidates = |problem: Problem| {
+            Ok(self.search(problem, strategies, self.judging(false), verbosity)?.candidates)
+        };
+        let granularity = self.rank_size.granularity();
+        let compared =
+            self.populations.compare(cluster, workload, granularity, counts, &mut candidates);
+        let text = compared.show(self.format);
+        let best = compared.best()?;
+        output::print(&text)?;
+        Ok(best)
     }
 
     /// Prints what all strategies give; the best placement.
@@ -125,9 +126,8 @@ impl Place {
         verbosity: &Verbosity,
     ) -> anyhow::Result<Candidate> {
         let granularity = self.rank_size.granularity();
-        let problem = self.keep(Problem::new(cluster, workload, granularity)?)?;
-        let planned =
-            candidates::search(&self.search, problem, strategies, self.judging(true), verbosity)?;
+        let problem = Problem::new(cluster, workload, granularity)?;
+        let planned = self.search(problem, strategies, self.judging(true), verbosity)?;
         let mut candidates = planned.candidates;
         let verdict = verdict(cluster, &candidates, planned.settled.as_ref());
         let mut comparison = match &planned.settled {
@@ -140,7 +140,7 @@ impl Place {
         let effects = PermutationReport::new(&effects);
         let warning = effects.node_groups_warning();
         comparison.permutation = Some(effects);
-        if self.keep_node_groups.is_some() && !verdict.matters && comparison.strategies.len() > 1 {
+        if self.node_groups.keep.is_some() && !verdict.matters && comparison.strategies.len() > 1 {
             // The launcher's default may not keep them.
             comparison.reason = "All strategies are within 2 % of each other where the ranks of a \
                                  node are kept together."
@@ -153,24 +153,26 @@ impl Place {
         Ok(best)
     }
 
+    /// What the strategies make of a problem under the conditions that the user wants.
+    fn search(
+        &self,
+        problem: Problem,
+        strategies: &[Strategy],
+        judging: Judging,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Planned> {
+        let conditions = Conditions {
+            node_groups: self.node_groups.keep,
+            ..Conditions::new(&self.search, &judging).with_devices(&self.selection.nics)
+        };
+        let problem = conditions.apply(problem)?;
+        candidates::search(&self.search, problem, strategies, judging, verbosity)
+    }
+
     /// How answers are judged: all of them, or only where a strategy needs it.
     fn judging(&self, all: bool) -> Judging {
         let simulation = self.simulation.options(self.search.seed(), &self.workloads);
         Judging { simulation, all }
-    }
-
-    /// The problem with the devices and the condition that the user wants.
-    fn keep<'a>(&self, problem: Problem<'a>) -> anyhow::Result<Problem<'a>> {
-        let problem = devices::with_selection(problem, &self.selection.nics)?;
-        let Some(wanted) = self.keep_node_groups else { return Ok(problem) };
-        let (cluster, workload, slots) = (problem.cluster, problem.workload, problem.slots());
-        let recorded = match wanted {
-            KeepAs::Recorded => NodeGroups::recorded(cluster, workload, slots),
-            KeepAs::Block => None,
-        };
-        let groups =
-            recorded.unwrap_or_else(|| NodeGroups::in_block_order(cluster, workload, slots));
-        Ok(problem.keeping(groups)?)
     }
 
     /// All jobs together.
@@ -188,61 +190,4 @@ impl Place {
         together.name = names.join("+");
         Ok(together)
     }
-
-    /// Writes what starts the jobs as placed.
-    fn write(
-        &self,
-        cluster: &Cluster,
-        workload: &Workload,
-        best: &Candidate,
-        line: Option<&ProgramLine>,
-        verbosity: &Verbosity,
-    ) -> anyhow::Result<()> {
-        let file = devices::placement_file(
-            &self.selection,
-            cluster,
-            workload,
-            best,
-            Gpus::Near,
-            verbosity,
-        )?;
-        let launcher = self.launcher.or_else(|| installed_launcher(&file.jobs));
-        let launcher = launcher.unwrap_or(&LAUNCHERS[0]);
-        let folder = match &self.launch_files {
-            Some(folder) => Some(folder.clone()),
-            // Nothing can start from a placement that went to a device, and nobody wants files
-            // beside one.
-            None if self.output.metadata().is_ok_and(|found| !found.is_file()) => None,
-            None => Some(self.output.with_extension("launch")),
-        };
-        let of_job = |job: &JobEntry| match line {
-            Some(line) => Ok(line.clone()),
-            None => Ok(programs(&[format!("./{}", job.name)])?),
-        };
-        let name = self.output.display().to_string();
-        let prepared = Prepared::for_target(&TargetOptions::default(), file, name)?;
-        let launches = match &folder {
-            Some(folder) => user_folder::plan(&prepared, launcher, folder, &of_job)?,
-            None => Vec::new(),
-        };
-
-        prepared.placement().write(&self.output)?;
-        let output = self.output.display();
-        output::note(verbosity, format!("{output}: placement by {}", best.strategy));
-        for job in user_folder::write(launches)? {
-            let folder = job.folder.display();
-            output::note(verbosity, format!("{folder}: launch files for {}", launcher.name));
-            output::note(verbosity, job.command_line());
-        }
-        if line.is_none() {
-            output::note(verbosity, "give `-- PROGRAM ARGUMENTS` to have your own in these lines");
-        }
-        Ok(())
-    }
-}
-
-/// The row of the launcher table for what is installed here and fits the jobs.
-fn installed_launcher(jobs: &[JobEntry]) -> Option<&'static Launcher> {
-    let found = find_for(jobs.first()?);
-    found.ok().map(|installed| installed.launcher)
 }

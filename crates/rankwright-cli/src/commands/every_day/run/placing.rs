@@ -12,7 +12,7 @@ use rankwright::cluster::read::allocation::{self, Cpu, Granted, Misfit, Which};
 use rankwright::cluster::read::hostfile::{self, Host};
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::files::InputError;
-use rankwright::map::{MAPPERS, Objective, Problem, Strategy};
+use rankwright::map::{DEFAULT_BALANCE, MAPPERS, Objective, Problem, Strategy};
 use rankwright::placement::{Granularity, PlacementFile};
 use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
@@ -25,6 +25,7 @@ use crate::options::{Gpus, SelectionOptions, inputs};
 use crate::output::exit_code::{Infeasible, UsageError};
 use crate::output::{Verbosity, note};
 use crate::planning::devices;
+use crate::planning::problem::Conditions;
 use rankwright_shim_format::same_host;
 
 /// Options for placing at the start.
@@ -273,7 +274,6 @@ impl Ground {
             None => self.tried()?,
         };
         let problem = Problem::new(&self.cluster, &self.workload, self.granularity)?;
-        let problem = devices::with_selection(problem, &self.selection.nics)?;
         let pacing = Pacing::AfterArrival;
         let search = Search {
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
@@ -285,7 +285,13 @@ impl Ground {
             judge_all: false,
             observer: &|_| ControlFlow::Continue(()),
         };
-        let problem = problem.with_closed_loop(true);
+        let conditions = Conditions {
+            selection: Some(&self.selection.nics),
+            node_groups: None,
+            balance: DEFAULT_BALANCE,
+            closed_loop: true,
+        };
+        let problem = conditions.apply(problem)?;
         let found = ended_by_sigterm(|| candidates(&problem, &strategies, &search));
         let (whole, failed): (Vec<_>, Vec<_>) =
             found.candidates.into_iter().partition(Result::is_ok);

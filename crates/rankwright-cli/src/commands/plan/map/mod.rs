@@ -21,6 +21,7 @@ use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
 use crate::planning::candidates::{self, Judging};
 use crate::planning::devices;
+use crate::planning::problem::Conditions;
 
 /// Options of `rankwright map`.
 #[derive(Debug, Args)]
@@ -96,7 +97,8 @@ impl Map {
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(name));
         let judging = Judging { simulation, all: false };
         let problem = Problem::new(&cluster, &workload, self.rank_size.granularity())?;
-        let problem = devices::with_selection(problem, &self.selection.nics)?;
+        let conditions = Conditions::new(&self.search, &judging);
+        let problem = conditions.with_devices(&self.selection.nics).apply(problem)?;
         let found = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
         let candidate = found.candidates.first().context("no strategy")?;
         candidates::note_choice(verbosity, candidate);

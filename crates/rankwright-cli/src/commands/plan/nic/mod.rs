@@ -23,6 +23,7 @@ use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
 use crate::planning::candidates::{self, Judging};
 use crate::planning::devices::{self, Balance};
+use crate::planning::problem::Conditions;
 use report::NicReport;
 
 /// Options of `rankwright nic`.
@@ -160,7 +161,8 @@ impl Nic {
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(input));
         let judging = Judging { simulation, all: false };
         let problem = Problem::new(cluster, &workload, self.rank_size.granularity())?;
-        let problem = devices::with_selection(problem, &selection)?;
+        let conditions = Conditions::new(&self.search, &judging).with_devices(&selection);
+        let problem = conditions.apply(problem)?;
         let found = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
         let candidate = found.candidates.first().context("no strategy")?;
         candidates::note_choice(verbosity, candidate);

@@ -5,16 +5,15 @@ use rankwright::choose::{
     Candidate, MemoryTraffic, Population, Preference, TimeEstimate, populations,
 };
 use rankwright::cluster::Cluster;
-use rankwright::map::{Problem, Strategy};
+use rankwright::map::Problem;
+use rankwright::placement::Granularity;
 use rankwright::report::PopulationReport;
 use rankwright::traffic::Workload;
 use rankwright::units::{BytesPerSecond, UnitError};
 
-use super::Place;
 use crate::options::Format;
+use crate::output;
 use crate::output::exit_code::Infeasible;
-use crate::output::{self, Verbosity};
-use crate::planning::candidates;
 
 /// Options that only make sense where several numbers of nodes are compared.
 #[derive(Debug, Args)]
@@ -55,40 +54,59 @@ impl PopulationOptions {
     }
 }
 
-impl Place {
-    /// Prints what each number of nodes gives; the placement of the best.
-    pub(super) fn pack_or_spread(
+impl PopulationOptions {
+    /// Estimates what each number of nodes gives.
+    pub(super) fn compare(
         &self,
         cluster: &Cluster,
-        counts: &[usize],
         workload: &Workload,
-        strategies: &[Strategy],
-        verbosity: &Verbosity,
-    ) -> anyhow::Result<Candidate> {
-        let traffic = self.populations.traffic(cluster);
-        let preference = self.populations.preference();
+        granularity: Granularity,
+        counts: &[usize],
+        candidates: &mut dyn FnMut(Problem) -> anyhow::Result<Vec<Candidate>>,
+    ) -> Compared {
+        let traffic = self.traffic(cluster);
+        let preference = self.preference();
         let by = TimeEstimate::of(workload);
-        let mut candidates = |problem: Problem| {
-            let problem = self.keep(problem)?;
-            let planned = candidates::search(
-                &self.search,
-                problem,
-                strategies,
-                self.judging(false),
-                verbosity,
-            )?;
-            anyhow::Ok(planned.candidates)
-        };
         let estimate =
             |part: &Cluster, candidate: &Candidate| by.estimate(part, workload, candidate, traffic);
-        let granularity = self.rank_size.granularity();
-        let found = populations(cluster, workload, granularity, counts, &mut candidates, &estimate);
+        let found = populations(cluster, workload, granularity, counts, candidates, &estimate);
         let report = PopulationReport::new(cluster, &found, preference, by, traffic);
-        let best = Population::preferred(&found, preference);
-        let best = best.and_then(|best| found.into_iter().nth(best)?.best.ok());
-        let best = best.ok_or_else(|| Infeasible(none(&report)))?;
-        output::print(&show(&report, self.format))?;
-        Ok(best.candidate)
+        Compared { found, preference, report }
+    }
+}
+
+/// Numbers of nodes with what each gives.
+pub(super) struct Compared {
+    found: Vec<Population>,
+    preference: Preference,
+    report: PopulationReport,
+}
+
+impl Compared {
+    /// The best placement of the preferred number of nodes.
+    ///
+    /// # Errors
+    /// If none of them is possible.
+    pub(super) fn best(self) -> Result<Candidate, Infeasible> {
+        let best = Population::preferred(&self.found, self.preference);
+        let best = best.and_then(|best| self.found.into_iter().nth(best)?.best.ok());
+        Ok(best.ok_or_else(|| Infeasible(none(&self.report)))?.candidate)
+    }
+
+    /// What each number of nodes gives, as text.
+    pub(super) fn show(&self, format: Format) -> String {
+        let report = &self.report;
+        match format {
+            Format::Table => {
+                let (header, rows) = report.table();
+                format!("{}\n{}", output::table(&header, &rows), report.remarks())
+            }
+            Format::Json => report.to_json(),
+            Format::Csv => {
+                let (header, rows) = report.csv();
+                output::csv(&header, &rows)
+            }
+        }
     }
 }
 
@@ -97,18 +115,4 @@ fn none(report: &PopulationReport) -> String {
     let last = report.populations.last();
     let why = last.and_then(|row| row.why_not.as_deref()).unwrap_or("no number of nodes");
     format!("none of these numbers of nodes is possible; the last: {why}")
-}
-
-fn show(report: &PopulationReport, format: Format) -> String {
-    match format {
-        Format::Table => {
-            let (header, rows) = report.table();
-            format!("{}\n{}", output::table(&header, &rows), report.remarks())
-        }
-        Format::Json => report.to_json(),
-        Format::Csv => {
-            let (header, rows) = report.csv();
-            output::csv(&header, &rows)
-        }
-    }
 }

@@ -1,0 +1,77 @@
+//! What `place` writes: the placement, and beside it the files that start the jobs so.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
+use rankwright::placement::{JobEntry, PlacementFile};
+
+use crate::host::mpi::launcher::find_for;
+use crate::launching::prepared::Prepared;
+use crate::launching::user_folder;
+use crate::options::{LAUNCHER_NAME, TargetOptions, programs};
+use crate::output::{self, Verbosity};
+
+/// Where the placement and the launch files go.
+#[derive(Debug, Args)]
+pub(super) struct FileOptions {
+    /// Write the placement to this file
+    #[arg(short, long, value_name = "FILE", default_value = "placement.json")]
+    pub(super) output: PathBuf,
+    /// The launcher to write files for; by default the one that is installed, else openmpi4
+    #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
+    launcher: Option<&'static Launcher>,
+    /// Write the launch files to this folder [default: beside the placement, NAME.launch]
+    #[arg(long, value_name = "FOLDER")]
+    launch_files: Option<PathBuf>,
+}
+
+impl FileOptions {
+    /// Writes what starts the jobs as placed by a strategy; `line` is what they run.
+    pub(super) fn write(
+        &self,
+        file: PlacementFile,
+        strategy: &str,
+        line: Option<&ProgramLine>,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<()> {
+        let launcher = self.launcher.or_else(|| installed_launcher(&file.jobs));
+        let launcher = launcher.unwrap_or(&LAUNCHERS[0]);
+        let folder = match &self.launch_files {
+            Some(folder) => Some(folder.clone()),
+            // Nothing can start from a placement that went to a device, and nobody wants files
+            // beside one.
+            None if self.output.metadata().is_ok_and(|found| !found.is_file()) => None,
+            None => Some(self.output.with_extension("launch")),
+        };
+        let of_job = |job: &JobEntry| match line {
+            Some(line) => Ok(line.clone()),
+            None => Ok(programs(&[format!("./{}", job.name)])?),
+        };
+        let name = self.output.display().to_string();
+        let prepared = Prepared::for_target(&TargetOptions::default(), file, name)?;
+        let launches = match &folder {
+            Some(folder) => user_folder::plan(&prepared, launcher, folder, &of_job)?,
+            None => Vec::new(),
+        };
+
+        prepared.placement().write(&self.output)?;
+        let output = self.output.display();
+        output::note(verbosity, format!("{output}: placement by {}", strategy));
+        for job in user_folder::write(launches)? {
+            let folder = job.folder.display();
+            output::note(verbosity, format!("{folder}: launch files for {}", launcher.name));
+            output::note(verbosity, job.command_line());
+        }
+        if line.is_none() {
+            output::note(verbosity, "give `-- PROGRAM ARGUMENTS` to have your own in these lines");
+        }
+        Ok(())
+    }
+}
+
+/// The row of the launcher table for what is installed here and fits the jobs.
+fn installed_launcher(jobs: &[JobEntry]) -> Option<&'static Launcher> {
+    let found = find_for(jobs.first()?);
+    found.ok().map(|installed| installed.launcher)
+}
