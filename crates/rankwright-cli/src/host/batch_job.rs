@@ -9,9 +9,9 @@ use rankwright::cluster::read::allocation::{self, Granted, LsfAffinity, Which};
 use rankwright::cluster::read::hostfile;
 use rankwright::files::{self, InputError};
 use rankwright::ids::PuSet;
+use rankwright_shim_format::same_host;
 
 use crate::host::{child, find_program, this_host};
-use rankwright_shim_format::same_host;
 
 /// What a batch system says about the hosts of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use rankwright::ids::{PuId, PuSet};
 use rankwright::placement::{JobEntry, PlacementFile, RankEntry};
 use rankwright::units::counted;
+use rankwright_shim_format::same_host;
+use rankwright_shim_format::{ReportLine, Variable};
 use serde::Serialize;
 
 use crate::options::Format;
 use crate::output;
-use rankwright_shim_format::same_host;
-use rankwright_shim_format::{ReportLine, Variable};
 
 /// One rank. PUs and NUMA nodes are P#.
 #[derive(Debug, Serialize)]

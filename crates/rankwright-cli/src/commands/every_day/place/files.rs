@@ -57,7 +57,7 @@ impl FileOptions {
 
         prepared.placement().write(&self.output)?;
         let output = self.output.display();
-        output::note(verbosity, format!("{output}: placement by {}", strategy));
+        output::note(verbosity, format!("{output}: placement by {strategy}"));
         for job in user_folder::write(launches)? {
             let folder = job.folder.display();
             output::note(verbosity, format!("{folder}: launch files for {}", launcher.name));

@@ -1,5 +1,7 @@
 //! `rankwright lint`: what a launcher's file really means, and which traps it steps into.
 
+mod render;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,8 +22,6 @@ use crate::options::{
 };
 use crate::output::exit_code::{Infeasible, Mismatch, UsageError};
 use crate::output::{self, Verbosity, note};
-
-mod render;
 
 /// Options of `rankwright lint`.
 #[derive(Debug, Args)]

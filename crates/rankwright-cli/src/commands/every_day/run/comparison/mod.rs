@@ -1,83 +1,28 @@
 //! `run --compare`: several ways to start the same program, one after the other in one allocation.
 
+pub(super) mod options;
+mod schedule;
+mod times;
+
 use std::io::{BufRead, BufReader, Write};
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::{ChildStdout, Command, ExitCode, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use anyhow::Context;
-use clap::Args;
 use rankwright::launch::{ProgramLine, Task};
 use regex::Regex;
 
-use super::Run;
-use super::placing::Ground;
+use super::arguments::Run;
+use super::placing::allocation::Allocation;
 use crate::host::batch_job::BatchJob;
 use crate::launching::prepared::Prepared;
 use crate::launching::started::{Ready, refuse_root};
-use crate::options::ResultOptions;
 use crate::output::exit_code::{NotStarted, UsageError};
 use crate::output::{Verbosity, note, warn};
 use schedule::Schedule;
 use times::Times;
-
-mod schedule;
-mod times;
-
-/// Options of a comparison.
-#[derive(Debug, Args)]
-pub(crate) struct ComparisonOptions {
-    /// Run the program in these ways in turn and compare the times with those of the first:
-    /// `default` (the launcher's), `placement` (PLACEMENT, or the one by --profile), a strategy
-    /// (needs --profile), or the file of a placement
-    #[arg(long, value_name = "WAYS")]
-    compare: Option<String>,
-    /// How often each way runs
-    #[arg(long, value_name = "NUMBER", default_value = "5", requires = "compare")]
-    repeat: NonZeroUsize,
-    /// How often each way runs before, without being counted
-    #[arg(long, value_name = "NUMBER", default_value = "0", requires = "compare")]
-    warmup: usize,
-    /// Take the time from what the program prints, in seconds: the first group of this regular
-    /// expression where it matches last. Else it is that from start to end of the launcher
-    #[arg(long, value_name = "REGEX", requires = "compare")]
-    time_regex: Option<Regex>,
-    /// The order of the runs depends on it
-    #[arg(long, value_name = "NUMBER", default_value = "1", requires = "compare")]
-    seed: u64,
-    #[command(flatten)]
-    result: ResultOptions,
-}
-
-impl ComparisonOptions {
-    pub(super) fn is_wanted(&self) -> bool {
-        self.compare.is_some()
-    }
-
-    /// The ways, as the user names them.
-    fn names(&self) -> Result<Vec<String>, UsageError> {
-        let mut names: Vec<String> = Vec::new();
-        for part in self.compare.as_deref().unwrap_or_default().split(',') {
-            // `seed=3` behind a comma is one more option of the strategy before it.
-            match names.last_mut().filter(|_| part.contains('=') && !part.contains(':')) {
-                Some(last) => *last = format!("{last},{part}"),
-                None => names.push(part.trim().to_owned()),
-            }
-        }
-        let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
-        if let Some((_, name)) = twice {
-            return Err(UsageError(format!("--compare: found `{name}` twice, expected each once")));
-        }
-        if names.len() < 2 || names.iter().any(String::is_empty) {
-            let found = self.compare.as_deref().unwrap_or_default();
-            let expected = "at least two ways, like default,placement";
-            return Err(UsageError(format!("--compare: found `{found}`, expected {expected}")));
-        }
-        Ok(names)
-    }
-}
 
 /// One way to start the program.
 struct Way {
@@ -141,23 +86,24 @@ impl Run {
     ) -> anyhow::Result<Vec<Way>> {
         let batch = BatchJob::around()?;
         let wanted = self.placing.wanted_ranks(line.total(), batch.as_ref());
-        let ground = match self.placing.profile {
+        let allocation = match self.placing.profile {
             Some(_) => {
                 let workload = self.placing.workload(verbosity)?;
-                Some(self.placing.ground(workload, wanted, batch.as_ref(), verbosity)?)
+                Some(Allocation::new(&self.placing, workload, wanted, batch.as_ref(), verbosity)?)
             }
             None => None,
         };
-        if let Some(ground) = &ground {
-            ground.note(verbosity);
+        if let Some(allocation) = &allocation {
+            allocation.note(verbosity);
         }
         let mut prepared: Vec<Option<Prepared>> = Vec::new();
         for name in names {
-            let placed =
-                (name != "default").then(|| self.way(name, ground.as_ref(), verbosity)).transpose();
+            let placed = (name != "default")
+                .then(|| self.way(name, allocation.as_ref(), verbosity))
+                .transpose();
             prepared.push(placed.with_context(|| format!("--compare {name}"))?);
         }
-        let mut ranks = ground.as_ref().map(Ground::ranks).or(wanted);
+        let mut ranks = allocation.as_ref().map(Allocation::ranks).or(wanted);
         for (name, prepared) in names.iter().zip(&prepared) {
             let Some(prepared) = prepared else { continue };
             let count = prepared.one_job()?.ranks.len();
@@ -192,15 +138,15 @@ impl Run {
     fn way(
         &self,
         name: &str,
-        ground: Option<&Ground>,
+        allocation: Option<&Allocation>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<Prepared> {
         if name == "placement" {
-            return match (&self.placement, ground) {
+            return match (&self.placement, allocation) {
                 (Some(file), _) => Prepared::read(&self.options, file),
-                (None, Some(ground)) => {
+                (None, Some(allocation)) => {
                     let strategy = self.placing.strategy.as_deref();
-                    let file = ground.placement(strategy, verbosity)?;
+                    let file = allocation.placement(strategy, verbosity)?;
                     Prepared::new(&self.options, file, name.to_owned())
                 }
                 (None, None) => {
@@ -212,13 +158,13 @@ impl Run {
         if path.is_file() || path.extension().is_some_and(|extension| extension == "json") {
             return Prepared::read(&self.options, path);
         }
-        let Some(ground) = ground else {
+        let Some(allocation) = allocation else {
             return Err(UsageError(format!(
                 "`{name}` is no file of a placement; strategies need --profile"
             ))
             .into());
         };
-        Prepared::new(&self.options, ground.placement(Some(name), verbosity)?, name.to_owned())
+        Prepared::new(&self.options, allocation.placement(Some(name), verbosity)?, name.to_owned())
     }
 
     /// Runs the program once. What it prints goes to standard error, standard output is for the

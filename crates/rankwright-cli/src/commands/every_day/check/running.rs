@@ -4,16 +4,17 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use rankwright::placement::RankEntry;
+use rankwright_shim_format::devices::NotSeen;
+use rankwright_shim_format::{ReportLine, Variable};
 
-use super::{Check, plan, verdict};
+use super::arguments::Check;
+use super::{plan, verdict};
 use crate::host::processes::{Process, Running, System};
 use crate::host::this_host;
 use crate::launching::prepared::Prepared;
 use crate::options::{Format, given, refuse};
 use crate::output::exit_code::Mismatch;
 use crate::output::{self, Verbosity, note};
-use rankwright_shim_format::devices::NotSeen;
-use rankwright_shim_format::{ReportLine, Variable};
 
 /// Variables that select a network device by its name.
 const SELECTING: [&str; 7] = [

@@ -1,0 +1,134 @@
+//! `check` of a job that is started for it: every rank reports where it is and ends.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{ExitCode, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rankwright::launch::Task;
+use rankwright_shim_format::ReportLine;
+
+use super::arguments::Check;
+use super::verdict;
+
+use crate::host::child;
+use crate::host::mpi::launcher::find_for_programs;
+use crate::launching::prepared::Prepared;
+use crate::launching::started::{Started, duration};
+use crate::options::programs;
+use crate::output::exit_code::Mismatch;
+use crate::output::{Verbosity, note, warn};
+
+impl Check {
+    /// Starts the launcher, and holds what the ranks report against the placement.
+    pub(super) fn launch(&self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        // The command line has one, else it asked for running ones.
+        let file = self.placement.as_deref().unwrap_or(Path::new("-"));
+        let prepared = Prepared::read(&self.options, file)?;
+        let job = prepared.one_job()?;
+        let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
+        let installed = find_for_programs(self.launcher, Some(job), line.as_ref())?;
+        let task = Task::Report(line.as_ref());
+        let mut started = Started::new(&prepared, &installed, task, verbosity, |command| {
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        })?;
+        let collected = collect(&mut started, job.ranks.len(), duration(self.timeout))?;
+        if collected.reports.is_empty() {
+            anyhow::bail!("no rank reported: {}{}", collected.end, indented(&collected.noise));
+        }
+        let reports = &collected.reports;
+        let shared = verdict::shared(prepared.placement(), job, reports);
+        let verdicts = verdict::verdicts(prepared.placement(), job, None, reports, &shared);
+        self.result.write(&verdict::render(&verdicts, self.result.format)?)?;
+        note(verbosity, &started.ready.launch.binding);
+        let limits = verdict::unverifiable(prepared.placement(), job, &collected.reports);
+        limits.iter().for_each(|limit| note(verbosity, limit));
+        let wrong = verdicts.iter().filter(|verdict| !verdict.is_ok()).count();
+        if wrong == 0 {
+            note(verbosity, format_args!("all {} ranks are where they should be", verdicts.len()));
+            return Ok(ExitCode::SUCCESS);
+        }
+        if collected.reports.len() < job.ranks.len() {
+            let what = format!("not all ranks reported: {}", collected.end);
+            warn(verbosity, what + &indented(&collected.noise));
+        }
+        let text = format!("{wrong} of {} ranks are not where they should be", verdicts.len());
+        Err(Mismatch(text).into())
+    }
+}
+
+/// What came from the ranks and the launcher.
+struct Collected {
+    reports: Vec<ReportLine>,
+    /// Everything else that was printed.
+    noise: String,
+    /// How the launcher ended.
+    end: String,
+}
+
+/// How long the launcher may take to end, and its pipes to be closed, when all is said.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+fn collect(started: &mut Started, ranks: usize, limit: Duration) -> anyhow::Result<Collected> {
+    let deadline = Instant::now() + limit;
+    let (sender, lines) = mpsc::channel();
+    let pipes: [Option<Box<dyn Read + Send>>; 2] = [
+        started.child.stdout.take().map(|pipe| Box::new(pipe) as _),
+        started.child.stderr.take().map(|pipe| Box::new(pipe) as _),
+    ];
+    for pipe in pipes.into_iter().flatten() {
+        let sender = sender.clone();
+        thread::spawn(move || {
+            for line in BufReader::new(pipe).split(b'\n') {
+                let Ok(line) = line else { break };
+                if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    drop(sender);
+    let mut collected = Collected { reports: Vec::new(), noise: String::new(), end: String::new() };
+    collected.listen(&lines, ranks, deadline);
+    let last_words = deadline.min(Instant::now() + LAST_WORDS);
+    collected.end = match child::wait(&mut started.child, Some(last_words))? {
+        Some(status) => format!("the launcher ended with {status}"),
+        None => {
+            child::end(&mut started.child)?;
+            format!("the launcher had not ended after {} s", limit.as_secs_f64())
+        }
+    };
+    // Once more ranks than placed have reported, the rest is of interest too.
+    collected.listen(&lines, usize::MAX, Instant::now() + LAST_WORDS);
+    Ok(collected)
+}
+
+impl Collected {
+    /// Takes lines until there are `enough` reports, all pipes are closed or time is up.
+    fn listen(&mut self, lines: &Receiver<String>, enough: usize, deadline: Instant) {
+        const LONGEST_NOISE: usize = 64 * 1024;
+        while self.reports.len() < enough {
+            let line = match lines.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+            };
+            match line.parse() {
+                Ok(report) => self.reports.push(report),
+                Err(()) if self.noise.len() + line.len() < LONGEST_NOISE => {
+                    self.noise += line.trim_end();
+                    self.noise.push('\n');
+                }
+                Err(()) => {}
+            }
+        }
+    }
+}
+
+/// The launcher's words below ours.
+fn indented(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.map(|line| format!("\n  {line}")).collect()
+}

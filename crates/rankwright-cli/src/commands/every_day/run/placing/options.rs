@@ -1,0 +1,82 @@
+//! Options for placing at the start.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use rankwright::cluster::read::hostfile::{self, Host};
+use rankwright::files::InputError;
+use rankwright::traffic::Workload;
+
+use crate::host::batch_job::BatchJob;
+use crate::options::{SelectionOptions, inputs};
+use crate::output::Verbosity;
+use crate::output::exit_code::Infeasible;
+
+/// Options for placing at the start.
+#[derive(Debug, Args)]
+pub(crate) struct PlacingOptions {
+    /// Place for the nodes granted, by this profile (app.rwp) or other traffic of the program
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
+    /// What the nodes look like: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in
+    /// name [default: all like this one]
+    #[arg(long, value_name = "CLUSTER")]
+    pub(crate) on: Option<String>,
+    /// The hosts, where no batch system grants them
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    pub(crate) hostfile: Option<PathBuf>,
+    /// How many ranks [default: as many as the profile has]
+    #[arg(short = 'n', long, value_name = "NUMBER", requires = "profile")]
+    pub(crate) ranks: Option<NonZeroUsize>,
+    /// Whole cores for each rank [default: what the batch system grants for each task, else 1]
+    #[arg(long, value_name = "NUMBER", requires = "profile")]
+    pub(crate) cores_per_rank: Option<NonZeroU32>,
+    /// Place by this strategy [default: the best of those that take little time]
+    #[arg(long, value_name = "STRATEGY", requires = "profile")]
+    pub(crate) strategy: Option<String>,
+    #[command(flatten)]
+    pub(crate) selection: SelectionOptions,
+    /// Start nothing if the job cannot be placed; else the launcher places it as it does by default
+    #[arg(long, requires = "profile")]
+    pub(crate) strict: bool,
+}
+
+impl PlacingOptions {
+    /// How many ranks the user wants, where that is said: by `-n`, by the programs, or to the batch
+    /// system.
+    pub(crate) fn wanted_ranks(
+        &self,
+        programs: Option<usize>,
+        batch: Option<&BatchJob>,
+    ) -> Option<usize> {
+        let option = self.ranks.map(NonZeroUsize::get);
+        option.or(programs).or_else(|| batch.and_then(|batch| batch.tasks))
+    }
+
+    /// The hosts that the user lists, as far as they can be read.
+    pub(crate) fn hosts(&self) -> Vec<Host> {
+        self.hostfile.as_deref().and_then(|file| listed_in(file).ok()).unwrap_or_default()
+    }
+
+    /// Reads the profile.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has several jobs.
+    pub(crate) fn workload(&self, verbosity: &Verbosity) -> anyhow::Result<Workload> {
+        let name = self.profile.as_deref().context("--profile was not given")?;
+        let workload = inputs::workload(name, verbosity)?;
+        if workload.jobs.len() != 1 {
+            let why = format!("{name} has {} jobs, one can be started", workload.jobs.len());
+            return Err(Infeasible(why).into());
+        }
+        Ok(workload)
+    }
+}
+
+/// The hosts of a hostfile.
+pub(super) fn listed_in(file: &Path) -> Result<Vec<Host>, InputError> {
+    let text = inputs::read_text_or_stdin(file, hostfile::EXPECTED)?;
+    hostfile::parse(&text, &file.display().to_string())
+}

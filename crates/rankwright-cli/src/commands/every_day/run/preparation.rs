@@ -1,0 +1,81 @@
+//! What a single start and a comparison need before anything runs.
+
+use std::path::Path;
+
+use rankwright::launch::{DefaultRequest, Launch, ProgramLine, Task};
+use rankwright::placement::JobEntry;
+
+use super::arguments::Run;
+use super::fitting;
+use crate::host::batch_job::BatchJob;
+use crate::host::mpi::launcher::{MpiLauncher, find_for_programs, library_name};
+use crate::launching::prepared::Prepared;
+use crate::options::inputs;
+use crate::output::exit_code::NotStarted;
+use crate::output::{Verbosity, warn};
+
+impl Run {
+    /// The launcher that the user chose, or that of the MPI that the programs load.
+    pub(super) fn launcher(
+        &self,
+        job: Option<&JobEntry>,
+        line: &ProgramLine,
+    ) -> Result<MpiLauncher, NotStarted> {
+        find_for_programs(self.launcher, job, Some(line))
+    }
+
+    /// An error if a placement does not fit what is granted; a warning if the user insists.
+    pub(super) fn refuse_misfits(
+        &self,
+        prepared: &Prepared,
+        batch: Option<&BatchJob>,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<()> {
+        // With --profile, --on says what the granted nodes are like, which may be some of them.
+        let on = self.placing.on.as_deref().filter(|_| self.placing.profile.is_none());
+        let cluster = on.map(|on| inputs::cluster(on, None)).transpose()?;
+        let misfits = fitting::misfits(prepared, batch, cluster.as_ref())?;
+        if misfits.is_empty() {
+            return Ok(());
+        }
+        if self.force {
+            misfits.iter().for_each(|misfit| warn(verbosity, misfit));
+            return Ok(());
+        }
+        let why = format!(
+            "{}: {} (--profile places for what is granted, --force starts it all the same)",
+            prepared.file(),
+            misfits.join("; ")
+        );
+        Err(NotStarted { code: 125, why }.into())
+    }
+
+    /// What the launcher does when nobody tells it where the ranks go.
+    pub(super) fn default_launch(
+        &self,
+        MpiLauncher { program, launcher }: &MpiLauncher,
+        ranks: Option<usize>,
+        line: &ProgramLine,
+    ) -> anyhow::Result<Launch> {
+        Ok(launcher.write_default(&DefaultRequest {
+            program: &program.display().to_string(),
+            agent: self.options.target.agent.as_deref(),
+            arguments: &self.options.launcher_arguments()?,
+            ranks,
+            hosts: &self.placing.hosts(),
+            mpi_library: library_name(line, ranks).unwrap_or_default(),
+            programs: line,
+        })?)
+    }
+
+    /// The launch as it would be, with files in a folder that is not there.
+    pub(super) fn dry_launch(
+        &self,
+        prepared: &Prepared,
+        MpiLauncher { program, launcher }: &MpiLauncher,
+        line: &ProgramLine,
+    ) -> anyhow::Result<Launch> {
+        let (job, task) = (prepared.one_job()?, Task::Programs(line));
+        prepared.launch(launcher, Some(program), job, Path::new("FOLDER"), task)
+    }
+}

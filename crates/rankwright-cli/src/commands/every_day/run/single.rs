@@ -1,0 +1,116 @@
+//! `run` of one placement: the one of a file, or one that is made for the nodes granted.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use rankwright::files::InputError;
+use rankwright::launch::{Launch, ProgramLine, Task};
+use rankwright::units::counted;
+
+use super::arguments::Run;
+use super::fitting;
+use super::placing::allocation::Allocation;
+use crate::host::batch_job::BatchJob;
+use crate::launching::files::describe;
+use crate::launching::prepared::Prepared;
+use crate::launching::started::{Ready, refuse_root};
+use crate::output::exit_code::NotStarted;
+use crate::output::{self, Verbosity, note, warn};
+
+impl Run {
+    /// Starts a job as a file says, or not at all.
+    pub(super) fn start_placed(
+        &self,
+        file: &Path,
+        line: &ProgramLine,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<ExitCode> {
+        let prepared = Prepared::read(&self.options, file)?;
+        let installed = self.launcher(Some(prepared.one_job()?), line)?;
+        self.refuse_misfits(&prepared, BatchJob::around()?.as_ref(), verbosity)?;
+        if self.dry_run {
+            return dry_run(&self.dry_launch(&prepared, &installed, line)?);
+        }
+        let ready = Ready::new(&prepared, &installed, Task::Programs(line), verbosity)?;
+        ready.explain(verbosity);
+        ready.run(line, self.timeout, verbosity)
+    }
+
+    /// Places for the nodes granted and starts the job; if anything is wrong, as the launcher does it
+    /// by default.
+    pub(super) fn place_and_start(
+        &self,
+        line: &ProgramLine,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<ExitCode> {
+        let batch = BatchJob::around();
+        let known = batch.as_ref().ok().and_then(Option::as_ref);
+        let mut ranks = self.placing.wanted_ranks(line.total(), known);
+        let placed = self.placed(&mut ranks, batch, line, verbosity);
+        let ready = match placed {
+            Ok(ready) => ready,
+            Err(error) if self.placing.strict => return Err(error),
+            Err(error) => {
+                // Without a launcher there is nothing to start, placed or not.
+                let installed = self.launcher(None, line)?;
+                refuse_root(&self.options.launcher_arguments()?, &installed)?;
+                let launch = self.default_launch(&installed, ranks, line)?;
+                warn(
+                    verbosity,
+                    format_args!(
+                        "not placed, {} starts by its default: {error:#}",
+                        installed.launcher.program
+                    ),
+                );
+                Ready::bare(launch)
+            }
+        };
+        if self.dry_run {
+            return dry_run(&ready.launch);
+        }
+        ready.explain(verbosity);
+        ready.run(line, self.timeout, verbosity)
+    }
+
+    /// A launch that is placed for the nodes granted. If nobody says how many ranks are wanted, the
+    /// profile does as soon as it is read.
+    fn placed(
+        &self,
+        ranks: &mut Option<usize>,
+        batch: Result<Option<BatchJob>, InputError>,
+        line: &ProgramLine,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Ready> {
+        let workload = self.placing.workload(verbosity)?;
+        let wanted = *ranks;
+        ranks.get_or_insert(workload.rank_count());
+        let batch = batch?;
+        let batch = batch.as_ref();
+        let allocation = Allocation::new(&self.placing, workload, wanted, batch, verbosity)?;
+        let file = allocation.placement(self.placing.strategy.as_deref(), verbosity)?;
+        let strategy = file.strategy.clone();
+        let nodes = counted(file.nodes.len(), "node");
+        let prepared = Prepared::new(&self.options, file, "the placement".to_owned())?;
+        let installed = self.launcher(Some(prepared.one_job()?), line)?;
+        let misfits = fitting::misfits(&prepared, batch, None)?;
+        if !misfits.is_empty() && !self.force {
+            return Err(NotStarted { code: 125, why: misfits.join("; ") }.into());
+        }
+        misfits.iter().for_each(|misfit| warn(verbosity, misfit));
+        let count = counted(allocation.ranks(), "rank");
+        let ready = if self.dry_run {
+            Ready::bare(self.dry_launch(&prepared, &installed, line)?)
+        } else {
+            Ready::new(&prepared, &installed, Task::Programs(line), verbosity)?
+        };
+        allocation.note(verbosity);
+        note(verbosity, format_args!("{count} on {nodes} placed by {strategy}"));
+        Ok(ready)
+    }
+}
+
+/// Prints the files and the command line for people.
+fn dry_run(launch: &Launch) -> anyhow::Result<ExitCode> {
+    output::print(&describe(launch))?;
+    Ok(ExitCode::SUCCESS)
+}
