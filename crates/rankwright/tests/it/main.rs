@@ -19,7 +19,6 @@ mod populations;
 mod random_problems;
 mod random_settings;
 mod round_trips;
-mod rust_paths;
 mod settling;
 mod sim_against_theory;
 mod sim_devices;
