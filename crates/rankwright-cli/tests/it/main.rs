@@ -1,34 +1,12 @@
-//! Tests of the command line: the program as users start it.
+//! Tests of the command line: the program as users start it, in folders as `--help` groups its
+//! commands.
 
 mod broken;
-mod check_launchers;
-mod check_running;
-mod cluster;
 mod command;
-mod events;
-mod exec;
-mod lab;
-mod launch;
-mod lint;
-mod lint_intel;
-mod lint_launchers;
-mod lint_slurm;
-mod nic;
-mod openmpi_map_display;
-mod openmpi_monitoring;
-mod otf2;
+mod every_day;
+mod look;
 mod pages;
 mod placements;
-mod placing;
-mod profile;
+mod plan;
 mod programs;
-mod real_launchers;
-mod reproduce;
-mod road;
-mod run_batch_systems;
-mod run_granted;
-mod simulate;
-mod slurm;
-mod slurm_run;
-mod traffic;
-mod which_mpi;
+mod prove;

@@ -1,0 +1,4 @@
+//! `rankwright check`.
+
+pub(crate) mod launchers;
+mod running;

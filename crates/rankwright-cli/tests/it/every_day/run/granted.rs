@@ -1,0 +1,344 @@
+//! `rankwright run` inside an allocation. The launcher and `scontrol` are scripts that say what they
+//! were told; `slurm/` has the real ones.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
+
+use rankwright::placement::PlacementFile;
+use tempfile::TempDir;
+
+use crate::command::{on_this_host, pus_here, rankwright, repository, say, transcript};
+use crate::placements::{device, placement, write};
+
+/// A working directory with programs of our own before all others on PATH.
+pub(crate) struct Site {
+    folder: TempDir,
+}
+
+/// Says what MPICH's launcher says; started, it tells its arguments and the ranks' hosts.
+pub(crate) const LAUNCHER: &str = r#"#!/bin/sh
+if [ "$1" = --version ]; then echo "HYDRA build details:"; echo "    Version: 4.2.0"; exit; fi
+for word; do case $word in
+  */hosts*|*/hostfile*) sort -u "$word" | tr '\n' ' '; echo "(hosts)" ;;
+esac; done
+echo "started: $*"
+echo >>runs
+case $* in *-rankmap*) time=1.9 ;; *) time=2.0 ;; esac
+echo "time: $time$(wc -l <runs)"
+exit ${LAUNCHER_CODE:-0}
+"#;
+
+impl Site {
+    pub(crate) fn new() -> Self {
+        let site = Self { folder: tempfile::tempdir().expect("a working directory") };
+        site.program("mpiexec.hydra", "#!/bin/sh\nexit 1\n");
+        site.program("mpirun", LAUNCHER);
+        site.program("scontrol", "#!/bin/sh\nexit 1\n");
+        site.program("app", "#!/bin/sh\n");
+        site.file("cluster.toml", CLUSTER);
+        let made = rankwright(&["-q", "traffic", "generate", "ring:8", "-o", "app.rwp"])
+            .current_dir(site.folder.path())
+            .output();
+        assert!(made.expect("it starts").status.success());
+        site
+    }
+
+    pub(crate) fn file(&self, name: &str, text: &str) {
+        std::fs::write(self.folder.path().join(name), text).expect("the folder is writable");
+    }
+
+    pub(crate) fn program(&self, name: &str, text: &str) {
+        self.file(name, text);
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(self.folder.path().join(name), executable).expect("it is ours");
+    }
+
+    fn placement(&self, placement: &PlacementFile) {
+        write(placement, self.folder.path());
+    }
+
+    /// `rankwright run ...` outside of any job.
+    pub(crate) fn outside(&self, arguments: &[&str]) -> Command {
+        let mut command = rankwright(arguments);
+        let path = format!("{}:/usr/bin:/bin", self.folder.path().display());
+        command.current_dir(self.folder.path()).env("PATH", path);
+        for name in ["SLURM_NTASKS", "SLURM_CPUS_PER_TASK", "LSB_JOBID", "PBS_JOBID"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// `rankwright run ...` in a job of Slurm with these hosts and CPUs on each.
+    fn command(&self, job: Option<(&str, &str)>, arguments: &[&str]) -> Command {
+        let mut command = self.outside(arguments);
+        if let Some((hosts, cpus)) = job {
+            command.env("SLURM_JOB_ID", "7").env("SLURM_JOB_NODELIST", hosts);
+            command.env("SLURM_JOB_CPUS_PER_NODE", cpus);
+        }
+        command
+    }
+
+    fn run(&self, job: Option<(&str, &str)>, arguments: &[&str]) -> (Output, String) {
+        let arguments = [&["run"], arguments].concat();
+        self.output(self.command(job, &arguments), &arguments)
+    }
+
+    pub(crate) fn output(&self, mut command: Command, arguments: &[&str]) -> (Output, String) {
+        let output = command.output().expect("the program starts");
+        let text = transcript(arguments, &output);
+        let folder = self.folder.path().display().to_string();
+        let text = text.replace(&folder, "[FOLDER]");
+        let text = text.replace(env!("CARGO_BIN_EXE_rankwright-exec"), "[SHIM]");
+        (output, hidden(&text, ".rankwright-run-", 6))
+    }
+}
+
+/// Takes out the characters behind a mark, which are others every time.
+fn hidden(text: &str, mark: &str, count: usize) -> String {
+    let mut parts = text.split(mark);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + mark + "*" + part.get(count..).unwrap_or_default())
+}
+
+const CLUSTER: &str = r#"name = "site"
+
+[[node]]
+names = "n[0-3]"
+topology = "pack:1 core:4 pu:1"
+
+[[node]]
+names = "f[0-3]"
+topology = "pack:1 core:2 pu:1"
+"#;
+
+/// Whether the launcher binds depends on how many PUs this machine has.
+pub(crate) const PLACED: [&str; 8] =
+    ["--profile", "app.rwp", "--on", "cluster.toml", "--binding", "exec", "--", "./app"];
+
+#[test]
+fn a_job_is_placed_for_the_nodes_granted() {
+    let site = Site::new();
+    let (output, text) = site.run(Some(("n[1,3]", "4(x2)")), &PLACED);
+    assert!(output.status.success(), "{text}");
+    insta::assert_snapshot!(text);
+    // Slurm names the CPUs: two of each node, the others belong to somebody else.
+    let ids = "#!/bin/sh\necho '     Nodes=n[0-3] CPU_IDs=1,3 Mem=0 GRES='\n";
+    site.program("scontrol", ids);
+    let dry = [&["run", "--dry-run"], &PLACED[..]].concat();
+    let (output, text) = site.output(site.command(Some(("n[0-3]", "2(x4)")), &dry), &dry);
+    assert!(output.status.success(), "{text}");
+    insta::assert_snapshot!(text);
+    // It does not: no PU is taken that may be another job's.
+    site.program("scontrol", "#!/bin/sh\nexit 1\n");
+    let (output, text) = site.output(site.command(Some(("n[0-3]", "2(x4)")), &dry), &dry);
+    assert!(output.status.success(), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn whatever_is_wrong_the_job_starts_unless_strict() {
+    let site = Site::new();
+    site.file("broken.rwp", "SQLite format 3, said no one");
+    let job = Some(("n[0-3]", "4(x4)"));
+    let mut all = String::new();
+    let with = |job: Option<(&str, &str)>, profile: &str, more: &[&str], tasks: Option<&str>| {
+        let first = ["run", "--profile", profile, "--on", "cluster.toml"];
+        let arguments = [&first[..], more, &["--", "./app"]].concat();
+        let mut command = site.command(job, &arguments);
+        tasks.into_iter().for_each(|tasks| {
+            command.env("SLURM_NTASKS", tasks);
+        });
+        site.output(command, &arguments)
+    };
+    for (job, profile, more, tasks) in [
+        (job, "none.rwp", &[][..], None),
+        (job, "broken.rwp", &[], Some("8")),
+        (job, "app.rwp", &[], Some("6")),
+        (job, "app.rwp", &["-n", "6"], None),
+        (Some(("x[0-1]", "4(x2)")), "app.rwp", &[], None),
+        (Some(("n0", "4")), "app.rwp", &[], None),
+        (Some(("n[0-3", "4")), "app.rwp", &[], None),
+        (Some(("f[0-3]", "3(x4)")), "app.rwp", &[], None),
+        (job, "app.rwp", &["--shim", "/none", "--strategy", "best"], None),
+        (job, "app.rwp", &["--cores-per-rank", "3"], None),
+        (job, "app.rwp", &["--nics", "by-load"], None),
+    ] {
+        let (output, text) = with(job, profile, more, tasks);
+        assert!(output.status.success(), "{text}");
+        assert_eq!(text.matches("warning: not placed").count(), 1, "{text}");
+        all += &text;
+        let strict = [more, &["--strict"]].concat();
+        let (output, text) = with(job, profile, &strict, tasks);
+        assert_eq!(output.status.code(), Some(125), "{text}");
+        assert!(!text.contains("started:") && text.contains("error: "), "{text}");
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_placement_that_does_not_fit_starts_nothing() {
+    let site = Site::new();
+    let here = on_this_host();
+    let on_hosts = [("n0", 0), ("n1", 0), ("n2", 1)];
+    let mut all = String::new();
+    let mut gone = placement(1, false, &[(&here, 0)]);
+    gone.jobs[0].ranks[0].nics = vec!["mlx5_77".to_owned()];
+    gone.nodes[0].nics = vec![device("mlx5_77")];
+    for (placement, job, more) in [
+        (placement(4, false, &on_hosts), Some(("n[0-1]", "4(x2)")), &[][..]),
+        (placement(4, false, &on_hosts), Some(("x[0-9]", "4(x10)")), &[]),
+        (placement(4, false, &[("n0", 0), ("n0", 1), ("n0", 2)]), Some(("n0", "2")), &[]),
+        (placement(60_001, false, &[(&here, 60_000)]), None, &[]),
+        (placement(4, false, &on_hosts), None, &["--on", "cluster.toml"]),
+        (gone, None, &[]),
+    ] {
+        site.placement(&placement);
+        let arguments = [&["placement.json"], more, &["--", "./app"]].concat();
+        let (output, text) = site.run(job, &arguments);
+        assert_eq!(output.status.code(), Some(125), "{text}");
+        assert!(!text.contains("started:"), "{text}");
+        all += &text;
+        let forced = [&["placement.json", "--force"], more, &["--", "./app"]].concat();
+        let (output, text) = site.run(job, &forced);
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("started:") && text.contains("warning: "), "{text}");
+    }
+    // What is granted and how wide this machine is differ from host to host.
+    let all = all.replace(&here, "[HERE]");
+    let mut all: Vec<String> = all.lines().map(str::to_owned).collect();
+    for line in &mut all {
+        if let Some((before, after)) = line.split_once("this job may use P#") {
+            let rest = after.split_once(' ').map_or("", |(_, rest)| rest);
+            *line = format!("{before}this job may use P#[..] {rest}");
+        }
+    }
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn ways_are_compared_in_turn() {
+    let site = Site::new();
+    site.placement(&placement(4, false, &[("n0", 0), ("n1", 0)]));
+    let compare =
+        ["placement.json", "--compare", "default,placement", "--repeat=3", "--binding=exec"];
+    let timed = ["--time-regex", r"time: ([\d.]+)", "--", "./app"];
+    let (output, text) = site.run(None, &[&compare[..], &timed].concat());
+    assert!(output.status.success(), "{text}");
+    insta::assert_snapshot!(text);
+    // A run that fails is no data; its code is passed on.
+    let arguments = [&["run"], &compare[..], &timed].concat();
+    let mut command = site.command(None, &arguments);
+    command.env("LAUNCHER_CODE", "9");
+    let (output, text) = site.output(command, &arguments);
+    assert_eq!(output.status.code(), Some(9), "{text}");
+    insta::assert_snapshot!(text);
+    // By strategies, in an allocation.
+    let compare = ["--profile", "app.rwp", "--on", "cluster.toml", "--compare"];
+    let ways = ["blocked,random:seed=3,effort=fast,default", "--repeat", "1", "--format", "csv"];
+    let (output, text) =
+        site.run(Some(("n[0-3]", "4(x4)")), &[&compare[..], &ways[..3], &timed].concat());
+    assert_eq!(output.status.code(), Some(125), "{text}");
+    assert!(text.contains("`effort`"), "{text}");
+    let ways = ["blocked,random:seed=3,default", "--repeat", "1", "--format", "csv", "-q"];
+    let (output, text) =
+        site.run(Some(("n[0-3]", "4(x4)")), &[&compare[..], &ways, &timed].concat());
+    assert!(output.status.success(), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn comparisons_that_make_no_sense_are_refused() {
+    let site = Site::new();
+    site.placement(&placement(4, false, &[("n0", 0), ("n1", 0)]));
+    for (arguments, says) in [
+        (&["--compare", "default"][..], "expected at least two ways"),
+        (&["--compare", "default,default"], "found `default` twice"),
+        (&["--compare", "default,placement"], "which one? give its file, or --profile"),
+        (&["--compare", "default,cyclic"], "strategies need --profile"),
+        (&["--compare", "default,none.json"], "none.json: found no such file"),
+        (&["--compare", "default,placement.json", "--time-regex", "x(y", "-q"], "--time-regex"),
+        (&["placement.json", "-o", "out"], "--output is for the result of --compare"),
+        (&["placement.json", "--format", "json"], "--format is for the result of --compare"),
+        (
+            &["placement.json", "--nics", "by-load"],
+            "devices are chosen with the cores, by --profile",
+        ),
+        (
+            &["--compare", "default,placement.json", "--on", "cluster.toml"],
+            "made for another cluster",
+        ),
+        (&["placement.json", "--profile", "app.rwp"], "both are for --compare"),
+        (&["placement.json", "--strict"], "--profile <PROFILE>"),
+        (
+            &["--compare", "default,placement.json", "--profile", "app.rwp"],
+            "2 ranks, others have 8",
+        ),
+    ] {
+        let (output, text) = site.run(None, &[arguments, &["--", "./app"]].concat());
+        assert!(matches!(output.status.code(), Some(2 | 125)), "{text}");
+        assert!(text.contains(says), "expected `{says}` in {text}");
+        assert!(!text.contains("started:"), "{text}");
+    }
+    let compare = ["--compare", "default,placement.json", "--time-regex", "seconds=(.*)"];
+    let (output, text) = site.run(None, &[&compare[..], &["--", "./app"]].concat());
+    assert_eq!(output.status.code(), Some(125), "{text}");
+    assert!(text.contains("nothing that "), "{text}");
+}
+
+#[test]
+fn options_without_effect_are_a_wrong_command_line() {
+    let site = Site::new();
+    site.placement(&placement(4, false, &[("n0", 0), ("n1", 0)]));
+    for option in [["--format", "csv"], ["--output", "x"], ["--nics", "packed"]] {
+        let (output, text) =
+            site.run(None, &[&["placement.json"], &option[..], &["--", "./app"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{text}");
+    }
+}
+
+#[test]
+fn devices_are_placed_with_the_cores() {
+    let site = Site::new();
+    let cluster = std::fs::read_to_string(repository().join("testdata/nics/four-numa.toml"));
+    site.file("four-numa.toml", &cluster.expect("it is there"));
+    let placed = ["--profile", "app.rwp", "--on", "four-numa.toml", "--cores-per-rank", "4"];
+    let devices = ["--nics", "device-affinity", "--fabric", "cxi", "--dry-run", "--", "./app"];
+    let (output, text) = site.run(Some(("t[0-1]", "16(x2)")), &[&placed[..], &devices].concat());
+    assert!(output.status.success(), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn cores_that_are_not_granted_start_nothing_or_the_default() {
+    if pus_here() < 2 {
+        say("SKIPPED: two PUs are needed");
+        return;
+    }
+    let site = Site::new();
+    let here = on_this_host();
+    let pair = ["-q", "traffic", "generate", "ring:2", "-o", "pair.rwp"];
+    assert!(site.outside(&pair).status().expect("it starts").success());
+    site.placement(&placement(2, false, &[(&here, 0), (&here, 1)]));
+    // Of this host the job has both CPUs by its variables, but only one by the kernel.
+    let confined = |arguments: &[&str]| {
+        let ours = site.command(Some((&here, "2")), arguments);
+        let mut command = Command::new("taskset");
+        command.args(["-c", "0"]).arg(ours.get_program()).args(ours.get_args());
+        command.current_dir(site.folder.path());
+        for (name, value) in ours.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        site.output(command, arguments)
+    };
+    let (output, text) = confined(&["run", "placement.json", "--", "./app"]);
+    assert_eq!(output.status.code(), Some(125), "{text}");
+    assert!(text.contains("PUs P#1 of ") && text.contains("may use P#0 there"), "{text}");
+    assert!(!text.contains("started:"), "{text}");
+    let (output, text) =
+        confined(&["run", "--profile", "pair.rwp", "--on", "synthetic:core:2 pu:1", "--", "./app"]);
+    assert!(output.status.success() && text.contains("started: -n 2 ./app"), "{text}");
+    assert!(text.contains("warning: not placed") && text.contains("may use P#0 there"), "{text}");
+}

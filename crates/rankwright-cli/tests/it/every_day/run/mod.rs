@@ -1,0 +1,5 @@
+//! `rankwright run`.
+
+mod batch_systems;
+mod granted;
+mod programs;

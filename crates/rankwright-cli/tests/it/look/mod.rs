@@ -1,0 +1,5 @@
+//! Commands that look at traffic and clusters.
+
+mod cluster;
+mod otf2;
+mod traffic;

@@ -1,0 +1,7 @@
+//! Commands that plan single steps.
+
+mod launch;
+mod lint;
+mod nic;
+mod openmpi_map_display;
+mod simulate;

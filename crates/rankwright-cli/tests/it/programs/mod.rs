@@ -1,0 +1,3 @@
+//! Commands for other programs.
+
+mod exec;

@@ -1,0 +1,4 @@
+//! Commands that prove what the others promise.
+
+mod lab;
+mod reproduce;
