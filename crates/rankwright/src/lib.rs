@@ -2,7 +2,7 @@
 //! cluster so that they wait as little as possible for each other.
 //!
 //! Data flows one way; a module uses only what stands before it (`ARCHITECTURE.md` has the table,
-//! `tests/it/layering.rs` enforces it):
+//! `tests/it/layering/` enforces it):
 //!
 //! ```text
 //!  cluster      traffic        what there is, what runs
