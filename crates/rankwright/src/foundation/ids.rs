@@ -77,6 +77,17 @@ id!(
     PuId
 );
 
+impl Rank {
+    /// This rank counted over all jobs, where the jobs before its own have `ranks_before` ranks.
+    ///
+    /// # Panics
+    /// If the sum does not fit 32 bits.
+    #[must_use]
+    pub fn global(self, ranks_before: usize) -> GlobalRank {
+        GlobalRank::from_index(ranks_before + self.index())
+    }
+}
+
 /// A set of PUs of one node, P#, in ascending order. Written and read as `0-3,8`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PuSet(Vec<PuId>);

@@ -18,6 +18,14 @@ impl Mapping {
         SlotId::from_index(self.slot_of[rank.index()])
     }
 
+    /// Moves a rank to another slot.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    pub fn set(&mut self, rank: GlobalRank, slot: SlotId) {
+        self.slot_of[rank.index()] = slot.index();
+    }
+
     /// How many ranks there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -59,6 +67,13 @@ impl From<Vec<usize>> for Mapping {
     }
 }
 
+/// From slot indices in the order of global ranks.
+impl From<&[usize]> for Mapping {
+    fn from(slot_of: &[usize]) -> Self {
+        Self { slot_of: slot_of.to_vec() }
+    }
+}
+
 impl FromIterator<SlotId> for Mapping {
     fn from_iter<I: IntoIterator<Item = SlotId>>(slots: I) -> Self {
         Self { slot_of: slots.into_iter().map(SlotId::index).collect() }
@@ -77,6 +92,9 @@ mod tests {
         assert_eq!(mapping.slot(GlobalRank(1)), SlotId(0));
         let pairs: Vec<_> = mapping.iter().collect();
         assert_eq!(pairs, [(GlobalRank(0), SlotId(2)), (GlobalRank(1), SlotId(0))]);
+        let mut moved = mapping.clone();
+        moved.set(GlobalRank(0), SlotId(5));
+        assert_eq!(moved, Mapping::from(&[5, 0][..]));
         assert_eq!(
             (mapping.as_indices(), mapping.clone().into_indices()),
             (&[2, 0][..], vec![2, 0])
