@@ -13,8 +13,8 @@ use std::time::Instant;
 use rankwright::cluster::Cluster;
 use rankwright::cluster::read::built_in;
 use rankwright::estimate::{Fluid, OfferedLoad};
-use rankwright::ids::parse_index_list;
-use rankwright::placement::{Granularity, Slot, slots};
+use rankwright::ids::{GlobalRank, SlotId, parse_index_list};
+use rankwright::placement::{Granularity, Mapping, Slot, slots};
 use rankwright::traffic::Workload;
 use rankwright::traffic::generate::built_in as workloads;
 
@@ -40,13 +40,13 @@ fn main() {
         let fields: Vec<&str> = line.split(',').collect();
         let workload = workload(fields[0]);
         let slot_of = parse_index_list(&fields[7].replace(' ', ",")).expect("slots");
-        let slot_of: Vec<usize> = slot_of.into_iter().map(|slot| slot as usize).collect();
+        let mapping: Mapping = slot_of.into_iter().map(SlotId).collect();
         let mut fluid = Fluid::new(&cluster, &workload, &slots).expect("slots of the cluster");
-        let outcome = fluid.evaluate(&slot_of);
+        let outcome = fluid.evaluate(&mapping);
         let count = 2000;
         let time = best(|| {
             for _ in 0..count {
-                black_box(fluid.evaluate(black_box(&slot_of)));
+                black_box(fluid.evaluate(black_box(&mapping)));
             }
         });
         if fields[0].starts_with("mixed") {
@@ -54,7 +54,7 @@ fn main() {
             mixed += 1.0;
         }
         let number = |field: usize| fields[field].parse::<f64>().expect("a number");
-        let error = |found: f64, field: usize| 100.0 * (found / number(field) - 1.0);
+        let error = |value: f64, field: usize| 100.0 * (value / number(field) - 1.0);
         errors.push(error(outcome.total_waiting.0, 2).abs());
         println!(
             "| {} | {} | {:.4e} | {:.4e} | {:+.1} % | {:+.1} % | {:+.1} % | {:.0} | {:.2} M |",
@@ -66,7 +66,7 @@ fn main() {
             error(outcome.workload_finish.0, 5),
             error(outcome.total_finish.0, 6),
             f64::from(count) / time,
-            swaps(&cluster, &workload, &slots, &slot_of) / 1e6
+            swaps(&cluster, &workload, &slots, &mapping) / 1e6
         );
     }
     errors.sort_by(f64::total_cmp);
@@ -82,16 +82,16 @@ fn main() {
 }
 
 /// Swaps of random ranks per second, each with the new estimate of waiting.
-fn swaps(cluster: &Cluster, workload: &Workload, slots: &[Slot], slot_of: &[usize]) -> f64 {
-    let mut load = OfferedLoad::new(cluster, workload, slots, slot_of).expect("a placement");
+fn swaps(cluster: &Cluster, workload: &Workload, slots: &[Slot], mapping: &Mapping) -> f64 {
+    let mut load = OfferedLoad::new(cluster, workload, slots, mapping).expect("a placement");
     let mut state = 1_u64;
     let mut rank = || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        (state >> 16) as usize % slot_of.len()
+        GlobalRank::from_index((state >> 16) as usize % mapping.len())
     };
-    let pairs: Vec<(usize, usize)> = (0..200_000).map(|_| (rank(), rank())).collect();
+    let pairs: Vec<(GlobalRank, GlobalRank)> = (0..200_000).map(|_| (rank(), rank())).collect();
     let time = best(|| {
         for (a, b) in &pairs {
             black_box(load.swap(*a, *b));

@@ -129,10 +129,10 @@ fn write_tables(cluster: &Cluster, workload: &Workload, placement: &Placement, f
     let mut text = format!("{} {sources}\n", servers.kinds().len());
     for (job, offset) in workload.rank_offsets().into_iter().enumerate().take(workload.jobs.len()) {
         for (number, source) in workload.jobs[job].sources.iter().enumerate() {
-            let from = offset + source.rank.index();
+            let from = source.rank.global(offset);
             let _ = writeln!(text, "{from} {} {}", source.sends.len(), source.rounds);
             for send in &source.sends {
-                let to = offset + send.destination.index();
+                let to = send.destination.global(offset);
                 let paths = servers.paths(from, to, send.length);
                 let _ = writeln!(text, "{to} {} {}", send.length.0, paths.len());
                 for path in paths {

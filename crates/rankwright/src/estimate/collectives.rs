@@ -1,6 +1,6 @@
-//! What the collective operations of a workload cost under a placement. Their algorithms follow the
-//! order of the ranks in the communicator: a tree whose subtrees lie inside nodes where ranks stand
-//! in their order crosses nodes again and again where they do not.
+//! The cost of the collective operations of a workload under a placement. Their algorithms follow the
+//! order of the ranks in the communicator: a tree whose subtrees lie inside nodes under block order
+//! may cross nodes at every step under another.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,21 @@ use crate::ids::{NodeId, NumaId, Rank};
 use crate::placement::Placement;
 use crate::traffic::collectives::Operation;
 use crate::traffic::expansion::{ExpandedOperation, Rounds};
-use crate::traffic::{Flow, Workload};
+use crate::traffic::{Flow, Job, Workload};
 use crate::units::{Bytes, Seconds};
 
-/// The collective operations of a workload, ready to be priced under placements.
+/// The collective operations of a workload, ready to be evaluated under placements.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CollectivePrices {
-    /// Per job: its first rank when all are counted through, and its operations.
-    jobs: Vec<(usize, Vec<ExpandedOperation>)>,
+    jobs: Vec<JobOperations>,
+}
+
+/// The operations of a job.
+#[derive(Debug, Clone, PartialEq)]
+struct JobOperations {
+    /// The number of ranks of the jobs before.
+    ranks_before: usize,
+    operations: Vec<ExpandedOperation>,
 }
 
 /// What collective operations cost. Sums of bytes saturate at 2^64 - 1.
@@ -24,91 +31,106 @@ pub struct CollectivePrices {
 pub struct CollectiveCost {
     /// The bytes of all their messages.
     pub bytes: Bytes,
-    /// Those between different nodes.
+    /// The bytes of messages between different nodes.
     pub inter_node: Bytes,
-    /// How long the busiest network device needs for them, if nothing else passes it.
+    /// The time that the busiest network device needs for them alone.
     pub busiest_nic_time: Seconds,
-    /// How long they take one after the other, each rank at once with its next round when it has
-    /// what it needs: the critical path.
+    /// The critical path: the operations run one after the other, and each rank begins its next round
+    /// as soon as it has what it needs.
     pub time: Seconds,
-    /// The same by operation, in the order of their names.
+    /// The cost of each operation, in the order of names.
     pub operations: Vec<OperationCost>,
 }
 
-/// What all calls of one operation cost.
+/// The cost of all calls of one operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperationCost {
     /// Its name, as `Bcast`.
     pub operation: &'static str,
     /// The bytes of its messages.
     pub bytes: Bytes,
-    /// Those between different nodes.
+    /// The bytes of messages between different nodes.
     pub inter_node: Bytes,
     /// Its critical path, without the other operations.
     pub time: Seconds,
 }
 
 impl CollectivePrices {
-    /// The operations that the jobs know of.
+    /// Expands the operations of all jobs.
     #[must_use]
     pub fn new(workload: &Workload) -> Self {
         let jobs = workload.jobs.iter().zip(workload.rank_offsets());
-        Self { jobs: jobs.map(|(job, first)| (first, job.collectives.rounds())).collect() }
+        let operations = |(job, ranks_before): (&Job, usize)| JobOperations {
+            ranks_before,
+            operations: job.collectives.rounds(),
+        };
+        Self { jobs: jobs.map(operations).collect() }
     }
 
-    /// Whether there is nothing to price.
+    /// Whether there are no operations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.jobs.iter().all(|(_, operations)| operations.is_empty())
+        self.jobs.iter().all(|job| job.operations.is_empty())
     }
 
-    /// What they cost under a placement of their workload; takes time linear in the number of their
-    /// messages, where everyone sends to everyone in that of the ranks.
+    /// What they cost under a placement of their workload. Takes time linear in the number of their
+    /// messages; for all-to-all operations in the number of ranks.
     ///
     /// A message between nodes takes the latency of its device and as long as the busier of the two
-    /// devices needs for all that passes it in the round; one inside a node as long as the memories
-    /// of the node need for all of the round. Jobs, and operations of ranks that are not the same,
-    /// run side by side without meeting at a device.
+    /// devices needs for its bytes of the round; one inside a node as long as the memories of the node
+    /// need for theirs. Jobs, and operations of disjoint sets of ranks, run concurrently without
+    /// delaying each other at a device.
     #[must_use]
     pub fn cost(&self, cluster: &Cluster, placement: &Placement) -> CollectiveCost {
         let mut pricing = Pricing::new(cluster, placement);
-        for (first, operations) in &self.jobs {
-            for one in operations {
-                pricing.add(*first, one);
+        for job in &self.jobs {
+            for operation in &job.operations {
+                pricing.add(job.ranks_before, operation);
             }
         }
         pricing.finish()
     }
 }
 
-/// What a node can do, and what it is asked.
+/// The rates of a node, and its bytes.
 #[derive(Debug, Clone, Default)]
 struct NodeState {
-    /// Bytes per second of its network devices, and of its memories.
+    /// Bytes per second of all its network devices.
     network: f64,
+    /// Bytes per second of all its memories.
     memory: f64,
+    /// Seconds.
     latency: f64,
-    /// Of the round, in bytes.
+    /// Bytes to other nodes in the present round.
     out: f64,
+    /// Bytes from other nodes in the present round.
     incoming: f64,
+    /// Bytes between ranks of the node in the present round.
     inside: f64,
-    /// Of all operations.
+    /// Bytes to other nodes in all rounds so far.
     all_out: f64,
+    /// Bytes from other nodes in all rounds so far.
     all_incoming: f64,
 }
 
 struct Pricing {
-    /// Of each rank, by position.
+    /// Index: [`GlobalRank`](crate::ids::GlobalRank).
     node_of: Vec<usize>,
+    /// Index: [`NodeId`].
     nodes: Vec<NodeState>,
+    /// Accesses to the memory by a message inside a node.
     copies: f64,
-    /// When each rank has passed the operations so far.
+    /// When each rank has finished the operations so far, seconds. Index:
+    /// [`GlobalRank`](crate::ids::GlobalRank).
     ready: Vec<f64>,
+    /// Bytes.
     total: u64,
+    /// Bytes.
     inter_node: u64,
     by_operation: BTreeMap<&'static str, OperationSum>,
 }
 
+/// As the fields of [`Pricing`], for one operation.
 struct OperationSum {
     bytes: u64,
     inter_node: u64,
@@ -141,22 +163,24 @@ impl Pricing {
         }
     }
 
-    fn add(&mut self, first: usize, operation: &ExpandedOperation) {
+    fn add(&mut self, ranks_before: usize, operation: &ExpandedOperation) {
         match &operation.rounds {
             Rounds::OneByOne(rounds) => {
                 for flows in rounds {
-                    self.add_round(operation.operation, first, flows);
+                    self.add_round(operation.operation, ranks_before, flows);
                 }
             }
             Rounds::AllPairs { members, messages } => {
-                self.add_all_pairs(operation.operation, first, members, *messages);
+                self.add_all_pairs(operation.operation, ranks_before, members, *messages);
             }
         }
     }
 
-    fn add_round(&mut self, operation: Operation, first: usize, flows: &[Flow]) {
+    fn add_round(&mut self, operation: Operation, ranks_before: usize, flows: &[Flow]) {
         let Self { node_of, nodes, copies, .. } = self;
-        let ranks = |flow: &Flow| (first + flow.source.index(), first + flow.destination.index());
+        let ranks = |flow: &Flow| {
+            (ranks_before + flow.source.index(), ranks_before + flow.destination.index())
+        };
         let ends = |flow: &Flow| {
             let (from, to) = ranks(flow);
             (node_of[from], node_of[to])
@@ -191,7 +215,7 @@ impl Pricing {
         }
         self.count(operation, total, crossing);
         self.pass(operation, |ready| {
-            // All messages of a round begin with what was there before it.
+            // The messages of a round do not depend on each other.
             let end = |(flow, span): (&Flow, &f64)| {
                 let (from, to) = ranks(flow);
                 (from, to, ready[from].max(ready[to]) + span)
@@ -207,14 +231,14 @@ impl Pricing {
     fn add_all_pairs(
         &mut self,
         operation: Operation,
-        first: usize,
+        ranks_before: usize,
         members: &[(Rank, u64)],
         messages: u64,
     ) {
-        // Of each node: how many members, and what each of them sends to one other, summed.
+        // By node: the number of members, and the sum over them of the bytes to one other member.
         let mut on_nodes: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
         for (rank, bytes) in members {
-            let node = self.node_of[first + rank.index()];
+            let node = self.node_of[ranks_before + rank.index()];
             let (count, sum) = on_nodes.entry(node).or_default();
             *count += 1.0;
             *sum += *bytes as f64;
@@ -222,22 +246,22 @@ impl Pricing {
         let count = members.len() as f64;
         let all: f64 = on_nodes.values().map(|(_, sum)| sum).sum();
         let (mut span, mut crossing) = (0.0_f64, 0.0);
-        for (node, (here, sum)) in &on_nodes {
+        for (node, (members, sum)) in &on_nodes {
             let node = &mut self.nodes[*node];
-            let out = sum * (count - here);
-            let incoming = (all - sum) * here;
+            let out = sum * (count - members);
+            let incoming = (all - sum) * members;
             let network = out.max(incoming) / node.network;
-            let latency = if count > *here { node.latency * messages as f64 } else { 0.0 };
+            let latency = if count > *members { node.latency * messages as f64 } else { 0.0 };
             span = span.max(latency + network);
-            span = span.max(self.copies * sum * (here - 1.0) / node.memory);
+            span = span.max(self.copies * sum * (members - 1.0) / node.memory);
             node.all_out += out;
             node.all_incoming += incoming;
             crossing += out;
         }
-        // Floats saturate when they become whole numbers.
+        // The conversion to integers saturates.
         self.count(operation, (all * (count - 1.0)) as u64, crossing as u64);
         self.pass(operation, |ready| {
-            let members = || members.iter().map(|(rank, _)| first + rank.index());
+            let members = || members.iter().map(|(rank, _)| ranks_before + rank.index());
             let end = members().map(|rank| ready[rank]).fold(0.0, f64::max) + span;
             members().for_each(|rank| ready[rank] = end);
         });
@@ -251,7 +275,7 @@ impl Pricing {
         self.inter_node = self.inter_node.saturating_add(inter_node);
     }
 
-    /// Lets ranks pass a round: among all operations, and among those of its kind.
+    /// Advances the ranks by a round: in the sum over all operations, and in that of this one.
     fn pass(&mut self, operation: Operation, advance: impl Fn(&mut [f64])) {
         advance(&mut self.ready);
         advance(&mut self.operation(operation).ready);
@@ -277,9 +301,9 @@ impl Pricing {
             bytes: Bytes(self.total),
             inter_node: Bytes(self.inter_node),
             busiest_nic_time: Seconds(busiest),
-            // Operations of different ranks meet at devices all the same.
+            // Operations of different ranks share devices, which the critical path leaves out.
             time: Seconds(last(&self.ready).0.max(busiest)),
-            operations: operations.filter(|one| one.bytes.0 > 0).collect(),
+            operations: operations.filter(|operation| operation.bytes.0 > 0).collect(),
         }
     }
 }

@@ -1,92 +1,101 @@
-//! How long the rounds of a rank take that waits for its messages, if nobody else is in the way.
+//! How long the rounds of a rank take that waits for its messages, without messages of other ranks.
 
 use crate::cluster::Cluster;
-use crate::ids::ServerId;
-use crate::network::demand::{Demand, Fan, OUTSIDE};
-use crate::network::sites::{Port, Site, Sites};
-use crate::placement::{PlacementError, RankPlacement, Slot};
+use crate::ids::{GlobalRank, ServerId};
+use crate::network::{ClockGroups, Multicast, OUTSIDE, Port, SiteModel, Sites};
+use crate::placement::{Mapping, PlacementError, Slot};
 use crate::traffic::Workload;
 use crate::units::Seconds;
 
-/// The time that the rounds of every source take in a closed loop, if only its own messages are in
-/// each other's way: one of the two asymptotic bounds of a closed queueing network (Denning and Buzen
-/// 1978, "The operational analysis of queueing network models"); the other one, the busiest server, is
+/// The time that the rounds of every source take in a closed loop in which only its own messages
+/// delay each other: one of the two asymptotic bounds of a closed queueing network (Denning and Buzen
+/// 1978, "The operational analysis of queueing network models"). The other one, the busiest server, is
 /// [`OfferedLoad::latest`](super::OfferedLoad::latest).
 ///
-/// The next round is taken to begin when all messages of the last have arrived. Queue pairs and their
-/// processing hardware are left out, as in [`OfferedLoad`](super::OfferedLoad).
+/// The next round begins when all messages of the last have arrived. Queue pairs and their processing
+/// hardware are left out, as in [`OfferedLoad`](super::OfferedLoad).
 #[derive(Debug, Clone)]
 pub struct RoundTrips {
-    demand: Demand,
-    ways: Ways,
-    /// Of one fan: how many ranks and senders are at each site, and the sites that have any.
-    ranks_at: Vec<f64>,
-    senders_at: Vec<f64>,
-    occupied: Vec<u32>,
-    busy: Busy,
-    /// What was evaluated last: the site of each rank, and the times of each single and each fan.
+    clocks: ClockGroups,
+    paths: SitePaths,
+    buffers: Buffers,
+    /// The sites of the last evaluation. Index: [`GlobalRank`](crate::ids::GlobalRank).
     site_of: Vec<u32>,
-    times_of: Vec<RoundTripTimes>,
-    /// Per rank, the singles and fans that it is in, numbered as in `times_of`.
-    parts_of: Vec<Vec<u32>>,
-    /// Which of them are to be evaluated anew.
+    /// The times of the last evaluation. A part is a single clock or, after all of these, a multicast.
+    /// Index: part.
+    times: Vec<RoundTripTimes>,
+    /// Index: part.
     stale: Vec<bool>,
+    /// The parts of each rank. Index: [`GlobalRank`](crate::ids::GlobalRank).
+    parts_of: Vec<Vec<u32>>,
 }
 
-/// All sources together.
+/// The rounds of all sources together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RoundTripTimes {
-    /// Of the source whose rounds take the longest.
+    /// The time of the source whose rounds take longest.
     pub longest: Seconds,
-    /// The sum over all sources of the eighth power of their seconds.
+    /// The sum over all sources of the eighth powers of their times in seconds.
     pub powers: f64,
 }
 
-/// Until when servers of receivers have work in one round, seconds.
+/// What an evaluation needs, kept so that it allocates nothing.
 #[derive(Debug, Clone)]
-struct Busy {
-    /// By server.
-    until: Vec<f64>,
-    /// Those that have any.
-    servers: Vec<ServerId>,
+struct Buffers {
+    /// The members of the present multicast. Index: site.
+    members: Vec<f64>,
+    /// The senders of the present multicast. Index: site.
+    senders: Vec<f64>,
+    /// The sites with members.
+    occupied: Vec<u32>,
+    receivers: ReceiverServers,
 }
 
-/// The servers between all sites.
+/// The servers of receivers in one round.
 #[derive(Debug, Clone)]
-struct Ways {
+struct ReceiverServers {
+    /// The end of the last service, seconds; 0 before the first. Index: [`ServerId`].
+    free: Vec<f64>,
+    /// The servers that have served something.
+    used: Vec<ServerId>,
+}
+
+/// The paths between all sites.
+#[derive(Debug, Clone)]
+struct SitePaths {
     sites: Sites,
-    /// Bytes.
+    /// Bytes. Index: as [`ClockGroups::lengths`].
     lengths: Vec<f64>,
-    /// Seconds per byte of a message that passes no server.
+    /// The time of a message that passes no server, seconds per byte.
     cache: f64,
 }
 
-/// The way of one message, seconds at each stage.
+/// The service times of one message, seconds.
 #[derive(Debug, Clone, Copy, Default)]
-struct Way {
-    /// The memory of the sender, with all accesses if the receiver has the same.
+struct PathTimes {
+    /// The memory of the sender, with all accesses if the receiver has the same memory.
     memory: f64,
-    /// Its fastest network device; 0 inside a node.
+    /// The fastest network device of the sender; 0 inside a node.
     out: f64,
-    /// The busiest of its devices, on average over many messages.
+    /// The mean over many messages at the busiest device of the sender.
     out_share: f64,
-    /// Links, and what the sender's core has to do more because of where its device is.
+    /// Links, and what a far device costs the sender's core.
     links: f64,
     /// The fastest device of the receiver.
     into: f64,
     /// The memory of the receiver, or the cache that it shares with the sender.
     arrival: f64,
-    /// What the receiver's core has to do more.
+    /// What a far device costs the receiver's core.
     late: f64,
-    /// Whether sender and receiver have one device each, at which messages pass one after the other.
-    in_line: bool,
+    /// Whether sender and receiver have one device each, which serves one message after the other.
+    single_devices: bool,
 }
 
-/// Ends that nobody is asked to tell apart.
+/// More ends than any workload has, so that none are joined.
 const MOST_KINDS: usize = 64;
 
 impl RoundTrips {
-    /// Of a workload whose ranks run in these slots.
+    /// For mappings of a workload to these slots.
     ///
     /// # Errors
     /// If a slot does not exist in the cluster.
@@ -95,70 +104,49 @@ impl RoundTrips {
         workload: &Workload,
         slots: &[Slot],
     ) -> Result<Self, PlacementError> {
-        let demand = Demand::new(workload, MOST_KINDS);
-        let places: Vec<RankPlacement> = slots.iter().map(Slot::place).collect();
-        let sites = Sites::new(cluster, &places, &demand.lengths)?;
-        let lengths = demand.lengths.iter().map(|length| *length as f64).collect();
+        let SiteModel { clocks, sites, lengths } =
+            SiteModel::new(cluster, workload, slots, MOST_KINDS)?;
         let count = sites.sites.len();
-        let busy = Busy { until: vec![0.0; sites.kinds.len()], servers: Vec::new() };
-        Ok(Self {
-            demand,
-            ways: Ways { sites, lengths, cache: 1.0 / cluster.rates.cache_bandwidth.0 },
-            ranks_at: vec![0.0; count],
-            senders_at: vec![0.0; count],
+        let receivers = ReceiverServers { free: vec![0.0; sites.kinds.len()], used: Vec::new() };
+        let buffers = Buffers {
+            members: vec![0.0; count],
+            senders: vec![0.0; count],
             occupied: Vec::new(),
-            busy,
-            site_of: Vec::new(),
-            times_of: Vec::new(),
-            parts_of: Vec::new(),
-            stale: Vec::new(),
-        }
-        .with_parts())
+            receivers,
+        };
+        let cache = 1.0 / cluster.rates.cache_bandwidth.0;
+        let parts = clocks.singles.len() + clocks.multicasts.len();
+        Ok(Self {
+            parts_of: parts_of(&clocks),
+            site_of: vec![u32::MAX; clocks.rank_count],
+            times: vec![RoundTripTimes::default(); parts],
+            stale: vec![false; parts],
+            clocks,
+            paths: SitePaths { sites, lengths, cache },
+            buffers,
+        })
     }
 
-    fn with_parts(mut self) -> Self {
-        let Demand { ranks, singles, fans, .. } = &self.demand;
-        let mut parts_of = vec![Vec::new(); *ranks];
-        for (number, single) in (0..).zip(singles) {
-            let mut members: Vec<u32> = single.sends.iter().map(|send| send.rank).collect();
-            members.push(single.sender);
-            members.sort_unstable();
-            members.dedup();
-            for rank in members.into_iter().filter(|rank| *rank != OUTSIDE) {
-                parts_of[rank as usize].push(number);
-            }
-        }
-        for (number, fan) in (singles.len() as u32..).zip(fans) {
-            fan.ranks.iter().for_each(|rank| parts_of[*rank as usize].push(number));
-        }
-        let parts = singles.len() + fans.len();
-        self.site_of = vec![u32::MAX; *ranks];
-        self.times_of = vec![RoundTripTimes::default(); parts];
-        self.stale = vec![false; parts];
-        self.parts_of = parts_of;
-        self
-    }
-
-    /// With rank r, counted over all jobs, at slot `slot_of[r]`. What has not changed since the last
-    /// time is not evaluated again.
-    pub fn evaluate(&mut self, slot_of: &[usize]) -> RoundTripTimes {
-        let sites = &self.ways.sites.of_place;
-        for ((slot, known), parts) in slot_of.iter().zip(&mut self.site_of).zip(&self.parts_of) {
-            if *known != sites[*slot] {
-                *known = sites[*slot];
+    /// The rounds under a mapping to the slots of [`RoundTrips::new`]. What has not changed since the
+    /// last evaluation is not computed again.
+    pub fn evaluate(&mut self, mapping: &Mapping) -> RoundTripTimes {
+        let sites = self.paths.sites.of_mapping(mapping);
+        for ((site, last), parts) in sites.zip(&mut self.site_of).zip(&self.parts_of) {
+            if *last != site {
+                *last = site;
                 parts.iter().for_each(|part| self.stale[*part as usize] = true);
             }
         }
         for part in 0..self.stale.len() {
             if std::mem::take(&mut self.stale[part]) {
-                self.times_of[part] = match part.checked_sub(self.demand.singles.len()) {
+                self.times[part] = match part.checked_sub(self.clocks.singles.len()) {
                     None => self.of_single(part),
-                    Some(fan) => self.of_fan(fan),
+                    Some(multicast) => self.of_multicast(multicast),
                 };
             }
         }
         let mut times = RoundTripTimes::default();
-        for part in &self.times_of {
+        for part in &self.times {
             times.longest.0 = times.longest.0.max(part.longest.0);
             times.powers += part.powers;
         }
@@ -166,168 +154,190 @@ impl RoundTrips {
     }
 
     fn of_single(&mut self, number: usize) -> RoundTripTimes {
-        let single = &self.demand.singles[number];
-        let site = |rank: u32| self.site_of[rank as usize] as usize;
-        let to = |rank: u32| (rank != OUTSIDE).then(|| site(rank));
-        let sends = single.sends.iter().map(|send| (to(send.rank), send.length as usize));
-        let round = self.ways.round(site(single.sender), sends, &mut self.busy);
+        let single = &self.clocks.singles[number];
+        let site = |rank| match rank {
+            OUTSIDE => None,
+            rank => Some(self.site_of[rank.index()] as usize),
+        };
+        let sends = single.sends.iter().map(|send| (site(send.rank), send.length as usize));
+        let from = self.site_of[single.sender.index()] as usize;
+        let round = self.paths.round(from, sends, &mut self.buffers.receivers);
         let mut times = RoundTripTimes::default();
         times.add(single.clock.rounds * round, 1.0);
         times
     }
 
-    fn of_fan(&mut self, number: usize) -> RoundTripTimes {
+    fn of_multicast(&mut self, number: usize) -> RoundTripTimes {
         let mut times = RoundTripTimes::default();
-        let fan = &self.demand.fans[number];
-        let site = |rank: u32| self.site_of[rank as usize];
-        if let [sender] = fan.senders[..] {
-            let others = fan.ranks.iter().filter(|rank| **rank != sender);
-            let sends = others.map(|rank| (Some(site(*rank) as usize), fan.length));
+        let multicast = &self.clocks.multicasts[number];
+        let site = |rank: GlobalRank| self.site_of[rank.index()];
+        let buffers = &mut self.buffers;
+        if let [sender] = multicast.senders[..] {
+            let others = multicast.members.iter().filter(|rank| **rank != sender);
+            let sends = others.map(|rank| (Some(site(*rank) as usize), multicast.length));
             let from = site(sender) as usize;
-            let round = self.ways.round(from, sends, &mut self.busy);
-            times.add(fan.clock.rounds * round, 1.0);
+            let round = self.paths.round(from, sends, &mut buffers.receivers);
+            times.add(multicast.clock.rounds * round, 1.0);
             return times;
         }
-        for site in self.occupied.drain(..) {
-            (self.ranks_at[site as usize], self.senders_at[site as usize]) = (0.0, 0.0);
+        for site in buffers.occupied.drain(..) {
+            (buffers.members[site as usize], buffers.senders[site as usize]) = (0.0, 0.0);
         }
-        for rank in &fan.ranks {
+        for rank in &multicast.members {
             let site = site(*rank);
-            if self.ranks_at[site as usize] == 0.0 {
-                self.occupied.push(site);
+            if buffers.members[site as usize] == 0.0 {
+                buffers.occupied.push(site);
             }
-            self.ranks_at[site as usize] += 1.0;
+            buffers.members[site as usize] += 1.0;
         }
-        for rank in &fan.senders {
-            self.senders_at[site(*rank) as usize] += 1.0;
+        for rank in &multicast.senders {
+            buffers.senders[site(*rank) as usize] += 1.0;
         }
-        for from in self.occupied.iter().filter(|from| self.senders_at[**from as usize] > 0.0) {
-            let round = self.round_of_fan(fan, *from);
-            times.add(fan.clock.rounds * round, self.senders_at[*from as usize]);
+        let sites = buffers.occupied.iter().map(|site| (*site, buffers.senders[*site as usize]));
+        for (from, senders) in sites.filter(|(_, senders)| *senders > 0.0) {
+            let round = self.paths.multicast_round(multicast, from, buffers);
+            times.add(multicast.clock.rounds * round, senders);
         }
         times
     }
+}
 
-    /// At least so many seconds does a round of a fan take each sender of a site: the longest way, or
-    /// what one of the sender's servers has to do, with the quickest way to it and from it.
-    fn round_of_fan(&self, fan: &Fan, from: u32) -> f64 {
+/// The parts of each rank, as [`RoundTrips::parts_of`].
+fn parts_of(clocks: &ClockGroups) -> Vec<Vec<u32>> {
+    let mut parts_of = vec![Vec::new(); clocks.rank_count];
+    for (number, single) in (0..).zip(&clocks.singles) {
+        let mut ranks: Vec<GlobalRank> = single.sends.iter().map(|send| send.rank).collect();
+        ranks.push(single.sender);
+        ranks.sort_unstable();
+        ranks.dedup();
+        for rank in ranks.into_iter().filter(|rank| *rank != OUTSIDE) {
+            parts_of[rank.index()].push(number);
+        }
+    }
+    for (number, multicast) in (clocks.singles.len() as u32..).zip(&clocks.multicasts) {
+        multicast.members.iter().for_each(|rank| parts_of[rank.index()].push(number));
+    }
+    parts_of
+}
+
+impl ReceiverServers {
+    /// Serves a message that arrives at a time, seconds. Returns the end of the service.
+    fn serve(&mut self, server: ServerId, arrival: f64, service: f64) -> f64 {
+        let free = &mut self.free[server.index()];
+        if *free == 0.0 {
+            self.used.push(server);
+        }
+        *free = free.max(arrival) + service;
+        *free
+    }
+
+    fn clear(&mut self) {
+        for server in self.used.drain(..) {
+            self.free[server.index()] = 0.0;
+        }
+    }
+}
+
+impl SitePaths {
+    /// The time of one round of a rank that sends its messages at once, seconds. `sends`: the site of
+    /// each receiver, `None` outside, and the index of the length, in the order of sending.
+    fn round(
+        &self,
+        from: usize,
+        sends: impl Iterator<Item = (Option<usize>, usize)>,
+        receivers: &mut ReceiverServers,
+    ) -> f64 {
+        let (mut memory, mut out, mut shares, mut end): (f64, f64, f64, f64) = (0.0, 0.0, 0.0, 0.0);
+        for (to, length) in sends {
+            let path = self.times(from, to, length);
+            memory += path.memory;
+            if path.out == 0.0 {
+                end = end.max(memory + path.arrival);
+                continue;
+            }
+            shares = if shares == 0.0 { memory } else { shares } + path.out_share;
+            let receiver = to.map(|to| &self.sites.sites[to]);
+            if let (true, Some(receiver)) = (path.single_devices, receiver) {
+                out = out.max(memory) + path.out;
+                let into = receivers.serve(receiver.ports[0].into, out + path.links, path.into);
+                end = end.max(receivers.serve(receiver.memory, into, path.arrival) + path.late);
+            } else {
+                end =
+                    end.max(memory + path.out + path.links + path.into + path.arrival + path.late);
+            }
+        }
+        receivers.clear();
+        end.max(shares)
+    }
+
+    /// A lower bound of one round of a multicast for each sender of a site, seconds: the longest path,
+    /// or the work of one of the sender's servers with the shortest path to it and from it.
+    fn multicast_round(&self, multicast: &Multicast, from: u32, buffers: &Buffers) -> f64 {
         let (mut longest, mut memory, mut out): (f64, f64, f64) = (0.0, 0.0, 0.0);
         let (mut behind_memory, mut behind_out) = (f64::INFINITY, f64::INFINITY);
         let mut before_out = 0.0;
-        for to in &self.occupied {
-            let count = self.ranks_at[*to as usize] - f64::from(u8::from(*to == from));
+        for to in &buffers.occupied {
+            let count = buffers.members[*to as usize] - f64::from(u8::from(*to == from));
             if count == 0.0 {
                 continue;
             }
-            let way = self.ways.way(from as usize, Some(*to as usize), fan.length);
-            let behind = way.links + way.into + way.arrival;
-            longest = longest.max(way.memory + way.out + behind);
-            memory += count * way.memory;
-            behind_memory = behind_memory.min(way.out + behind);
-            if way.out > 0.0 {
-                out += count * way.out_share;
-                (before_out, behind_out) = (way.memory, behind_out.min(behind));
+            let path = self.times(from as usize, Some(*to as usize), multicast.length);
+            let behind = path.links + path.into + path.arrival;
+            longest = longest.max(path.memory + path.out + behind);
+            memory += count * path.memory;
+            behind_memory = behind_memory.min(path.out + behind);
+            if path.out > 0.0 {
+                out += count * path.out_share;
+                (before_out, behind_out) = (path.memory, behind_out.min(behind));
             }
         }
         let after = |seconds: f64, others: f64| if seconds > 0.0 { seconds + others } else { 0.0 };
         longest.max(after(memory, behind_memory)).max(after(out, before_out + behind_out))
     }
-}
 
-impl Busy {
-    /// A message comes at a time and is served; when that is over.
-    fn serve(&mut self, server: ServerId, at: f64, service: f64) -> f64 {
-        let until = &mut self.until[server.index()];
-        if *until == 0.0 {
-            self.servers.push(server);
-        }
-        *until = until.max(at) + service;
-        *until
-    }
-
-    fn clear(&mut self) {
-        for server in self.servers.drain(..) {
-            self.until[server.index()] = 0.0;
-        }
-    }
-}
-
-impl Ways {
-    /// How long the messages of one round take that a rank sends at once, with receivers and lengths in
-    /// the order of sending.
-    fn round(
-        &self,
-        from: usize,
-        sends: impl Iterator<Item = (Option<usize>, usize)>,
-        busy: &mut Busy,
-    ) -> f64 {
-        let (mut memory, mut out, mut shares, mut end): (f64, f64, f64, f64) = (0.0, 0.0, 0.0, 0.0);
-        for (to, length) in sends {
-            let way = self.way(from, to, length);
-            memory += way.memory;
-            if way.out == 0.0 {
-                end = end.max(memory + way.arrival);
-                continue;
-            }
-            shares = if shares == 0.0 { memory } else { shares } + way.out_share;
-            let receiver = to.map(|to| &self.sites.sites[to]);
-            if let (true, Some(receiver)) = (way.in_line, receiver) {
-                out = out.max(memory) + way.out;
-                let into = busy.serve(receiver.ports[0].into, out + way.links, way.into);
-                end = end.max(busy.serve(receiver.memory, into, way.arrival) + way.late);
-            } else {
-                end = end.max(memory + way.out + way.links + way.into + way.arrival + way.late);
-            }
-        }
-        busy.clear();
-        end.max(shares)
-    }
-
-    /// From a site to another one, or to the outside.
-    fn way(&self, from: usize, to: Option<usize>, length: usize) -> Way {
+    /// From a site to another, or to the outside. `length`: index in [`ClockGroups::lengths`].
+    fn times(&self, from: usize, to: Option<usize>, length: usize) -> PathTimes {
         let bytes = self.lengths[length];
         let sender = &self.sites.sites[from];
         let busiest = || sender.ports.iter().map(|port| port.share * port.time).fold(0.0, f64::max);
-        let away = || Way {
+        let outside = || PathTimes {
             memory: bytes * sender.memory_time,
             out: bytes * fastest(&sender.ports),
             out_share: bytes * busiest(),
-            links: self.sites.far[length][from],
-            ..Way::default()
+            links: self.sites.far_core_time(length, from),
+            ..PathTimes::default()
         };
         let Some(to) = to else {
-            return away();
+            return outside();
         };
         let receiver = &self.sites.sites[to];
         if sender.node != receiver.node {
-            return Way {
-                links: bytes * self.of_links(sender, receiver) + self.sites.far[length][from],
-                // Behind the device: who comes after it there does not wait for that.
-                late: self.sites.far[length][to],
+            let links = self.sites.links_between(sender.node, receiver.node);
+            let links: f64 = links.map(|link| link.time).sum();
+            return PathTimes {
+                links: bytes * links + self.sites.far_core_time(length, from),
+                // Behind the device: the next message there does not wait for it.
+                late: self.sites.far_core_time(length, to),
                 into: bytes * fastest(&receiver.ports),
                 arrival: bytes * receiver.memory_time,
-                in_line: sender.ports.len() == 1 && receiver.ports.len() == 1,
-                ..away()
+                single_devices: sender.ports.len() == 1 && receiver.ports.len() == 1,
+                ..outside()
             };
         }
-        let local = self.sites.local[length][from][to - self.sites.nodes[sender.node].start];
+        let first = self.sites.nodes[sender.node].sites.start;
+        let local = self.sites.local(length, from)[to - first];
         if local.first + local.rest == 0.0 {
-            return Way { arrival: bytes * self.cache, ..Way::default() };
+            return PathTimes { arrival: bytes * self.cache, ..PathTimes::default() };
         }
-        match sender.memory == receiver.memory {
-            true => Way { memory: local.first + local.rest, ..Way::default() },
-            false => Way { memory: local.first, arrival: local.rest, ..Way::default() },
+        if sender.memory == receiver.memory {
+            PathTimes { memory: local.first + local.rest, ..PathTimes::default() }
+        } else {
+            PathTimes { memory: local.first, arrival: local.rest, ..PathTimes::default() }
         }
-    }
-
-    /// Seconds per byte on the links between two nodes.
-    fn of_links(&self, from: &Site, to: &Site) -> f64 {
-        let route = &self.sites.routes[from.node * self.sites.nodes.len() + to.node];
-        route.iter().map(|link| self.sites.links[*link as usize].1).sum()
     }
 }
 
-/// Seconds per byte of the fastest of several devices; 0 if there is none.
+/// Seconds per byte of the fastest of several devices; 0 without devices.
 fn fastest(ports: &[Port]) -> f64 {
     ports.iter().map(|port| port.time).reduce(f64::min).unwrap_or_default()
 }

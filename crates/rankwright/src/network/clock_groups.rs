@@ -1,98 +1,103 @@
-//! What the ranks of a workload ask of any placement: their clocks in a form in which ranks that
-//! send alike are counted together.
+//! The clocks of a workload, grouped: ranks that send alike to one list of ranks are counted
+//! together, as multicasts.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
+use crate::ids::GlobalRank;
 use crate::traffic::{Send, Source, Workload, source};
 
-/// In the place of a receiver: messages that leave the cluster.
-pub(crate) const OUTSIDE: u32 = source::OUTSIDE.0;
+/// The receiver of messages that leave the cluster. Greater than every rank.
+pub(crate) const OUTSIDE: GlobalRank = GlobalRank(source::OUTSIDE.0);
 
-/// Ranks below which a list of destinations is kept message by message.
-const SMALLEST_FAN: usize = 8;
+/// A list with fewer destinations is not counted as a multicast.
+const SMALLEST_MULTICAST: usize = 8;
 
-/// The clocks of all jobs, ranks counted through.
+/// The clocks of all jobs.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Demand {
-    /// How many ranks there are.
-    pub(crate) ranks: usize,
-    /// How many jobs there are.
-    pub(crate) jobs: usize,
-    /// When clocks stop, ascending, seconds.
+pub(crate) struct ClockGroups {
+    pub(crate) rank_count: usize,
+    pub(crate) job_count: usize,
+    /// The times at which clocks stop: seconds, ascending.
     pub(crate) ends: Vec<f64>,
-    /// The lengths of messages that occur, ascending.
+    /// The lengths of messages that occur: bytes, ascending.
     pub(crate) lengths: Vec<u64>,
-    /// What is told apart among messages.
-    pub(crate) kinds: Vec<Kind>,
-    /// Sources that send to the same ranks.
-    pub(crate) fans: Vec<Fan>,
-    /// All others.
-    pub(crate) singles: Vec<Single>,
+    pub(crate) kinds: Vec<MessageKind>,
+    pub(crate) multicasts: Vec<Multicast>,
+    /// The clocks that belong to no multicast.
+    pub(crate) singles: Vec<SingleClock>,
 }
 
-/// What senders of one fan have in common: job, ranks, length, and the bits of their clocks.
-type FanKey = (usize, Vec<u32>, u32, [u64; 3]);
-
-/// Messages that are sent until the same time and are of the same length, or nearly so.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Kind {
-    /// Which of the ends.
+/// Messages that the fluid distinguishes from others: those of clocks with one end, and of one
+/// length or of neighbouring lengths.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct MessageKind {
+    /// Index in [`ClockGroups::ends`].
     pub(crate) end: usize,
-    /// The first of the lengths that are this kind, and the one behind the last.
-    pub(crate) first: usize,
-    pub(crate) behind: usize,
+    /// Indices in [`ClockGroups::lengths`].
+    pub(crate) lengths: Range<usize>,
 }
 
-/// Clocks that tick and send alike, each to every rank of one list but its own.
+/// Clocks that tick and send alike: each sends to every member but its own rank.
 #[derive(Debug, Clone)]
-pub(crate) struct Fan {
+pub(crate) struct Multicast {
     pub(crate) clock: Clock,
-    /// Which of the lengths.
+    /// Index in [`ClockGroups::lengths`].
     pub(crate) length: usize,
-    /// Which of the kinds.
+    /// Index in [`ClockGroups::kinds`].
     pub(crate) kind: usize,
-    /// Who sends.
-    pub(crate) senders: Vec<u32>,
-    /// Who receives, in the order of sending; every sender is among them.
-    pub(crate) ranks: Vec<u32>,
+    /// One for each clock; all are members.
+    pub(crate) senders: Vec<GlobalRank>,
+    /// The receivers, ascending, which is the order of sending.
+    pub(crate) members: Vec<GlobalRank>,
 }
 
-/// One clock that has no like.
+/// A clock whose messages are counted one by one.
 #[derive(Debug, Clone)]
-pub(crate) struct Single {
+pub(crate) struct SingleClock {
     pub(crate) clock: Clock,
-    pub(crate) sender: u32,
-    /// In the order of sending.
-    pub(crate) sends: Vec<To>,
+    pub(crate) sender: GlobalRank,
+    /// The messages of one tick, in the order of sending.
+    pub(crate) sends: Vec<Destination>,
 }
 
-/// A receiver, which of the lengths it gets, and which of the kinds.
+/// The receiver of one message of each tick.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct To {
-    /// Counted over all jobs, or [`OUTSIDE`].
-    pub(crate) rank: u32,
+pub(crate) struct Destination {
+    /// A rank, or [`OUTSIDE`].
+    pub(crate) rank: GlobalRank,
+    /// Index in [`ClockGroups::lengths`].
     pub(crate) length: u32,
+    /// Index in [`ClockGroups::kinds`].
     pub(crate) kind: u32,
 }
 
 /// When a source sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Clock {
+    /// Index in [`Workload::jobs`].
     pub(crate) job: usize,
     /// Ticks per second.
     pub(crate) rate: f64,
-    /// The square of the coefficient of variation of the gaps.
+    /// The square of the coefficient of variation of the gaps between ticks.
     pub(crate) cv2: f64,
-    /// Which of the ends.
+    /// Index in [`ClockGroups::ends`].
     pub(crate) end: usize,
-    /// How many ticks.
+    /// The number of ticks.
     pub(crate) rounds: f64,
 }
 
-impl Demand {
-    /// The clocks of a workload. Ends that differ by less than a thousandth count as one. Where there
-    /// are more than `most_kinds`, the nearest ends and lengths are joined: that changes rates, never
-    /// the number of messages or their bytes.
+/// The properties that the clocks of one multicast share: job, members, length, and the bits of rate,
+/// `cv2` and rounds.
+type MulticastKey = (usize, Vec<GlobalRank>, u32, [u64; 3]);
+
+/// The position in [`ClockGroups::multicasts`] of each multicast.
+type KnownMulticasts = BTreeMap<MulticastKey, usize>;
+
+impl ClockGroups {
+    /// The clocks of a workload. Ends that differ by less than a thousandth count as one. If there
+    /// are more than `most_kinds`, the nearest ends and lengths are joined: that changes rates, but
+    /// not the number of messages nor their bytes.
     pub(crate) fn new(workload: &Workload, most_kinds: usize) -> Self {
         let sources = || workload.jobs.iter().flat_map(|job| &job.sources);
         let ends = distinct_ends(sources().map(end_of).collect(), most_kinds);
@@ -102,73 +107,76 @@ impl Demand {
         lengths.dedup();
         let occurring = sources().flat_map(|source| {
             let end = nearest(&ends, end_of(source));
-            let length = |bytes: u64| lengths.partition_point(|known| *known < bytes);
+            let length = |bytes: u64| lengths.partition_point(|shorter| *shorter < bytes);
             source.sends.iter().map(move |send| (end, length(send.length.0)))
         });
         let kinds = kinds(occurring.collect(), &lengths, most_kinds);
-        let (ranks, jobs) = (workload.rank_count(), workload.jobs.len());
-        let mut demand = Self { ranks, jobs, ends, lengths, kinds, ..Self::default() };
-        // Which fan has this list, by its ranks, its length and its clock.
-        let mut known = BTreeMap::new();
-        for (job, (described, first)) in
-            workload.jobs.iter().zip(workload.rank_offsets()).enumerate()
+        let (rank_count, job_count) = (workload.rank_count(), workload.jobs.len());
+        let mut groups = Self { rank_count, job_count, ends, lengths, kinds, ..Self::default() };
+        let mut multicasts = BTreeMap::new();
+        for (number, (job, first)) in workload.jobs.iter().zip(workload.rank_offsets()).enumerate()
         {
-            for source in &described.sources {
-                demand.add(job, first as u32, source, &mut known);
+            for source in &job.sources {
+                groups.add(number, first, source, &mut multicasts);
             }
         }
-        demand
+        groups
     }
 
+    /// `job` is an index in [`Workload::jobs`]; the jobs before it have `ranks_before` ranks.
     fn add(
         &mut self,
         job: usize,
-        first: u32,
+        ranks_before: usize,
         source: &Source,
-        known: &mut BTreeMap<FanKey, usize>,
+        multicasts: &mut KnownMulticasts,
     ) {
         let end = nearest(&self.ends, end_of(source));
         let rounds = source.rounds as f64;
         let rate = rounds / self.ends[end];
         let clock = Clock { job, rate, cv2: source.cv * source.cv, end, rounds };
-        let sender = first + source.rank.0;
-        let send = |send: &Send| {
-            let length = self.lengths.partition_point(|known| *known < send.length.0);
-            let is = |kind: &Kind| kind.end == end && (kind.first..kind.behind).contains(&length);
+        let sender = source.rank.global(ranks_before);
+        let destination = |send: &Send| {
+            let length = self.lengths.partition_point(|shorter| *shorter < send.length.0);
+            let is = |kind: &MessageKind| kind.end == end && kind.lengths.contains(&length);
             let kind = self.kinds.iter().position(is).unwrap_or_default() as u32;
             let rank = match send.destination {
                 source::OUTSIDE => OUTSIDE,
-                rank => first + rank.0,
+                rank => rank.global(ranks_before),
             };
-            To { rank, length: length as u32, kind }
+            Destination { rank, length: length as u32, kind }
         };
-        let sends: Vec<To> = source.sends.iter().map(send).filter(|to| to.rank != sender).collect();
-        let Some(&To { length, kind, .. }) = sends.first() else {
+        let others = |destination: &Destination| destination.rank != sender;
+        let sends: Vec<Destination> = source.sends.iter().map(destination).filter(others).collect();
+        let Some(&Destination { length, kind, .. }) = sends.first() else {
             return;
         };
-        let Some(ranks) = fan_ranks(&sends, sender) else {
-            self.singles.push(Single { clock, sender, sends });
+        let Some(members) = multicast_members(&sends, sender) else {
+            self.singles.push(SingleClock { clock, sender, sends });
             return;
         };
-        let what = [rate.to_bits(), clock.cv2.to_bits(), rounds.to_bits()];
-        let fan = *known.entry((job, ranks.clone(), length, what)).or_insert_with(|| {
+        let clock_bits = [rate.to_bits(), clock.cv2.to_bits(), rounds.to_bits()];
+        let key = (job, members.clone(), length, clock_bits);
+        let multicast = *multicasts.entry(key).or_insert_with(|| {
             let (length, kind) = (length as usize, kind as usize);
-            self.fans.push(Fan { clock, length, kind, senders: Vec::new(), ranks });
-            self.fans.len() - 1
+            self.multicasts.push(Multicast { clock, length, kind, senders: Vec::new(), members });
+            self.multicasts.len() - 1
         });
-        self.fans[fan].senders.push(sender);
+        self.multicasts[multicast].senders.push(sender);
     }
 }
 
-/// The kinds of messages with these ends and lengths, at most so many; one per end remains.
-fn kinds(mut occurring: Vec<(usize, usize)>, lengths: &[u64], most: usize) -> Vec<Kind> {
+/// The kinds of messages with these pairs of end and length, indices in [`ClockGroups`]: at most
+/// `most`, but at least one for each end.
+fn kinds(mut occurring: Vec<(usize, usize)>, lengths: &[u64], most: usize) -> Vec<MessageKind> {
     occurring.sort_unstable();
     occurring.dedup();
-    let kind = |(end, length): (usize, usize)| Kind { end, first: length, behind: length + 1 };
-    let mut kinds: Vec<Kind> = occurring.into_iter().map(kind).collect();
+    let kind = |(end, length): (usize, usize)| MessageKind { end, lengths: length..length + 1 };
+    let mut kinds: Vec<MessageKind> = occurring.into_iter().map(kind).collect();
     while kinds.len() > most.max(1) {
         let ratio = |at: &usize| {
-            let (short, long) = (lengths[kinds[*at].first], lengths[kinds[at + 1].behind - 1]);
+            let short = lengths[kinds[*at].lengths.start];
+            let long = lengths[kinds[at + 1].lengths.end - 1];
             long.max(1) as f64 / short.max(1) as f64
         };
         let same_end = |at: &usize| kinds[*at].end == kinds[at + 1].end;
@@ -176,30 +184,33 @@ fn kinds(mut occurring: Vec<(usize, usize)>, lengths: &[u64], most: usize) -> Ve
         let Some(closest) = closest.min_by(|a, b| ratio(a).total_cmp(&ratio(b))) else {
             break;
         };
-        kinds[closest].behind = kinds[closest + 1].behind;
+        kinds[closest].lengths.end = kinds[closest + 1].lengths.end;
         kinds.remove(closest + 1);
     }
     kinds
 }
 
-/// The receivers and the sender in ascending order, if that is the order of sending and all
-/// messages are of one length.
-fn fan_ranks(sends: &[To], sender: u32) -> Option<Vec<u32>> {
-    let in_order = |pair: &[To]| pair[0].rank < pair[1].rank && pair[0].length == pair[1].length;
+/// The receivers and the sender in ascending order, if messages are sent in that order and all have
+/// one length.
+fn multicast_members(sends: &[Destination], sender: GlobalRank) -> Option<Vec<GlobalRank>> {
+    let in_order =
+        |pair: &[Destination]| pair[0].rank < pair[1].rank && pair[0].length == pair[1].length;
     let ascending = sends.windows(2).all(in_order);
-    let outside = sends.last().is_some_and(|to| to.rank == OUTSIDE);
-    if sends.len() < SMALLEST_FAN || !ascending || outside {
+    let outside = sends.last().is_some_and(|destination| destination.rank == OUTSIDE);
+    if sends.len() < SMALLEST_MULTICAST || !ascending || outside {
         return None;
     }
-    let mut ranks: Vec<u32> = sends.iter().map(|to| to.rank).collect();
-    ranks.insert(ranks.partition_point(|rank| *rank < sender), sender);
-    Some(ranks)
+    let mut members: Vec<GlobalRank> = sends.iter().map(|destination| destination.rank).collect();
+    members.insert(members.partition_point(|rank| *rank < sender), sender);
+    Some(members)
 }
 
+/// The mean time of a source's last tick, seconds.
 fn end_of(source: &Source) -> f64 {
     source.rounds as f64 / source.rate.0
 }
 
+/// At most `most` ends, ascending.
 fn distinct_ends(mut ends: Vec<f64>, most: usize) -> Vec<f64> {
     ends.sort_by(f64::total_cmp);
     ends.dedup_by(|next, kept| *next <= *kept * 1.001);
@@ -211,8 +222,9 @@ fn distinct_ends(mut ends: Vec<f64>, most: usize) -> Vec<f64> {
     ends
 }
 
+/// The index of the end with the smallest ratio to `end`.
 fn nearest(ends: &[f64], end: f64) -> usize {
-    let after = ends.partition_point(|known| *known < end);
+    let after = ends.partition_point(|earlier| *earlier < end);
     let before = after.saturating_sub(1);
     let last = ends.len() - 1;
     let after = after.min(last);

@@ -1,11 +1,24 @@
-//! The queueing network: which servers a message passes, how long each serves it, and what the
-//! ranks of a workload send. Shared by the estimators, the simulator and the choice of network
-//! devices.
+//! The queueing network: which servers a message passes, how long each serves it, what a far network
+//! device costs, and which clocks send from which sites. The estimators, the simulator and the choice
+//! of network devices share it.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `servers/` | the servers under a placement: their numbers, the paths of messages, their names |
+//! | `far_device` | the price of a device that is not beside the core of its rank |
+//! | `clock_groups` | the clocks of a workload; ranks that send alike are one multicast |
+//! | `sites` | classes of slots that are equivalent for messages, and the servers between them |
+//! | `site_model` | both of these for one workload: the input of the estimators that searches use |
 
-pub(crate) mod demand;
+mod clock_groups;
 mod far_device;
 mod servers;
-pub(crate) mod sites;
+mod site_model;
+mod sites;
 
+pub(crate) use clock_groups::{Clock, ClockGroups, Multicast, OUTSIDE, SingleClock};
 pub use far_device::FarDevice;
+pub(crate) use servers::ServerPart;
 pub use servers::{Hop, Path, ServerKind, Servers};
+pub(crate) use site_model::SiteModel;
+pub(crate) use sites::{LocalCost, Port, Site, Sites};

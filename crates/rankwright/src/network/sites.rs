@@ -1,70 +1,98 @@
-//! Places that are the same for messages: ranks beside the same memory, with the same network
-//! devices and caches.
+//! Sites: classes of places that are equivalent for messages, because they have the same memory,
+//! network devices and caches.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Path, ServerKind, Servers};
 use crate::cluster::Cluster;
-use crate::ids::{NodeId, ServerId};
-use crate::placement::{JobPlacement, JobShape, Placement, PlacementError, RankPlacement};
+use crate::ids::{GlobalRank, NodeId, ServerId};
+use crate::placement::{JobPlacement, JobShape, Mapping, Placement, PlacementError, RankPlacement};
 use crate::units::Bytes;
 
-/// The sites of a list of places, and the servers that messages between them pass.
+/// The sites of a list of places, and the servers that messages between them pass. Nodes without
+/// sites are left out: a node is a position in [`Sites::nodes`].
 #[derive(Debug, Clone)]
 pub(crate) struct Sites {
-    /// What each server is.
+    /// Index: [`ServerId`].
     pub(crate) kinds: Vec<ServerKind>,
-    /// The site of each place.
+    /// The site of each place. Index: position in the list of places.
     pub(crate) of_place: Vec<u32>,
-    /// Ordered by node.
+    /// In the order of nodes.
     pub(crate) sites: Vec<Site>,
-    /// Per node that has sites, its sites.
-    pub(crate) nodes: Vec<std::ops::Range<usize>>,
-    /// Per length, then per site, then per site of the same node: what a message costs there. Sites
-    /// that differ in their devices alone share it.
-    pub(crate) local: Vec<Vec<Arc<[Local]>>>,
-    /// Per length, then per site: how much longer a core there has to do with a message to or from
-    /// another node because of where its devices are, seconds. All zero where that costs cores nothing.
-    pub(crate) far: Vec<Vec<f64>>,
-    /// Whether it costs cores anything.
-    pub(crate) has_far: bool,
-    /// Finite links: the server, and seconds per byte.
-    pub(crate) links: Vec<(ServerId, f64)>,
-    /// Per node and node (positions in `nodes`): positions in `links`, in the order of passing.
-    pub(crate) routes: Vec<Vec<u32>>,
+    pub(crate) nodes: Vec<SiteNode>,
+    /// The memories of all sites, node by node.
+    pub(crate) memories: Vec<ServerId>,
+    /// The network devices of all sites, node by node: the servers out and in.
+    pub(crate) ports: Vec<(ServerId, ServerId)>,
+    /// The finite links that messages between nodes pass.
+    pub(crate) links: Vec<Link>,
+    /// Positions in `links` in the order of passing. Index: sending node × nodes + receiving node.
+    routes: Vec<Vec<u32>>,
+    /// The rows of [`Sites::local`]. Index: length × sites + site. Sites that differ in their devices
+    /// alone share a row.
+    local: Vec<Arc<[LocalCost]>>,
+    /// Index: length × sites + site.
+    far_core_times: Vec<f64>,
+    has_far_core_times: bool,
+    length_count: usize,
 }
 
-/// A kind of place.
+/// A node with sites.
+#[derive(Debug, Clone)]
+pub(crate) struct SiteNode {
+    /// Positions in [`Sites::sites`].
+    pub(crate) sites: Range<usize>,
+    /// Positions in [`Sites::memories`].
+    pub(crate) memories: Range<usize>,
+    /// Positions in [`Sites::ports`].
+    pub(crate) ports: Range<usize>,
+}
+
+/// A class of equivalent places.
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
     /// Position in [`Sites::nodes`].
     pub(crate) node: usize,
     pub(crate) memory: ServerId,
-    /// Seconds per byte of the memory.
+    /// Position in [`Sites::memories`].
+    pub(crate) memory_index: usize,
+    /// Seconds per byte; 0 if there is no other node.
     pub(crate) memory_time: f64,
+    /// The devices that messages use in turn; none if there is no other node.
     pub(crate) ports: Vec<Port>,
 }
 
 /// A network device of a site.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Port {
+    /// Position in [`Sites::ports`].
+    pub(crate) index: usize,
     pub(crate) out: ServerId,
     pub(crate) into: ServerId,
-    /// The share of messages that take it.
+    /// The part of the site's messages that passes this device, from 0 to 1.
     pub(crate) share: f64,
     /// Seconds per byte.
     pub(crate) time: f64,
 }
 
-/// What a message inside a node costs at the memory of its sender; nothing through a cache.
+/// A finite link between switches, in one direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Link {
+    pub(crate) server: ServerId,
+    /// Seconds per byte.
+    pub(crate) time: f64,
+}
+
+/// What a message inside a node costs at the memory of its sender; zero if it passes a cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Local {
+pub(crate) struct LocalCost {
     /// Seconds of the first access.
     pub(crate) first: f64,
-    /// Seconds of all others together.
+    /// Seconds of all later accesses together.
     pub(crate) rest: f64,
-    /// How many others.
+    /// The number of later accesses.
     pub(crate) rest_count: f64,
 }
 
@@ -72,7 +100,7 @@ pub(crate) struct Local {
 const REFERENCE: Bytes = Bytes(1 << 40);
 
 impl Sites {
-    /// The sites of places of a cluster, for messages of these lengths.
+    /// The sites of places of a cluster, for messages of these lengths in bytes.
     ///
     /// # Errors
     /// If a place does not exist in the cluster.
@@ -81,7 +109,7 @@ impl Sites {
         places: &[RankPlacement],
         lengths: &[u64],
     ) -> Result<Self, PlacementError> {
-        // Twice each, so that there are two ranks at every place.
+        // Two ranks at every place, so that each site has a pair of ranks.
         let unbound = |place: &RankPlacement| RankPlacement { bound: false, ..place.clone() };
         let ranks: Vec<RankPlacement> = places.iter().chain(places).map(unbound).collect();
         let shape = JobShape { name: "places".to_owned(), ranks: ranks.len() as u32 };
@@ -94,73 +122,179 @@ impl Sites {
             of_place,
             sites: Vec::new(),
             nodes: Vec::new(),
-            local: Vec::new(),
-            far: Vec::new(),
-            has_far: false,
+            memories: Vec::new(),
+            ports: Vec::new(),
             links: Vec::new(),
             routes: Vec::new(),
+            local: Vec::new(),
+            far_core_times: Vec::new(),
+            has_far_core_times: false,
+            length_count: lengths.len(),
         };
         let mut node: Option<NodeId> = None;
-        for (position, example) in examples.iter().enumerate() {
-            if node != Some(servers.node(*example)) {
-                node = Some(servers.node(*example));
-                sites.nodes.push(position..position);
+        for example in &examples {
+            if node.replace(servers.node(*example)) != node {
+                sites.begin_node();
             }
-            let number = sites.nodes.len() - 1;
-            sites.nodes[number].end = position + 1;
             let other =
                 examples.iter().find(|other| servers.node(**other) != servers.node(*example));
-            sites.sites.push(site(&servers, number, *example, other.copied()));
+            sites.add_site(&servers, *example, other.copied());
         }
         sites.add_local(&servers, &examples, &like_last, lengths);
         sites.add_routes(&servers, &examples);
         Ok(sites)
     }
 
+    /// The site of each rank, in the order of ranks; slots are the places of [`Sites::new`].
+    pub(crate) fn of_mapping<'a>(&'a self, mapping: &'a Mapping) -> impl Iterator<Item = u32> + 'a {
+        mapping.as_indices().iter().map(|slot| self.of_place[*slot])
+    }
+
+    /// The number of lengths of messages.
+    pub(crate) fn length_count(&self) -> usize {
+        self.length_count
+    }
+
+    /// What a message costs that stays in its node, from a site to each site of the node. `length` is
+    /// an index in the lengths of [`Sites::new`]; the row's index is the position in the node's range
+    /// of sites.
+    #[inline]
+    pub(crate) fn local(&self, length: usize, site: usize) -> &[LocalCost] {
+        &self.local[length * self.sites.len() + site]
+    }
+
+    /// The time that a core of a site spends in addition on a message to or from another node because
+    /// of where its devices are, seconds.
+    #[inline]
+    pub(crate) fn far_core_time(&self, length: usize, site: usize) -> f64 {
+        self.far_core_times[length * self.sites.len() + site]
+    }
+
+    /// Whether any far device costs core time.
+    #[inline]
+    pub(crate) fn has_far_core_times(&self) -> bool {
+        self.has_far_core_times
+    }
+
+    /// Positions in [`Sites::links`] in the order of passing, between two nodes.
+    #[inline]
+    pub(crate) fn route(&self, from: usize, to: usize) -> &[u32] {
+        &self.routes[from * self.nodes.len() + to]
+    }
+
+    /// All routes, as [`Sites::route`].
+    pub(crate) fn routes(&self) -> &[Vec<u32>] {
+        &self.routes
+    }
+
+    /// The links between two nodes in the order of passing.
+    pub(crate) fn links_between(&self, from: usize, to: usize) -> impl Iterator<Item = Link> {
+        self.route(from, to).iter().map(|link| self.links[*link as usize])
+    }
+
+    fn begin_node(&mut self) {
+        let (sites, memories, ports) = (self.sites.len(), self.memories.len(), self.ports.len());
+        self.nodes.push(SiteNode {
+            sites: sites..sites,
+            memories: memories..memories,
+            ports: ports..ports,
+        });
+    }
+
+    /// Adds the site of a rank to the last node; `other` is a rank of another node.
+    fn add_site(&mut self, servers: &Servers, example: GlobalRank, other: Option<GlobalRank>) {
+        let memory = servers.memory(example);
+        let memory_index = position_or_push(&mut self.memories, memory);
+        let node = self.nodes.len() - 1;
+        let mut site = Site { node, memory, memory_index, memory_time: 0.0, ports: Vec::new() };
+        if let Some(other) = other {
+            let paths = servers.paths(example, other, REFERENCE);
+            let back = servers.paths(other, example, REFERENCE);
+            site.ports = self.ports_of(servers, &paths, &back);
+            let mut hops = paths.first().into_iter().flat_map(|path| &path.hops);
+            let access = hops.find(|hop| hop.server == memory);
+            site.memory_time = access.map_or(0.0, |hop| hop.service.0 / REFERENCE.0 as f64);
+        }
+        self.sites.push(site);
+        let last = &mut self.nodes[node];
+        last.sites.end = self.sites.len();
+        last.memories.end = self.memories.len();
+        last.ports.end = self.ports.len();
+    }
+
+    /// The devices that these paths leave the node by, and the paths back enter it by.
+    fn ports_of(&mut self, servers: &Servers, paths: &[Path], back: &[Path]) -> Vec<Port> {
+        let hop = |path: &Path, wanted: fn(&ServerKind) -> bool| {
+            path.hops.iter().find(|hop| wanted(&servers.kinds()[hop.server.index()])).copied()
+        };
+        let share = 1.0 / paths.len() as f64;
+        let mut ports: Vec<Port> = Vec::new();
+        for (path, back) in paths.iter().zip(back) {
+            let out = hop(path, |kind| matches!(kind, ServerKind::NicOut { .. }));
+            let into = hop(back, |kind| matches!(kind, ServerKind::NicIn { .. }));
+            let (Some(out), Some(into)) = (out, into) else {
+                continue;
+            };
+            if let Some(port) = ports.iter_mut().find(|port| port.out == out.server) {
+                port.share += share;
+                continue;
+            }
+            let (out, into, time) = (out.server, into.server, out.service.0 / REFERENCE.0 as f64);
+            let known = self.ports.iter().position(|port| port.0 == out);
+            let index = known.unwrap_or_else(|| {
+                self.ports.push((out, into));
+                self.ports.len() - 1
+            });
+            ports.push(Port { index, out, into, share, time });
+        }
+        ports
+    }
+
     fn add_local(
         &mut self,
         servers: &Servers,
-        examples: &[usize],
+        examples: &[GlobalRank],
         like_last: &[bool],
         lengths: &[u64],
     ) {
-        let twin = self.of_place.len();
+        let twin = |rank: GlobalRank| GlobalRank::from_index(rank.index() + self.of_place.len());
         let local = |length: u64, from: usize, to: usize| {
-            let path = &servers.paths(examples[from], examples[to] + twin, Bytes(length))[0];
+            let path = &servers.paths(examples[from], twin(examples[to]), Bytes(length))[0];
             let mut hops = path.hops.iter();
             let first = hops.next().map_or(0.0, |hop| hop.service.0);
             let rest = hops.clone().map(|hop| hop.service.0).sum();
-            Local { first, rest, rest_count: hops.count() as f64 }
+            LocalCost { first, rest, rest_count: hops.count() as f64 }
         };
+        let mut rows: Vec<Arc<[LocalCost]>> = Vec::with_capacity(lengths.len() * examples.len());
         for length in lengths {
-            let mut rows: Vec<Arc<[Local]>> = Vec::with_capacity(self.sites.len());
             for (from, site) in self.sites.iter().enumerate() {
                 let shared = rows.last().filter(|_| like_last[from]).cloned();
-                let node = self.nodes[site.node].clone();
+                let node = self.nodes[site.node].sites.clone();
                 let row = || node.map(|to| local(*length, from, to)).collect();
                 rows.push(shared.unwrap_or_else(row));
             }
-            self.local.push(rows);
-            let far = |example: &usize| servers.far_time(*example, Bytes(*length)).0;
-            self.far.push(examples.iter().map(far).collect());
+            let far = |rank: &GlobalRank| servers.far_core_time(*rank, Bytes(*length)).0;
+            self.far_core_times.extend(examples.iter().map(far));
         }
-        self.has_far = self.far.iter().flatten().any(|time| *time > 0.0);
+        self.local = rows;
+        self.has_far_core_times = self.far_core_times.iter().any(|time| *time > 0.0);
     }
 
-    fn add_routes(&mut self, servers: &Servers, examples: &[usize]) {
-        for from in &self.nodes {
-            for to in &self.nodes {
+    fn add_routes(&mut self, servers: &Servers, examples: &[GlobalRank]) {
+        for from in 0..self.nodes.len() {
+            for to in 0..self.nodes.len() {
                 let mut route = Vec::new();
                 if from != to {
-                    let (from, to) = (examples[from.start], examples[to.start]);
-                    let path = &servers.paths(from, to, REFERENCE)[0];
+                    let example = |node: usize| examples[self.nodes[node].sites.start];
+                    let path = &servers.paths(example(from), example(to), REFERENCE)[0];
                     for hop in &path.hops {
                         let kind = self.kinds[hop.server.index()];
                         if matches!(kind, ServerKind::LinkUp { .. } | ServerKind::LinkDown { .. }) {
                             let time = hop.service.0 / REFERENCE.0 as f64;
-                            let known = self.links.iter().position(|link| link.0 == hop.server);
+                            let known =
+                                self.links.iter().position(|link| link.server == hop.server);
                             route.push(known.unwrap_or_else(|| {
-                                self.links.push((hop.server, time));
+                                self.links.push(Link { server: hop.server, time });
                                 self.links.len() - 1
                             }) as u32);
                         }
@@ -172,65 +306,40 @@ impl Sites {
     }
 }
 
-/// Places by their sites, which are in the order of nodes.
+fn position_or_push(servers: &mut Vec<ServerId>, server: ServerId) -> usize {
+    servers.iter().position(|known| *known == server).unwrap_or_else(|| {
+        servers.push(server);
+        servers.len() - 1
+    })
+}
+
+/// Places by site; sites are in the order of nodes.
 struct Groups {
-    /// The site of each place.
+    /// Index: position in the list of places.
     of_place: Vec<u32>,
-    /// Of each site a place.
-    examples: Vec<usize>,
-    /// Whether a site differs from the one before it in its devices alone.
+    /// A rank at each site. Index: site.
+    examples: Vec<GlobalRank>,
+    /// Whether a site differs from the one before it in its devices alone. Index: site.
     like_last: Vec<bool>,
 }
 
+/// Rank n of `servers` is at place n.
 fn group(cluster: &Cluster, places: &[RankPlacement], servers: &Servers) -> Groups {
     let key = |(number, place): (usize, &RankPlacement)| {
-        let core = cluster.machine(place.node).cores.get(servers.home(number).index());
+        let rank = GlobalRank::from_index(number);
+        let core = cluster.machine(place.node).cores.get(servers.home(rank).index());
         let cache = core.map(|core| (core.package, core.numa, core.cache));
-        ((place.node, servers.memory(number), cache), place.nics.clone())
+        ((place.node, servers.memory(rank), cache), place.nics.clone())
     };
-    let mut known = BTreeMap::new();
+    let mut example_of = BTreeMap::new();
     for (number, place) in places.iter().enumerate() {
-        known.entry(key((number, place))).or_insert(number);
+        example_of.entry(key((number, place))).or_insert(GlobalRank::from_index(number));
     }
-    let examples: Vec<usize> = known.values().copied().collect();
+    let examples: Vec<GlobalRank> = example_of.values().copied().collect();
     let mut last = None;
     let like_last =
-        known.keys().map(|(beside, _)| last.replace(*beside) == Some(*beside)).collect();
-    let position: BTreeMap<_, u32> = known.into_keys().zip(0..).collect();
+        example_of.keys().map(|(beside, _)| last.replace(*beside) == Some(*beside)).collect();
+    let position: BTreeMap<_, u32> = example_of.into_keys().zip(0..).collect();
     let of_place = places.iter().enumerate().map(|place| position[&key(place)]).collect();
     Groups { of_place, examples, like_last }
-}
-
-fn site(servers: &Servers, node: usize, example: usize, other: Option<usize>) -> Site {
-    let time = |seconds: f64| seconds / REFERENCE.0 as f64;
-    let memory = servers.memory(example);
-    let mut site = Site { node, memory, memory_time: 0.0, ports: Vec::new() };
-    let Some(other) = other else {
-        return site;
-    };
-    let paths = servers.paths(example, other, REFERENCE);
-    let back = servers.paths(other, example, REFERENCE);
-    let hop = |path: &Path, wanted: fn(&ServerKind) -> bool| {
-        path.hops.iter().find(|hop| wanted(&servers.kinds()[hop.server.index()])).copied()
-    };
-    for (path, back) in paths.iter().zip(&back) {
-        let out = hop(path, |kind| matches!(kind, ServerKind::NicOut { .. }));
-        let into = hop(back, |kind| matches!(kind, ServerKind::NicIn { .. }));
-        let (Some(out), Some(into)) = (out, into) else {
-            continue;
-        };
-        let share = 1.0 / paths.len() as f64;
-        match site.ports.iter_mut().find(|port| port.out == out.server) {
-            Some(port) => port.share += share,
-            None => site.ports.push(Port {
-                out: out.server,
-                into: into.server,
-                share,
-                time: time(out.service.0),
-            }),
-        }
-    }
-    let access = paths.first().and_then(|path| path.hops.iter().find(|hop| hop.server == memory));
-    site.memory_time = access.map_or(0.0, |hop| time(hop.service.0));
-    site
 }

@@ -111,8 +111,9 @@ impl NodeKind {
             devices.iter().map(|device| distance(machine, &[numa], &device.near)).collect()
         });
         let far = numa_nodes().map(|numa| {
-            let far =
-                |device: &Device| cluster.far_device(node, numa, &machine.nics[device.position]);
+            let far = |device: &Device| {
+                FarDevice::new(cluster, node, numa, &machine.nics[device.position])
+            };
             devices.iter().map(far).collect()
         });
         Ok(Self { distances: distances.collect(), far: far.collect(), devices })

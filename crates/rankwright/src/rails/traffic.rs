@@ -2,6 +2,7 @@
 
 use crate::cluster::{Cluster, NodeGroup};
 use crate::ids::NodeId;
+use crate::network::FarDevice;
 use crate::placement::Placement;
 use crate::traffic::Workload;
 use crate::traffic::source::OUTSIDE;
@@ -24,13 +25,9 @@ pub(super) fn between_nodes(
     workload: &Workload,
     placement: &Placement,
 ) -> BetweenNodes {
-    let charges_cores = !cluster.rates.inter_socket.is_empty();
     let far = |messages: u64, bytes: u64| {
-        if !charges_cores {
-            return 0.0;
-        }
         let length = Bytes(bytes / messages.max(1));
-        messages as f64 * cluster.rates.inter_socket.time(length).0
+        messages as f64 * FarDevice::Core.core_time(&cluster.rates, length).0
     };
     let has_rail = |group: &NodeGroup| group.machine.nics.iter().any(|nic| nic.rail.is_some());
     let any_rail = cluster.groups.iter().any(has_rail);

@@ -6,9 +6,9 @@ use std::path::Path;
 use rankwright::cluster::read::built_in;
 use rankwright::cluster::{Cluster, Switch};
 use rankwright::estimate::{Fluid, FluidOutcome};
-use rankwright::ids::parse_index_list;
+use rankwright::ids::{SlotId, parse_index_list};
 use rankwright::network::ServerKind;
-use rankwright::placement::{Granularity, JobShape, Placement, Slot, slots};
+use rankwright::placement::{Granularity, JobShape, Mapping, Placement, Slot, slots};
 use rankwright::traffic::Workload;
 use rankwright::traffic::generate::built_in as workloads;
 use rankwright::traffic::generate::pattern::Pattern;
@@ -39,7 +39,7 @@ fn of_patterns(patterns: &[String]) -> Workload {
 struct Simulated {
     total_waiting: f64,
     workload_finish: f64,
-    slot_of: Vec<usize>,
+    mapping: Mapping,
 }
 
 /// What the simulator says: by workload, all mappings.
@@ -53,7 +53,7 @@ fn simulated() -> BTreeMap<String, Vec<Simulated>> {
         all.entry(fields[0].to_owned()).or_default().push(Simulated {
             total_waiting: number(2),
             workload_finish: number(5),
-            slot_of: slots.into_iter().map(|slot| slot as usize).collect(),
+            mapping: slots.into_iter().map(SlotId).collect(),
         });
     }
     all
@@ -71,7 +71,7 @@ fn it_agrees_with_the_simulator_on_the_synthetic_workloads() {
     for (name, cases) in simulated() {
         let mut fluid = Fluid::new(&cluster, &workload(&name), &slots).unwrap();
         let outcomes: Vec<FluidOutcome> =
-            cases.iter().map(|case| fluid.evaluate(&case.slot_of)).collect();
+            cases.iter().map(|case| fluid.evaluate(&case.mapping)).collect();
         for (case, outcome) in cases.iter().zip(&outcomes) {
             let error = |found: f64, expected: f64| (found / expected - 1.0).abs();
             errors.push(error(outcome.total_waiting.0, case.total_waiting));
@@ -98,9 +98,9 @@ fn one_sender(rate: u32) -> f64 {
     let slots = slots(&cluster, Granularity::Cores(1), 2).unwrap();
     let pattern = format!("linear:2:rate={rate},length=1000000B,messages=100000");
     let mut fluid = Fluid::new(&cluster, &of_patterns(&[pattern]), &slots).unwrap();
-    fluid.evaluate(&[0, 1]);
+    fluid.evaluate(&vec![0, 1].into());
     let outs = fluid.servers().iter().zip(fluid.waiting());
-    outs.filter(|(kind, _)| matches!(kind, ServerKind::NicOut { .. })).map(|out| out.1).sum()
+    outs.filter(|(kind, _)| matches!(kind, ServerKind::NicOut { .. })).map(|out| out.1.0).sum()
 }
 
 #[test]
@@ -127,12 +127,13 @@ fn an_evaluation_does_not_depend_on_the_one_before() {
     let workload = workload("mixed-6");
     let cases = &simulated()["mixed-6"];
     let mut fluid = Fluid::new(&cluster, &workload, &slots).unwrap();
-    let first: Vec<FluidOutcome> = cases.iter().map(|case| fluid.evaluate(&case.slot_of)).collect();
+    let first: Vec<FluidOutcome> = cases.iter().map(|case| fluid.evaluate(&case.mapping)).collect();
     for (case, outcome) in cases.iter().zip(first).rev() {
-        assert_eq!(fluid.evaluate(&case.slot_of), outcome);
+        assert_eq!(fluid.evaluate(&case.mapping), outcome);
         let shapes = JobShape::of(&workload);
         let placement =
-            Placement::from_slots(&cluster, &shapes, "test", &slots, &case.slot_of).unwrap();
+            Placement::from_slots(&cluster, &shapes, "test", &slots, case.mapping.as_indices())
+                .unwrap();
         let other = Fluid::of_placement(&cluster, &workload, &placement).unwrap();
         assert!((other.total_waiting.0 / outcome.total_waiting.0 - 1.0).abs() < 1e-9);
     }
@@ -146,7 +147,7 @@ fn links_and_several_devices_are_waited_for() {
     let evaluate = |cluster: &Cluster| {
         let slots = slots(cluster, Granularity::Cores(1), 12).unwrap();
         let mut fluid = Fluid::new(cluster, &workload, &slots).unwrap();
-        fluid.evaluate(&(0..12).collect::<Vec<_>>())
+        fluid.evaluate(&(0..12).map(SlotId).collect())
     };
     let plain = evaluate(&small());
     assert_eq!(plain.link_waiting.0, 0.0);
@@ -167,5 +168,5 @@ fn ranks_without_clocks_wait_for_nothing() {
     let (cluster, slots) = paper();
     let workload = of_patterns(&["ring:4".to_owned()]);
     let mut fluid = Fluid::new(&cluster, &workload, &slots).unwrap();
-    assert_eq!(fluid.evaluate(&[0, 16, 32, 48]), FluidOutcome::default());
+    assert_eq!(fluid.evaluate(&vec![0, 16, 32, 48].into()), FluidOutcome::default());
 }

@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use rankwright::cluster::{Cluster, Switch};
 use rankwright::estimate::OfferedLoad;
-use rankwright::ids::ServerId;
+use rankwright::ids::{GlobalRank, ServerId, SlotId};
 use rankwright::network::Servers;
-use rankwright::placement::{Granularity, JobShape, Placement, Slot, slots};
+use rankwright::placement::{Granularity, JobShape, Mapping, Placement, Slot, slots};
 use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Send, Source, Workload};
 use rankwright::units::{Bytes, BytesPerSecond, Seconds};
@@ -47,16 +47,22 @@ fn machines(links: bool, nics: bool) -> Cluster {
 }
 
 /// Messages and work of each server, message by message along its path.
-fn counted(cluster: &Cluster, workload: &Workload, slots: &[Slot], at: &[usize]) -> Vec<[f64; 2]> {
+fn counted(
+    cluster: &Cluster,
+    workload: &Workload,
+    slots: &[Slot],
+    mapping: &Mapping,
+) -> Vec<[f64; 2]> {
     let shapes = JobShape::of(workload);
-    let placement = Placement::from_slots(cluster, &shapes, "test", slots, at).unwrap();
+    let placement =
+        Placement::from_slots(cluster, &shapes, "test", slots, mapping.as_indices()).unwrap();
     let servers = Servers::new(cluster, &placement);
     let mut sums = vec![[0.0; 2]; servers.kinds().len()];
     for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
         for source in &job.sources {
             for send in &source.sends {
-                let (from, to) = (source.rank.index(), send.destination.index());
-                let paths = servers.paths(first + from, first + to, send.length);
+                let (from, to) = (source.rank.global(first), send.destination.global(first));
+                let paths = servers.paths(from, to, send.length);
                 let messages = source.rounds as f64 / paths.len() as f64;
                 for hop in paths.iter().flat_map(|path| &path.hops) {
                     let sum = &mut sums[hop.server.index()];
@@ -73,33 +79,36 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
     fn changes_lead_where_counting_anew_leads(
-        changes in prop::collection::vec((0_usize..25, 0_usize..28, any::<bool>()), 1..40),
+        changes in prop::collection::vec((0_u32..25, 0_u32..28, any::<bool>()), 1..40),
         links in any::<bool>(),
         nics in any::<bool>(),
     ) {
         let (cluster, workload) = (machines(links, nics), mixed());
         let slots = slots(&cluster, Granularity::Cores(1), 25).unwrap();
-        let mut load =
-            OfferedLoad::new(&cluster, &workload, &slots, &(0..25).collect::<Vec<_>>()).unwrap();
+        let first: Mapping = (0..25).map(SlotId).collect();
+        let mut load = OfferedLoad::new(&cluster, &workload, &slots, &first).unwrap();
         for (rank, slot, take_back) in changes {
-            let before = (load.waiting(), load.slot_of().to_vec());
-            match load.slot_of().iter().position(|taken| *taken == slot) {
-                Some(other) => load.swap(rank, other),
+            let (rank, slot) = (GlobalRank(rank), SlotId(slot));
+            let before = (load.waiting(), load.mapping().clone());
+            let other = load.mapping().iter().find(|(_, taken)| *taken == slot);
+            match other {
+                Some((other, _)) => load.swap(rank, other),
                 None => load.move_to(rank, slot),
             };
-            prop_assert_eq!(load.slot_of()[rank], slot);
+            prop_assert_eq!(load.mapping().slot(rank), slot);
             if take_back {
                 load.undo();
-                prop_assert_eq!(&before, &(load.waiting(), load.slot_of().to_vec()));
+                prop_assert_eq!(&before, &(load.waiting(), load.mapping().clone()));
             }
         }
-        let anew = OfferedLoad::new(&cluster, &workload, &slots, load.slot_of()).unwrap();
+        let anew = OfferedLoad::new(&cluster, &workload, &slots, load.mapping()).unwrap();
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) + 1e-9;
         prop_assert!(near(load.waiting().0, anew.waiting().0), "{:?} {:?}", load.waiting(), anew.waiting());
-        let counted = counted(&cluster, &workload, &slots, load.slot_of());
+        let counted = counted(&cluster, &workload, &slots, load.mapping());
         for (server, [messages, work]) in counted.into_iter().enumerate() {
-            let (found, time) = load.offered(ServerId(server as u32));
-            prop_assert!(near(found, messages) && near(time.0, work), "{server}: {found} {messages}");
+            let (offered, time) = load.offered(ServerId(server as u32));
+            let equal = near(offered, messages) && near(time.0, work);
+            prop_assert!(equal, "{server}: {offered} {messages}");
         }
     }
 }
@@ -114,19 +123,22 @@ proptest! {
     ) {
         let (cluster, workload) = (machines(links, false), mixed());
         let slots = slots(&cluster, Granularity::Cores(1), 25).unwrap();
-        let first: Vec<usize> = (0..25).collect();
+        let first: Mapping = (0..25).map(SlotId).collect();
         let mut load = OfferedLoad::new(&cluster, &workload, &slots, &first).unwrap();
         let before = (load.waiting(), load.finish());
         let moves: Vec<(usize, usize)> = moved.iter().map(|rank| (*rank, order[*rank])).collect();
         load.change(&moves);
         let mut expected = first.clone();
-        moves.iter().for_each(|(rank, slot)| expected[*rank] = *slot);
-        prop_assert_eq!(load.slot_of(), &expected[..]);
+        for (rank, slot) in &moves {
+            expected.set(GlobalRank::from_index(*rank), SlotId::from_index(*slot));
+        }
+        prop_assert_eq!(load.mapping(), &expected);
         let anew = OfferedLoad::new(&cluster, &workload, &slots, &expected).unwrap();
         let near = |a: Seconds, b: Seconds| (a.0 - b.0).abs() <= 1e-9 * (a.0 + b.0) + 1e-9;
         prop_assert!(near(load.waiting(), anew.waiting()) && near(load.finish(), anew.finish()));
         load.undo();
-        prop_assert_eq!((load.waiting(), load.finish(), load.slot_of()), (before.0, before.1, &first[..]));
+        prop_assert_eq!((load.waiting(), load.finish()), before);
+        prop_assert_eq!(load.mapping(), &first);
         load.restart(&expected);
         prop_assert_eq!((load.waiting(), load.finish()), (anew.waiting(), anew.finish()));
     }
@@ -136,12 +148,14 @@ proptest! {
 fn ranks_are_alike_where_an_exchange_changes_nothing() {
     let (cluster, workload) = (machines(false, false), mixed());
     let slots = slots(&cluster, Granularity::Cores(1), 25).unwrap();
-    let all: Vec<usize> = (0..25).collect();
+    let all: Mapping = (0..25).map(SlotId).collect();
     let mut load = OfferedLoad::new(&cluster, &workload, &slots, &all).unwrap();
     // Two of the all-to-all, which are on two sockets; one of it and one of the bcast.
-    assert!(load.alike(0, 9) && !load.alike(0, 12) && load.site(0) != load.site(9));
+    let [a, b, other] = [0, 9, 12].map(GlobalRank);
+    assert!(load.alike(a, b) && !load.alike(a, other));
+    assert_ne!(load.site(SlotId(0)), load.site(SlotId(9)));
     let before = load.waiting().0;
-    assert!((load.swap(0, 9).0 - before).abs() < 1e-9 * before);
+    assert!((load.swap(a, b).0 - before).abs() < 1e-9 * before);
     let longest = (0..load.servers().len()).map(|server| load.offered(ServerId(server as u32)).1.0);
     let longest = longest.fold(0.0, f64::max);
     assert!(load.finish().0 >= longest);
@@ -153,7 +167,7 @@ fn overloaded_devices_cost_half_their_backlog() {
     let slots = slots(&cluster, Granularity::Cores(1), 2).unwrap();
     let pattern = "linear:2:rate=2000,length=1000000B,messages=10000";
     let workload = Workload::single(Pattern::parse(pattern).unwrap().job().unwrap());
-    let load = OfferedLoad::new(&cluster, &workload, &slots, &[0, 1]).unwrap();
+    let load = OfferedLoad::new(&cluster, &workload, &slots, &vec![0, 1].into()).unwrap();
     // 10 s of work in 5 s, at both devices.
     let expected = 2.0 * 10_000.0 * 2.5;
     assert!((load.waiting().0 / expected - 1.0).abs() < 0.01, "{:?}", load.waiting());

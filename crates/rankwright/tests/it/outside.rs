@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 
 use rankwright::cluster::Levels;
 use rankwright::estimate::{Fluid, Load, OfferedLoad, Prediction};
+use rankwright::ids::SlotId;
 use rankwright::map::Problem;
 use rankwright::network::ServerKind;
-use rankwright::placement::{Granularity, JobShape, Placement};
+use rankwright::placement::{Granularity, JobShape, Mapping, Placement};
 use rankwright::sim::{Options, Outcome, simulate};
 use rankwright::traffic::Workload;
 use rankwright::traffic::generate::pattern::Pattern;
@@ -57,11 +58,11 @@ fn the_model_agrees_with_the_simulator_on_their_waiting() {
     // 8000 messages per second of 65.5 us at a device: 52 % busy.
     let (cluster, workload) = (cluster(&[(2, Kind(2, 1, 4, 1))]), answering(1000));
     let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
-    let slot_of: Vec<usize> = (0..16).collect();
+    let mapping: Mapping = (0..16).map(SlotId).collect();
     let (placement, outcome) = simulated(&problem);
     let waiting_then = outcome.total_waiting.0;
     let fluid = Fluid::of_placement(&cluster, &workload, &placement).unwrap();
-    let offered = OfferedLoad::new(&cluster, &workload, problem.slots(), &slot_of).unwrap();
+    let offered = OfferedLoad::new(&cluster, &workload, problem.slots(), &mapping).unwrap();
     for (name, waiting) in [("fluid", fluid.total_waiting), ("offered", offered.waiting())] {
         let ratio = waiting.0 / waiting_then;
         assert!((0.8..1.25).contains(&ratio), "{name}: {ratio} times {waiting_then} s");

@@ -30,7 +30,8 @@ fn machines(two_nics: bool) -> Cluster {
 /// When the longest rounds are over by the bound, and when the last message arrives.
 fn bound_and_finish(cluster: &Cluster, workload: &Workload, slot_of: &[usize]) -> (f64, f64) {
     let slots = slots(cluster, Granularity::Cores(1), slot_of.len()).unwrap();
-    let bound = RoundTrips::new(cluster, workload, &slots).unwrap().evaluate(slot_of).longest.0;
+    let mut trips = RoundTrips::new(cluster, workload, &slots).unwrap();
+    let bound = trips.evaluate(&slot_of.into()).longest.0;
     let shapes = JobShape::of(workload);
     let placement = Placement::from_slots(cluster, &shapes, "test", &slots, slot_of).unwrap();
     let options = Options { pacing: Pacing::AfterArrival, seed: 5, ..Options::default() };

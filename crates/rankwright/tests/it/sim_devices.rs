@@ -5,6 +5,7 @@ use std::path::Path;
 use rankwright::choose::{Candidate, Search, candidates};
 use rankwright::cluster::Cluster;
 use rankwright::cluster::read::toml;
+use rankwright::ids::GlobalRank;
 use rankwright::map::{Problem, Strategy};
 use rankwright::network::{ServerKind, Servers};
 use rankwright::placement::{Granularity, JobShape, Placement, slots};
@@ -143,7 +144,7 @@ fn a_message_alone_takes_its_services_and_how_late_the_far_device_makes_it() {
         let shapes = JobShape::of(&workload);
         let placement = Placement::from_slots(&cluster, &shapes, "t", &slots, &slot_of).unwrap();
         let servers = Servers::new(&cluster, &placement);
-        let path = servers.paths(0, 1, Bytes(64000)).remove(0);
+        let path = servers.paths(GlobalRank(0), GlobalRank(1), Bytes(64000)).remove(0);
         let late = ends * cluster.rates.inter_socket.time(Bytes(64000)).0;
         let services: f64 = path.hops.iter().map(|hop| hop.service.0).sum();
         let alone = services + cluster.rates.nic_latency.0 + late;

@@ -97,10 +97,9 @@ impl<'a> Reference<'a> {
             workload.jobs.iter().zip(workload.rank_offsets()).enumerate()
         {
             for (number, source) in traffic.sources.iter().enumerate() {
-                let from = offset + source.rank.index();
-                let path = |send: &Send| {
-                    servers.paths(from, offset + send.destination.index(), send.length)
-                };
+                let from = source.rank.global(offset);
+                let path =
+                    |send: &Send| servers.paths(from, send.destination.global(offset), send.length);
                 let others = source.sends.iter().enumerate();
                 let others: Vec<(usize, Vec<Path>)> = others
                     .filter(|(_, send)| send.destination != source.rank)
@@ -117,7 +116,7 @@ impl<'a> Reference<'a> {
                         RandomStream { seed: options.seed, job, source: source_number, send };
                     let clock = Clock::new(source, stream);
                     let (round, outstanding, ready) = (0, 0, 0);
-                    let turn = from + turn;
+                    let turn = from.index() + turn;
                     let sender =
                         Sender { job, clock, round, turn, sends, servers, outstanding, ready };
                     senders.push(sender);

@@ -22,7 +22,7 @@ pub use measures::{Measure, Settled, Times, Versus};
 
 use crate::estimate::{Fluid, FluidOutcome};
 use crate::map::{Clock, Cost, Criterion, Objective, Problem};
-use crate::placement::Placement;
+use crate::placement::{Mapping, Placement};
 use crate::sim::{Options, Pacing, SimulationError};
 use crate::traffic::Workload;
 use race::Race;
@@ -119,7 +119,12 @@ fn fluid_of(
         return contenders.iter().map(of).collect();
     }
     let mut fluid = Fluid::new(problem.cluster, workload, problem.slots()).ok()?;
-    Some(contenders.iter().map(|contender| fluid.evaluate(contender.slot_of)).collect())
+    Some(
+        contenders
+            .iter()
+            .map(|contender| fluid.evaluate(&Mapping::from(contender.slot_of)))
+            .collect(),
+    )
 }
 
 /// What the model says of several answers: the waiting in a fluid, in an open loop. `None` if a slot

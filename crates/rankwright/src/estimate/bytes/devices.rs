@@ -1,4 +1,4 @@
-//! What passes each network device, and how long it needs for that.
+//! The bytes that pass each network device, and the time that it needs for them.
 
 use std::fmt;
 
@@ -7,31 +7,32 @@ use serde::Serialize;
 use super::{Count, by_node, split};
 use crate::cluster::{Cluster, Nic};
 use crate::ids::{CoreId, NodeId, NumaId};
+use crate::network::FarDevice;
 use crate::placement::RankPlacement;
 use crate::units::{Bytes, BytesPerSecond, Seconds};
 
-/// What passes a network device.
+/// The load of a network device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NicLoad {
     /// Its node.
     pub node: NodeId,
     /// Its name; `None` for all devices of the node together.
     pub nic: Option<String>,
-    /// Its rate, each way.
+    /// Its rate in each direction.
     pub bandwidth: BytesPerSecond,
     /// Bytes that leave the node through it.
     pub out: Bytes,
     /// Bytes that enter the node through it.
     #[serde(rename = "in")]
     pub incoming: Bytes,
-    /// How long it needs for those that leave: at its rate, and longer for ranks beside another memory
-    /// ([`Cluster::far_device`]).
+    /// The time that it needs for the bytes out: at its rate, and longer for ranks from which it is
+    /// far ([`FarDevice::device_factor`]).
     pub out_time: Seconds,
-    /// The same for those that enter.
+    /// The time that it needs for the bytes in, as `out_time`.
     pub in_time: Seconds,
 }
 
-/// Which way through a network device.
+/// A direction through a network device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -50,32 +51,33 @@ impl fmt::Display for Direction {
     }
 }
 
-/// The network device that needs longest for what passes it one way.
+/// The network device and direction that need longest for their bytes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BusiestNic {
     /// Its node.
     pub node: NodeId,
     /// Its name; `None` for all devices of the node together.
     pub nic: Option<String>,
-    /// The way.
+    /// The direction.
     pub direction: Direction,
-    /// What passes it this way.
+    /// The bytes that pass it in this direction.
     pub bytes: Bytes,
     /// Its rate.
     pub bandwidth: BytesPerSecond,
-    /// How long that takes: at its rate, and longer for ranks beside another memory.
+    /// The time that it needs for them: at its rate, and longer for ranks from which it is far.
     pub time: Seconds,
 }
 
 impl BusiestNic {
-    /// Whether it needs longer than its rate says, for ranks beside another memory.
+    /// Whether it needs longer than at its rate, because it is far from some ranks.
     #[must_use]
     pub fn is_far_from_some(&self) -> bool {
         self.time.0 > self.bytes.0 as f64 / self.bandwidth.0 * (1.0 + 1e-9)
     }
 }
 
-/// The loads of all devices of the nodes that have ranks; `homes` are the cores of these.
+/// The loads of all devices of the nodes that have ranks. Index of `places` and `homes`, the cores of
+/// the ranks: [`GlobalRank`](crate::ids::GlobalRank).
 pub(super) fn loads(
     cluster: &Cluster,
     places: &[&RankPlacement],
@@ -95,7 +97,7 @@ pub(super) fn loads(
         let machine = cluster.machine(node);
         let idle =
             |nic: &Nic| NicLoad::idle(node, Some(nic.name.clone()), cluster.nic_bandwidth(nic));
-        let mut of_node: Vec<NicLoad> = machine.nics.iter().map(idle).collect();
+        let mut nics: Vec<NicLoad> = machine.nics.iter().map(idle).collect();
         let factors = factors(cluster, node);
         for rank in ranks {
             let used = &places[rank].nics;
@@ -103,30 +105,30 @@ pub(super) fn loads(
                 0 => load.bandwidth.0,
                 _ => used.iter().filter(|name| load.nic.as_ref() == Some(name)).count() as f64,
             };
-            let shares: Vec<f64> = of_node.iter().map(share).collect();
-            let mut ways = [vec![0; shares.len()], vec![0; shares.len()]];
-            split(count.out[rank], &shares, &mut ways[0]);
-            split(count.incoming[rank], &shares, &mut ways[1]);
+            let shares: Vec<f64> = nics.iter().map(share).collect();
+            let (mut out, mut incoming) = (vec![0; shares.len()], vec![0; shares.len()]);
+            split(count.out[rank], &shares, &mut out);
+            split(count.incoming[rank], &shares, &mut incoming);
             let core = machine.cores.get(homes[rank].index()).filter(|_| !used.is_empty());
-            for (position, load) in of_node.iter_mut().enumerate() {
+            for (position, load) in nics.iter_mut().enumerate() {
                 let factor = core.map_or(1.0, |core| factors[core.numa.index()][position]);
-                load.add([ways[0][position], ways[1][position]], factor);
+                load.add([out[position], incoming[position]], factor);
             }
         }
-        loads.extend(of_node.into_iter().map(NicLoad::in_seconds));
+        loads.extend(nics.into_iter().map(NicLoad::in_seconds));
     }
     loads
 }
 
-/// How many times as long each device of a node needs for cores beside each NUMA node.
+/// The factor on the time of each device of a node for cores beside each NUMA node. Indices:
+/// [`NumaId`], position in [`Machine::nics`](crate::cluster::Machine::nics).
 fn factors(cluster: &Cluster, node: NodeId) -> Vec<Vec<f64>> {
     let machine = cluster.machine(node);
-    let of_numa = |numa: usize| {
-        let factor =
-            |nic: &Nic| cluster.far_device(node, NumaId::from_index(numa), nic).device_factor();
+    let by_nic = |numa: NumaId| {
+        let factor = |nic: &Nic| FarDevice::new(cluster, node, numa, nic).device_factor();
         machine.nics.iter().map(factor).collect()
     };
-    (0..machine.numa_nodes.len()).map(of_numa).collect()
+    (0..machine.numa_nodes.len()).map(NumaId::from_index).map(by_nic).collect()
 }
 
 impl NicLoad {
@@ -135,8 +137,8 @@ impl NicLoad {
         Self { node, nic, bandwidth, out, incoming, out_time: none, in_time: none }
     }
 
-    /// Adds bytes out and in, for which it needs so many times as long as at its rate. Times are those
-    /// at one byte per second, so that they are exact where the factors are whole.
+    /// Adds bytes out and in, with a factor on their time. Until [`NicLoad::in_seconds`] the times are
+    /// those at one byte per second, which are exact for integer factors.
     fn add(&mut self, [out, incoming]: [u64; 2], factor: f64) {
         self.out = Bytes(self.out.0.saturating_add(out));
         self.incoming = Bytes(self.incoming.0.saturating_add(incoming));
@@ -144,7 +146,7 @@ impl NicLoad {
         self.in_time.0 += factor * incoming as f64;
     }
 
-    /// With times at its rate in place of those at one byte per second.
+    /// Converts times at one byte per second to times at the rate of the device.
     fn in_seconds(mut self) -> Self {
         self.out_time.0 /= self.bandwidth.0;
         self.in_time.0 /= self.bandwidth.0;

@@ -1,5 +1,5 @@
-//! The load of a placement: how many bytes pass each network device and each memory, and how far
-//! they travel. Counted once over all flows; nothing is assumed about when messages are sent.
+//! The load of a placement: the bytes that pass each network device and each memory, and how far they
+//! travel. Counted once over all flows, without message timing.
 
 mod devices;
 
@@ -20,23 +20,23 @@ pub use devices::{BusiestNic, Direction, NicLoad};
 pub struct Load {
     /// The bytes of all messages between different ranks.
     pub total: Bytes,
-    /// Those between different nodes, and those that leave the cluster.
+    /// The bytes of messages between different nodes, and of those that leave the cluster.
     pub inter_node: Bytes,
-    /// How many messages these are.
+    /// The number of messages between different nodes, and of those that leave the cluster.
     pub inter_node_messages: u64,
-    /// Per network device; per node where nothing says which device its ranks use. In the order of
-    /// the cluster; only nodes that hold ranks.
+    /// By network device, or by node if none of its ranks names a device. In the order of the
+    /// cluster; only nodes with ranks.
     pub nics: Vec<NicLoad>,
-    /// The bytes between cores in different groups of each level, from the core up; without the
-    /// cluster, which has one group.
+    /// The bytes between different groups of each level, from the core up. The level of the whole
+    /// cluster, which is one group, is left out.
     pub cuts: Vec<LevelCut>,
-    /// The sum over all messages of bytes times hops; see [`Levels`] for what a hop is.
+    /// The sum over all messages of bytes × hops; [`Levels`] defines a hop.
     pub hop_bytes: u128,
-    /// Per NUMA node, in the order of the cluster; only nodes that hold ranks.
+    /// By NUMA node, in the order of the cluster; only nodes with ranks.
     pub memories: Vec<NumaLoad>,
 }
 
-/// What crosses the borders of a level.
+/// The bytes between the groups of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LevelCut {
     /// The level.
@@ -45,7 +45,7 @@ pub struct LevelCut {
     pub bytes: Bytes,
 }
 
-/// What is read from and written to a memory.
+/// The load of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct NumaLoad {
     /// Its node.
@@ -62,9 +62,9 @@ impl Load {
     ///
     /// A message passes the sender's network device outward and the receiver's inward if their
     /// nodes differ. A rank with several devices loads them equally. Ranks that name none load all
-    /// devices of their node in proportion to their rates; where no rank of a node names one, the
-    /// node counts as one device with the sum of the rates. A device that a rank names needs
-    /// longer for it if that is beside another memory ([`Cluster::far_device`]).
+    /// devices of their node in proportion to their rates; if no rank of a node names one, the node
+    /// counts as one device with the sum of the rates. A device that a rank names needs longer for
+    /// its bytes if it is far ([`FarDevice`](crate::network::FarDevice)).
     #[must_use]
     pub fn new(
         cluster: &Cluster,
@@ -98,13 +98,13 @@ impl Load {
                 }
             }
         }
-        let hop_bytes = levels.as_slice().iter().zip(&count.met);
+        let hop_bytes = levels.as_slice().iter().zip(&count.by_common_level);
         Self {
             total: Bytes(count.total),
             inter_node: Bytes(count.inter_node),
             inter_node_messages: count.messages,
             nics: devices::loads(cluster, &places, &homes, &count),
-            cuts: cuts(levels, &count.met),
+            cuts: cuts(levels, &count.by_common_level),
             hop_bytes: hop_bytes.map(|(l, bytes)| u128::from(l.distance()) * bytes).sum(),
             memories: memory_loads(cluster, &places, &count),
         }
@@ -116,23 +116,23 @@ impl Load {
         if self.total.0 == 0 { 0.0 } else { self.inter_node.0 as f64 / self.total.0 as f64 }
     }
 
-    /// How many hops a byte travels on average.
+    /// The mean number of hops of a byte.
     #[must_use]
     pub fn mean_hops(&self) -> f64 {
         if self.total.0 == 0 { 0.0 } else { self.hop_bytes as f64 / self.total.0 as f64 }
     }
 
     /// The network device and direction that need longest; the first of equals, `out` before `in`;
-    /// `None` if nothing passes between nodes.
+    /// `None` without messages between nodes.
     #[must_use]
     pub fn busiest_nic(&self) -> Option<BusiestNic> {
         let mut busiest: Option<BusiestNic> = None;
         for nic in &self.nics {
-            let ways = [
+            let directions = [
                 (Direction::Out, nic.out, nic.out_time),
                 (Direction::In, nic.incoming, nic.in_time),
             ];
-            for (direction, bytes, time) in ways {
+            for (direction, bytes, time) in directions {
                 if time.0 > busiest.as_ref().map_or(0.0, |busiest| busiest.time.0) {
                     let (node, nic_name) = (nic.node, nic.nic.clone());
                     let bandwidth = nic.bandwidth;
@@ -144,19 +144,19 @@ impl Load {
         busiest
     }
 
-    /// How long the busiest network device needs; 0 if nothing passes between nodes.
+    /// The time that the busiest network device needs; 0 without messages between nodes.
     #[must_use]
     pub fn busiest_nic_time(&self) -> Seconds {
         self.busiest_nic().map_or(Seconds(0.0), |busiest| busiest.time)
     }
 
-    /// The memory that the most bytes pass, the first of equals.
+    /// The memory with the most bytes, the first of equals.
     #[must_use]
     pub fn busiest_memory(&self) -> Option<NumaLoad> {
         self.memories.iter().copied().reduce(|a, b| if b.bytes > a.bytes { b } else { a })
     }
 
-    /// The main quantities by name, for a placement file; times in seconds, amounts in bytes.
+    /// The main quantities by name, for a placement file: seconds and bytes.
     #[must_use]
     pub fn predicted(&self) -> BTreeMap<String, f64> {
         let mut values = BTreeMap::from([
@@ -178,17 +178,19 @@ impl Load {
     }
 }
 
-/// Sums over the flows.
+/// Sums over the flows, in bytes.
 struct Count {
     total: u64,
     inter_node: u64,
+    /// The number of messages between nodes.
     messages: u64,
-    /// Bytes between ranks whose lowest common level is this one.
-    met: Vec<u128>,
-    /// Of each rank, to other nodes.
+    /// Index: the position in [`Levels`] of the lowest level in which both ranks are in one group.
+    by_common_level: Vec<u128>,
+    /// To other nodes. Index: [`GlobalRank`](crate::ids::GlobalRank).
     out: Vec<u64>,
+    /// From other nodes. Index: [`GlobalRank`](crate::ids::GlobalRank).
     incoming: Vec<u64>,
-    /// Of each rank, sent and received.
+    /// Sent and received. Index: [`GlobalRank`](crate::ids::GlobalRank).
     memory: Vec<u64>,
 }
 
@@ -198,7 +200,7 @@ impl Count {
             total: 0,
             inter_node: 0,
             messages: 0,
-            met: vec![0; levels],
+            by_common_level: vec![0; levels],
             out: vec![0; ranks],
             incoming: vec![0; ranks],
             memory: vec![0; ranks],
@@ -210,7 +212,7 @@ impl Count {
         add(&mut self.total);
         add(&mut self.memory[from]);
         add(&mut self.memory[to]);
-        self.met[common] += u128::from(bytes);
+        self.by_common_level[common] += u128::from(bytes);
         if between_nodes {
             add(&mut self.inter_node);
             add(&mut self.out[from]);
@@ -218,7 +220,7 @@ impl Count {
         }
     }
 
-    /// What a rank sends out of the cluster.
+    /// Adds what a rank sends out of the cluster.
     fn add_outside(&mut self, from: usize, bytes: u64) {
         let sums =
             [&mut self.total, &mut self.inter_node, &mut self.memory[from], &mut self.out[from]];
@@ -228,17 +230,17 @@ impl Count {
     }
 }
 
-fn cuts(levels: &Levels, met: &[u128]) -> Vec<LevelCut> {
+fn cuts(levels: &Levels, by_common_level: &[u128]) -> Vec<LevelCut> {
     let level = |(position, level): (usize, &crate::cluster::Level)| {
-        // Who first meets above a level has a border of that level between them.
-        let bytes: u128 = met[position + 1..].iter().sum();
+        // Ranks whose lowest common level is above this one are in different groups of it.
+        let bytes: u128 = by_common_level[position + 1..].iter().sum();
         LevelCut { level: level.kind(), bytes: Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)) }
     };
     let below_top = levels.as_slice().len() - 1;
     levels.as_slice()[..below_top].iter().enumerate().map(level).collect()
 }
 
-/// The ranks of each node that has some.
+/// The ranks of each node with ranks, as positions in `places`.
 fn by_node(places: &[&RankPlacement]) -> BTreeMap<NodeId, Vec<usize>> {
     let mut ranks: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
     for (rank, place) in places.iter().enumerate() {
@@ -256,7 +258,7 @@ fn memory_loads(cluster: &Cluster, places: &[&RankPlacement], count: &Count) -> 
             let place = places[rank];
             let mut shares = vec![0.0; bytes.len()];
             let near = place.cores.iter().map(|core| machine.cores[core.index()].numa);
-            // A rank that may use several memories is taken to use those of its cores.
+            // A rank that is bound to no memory is taken to use those beside its cores.
             for numa in place.numa.map_or_else(|| near.collect(), |numa| vec![numa]) {
                 if let Some(share) = shares.get_mut(numa.index()) {
                     *share = 1.0;
@@ -273,8 +275,8 @@ fn memory_loads(cluster: &Cluster, places: &[&RankPlacement], count: &Count) -> 
     loads
 }
 
-/// Adds `bytes` to `sums` in proportion to `shares`. Not one byte is lost or made: each border
-/// between two parts is rounded once.
+/// Adds `bytes` to `sums` in proportion to `shares`. The parts sum up to `bytes` exactly: each
+/// boundary between two parts is rounded once.
 fn split(bytes: u64, shares: &[f64], sums: &mut [u64]) {
     let all: f64 = shares.iter().sum();
     let last = shares.iter().rposition(|share| *share > 0.0);

@@ -1,56 +1,72 @@
-//! When jobs are done: the way of their last messages through the backlogs.
+//! When jobs are done: the paths of their last messages through the backlogs.
 
 use super::queue::Queue;
-use super::run::{Part, Run};
-use super::waiting::After;
-use crate::network::demand::{Clock, Demand, OUTSIDE};
+use super::run::{Run, Stage};
+use super::setup::Setup;
+use super::waiting::FinishedRun;
+use crate::network::{Clock, ClockGroups, Multicast, OUTSIDE, SingleClock};
 
-/// Finds the end of each job; keeps what that needs.
+/// Finds the end of each job. Keeps its buffers from one evaluation to the next.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Finish {
-    /// Clocks of one job that stop together.
-    groups: Vec<Group>,
-    /// Per job.
+    groups: Vec<StopGroup>,
+    /// Seconds. Index: job.
     finishes: Vec<f64>,
-    /// Per site: when the last message of a group leaves, where it was asked for.
+    /// When the last message of the present group leaves, as far as it was computed. Index: site.
     exits: Vec<Option<Exit>>,
-    /// Of one fan: per node, when the last message leaves it, zero without a sender; per site,
-    /// whether a receiver is there.
+    /// When the last message of the present multicast leaves a node: seconds, 0 without a sender.
+    /// Index: node.
     sent: Vec<f64>,
+    /// Whether the present multicast has a member there. Index: site.
     receivers: Vec<bool>,
 }
 
-/// Clocks of one job that stop together.
+/// The clocks of one job that stop at one end.
 #[derive(Debug, Clone, Default)]
-struct Group {
+struct StopGroup {
+    /// Index in [`Workload::jobs`](crate::traffic::Workload::jobs).
     job: usize,
+    /// Index in [`ClockGroups::ends`].
     end: usize,
-    /// When the last of them is expected to tick for the last time.
+    /// The expected time of the last tick of all these clocks, seconds.
     last: f64,
+    /// The number of clocks.
     clocks: f64,
-    fans: Vec<usize>,
+    /// Indices in [`ClockGroups::multicasts`].
+    multicasts: Vec<usize>,
+    /// Indices in [`ClockGroups::singles`].
     singles: Vec<usize>,
 }
 
+/// When the last message leaves a memory, and its node: seconds.
+#[derive(Debug, Clone, Copy)]
+struct Exit {
+    memory: f64,
+    node: f64,
+}
+
 impl Finish {
-    pub(super) fn new(demand: &Demand) -> Self {
-        let mut groups: Vec<Group> = Vec::new();
+    pub(super) fn new(clocks: &ClockGroups) -> Self {
+        let mut groups: Vec<StopGroup> = Vec::new();
         let mut group = |clock: &Clock, clocks: usize| {
-            let known = groups.iter().position(|g| (g.job, g.end) == (clock.job, clock.end));
-            let known = known.unwrap_or_else(|| {
-                groups.push(Group { job: clock.job, end: clock.end, ..Group::default() });
+            let same = |group: &StopGroup| (group.job, group.end) == (clock.job, clock.end);
+            let number = groups.iter().position(same).unwrap_or_else(|| {
+                let (job, end) = (clock.job, clock.end);
+                groups.push(StopGroup { job, end, ..StopGroup::default() });
                 groups.len() - 1
             });
-            groups[known].clocks += clocks as f64;
-            groups[known].last = last_tick(clock, groups[known].clocks);
-            known
+            groups[number].clocks += clocks as f64;
+            groups[number].last = last_tick(clock, groups[number].clocks);
+            number
         };
-        let of_fans: Vec<usize> =
-            demand.fans.iter().map(|fan| group(&fan.clock, fan.senders.len())).collect();
+        let senders = |multicast: &Multicast| multicast.senders.len();
+        let multicasts = clocks.multicasts.iter();
+        let of_multicasts: Vec<usize> =
+            multicasts.map(|multicast| group(&multicast.clock, senders(multicast))).collect();
         let of_singles: Vec<usize> =
-            demand.singles.iter().map(|single| group(&single.clock, 1)).collect();
-        for (fan, group) in of_fans.into_iter().enumerate() {
-            groups[group].fans.push(fan);
+            clocks.singles.iter().map(|single| group(&single.clock, 1)).collect();
+        for (multicast, group) in of_multicasts.into_iter().enumerate() {
+            groups[group].multicasts.push(multicast);
         }
         for (single, group) in of_singles.into_iter().enumerate() {
             groups[group].singles.push(single);
@@ -58,116 +74,135 @@ impl Finish {
         Self { groups, ..Self::default() }
     }
 
-    /// The time of the last arrival of each job.
-    pub(super) fn find(&mut self, after: &After, site_of: &[u32]) -> &[f64] {
-        let demand = after.demand;
+    /// The time of the last arrival of each job, seconds. Index of `site_of`:
+    /// [`GlobalRank`](crate::ids::GlobalRank).
+    pub(super) fn find(&mut self, finished: &FinishedRun, site_of: &[u32]) -> &[f64] {
+        let clocks = &finished.setup.clocks;
         self.finishes.clear();
-        self.finishes.resize(demand.jobs, 0.0);
-        for group in &self.groups {
+        self.finishes.resize(clocks.job_count, 0.0);
+        let groups = std::mem::take(&mut self.groups);
+        for group in &groups {
             self.exits.clear();
-            self.exits.resize(after.network.sites.len(), None);
+            self.exits.resize(finished.setup.sites.sites.len(), None);
             let mut finish = self.finishes[group.job];
-            for fan in &group.fans {
-                let fan = &demand.fans[*fan];
-                self.sent.clear();
-                self.sent.resize(after.network.nodes(), 0.0);
-                for rank in &fan.senders {
-                    let site = site_of[*rank as usize] as usize;
-                    let exit = self.exits[site].get_or_insert_with(|| after.exit(site, group.last));
-                    let sent = &mut self.sent[after.network.sites[site].node];
-                    *sent = sent.max(exit.node);
-                    finish = finish.max(exit.memory);
-                }
-                self.receivers.clear();
-                self.receivers.resize(after.network.sites.len(), false);
-                for rank in &fan.ranks {
-                    self.receivers[site_of[*rank as usize] as usize] = true;
-                }
-                for (node, sites) in after.network.node_sites.iter().enumerate() {
-                    if self.receivers[sites.clone()].contains(&true) {
-                        let sent = after.last_before(&self.sent, node);
-                        for site in sites.clone().filter(|site| self.receivers[*site]) {
-                            finish = finish.max(after.arrival(site, sent));
-                        }
-                    }
-                }
+            for multicast in &group.multicasts {
+                let multicast = &clocks.multicasts[*multicast];
+                finish = finish.max(self.of_multicast(finished, site_of, multicast, group.last));
             }
             for single in &group.singles {
-                let single = &demand.singles[*single];
-                let site = site_of[single.sender as usize] as usize;
-                let exit = *self.exits[site].get_or_insert_with(|| after.exit(site, group.last));
-                for send in &single.sends {
-                    finish = finish.max(match send.rank {
-                        OUTSIDE => exit.node,
-                        rank => after.last_arrival(site, site_of[rank as usize] as usize, exit),
-                    });
-                }
+                let single = &clocks.singles[*single];
+                finish = finish.max(self.of_single(finished, site_of, single, group.last));
             }
             self.finishes[group.job] = finish;
         }
-        // No step is so exact as the work of the busiest server.
-        if let Some(last) = self.finishes.iter_mut().max_by(|a, b| a.total_cmp(b)) {
-            *last = last.max(after.run.least_time);
+        self.groups = groups;
+        // The work of the busiest server is a lower bound without any error of the steps.
+        if let Some(latest) = self.finishes.iter_mut().max_by(|a, b| a.total_cmp(b)) {
+            *latest = latest.max(finished.run.least_time);
         }
         &self.finishes
     }
+
+    fn of_multicast(
+        &mut self,
+        finished: &FinishedRun,
+        site_of: &[u32],
+        multicast: &Multicast,
+        last: f64,
+    ) -> f64 {
+        let sites = &finished.setup.sites;
+        let mut finish = 0.0_f64;
+        self.sent.clear();
+        self.sent.resize(finished.setup.nodes(), 0.0);
+        for rank in &multicast.senders {
+            let site = site_of[rank.index()] as usize;
+            let exit = self.exits[site].get_or_insert_with(|| finished.exit(site, last));
+            let sent = &mut self.sent[sites.sites[site].node];
+            *sent = sent.max(exit.node);
+            finish = finish.max(exit.memory);
+        }
+        self.receivers.clear();
+        self.receivers.resize(sites.sites.len(), false);
+        for rank in &multicast.members {
+            self.receivers[site_of[rank.index()] as usize] = true;
+        }
+        for (number, node) in sites.nodes.iter().enumerate() {
+            if self.receivers[node.sites.clone()].contains(&true) {
+                let sent = finished.last_before(&self.sent, number);
+                for site in node.sites.clone().filter(|site| self.receivers[*site]) {
+                    finish = finish.max(finished.arrival(site, sent));
+                }
+            }
+        }
+        finish
+    }
+
+    fn of_single(
+        &mut self,
+        finished: &FinishedRun,
+        site_of: &[u32],
+        single: &SingleClock,
+        last: f64,
+    ) -> f64 {
+        let site = site_of[single.sender.index()] as usize;
+        let exit = *self.exits[site].get_or_insert_with(|| finished.exit(site, last));
+        let arrival = |rank| match rank {
+            OUTSIDE => exit.node,
+            rank => finished.last_arrival(site, site_of[rank.index()] as usize, exit),
+        };
+        single.sends.iter().map(|send| arrival(send.rank)).fold(0.0, f64::max)
+    }
 }
 
-impl After<'_> {
-    /// When what a site sends at a time leaves its memory and its node.
+/// All times are seconds from the start.
+impl FinishedRun<'_> {
+    /// When a message that a site sends at `time` leaves its memory and its node.
     fn exit(&self, site: usize, time: f64) -> Exit {
-        let (network, run) = (self.network, self.run);
-        let memory = run.memories.exit(run, network.memory_of[site], time);
-        let port = |port: &(usize, f64, f64)| run.outs.exit(run, port.0, memory);
-        let node = network.ports_of[site].iter().map(port).fold(memory, f64::max);
-        Exit { memory, node }
+        let (Setup { sites, .. }, run) = (self.setup, self.run);
+        let site = &sites.sites[site];
+        let memory = run.memories.exit(run, site.memory_index, time);
+        let ports = site.ports.iter().map(|port| run.outs.exit(run, port.index, memory));
+        Exit { memory, node: ports.fold(memory, f64::max) }
     }
 
     /// When the last of the messages that leave nodes at these times has passed all links to a node.
     fn last_before(&self, sent: &[f64], node: usize) -> f64 {
-        let (network, nodes) = (self.network, sent.len());
-        if network.links.is_empty() {
+        if self.setup.links.is_empty() {
             return sent.iter().copied().fold(0.0, f64::max);
         }
-        let routes = &network.routes[node * nodes..][..nodes];
+        let routes = self.setup.links.routes_to(node);
         let passed = sent.iter().zip(routes).filter(|(sent, _)| **sent > 0.0);
         passed.map(|(sent, route)| self.through(route, *sent)).fold(0.0, f64::max)
     }
 
-    /// When what comes to links at a time has passed them.
+    /// When a message that comes to the first of these links at `time` has passed all of them.
     fn through(&self, route: &[u32], time: f64) -> f64 {
         let run = self.run;
         route.iter().fold(time, |time, link| run.links.exit(run, *link as usize, time))
     }
 
-    /// When a message that passed all links at a time is in the memory of a site.
+    /// When a message that has passed all links at `sent` is in the memory of a site.
     fn arrival(&self, site: usize, sent: f64) -> f64 {
-        let (network, run) = (self.network, self.run);
-        let port = |port: &(usize, f64, f64)| run.ins.exit(run, port.0, sent);
-        let came = network.ports_of[site].iter().map(port).fold(sent, f64::max);
-        run.memories.exit(run, network.memory_of[site], came)
+        let (site, run) = (&self.setup.sites.sites[site], self.run);
+        let ports = site.ports.iter().map(|port| run.ins.exit(run, port.index, sent));
+        let arrived = ports.fold(sent, f64::max);
+        run.memories.exit(run, site.memory_index, arrived)
     }
 
+    /// When the last message from a site is in the memory of another.
     fn last_arrival(&self, from: usize, to: usize, exit: Exit) -> f64 {
-        let (network, run) = (self.network, self.run);
-        let (node, other) = (network.sites[from].node, network.sites[to].node);
+        let (sites, run) = (&self.setup.sites.sites, self.run);
+        let (node, other) = (sites[from].node, sites[to].node);
         if node == other {
-            return run.memories.exit(run, network.memory_of[from], exit.memory);
+            return run.memories.exit(run, sites[from].memory_index, exit.memory);
         }
-        let route = &network.routes[other * network.nodes() + node];
+        let route = &self.setup.links.routes_to(other)[node];
         self.arrival(to, self.through(route, exit.node))
     }
 }
 
-/// When the last message leaves a memory, and its node.
-#[derive(Debug, Clone, Copy)]
-struct Exit {
-    memory: f64,
-    node: f64,
-}
-
-/// When the last tick of some clocks is expected: the mean of the largest of as many normal
-/// variables, nearly.
+/// When the last tick of some equal clocks is expected: about the mean of the largest of as many
+/// normal variables.
 fn last_tick(clock: &Clock, clocks: f64) -> f64 {
     let mean = clock.rounds / clock.rate;
     let deviation = (clock.cv2 * clock.rounds).sqrt() / clock.rate;
@@ -178,10 +213,10 @@ fn last_tick(clock: &Clock, clocks: f64) -> f64 {
     mean + deviation * (z - (clocks.ln().ln().max(0.0) + 2.53) / (2.0 * z)).max(0.5)
 }
 
-impl Part {
-    /// When what comes at a time leaves.
+impl Stage {
+    /// When a message leaves a server that comes at `time`.
     fn exit(&self, run: &Run, server: usize, time: f64) -> f64 {
-        if self.clear[server] {
+        if self.uncongested[server] {
             return time;
         }
         time + self.queues[server].backlog_at(&run.times, time)
@@ -189,7 +224,7 @@ impl Part {
 }
 
 impl Queue {
-    /// The backlog at a time.
+    /// The backlog at a time, seconds of service. `times`: the ends of the steps.
     fn backlog_at(&self, times: &[f64], time: f64) -> f64 {
         let after = times.partition_point(|end| *end < time);
         let Some(next) = times.get(after) else {

@@ -1,60 +1,76 @@
-//! What passes the servers of a placement while the clocks tick, as rates.
+//! The rates at which messages pass the servers of a mapping while the clocks tick.
 
-use super::network::Network;
-use super::run::room;
-use crate::network::demand::{Clock, Demand, Fan, OUTSIDE, Single};
-use crate::network::sites::Local;
+use super::setup::Setup;
+use crate::network::{Clock, LocalCost, Multicast, OUTSIDE, SingleClock};
 
-/// Messages and work per second while the clocks tick, per server and kind of message.
+/// The messages and work that arrive at servers per second while the clocks tick. Index of all
+/// fields: server × padded kinds + kind.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stream {
-    /// Messages.
+    /// Messages per second.
     pub(super) count: Vec<f64>,
-    /// Seconds of service.
+    /// Seconds of service per second.
     pub(super) work: Vec<f64>,
-    /// λ Ca² E(Y²): the second moment of the work that one tick brings at once.
+    /// λ Ca² E(Y²), with Y the work that one tick brings at once: seconds² per second.
     pub(super) moment: Vec<f64>,
 }
 
-/// The rates of a placement. A stream has `servers × kinds` entries, kind by kind within a server.
+/// The rates of a mapping. Servers are numbered by the lists of [`Sites`](crate::network::Sites):
+/// memories, and ports for both directions of a network device.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Flows {
     /// First accesses to the memories of senders.
     pub(super) first: Stream,
-    /// Later accesses to the memories of senders, of messages inside a node.
+    /// Later accesses to the memories of senders, by messages inside a node.
     pub(super) rest: Stream,
-    /// Accesses to the memories of receivers in other nodes.
+    /// Accesses to the memories of receivers by messages from other nodes.
     pub(super) into_memory: Stream,
-    /// Messages per second to other nodes, by memory and kind.
+    /// Messages per second to other nodes. Index: memory × padded kinds + kind.
     pub(super) remote: Vec<f64>,
     pub(super) out: Stream,
     pub(super) into: Stream,
     pub(super) links: Stream,
-    /// Bytes per second by kind, receiving node, sending node.
+    /// Bytes per second. Index: (kind × nodes + receiving node) × nodes + sending node.
     pub(super) pairs: Vec<f64>,
-    /// Seconds that messages of one tick wait for each other, over the whole run: at memories, at
-    /// ports out.
+    /// Seconds that messages of one tick wait for each other, summed over the whole run. Index:
+    /// memory.
     pub(super) batch_memory: Vec<f64>,
+    /// As `batch_memory`, at network devices out. Index: port.
     pub(super) batch_out: Vec<f64>,
-    site_ranks: Vec<f64>,
-    site_senders: Vec<f64>,
-    node_ranks: Vec<f64>,
-    node_senders: Vec<f64>,
-    node_runs: Vec<f64>,
+    counts: MulticastCounts,
+    /// Padded.
     kinds: usize,
+}
+
+/// The ranks of one multicast, counted.
+#[derive(Debug, Clone, Default)]
+struct MulticastCounts {
+    /// Members. Index: site.
+    site_members: Vec<f64>,
+    /// Index: site.
+    site_senders: Vec<f64>,
+    /// Members. Index: node.
+    node_members: Vec<f64>,
+    /// Index: node.
+    node_senders: Vec<f64>,
+    /// Runs of successive members on one node. Index: node.
+    node_runs: Vec<f64>,
 }
 
 /// What one tick of a clock sends from one site.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tick {
-    /// Messages and seconds of first accesses to the memory, and the same of the others.
+    /// First accesses to the memory.
     first: f64,
+    /// Seconds of service of the first accesses.
     first_work: f64,
+    /// Later accesses to the memory.
     rest: f64,
+    /// Seconds of service of the later accesses.
     rest_work: f64,
-    /// Those among the first that are local.
+    /// Messages to ranks of the node that pass the memory.
     local: f64,
-    /// Messages to other nodes, and their bytes.
+    /// Messages to other nodes.
     remote: f64,
     remote_bytes: f64,
 }
@@ -62,8 +78,7 @@ struct Tick {
 impl Stream {
     fn clear(&mut self, length: usize) {
         for values in [&mut self.count, &mut self.work, &mut self.moment] {
-            values.clear();
-            values.resize(length, 0.0);
+            zero(values, length);
         }
     }
 
@@ -79,31 +94,31 @@ fn zero(values: &mut Vec<f64>, length: usize) {
 }
 
 impl Flows {
-    /// Adds up a placement: the site of each rank.
-    pub(super) fn count(&mut self, demand: &Demand, network: &Network, site_of: &[u32]) {
-        self.clear(demand, network);
-        for fan in &demand.fans {
-            self.add_fan(network, fan, site_of);
+    /// Adds up a mapping. Index of `site_of`: [`GlobalRank`](crate::ids::GlobalRank).
+    pub(super) fn count(&mut self, setup: &Setup, site_of: &[u32]) {
+        self.clear(setup);
+        for multicast in &setup.clocks.multicasts {
+            self.add_multicast(setup, multicast, site_of);
         }
-        for single in &demand.singles {
-            self.add_single(network, single, site_of);
+        for single in &setup.clocks.singles {
+            self.add_single(setup, single, site_of);
         }
-        let nodes = network.nodes();
+        let nodes = setup.nodes();
         for square in self.pairs.chunks_exact_mut(nodes * nodes) {
             for node in 0..nodes {
                 square[node * nodes + node] = 0.0;
             }
         }
-        self.count_links(demand, network);
+        self.count_links(setup);
     }
 
-    fn count_links(&mut self, demand: &Demand, network: &Network) {
-        let nodes = network.nodes();
-        for (number, link) in network.links.iter().enumerate() {
-            for (kind, described) in demand.kinds.iter().enumerate() {
+    fn count_links(&mut self, setup: &Setup) {
+        let nodes = setup.nodes();
+        for (number, link) in setup.links.links.iter().enumerate() {
+            for (kind, described) in setup.clocks.kinds.iter().enumerate() {
                 let square = &self.pairs[kind * nodes * nodes..];
-                let bytes: f64 = link.pairs.iter().map(|(pair, _)| square[*pair as usize]).sum();
-                let lengths = &network.lengths[described.first..described.behind];
+                let bytes: f64 = link.users.iter().map(|user| square[user.pair as usize]).sum();
+                let lengths = &setup.lengths[described.lengths.clone()];
                 let length = lengths.iter().sum::<f64>() / lengths.len() as f64;
                 let (at, work) = (number * self.kinds + kind, bytes * link.time);
                 self.links.add(at, bytes / length.max(1.0), work);
@@ -112,177 +127,167 @@ impl Flows {
         }
     }
 
-    fn clear(&mut self, demand: &Demand, network: &Network) {
-        let (kinds, nodes) = (room(demand.kinds.len()), network.nodes());
+    fn clear(&mut self, setup: &Setup) {
+        let (kinds, nodes) = (setup.padded_kinds(), setup.nodes());
         self.kinds = kinds;
-        let (memories, ports) = (network.memories.len(), network.ports.len());
+        let (memories, ports) = (setup.sites.memories.len(), setup.sites.ports.len());
         for stream in [&mut self.first, &mut self.rest, &mut self.into_memory] {
             stream.clear(kinds * memories);
         }
         for stream in [&mut self.out, &mut self.into] {
             stream.clear(kinds * ports);
         }
-        self.links.clear(kinds * network.links.len());
+        self.links.clear(kinds * setup.links.links.len());
         zero(&mut self.remote, kinds * memories);
         zero(&mut self.pairs, kinds * nodes * nodes);
         zero(&mut self.batch_memory, memories);
         zero(&mut self.batch_out, ports);
     }
 
-    fn add_fan(&mut self, network: &Network, fan: &Fan, site_of: &[u32]) {
-        self.count_ranks(network, fan, site_of);
-        let nodes = network.nodes();
-        let (Clock { rate, cv2, .. }, kind) = (fan.clock, fan.kind);
-        let length = network.lengths[fan.length];
-        let all = fan.ranks.len() as f64;
-        for node in 0..nodes {
-            if self.node_senders[node] == 0.0 {
+    fn add_multicast(&mut self, setup: &Setup, multicast: &Multicast, site_of: &[u32]) {
+        self.counts.count(setup, multicast, site_of);
+        self.add_senders(setup, multicast);
+        self.add_receivers(setup, multicast);
+    }
+
+    fn add_senders(&mut self, setup: &Setup, multicast: &Multicast) {
+        let kind = multicast.kind;
+        let length = setup.lengths[multicast.length];
+        let all = multicast.members.len() as f64;
+        for (number, node) in setup.sites.nodes.iter().enumerate() {
+            if self.counts.node_senders[number] == 0.0 {
                 continue;
             }
-            for site in network.node_sites[node].clone() {
-                let senders = self.site_senders[site];
+            for site in node.sites.clone() {
+                let senders = self.counts.site_senders[site];
                 if senders == 0.0 {
                     continue;
                 }
-                let remote = all - self.node_ranks[node];
+                let remote = all - self.counts.node_members[number];
                 let mut tick = Tick::default();
-                tick.add_remote(remote, length, network.sites[site].memory_time);
-                let local = &network.local[fan.length][site];
-                for (other, local) in network.node_sites[node].clone().zip(local.iter()) {
-                    let count = self.site_ranks[other] - if other == site { 1.0 } else { 0.0 };
-                    tick.add_local(count, *local);
+                tick.add_remote(remote, length, setup.sites.sites[site].memory_time);
+                let local = setup.sites.local(multicast.length, site);
+                for (other, local) in node.sites.clone().zip(local) {
+                    let itself = if other == site { 1.0 } else { 0.0 };
+                    tick.add_local(self.counts.site_members[other] - itself, *local);
                 }
-                self.send(network, kind, site, rate * senders, &tick);
-                self.add_moments(network, fan.clock, kind, site, senders, &tick);
+                self.send(setup, kind, site, multicast.clock.rate * senders, &tick);
+                self.add_moments(setup, multicast.clock, kind, (site, senders), &tick);
             }
         }
-        let senders = fan.senders.len() as f64;
-        for node in 0..nodes {
-            let ranks = self.node_ranks[node];
-            let outside = senders - self.node_senders[node];
-            if ranks == 0.0 || outside == 0.0 {
+    }
+
+    fn add_receivers(&mut self, setup: &Setup, multicast: &Multicast) {
+        let nodes = setup.nodes();
+        let (Clock { rate, cv2, .. }, kind) = (multicast.clock, multicast.kind);
+        let length = setup.lengths[multicast.length];
+        let senders = multicast.senders.len() as f64;
+        for (number, node) in setup.sites.nodes.iter().enumerate() {
+            let members = self.counts.node_members[number];
+            let outside = senders - self.counts.node_senders[number];
+            if members == 0.0 || outside == 0.0 {
                 continue;
             }
-            let row = &mut self.pairs[(kind * nodes + node) * nodes..][..nodes];
-            for (pair, senders) in row.iter_mut().zip(&self.node_senders) {
-                *pair += rate * length * ranks * senders;
+            let row = &mut self.pairs[(kind * nodes + number) * nodes..][..nodes];
+            for (pair, senders) in row.iter_mut().zip(&self.counts.node_senders) {
+                *pair += rate * length * members * senders;
             }
-            let clump = ranks / self.node_runs[node];
-            for site in network.node_sites[node].clone() {
-                let messages = rate * outside * self.site_ranks[site];
+            let run = members / self.counts.node_runs[number];
+            for site in node.sites.clone() {
+                let messages = rate * outside * self.counts.site_members[site];
                 if messages > 0.0 {
-                    let clump = cv2 * clump;
-                    self.arrive(network, kind, site, messages, messages * length, clump);
+                    self.arrive(setup, kind, site, (messages, messages * length), cv2 * run);
                 }
             }
         }
     }
 
-    fn count_ranks(&mut self, network: &Network, fan: &Fan, site_of: &[u32]) {
-        let (sites, nodes) = (network.sites.len(), network.nodes());
-        zero(&mut self.site_ranks, sites);
-        zero(&mut self.site_senders, sites);
-        zero(&mut self.node_ranks, nodes);
-        zero(&mut self.node_senders, nodes);
-        zero(&mut self.node_runs, nodes);
-        let mut before = usize::MAX;
-        for rank in &fan.ranks {
-            let site = site_of[*rank as usize] as usize;
-            let node = network.sites[site].node;
-            self.site_ranks[site] += 1.0;
-            self.node_ranks[node] += 1.0;
-            self.node_runs[node] += if node == before { 0.0 } else { 1.0 };
-            before = node;
-        }
-        for rank in &fan.senders {
-            let site = site_of[*rank as usize] as usize;
-            self.site_senders[site] += 1.0;
-            self.node_senders[network.sites[site].node] += 1.0;
-        }
-    }
-
-    fn add_single(&mut self, network: &Network, single: &Single, site_of: &[u32]) {
+    fn add_single(&mut self, setup: &Setup, single: &SingleClock, site_of: &[u32]) {
         let Clock { rate, cv2, .. } = single.clock;
-        let nodes = network.nodes();
-        let from = site_of[single.sender as usize] as usize;
-        let node = network.sites[from].node;
-        let first = network.node_sites[node].start;
+        let (sites, nodes) = (&setup.sites, setup.nodes());
+        let from = site_of[single.sender.index()] as usize;
+        let sender = &sites.sites[from];
+        let node = sender.node;
+        let first = sites.nodes[node].sites.start;
         let mut whole = Tick::default();
         for sends in single.sends.chunk_by(|a, b| a.kind == b.kind) {
             let kind = sends[0].kind as usize;
             let mut tick = Tick::default();
             for send in sends {
-                let bytes = network.lengths[send.length as usize];
+                let bytes = setup.lengths[send.length as usize];
                 if send.rank == OUTSIDE {
-                    tick.add_remote(1.0, bytes, network.sites[from].memory_time);
+                    tick.add_remote(1.0, bytes, sender.memory_time);
                     continue;
                 }
-                let to = site_of[send.rank as usize] as usize;
-                let other = network.sites[to].node;
+                let to = site_of[send.rank.index()] as usize;
+                let other = sites.sites[to].node;
                 if other == node {
-                    tick.add_local(1.0, network.local[send.length as usize][from][to - first]);
+                    tick.add_local(1.0, sites.local(send.length as usize, from)[to - first]);
                 } else {
-                    tick.add_remote(1.0, bytes, network.sites[from].memory_time);
+                    tick.add_remote(1.0, bytes, sender.memory_time);
                     self.pairs[(kind * nodes + other) * nodes + node] += rate * bytes;
-                    self.arrive(network, kind, to, rate, rate * bytes, cv2);
+                    self.arrive(setup, kind, to, (rate, rate * bytes), cv2);
                 }
             }
-            self.send(network, kind, from, rate, &tick);
+            self.send(setup, kind, from, rate, &tick);
             whole.add(&tick);
         }
         let kind = single.sends[0].kind as usize;
-        self.add_moments(network, single.clock, kind, from, 1.0, &whole);
+        self.add_moments(setup, single.clock, kind, (from, 1.0), &whole);
     }
 
-    /// Messages that come to a site from other nodes, `clump` at a time.
+    /// Messages and bytes per second that arrive at a site from other nodes. `run` is Ca² times the
+    /// number of messages that arrive at once.
     fn arrive(
         &mut self,
-        network: &Network,
+        setup: &Setup,
         kind: usize,
         site: usize,
-        messages: f64,
-        bytes: f64,
-        clump: f64,
+        (messages, bytes): (f64, f64),
+        run: f64,
     ) {
-        let at = network.memory_of[site] * self.kinds + kind;
-        self.into_memory.add(at, messages, bytes * network.sites[site].memory_time);
-        for (port, share, time) in &network.ports_of[site] {
-            let at = port * self.kinds + kind;
-            let work = bytes * share * time;
-            self.into.add(at, messages * share, work);
-            self.into.moment[at] += clump * work * (bytes / messages * time);
+        let site = &setup.sites.sites[site];
+        let at = site.memory_index * self.kinds + kind;
+        self.into_memory.add(at, messages, bytes * site.memory_time);
+        for port in &site.ports {
+            let at = port.index * self.kinds + kind;
+            let work = bytes * port.share * port.time;
+            self.into.add(at, messages * port.share, work);
+            self.into.moment[at] += run * work * (bytes / messages * port.time);
         }
     }
 
-    /// What ticks at a rate send from a site.
-    fn send(&mut self, network: &Network, kind: usize, site: usize, rate: f64, tick: &Tick) {
-        let at = network.memory_of[site] * self.kinds + kind;
+    /// What `rate` ticks per second send from a site.
+    fn send(&mut self, setup: &Setup, kind: usize, site: usize, rate: f64, tick: &Tick) {
+        let site = &setup.sites.sites[site];
+        let at = site.memory_index * self.kinds + kind;
         self.first.add(at, rate * tick.first, rate * tick.first_work);
         self.rest.add(at, rate * tick.rest, rate * tick.rest_work);
         self.remote[at] += rate * tick.remote;
         if tick.remote > 0.0 {
-            for (port, share, time) in &network.ports_of[site] {
-                let work = rate * tick.remote_bytes * share * time;
-                self.out.add(port * self.kinds + kind, rate * tick.remote * share, work);
+            for port in &site.ports {
+                let work = rate * tick.remote_bytes * port.share * port.time;
+                let at = port.index * self.kinds + kind;
+                self.out.add(at, rate * tick.remote * port.share, work);
             }
         }
     }
 
-    /// What comes of it that the messages of one tick are sent at once.
+    /// The effect of sending the messages of one tick at once: for so many clocks of a site.
     fn add_moments(
         &mut self,
-        network: &Network,
+        setup: &Setup,
         clock: Clock,
         kind: usize,
-        site: usize,
-        clocks: f64,
+        (site, clocks): (usize, f64),
         tick: &Tick,
     ) {
         if tick.first == 0.0 {
             return;
         }
         let (rate, ticks) = (clock.rate * clock.cv2 * clocks, clock.rounds * clocks);
-        let memory = network.memory_of[site];
+        let site = &setup.sites.sites[site];
+        let memory = site.memory_index;
         let whole = tick.first_work + tick.rest_work;
         self.first.moment[memory * self.kinds + kind] += rate * whole * whole;
         // The first accesses wait for those of earlier messages; the others for the first accesses
@@ -294,12 +299,38 @@ impl Flows {
         if tick.remote == 0.0 {
             return;
         }
-        let spacing = tick.remote_bytes / tick.remote * network.sites[site].memory_time;
-        for (port, share, time) in &network.ports_of[site] {
-            let (count, work) = (tick.remote * share, tick.remote_bytes * share * time);
-            self.out.moment[port * self.kinds + kind] += rate * work * work;
+        let spacing = tick.remote_bytes / tick.remote * site.memory_time;
+        for port in &site.ports {
+            let count = tick.remote * port.share;
+            let work = tick.remote_bytes * port.share * port.time;
+            self.out.moment[port.index * self.kinds + kind] += rate * work * work;
             let gap = (work / count - spacing).max(0.0);
-            self.batch_out[*port] += ticks * gap * 0.5 * count * (count - 1.0).max(0.0);
+            self.batch_out[port.index] += ticks * gap * 0.5 * count * (count - 1.0).max(0.0);
+        }
+    }
+}
+
+impl MulticastCounts {
+    fn count(&mut self, setup: &Setup, multicast: &Multicast, site_of: &[u32]) {
+        let (sites, nodes) = (setup.sites.sites.len(), setup.nodes());
+        zero(&mut self.site_members, sites);
+        zero(&mut self.site_senders, sites);
+        zero(&mut self.node_members, nodes);
+        zero(&mut self.node_senders, nodes);
+        zero(&mut self.node_runs, nodes);
+        let mut before = usize::MAX;
+        for rank in &multicast.members {
+            let site = site_of[rank.index()] as usize;
+            let node = setup.sites.sites[site].node;
+            self.site_members[site] += 1.0;
+            self.node_members[node] += 1.0;
+            self.node_runs[node] += if node == before { 0.0 } else { 1.0 };
+            before = node;
+        }
+        for rank in &multicast.senders {
+            let site = site_of[rank.index()] as usize;
+            self.site_senders[site] += 1.0;
+            self.node_senders[setup.sites.sites[site].node] += 1.0;
         }
     }
 }
@@ -312,7 +343,7 @@ impl Tick {
         self.remote_bytes += messages * length;
     }
 
-    fn add_local(&mut self, messages: f64, local: Local) {
+    fn add_local(&mut self, messages: f64, local: LocalCost) {
         if local.first > 0.0 {
             self.first += messages;
             self.first_work += messages * local.first;

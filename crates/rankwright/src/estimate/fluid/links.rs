@@ -1,124 +1,87 @@
-//! The servers of a cluster in the order in which the fluid passes them.
-
-use std::ops::Range;
-use std::sync::Arc;
+//! The finite links in the order in which the fluid passes them.
 
 use crate::ids::ServerId;
-use crate::network::sites::{Local, Site, Sites};
+use crate::network::Sites;
 
-/// Positions of servers by their part.
+/// The finite links between all nodes with sites.
 #[derive(Debug, Clone)]
-pub(super) struct Network {
-    pub(super) sites: Vec<Site>,
-    pub(super) node_sites: Vec<Range<usize>>,
-    /// As in [`Sites::local`].
-    pub(super) local: Vec<Vec<Arc<[Local]>>>,
-    /// Bytes.
-    pub(super) lengths: Vec<f64>,
-    /// Memories, node by node.
-    pub(super) memories: Vec<ServerId>,
-    pub(super) node_memories: Vec<Range<usize>>,
-    /// Per site, position in `memories`.
-    pub(super) memory_of: Vec<usize>,
-    /// Network devices, node by node: the servers out and into.
-    pub(super) ports: Vec<(ServerId, ServerId)>,
-    pub(super) node_ports: Vec<Range<usize>>,
-    /// Per site: positions in `ports`, shares of its messages, and seconds per byte.
-    pub(super) ports_of: Vec<Vec<(usize, f64, f64)>>,
-    /// Finite links: each comes after those that messages pass before it.
+pub(super) struct Links {
+    /// Each link comes after those that messages pass before it.
     pub(super) links: Vec<Link>,
-    /// Per receiving node and sending node the links between them, in the order of passing.
-    pub(super) routes: Vec<Vec<u32>>,
+    /// Positions in `links` in the order of passing. Index: receiving node × nodes + sending node.
+    routes: Vec<Vec<u32>>,
+    nodes: usize,
 }
 
-/// A link between switches.
+/// A finite link between switches, in one direction.
 #[derive(Debug, Clone)]
 pub(super) struct Link {
     pub(super) server: ServerId,
     /// Seconds per byte.
     pub(super) time: f64,
-    /// What passes it: receiving node times nodes plus sending node, and the link before.
-    pub(super) pairs: Vec<(u32, Option<u32>)>,
+    pub(super) users: Vec<LinkUser>,
 }
 
-impl Network {
-    pub(super) fn new(sites: &Sites, lengths: &[u64]) -> Self {
-        let mut network = Self {
-            sites: sites.sites.clone(),
-            node_sites: sites.nodes.clone(),
-            local: sites.local.clone(),
-            lengths: lengths.iter().map(|length| *length as f64).collect(),
-            memories: Vec::new(),
-            node_memories: Vec::new(),
-            memory_of: Vec::new(),
-            ports: Vec::new(),
-            node_ports: Vec::new(),
-            ports_of: Vec::new(),
-            links: Vec::new(),
-            routes: Vec::new(),
-        };
-        for node in &sites.nodes {
-            let (memories, ports) = (network.memories.len(), network.ports.len());
-            for site in &sites.sites[node.clone()] {
-                network.add(site);
-            }
-            network.node_memories.push(memories..network.memories.len());
-            network.node_ports.push(ports..network.ports.len());
-        }
-        network.add_links(sites);
-        network
-    }
+/// A pair of nodes whose messages pass a link.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LinkUser {
+    /// Receiving node × nodes + sending node.
+    pub(super) pair: u32,
+    /// The link before this one, a position in [`Links::links`]; `None` if the messages come from the
+    /// network device.
+    pub(super) before: Option<u32>,
+}
 
-    fn add(&mut self, site: &Site) {
-        let known = self.memories.iter().position(|memory| *memory == site.memory);
-        self.memory_of.push(known.unwrap_or(self.memories.len()));
-        if known.is_none() {
-            self.memories.push(site.memory);
-        }
-        let mut of_site = Vec::new();
-        for port in &site.ports {
-            let known = self.ports.iter().position(|known| known.0 == port.out);
-            of_site.push((known.unwrap_or(self.ports.len()), port.share, port.time));
-            if known.is_none() {
-                self.ports.push((port.out, port.into));
-            }
-        }
-        self.ports_of.push(of_site);
-    }
-
-    fn add_links(&mut self, sites: &Sites) {
-        // How many links can lie before each.
-        let mut depth = vec![0_usize; sites.links.len()];
-        for _ in 0..sites.links.len() {
-            for pair in sites.routes.iter().flat_map(|route| route.windows(2)) {
-                let (before, link) = (pair[0] as usize, pair[1] as usize);
-                depth[link] = depth[link].max(depth[before] + 1).min(sites.links.len());
-            }
-        }
-        let mut order: Vec<usize> = (0..sites.links.len()).collect();
-        order.sort_by_key(|link| (depth[*link], *link));
+impl Links {
+    pub(super) fn new(sites: &Sites) -> Self {
+        let order = passing_order(sites);
         let mut position = vec![0_u32; order.len()];
+        let mut links = Vec::with_capacity(order.len());
         for (number, link) in order.iter().zip(0..) {
             position[*number] = link;
-            let (server, time) = sites.links[*number];
-            self.links.push(Link { server, time, pairs: Vec::new() });
+            let link = sites.links[*number];
+            links.push(Link { server: link.server, time: link.time, users: Vec::new() });
         }
-        let nodes = self.nodes();
+        let nodes = sites.nodes.len();
+        let mut routes = Vec::with_capacity(nodes * nodes);
         for into in 0..nodes {
             for from in 0..nodes {
-                let route = sites.routes[from * nodes + into].iter();
+                let route = sites.route(from, into).iter();
                 let route: Vec<u32> = route.map(|link| position[*link as usize]).collect();
                 let before = std::iter::once(None).chain(route.iter().copied().map(Some));
                 for (link, before) in route.iter().zip(before) {
                     let pair = (into * nodes + from) as u32;
-                    self.links[*link as usize].pairs.push((pair, before));
+                    links[*link as usize].users.push(LinkUser { pair, before });
                 }
-                self.routes.push(route);
+                routes.push(route);
             }
         }
+        Self { links, routes, nodes }
     }
 
-    pub(super) fn nodes(&self) -> usize {
-        self.node_sites.len()
+    pub(super) fn is_empty(&self) -> bool {
+        self.links.is_empty()
     }
+
+    /// The links to a node from every node, by sending node; positions in `links` in the order of
+    /// passing.
+    pub(super) fn routes_to(&self, node: usize) -> &[Vec<u32>] {
+        &self.routes[node * self.nodes..][..self.nodes]
+    }
+}
+
+/// The positions in [`Sites::links`] so that each link comes after those that messages pass before it.
+fn passing_order(sites: &Sites) -> Vec<usize> {
+    let count = sites.links.len();
+    // The length of the longest chain of links before each.
+    let mut depth = vec![0_usize; count];
+    for _ in 0..count {
+        for pair in sites.routes().iter().flat_map(|route| route.windows(2)) {
+            let (before, link) = (pair[0] as usize, pair[1] as usize);
+            depth[link] = depth[link].max(depth[before] + 1).min(count);
+        }
+    }
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|link| (depth[*link], *link));
+    order
 }

@@ -1,74 +1,72 @@
-//! A fast evaluation of a finite workload under a placement: messages as a fluid.
+//! A fast evaluation of a finite workload under a mapping: messages as a fluid.
 //!
-//! The clocks of the ranks pour messages into the memories of their nodes; from there they pass
+//! The clocks of the ranks pour messages into the memories of their nodes. From there they pass
 //! network devices, links and the memories of receivers as in [`Servers`](crate::network::Servers),
-//! each a first-in first-out queue. What chance and the messages of one tick add is computed for each
-//! server from what passed it. `docs/src/fluid.md` derives it and says how exact it is.
+//! each a first-in first-out queue. What random arrivals and the messages of one tick add is computed
+//! for each server from what passed it. `docs/src/fluid.md` derives it and says how exact it is.
 
 mod finish;
 mod flows;
-mod network;
+mod links;
 mod noise;
 mod queue;
 mod run;
+mod setup;
 mod waiting;
 
 use serde::Serialize;
 
 use crate::cluster::Cluster;
-use crate::network::ServerKind;
-use crate::network::demand::Demand;
-use crate::network::sites::Sites;
-use crate::placement::{Placement, PlacementError, RankPlacement, Slot};
+use crate::ids::ServerId;
+use crate::network::{ServerKind, SiteModel};
+use crate::placement::{Mapping, Placement, PlacementError, RankPlacement, Slot};
 use crate::traffic::Workload;
 use crate::units::Seconds;
 use finish::Finish;
 use flows::Flows;
-use network::Network;
-use run::{MOST_KINDS, Run};
-use waiting::After;
+use run::Run;
+use setup::{MOST_KINDS, Setup};
+use waiting::FinishedRun;
 
-/// What a placement costs.
+/// What a mapping costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct FluidOutcome {
-    /// Waiting of all messages at all servers, service not counted.
+    /// The waiting of all messages at all servers, without service.
     pub total_waiting: Seconds,
-    /// Waiting at network devices, both ways.
+    /// Waiting at network devices, both directions.
     pub nic_waiting: Seconds,
     /// Waiting at finite links between switches.
     pub link_waiting: Seconds,
     /// Waiting at memories.
     pub memory_waiting: Seconds,
-    /// When the last message of the last job arrives.
+    /// When the last message of all jobs arrives.
     pub workload_finish: Seconds,
-    /// The sum over all jobs of when their last messages arrive.
+    /// The sum over all jobs of when their last message arrives.
     pub total_finish: Seconds,
 }
 
-/// Evaluates placements of a workload, one after the other.
+/// Evaluates mappings of a workload, one after the other.
 ///
-/// Queue pairs and their processing hardware are left out: they belong to ranks, wherever those are.
+/// Queue pairs and their processing hardware are left out: they belong to ranks, on every node.
 /// Ranks without clocks ([`Job::sources`](crate::traffic::Job::sources)) send nothing.
 #[derive(Debug, Clone)]
 pub struct Fluid {
-    demand: Demand,
-    network: Network,
-    servers: Vec<ServerKind>,
-    /// The site of each slot.
-    of_slot: Vec<u32>,
-    // What an evaluation needs, kept so that it allocates nothing.
+    setup: Setup,
+    // Buffers of an evaluation, kept so that it allocates nothing.
+    /// Index: [`GlobalRank`](crate::ids::GlobalRank).
     site_of: Vec<u32>,
     flows: Flows,
     run: Run,
     finish: Finish,
-    waiting: Vec<f64>,
+    /// Index: [`ServerId`].
+    waiting: Vec<Seconds>,
 }
 
-/// Steps until each end of clocks, and about so many after the last.
+/// Steps until each end of clocks, and about how many after the last.
 const STEPS: (usize, usize) = (8, 10);
 
 impl Fluid {
-    /// Prepares for placements of a workload in some slots of a cluster.
+    /// Prepares for mappings of a workload to some slots of a cluster.
     ///
     /// # Errors
     /// If a slot does not exist in the cluster.
@@ -77,108 +75,97 @@ impl Fluid {
         workload: &Workload,
         slots: &[Slot],
     ) -> Result<Self, PlacementError> {
-        let places: Vec<RankPlacement> = slots.iter().map(Slot::place).collect();
-        Self::at(cluster, workload, &places)
+        Ok(Self::of_model(SiteModel::new(cluster, workload, slots, MOST_KINDS)?))
     }
 
-    fn at(
-        cluster: &Cluster,
-        workload: &Workload,
-        places: &[RankPlacement],
-    ) -> Result<Self, PlacementError> {
-        let demand = Demand::new(workload, MOST_KINDS);
-        let sites = Sites::new(cluster, places, &demand.lengths)?;
-        Ok(Self {
-            network: Network::new(&sites, &demand.lengths),
-            finish: Finish::new(&demand),
-            demand,
-            waiting: vec![0.0; sites.kinds.len()],
-            servers: sites.kinds,
-            of_slot: sites.of_place,
+    fn of_model(model: SiteModel) -> Self {
+        Self {
+            finish: Finish::new(&model.clocks),
+            waiting: vec![Seconds(0.0); model.sites.kinds.len()],
+            setup: Setup::new(model),
             site_of: Vec::new(),
             flows: Flows::default(),
             run: Run::default(),
-        })
+        }
     }
 
     /// What a placement costs.
     ///
     /// # Errors
-    /// If it is not one of this workload and cluster.
+    /// If it is not a placement of this workload on this cluster.
     pub fn of_placement(
         cluster: &Cluster,
         workload: &Workload,
         placement: &Placement,
     ) -> Result<FluidOutcome, PlacementError> {
         let places: Vec<RankPlacement> = placement.ranks().cloned().collect();
-        let slot_of: Vec<usize> = (0..places.len()).collect();
-        Ok(Self::at(cluster, workload, &places)?.evaluate(&slot_of))
+        let model = SiteModel::at_places(cluster, workload, &places, MOST_KINDS)?;
+        let each_at_its_place: Vec<usize> = (0..places.len()).collect();
+        Ok(Self::of_model(model).evaluate(&each_at_its_place.into()))
     }
 
-    /// What it costs to have rank r, counted over all jobs, at slot `slot_of[r]`.
+    /// What a mapping to the slots of [`Fluid::new`] costs.
     ///
     /// # Panics
-    /// If `slot_of` does not have one slot for each rank.
-    pub fn evaluate(&mut self, slot_of: &[usize]) -> FluidOutcome {
-        assert_eq!(slot_of.len(), self.demand.ranks, "one slot for each rank");
-        self.waiting.fill(0.0);
-        if self.demand.ends.is_empty() {
+    /// If the mapping has not one slot for each rank.
+    pub fn evaluate(&mut self, mapping: &Mapping) -> FluidOutcome {
+        assert_eq!(mapping.len(), self.setup.clocks.rank_count, "one slot for each rank");
+        self.waiting.fill(Seconds(0.0));
+        if self.setup.clocks.ends.is_empty() {
             return FluidOutcome::default();
         }
         self.site_of.clear();
-        self.site_of.extend(slot_of.iter().map(|slot| self.of_slot[*slot]));
-        self.flows.count(&self.demand, &self.network, &self.site_of);
-        self.run.run(&self.demand, &self.network, &self.flows, STEPS);
+        self.site_of.extend(self.setup.sites.of_mapping(mapping));
+        self.flows.count(&self.setup, &self.site_of);
+        self.run.run(&self.setup, &self.flows, STEPS);
         self.outcome()
     }
 
-    /// How much the last evaluation had to do: steps of servers, each as many times as there are kinds
-    /// of messages. What it takes grows about in proportion.
+    /// The work of the last evaluation: steps of servers times kinds of messages. Its time grows
+    /// about in proportion.
     pub(crate) fn server_steps(&self) -> u64 {
         self.run.server_steps()
     }
 
-    /// Seconds that messages waited at each server in the last evaluation; position is id.
+    /// The waiting of all messages at each server in the last evaluation. Index: [`ServerId`].
     #[must_use]
-    pub fn waiting(&self) -> &[f64] {
+    pub fn waiting(&self) -> &[Seconds] {
         &self.waiting
     }
 
-    /// What the servers are; position is id. Those of ranks are numbered as if rank r were at slot r.
+    /// What the servers are. Index: [`ServerId`]. Those of ranks are numbered as if rank n were at
+    /// slot n.
     #[must_use]
     pub fn servers(&self) -> &[ServerKind] {
-        &self.servers
+        &self.setup.sites.kinds
     }
 
     fn outcome(&mut self) -> FluidOutcome {
-        let (demand, network) = (&self.demand, &self.network);
-        let (flows, run) = (&self.flows, &self.run);
-        let after = After { demand, network, flows, run };
+        let (setup, flows, run) = (&self.setup, &self.flows, &self.run);
+        let finished = FinishedRun { setup, flows, run };
+        let waiting = &mut self.waiting;
+        let mut add = |sum: &mut Seconds, server: ServerId, seconds: f64| {
+            waiting[server.index()] = Seconds(seconds);
+            sum.0 += seconds;
+        };
         let mut outcome = FluidOutcome::default();
-        let parts = network.node_memories.iter().zip(&network.node_ports);
-        for (node, (memories, ports)) in parts.enumerate() {
-            for memory in memories.clone() {
-                let waiting = after.memory(node, memory).all();
-                self.waiting[network.memories[memory].index()] = waiting;
-                outcome.memory_waiting.0 += waiting;
+        for (number, node) in setup.sites.nodes.iter().enumerate() {
+            for memory in node.memories.clone() {
+                let seconds = finished.memory(number, memory).all();
+                add(&mut outcome.memory_waiting, setup.sites.memories[memory], seconds);
             }
-            for port in ports.clone() {
-                let (out, into) = network.ports[port];
-                let of_both = [after.out(port), after.inward(node, port)];
-                for (server, waiting) in [out, into].into_iter().zip(of_both) {
-                    self.waiting[server.index()] = waiting.all();
-                    outcome.nic_waiting.0 += waiting.all();
-                }
+            for port in node.ports.clone() {
+                let (out, into) = setup.sites.ports[port];
+                add(&mut outcome.nic_waiting, out, finished.out(port).all());
+                add(&mut outcome.nic_waiting, into, finished.inward(number, port).all());
             }
         }
-        for (number, link) in network.links.iter().enumerate() {
-            let waiting = after.link(number).all();
-            self.waiting[link.server.index()] = waiting;
-            outcome.link_waiting.0 += waiting;
+        for (number, link) in setup.links.links.iter().enumerate() {
+            add(&mut outcome.link_waiting, link.server, finished.link(number).all());
         }
         outcome.total_waiting.0 =
             outcome.memory_waiting.0 + outcome.nic_waiting.0 + outcome.link_waiting.0;
-        let finishes = self.finish.find(&after, &self.site_of);
+        let finishes = self.finish.find(&finished, &self.site_of);
         outcome.workload_finish.0 = finishes.iter().copied().fold(0.0, f64::max);
         outcome.total_finish.0 = finishes.iter().sum();
         outcome

@@ -1,17 +1,17 @@
-//! What chance adds to the waiting in a fluid.
+//! What random arrivals add to the waiting in a fluid.
 
 use super::queue::Stepped;
 
-/// What happened at a server between two ends of clocks.
+/// What happened at a server in a phase: between two ends of clocks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Phase {
-    /// How long something came, seconds.
+    /// How long something arrived, seconds.
     pub(super) time: f64,
-    /// Messages that came.
+    /// Messages that arrived.
     pub(super) count: f64,
-    /// Seconds of service that came.
+    /// Seconds of service that arrived.
     pub(super) work: f64,
-    /// Seconds that all messages waited in the fluid.
+    /// The waiting of all messages in the fluid, seconds.
     pub(super) fluid: f64,
 }
 
@@ -25,8 +25,8 @@ impl Phase {
         }
     }
 
-    /// What an arrival waits longer than in the fluid, on average over the phase. Work arrives with
-    /// a variance of `2 v` seconds² per second.
+    /// How much longer than in the fluid an arrival waits, on average over the phase, seconds. Only a
+    /// `share` of the work arrives at random, with a variance of `2 v` seconds² per second.
     ///
     /// The mean of W = (x + √(x² + 2 v D)) / 2 with x = (ρ - 1) D / 2 is between the stationary
     /// queue, v / (1 - ρ), where ρ < 1 and D is long, and the fluid, x, where ρ > 1.

@@ -1,28 +1,29 @@
 //! A first-in first-out server whose messages are a fluid.
 
-/// A server on its way through a run. It tells kinds of messages apart; how much of a kind came or
-/// left is counted in seconds of its clock.
+/// A server on its way through a run. It distinguishes kinds of messages; the amount of a kind that
+/// arrived or left is counted in seconds for which its clocks tick.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Queue {
-    /// Seconds of service of what waits or is served.
+    /// What waits or is served: seconds of service.
     pub(super) backlog: f64,
-    /// The backlog at the end of each step.
+    /// At the end of each step: seconds of service. Index: step.
     pub(super) backlogs: Vec<f64>,
-    /// What came in each step: seconds of service.
+    /// What arrived: seconds of service. Index: step.
     work: Vec<f64>,
-    /// And how much of each kind.
+    /// What arrived: seconds of clocks. Index: (step × streams + stream) × padded kinds + kind.
     arrived: Vec<f64>,
-    /// The step whose arrivals are now served, and how much of their work is done.
+    /// The step whose arrivals are being served.
     head: usize,
+    /// The part of the head step's work that is done: seconds of service.
     done: f64,
 }
 
-/// What a step of a queue did.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stepped {
-    /// Seconds of service that came.
+    /// What arrived: seconds of service.
     pub(super) work: f64,
-    /// The backlog that an arrival met, on average over the step.
+    /// The backlog that an arrival met, on average over the step: seconds of service.
     pub(super) met: f64,
 }
 
@@ -36,11 +37,11 @@ impl Queue {
         self.arrived.clear();
     }
 
-    /// Takes in `arrivals` of each stream and kind, evenly over `time`, with `work` per unit of
-    /// each, and says how much of each leaves.
+    /// Takes in `arrivals` of each stream and kind, evenly over `time` seconds, with `work` per unit
+    /// of each. Returns how much of each leaves.
     ///
-    /// Of three streams the first comes back once served, as the second, whose arrivals are set
-    /// here.
+    /// If there are three streams, what is served of the first arrives again as the second, whose
+    /// arrivals are set here.
     pub(super) fn step<const STREAMS: usize, const KINDS: usize>(
         &mut self,
         time: f64,
@@ -51,22 +52,22 @@ impl Queue {
         let step = self.work.len();
         let mut left = [[0.0; KINDS]; STREAMS];
         let open = self.serve(time, left.as_flattened_mut());
-        // What of this step's own arrivals is served in it: the share s with
-        // s (work that comes + s work that comes back) = open.
+        // The share s of this step's arrivals that is served in it solves
+        // s (work that arrives + s work that arrives again) = open.
         let mut back = 0.0;
         if STREAMS == 3 {
             arrivals[1] = left[0];
             back = product(&arrivals[0], &work[1]);
         }
-        let come = product(arrivals.as_flattened(), work.as_flattened());
+        let arriving = product(arrivals.as_flattened(), work.as_flattened());
         let share = if open <= 0.0 {
             0.0
-        } else if come + back <= open {
+        } else if arriving + back <= open {
             1.0
         } else if back > 0.0 {
-            ((come * come + 4.0 * back * open).sqrt() - come) / (2.0 * back)
+            ((arriving * arriving + 4.0 * back * open).sqrt() - arriving) / (2.0 * back)
         } else {
-            open / come
+            open / arriving
         };
         if share > 0.0 {
             if STREAMS == 3 {
@@ -80,33 +81,33 @@ impl Queue {
                 *left += share * arrived;
             }
         }
-        let come = come + share * back;
-        self.work.push(come);
+        let arriving = arriving + share * back;
+        self.work.push(arriving);
         self.arrived.extend_from_slice(arrivals.as_flattened());
-        if share == 1.0 || (come == 0.0 && self.head == step) {
+        if share == 1.0 || (arriving == 0.0 && self.head == step) {
             self.head = step + 1;
             self.done = 0.0;
             self.backlog = 0.0;
         } else {
             if self.head == step {
-                self.done = share * come;
+                self.done = share * arriving;
             }
-            self.backlog = (before + come - time).max(0.0);
+            self.backlog = (before + arriving - time).max(0.0);
         }
         self.backlogs.push(self.backlog);
         let met = if self.backlog > 0.0 {
             0.5 * (before + self.backlog)
         } else if before > 0.0 {
-            // It is empty after this share of the step.
-            0.5 * before * (before / (time - come)).min(1.0)
+            // The queue is empty after this share of the step.
+            0.5 * before * (before / (time - arriving)).min(1.0)
         } else {
             0.0
         };
-        (Stepped { work: come, met }, left)
+        (Stepped { work: arriving, met }, left)
     }
 
-    /// Serves what came in steps before, for at most `time`, and adds to `left` what leaves; the
-    /// time that is over.
+    /// Serves what arrived in earlier steps, for at most `time` seconds, and adds to `left` what
+    /// leaves. Returns the seconds that remain.
     fn serve(&mut self, time: f64, left: &mut [f64]) -> f64 {
         let (mut open, kinds) = (time, left.len());
         while self.head < self.work.len() && open > 0.0 {
@@ -131,7 +132,7 @@ impl Queue {
     }
 }
 
-/// The sum of products. Four sums side by side, so that no addition waits for the one before.
+/// The dot product, in four sums side by side, so that no addition waits for the one before.
 pub(super) fn product(a: &[f64], b: &[f64]) -> f64 {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
     let mut sums = [0.0; 4];

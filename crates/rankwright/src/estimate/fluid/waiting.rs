@@ -1,44 +1,68 @@
-//! Waiting times of a run: those of the fluid, what chance adds, and what messages of one tick wait
-//! for each other.
+//! Waiting times of a run: in the fluid, by random arrivals, and of messages of one tick for each
+//! other.
 
 use super::flows::{Flows, Stream};
-use super::network::Network;
 use super::noise::Phase;
-use super::run::{Part, Run, room};
-use crate::network::demand::Demand;
+use super::run::{Run, Stage};
+use super::setup::Setup;
 
-/// What chance adds is not looked at closely where it is below this part of the waiting in the fluid.
+/// Random arrivals are not computed closely where they add less than this part of the waiting in the
+/// fluid.
 const NEGLIGIBLE: f64 = 1e-3;
 
-/// Seconds of waiting of a server: in the fluid, by chance, within ticks.
+/// The waiting at a server, seconds over all messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Waiting {
     pub(super) fluid: f64,
-    pub(super) chance: f64,
+    pub(super) random: f64,
+    /// Of messages of one tick for each other.
     pub(super) batch: f64,
 }
 
-/// Looks at a run after its end.
-pub(super) struct After<'a> {
-    pub(super) demand: &'a Demand,
-    pub(super) network: &'a Network,
+/// A run at its end.
+pub(super) struct FinishedRun<'a> {
+    pub(super) setup: &'a Setup,
     pub(super) flows: &'a Flows,
     pub(super) run: &'a Run,
 }
 
-impl After<'_> {
+/// The time between two ends of clocks, or after the last.
+#[derive(Debug, Clone, Copy)]
+struct PhaseTime {
+    /// From 0 to the number of ends.
+    number: usize,
+    /// The number of phases.
+    phases: usize,
+    /// How long clocks tick in it, seconds; 0 after the last end.
+    time: f64,
+}
+
+/// What arrives at a server, per second.
+#[derive(Debug, Clone, Copy, Default)]
+struct ArrivalRates {
+    /// Messages.
+    count: f64,
+    /// Seconds of service.
+    work: f64,
+    /// As [`Stream::moment`].
+    moment: f64,
+}
+
+impl FinishedRun<'_> {
+    /// `node`: position in [`Sites::nodes`](crate::network::Sites::nodes); `memory`: position in
+    /// `Sites::memories`.
     pub(super) fn memory(&self, node: usize, memory: usize) -> Waiting {
         let flows = self.flows;
         let mut waiting = Waiting { batch: flows.batch_memory[memory], ..Waiting::default() };
-        let clear = self.run.memories.clear[memory];
+        let uncongested = self.run.memories.uncongested[memory];
         for phase in self.phases() {
             let clocks = self.rates(memory, &[&flows.first, &flows.rest], phase.number);
-            let mut passed = self.run.memories.phases[memory * phase.of + phase.number];
-            if clear {
+            let mut passed = self.run.memories.phases[memory * phase.phases + phase.number];
+            if uncongested {
                 passed = clocks.over(phase.time);
                 self.add_into_memory(node, memory, &phase, &mut passed);
             }
-            // Only what clocks send comes by chance: what comes from a network device is in order.
+            // Only what clocks send is random: a network device has put the rest in line.
             waiting.add(&passed, |passed| passed.noise(1.0, 0.5 * clocks.moment));
         }
         waiting
@@ -55,14 +79,14 @@ impl After<'_> {
         self.add(waiting, links, link, &self.flows.links, |passed, v| passed.noise(1.0, v))
     }
 
-    /// Messages that come through one line do not wait for each other here: they have done so
-    /// before. What all lines together make wait less what each alone would is what remains.
+    /// Messages from one sending node have waited for each other before: at its device out. So
+    /// random arrivals add what they add for all senders together, less what they add for each alone.
     pub(super) fn inward(&self, node: usize, port: usize) -> Waiting {
-        let nodes = self.network.nodes();
+        let nodes = self.setup.nodes();
         let squares = self.flows.pairs.chunks_exact(nodes * nodes);
         let rows = squares.map(|square| &square[node * nodes..][..nodes]);
         let all: f64 = rows.clone().flatten().sum();
-        let chance = |passed: &Phase, v: f64| {
+        let noise = |passed: &Phase, v: f64| {
             let mut noise = passed.noise(1.0, v);
             if noise * passed.count < NEGLIGIBLE * passed.fluid {
                 return noise;
@@ -75,54 +99,53 @@ impl After<'_> {
             }
             noise.max(0.0) / (passed.work / passed.time).min(1.0)
         };
-        self.add(Waiting::default(), &self.run.ins, port, &self.flows.into, chance)
+        self.add(Waiting::default(), &self.run.ins, port, &self.flows.into, noise)
     }
 
-    /// The waiting at a server behind others; `chance` takes what passed it in a phase, and half the
-    /// variance of its work per second.
+    /// Adds the waiting at a server behind others. `noise` takes what passed it in a phase, and half
+    /// the variance of its work per second.
     fn add(
         &self,
         mut waiting: Waiting,
-        part: &Part,
+        stage: &Stage,
         server: usize,
         stream: &Stream,
-        chance: impl Fn(&Phase, f64) -> f64,
+        noise: impl Fn(&Phase, f64) -> f64,
     ) -> Waiting {
         for phase in self.phases() {
             let mut rates = self.rates(server, &[stream], phase.number);
-            let mut passed = part.phases[server * phase.of + phase.number];
-            if part.clear[server] {
+            let mut passed = stage.phases[server * phase.phases + phase.number];
+            if stage.uncongested[server] {
                 passed = rates.over(phase.time);
             }
-            // What comes after its clocks have stopped comes like what came before.
+            // What arrives after its clocks have stopped arrives like what did before.
             let mut before = phase.number;
             while rates.work == 0.0 && passed.work > 0.0 && before > 0 {
                 before -= 1;
                 rates = self.rates(server, &[stream], before);
             }
             let v = 0.5 * rates.moment / rates.work * passed.work / passed.time;
-            waiting.add(&passed, |passed| chance(passed, v));
+            waiting.add(&passed, |passed| noise(passed, v));
         }
         waiting
     }
 
-    /// The times between ends of clocks, and the one after the last.
-    fn phases(&self) -> impl Iterator<Item = Times> {
-        let ends = &self.demand.ends;
-        let of = ends.len() + 1;
-        (0..of).map(move |number| {
+    fn phases(&self) -> impl Iterator<Item = PhaseTime> {
+        let ends = &self.setup.clocks.ends;
+        let phases = ends.len() + 1;
+        (0..phases).map(move |number| {
             let begin = number.checked_sub(1).map_or(0.0, |before| ends[before]);
             let time = ends.get(number).map_or(0.0, |end| end - begin);
-            Times { number, of, time }
+            PhaseTime { number, phases, time }
         })
     }
 
-    /// What comes to a server per second in a phase if nothing is held up before it.
-    fn rates(&self, server: usize, streams: &[&Stream], phase: usize) -> Rates {
-        let kinds = &self.demand.kinds;
-        let mut rates = Rates::default();
+    /// What arrives at a server in a phase if nothing is held up before it.
+    fn rates(&self, server: usize, streams: &[&Stream], phase: usize) -> ArrivalRates {
+        let (kinds, padded) = (&self.setup.clocks.kinds, self.setup.padded_kinds());
+        let mut rates = ArrivalRates::default();
         for stream in streams {
-            for (kind, at) in kinds.iter().zip(server * room(kinds.len())..) {
+            for (kind, at) in kinds.iter().zip(server * padded..) {
                 if kind.end >= phase {
                     rates.count += stream.count[at];
                     rates.work += stream.work[at];
@@ -134,47 +157,32 @@ impl After<'_> {
     }
 
     /// Adds what came from other nodes in a phase to what passed a memory.
-    fn add_into_memory(&self, node: usize, memory: usize, phase: &Times, passed: &mut Phase) {
-        let (into, kinds) = (&self.flows.into_memory, room(self.demand.kinds.len()));
-        let came = &self.run.came[(phase.number * self.network.nodes() + node) * kinds..][..kinds];
-        for (came, at) in came.iter().zip(memory * kinds..) {
-            passed.count += came * into.count[at];
-            passed.work += came * into.work[at];
+    fn add_into_memory(&self, node: usize, memory: usize, phase: &PhaseTime, passed: &mut Phase) {
+        let (into, kinds) = (&self.flows.into_memory, self.setup.padded_kinds());
+        let at = (phase.number * self.setup.nodes() + node) * kinds;
+        let entered = &self.run.entered[at..][..kinds];
+        for (entered, at) in entered.iter().zip(memory * kinds..) {
+            passed.count += entered * into.count[at];
+            passed.work += entered * into.work[at];
         }
     }
 }
 
 impl Waiting {
     pub(super) fn all(self) -> f64 {
-        self.fluid + self.chance + self.batch
+        self.fluid + self.random + self.batch
     }
 
-    /// Adds a phase; `chance` says what each message waits longer than in the fluid.
-    fn add(&mut self, passed: &Phase, chance: impl Fn(&Phase) -> f64) {
+    /// Adds a phase; `noise` says how much longer than in the fluid each message waits.
+    fn add(&mut self, passed: &Phase, noise: impl Fn(&Phase) -> f64) {
         if passed.count > 0.0 && passed.time > 0.0 {
             self.fluid += passed.fluid;
-            self.chance += passed.count * chance(passed);
+            self.random += passed.count * noise(passed);
         }
     }
 }
 
-/// A phase: its number, of how many, and how long clocks tick in it.
-#[derive(Debug, Clone, Copy)]
-struct Times {
-    number: usize,
-    of: usize,
-    time: f64,
-}
-
-/// Messages, work and second moments of work per second.
-#[derive(Debug, Clone, Copy, Default)]
-struct Rates {
-    count: f64,
-    work: f64,
-    moment: f64,
-}
-
-impl Rates {
+impl ArrivalRates {
     fn over(&self, time: f64) -> Phase {
         Phase { time, count: self.count * time, work: self.work * time, fluid: 0.0 }
     }

@@ -1,137 +1,148 @@
-//! The load that a placement offers to every server, kept up to date while ranks move: the cheap
-//! judge of a search.
+//! The load that a mapping offers to every server, kept up to date while ranks move: the cheapest
+//! estimate of waiting, for the steps of a search.
 
-mod ledger;
-mod lone;
-mod table;
+mod server_sums;
+mod setup;
+mod single_messages;
 
 use crate::cluster::Cluster;
-use crate::ids::ServerId;
+use crate::ids::{GlobalRank, ServerId, SlotId};
 use crate::network::ServerKind;
-use crate::placement::{PlacementError, Slot};
+use crate::placement::{Mapping, PlacementError, Slot};
 use crate::traffic::Workload;
 use crate::units::Seconds;
-use ledger::Ledger;
-use lone::LoneOf;
-use table::{FanCount, Table};
+use server_sums::ServerSums;
+use setup::{MulticastCount, Setup};
+use single_messages::RankMessages;
 
 /// The load offered to the servers of a cluster, and an estimate of how long messages wait.
 ///
-/// A server is offered work at a steady rate between two times at which clocks stop. In such a phase of
-/// D seconds its backlog grows or falls along a line; messages find B seconds of it on average, and
-/// chance makes them wait (√(x² + q) - x) / 2 longer, with x the larger of B and half of what the
-/// backlog would change by without an end at nothing, and q the sum of the squares of the work that
-/// comes at once in the phase. Where one phase is well overloaded that is half the backlog left at its
-/// end, where it is not the Pollaczek-Khinchine formula. Every server is taken for itself: that servers
-/// before it hold messages up is left out. Queue pairs and their processing hardware belong to
-/// ranks, wherever they are, and are left out too.
+/// A server is offered work at a steady rate between two times at which clocks stop. In such a phase
+/// of D seconds its backlog changes linearly; messages find B seconds of it on average. Random
+/// arrivals make them wait (√(x² + q) - x) / 2 longer, where x is the larger of B and half of the
+/// change of an unbounded backlog in the phase, and q is the sum of the squares of the work that
+/// arrives at once in the phase. Where one phase is well overloaded that is half the backlog left at
+/// its end; where it is not, it is the Pollaczek-Khinchine formula. Every server is taken for itself:
+/// that servers before it hold messages up is left out. Queue pairs and their processing hardware
+/// belong to ranks, on every node, and are left out too.
 ///
 /// Only ranks with clocks ([`Job::sources`](crate::traffic::Job::sources)) count.
 #[derive(Debug, Clone)]
 pub struct OfferedLoad {
-    table: Table,
-    /// Per rank, the fans it is in, and whether it sends.
-    fans_of: Vec<Vec<(u32, bool)>>,
-    /// Per rank, its messages beside fans.
-    lone_of: Vec<LoneOf>,
-    slot_of: Vec<usize>,
+    setup: Setup,
+    /// The multicasts of each rank. Index: [`GlobalRank`].
+    memberships: Vec<Vec<Membership>>,
+    /// Index: [`GlobalRank`].
+    messages: Vec<RankMessages>,
+    mapping: Mapping,
+    /// Index: [`GlobalRank`].
     site_of: Vec<u32>,
-    counts: Vec<FanCount>,
-    ledger: Ledger,
-    /// Who moved in the last change, and which slot each had before.
-    moved: Vec<(usize, usize)>,
+    /// Index: multicast.
+    counts: Vec<MulticastCount>,
+    sums: ServerSums,
+    /// The ranks of the last change, with their slots before it.
+    moved: Vec<(GlobalRank, SlotId)>,
+}
+
+/// A rank's part in a multicast.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Membership {
+    /// Index in [`ClockGroups::multicasts`](crate::network::ClockGroups::multicasts).
+    multicast: u32,
+    /// Whether the rank sends, and does not only receive.
+    sends: bool,
 }
 
 impl OfferedLoad {
-    /// The load of a workload whose rank r, counted over all jobs, is at `slots[slot_of[r]]`.
+    /// The load of a workload under a mapping to these slots.
     ///
     /// # Errors
     /// If a slot does not exist in the cluster.
     ///
     /// # Panics
-    /// If `slot_of` does not have one slot for each rank.
+    /// If the mapping has not one slot for each rank.
     pub fn new(
         cluster: &Cluster,
         workload: &Workload,
         slots: &[Slot],
-        slot_of: &[usize],
+        mapping: &Mapping,
     ) -> Result<Self, PlacementError> {
-        assert_eq!(slot_of.len(), workload.rank_count(), "one slot for each rank");
-        let table = Table::new(cluster, workload, slots)?;
-        let lone_of = LoneOf::of_all(table.demand.ranks, &table.lone.all);
-        let demand = &table.demand;
-        let mut fans_of = vec![Vec::new(); demand.ranks];
-        for (number, fan) in (0..).zip(&demand.fans) {
-            for rank in &fan.ranks {
-                fans_of[*rank as usize].push((number, fan.senders.contains(rank)));
+        assert_eq!(mapping.len(), workload.rank_count(), "one slot for each rank");
+        let setup = Setup::new(cluster, workload, slots)?;
+        let clocks = &setup.clocks;
+        let mut memberships = vec![Vec::new(); clocks.rank_count];
+        for (number, multicast) in (0..).zip(&clocks.multicasts) {
+            for rank in &multicast.members {
+                let sends = multicast.senders.contains(rank);
+                memberships[rank.index()].push(Membership { multicast: number, sends });
             }
         }
-        let ledger = Ledger::new(table.sites.kinds.len(), &demand.ends);
-        let counts = vec![FanCount::new(&table.sites); demand.fans.len()];
         let mut load = Self {
-            table,
-            fans_of,
-            lone_of,
-            slot_of: slot_of.to_vec(),
+            messages: RankMessages::by_rank(clocks.rank_count, &setup.singles.pairs),
+            sums: ServerSums::new(setup.sites.kinds.len(), &clocks.ends),
+            counts: vec![MulticastCount::new(&setup.sites); clocks.multicasts.len()],
+            setup,
+            memberships,
+            mapping: mapping.clone(),
             site_of: Vec::new(),
-            counts,
-            ledger,
             moved: Vec::new(),
         };
         load.count_all();
         Ok(load)
     }
 
-    /// Counts another placement from the beginning, or the same one: sums are then as exact as at the
-    /// first time. There is nothing to take back.
+    /// Counts another mapping from the beginning, or the present one, which removes the rounding
+    /// errors of the changes so far. There is no change to take back then.
     ///
     /// # Panics
-    /// If `slot_of` does not have one slot for each rank.
-    pub fn restart(&mut self, slot_of: &[usize]) {
-        assert_eq!(slot_of.len(), self.slot_of.len(), "one slot for each rank");
-        self.slot_of.copy_from_slice(slot_of);
-        self.counts.fill(FanCount::new(&self.table.sites));
-        let (servers, ends) = (self.table.sites.kinds.len(), &self.table.demand.ends);
-        self.ledger = Ledger::new(servers, ends);
+    /// If the mapping has not one slot for each rank.
+    pub fn restart(&mut self, mapping: &Mapping) {
+        assert_eq!(mapping.len(), self.mapping.len(), "one slot for each rank");
+        self.mapping.clone_from(mapping);
+        self.counts.fill(MulticastCount::new(&self.setup.sites));
+        let (servers, ends) = (self.setup.sites.kinds.len(), &self.setup.clocks.ends);
+        self.sums = ServerSums::new(servers, ends);
         self.moved.clear();
         self.count_all();
     }
 
     fn count_all(&mut self) {
-        let table = &self.table;
-        self.site_of = self.slot_of.iter().map(|slot| table.sites.of_place[*slot]).collect();
-        for (rank, fans) in self.fans_of.iter().enumerate() {
-            for (fan, sends) in fans {
-                let site = self.site_of[rank] as usize;
-                self.counts[*fan as usize].add(&table.sites, site, 1.0, *sends);
+        let Self { setup, sums, .. } = self;
+        self.site_of.clear();
+        self.site_of.extend(setup.sites.of_mapping(&self.mapping));
+        for (site, memberships) in self.site_of.iter().zip(&self.memberships) {
+            for Membership { multicast, sends } in memberships {
+                let count = &mut self.counts[*multicast as usize];
+                count.add(&setup.sites, *site as usize, 1.0, *sends);
             }
         }
-        self.ledger.begin();
-        for (fan, count) in table.demand.fans.iter().zip(&self.counts) {
-            for node in 0..table.sites.nodes.len() {
-                table.add_fan(&mut self.ledger, fan, count, node, 1.0);
-                let later = node + 1..table.sites.nodes.len();
-                table.add_fan_links(&mut self.ledger, fan, count, node, later, 1.0);
+        sums.begin();
+        let nodes = setup.sites.nodes.len();
+        for (multicast, count) in setup.clocks.multicasts.iter().zip(&self.counts) {
+            for node in 0..nodes {
+                setup.add_multicast(sums, multicast, count, node, 1.0);
+                let later = node + 1..nodes;
+                setup.add_multicast_links(sums, multicast, count, (node, later), 1.0);
             }
         }
-        for lone in &table.lone.all {
-            table.add_lone(&mut self.ledger, lone, &self.site_of);
+        for pair in &setup.singles.pairs {
+            setup.add_pair(sums, pair, &self.site_of);
         }
-        self.ledger.finish();
+        sums.finish();
     }
 
     /// The estimated waiting of all messages at all servers.
     #[must_use]
     pub fn waiting(&self) -> Seconds {
-        Seconds(self.ledger.total)
+        Seconds(self.sums.totals.waiting)
     }
 
-    /// How much longer the cores of ranks have to do with messages between nodes because devices are
-    /// beside another package ([`Rates::inter_socket`](crate::cluster::Rates::inter_socket)), summed
-    /// over all messages at both ends.
+    /// The time that cores spend in addition on messages between nodes because devices are beside
+    /// another package ([`Rates::inter_socket`](crate::cluster::Rates::inter_socket)), summed over
+    /// all messages at both ends.
     #[must_use]
     pub fn far(&self) -> Seconds {
-        Seconds(self.ledger.far.max(0.0))
+        Seconds(self.sums.totals.far.max(0.0))
     }
 
     /// A smooth estimate of when the last message arrives: the 8-norm of the seconds for which each
@@ -139,147 +150,152 @@ impl OfferedLoad {
     /// and falls with each that is nearly as large.
     #[must_use]
     pub fn finish(&self) -> Seconds {
-        let last = self.table.demand.ends.last().copied().unwrap_or(0.0);
-        Seconds((self.ledger.powers.max(0.0) + last.powi(8)).powf(0.125))
+        let last = self.last_end();
+        Seconds((self.sums.totals.powers.max(0.0) + last.powi(8)).powf(0.125))
     }
 
     /// An estimate of when the last message arrives: the longest of the seconds for which each server
     /// works and of the time at which the last clock stops.
     #[must_use]
     pub fn latest(&self) -> Seconds {
-        let last = self.table.demand.ends.last().copied().unwrap_or(0.0);
-        Seconds(self.ledger.longest.max(last))
+        Seconds(self.sums.totals.longest.max(self.last_end()))
     }
 
-    /// The number of the kind of place that a slot is: slots of one kind differ in nothing that
-    /// messages pass.
-    #[must_use]
-    pub fn site(&self, slot: usize) -> usize {
-        self.table.sites.of_place[slot] as usize
+    fn last_end(&self) -> f64 {
+        self.setup.clocks.ends.last().copied().unwrap_or(0.0)
     }
 
-    /// Whether two ranks can change places without any difference, wherever they are.
+    /// The number of a slot's site: slots of one site are equivalent for messages.
     #[must_use]
-    pub fn alike(&self, a: usize, b: usize) -> bool {
-        let alone = |rank: usize| self.lone_of[rank].is_empty();
-        alone(a) && alone(b) && self.fans_of[a] == self.fans_of[b]
+    pub fn site(&self, slot: SlotId) -> usize {
+        self.setup.sites.of_place[slot.index()] as usize
     }
 
-    /// How many messages one tick of all clocks without likes sends: what the evaluation of a placement
-    /// from the beginning takes grows with them.
+    /// Whether an exchange of two ranks changes nothing under any mapping.
     #[must_use]
-    pub fn lone_messages(&self) -> usize {
-        self.table.lone.of_a_tick
+    pub fn alike(&self, a: GlobalRank, b: GlobalRank) -> bool {
+        let (a, b) = (a.index(), b.index());
+        let without_singles = |rank: usize| self.messages[rank].is_empty();
+        without_singles(a) && without_singles(b) && self.memberships[a] == self.memberships[b]
+    }
+
+    /// How many messages one tick of all clocks outside multicasts sends: the time to evaluate a
+    /// mapping from the beginning grows with it.
+    #[must_use]
+    pub fn single_messages(&self) -> usize {
+        self.setup.singles.per_tick
     }
 
     /// What a server is offered in the whole run: messages and service.
     #[must_use]
     pub fn offered(&self, server: ServerId) -> (f64, Seconds) {
-        let entry = self.ledger.offered(server);
-        (entry.messages, Seconds(entry.work))
+        let offered = self.sums.offered(server);
+        (offered.messages, Seconds(offered.work))
     }
 
-    /// What the servers are; position is id.
+    /// What the servers are. Index: [`ServerId`].
     #[must_use]
     pub fn servers(&self) -> &[ServerKind] {
-        &self.table.sites.kinds
+        &self.setup.sites.kinds
     }
 
-    /// The slot of each rank.
+    /// The present mapping.
     #[must_use]
-    pub fn slot_of(&self) -> &[usize] {
-        &self.slot_of
+    pub fn mapping(&self) -> &Mapping {
+        &self.mapping
     }
 
-    /// Two ranks, counted over all jobs, change places. The waiting of all messages then.
-    pub fn swap(&mut self, a: usize, b: usize) -> Seconds {
-        let (of_a, of_b) = (self.slot_of[a], self.slot_of[b]);
+    /// Exchanges two ranks. Returns the waiting of all messages.
+    pub fn swap(&mut self, a: GlobalRank, b: GlobalRank) -> Seconds {
+        let (slot_a, slot_b) = (self.mapping.slot(a), self.mapping.slot(b));
         self.moved.clear();
-        self.moved.extend([(a, of_a), (b, of_b)]);
-        self.ledger.begin();
-        self.relocate(a, of_b, Some(b));
-        self.ledger.finish();
+        self.moved.extend([(a, slot_a), (b, slot_b)]);
+        self.sums.begin();
+        self.relocate(a, slot_b, Some(b));
+        self.sums.finish();
         self.waiting()
     }
 
-    /// A rank, counted over all jobs, takes another slot, whether that is free or not. The waiting of
-    /// all messages then.
-    pub fn move_to(&mut self, rank: usize, slot: usize) -> Seconds {
+    /// Moves a rank to another slot, free or not. Returns the waiting of all messages.
+    pub fn move_to(&mut self, rank: GlobalRank, slot: SlotId) -> Seconds {
         self.moved.clear();
-        self.moved.push((rank, self.slot_of[rank]));
-        self.ledger.begin();
+        self.moved.push((rank, self.mapping.slot(rank)));
+        self.sums.begin();
         self.relocate(rank, slot, None);
-        self.ledger.finish();
+        self.sums.finish();
         self.waiting()
     }
 
-    /// Several ranks, each named once, take other slots, whether those are free or not. The waiting of
-    /// all messages then.
+    /// Moves several ranks, each named once, to other slots, free or not. Returns the waiting of all
+    /// messages. Searches call it in every step, so the moves are indices of [`GlobalRank`] and
+    /// [`SlotId`].
     pub fn change(&mut self, moves: &[(usize, usize)]) -> Seconds {
+        let slot_of = self.mapping.as_indices();
         if let [(a, to), (b, back)] = *moves
-            && (self.slot_of[a], self.slot_of[b]) == (back, to)
+            && (slot_of[a], slot_of[b]) == (back, to)
         {
-            return self.swap(a, b);
+            return self.swap(GlobalRank::from_index(a), GlobalRank::from_index(b));
         }
         self.moved.clear();
-        self.ledger.begin();
+        self.sums.begin();
         for (rank, slot) in moves {
-            self.moved.push((*rank, self.slot_of[*rank]));
-            self.relocate(*rank, *slot, None);
+            let (rank, slot) = (GlobalRank::from_index(*rank), SlotId::from_index(*slot));
+            self.moved.push((rank, self.mapping.slot(rank)));
+            self.relocate(rank, slot, None);
         }
-        self.ledger.finish();
+        self.sums.finish();
         self.waiting()
     }
 
-    /// Takes the last change back, exactly. There is nothing to take back twice.
+    /// Takes the last change back, exactly. Only one change can be taken back.
     pub fn undo(&mut self) {
-        self.ledger.undo();
-        let moved = std::mem::take(&mut self.moved);
-        for (rank, slot) in &moved {
-            let site = self.table.sites.of_place[*slot] as usize;
-            for (fan, sends) in &self.fans_of[*rank] {
-                let count = &mut self.counts[*fan as usize];
-                count.add(&self.table.sites, self.site_of[*rank] as usize, -1.0, *sends);
-                count.add(&self.table.sites, site, 1.0, *sends);
+        self.sums.undo();
+        for (rank, slot) in self.moved.drain(..) {
+            let site = self.setup.sites.of_place[slot.index()];
+            for Membership { multicast, sends } in &self.memberships[rank.index()] {
+                let count = &mut self.counts[*multicast as usize];
+                let sites = &self.setup.sites;
+                count.add(sites, self.site_of[rank.index()] as usize, -1.0, *sends);
+                count.add(sites, site as usize, 1.0, *sends);
             }
-            self.slot_of[*rank] = *slot;
-            self.site_of[*rank] = site as u32;
+            self.mapping.set(rank, slot);
+            self.site_of[rank.index()] = site;
         }
-        self.moved = moved;
-        self.moved.clear();
     }
 
-    /// Moves a rank to a slot, and the one who is there, if named, to its own.
-    fn relocate(&mut self, rank: usize, slot: usize, other: Option<usize>) {
-        let from = self.site_of[rank];
-        let to = self.table.sites.of_place[slot];
-        let old = std::mem::replace(&mut self.slot_of[rank], slot);
+    /// Moves a rank to a slot, and `other`, the rank of that slot, to the rank's slot.
+    fn relocate(&mut self, rank: GlobalRank, slot: SlotId, other: Option<GlobalRank>) {
+        let from = self.site_of[rank.index()];
+        let to = self.setup.sites.of_place[slot.index()];
+        let old = self.mapping.slot(rank);
+        self.mapping.set(rank, slot);
         if let Some(other) = other {
-            self.slot_of[other] = old;
+            self.mapping.set(other, old);
         }
         if from == to {
             return;
         }
-        // Who sends and receives in the same fans can be exchanged without changing them.
-        let none: &[(u32, bool)] = &[];
-        let mine = &self.fans_of[rank];
-        let others = other.map_or(none, |other| &self.fans_of[other]);
-        let (table, ledger) = (&self.table, &mut self.ledger);
-        for (fans, besides, from, to) in [(&mine[..], others, from, to), (others, mine, to, from)] {
-            for (fan, sends) in fans.iter().filter(|fan| !besides.contains(fan)) {
-                let (fan, count) =
-                    (&table.demand.fans[*fan as usize], &mut self.counts[*fan as usize]);
-                table.add_fan_at(ledger, fan, count, (from, to), -1.0);
-                count.add(&table.sites, from as usize, -1.0, *sends);
-                count.add(&table.sites, to as usize, 1.0, *sends);
-                table.add_fan_at(ledger, fan, count, (from, to), 1.0);
+        // An exchange within a multicast in which both have the same part changes nothing.
+        let none: &[Membership] = &[];
+        let mine = &self.memberships[rank.index()];
+        let others = other.map_or(none, |other| &self.memberships[other.index()]);
+        let (setup, sums) = (&self.setup, &mut self.sums);
+        for (moved, others, from, to) in [(&mine[..], others, from, to), (others, mine, to, from)] {
+            for membership in moved.iter().filter(|membership| !others.contains(membership)) {
+                let Membership { multicast, sends } = *membership;
+                let count = &mut self.counts[multicast as usize];
+                let multicast = &setup.clocks.multicasts[multicast as usize];
+                setup.add_multicast_at(sums, multicast, count, (from, to), -1.0);
+                count.add(&setup.sites, from as usize, -1.0, sends);
+                count.add(&setup.sites, to as usize, 1.0, sends);
+                setup.add_multicast_at(sums, multicast, count, (from, to), 1.0);
             }
         }
         for (rank, from, to) in [(Some(rank), from, to), (other, to, from)] {
             if let Some(rank) = rank {
-                let of_rank = &self.lone_of[rank];
-                table.move_lone(ledger, of_rank, rank, (from, to), &self.site_of);
-                self.site_of[rank] = to;
+                let messages = &self.messages[rank.index()];
+                setup.move_single_messages(sums, messages, rank, (from, to), &self.site_of);
+                self.site_of[rank.index()] = to;
             }
         }
     }

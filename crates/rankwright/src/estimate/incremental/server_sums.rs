@@ -1,57 +1,66 @@
-//! The sums of each server, what they were before the last change, and their cost.
+//! The sums of all servers, and what they were before the last change.
 
 use crate::ids::ServerId;
 
-/// What a server is offered by clocks that stop at the same time.
+/// What clocks with one end offer to a server in the whole run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct Offered {
     pub(super) messages: f64,
     /// Seconds of service.
     pub(super) work: f64,
-    /// The sum over all that comes at once of its seconds of service squared.
+    /// The sum of the squares of the work that arrives at once: seconds².
     pub(super) squares: f64,
 }
 
-/// All servers.
+/// What all servers are offered and what that costs. The last change can be taken back.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ledger {
-    /// When clocks stop, ascending, seconds.
+pub(super) struct ServerSums {
+    /// When clocks stop: seconds, ascending.
     ends: Vec<f64>,
-    /// Server by server, end by end.
-    entries: Vec<Entry>,
+    /// Index: server × ends + end.
+    offered: Vec<Offered>,
+    /// Index: [`ServerId`].
     costs: Vec<Cost>,
-    /// The sum of all waiting.
-    pub(super) total: f64,
-    /// The sum over all servers of the eighth power of the seconds that each works.
-    pub(super) powers: f64,
-    /// The longest that any server works, seconds.
-    pub(super) longest: f64,
-    /// How much longer cores have to do with messages because of where devices are, seconds.
-    pub(super) far: f64,
-    /// The change in which each server was saved last.
+    pub(super) totals: Totals,
+    /// The change in which each server was saved last. Index: [`ServerId`].
     saved_in: Vec<u64>,
+    /// The number of the present change.
     change: u64,
-    /// What changed servers were, in the order in which they were saved.
+    /// The servers of the present change, indices, with their costs before it.
     servers_before: Vec<(usize, Cost)>,
-    entries_before: Vec<Entry>,
-    total_before: f64,
-    powers_before: f64,
-    longest_before: f64,
-    far_before: f64,
+    /// What the servers of the present change were offered before it. Index: position in
+    /// `servers_before` × ends + end.
+    offered_before: Vec<Offered>,
+    totals_before: Totals,
 }
 
-/// What a server adds to the sums.
+/// Sums over all servers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Totals {
+    /// Seconds.
+    pub(super) waiting: f64,
+    /// The sum of the eighth powers of the seconds that each server works.
+    pub(super) powers: f64,
+    /// The longest time that a server works, seconds.
+    pub(super) longest: f64,
+    /// The core time that far devices cost, seconds.
+    pub(super) far: f64,
+}
+
+/// What a server adds to the totals.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Cost {
+    /// Seconds.
     waiting: f64,
-    /// Seconds that it works, and the eighth power.
+    /// Seconds of service.
     work: f64,
+    /// The eighth power of `work`.
     power: f64,
 }
 
-impl Entry {
-    /// `ticks` times this many messages and this much work, of which `at_once` comes at once.
-    pub(super) fn of(ticks: f64, messages: f64, work: f64, at_once: f64) -> Self {
+impl Offered {
+    /// `ticks` times this many messages and this much work, of which `at_once` arrives at once.
+    pub(super) fn new(ticks: f64, messages: f64, work: f64, at_once: f64) -> Self {
         let (messages, work, squares) = (ticks * messages, ticks * work, ticks * at_once * at_once);
         Self { messages, work, squares }
     }
@@ -67,66 +76,67 @@ impl Entry {
         Self { messages: factor * messages, work: factor * work, squares: factor * squares }
     }
 
-    /// What is left of sums that came and went is no message.
+    /// Whether this is but the rounding error of sums that were added and taken away.
     fn is_none(&self) -> bool {
         self.messages < 1e-3
     }
 }
 
 impl Cost {
-    /// Of a server that is offered this by the clocks that stop at each of the ends.
-    fn new(entries: &[Entry], ends: &[f64]) -> Self {
+    /// The cost of a server by what it is offered; both slices by end.
+    fn new(offered: &[Offered], ends: &[f64]) -> Self {
         let (mut waiting, mut backlog, mut begin) = (0.0, 0.0, 0.0);
         // Per second, of all clocks that still tick.
-        let mut rates = Entry::default();
-        for (entry, end) in entries.iter().zip(ends) {
+        let mut rates = Offered::default();
+        for (entry, end) in offered.iter().zip(ends) {
             if !entry.is_none() {
-                rates.add(Entry::of(1.0 / end, entry.messages, entry.work, 0.0));
+                rates.add(Offered::new(1.0 / end, entry.messages, entry.work, 0.0));
                 rates.squares += entry.squares / end;
             }
         }
-        for (entry, end) in entries.iter().zip(ends) {
+        for (entry, end) in offered.iter().zip(ends) {
             if entry.is_none() {
                 continue;
             }
             let time = end - begin;
             let drift = 0.5 * time * (rates.work - 1.0);
             let left = (backlog + 2.0 * drift).max(0.0);
-            // The mean backlog; it falls to nothing before the end, or not.
-            let mean = match backlog > 0.0 && left == 0.0 {
-                true => 0.25 * backlog * backlog / -drift,
-                false => 0.5 * (backlog + left),
+            // The mean backlog. In the first case it falls to zero before the end.
+            let mean = if backlog > 0.0 && left == 0.0 {
+                0.25 * backlog * backlog / -drift
+            } else {
+                0.5 * (backlog + left)
             };
             let x = drift.abs().max(mean);
-            let chance = 0.5 * ((x * x + (rates.squares * time).max(0.0)).sqrt() - x);
-            waiting += rates.messages * time * (mean + chance);
-            rates.add(Entry::of(-1.0 / end, entry.messages, entry.work, 0.0));
+            let noise = 0.5 * ((x * x + (rates.squares * time).max(0.0)).sqrt() - x);
+            waiting += rates.messages * time * (mean + noise);
+            rates.add(Offered::new(-1.0 / end, entry.messages, entry.work, 0.0));
             rates.squares -= entry.squares / end;
             (backlog, begin) = (left, *end);
         }
-        let work: f64 = entries.iter().map(|entry| entry.work).sum();
+        let work: f64 = offered.iter().map(|entry| entry.work).sum();
         let square = work * work;
         let fourth = square * square;
         Self { waiting, work, power: fourth * fourth }
     }
 }
 
-impl Ledger {
+impl ServerSums {
     pub(super) fn new(servers: usize, ends: &[f64]) -> Self {
         Self {
             ends: ends.to_vec(),
-            entries: vec![Entry::default(); servers * ends.len()],
+            offered: vec![Offered::default(); servers * ends.len()],
             costs: vec![Cost::default(); servers],
             saved_in: vec![0; servers],
             ..Self::default()
         }
     }
 
-    /// What a server is offered in the whole run.
-    pub(super) fn offered(&self, server: ServerId) -> Entry {
-        let mut all = Entry::default();
+    /// What clocks of all ends offer to a server.
+    pub(super) fn offered(&self, server: ServerId) -> Offered {
+        let mut all = Offered::default();
         let ends = self.ends.len();
-        self.entries[server.index() * ends..][..ends].iter().for_each(|entry| all.add(*entry));
+        self.offered[server.index() * ends..][..ends].iter().for_each(|entry| all.add(*entry));
         all
     }
 
@@ -134,38 +144,35 @@ impl Ledger {
     pub(super) fn begin(&mut self) {
         self.change += 1;
         self.servers_before.clear();
-        self.entries_before.clear();
-        self.total_before = self.total;
-        self.powers_before = self.powers;
-        self.longest_before = self.longest;
-        self.far_before = self.far;
+        self.offered_before.clear();
+        self.totals_before = self.totals;
     }
 
-    /// Adds what clocks offer that stop at the end with this number.
-    pub(super) fn add(&mut self, server: ServerId, end: usize, entry: Entry) {
+    /// Adds what clocks offer to a server; `end` is their end's index.
+    pub(super) fn add(&mut self, server: ServerId, end: usize, offered: Offered) {
         let (server, ends) = (server.index(), self.ends.len());
         if self.saved_in[server] != self.change {
             self.saved_in[server] = self.change;
             self.servers_before.push((server, self.costs[server]));
-            self.entries_before.extend_from_slice(&self.entries[server * ends..][..ends]);
+            self.offered_before.extend_from_slice(&self.offered[server * ends..][..ends]);
         }
-        self.entries[server * ends + end].add(entry);
+        self.offered[server * ends + end].add(offered);
     }
 
     /// Ends a change.
     pub(super) fn finish(&mut self) {
-        let ends = self.ends.len();
+        let (ends, totals) = (self.ends.len(), &mut self.totals);
         let mut falls = false;
         for (server, before) in &self.servers_before {
-            let cost = Cost::new(&self.entries[server * ends..][..ends], &self.ends);
-            self.total += cost.waiting - before.waiting;
-            self.powers += cost.power - before.power;
+            let cost = Cost::new(&self.offered[server * ends..][..ends], &self.ends);
+            totals.waiting += cost.waiting - before.waiting;
+            totals.powers += cost.power - before.power;
             self.costs[*server] = cost;
-            falls |= before.work >= self.longest && cost.work < before.work;
-            self.longest = self.longest.max(cost.work);
+            falls |= before.work >= totals.longest && cost.work < before.work;
+            totals.longest = totals.longest.max(cost.work);
         }
         if falls {
-            self.longest = self.costs.iter().map(|cost| cost.work).fold(0.0, f64::max);
+            totals.longest = self.costs.iter().map(|cost| cost.work).fold(0.0, f64::max);
         }
     }
 
@@ -173,14 +180,11 @@ impl Ledger {
     pub(super) fn undo(&mut self) {
         let ends = self.ends.len();
         for (position, (server, cost)) in self.servers_before.drain(..).enumerate() {
-            let before = &self.entries_before[position * ends..][..ends];
-            self.entries[server * ends..][..ends].copy_from_slice(before);
+            let before = &self.offered_before[position * ends..][..ends];
+            self.offered[server * ends..][..ends].copy_from_slice(before);
             self.costs[server] = cost;
         }
-        self.total = self.total_before;
-        self.powers = self.powers_before;
-        self.longest = self.longest_before;
-        self.far = self.far_before;
+        self.totals = self.totals_before;
     }
 }
 
@@ -188,34 +192,34 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    fn waiting(entries: &[Entry], ends: &[f64]) -> f64 {
-        Cost::new(entries, ends).waiting
+    fn waiting(offered: &[Offered], ends: &[f64]) -> f64 {
+        Cost::new(offered, ends).waiting
     }
 
     #[test]
     fn a_backlog_waits_into_the_next_phase() {
-        // Two seconds of work in one; then nothing comes: half of what is left at the end.
-        let burst = Entry::of(1000.0, 1.0, 2e-3, 0.0);
+        // Two seconds of work in one, then no arrivals: half of what is left at the end.
+        let burst = Offered::new(1000.0, 1.0, 2e-3, 0.0);
         assert!((waiting(&[burst], &[1.0]) - 500.0).abs() < 1e-9);
-        // Beside it one message per second of next to no work, for five seconds: 0.5 s wait those of
-        // the first second, and 0.5 s the one that comes while the second left over is served.
-        let slow = Entry::of(5.0, 1.0, 1e-12, 0.0);
+        // Beside it one message per second of almost no work, for five seconds. The message of the
+        // first second waits 0.5 s, and so does the one that arrives while the backlog is served.
+        let slow = Offered::new(5.0, 1.0, 1e-12, 0.0);
         let both = waiting(&[burst, slow], &[1.0, 5.0]);
         assert!((both - (500.0 + 0.5 + 0.5)).abs() < 1e-6, "{both}");
     }
 
     #[test]
     fn fast_clocks_are_not_hidden_by_slow_ones() {
-        let fast = Entry::of(2000.0, 1.0, 3e-3, 0.0);
-        let slow = Entry::of(2000.0, 1.0, 3e-3, 0.0);
+        let fast = Offered::new(2000.0, 1.0, 3e-3, 0.0);
+        let slow = Offered::new(2000.0, 1.0, 3e-3, 0.0);
         let (alone, both) = (waiting(&[fast], &[4.0]), waiting(&[fast, slow], &[4.0, 200.0]));
         assert!(alone > 1000.0 && both > alone);
     }
 
     #[test]
-    fn chance_makes_a_server_with_room_wait_as_pollaczek_and_khinchine_say() {
+    fn random_arrivals_at_an_unsaturated_server_wait_as_pollaczek_and_khinchine_say() {
         // Half busy for long: the wait is λ E(S²) / (2 (1 - ρ)).
-        let entry = Entry::of(1e6, 1.0, 0.5, 0.5);
+        let entry = Offered::new(1e6, 1.0, 0.5, 0.5);
         let each = waiting(&[entry], &[1e6]) / 1e6;
         assert!((each - 0.25).abs() < 1e-5, "{each}");
     }

@@ -1,24 +1,24 @@
-//! What every sender offers to the servers of its place, as far as that does not depend on the placement
-//! of the others.
+//! What does not depend on the mapping, and what multicasts offer to servers.
 
-use super::ledger::{Entry, Ledger};
-use super::lone::LoneMessages;
+use std::ops::Range;
+
+use super::server_sums::{Offered, ServerSums};
+use super::single_messages::SingleMessages;
 use crate::cluster::Cluster;
 use crate::ids::ServerId;
-use crate::network::demand::{Demand, Fan};
-use crate::network::sites::{Site, Sites};
-use crate::placement::{PlacementError, RankPlacement, Slot};
+use crate::network::{ClockGroups, Multicast, Site, SiteModel, Sites};
+use crate::placement::{PlacementError, Slot};
 use crate::traffic::Workload;
 
-/// What does not depend on the placement.
+/// A workload, its sites, and its messages in the form in which they are added up.
 #[derive(Debug, Clone)]
-pub(super) struct Table {
-    pub(super) demand: Demand,
+pub(super) struct Setup {
+    pub(super) clocks: ClockGroups,
     pub(super) sites: Sites,
-    /// Bytes.
+    /// Bytes. Index: as [`ClockGroups::lengths`].
     lengths: Vec<f64>,
-    pub(super) lone: LoneMessages,
-    /// Per node its network devices.
+    pub(super) singles: SingleMessages,
+    /// The network devices of each node. Index: node.
     ports: Vec<Vec<NodePort>>,
 }
 
@@ -27,29 +27,41 @@ pub(super) struct Table {
 struct NodePort {
     out: ServerId,
     into: ServerId,
-    /// Sites with the share of their messages that take it, and seconds per byte.
-    users: Vec<(usize, f64, f64)>,
+    users: Vec<PortUser>,
 }
 
-/// How many ranks and senders of a fan are at each site and node.
+/// A site that uses a network device.
+#[derive(Debug, Clone, Copy)]
+struct PortUser {
+    site: usize,
+    /// The part of the site's messages that passes the device, from 0 to 1.
+    share: f64,
+    /// Seconds per byte.
+    time: f64,
+}
+
+/// The ranks of one multicast, counted.
 #[derive(Debug, Clone)]
-pub(super) struct FanCount {
-    ranks: Vec<f64>,
+pub(super) struct MulticastCount {
+    /// Members. Index: site.
+    members: Vec<f64>,
+    /// Index: site.
     senders: Vec<f64>,
-    node_ranks: Vec<f64>,
+    /// Members. Index: node.
+    node_members: Vec<f64>,
+    /// Index: node.
     node_senders: Vec<f64>,
 }
 
-/// Ends of clocks that are told apart.
+/// Ends of clocks that are distinguished.
 pub(super) const MOST_ENDS: usize = 8;
 
 impl NodePort {
-    /// Those of a node, by its sites.
-    fn of(sites: &[Site], node: std::ops::Range<usize>) -> Vec<Self> {
+    fn of_node(sites: &[Site], node: Range<usize>) -> Vec<Self> {
         let mut ports: Vec<Self> = Vec::new();
         for site in node {
             for port in &sites[site].ports {
-                let user = (site, port.share, port.time);
+                let user = PortUser { site, share: port.share, time: port.time };
                 match ports.iter_mut().find(|known| known.out == port.out) {
                     Some(known) => known.users.push(user),
                     None => {
@@ -63,17 +75,18 @@ impl NodePort {
     }
 }
 
-impl FanCount {
+impl MulticastCount {
     pub(super) fn new(sites: &Sites) -> Self {
         let (sites, nodes) = (vec![0.0; sites.sites.len()], vec![0.0; sites.nodes.len()]);
-        let (ranks, senders) = (sites.clone(), sites);
-        Self { ranks, senders, node_ranks: nodes.clone(), node_senders: nodes }
+        let (members, senders) = (sites.clone(), sites);
+        Self { members, senders, node_members: nodes.clone(), node_senders: nodes }
     }
 
+    /// Adds a member at a site, or takes it away if `sign` is -1.
     pub(super) fn add(&mut self, sites: &Sites, site: usize, sign: f64, sends: bool) {
         let node = sites.sites[site].node;
-        self.ranks[site] += sign;
-        self.node_ranks[node] += sign;
+        self.members[site] += sign;
+        self.node_members[node] += sign;
         if sends {
             self.senders[site] += sign;
             self.node_senders[node] += sign;
@@ -81,127 +94,120 @@ impl FanCount {
     }
 }
 
-impl Table {
-    /// Of a workload whose ranks are in such slots.
+impl Setup {
     pub(super) fn new(
         cluster: &Cluster,
         workload: &Workload,
         slots: &[Slot],
     ) -> Result<Self, PlacementError> {
-        let demand = Demand::new(workload, MOST_ENDS);
-        let places: Vec<RankPlacement> = slots.iter().map(Slot::place).collect();
-        let sites = Sites::new(cluster, &places, &demand.lengths)?;
-        let lengths: Vec<f64> = demand.lengths.iter().map(|length| *length as f64).collect();
-        let lone = LoneMessages::new(&demand.singles, &lengths, &sites);
-        let ports = sites.nodes.iter().map(|node| NodePort::of(&sites.sites, node.clone()));
-        Ok(Self { ports: ports.collect(), demand, sites, lengths, lone })
+        let SiteModel { clocks, sites, lengths } =
+            SiteModel::new(cluster, workload, slots, MOST_ENDS)?;
+        let singles = SingleMessages::new(&clocks.singles, &lengths, &sites);
+        let nodes = sites.nodes.iter();
+        let ports = nodes.map(|node| NodePort::of_node(&sites.sites, node.sites.clone())).collect();
+        Ok(Self { clocks, sites, lengths, singles, ports })
     }
 
-    /// What a fan offers to the servers of two sites' nodes, and to the links to and from them.
-    pub(super) fn add_fan_at(
+    /// Adds what a multicast offers to the servers of the nodes of two sites, and to the links to and
+    /// from these nodes.
+    pub(super) fn add_multicast_at(
         &self,
-        ledger: &mut Ledger,
-        fan: &Fan,
-        count: &FanCount,
+        sums: &mut ServerSums,
+        multicast: &Multicast,
+        count: &MulticastCount,
         (from, to): (u32, u32),
         sign: f64,
     ) {
         let node = |site: u32| self.sites.sites[site as usize].node;
         let (from, to) = (node(from), node(to));
-        self.add_fan(ledger, fan, count, from, sign);
+        self.add_multicast(sums, multicast, count, from, sign);
         let all = 0..self.sites.nodes.len();
         if from == to {
             return;
         }
-        self.add_fan(ledger, fan, count, to, sign);
+        self.add_multicast(sums, multicast, count, to, sign);
         if !self.sites.links.is_empty() {
-            self.add_fan_links(ledger, fan, count, from, all.clone(), sign);
+            self.add_multicast_links(sums, multicast, count, (from, all.clone()), sign);
             let others = all.filter(|other| *other != from);
-            self.add_fan_links(ledger, fan, count, to, others, sign);
+            self.add_multicast_links(sums, multicast, count, (to, others), sign);
         }
     }
 
-    /// What a fan offers to the servers of a node.
-    pub(super) fn add_fan(
+    /// Adds what a multicast offers to the servers of a node.
+    pub(super) fn add_multicast(
         &self,
-        ledger: &mut Ledger,
-        fan: &Fan,
-        counts: &FanCount,
+        sums: &mut ServerSums,
+        multicast: &Multicast,
+        count: &MulticastCount,
         node: usize,
         sign: f64,
     ) {
-        if counts.node_ranks[node] == 0.0 {
+        if count.node_members[node] == 0.0 {
             return;
         }
-        let (length, ticks) = (self.lengths[fan.length], sign * fan.clock.rounds);
-        let end = fan.clock.end;
-        let remote = fan.ranks.len() as f64 - counts.node_ranks[node];
-        let outside = fan.senders.len() as f64 - counts.node_senders[node];
-        let sites = self.sites.nodes[node].clone();
+        let (length, ticks) = (self.lengths[multicast.length], sign * multicast.clock.rounds);
+        let end = multicast.clock.end;
+        let remote = multicast.members.len() as f64 - count.node_members[node];
+        let outside = multicast.senders.len() as f64 - count.node_senders[node];
+        let sites = self.sites.nodes[node].sites.clone();
         for number in sites.clone() {
             let site = &self.sites.sites[number];
-            let (ranks, senders) = (counts.ranks[number], counts.senders[number]);
+            let (members, senders) = (count.members[number], count.senders[number]);
             let service = length * site.memory_time;
-            let mut memory = Entry::default();
+            let mut memory = Offered::default();
             if senders > 0.0 {
                 let (mut messages, mut work) = (remote, remote * service);
-                let local = &self.sites.local[fan.length][number];
-                for (other, local) in sites.clone().zip(local.iter()) {
-                    if counts.ranks[other] == 0.0 {
+                let local = self.sites.local(multicast.length, number);
+                for (other, local) in sites.clone().zip(local) {
+                    if count.members[other] == 0.0 {
                         continue;
                     }
-                    let to = counts.ranks[other] - f64::from(u8::from(other == number));
+                    let to = count.members[other] - f64::from(u8::from(other == number));
                     let accesses = if local.first > 0.0 { 1.0 + local.rest_count } else { 0.0 };
                     messages += to * accesses;
                     work += to * (local.first + local.rest);
                 }
-                memory = Entry::of(ticks * senders, messages, work, work);
+                memory = Offered::new(ticks * senders, messages, work, work);
             }
-            memory.add(Entry::of(ticks * ranks * outside, 1.0, service, service));
-            let messages = senders * remote + ranks * outside;
-            ledger.far += ticks * messages * self.sites.far[fan.length][number];
-            ledger.add(site.memory, end, memory);
+            memory.add(Offered::new(ticks * members * outside, 1.0, service, service));
+            let messages = senders * remote + members * outside;
+            let far = self.sites.far_core_time(multicast.length, number);
+            sums.totals.far += ticks * messages * far;
+            sums.add(site.memory, end, memory);
         }
         for port in &self.ports[node] {
-            let (mut out, mut into) = (Entry::default(), Entry::default());
-            for (site, share, time) in &port.users {
-                let (work, count) = (length * time, remote * share);
-                let senders = ticks * counts.senders[*site];
-                out.add(Entry::of(senders, count, count * work, count * work));
-                let received = ticks * counts.ranks[*site] * outside * share;
-                into.add(Entry::of(received, 1.0, work, work));
+            let (mut out, mut into) = (Offered::default(), Offered::default());
+            for PortUser { site, share, time } in &port.users {
+                let (work, messages) = (length * time, remote * share);
+                let senders = ticks * count.senders[*site];
+                out.add(Offered::new(senders, messages, messages * work, messages * work));
+                let received = ticks * count.members[*site] * outside * share;
+                into.add(Offered::new(received, 1.0, work, work));
             }
-            ledger.add(port.out, end, out);
-            ledger.add(port.into, end, into);
+            sums.add(port.out, end, out);
+            sums.add(port.into, end, into);
         }
     }
 
-    /// What a fan offers to the links between a node and others, both ways.
-    pub(super) fn add_fan_links(
+    /// Adds what a multicast offers to the links between a node and others, both directions.
+    pub(super) fn add_multicast_links(
         &self,
-        ledger: &mut Ledger,
-        fan: &Fan,
-        count: &FanCount,
-        node: usize,
-        others: impl Iterator<Item = usize>,
+        sums: &mut ServerSums,
+        multicast: &Multicast,
+        count: &MulticastCount,
+        (node, others): (usize, impl Iterator<Item = usize>),
         sign: f64,
     ) {
-        let (length, ticks) = (self.lengths[fan.length], sign * fan.clock.rounds);
-        let end = fan.clock.end;
+        let (length, ticks) = (self.lengths[multicast.length], sign * multicast.clock.rounds);
+        let end = multicast.clock.end;
         for other in others {
             for (from, to) in [(node, other), (other, node)] {
-                let count = ticks * count.node_senders[from] * count.node_ranks[to];
-                for (server, time) in self.links(from, to) {
-                    let work = length * time;
-                    ledger.add(server, end, Entry::of(count, 1.0, work, work));
+                let messages = ticks * count.node_senders[from] * count.node_members[to];
+                for link in self.sites.links_between(from, to) {
+                    let work = length * link.time;
+                    sums.add(link.server, end, Offered::new(messages, 1.0, work, work));
                 }
             }
         }
-    }
-
-    /// The links between two nodes, each with its seconds per byte, in the order of passing.
-    pub(super) fn links(&self, from: usize, to: usize) -> impl Iterator<Item = (ServerId, f64)> {
-        let route = &self.sites.routes[from * self.sites.nodes.len() + to];
-        route.iter().map(|link| self.sites.links[*link as usize])
     }
 }

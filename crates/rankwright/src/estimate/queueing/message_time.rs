@@ -1,25 +1,25 @@
-//! How long a message takes on its way: Eqs. 1-4, Soryani 2013.
+//! How long a message takes along its path: Eqs. 1-4, Soryani 2013.
 
-use crate::network::{Path, ServerKind, Servers};
+use crate::network::{Path, ServerKind, ServerPart, Servers};
 use crate::units::Seconds;
 
-use super::server_loads::{Part, ServerLoads};
+use super::server_loads::ServerLoads;
 
-/// The mean time of a message, T of Eq. (1), by where it is spent; or a mean of such times.
+/// The mean time of a message, T of Eq. (1), by where it is spent; or a mean over messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct MessageTime {
-    /// T_src, Eq. (2): from the sender until it has left the port of the network device. All of the
-    /// time of a message that stays in its node.
+    /// T_src, Eq. (2): from the sender to the end of service at the port of the network device. The
+    /// whole time of a message that stays in its node.
     pub source: Seconds,
     /// T_sw, Eq. (3): between the network devices.
     pub switches: Seconds,
-    /// T_dst, Eq. (4): from the port of the network device into the receiver's memory.
+    /// T_dst, Eq. (4): from the port of the receiver's network device into its memory.
     pub destination: Seconds,
-    /// The part of all this that is waiting.
+    /// The part of this time that is waiting.
     pub waiting: Waiting,
 }
 
-/// Waiting, by what is waited for.
+/// Waiting, by the part of the machine that is waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Waiting {
     /// Network devices, both directions.
@@ -30,9 +30,10 @@ pub struct Waiting {
     pub other: Seconds,
 }
 
-/// The time of messages with these gaps on this path: the residence times R = W + S (Eq. 5) of its
-/// servers, and what passes between them. Their variation is taken to be the same at all servers, as
-/// in the paper. `None` if a server of the path is saturated.
+/// The mean time of the messages of one class on this path: the residence times R = W + S (Eq. 5) at
+/// its servers, and the latencies between them. `cv` is the coefficient of variation of the gaps
+/// between the messages, taken to be the same at all servers, as in the paper. `None` if a server of
+/// the path is saturated.
 #[must_use]
 pub fn message_time(
     servers: &Servers,
@@ -66,7 +67,7 @@ impl MessageTime {
         Seconds(self.source.0 + self.switches.0 + self.destination.0)
     }
 
-    /// Adds a part of another time, to make a mean.
+    /// Adds a share of another time, for a mean.
     pub(in crate::estimate) fn add_share(&mut self, other: &Self, share: f64) {
         let add = |sum: &mut Seconds, part: Seconds| sum.0 += share * part.0;
         add(&mut self.source, other.source);
@@ -79,17 +80,17 @@ impl MessageTime {
 }
 
 impl Waiting {
-    /// All of it.
+    /// The sum.
     #[must_use]
     pub fn total(&self) -> Seconds {
         Seconds(self.nic.0 + self.memory.0 + self.other.0)
     }
 
     pub(in crate::estimate) fn add(&mut self, kind: ServerKind, seconds: f64) {
-        let sum = match Part::of(kind) {
-            Part::Nic => &mut self.nic,
-            Part::Memory => &mut self.memory,
-            Part::Other => &mut self.other,
+        let sum = match kind.part() {
+            ServerPart::Nic => &mut self.nic,
+            ServerPart::Memory => &mut self.memory,
+            ServerPart::Link | ServerPart::QueuePair => &mut self.other,
         };
         sum.0 += seconds;
     }

@@ -1,4 +1,4 @@
-//! How long the messages of a workload wait under a placement, by the queueing model.
+//! The prediction of the queueing model for a workload under a placement.
 
 use std::cmp::Ordering;
 
@@ -12,38 +12,37 @@ use crate::units::{PerSecond, Seconds};
 use super::message_time::{MessageTime, Waiting, message_time};
 use super::server_loads::{ServerLoad, ServerLoads, classes};
 
-/// What the queueing model of Soryani et al. 2013 says of a workload under a placement, while all
-/// its clocks tick. For how long they tick makes no difference.
+/// The steady state of a workload under a placement, by the queueing model of Soryani et al. 2013:
+/// while all clocks tick, no matter for how long.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// The servers that something is asked of, in the order of [`Servers`].
+    /// The servers with a load, in the order of [`Servers`].
     pub servers: Vec<ServerPrediction>,
     /// The jobs, in the order of the workload.
     pub jobs: Vec<JobPrediction>,
-    /// How many messages are sent per second.
+    /// Messages sent per second.
     pub messages: PerSecond,
-    /// The mean time of all messages; `None` if nothing is sent or some pass a saturated server.
+    /// The mean time of all messages; `None` without messages, or if some pass a saturated server.
     pub time: Option<MessageTime>,
-    /// The waiting of all messages that are sent in one second, which by Little's law is how many
-    /// wait at a time on average. At servers that are not saturated: at the others the sum has no
-    /// end.
+    /// The waiting of all messages sent in one second; by Little's law this is the mean number of
+    /// messages that wait. Saturated servers are left out: their waiting is unbounded.
     pub waiting: Waiting,
 }
 
-/// A server that something is asked of.
+/// A server with a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerPrediction {
-    /// Which.
+    /// Its number.
     pub server: ServerId,
-    /// What it is.
+    /// Its kind.
     pub kind: ServerKind,
-    /// What people call it.
+    /// Its name in output.
     pub name: String,
-    /// λ: messages that come, per second.
+    /// λ: arrivals of messages per second.
     pub messages: PerSecond,
-    /// ρ; 1 and more is saturated.
+    /// ρ; from 1 on the server is saturated.
     pub utilisation: f64,
-    /// The mean over all messages that come; `None` if the server is saturated.
+    /// The mean over all arrivals; `None` if the server is saturated.
     pub waiting: Option<Seconds>,
 }
 
@@ -52,18 +51,18 @@ pub struct ServerPrediction {
 pub struct JobPrediction {
     /// Its name.
     pub name: String,
-    /// How many messages it sends per second.
+    /// Messages sent per second.
     pub messages: PerSecond,
-    /// How many of these pass a saturated server.
+    /// The part of them that passes a saturated server, per second.
     pub saturated: PerSecond,
-    /// Their mean time; `None` if nothing is sent or some pass a saturated server.
+    /// Their mean time; `None` without messages, or if some pass a saturated server.
     pub time: Option<MessageTime>,
 }
 
 /// Why there is no prediction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Messages, and nobody says when they are sent.
+    /// A job has messages but no message timing.
     #[error(
         "job `{job}`: found traffic without times, expected clocks that send it. The queueing model \
          needs to know how often messages are sent: give the pattern a rate (like \
@@ -76,19 +75,19 @@ pub enum ModelError {
 }
 
 impl Prediction {
-    /// What the model says of a placement of this workload. Takes time linear in the number of
-    /// sends of all clocks.
+    /// The prediction for a placement of this workload. Takes time linear in the number of sends of
+    /// all clocks.
     ///
     /// # Errors
-    /// If a job sends messages, but has no clocks that say when.
+    /// If a job sends messages but has no clocks.
     pub fn new(
         cluster: &Cluster,
         workload: &Workload,
         placement: &Placement,
     ) -> Result<Self, ModelError> {
-        let others = |job: &Job| job.flows.iter().any(|flow| flow.source != flow.destination);
-        let silent = |job: &&Job| job.sources.is_empty() && others(job);
-        if let Some(job) = workload.jobs.iter().find(silent) {
+        let sends = |job: &Job| job.flows.iter().any(|flow| flow.source != flow.destination);
+        let without_timing = |job: &&Job| job.sources.is_empty() && sends(job);
+        if let Some(job) = workload.jobs.iter().find(without_timing) {
             return Err(ModelError::NoSources { job: job.name.clone() });
         }
         let servers = Servers::new(cluster, placement);
@@ -117,60 +116,61 @@ impl Prediction {
         })
     }
 
-    /// The servers that more is asked of than they can do.
+    /// The saturated servers.
     pub fn saturated(&self) -> impl Iterator<Item = &ServerPrediction> {
         self.servers.iter().filter(|server| server.utilisation >= 1.0)
     }
 
-    /// The server with the largest ρ, the first of equals; `None` if nothing is sent.
+    /// The server with the largest ρ, the first of equals; `None` without messages.
     #[must_use]
     pub fn busiest(&self) -> Option<&ServerPrediction> {
         self.servers.iter().reduce(|a, b| if b.utilisation > a.utilisation { b } else { a })
     }
 
-    /// The largest ρ of any server; 0 if nothing is sent.
+    /// The largest ρ of any server; 0 without messages.
     #[must_use]
     pub fn highest_utilisation(&self) -> f64 {
         self.busiest().map_or(0.0, |server| server.utilisation)
     }
 
-    /// How many seconds of service per second are asked beyond what servers can do, over all: how
-    /// fast the work grows that they leave undone.
+    /// The sum of ρ - 1 over all saturated servers: how fast their backlogs grow, in seconds of
+    /// service per second.
     #[must_use]
     pub fn overload(&self) -> f64 {
         self.saturated().map(|server| server.utilisation - 1.0).sum()
     }
 
-    /// Orders placements of the same workload, the better first, also where servers are saturated.
+    /// Orders placements of one workload, the better first, also where servers are saturated.
     ///
-    /// First comes the highest utilisation, if it is 1 or more: with a finite number of messages the
-    /// most overloaded server decides when all is done. Placements below 1 are equal in this. Then
-    /// comes the [overload](Self::overload) of all servers, then the [waiting](Self::waiting) at
-    /// those that are not saturated.
+    /// The first key is the highest utilisation, if it is 1 or more: with a finite number of messages
+    /// the most overloaded server decides when all is done. Placements below 1 are equal in this. The
+    /// second key is the [overload](Self::overload) of all servers, the third the
+    /// [waiting](Self::waiting) at those that are not saturated.
     #[must_use]
     pub fn compare(&self, other: &Self) -> Ordering {
         let keys = |prediction: &Self| {
             let highest = prediction.highest_utilisation().max(1.0);
             [highest, prediction.overload(), prediction.waiting.total().0]
         };
-        let (own, others) = (keys(self), keys(other));
-        let pairs = own.iter().zip(&others);
-        pairs.map(|(own, other)| own.total_cmp(other)).fold(Ordering::Equal, Ordering::then)
+        let pairs = keys(self).into_iter().zip(keys(other));
+        pairs.map(|(a, b)| a.total_cmp(&b)).fold(Ordering::Equal, Ordering::then)
     }
 }
 
 /// Sums over all message classes.
 struct Sums {
     jobs: Vec<JobSum>,
-    /// Per server, waiting per second at those that are not saturated.
+    /// Waiting per second at servers that are not saturated. Index: [`ServerId`].
     waiting: Vec<f64>,
 }
 
 #[derive(Default, Clone)]
 struct JobSum {
+    /// Per second.
     messages: f64,
+    /// The part of them that passes a saturated server, per second.
     saturated: f64,
-    /// Rate times time, of messages that pass no saturated server.
+    /// The sum of rate × time over messages that pass no saturated server.
     time: MessageTime,
 }
 

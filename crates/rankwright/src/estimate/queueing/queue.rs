@@ -1,8 +1,8 @@
-//! One server: how long a message waits there on average.
+//! The mean waiting time at one server.
 //!
-//! [`waiting_time`] is the approximation that Soryani et al. 2013 use. For gaps from a gamma
-//! distribution and exponential service times [`exact_waiting_time`] needs none, which shows what the
-//! approximation is worth: [`approximation_error`].
+//! [`waiting_time`] is the approximation of Soryani et al. 2013. [`exact_waiting_time`] is exact for
+//! gaps from a gamma distribution and exponential service times; [`approximation_error`] compares
+//! the two.
 
 use crate::units::Seconds;
 
@@ -13,7 +13,7 @@ use crate::units::Seconds;
 /// `utilisation` is ρ of the server over all classes, and `service` is S, the mean service time of
 /// this class alone. For Ca = 1 and one class it is exact (M/M/1).
 ///
-/// `None` if the server is saturated: with ρ ≥ 1 its queue grows as long as messages come.
+/// `None` if the server is saturated: with ρ ≥ 1 its queue grows as long as messages arrive.
 #[must_use]
 pub fn waiting_time(cv: f64, utilisation: f64, service: Seconds) -> Option<Seconds> {
     let squared = utilisation * utilisation;
@@ -25,15 +25,15 @@ pub fn waiting_time(cv: f64, utilisation: f64, service: Seconds) -> Option<Secon
 /// mean `service`; the gaps are independent, from the gamma distribution with coefficient of
 /// variation `cv`, all equal if `cv` is 0 (D/M/1), exponential if it is 1 (M/M/1).
 ///
-/// A message that comes finds others with probability σ, the root below 1 of σ = A*(μ(1 − σ)), and
+/// An arriving message finds others with probability σ, the root below 1 of σ = A*(μ(1 − σ)), and
 /// waits σ / (μ(1 − σ)) on average (Kleinrock, Queueing Systems 1, 1975, Eqs. 6.24 and 6.30).
 ///
 /// `None` if the server is saturated.
 #[must_use]
 pub fn exact_waiting_time(cv: f64, utilisation: f64, service: Seconds) -> Option<Seconds> {
     let variance = cv * cv;
-    let idle = (utilisation < 1.0).then(|| finds_nobody(variance, utilisation))?;
-    // Not 1 - idle, which has no digits left where nearly all find nobody.
+    let idle = (utilisation < 1.0).then(|| idle_probability(variance, utilisation))?;
+    // Not 1 - idle, which cancels if almost every message finds the server idle.
     let busy = (-exponent(variance, idle / utilisation)).exp();
     Some(Seconds(busy / idle * service.0))
 }
@@ -51,7 +51,7 @@ pub fn approximation_error(cv: f64, utilisation: f64) -> Option<f64> {
 ///
 /// With y = 1 − σ the equation reads y + A*(μy) − 1 = 0. Its left side is convex with roots 0 and
 /// the one that is sought, so Newton's method from 1 descends to that without ever passing it.
-fn finds_nobody(variance: f64, utilisation: f64) -> f64 {
+fn idle_probability(variance: f64, utilisation: f64) -> f64 {
     let mut y = 1.0_f64;
     loop {
         let scaled = y / utilisation;
@@ -60,7 +60,7 @@ fn finds_nobody(variance: f64, utilisation: f64) -> f64 {
         let left = y + (-exponent).exp_m1();
         let slope = 1.0 - (-exponent).exp() / (1.0 + variance * scaled) / utilisation;
         let next = y - left / slope;
-        // Not `next >= y`: what is no number ends it too.
+        // Not `next >= y`: the loop must also end if `next` is NaN.
         if !(next < y && next > 0.0) {
             return y;
         }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_waited_for_where_nothing_comes() {
+    fn without_load_messages_do_not_wait() {
         for cv in [0.0, 0.3, 1.0, 20.0] {
             assert!(exact(cv, 0.0) < 1e-12, "{cv}");
         }
@@ -155,7 +155,7 @@ mod tests {
             // From almost nothing to 1 - 1e-9.
             let utilisation = 1.0 / (1.0 + (-(load - 9.0)).exp());
             let utilisation = utilisation.min(1.0 - 1e-9);
-            let y = finds_nobody(cv * cv, utilisation);
+            let y = idle_probability(cv * cv, utilisation);
             prop_assert!(y > 0.0 && y <= 1.0);
             // The left side changes sign around the root.
             let left = |y: f64| y + (-exponent(cv * cv, y / utilisation)).exp_m1();

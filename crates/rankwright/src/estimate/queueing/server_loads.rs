@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::Cluster;
-use crate::ids::{CoreId, NodeId, ServerId};
-use crate::network::{Hop, Path, ServerKind, Servers};
+use crate::ids::{CoreId, GlobalRank, NodeId, ServerId};
+use crate::network::{Hop, Path, Servers};
 use crate::placement::Placement;
 use crate::traffic::Workload;
 use crate::traffic::source::OUTSIDE;
@@ -12,36 +12,38 @@ use crate::units::{Bytes, PerSecond, Seconds};
 
 use super::queue;
 
-/// What is asked of a server.
+/// The load of a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ServerLoad {
-    /// λ: messages that come, per second, over all classes. One that passes the server twice counts
-    /// twice.
+    /// λ: arrivals of messages of all classes, per second. A message that passes the server twice
+    /// counts twice.
     pub messages: PerSecond,
     /// ρ = λS, summed over all classes of messages and the normal accesses to a memory. From 1 on
-    /// the server is saturated: more is asked of it than it can do.
+    /// the server is saturated.
     pub utilisation: f64,
 }
 
-/// The load of all servers.
+/// The loads of all servers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerLoads(Vec<ServerLoad>);
 
-/// A message class: what one clock sends to one destination. Ranks are counted over all jobs.
+/// A message class: what one clock sends to one destination.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::estimate) struct Class {
+    /// Index in [`Workload::jobs`].
     pub(in crate::estimate) job: usize,
-    pub(in crate::estimate) from: usize,
+    pub(in crate::estimate) from: GlobalRank,
     /// `None` for messages that leave the cluster.
-    pub(in crate::estimate) to: Option<usize>,
+    pub(in crate::estimate) to: Option<GlobalRank>,
     pub(in crate::estimate) length: Bytes,
     pub(in crate::estimate) rate: PerSecond,
+    /// The coefficient of variation of the gaps between messages.
     pub(in crate::estimate) cv: f64,
 }
 
 impl ServerLoads {
     /// The load that the clocks of a workload put on the servers of its placement. Jobs without
-    /// clocks ask nothing. Where a message has several paths, each takes its share of the rate.
+    /// clocks put none. Where a message has several paths, each has its share of the rate.
     ///
     /// Each core that holds a rank also makes the normal accesses of
     /// [`Rates::memory_accesses`](crate::cluster::Rates::memory_accesses), to the memory beside it;
@@ -82,14 +84,15 @@ impl ServerLoads {
         self.0[server.index()]
     }
 
-    /// The loads of all servers; position is [`ServerId`].
+    /// The loads of all servers. Index: [`ServerId`].
     #[must_use]
     pub fn as_slice(&self) -> &[ServerLoad] {
         &self.0
     }
 
-    /// How long messages of a class wait at a server of their path, Eq. (6): by the variation of the
-    /// class, its own service time, and the utilisation by all. `None` if the server is saturated.
+    /// The mean waiting time of the messages of a class at a server of their path, Eq. (6): by the
+    /// `cv` and the service time of the class, and the utilisation by all classes. `None` if the
+    /// server is saturated.
     #[must_use]
     pub fn waiting_time(&self, hop: &Hop, cv: f64) -> Option<Seconds> {
         queue::waiting_time(cv, self.of(hop.server).utilisation, hop.service)
@@ -97,7 +100,7 @@ impl ServerLoads {
 }
 
 impl Class {
-    /// The ways of its messages, taken in turn.
+    /// The paths of its messages, used in turn.
     pub(in crate::estimate) fn paths(&self, servers: &Servers) -> Vec<Path> {
         match self.to {
             Some(to) => servers.paths(self.from, to, self.length),
@@ -107,45 +110,22 @@ impl Class {
 }
 
 impl ServerLoad {
-    /// Whether more is asked of the server than it can do: there is no mean waiting time then.
+    /// Whether more work arrives than the server can do: there is no mean waiting time then.
     #[must_use]
     pub fn is_saturated(&self) -> bool {
         self.utilisation >= 1.0
     }
 }
 
-/// Which part of the cluster a message waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::estimate) enum Part {
-    Nic,
-    Memory,
-    Other,
-}
-
-impl Part {
-    pub(in crate::estimate) fn of(kind: ServerKind) -> Self {
-        match kind {
-            ServerKind::NicOut { .. } | ServerKind::NicIn { .. } => Self::Nic,
-            ServerKind::Memory { .. } => Self::Memory,
-            ServerKind::LinkUp { .. }
-            | ServerKind::LinkDown { .. }
-            | ServerKind::QueuePairOut { .. }
-            | ServerKind::QueuePairIn { .. }
-            | ServerKind::ProcessingOut { .. }
-            | ServerKind::ProcessingIn { .. } => Self::Other,
-        }
-    }
-}
-
 /// All message classes of a workload, in the order of its jobs, clocks and sends.
 pub(in crate::estimate) fn classes(workload: &Workload) -> impl Iterator<Item = Class> {
     let jobs = workload.jobs.iter().zip(workload.rank_offsets()).enumerate();
-    jobs.flat_map(|(job, (content, first))| {
-        content.sources.iter().flat_map(move |source| {
+    jobs.flat_map(|(number, (job, first))| {
+        job.sources.iter().flat_map(move |source| {
             source.sends.iter().map(move |send| Class {
-                job,
-                from: first + source.rank.index(),
-                to: (send.destination != OUTSIDE).then(|| first + send.destination.index()),
+                job: number,
+                from: source.rank.global(first),
+                to: (send.destination != OUTSIDE).then(|| send.destination.global(first)),
                 length: send.length,
                 rate: source.rate,
                 cv: source.cv,

@@ -1,4 +1,4 @@
-//! What the variation of gaps alone does to a message: f of Eq. (13), Soryani 2013.
+//! The effect of the variation of gaps on the time of a message: f of Eq. (13), Soryani 2013.
 
 use crate::cluster::Cluster;
 use crate::ids::Rank;
@@ -9,8 +9,8 @@ use crate::units::{Bytes, PerSecond};
 use super::message_time::MessageTime;
 use super::prediction::Prediction;
 
-/// By how many percent the time of a message between nodes grows with the coefficient of variation
-/// x of its gaps: the number a of f(x) = a x². In the model it is exactly this, since Eq. (6) is
+/// The growth, in percent, of the time of a message between nodes with the coefficient of variation x
+/// of its gaps: the factor a of f(x) = a x². In the model it is exactly this, since Eq. (6) is
 /// linear in the square of Ca; the paper fits 0.85 x² + 0.01 x for 1 MB and 0.12 x² for 64 kB, both
 /// 10 times a second.
 ///
@@ -22,11 +22,11 @@ pub fn slowdown_by_variation(cluster: &Cluster, length: Bytes, rate: PerSecond) 
     Some(100.0 * (poisson / regular - 1.0))
 }
 
-/// The time of messages between the first two nodes with free cores, from one rank to another, while
-/// nobody else sends.
+/// The mean time of messages from a rank on the first node with free cores to a rank on the second,
+/// without other messages.
 ///
-/// `None` if there are no two such nodes, if the message alone saturates a server, or if the rate or
-/// `cv` is none that a [`Source`] can have.
+/// `None` if there are not two such nodes, if these messages alone saturate a server, or if a
+/// [`Source`] cannot have such a rate or `cv`.
 #[must_use]
 pub fn uncontended(
     cluster: &Cluster,

@@ -8,6 +8,7 @@ use crate::estimate::Fluid;
 use crate::map::objective::{Cost, Criterion, Objective};
 use crate::map::options::{EFFORT, MOVES, OBJECTIVE, OptionEntry, Options, SEED};
 use crate::map::{Budget, Known, MapError, Mapper, Problem, Strategy, StrategyError, strategy};
+use crate::placement::Mapping;
 
 pub(in crate::map) const OPTIONS: &[OptionEntry] = &[SEED, EFFORT, MOVES, OBJECTIVE];
 
@@ -63,7 +64,7 @@ impl Auto {
         let fluid = Fluid::new(problem.cluster, problem.workload, problem.slots());
         if let Some(mut fluid) = fluid.ok().filter(|_| clocks) {
             let cost = |known: &Known| {
-                let outcome = fluid.evaluate(&known.slot_of);
+                let outcome = fluid.evaluate(&Mapping::from(&known.slot_of[..]));
                 Cost { waiting: outcome.total_waiting.0, finish: outcome.workload_finish.0 }
             };
             let costs: Vec<Cost> = known.iter().map(cost).collect();

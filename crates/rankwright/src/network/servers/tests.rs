@@ -1,7 +1,8 @@
 use super::*;
 use crate::cluster::read::{built_in, synthetic};
-use crate::cluster::{NodeGroup, Switch};
+use crate::cluster::{Nic, NodeGroup, Switch};
 use crate::placement::{Granularity, JobShape, slots};
+use crate::units::{Bytes, BytesPerSecond, Seconds};
 
 /// Ranks at these slots (cores counted over all nodes) of a cluster.
 fn placed(cluster: &Cluster, slot_of: &[usize]) -> Placement {
@@ -21,12 +22,12 @@ fn shown(servers: &Servers, path: &Path) -> String {
 }
 
 #[test]
-fn messages_pass_what_the_paper_says() {
+fn messages_pass_the_servers_of_the_paper() {
     let cluster = built_in::find("paper:2013").unwrap().cluster();
     let placement = placed(&cluster, &[0, 1, 4, 16]);
     let servers = Servers::new(&cluster, &placement);
     let shown = |to, length| {
-        let paths = servers.paths(0, to, Bytes(length));
+        let paths = servers.paths(GlobalRank(0), GlobalRank(to), Bytes(length));
         assert_eq!(paths.len(), 1);
         (shown(&servers, &paths[0]), paths[0].latency)
     };
@@ -45,20 +46,20 @@ fn the_model_has_queue_pairs_on_both_sides() {
     let cluster = built_in::find("paper:2013-model").unwrap().cluster();
     let placement = placed(&cluster, &[0, 16]);
     let servers = Servers::new(&cluster, &placement);
-    let path = &servers.paths(0, 1, Bytes(1 << 20))[0];
+    let path = &servers.paths(GlobalRank(0), GlobalRank(1), Bytes(1 << 20))[0];
     let order: Vec<ServerKind> =
         path.hops.iter().map(|hop| servers.kinds()[hop.server.index()]).collect();
     let (node0, node1, numa) = (NodeId(0), NodeId(1), NumaId(0));
     assert_eq!(
         order,
         [
-            ServerKind::QueuePairOut { rank: 0 },
+            ServerKind::QueuePairOut { rank: GlobalRank(0) },
             ServerKind::Memory { node: node0, numa },
-            ServerKind::ProcessingOut { rank: 0 },
+            ServerKind::ProcessingOut { rank: GlobalRank(0) },
             ServerKind::NicOut { node: node0, nic: 0 },
             ServerKind::NicIn { node: node1, nic: 0 },
-            ServerKind::ProcessingIn { rank: 1 },
-            ServerKind::QueuePairIn { rank: 1 },
+            ServerKind::ProcessingIn { rank: GlobalRank(1) },
+            ServerKind::QueuePairIn { rank: GlobalRank(1) },
             ServerKind::Memory { node: node1, numa },
         ]
     );
@@ -79,7 +80,7 @@ fn finite_links_are_passed_up_and_down() {
     cluster.switches = vec![switch("a", Some(2)), switch("b", Some(2)), switch("top", None)];
     let placement = placed(&cluster, &[0, 1, 2]);
     let servers = Servers::new(&cluster, &placement);
-    let shown = |to| shown(&servers, &servers.paths(0, to, Bytes(1000))[0]);
+    let shown = |to| shown(&servers, &servers.paths(GlobalRank(0), GlobalRank(to), Bytes(1000))[0]);
     assert!(!shown(1).contains(" up"), "{}", shown(1));
     assert!(shown(2).contains("+100 ns, a up 1 us, b down 1 us, n2 network in"), "{}", shown(2));
 }
@@ -96,7 +97,7 @@ fn ranks_use_the_devices_they_name_else_the_near_ones_in_turn() {
     let placement = placed(&cluster, &[0, 2]);
     let shown = |placement: &Placement| -> Vec<String> {
         let servers = Servers::new(&cluster, placement);
-        let paths = servers.paths(0, 1, Bytes(1000));
+        let paths = servers.paths(GlobalRank(0), GlobalRank(1), Bytes(1000));
         let nics = |path: &Path| {
             let names = path.hops.iter().map(|hop| servers.name(hop.server));
             names.filter(|name| !name.contains("NUMA")).collect::<Vec<_>>().join(" ")
@@ -112,20 +113,20 @@ fn ranks_use_the_devices_they_name_else_the_near_ones_in_turn() {
 #[test]
 fn a_device_of_the_other_socket_costs_the_core_time() {
     let mut cluster = built_in::find("paper:2017").unwrap().cluster();
-    let ours = |cluster: &Cluster, device: &str| {
+    let times = |cluster: &Cluster, device: &str| {
         let devices = vec![vec![device.to_owned()]; 2];
         let placement = placed(cluster, &[0, 44]).with_devices(cluster, devices).unwrap();
         let servers = Servers::new(cluster, &placement);
-        let path = servers.paths(0, 1, Bytes(8)).remove(0);
+        let path = servers.paths(GlobalRank(0), GlobalRank(1), Bytes(8)).remove(0);
         let service: f64 = path.hops.iter().map(|hop| hop.service.0).sum();
         (service, path.latency.0, path.hops[path.hops.len() - 1].latency.0)
     };
-    let (near, far) = (ours(&cluster, "hfi1_1"), ours(&cluster, "hfi1_2"));
+    let (near, far) = (times(&cluster, "hfi1_1"), times(&cluster, "hfi1_2"));
     assert!((far.0 - near.0 - 2.0 * 176e-9).abs() < 1e-15, "{near:?} {far:?}");
     assert_eq!([near.1, near.2, far.1, far.2], [0.0; 4]);
-    // Without queue pairs nobody is busy that long, but the message comes later.
+    // Without queue pairs no server is busy that long, but the message comes later.
     cluster.rates.queue_pair = crate::cluster::ServiceCurve::default();
-    let (near, far) = (ours(&cluster, "hfi1_1"), ours(&cluster, "hfi1_2"));
+    let (near, far) = (times(&cluster, "hfi1_1"), times(&cluster, "hfi1_2"));
     assert_eq!((near.0, near.1, near.2), (far.0, 0.0, 0.0));
     // At the sender before its memory, at the receiver after it.
     assert!([far.1, far.2].iter().all(|late| (late - 176e-9).abs() < 1e-15), "{far:?}");
@@ -140,21 +141,22 @@ fn far_devices_are_slower_as_the_rates_say() {
         );
         crate::cluster::read::toml::parse(&text, "c.toml", std::path::Path::new("")).unwrap()
     };
-    let way = |cluster: &Cluster, to: usize| {
+    let path = |cluster: &Cluster, to: u32| {
+        let to = GlobalRank(to);
         // From the near socket to the near and to the far one.
         let placement = placed(cluster, &[0, 2, 3]);
         let servers = Servers::new(cluster, &placement);
-        let path = servers.paths(0, to, Bytes(1 << 16)).remove(0);
-        (shown(&servers, &path), path.latency, servers.far_time(to, Bytes(1 << 16)))
+        let path = servers.paths(GlobalRank(0), to, Bytes(1 << 16)).remove(0);
+        (shown(&servers, &path), path.latency, servers.far_core_time(to, Bytes(1 << 16)))
     };
     let out = "n0 NUMA L#0 16.384 us, n0 mlx5_0 out 65.536 us +100 ns, n1 mlx5_0 in ";
     let plain = cluster("");
     let none = Seconds(0.0);
     let near = format!("{out}65.536 us, n1 NUMA L#0 16.384 us");
-    assert_eq!(way(&plain, 1), (near, none, none));
+    assert_eq!(path(&plain, 1), (near, none, none));
     let far = format!("{out}72.0896 us, n1 NUMA L#1 16.384 us");
-    assert_eq!(way(&plain, 2), (far, none, none));
-    let known = cluster("[rates]\ninter_socket = [[\"64 KiB\", \"4 us\"]]\n");
+    assert_eq!(path(&plain, 2), (far, none, none));
+    let charged = cluster("[rates]\ninter_socket = [[\"64 KiB\", \"4 us\"]]\n");
     let far = format!("{out}65.536 us, n1 NUMA L#1 16.384 us +4 us");
-    assert_eq!(way(&known, 2), (far, none, Seconds(4e-6)));
+    assert_eq!(path(&charged, 2), (far, none, Seconds(4e-6)));
 }

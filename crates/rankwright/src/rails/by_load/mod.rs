@@ -2,7 +2,7 @@
 //!
 //! Under a placement every node sends and receives a known number of bytes, so each node is a problem
 //! of its own: ranks are the work, devices the machines. A device that is not beside the rank costs
-//! what [`Cluster::far_device`] says, as in the models and the simulator: the device needs longer for
+//! what [`FarDevice`] says, as in the models and the simulator: the device needs longer for
 //! every byte, or the rank's core has more to do with every message. What that is above the least
 //! that the rank cannot avoid counts as a machine of the rank's own. On rail-optimised fabrics, where
 //! all devices have a rail, both ends of a pair use the same rail: there the work are the sets of

@@ -50,7 +50,7 @@ impl<'a> Builder<'a> {
             ServerKind::QueuePairOut { rank }
             | ServerKind::QueuePairIn { rank }
             | ServerKind::ProcessingOut { rank }
-            | ServerKind::ProcessingIn { rank } => servers.node(*rank as usize).index(),
+            | ServerKind::ProcessingIn { rank } => servers.node(*rank).index(),
             ServerKind::LinkUp { .. } | ServerKind::LinkDown { .. } => {
                 count += 1;
                 count - 1
@@ -84,7 +84,7 @@ impl<'a> Builder<'a> {
                 (Arrivals::PerSource, Some(step)) => *in_step.entry(step).or_insert(position),
                 _ => position,
             };
-            let from = offset + source.rank.index();
+            let from = source.rank.global(offset);
             let all: Vec<usize> = (0..source.sends.len())
                 .filter(|send| source.sends[*send].destination != source.rank)
                 .collect();
@@ -102,9 +102,9 @@ impl<'a> Builder<'a> {
                 for (send, place) in sends.iter().map(|send| &source.sends[*send]).zip(0..) {
                     let paths = match send.destination {
                         OUTSIDE => self.servers.paths_outside(from, send.length),
-                        rank => self.servers.paths(from, offset + rank.index(), send.length),
+                        rank => self.servers.paths(from, rank.global(offset), send.length),
                     };
-                    let turn = (from + clock * per_clock + place, sends.len());
+                    let turn = (from.index() + clock * per_clock + place, sends.len());
                     let table = self.add_send(&paths, owner, turn);
                     tables.push(table.ok_or(SimulationError::TooLong)?);
                 }

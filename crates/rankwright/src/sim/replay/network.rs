@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::ids::GlobalRank;
 use crate::network::{Path, ServerKind, Servers};
 use crate::sim::server::Server;
 use crate::units::{Bytes, Seconds};
@@ -81,7 +82,8 @@ impl<'a> Network<'a> {
 
     /// Sends a message now; its number.
     pub(super) fn send(&mut self, now: Time, from: usize, to: usize, bytes: u64) -> usize {
-        let mut paths = self.servers.paths(from, to, Bytes(bytes));
+        let rank = GlobalRank::from_index;
+        let mut paths = self.servers.paths(rank(from), rank(to), Bytes(bytes));
         let turn = self.turns[from] % paths.len();
         self.turns[from] += 1;
         let path = paths.swap_remove(turn);

@@ -63,7 +63,7 @@ struct Walk<'a> {
 pub(super) fn roughly(offered: &OfferedLoad, trips: &mut Option<RoundTrips>) -> Measure {
     let measure = without_trips(offered);
     match trips {
-        Some(trips) => measure.or_later(trips.evaluate(offered.slot_of())),
+        Some(trips) => measure.or_later(trips.evaluate(offered.mapping())),
         None => measure,
     }
 }
@@ -79,7 +79,7 @@ pub(super) fn exactly(
     offered: &OfferedLoad,
     trips: &mut Option<RoundTrips>,
 ) -> Measure {
-    let outcome = fluid.evaluate(offered.slot_of());
+    let outcome = fluid.evaluate(offered.mapping());
     let rough = roughly(offered, trips);
     let waiting = outcome.total_waiting.0 + offered.far().0;
     let finish = match trips {
@@ -143,7 +143,7 @@ impl Walk<'_> {
     fn jump(&mut self, berth_of: &[usize]) {
         let chain = &mut self.chain;
         self.layout = Layout::new(chain.problem, chain.berths, berth_of);
-        chain.offered.restart(berth_of);
+        chain.offered.restart(&berth_of.into());
         self.rough = chain.rough.cost(&roughly(&chain.offered, &mut chain.rough_trips));
         let exact = exactly(&mut chain.fluid, &chain.offered, &mut chain.trips);
         self.cost = chain.scale.cost(&exact);
@@ -193,7 +193,7 @@ impl Walk<'_> {
                 }
                 temperature = heat * COLD.powf(passed.max(0.0));
                 if step % RENEWED == 0 {
-                    self.chain.offered.restart(self.layout.berth_of());
+                    self.chain.offered.restart(&self.layout.berth_of().into());
                 }
             }
             step += 1;

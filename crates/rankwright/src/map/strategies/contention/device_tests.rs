@@ -67,7 +67,7 @@ fn cost_of(problem: &Problem, berths: &Berths, places: &[Vec<usize>]) -> Vec<f64
     let search = Search::new(Objective::Balanced, problem, berths, &budget, first).unwrap();
     let Search { scale, mut fluid, mut offered, mut trips, .. } = search;
     let cost = |berth_of: &Vec<usize>| {
-        offered.restart(berth_of);
+        offered.restart(&berth_of[..].into());
         scale.cost(&exactly(&mut fluid, &offered, &mut trips))
     };
     places.iter().map(cost).collect()
@@ -224,18 +224,18 @@ proptest! {
                 continue;
             }
             steps += 1;
-            let before = (offered.waiting(), offered.far(), offered.slot_of().to_vec());
+            let before = (offered.waiting(), offered.far(), offered.mapping().clone());
             offered.change(moves);
             if steps % 3 == 0 {
                 offered.undo();
-                prop_assert_eq!(before, (offered.waiting(), offered.far(), offered.slot_of().to_vec()));
+                prop_assert_eq!(before, (offered.waiting(), offered.far(), offered.mapping().clone()));
                 continue;
             }
             layout.exchange(moves);
-            prop_assert_eq!(offered.slot_of(), layout.berth_of());
+            prop_assert_eq!(offered.mapping().as_indices(), layout.berth_of());
             prop_assert!(berths.users(layout.berth_of()).iter().all(|users| *users <= 3));
             let mut fresh = offered.clone();
-            fresh.restart(layout.berth_of());
+            fresh.restart(&layout.berth_of().into());
             prop_assert!(near(fresh.waiting().0, offered.waiting().0));
             prop_assert!((fresh.far().0 - offered.far().0).abs() < 1e-9);
             far = far.max(offered.far().0);

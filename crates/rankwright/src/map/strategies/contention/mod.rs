@@ -23,7 +23,7 @@ use crate::estimate::{Fluid, OfferedLoad, RoundTrips};
 use crate::map::options::{EFFORT, MOVES, OBJECTIVE, OptionEntry, Options, SEED};
 use crate::map::{Answer, Budget, Effort, MapError, Mapper, Objective, Problem, StrategyError};
 use crate::parallel::side_by_side;
-use crate::placement::{JobShape, Placement, PlacementError};
+use crate::placement::{JobShape, Mapping, Placement, PlacementError};
 use crate::rails;
 use berths::Berths;
 use chain::{Chain, exactly, roughly};
@@ -192,15 +192,15 @@ impl<'a> Search<'a> {
         let workload = burst::with_clocks(problem.workload);
         let (cluster, slots) = (problem.cluster, berths.slots());
         let mut fluid = Fluid::new(cluster, &workload, slots).map_err(invalid)?;
-        let mut offered =
-            OfferedLoad::new(cluster, &workload, slots, &starts[0]).map_err(invalid)?;
+        let first = Mapping::from(&starts[0][..]);
+        let mut offered = OfferedLoad::new(cluster, &workload, slots, &first).map_err(invalid)?;
         let trips = problem.is_closed_loop();
         let trips = trips.then(|| RoundTrips::new(cluster, &workload, slots)).transpose();
         let mut trips = trips.map_err(invalid)?;
-        let mut rough_trips = trips.clone().filter(|_| offered.lone_messages() <= MOST_MESSAGES);
+        let mut rough_trips = trips.clone().filter(|_| offered.single_messages() <= MOST_MESSAGES);
         let (mut exact, mut rough) = (Vec::new(), Vec::new());
         for start in &starts {
-            offered.restart(start);
+            offered.restart(&Mapping::from(&start[..]));
             exact.push(exactly(&mut fluid, &offered, &mut trips));
             rough.push(roughly(&offered, &mut rough_trips));
         }
@@ -227,7 +227,7 @@ impl<'a> Search<'a> {
     /// The chain with a number.
     fn chain(&self, number: usize, steps: u64, seed: u64) -> Chain<'_> {
         let patience = if number % 2 == 1 { PATIENCE } else { 1.0 };
-        let messages = self.offered.lone_messages() as u64;
+        let messages = self.offered.single_messages() as u64;
         Chain {
             problem: self.problem,
             budget: self.budget,
@@ -250,7 +250,7 @@ impl<'a> Search<'a> {
     fn in_order(&mut self, found: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
         let mut answers = vec![self.starts.swap_remove(0)];
         for berth_of in found {
-            self.offered.restart(&berth_of);
+            self.offered.restart(&Mapping::from(&berth_of[..]));
             let cost = self.scale.cost(&exactly(&mut self.fluid, &self.offered, &mut self.trips));
             if answers.iter().all(|(_, known)| *known != berth_of) {
                 answers.push((cost, berth_of));

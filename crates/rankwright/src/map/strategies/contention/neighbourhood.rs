@@ -5,6 +5,7 @@ use rand_chacha::rand_core::Rng;
 
 use super::layout::Layout;
 use crate::estimate::OfferedLoad;
+use crate::ids::{GlobalRank, SlotId};
 use crate::map::Problem;
 
 /// One step in so many moves a group, and one a run.
@@ -75,7 +76,7 @@ impl Neighbourhood {
     ) {
         let from = layout.berth_of()[rank];
         let to = berth_of_new(layout, random, rank, slot);
-        if load.site(from) == load.site(to) {
+        if load.site(SlotId::from_index(from)) == load.site(SlotId::from_index(to)) {
             return;
         }
         let others = layout.ranks_at(slot);
@@ -85,7 +86,8 @@ impl Neighbourhood {
         } else if !others.is_empty() {
             let other = others[below(random, others.len())] as usize;
             let back = berth_of_new(layout, random, other, layout.slot(rank));
-            let nothing = (layout.berth_of()[other], from) == (to, back) && load.alike(rank, other);
+            let nothing = (layout.berth_of()[other], from) == (to, back)
+                && load.alike(GlobalRank::from_index(rank), GlobalRank::from_index(other));
             if rank != other && !nothing && layout.can_swap(rank, other) {
                 self.moves.extend([(rank, to), (other, back)]);
             }

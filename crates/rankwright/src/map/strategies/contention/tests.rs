@@ -10,7 +10,7 @@ use super::{HEATS, Objective, Scale, Search, exactly};
 use crate::cluster::{Cluster, NodeGroup};
 use crate::estimate::{Fluid, RoundTrips};
 use crate::map::{Budget, Known, Problem, Strategy};
-use crate::placement::Granularity;
+use crate::placement::{Granularity, Mapping};
 use crate::traffic::Workload;
 use crate::traffic::generate::pattern::Pattern;
 use crate::units::Seconds;
@@ -45,7 +45,7 @@ fn costs(problem: &Problem, objective: Objective, placements: &[Vec<usize>]) -> 
     let (starts, berths) = (vec![placements[0].clone()], Berths::of_slots(problem));
     let mut search = Search::new(objective, problem, &berths, &budget, starts).unwrap();
     let mut cost = |slot_of: &Vec<usize>| {
-        search.offered.restart(slot_of);
+        search.offered.restart(&Mapping::from(&slot_of[..]));
         search.scale.cost(&exactly(&mut search.fluid, &search.offered, &mut search.trips))
     };
     placements.iter().map(&mut cost).collect()
@@ -85,7 +85,7 @@ fn the_optimum_of_few_ranks_is_found() {
         let berths = Berths::of_slots(&problem);
         let mut search = Search::new(objective, &problem, &berths, &budget, starts).unwrap();
         let mut cost = |slot_of: &Vec<usize>| {
-            search.offered.restart(slot_of);
+            search.offered.restart(&Mapping::from(&slot_of[..]));
             search.scale.cost(&exactly(&mut search.fluid, &search.offered, &mut search.trips))
         };
         let least = all.iter().map(&mut cost).fold(f64::INFINITY, f64::min);
@@ -172,7 +172,8 @@ fn who_computes_long_stays_on_fast_nodes() {
         all.extend(others.into_iter().filter(|slot_of| balance.is_met(slot_of)));
         assert!(all.len() > 1);
         let mut fluid = Fluid::new(&cluster, &workload, problem.slots()).unwrap();
-        let waiting = all.iter().map(|slot_of| fluid.evaluate(slot_of).total_waiting.0);
+        let waiting =
+            all.iter().map(|slot_of| fluid.evaluate(&Mapping::from(&slot_of[..])).total_waiting.0);
         let waiting: Vec<f64> = waiting.collect();
         // The end decides between placements whose messages wait almost equally long.
         assert!(waiting.iter().all(|other| waiting[0] <= 1.005 * other), "{waiting:?}");
@@ -256,7 +257,7 @@ fn ranks_that_wait_for_long_ways_are_brought_together() {
     let problem = problem(&cluster, &workload).with_closed_loop(true);
     let slots = problem.slots();
     let mut trips = RoundTrips::new(&cluster, &workload, slots).unwrap();
-    let mut longest = |slot_of: &[usize]| trips.evaluate(slot_of).longest.0;
+    let mut longest = |slot_of: &[usize]| trips.evaluate(&slot_of.into()).longest.0;
     let cyclic = map(&problem, "cyclic");
     let found = map(&problem, "contention:moves=4000");
     let best = placements(4, 4, 4).into_iter().map(|four| {
@@ -310,7 +311,7 @@ proptest! {
         let costs: Vec<f64> = all
             .iter()
             .map(|slot_of| {
-                offered.restart(slot_of);
+                offered.restart(&Mapping::from(&slot_of[..]));
                 scale.cost(&exactly(&mut fluid, &offered, &mut trips))
             })
             .collect();
