@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use super::mappers::{MAPPERS, MapperEntry, Part, find};
 use super::options::{EFFORT, MOVES, OBJECTIVE, Options, SEED};
-use super::{Answer, Budget, MapError, Mapper, Objective, Problem};
+use super::{Budget, DeviceMapping, MapError, Mapper, Objective, Problem};
+use crate::placement::Mapping;
 
 /// A strategy as the user named it, ready to run.
 #[derive(Debug)]
@@ -125,52 +126,53 @@ impl Strategy {
     ///
     /// # Errors
     /// If a partitioner fails.
-    pub fn map(&self, problem: &Problem, budget: &Budget) -> Result<Vec<usize>, MapError> {
+    pub fn map(&self, problem: &Problem, budget: &Budget) -> Result<Mapping, MapError> {
         let run = |problem: &Problem, budget: &Budget| self.mapper.map(problem, budget);
-        let slot_of = match problem.kept_groups() {
+        let mapping = match problem.kept_groups() {
             Some(kept) => kept.map(problem, budget, &run)?,
             None => run(problem, budget)?,
         };
-        problem.check(&slot_of)?;
-        Ok(slot_of)
+        problem.check(mapping.as_indices())?;
+        Ok(mapping)
     }
 
-    /// Several answers, the most promising first, where only a simulation can tell which is best;
+    /// Several mappings, the most promising first, where only a simulation can tell which is best;
     /// else one. All are checked.
     ///
     /// # Errors
     /// If a partitioner fails.
-    pub fn answers(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Vec<usize>>, MapError> {
+    pub fn mappings(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Mapping>, MapError> {
         if problem.kept_groups().is_some() {
             return Ok(vec![self.map(problem, budget)?]);
         }
-        let answers = self.mapper.answers(problem, budget)?;
-        answers.iter().try_for_each(|slot_of| problem.check(slot_of))?;
-        Ok(answers)
+        let mappings = self.mapper.mappings(problem, budget)?;
+        mappings.iter().try_for_each(|mapping| problem.check(mapping.as_indices()))?;
+        Ok(mappings)
     }
 
-    /// The same answers; where devices go by load and the strategy chooses them together with slots,
-    /// after others for which it did so. Time is shared in halves.
+    /// [`Strategy::mappings`]; where devices go by load and the strategy chooses them together with
+    /// slots, behind the mappings for which it did so. Time is shared in halves.
     ///
     /// # Errors
     /// If a partitioner fails, or devices cannot be chosen.
-    pub fn answers_with_devices(
+    pub fn mappings_with_devices(
         &self,
         problem: &Problem,
         budget: &Budget,
-    ) -> Result<Vec<Answer>, MapError> {
+    ) -> Result<Vec<DeviceMapping>, MapError> {
         let together = self.mapper.chooses_devices() && problem.selection().is_by_load();
         if !together || problem.kept_groups().is_some() {
-            return Ok(self.answers(problem, budget)?.into_iter().map(Answer::from).collect());
+            let mappings = self.mappings(problem, budget)?;
+            return Ok(mappings.into_iter().map(DeviceMapping::from).collect());
         }
         let [first, second] =
             [0, 1].map(|half| budget.part(half, 2).with_known(budget.all_known()));
-        let plain = self.answers(problem, &first)?;
-        let mut answers = self.mapper.with_devices(problem, &second, &plain)?;
-        answers.iter().try_for_each(|answer| problem.check(&answer.slot_of))?;
-        answers.extend(plain.into_iter().map(Answer::from));
+        let plain = self.mappings(problem, &first)?;
+        let mut mappings = self.mapper.with_devices(problem, &second, &plain)?;
+        mappings.iter().try_for_each(|placed| problem.check(placed.mapping.as_indices()))?;
+        mappings.extend(plain.into_iter().map(DeviceMapping::from));
         budget.count_moves(first.moves() + second.moves());
-        Ok(answers)
+        Ok(mappings)
     }
 }
 

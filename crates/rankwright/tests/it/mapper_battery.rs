@@ -182,7 +182,7 @@ fn known(problem: &Problem) -> Vec<Known> {
     let begins_alone = strategies().into_iter().filter(|strategy| !strategy.begins_with_others());
     let answer = |strategy: Strategy| Known {
         strategy: strategy.name().to_owned(),
-        slot_of: strategy.map(problem, &Budget::default()).expect("an answer"),
+        slot_of: strategy.map(problem, &Budget::default()).expect("a mapping").into_indices(),
     };
     begins_alone.map(answer).collect()
 }
@@ -196,13 +196,14 @@ fn every_strategy_gives_a_valid_placement_in_every_case() {
     for case in cases() {
         let problem = problem(&case);
         for strategy in strategies() {
-            let answers = strategy.answers(&problem, &Budget::default());
-            let answers = answers.unwrap_or_else(|e| panic!("{}, {strategy}: {e}", case.name));
-            assert!(!answers.is_empty(), "{}, {strategy}", case.name);
-            for slot_of in answers {
+            let mappings = strategy.mappings(&problem, &Budget::default());
+            let mappings = mappings.unwrap_or_else(|e| panic!("{}, {strategy}: {e}", case.name));
+            assert!(!mappings.is_empty(), "{}, {strategy}", case.name);
+            for mapping in mappings {
                 let shapes = JobShape::of(&case.workload);
                 let slots = problem.slots();
-                let placement = Placement::from_slots(&case.cluster, &shapes, "x", slots, &slot_of);
+                let placement =
+                    Placement::from_slots(&case.cluster, &shapes, "x", slots, mapping.as_indices());
                 placement.unwrap_or_else(|error| panic!("{}, {strategy}: {error}", case.name));
             }
         }
@@ -234,7 +235,7 @@ fn answers_do_not_depend_on_the_number_of_threads() {
         for strategy in strategies() {
             let with = |count| {
                 let budget = Budget::default().with_threads(threads(count)).with_known(&known);
-                (strategy.answers(&problem, &budget).expect(case.name), budget.moves())
+                (strategy.mappings(&problem, &budget).expect(case.name), budget.moves())
             };
             let one = with(1);
             assert_eq!(with(2), one, "{}, {strategy}, 2 threads", case.name);
@@ -280,9 +281,9 @@ fn several_ranks_share_a_slot_within_the_limit() {
         let one = Granularity::Cores(1);
         let problem = Problem::sharing(&cluster, &jobs, one, loads.clone(), 0.03).unwrap();
         for strategy in strategies() {
-            let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
+            let mapping = strategy.map(&problem, &Budget::default()).unwrap();
             let mut filled = [0; 16];
-            slot_of.iter().zip(&loads).for_each(|(slot, load)| filled[*slot] += load);
+            mapping.iter().zip(&loads).for_each(|((_, slot), load)| filled[slot.index()] += load);
             assert!(filled.iter().all(|held| *held <= limit), "{strategy}: {filled:?} of {sum}");
         }
     }
@@ -327,10 +328,10 @@ proptest! {
             for strategy in strategies() {
                 let budget = || Budget::default().with_known(&known);
                 // It checks the answer.
-                let slot_of = strategy.map(&problem, &budget());
-                prop_assert!(slot_of.is_ok(), "{}: {:?}", strategy, slot_of);
+                let mapping = strategy.map(&problem, &budget());
+                prop_assert!(mapping.is_ok(), "{}: {:?}", strategy, mapping);
                 let again = strategy.map(&problem, &budget().with_threads(threads(2)));
-                prop_assert_eq!(again, slot_of, "{}", strategy);
+                prop_assert_eq!(again, mapping, "{}", strategy);
             }
         }
     }

@@ -57,7 +57,7 @@ fn groups_that_talk_come_below_one_switch() {
     assert_eq!(groups.count(), 4);
     let cost = |name: &str| {
         let strategy: Strategy = name.parse().unwrap();
-        kept.cost(&strategy.map(&kept, &Budget::default()).unwrap())
+        kept.cost(strategy.map(&kept, &Budget::default()).unwrap().as_indices())
     };
     // Up to the node and to the first switch, instead of to the second.
     assert!(cost("kway") < cost("blocked"), "{} {}", cost("kway"), cost("blocked"));
@@ -72,8 +72,8 @@ fn ranks_change_places_inside_their_node() {
     let jobs = workload(vec![job("a", 8, flows)]);
     let (kept, groups) = in_block_order(&cluster, &jobs);
     let strategy: Strategy = "kway".parse().unwrap();
-    let slot_of = strategy.map(&kept, &Budget::default()).unwrap();
-    assert_eq!(kept.cost(&slot_of), 4 * 9 * 2);
+    let mapping = strategy.map(&kept, &Budget::default()).unwrap();
+    assert_eq!(kept.cost(mapping.as_indices()), 4 * 9 * 2);
     all_keep(&cluster, &jobs, &kept, &groups);
 }
 

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::time::Shares;
 use super::{Contender, Search, SearchError, has_clocks};
-use crate::map::{Answer, Budget, Known, MapError, Problem, Strategy};
+use crate::map::{Budget, DeviceMapping, Known, MapError, Problem, Strategy};
 use crate::parallel::side_by_side;
 use crate::placement::{JobShape, Placement};
 use crate::rails;
@@ -193,10 +193,11 @@ impl Answers {
 impl Of {
     fn new(problem: &Problem, strategy: &Strategy, budget: &Budget) -> Self {
         let name = strategy.to_string();
-        let answers = strategy.answers_with_devices(problem, budget);
+        let answers = strategy.mappings_with_devices(problem, budget);
         let moves = budget.moves();
         let binds = strategy.binds();
-        let made = |Answer { slot_of, nics }| {
+        let made = |DeviceMapping { mapping, nics }| {
+            let slot_of = mapping.into_indices();
             let (strategy, contender) = (name.clone(), 0);
             Made { strategy, slot_of, nics, binds, moves, contender }
         };

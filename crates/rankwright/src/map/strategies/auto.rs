@@ -42,12 +42,15 @@ impl Auto {
                 continue;
             }
             let inner = budget.beginning_with(&known);
-            let answers = strategy.answers(problem, &inner);
+            let mappings = strategy.mappings(problem, &inner);
             budget.count_moves(inner.moves());
-            match answers {
-                Ok(answers) => {
-                    let answer = |slot_of| Known { strategy: name.clone(), slot_of };
-                    known.extend(answers.into_iter().map(answer));
+            match mappings {
+                Ok(mappings) => {
+                    let answer = |mapping: Mapping| Known {
+                        strategy: name.clone(),
+                        slot_of: mapping.into_indices(),
+                    };
+                    known.extend(mappings.into_iter().map(answer));
                 }
                 Err(error) => failed = failed.or(Some(error)),
             }
@@ -78,9 +81,9 @@ impl Auto {
 }
 
 impl Mapper for Auto {
-    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Mapping, MapError> {
         let mut known = self.known(problem, budget)?;
         let best = self.best(problem, &known);
-        Ok(known.swap_remove(best).slot_of)
+        Ok(known.swap_remove(best).slot_of.into())
     }
 }

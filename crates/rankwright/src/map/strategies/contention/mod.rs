@@ -21,7 +21,9 @@ mod tests;
 
 use crate::estimate::{Fluid, OfferedLoad, RoundTrips};
 use crate::map::options::{EFFORT, MOVES, OBJECTIVE, OptionEntry, Options, SEED};
-use crate::map::{Answer, Budget, Effort, MapError, Mapper, Objective, Problem, StrategyError};
+use crate::map::{
+    Budget, DeviceMapping, Effort, MapError, Mapper, Objective, Problem, StrategyError,
+};
 use crate::parallel::side_by_side;
 use crate::placement::{JobShape, Mapping, Placement, PlacementError};
 use crate::rails;
@@ -121,19 +123,21 @@ impl Contention {
 }
 
 impl Mapper for Contention {
-    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Vec<usize>, MapError> {
-        let mut answers = self.answers(problem, budget)?;
-        Ok(answers.swap_remove(0))
+    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Mapping, MapError> {
+        let mut mappings = self.mappings(problem, budget)?;
+        Ok(mappings.swap_remove(0))
     }
 
     /// The best of each chain and the best start, the one with the least cost first.
-    fn answers(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Vec<usize>>, MapError> {
+    fn mappings(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Mapping>, MapError> {
         let starts = starts::starts(problem, budget)?;
         if problem.rank_count() < 2 {
             return Ok(starts);
         }
         let berths = Berths::of_slots(problem);
-        self.search(problem, &berths, budget, starts)
+        let starts = starts.into_iter().map(Mapping::into_indices).collect();
+        let found = self.search(problem, &berths, budget, starts)?;
+        Ok(found.into_iter().map(Mapping::from).collect())
     }
 
     fn chooses_devices(&self) -> bool {
@@ -144,15 +148,15 @@ impl Mapper for Contention {
         &self,
         problem: &Problem,
         budget: &Budget,
-        answers: &[Vec<usize>],
-    ) -> Result<Vec<Answer>, MapError> {
+        mappings: &[Mapping],
+    ) -> Result<Vec<DeviceMapping>, MapError> {
         let berths = Berths::with_devices(problem)?;
         if !berths.is_choice() || problem.rank_count() < 2 {
             return Ok(Vec::new());
         }
         let others = starts::starts(problem, budget)?;
         let mut starts: Vec<Vec<usize>> = Vec::new();
-        for slot_of in answers.iter().chain(&others) {
+        for slot_of in mappings.iter().chain(&others).map(Mapping::as_indices) {
             // Another answer may leave every rank a device where this one does not.
             let Some(nics) = by_load(problem, slot_of)? else { continue };
             let found = berths.find(slot_of, &nics);
@@ -162,7 +166,7 @@ impl Mapper for Contention {
             return Ok(Vec::new());
         }
         let found = self.search(problem, &berths, budget, starts)?;
-        Ok(found.iter().map(|berth_of| berths.answer(berth_of)).collect())
+        Ok(found.iter().map(|berth_of| berths.mapping(berth_of)).collect())
     }
 }
 

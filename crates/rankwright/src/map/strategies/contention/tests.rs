@@ -36,7 +36,8 @@ fn problem<'a>(cluster: &'a Cluster, workload: &'a Workload) -> Problem<'a> {
 }
 
 fn map(problem: &Problem, strategy: &str) -> Vec<usize> {
-    strategy.parse::<Strategy>().unwrap().map(problem, &Budget::default()).unwrap()
+    let mapping = strategy.parse::<Strategy>().unwrap().map(problem, &Budget::default());
+    mapping.unwrap().into_indices()
 }
 
 /// What placements cost, counted from one of them.
@@ -83,6 +84,7 @@ fn the_optimum_of_few_ranks_is_found() {
         let budget = Budget::default();
         let starts = super::starts::starts(&problem, &budget).unwrap();
         let berths = Berths::of_slots(&problem);
+        let starts = starts.into_iter().map(Mapping::into_indices).collect();
         let mut search = Search::new(objective, &problem, &berths, &budget, starts).unwrap();
         let mut cost = |slot_of: &Vec<usize>| {
             search.offered.restart(&Mapping::from(&slot_of[..]));
@@ -161,14 +163,17 @@ fn who_computes_long_stays_on_fast_nodes() {
         let workload = computing(number);
         let problem = problem(&cluster, &workload);
         let balance = problem.compute_balance().unwrap();
-        let answers = "contention:moves=800,objective=waiting".parse::<Strategy>().unwrap();
-        let answers = answers.answers(&problem, &Budget::default()).unwrap();
-        for found in &answers {
-            assert!(balance.makespan(found).0 <= 1.02 * balance.lower_bound().0 * (1.0 + 1e-6));
+        let strategy = "contention:moves=800,objective=waiting".parse::<Strategy>().unwrap();
+        let mappings = strategy.mappings(&problem, &Budget::default()).unwrap();
+        for mapping in &mappings {
+            assert!(
+                balance.makespan(mapping.as_indices()).0
+                    <= 1.02 * balance.lower_bound().0 * (1.0 + 1e-6)
+            );
         }
         let others = ["blocked", "cyclic", "drb", "kway", "multisection", "mapping-2013"];
         let others = others.map(|name| map(&problem, name));
-        let mut all = vec![answers[0].clone()];
+        let mut all = vec![mappings[0].as_indices().to_vec()];
         all.extend(others.into_iter().filter(|slot_of| balance.is_met(slot_of)));
         assert!(all.len() > 1);
         let mut fluid = Fluid::new(&cluster, &workload, problem.slots()).unwrap();
@@ -204,16 +209,16 @@ fn threads_and_known_answers_change_nothing() {
     let (cluster, workload) = (cluster(4, 2, 2, ""), workload(&SATURATED));
     let problem = problem(&cluster, &workload);
     let strategy: Strategy = "contention:moves=4000".parse().unwrap();
-    let alone = strategy.answers(&problem, &Budget::default()).unwrap();
+    let alone = strategy.mappings(&problem, &Budget::default()).unwrap();
     assert!(alone.len() <= HEATS.len() + 1);
     for threads in [2, 3, 8] {
         let budget = Budget::default().with_threads(NonZeroUsize::new(threads).unwrap());
-        assert_eq!(strategy.answers(&problem, &budget).unwrap(), alone);
+        assert_eq!(strategy.mappings(&problem, &budget).unwrap(), alone);
         assert!(budget.moves() >= 4000);
     }
     let known = vec![Known { strategy: "kway".to_owned(), slot_of: map(&problem, "kway") }];
     let budget = Budget::default().with_known(&known);
-    assert_eq!(strategy.answers(&problem, &budget).unwrap(), alone);
+    assert_eq!(strategy.mappings(&problem, &budget).unwrap(), alone);
 }
 
 #[test]
@@ -224,9 +229,9 @@ fn without_budget_the_best_start_is_the_answer() {
     let late = Budget::default().with_clock(&over);
     let strategy: Strategy = "contention".parse().unwrap();
     let best = map(&problem, "contention:moves=0");
-    assert_eq!(strategy.map(&problem, &late).unwrap(), best);
+    assert_eq!(strategy.map(&problem, &late).unwrap().as_indices(), best);
     let starts = super::starts::starts(&problem, &Budget::default()).unwrap();
-    assert!(starts.contains(&best));
+    assert!(starts.contains(&best.into()));
 }
 
 #[test]
@@ -299,10 +304,10 @@ proptest! {
         let problem = problem(&cluster, &workload).with_closed_loop(closed);
         // Every answer is checked to be valid.
         let strategy: Strategy = format!("contention:moves=800,seed={seed}").parse().unwrap();
-        let answers = strategy.answers(&problem, &Budget::default()).unwrap();
+        let mut all = strategy.mappings(&problem, &Budget::default()).unwrap();
         let starts = super::starts::starts(&problem, &Budget::default()).unwrap();
-        let mut all = answers.clone();
         all.extend(starts.clone());
+        let starts = starts.into_iter().map(Mapping::into_indices).collect();
         let budget = Budget::default();
         let berths = Berths::of_slots(&problem);
         let search = Search::new(Objective::Balanced, &problem, &berths, &budget, starts).unwrap();
@@ -310,8 +315,8 @@ proptest! {
         let (mut fluid, mut offered, mut trips) = (search.fluid, search.offered, search.trips);
         let costs: Vec<f64> = all
             .iter()
-            .map(|slot_of| {
-                offered.restart(&Mapping::from(&slot_of[..]));
+            .map(|mapping| {
+                offered.restart(mapping);
                 scale.cost(&exactly(&mut fluid, &offered, &mut trips))
             })
             .collect();
