@@ -1,22 +1,23 @@
-//! Makes an assignment keep exact capacities: partitioners only promise to be nearly balanced.
+//! Makes an assignment keep exact capacities: partitioners only promise approximate balance.
 
 use super::graph::Graph;
-use super::tree::Tree;
+use super::tree::{BinId, Tree};
 
 /// Moves vertices out of bins that hold more than their capacity, until none does.
 ///
-/// The bins are taken in order. Of an overfull bin the vertices leave in the order of what their
-/// move costs (the growth of the sum of weight times distance over their edges), each to the
-/// cheapest bin that has room. Candidates are, for every level of the tree and every neighbour, the
-/// first bin with room in the neighbour's group: nothing else can be cheaper than the best of them.
-/// If no bin has room for a vertex it goes where the most is left; that cannot happen with vertices
-/// of equal load and bins that hold all of them.
+/// The bins are taken in order. The vertices of an overfull bin leave in the order of what their move
+/// costs (the growth of the sum of weight times distance over their edges), each to the cheapest bin
+/// with capacity left. Targets are, for every level of the tree and every neighbour, the first bin
+/// with capacity left in the neighbour's group: no other bin can be cheaper than the best of these.
+/// If no bin can take a vertex it goes where most is left; that cannot happen with vertices of equal
+/// load and bins that hold all of them. Without an overfull bin it takes time in vertices and bins,
+/// else for each vertex that moves degree × levels × (degree + log bins).
 pub(in crate::map) fn repair(
     tree: &Tree,
     capacity: &[u64],
     graph: &Graph,
     load: &[u64],
-    bin_of: &mut [u32],
+    bin_of: &mut [BinId],
 ) {
     let mut filled = vec![0_u64; capacity.len()];
     for (vertex, bin) in bin_of.iter().enumerate() {
@@ -30,7 +31,7 @@ pub(in crate::map) fn repair(
     }
     let free =
         capacity.iter().zip(&filled).map(|(capacity, filled)| capacity.saturating_sub(*filled));
-    let mut search = Search { tree, graph, load, room: Room::new(free.collect()) };
+    let mut search = Search { tree, graph, load, free: FreeCapacity::new(free.collect()) };
     for (bin, vertices) in overfull.into_iter().enumerate() {
         let mut by_cost: Vec<(i128, usize)> = vertices
             .into_iter()
@@ -44,13 +45,13 @@ pub(in crate::map) fn repair(
                 break;
             }
             let best = search.best_move(vertex, bin_of).map(|(_, target)| target);
-            let Some(target) = best.or_else(|| search.room.largest()) else { break };
+            let Some(target) = best.or_else(|| search.free.largest()) else { break };
             filled[bin] -= load[vertex];
             filled[target] += load[vertex];
-            bin_of[vertex] = target as u32;
-            search.room.set(target, capacity[target].saturating_sub(filled[target]));
+            bin_of[vertex] = target as BinId;
+            search.free.set(target, capacity[target].saturating_sub(filled[target]));
         }
-        search.room.set(bin, capacity[bin].saturating_sub(filled[bin]));
+        search.free.set(bin, capacity[bin].saturating_sub(filled[bin]));
     }
 }
 
@@ -58,24 +59,24 @@ struct Search<'a> {
     tree: &'a Tree,
     graph: &'a Graph,
     load: &'a [u64],
-    room: Room,
+    free: FreeCapacity,
 }
 
 impl Search<'_> {
-    /// The cheapest bin with room for a vertex and what the move there costs.
-    fn best_move(&self, vertex: usize, bin_of: &[u32]) -> Option<(i128, usize)> {
-        let mut candidates = Vec::new();
+    /// The cheapest bin that can take a vertex, and what the move there costs.
+    fn best_move(&self, vertex: usize, bin_of: &[BinId]) -> Option<(i128, usize)> {
+        let mut targets = Vec::new();
         let needed = self.load[vertex];
         for (neighbour, _) in self.graph.row(vertex) {
             let bin = bin_of[neighbour] as usize;
-            candidates.extend(self.room.first_with(needed, bin..bin + 1));
+            targets.extend(self.free.first_with(needed, bin..bin + 1));
             for level in 0..self.tree.level_count() {
-                candidates.extend(self.room.first_with(needed, self.tree.group(level, bin)));
+                targets.extend(self.free.first_with(needed, self.tree.group(level, bin)));
             }
         }
-        candidates.extend(self.room.first_with(needed, 0..self.tree.bin_count()));
-        candidates.sort_unstable();
-        candidates.dedup();
+        targets.extend(self.free.first_with(needed, 0..self.tree.bin_count()));
+        targets.sort_unstable();
+        targets.dedup();
         let here = bin_of[vertex] as usize;
         let cost_at = |place: usize| -> i128 {
             let edges = self.graph.row(vertex).map(|(neighbour, weight)| {
@@ -85,18 +86,18 @@ impl Search<'_> {
             edges.sum()
         };
         let now = cost_at(here);
-        candidates.into_iter().map(|bin| (cost_at(bin) - now, bin)).min()
+        targets.into_iter().map(|bin| (cost_at(bin) - now, bin)).min()
     }
 }
 
-/// The room left in each bin, as a tree of maxima.
-struct Room {
+/// The capacity left in each bin, as a segment tree of maxima.
+struct FreeCapacity {
     /// Leaves stand in the upper half.
     most: Vec<u64>,
     half: usize,
 }
 
-impl Room {
+impl FreeCapacity {
     fn new(free: Vec<u64>) -> Self {
         let half = free.len().next_power_of_two();
         let mut most = vec![0; half];
@@ -117,7 +118,7 @@ impl Room {
         }
     }
 
-    /// The first bin of a range with at least this much room.
+    /// The first bin of a range with at least this much left.
     fn first_with(&self, needed: u64, bins: std::ops::Range<usize>) -> Option<usize> {
         self.find(1, 0..self.half, needed.max(1), &bins)
     }
@@ -140,7 +141,7 @@ impl Room {
             .or_else(|| self.find(2 * node + 1, middle..covered.end, needed, bins))
     }
 
-    /// The first of the bins with the most room.
+    /// The first of the bins with the most left.
     fn largest(&self) -> Option<usize> {
         self.first_with(self.most[1], 0..self.half)
     }

@@ -1,11 +1,16 @@
-//! The places of ranks as the leaves of a tree whose inner nodes are what they share.
+//! The cluster as strategies divide it: slots are the leaves of a tree, its inner nodes what slots
+//! share.
 
 use std::ops::Range;
 
-use crate::cluster::Levels;
+use crate::cluster::{Level, Levels};
 
-/// Bins in the order of the tree, and for every level from the cores up the group of each bin.
-/// Groups of a level are contiguous and numbered along the bins.
+/// A bin as it is stored in assignments: a leaf of a [`Tree`], numbered in the order of the tree.
+/// Loops that index with it widen it to `usize`.
+pub(in crate::map) type BinId = u32;
+
+/// Bins, and for every level from the cores up the group of each bin. Groups of a level are
+/// contiguous and numbered along the bins.
 #[derive(Debug, Clone)]
 pub(in crate::map) struct Tree {
     levels: Vec<TreeLevel>,
@@ -13,27 +18,27 @@ pub(in crate::map) struct Tree {
 
 #[derive(Debug, Clone)]
 struct TreeLevel {
+    /// Between bins whose lowest common level this is.
     distance: u64,
+    /// Index: bin.
     group_of: Vec<u32>,
     /// The first bin of each group, and the number of bins.
     starts: Vec<usize>,
 }
 
 impl Tree {
-    /// The tree over places on these cores (counted over all nodes), and which place each of its
-    /// bins is.
+    /// The tree over slots on these cores (L# counted over all nodes), and for each of its bins the
+    /// position of the slot in the list.
     pub(in crate::map) fn new(levels: &Levels, cores: &[usize]) -> (Self, Vec<usize>) {
         let mut order: Vec<usize> = (0..cores.len()).collect();
-        order.sort_by_cached_key(|place| {
-            let core = cores[*place];
+        order.sort_by_cached_key(|slot| {
+            let core = cores[*slot];
             let path: Vec<u32> = levels.as_slice().iter().rev().map(|l| l.group_of(core)).collect();
-            (path, *place)
+            (path, *slot)
         });
-        let level = |level: &crate::cluster::Level| {
-            TreeLevel::new(
-                level.distance(),
-                order.iter().map(|place| level.group_of(cores[*place])),
-            )
+        let level = |level: &Level| {
+            let groups = order.iter().map(|slot| level.group_of(cores[*slot]));
+            TreeLevel::new(level.distance(), groups)
         };
         let levels = levels.as_slice().iter().map(level).collect();
         (Self { levels }, order)
@@ -61,7 +66,7 @@ impl Tree {
         self.levels.len()
     }
 
-    /// How far apart two bins are; 0 within a bin.
+    /// The distance between two bins; 0 within a bin.
     pub(in crate::map) fn distance(&self, a: usize, b: usize) -> u64 {
         if a == b {
             return 0;
@@ -70,7 +75,7 @@ impl Tree {
         common.map_or(0, |level| level.distance)
     }
 
-    /// How far apart bins are whose lowest common level this is.
+    /// The distance between bins whose lowest common level this is.
     pub(in crate::map) fn level_distance(&self, level: usize) -> u64 {
         self.levels[level].distance
     }
@@ -82,7 +87,7 @@ impl Tree {
         level.starts[group]..level.starts[group + 1]
     }
 
-    /// The groups of a level within a range of bins that borders on its groups.
+    /// The groups of a level within a range of bins, which begins and ends at borders of its groups.
     pub(in crate::map) fn groups_within(
         &self,
         level: usize,

@@ -1,81 +1,82 @@
-//! Coarser graphs for multilevel methods: pairs of vertices that talk much become one.
+//! Coarser graphs for multilevel methods, by heavy-edge matching (Karypis and Kumar 1998).
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::compact::Compact;
+use super::VertexId;
+use super::compact::CompactGraph;
 
-const NONE: u32 = u32::MAX;
+/// No vertex.
+const NONE: VertexId = VertexId::MAX;
 
-/// Which neighbour a vertex is joined with.
+/// Which neighbour a vertex is matched with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::map) enum Rating {
-    /// That of the largest edge weight per load.
+    /// The one with the largest edge weight per load.
     Weight,
-    /// That of the largest squared edge weight per load (Holtgrewe, Sanders and Schulz 2010): coarse
-    /// vertices become more alike, which pays where shares need not be exact.
+    /// The one with the largest squared edge weight per load (Holtgrewe, Sanders and Schulz 2010):
+    /// loads of coarse vertices differ less, which is better where shares need not be exact.
     SquaredWeight,
 }
 
-/// A coarser graph and the coarse vertex of each vertex.
+/// A coarser graph.
 #[derive(Debug)]
-pub(in crate::map) struct Coarse {
-    pub(in crate::map) graph: Compact,
-    pub(in crate::map) vertex_of: Vec<u32>,
+pub(in crate::map) struct Coarsening {
+    pub(in crate::map) graph: CompactGraph,
+    /// The coarse vertex of each vertex.
+    pub(in crate::map) coarse_of: Vec<VertexId>,
 }
 
-impl Coarse {
-    /// Joins pairs of vertices by heavy-edge matching (Karypis and Kumar 1998): in random order,
-    /// vertices of low degree first, each free vertex takes the free neighbour of the best rating. Vertices that find none take another that has the same heaviest neighbour,
-    /// so that stars shrink as well. No pair has a load above `largest`, and where `kind_of` is given its
-    /// vertices are of one kind.
+impl Coarsening {
+    /// Matches vertices in random order, those of low degree first: each free vertex takes the free
+    /// neighbour of the best rating. Vertices without one are matched with another that has the same
+    /// heaviest neighbour, so that stars shrink as well. No pair has a load above `largest`, and where
+    /// `kind_of` is given its vertices are of one kind. Takes time in vertices and edges.
     pub(in crate::map) fn new(
-        graph: &Compact,
+        graph: &CompactGraph,
         largest: u64,
         kind_of: Option<&[u32]>,
         rating: Rating,
         rng: &mut ChaCha8Rng,
     ) -> Self {
-        let mut mates =
-            Matching { graph, largest, kind_of, rating, mate: vec![NONE; graph.vertex_count()] };
+        let mate = vec![NONE; graph.vertex_count()];
+        let mut matching = Matching { graph, largest, kind_of, rating, mate };
         let order = visiting_order(graph, rng);
         for vertex in &order {
-            mates.join_heaviest(*vertex);
+            matching.match_heaviest(*vertex);
         }
-        mates.join_leaves(&order);
-        let mate = mates.mate;
-        let mut vertex_of = vec![NONE; mate.len()];
+        matching.match_leaves(&order);
+        let mate = matching.mate;
+        let mut coarse_of = vec![NONE; mate.len()];
         let mut members = Vec::with_capacity(mate.len());
         for (vertex, mate) in (0..).zip(&mate) {
             if *mate == NONE || vertex <= *mate {
-                vertex_of[vertex as usize] = members.len() as u32;
+                coarse_of[vertex as usize] = members.len() as VertexId;
                 if *mate != NONE {
-                    vertex_of[*mate as usize] = members.len() as u32;
+                    coarse_of[*mate as usize] = members.len() as VertexId;
                 }
                 members.push((vertex, *mate));
             }
         }
-        Self { graph: contract(graph, &vertex_of, &members), vertex_of }
+        Self { graph: contract(graph, &coarse_of, &members), coarse_of }
     }
-}
 
-impl Coarse {
-    /// What is known of each coarse vertex if it is the same for all vertices in it.
-    pub(in crate::map) fn project(&self, known: &[u32]) -> Vec<u32> {
+    /// The value of each coarse vertex, from values that are the same for all vertices in it.
+    pub(in crate::map) fn project(&self, values: &[u32]) -> Vec<u32> {
         let mut projected = vec![0; self.graph.vertex_count()];
-        for (coarse, known) in self.vertex_of.iter().zip(known) {
-            projected[*coarse as usize] = *known;
+        for (coarse, value) in self.coarse_of.iter().zip(values) {
+            projected[*coarse as usize] = *value;
         }
         projected
     }
 }
 
 /// Vertices in random order, those of low degree first.
-fn visiting_order(graph: &Compact, rng: &mut ChaCha8Rng) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..).take(graph.vertex_count()).collect();
+fn visiting_order(graph: &CompactGraph, rng: &mut ChaCha8Rng) -> Vec<VertexId> {
+    let mut order: Vec<VertexId> = (0..).take(graph.vertex_count()).collect();
     order.shuffle(rng);
     let mean = graph.edges.len() / graph.vertex_count().max(1);
-    let class = |vertex: &u32| graph.row(*vertex as usize).len().min(mean * 7 / 10 + 1);
+    let class = |vertex: &VertexId| graph.row(*vertex as usize).len().min(mean * 7 / 10 + 1);
     let mut counts = vec![0_usize; mean * 7 / 10 + 3];
     for vertex in &order {
         counts[class(vertex) + 1] += 1;
@@ -85,40 +86,41 @@ fn visiting_order(graph: &Compact, rng: &mut ChaCha8Rng) -> Vec<u32> {
     }
     let mut sorted = vec![0; order.len()];
     for vertex in order {
-        let place = &mut counts[class(&vertex)];
-        sorted[*place] = vertex;
-        *place += 1;
+        let position = &mut counts[class(&vertex)];
+        sorted[*position] = vertex;
+        *position += 1;
     }
     sorted
 }
 
 struct Matching<'a> {
-    graph: &'a Compact,
+    graph: &'a CompactGraph,
     largest: u64,
     kind_of: Option<&'a [u32]>,
     rating: Rating,
-    mate: Vec<u32>,
+    /// The vertex that each is matched with, or [`NONE`].
+    mate: Vec<VertexId>,
 }
 
 impl Matching<'_> {
-    fn may_join(&self, a: u32, b: u32) -> bool {
+    fn may_match(&self, a: VertexId, b: VertexId) -> bool {
         let (a, b) = (a as usize, b as usize);
         self.graph.loads[a].saturating_add(self.graph.loads[b]) <= self.largest
             && self.kind_of.is_none_or(|kinds| kinds[a] == kinds[b])
     }
 
-    fn join(&mut self, a: u32, b: u32) {
+    fn pair(&mut self, a: VertexId, b: VertexId) {
         self.mate[a as usize] = b;
         self.mate[b as usize] = a;
     }
 
-    fn join_heaviest(&mut self, vertex: u32) {
+    fn match_heaviest(&mut self, vertex: VertexId) {
         if self.mate[vertex as usize] != NONE {
             return;
         }
-        let mut best: Option<(u32, u64, u64)> = None;
+        let mut best: Option<(VertexId, u64, u64)> = None;
         for (other, weight) in self.graph.row(vertex as usize) {
-            if self.mate[*other as usize] != NONE || !self.may_join(vertex, *other) {
+            if self.mate[*other as usize] != NONE || !self.may_match(vertex, *other) {
                 continue;
             }
             let load = self.graph.loads[*other as usize].max(1);
@@ -135,59 +137,63 @@ impl Matching<'_> {
             }
         }
         if let Some((other, _, _)) = best {
-            self.join(vertex, other);
+            self.pair(vertex, other);
         }
     }
 
-    /// Pairs free vertices with the same heaviest neighbour, or without any.
-    fn join_leaves(&mut self, order: &[u32]) {
+    /// Matches free vertices that have the same heaviest neighbour, or none.
+    fn match_leaves(&mut self, order: &[VertexId]) {
         let free = order.iter().filter(|vertex| self.mate[**vertex as usize] == NONE);
-        let free: Vec<u32> = free.copied().collect();
+        let free: Vec<VertexId> = free.copied().collect();
         if free.len() * 10 < order.len() {
             return;
         }
-        // The last entry is for vertices without a neighbour.
+        // Index: the heaviest neighbour; the last entry is for vertices without one.
         let mut waiting = vec![NONE; order.len() + 1];
         for vertex in free {
             let row = self.graph.row(vertex as usize);
             let heaviest = row.iter().max_by_key(|(other, weight)| (*weight, *other));
-            let place = heaviest.map_or(order.len(), |(other, _)| *other as usize);
-            let first = std::mem::replace(&mut waiting[place], NONE);
-            if first != NONE && self.may_join(first, vertex) {
-                self.join(first, vertex);
+            let entry = heaviest.map_or(order.len(), |(other, _)| *other as usize);
+            let first = std::mem::replace(&mut waiting[entry], NONE);
+            if first != NONE && self.may_match(first, vertex) {
+                self.pair(first, vertex);
             } else {
-                waiting[place] = vertex;
+                waiting[entry] = vertex;
             }
         }
     }
 }
 
-/// The graph of the pairs: parallel edges become one.
-fn contract(graph: &Compact, vertex_of: &[u32], members: &[(u32, u32)]) -> Compact {
-    let mut coarse = Compact {
+/// The graph of the pairs: the weights of parallel edges are added.
+fn contract(
+    graph: &CompactGraph,
+    coarse_of: &[VertexId],
+    members: &[(VertexId, VertexId)],
+) -> CompactGraph {
+    let mut coarse = CompactGraph {
         offsets: Vec::with_capacity(members.len() + 1),
         edges: Vec::with_capacity(graph.edges.len() / 2),
         loads: Vec::with_capacity(members.len()),
     };
     coarse.offsets.push(0);
-    // Behind which edge to each vertex; those of earlier rows are not above the start of a row.
-    let mut place_of = vec![0_usize; members.len()];
-    for (own, (first, second)) in (0..).zip(members) {
+    // The end of the edge to each vertex; those of earlier rows are not above the start of a row.
+    let mut end_of = vec![0_usize; members.len()];
+    for (vertex, (first, second)) in (0..).zip(members) {
         let start = coarse.edges.len();
         let mut load = 0_u64;
         for member in [*first, *second].into_iter().filter(|member| *member != NONE) {
             load = load.saturating_add(graph.loads[member as usize]);
             for (other, weight) in graph.row(member as usize) {
-                let other = vertex_of[*other as usize];
-                if other == own {
+                let other = coarse_of[*other as usize];
+                if other == vertex {
                     continue;
                 }
-                let place = &mut place_of[other as usize];
-                if *place > start {
-                    coarse.edges[*place - 1].1 += weight;
+                let end = &mut end_of[other as usize];
+                if *end > start {
+                    coarse.edges[*end - 1].1 += weight;
                 } else {
                     coarse.edges.push((other, *weight));
-                    *place = coarse.edges.len();
+                    *end = coarse.edges.len();
                 }
             }
             if *first == *second {
@@ -208,18 +214,18 @@ mod tests {
     use super::*;
     use crate::map::Graph;
 
-    fn coarse(graph: &Compact, largest: u64, kinds: Option<&[u32]>) -> Coarse {
-        Coarse::new(graph, largest, kinds, Rating::Weight, &mut ChaCha8Rng::seed_from_u64(1))
+    fn coarsen(graph: &CompactGraph, largest: u64, kinds: Option<&[u32]>) -> Coarsening {
+        Coarsening::new(graph, largest, kinds, Rating::Weight, &mut ChaCha8Rng::seed_from_u64(1))
     }
 
     #[test]
     fn stars_and_vertices_without_edges_shrink() {
         let star = Graph::from_edges(101, (1..101).map(|leaf| (0, leaf, 1)).collect());
-        let star = Compact::new(&star, &[1; 101]).unwrap();
-        assert!(coarse(&star, 2, None).graph.vertex_count() <= 52);
-        let alone = Compact::new(&Graph::from_edges(100, Vec::new()), &[1; 100]).unwrap();
-        assert_eq!(coarse(&alone, 2, None).graph.vertex_count(), 50);
-        assert_eq!(coarse(&alone, 1, None).graph.vertex_count(), 100);
+        let star = CompactGraph::new(&star, &[1; 101]).unwrap();
+        assert!(coarsen(&star, 2, None).graph.vertex_count() <= 52);
+        let alone = CompactGraph::new(&Graph::from_edges(100, Vec::new()), &[1; 100]).unwrap();
+        assert_eq!(coarsen(&alone, 2, None).graph.vertex_count(), 50);
+        assert_eq!(coarsen(&alone, 1, None).graph.vertex_count(), 100);
     }
 
     proptest! {
@@ -228,17 +234,17 @@ mod tests {
             edges in prop::collection::vec((0_u32..40, 0_u32..40, 1_u64..9), 0..120),
         ) {
             let graph = Graph::from_edges(40, edges);
-            let fine = Compact::new(&graph, &[2; 40]).unwrap();
+            let fine = CompactGraph::new(&graph, &[2; 40]).unwrap();
             let kinds: Vec<u32> = (0..40).map(|vertex| vertex % 3).collect();
-            let coarse = coarse(&fine, 4, Some(&kinds));
+            let coarse = coarsen(&fine, 4, Some(&kinds));
             prop_assert_eq!(coarse.graph.total_load(), 80);
             prop_assert!(coarse.graph.largest_load() <= 4);
             let projected = coarse.project(&kinds);
-            for (vertex, own) in coarse.vertex_of.iter().enumerate() {
-                prop_assert_eq!(projected[*own as usize], kinds[vertex]);
+            let coarse_of = &coarse.coarse_of;
+            for (vertex, coarse) in coarse_of.iter().enumerate() {
+                prop_assert_eq!(projected[*coarse as usize], kinds[vertex]);
             }
-            let of = &coarse.vertex_of;
-            let between = graph.cost(|a, b| u64::from(of[a] != of[b]));
+            let between = graph.cost(|a, b| u64::from(coarse_of[a] != coarse_of[b]));
             let weights = coarse.graph.edges.iter().map(|(_, weight)| u128::from(*weight));
             prop_assert_eq!(weights.sum::<u128>(), 2 * between);
         }

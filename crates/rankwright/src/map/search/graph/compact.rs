@@ -1,26 +1,23 @@
 //! Graphs with vertex loads and 32-bit edge weights, for multilevel methods.
 
-use super::{Graph, scale_weights};
+use super::{Graph, TooManyWeights, VertexId, scale_weights};
 
 /// An undirected graph whose vertices have loads. Every edge stands in the rows of both its ends;
 /// the weights of all rows together sum up to less than 2^31, so that sums of some need no care.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::map) struct Compact {
+pub(in crate::map) struct CompactGraph {
     pub(super) offsets: Vec<usize>,
     /// Neighbour and weight.
-    pub(super) edges: Vec<(u32, u32)>,
+    pub(super) edges: Vec<(VertexId, u32)>,
     pub(super) loads: Vec<u64>,
 }
 
-impl Compact {
-    /// The same graph with weights scaled to 32 bits; what already fits is unchanged.
+impl CompactGraph {
+    /// Scales weights to 32 bits where they do not fit.
     ///
     /// # Errors
     /// If the graph has 2^30 edges or more.
-    pub(in crate::map) fn new(
-        graph: &Graph,
-        loads: &[u64],
-    ) -> Result<Self, super::weights::TooManyWeights> {
+    pub(in crate::map) fn new(graph: &Graph, loads: &[u64]) -> Result<Self, TooManyWeights> {
         let weights = scale_weights(graph.weights(), 1 << 31)?;
         let weights = weights.into_iter().map(i32::unsigned_abs);
         let edges = graph.neighbours().iter().copied().zip(weights).collect();
@@ -37,7 +34,7 @@ impl Compact {
     }
 
     /// The neighbours of a vertex with the weights of the edges to them.
-    pub(in crate::map) fn row(&self, vertex: usize) -> &[(u32, u32)] {
+    pub(in crate::map) fn row(&self, vertex: usize) -> &[(VertexId, u32)] {
         &self.edges[self.offsets[vertex]..self.offsets[vertex + 1]]
     }
 
@@ -54,7 +51,7 @@ impl Compact {
         self.loads.iter().max().copied().unwrap_or(0)
     }
 
-    /// The graph of each part, its vertices in their order.
+    /// The graph of each part, with its vertices in the order of this graph.
     pub(in crate::map) fn split(&self, part_of: &[u32], parts: usize) -> Vec<Self> {
         let mut split = vec![Self { offsets: vec![0], ..Self::default() }; parts];
         let mut sizes = vec![(0, 0); parts];
@@ -70,10 +67,10 @@ impl Compact {
             part.loads.reserve_exact(vertices as usize);
             part.edges.reserve(edges);
         }
-        for (vertex, own) in part_of.iter().enumerate() {
-            let part = &mut split[*own as usize];
-            let inside =
-                self.row(vertex).iter().filter(|(other, _)| part_of[*other as usize] == *own);
+        for (vertex, part_id) in part_of.iter().enumerate() {
+            let part = &mut split[*part_id as usize];
+            let row = self.row(vertex).iter();
+            let inside = row.filter(|(other, _)| part_of[*other as usize] == *part_id);
             part.edges.extend(inside.map(|(other, weight)| (position[*other as usize], *weight)));
             part.offsets.push(part.edges.len());
             part.loads.push(self.loads[vertex]);

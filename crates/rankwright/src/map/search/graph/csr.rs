@@ -1,5 +1,6 @@
-//! Who talks with whom, as compressed rows.
+//! The communication graph, as compressed sparse rows.
 
+use super::VertexId;
 use crate::traffic::source::OUTSIDE;
 use crate::traffic::{Send, Source, Workload};
 
@@ -9,7 +10,7 @@ use crate::traffic::{Send, Source, Workload};
 pub struct Graph {
     /// Where the row of each vertex begins, and the end of the last row.
     offsets: Vec<usize>,
-    neighbours: Vec<u32>,
+    neighbours: Vec<VertexId>,
     weights: Vec<u64>,
 }
 
@@ -23,8 +24,8 @@ pub(in crate::map) enum EdgeWeights {
 }
 
 impl Graph {
-    /// The graph of all ranks of all jobs, counted through: an edge weighs the bytes of both
-    /// directions together. Self messages and empty messages are left out.
+    /// The graph of a workload. Vertices are global ranks; an edge weighs the bytes of both directions
+    /// together. Messages of a rank to itself and empty messages are left out.
     #[must_use]
     pub fn from_workload(workload: &Workload) -> Self {
         let offsets = workload.rank_offsets();
@@ -38,10 +39,10 @@ impl Graph {
         Self::from_edges(workload.rank_count(), edges)
     }
 
-    /// The same graph with edges that weigh bytes per second, in units so small that rounding does
-    /// not matter. `None` if a job does not say when its messages are sent.
+    /// The graph of a workload with edges that weigh bytes per second, in units so small that rounding
+    /// does not matter. `None` if a job has no message timing.
     pub(in crate::map) fn from_rates(workload: &Workload) -> Option<Self> {
-        let clocks =
+        let has_timing =
             workload.jobs.iter().all(|job| job.flows.is_empty() || !job.sources.is_empty());
         let rate = |source: &Source, send: &Send| source.rate.0 * send.length.0 as f64;
         let streams = || {
@@ -53,7 +54,7 @@ impl Graph {
             })
         };
         let sum: f64 = streams().map(|(source, send, _)| rate(source, send)).sum();
-        if !clocks || sum <= 0.0 {
+        if !has_timing || sum <= 0.0 {
             return None;
         }
         // All edges together weigh 2^60.
@@ -67,7 +68,8 @@ impl Graph {
         Some(Self::from_edges(workload.rank_count(), streams().map(edge).collect()))
     }
 
-    /// A graph from edges in any order; edges of the same pair are joined, their sum saturates.
+    /// A graph from edges in any order, each as its two vertices and its weight. The weights of
+    /// parallel edges are added, saturating.
     ///
     /// # Panics
     /// If an edge names a vertex that does not exist.
@@ -98,10 +100,10 @@ impl Graph {
         let mut weights = vec![0; 2 * edges.len()];
         // Lower neighbours first, then higher ones: two passes leave every row in order.
         let mut put = |row: u32, neighbour: u32, weight: u64| {
-            let place = &mut next[row as usize];
-            neighbours[*place] = neighbour;
-            weights[*place] = weight;
-            *place += 1;
+            let position = &mut next[row as usize];
+            neighbours[*position] = neighbour;
+            weights[*position] = weight;
+            *position += 1;
         };
         edges.iter().for_each(|(a, b, weight)| put(*b, *a, *weight));
         edges.iter().for_each(|(a, b, weight)| put(*a, *b, *weight));
@@ -139,9 +141,9 @@ impl Graph {
         cost
     }
 
-    /// The graph of some vertices and the edges between them; vertex i of it is `vertices[i]`.
-    /// `position` is scratch space with an entry for every vertex of this graph.
-    pub(in crate::map) fn subgraph(&self, vertices: &[u32], position: &mut [u32]) -> Self {
+    /// The subgraph induced by some vertices: its vertex i is `vertices[i]`. `position` is scratch
+    /// space with `u32::MAX` for every vertex of this graph, before and after.
+    pub(in crate::map) fn subgraph(&self, vertices: &[VertexId], position: &mut [u32]) -> Self {
         let outside = u32::MAX;
         for (index, vertex) in (0..).zip(vertices) {
             position[*vertex as usize] = index;
@@ -166,7 +168,7 @@ impl Graph {
         &self.offsets
     }
 
-    pub(in crate::map) fn neighbours(&self) -> &[u32] {
+    pub(in crate::map) fn neighbours(&self) -> &[VertexId] {
         &self.neighbours
     }
 
@@ -175,8 +177,8 @@ impl Graph {
     }
 }
 
-fn vertex(index: usize) -> u32 {
-    u32::try_from(index).expect("fewer than 2^32 ranks")
+fn vertex(index: usize) -> VertexId {
+    VertexId::try_from(index).expect("fewer than 2^32 ranks")
 }
 
 #[cfg(test)]

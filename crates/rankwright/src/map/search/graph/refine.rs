@@ -1,25 +1,29 @@
-//! Better bisections by moving single vertices.
+//! Refinement of bisections by moves of single vertices (Fiduccia and Mattheyses 1982): a pass takes
+//! time in the edges.
 
-use super::buckets::{Buckets, Link, Linked};
-use super::compact::Compact;
+use super::VertexId;
+use super::compact::CompactGraph;
+use super::gain_buckets::{GainBuckets, Link, Linked};
 
-/// A division of a graph in two that is made better by passes of Fiduccia and Mattheyses (1982).
+/// A bisection of a graph.
 #[derive(Debug)]
 pub(super) struct Bisection<'a> {
-    graph: &'a Compact,
+    graph: &'a CompactGraph,
     vertices: Vec<Vertex>,
     /// The weight of the edges of each vertex.
     degrees: Vec<i32>,
+    /// What each side holds.
     loads: [u64; 2],
     /// What each side may hold.
-    room: [u64; 2],
+    capacity: [u64; 2],
     cut: i64,
-    /// Of each side, those that may move.
-    queues: &'a mut [Buckets; 2],
-    moved: Vec<u32>,
+    /// The vertices of each side that may move.
+    queues: &'a mut [GainBuckets; 2],
+    /// In this pass, in their order.
+    moved: Vec<VertexId>,
 }
 
-/// What a move asks and changes of a vertex, together in memory.
+/// What a move reads and changes of a vertex, together in memory.
 #[derive(Debug, Clone, Copy)]
 struct Vertex {
     link: Link,
@@ -36,8 +40,12 @@ impl Linked for Vertex {
 }
 
 impl<'a> Bisection<'a> {
-    /// All vertices on side 1. The queues are empty, then and after each refinement.
-    pub(super) fn new(graph: &'a Compact, room: [u64; 2], queues: &'a mut [Buckets; 2]) -> Self {
+    /// All vertices on side 1. The queues are empty here and after each refinement.
+    pub(super) fn new(
+        graph: &'a CompactGraph,
+        capacity: [u64; 2],
+        queues: &'a mut [GainBuckets; 2],
+    ) -> Self {
         let degree = |vertex| graph.row(vertex).iter().map(|(_, weight)| *weight as i32).sum();
         let degrees: Vec<i32> = (0..graph.vertex_count()).map(degree).collect();
         let vertex =
@@ -47,31 +55,31 @@ impl<'a> Bisection<'a> {
             vertices: degrees.iter().map(vertex).collect(),
             degrees,
             loads: [0, graph.total_load()],
-            room,
+            capacity,
             cut: 0,
             queues,
             moved: Vec::new(),
         }
     }
 
-    /// A division that is known.
+    /// A bisection from the side of each vertex.
     pub(super) fn with_sides(
-        graph: &'a Compact,
+        graph: &'a CompactGraph,
         side_of: impl Iterator<Item = u8>,
-        room: [u64; 2],
-        queues: &'a mut [Buckets; 2],
+        capacity: [u64; 2],
+        queues: &'a mut [GainBuckets; 2],
     ) -> Self {
-        let mut bisection = Self::new(graph, room, queues);
+        let mut bisection = Self::new(graph, capacity, queues);
         bisection.vertices.iter_mut().zip(side_of).for_each(|(vertex, side)| vertex.side = side);
         bisection.loads = [0; 2];
         let mut cut = 0;
         for index in 0..bisection.vertices.len() {
-            let own = bisection.vertices[index].side;
-            let load = &mut bisection.loads[usize::from(own)];
+            let side = bisection.vertices[index].side;
+            let load = &mut bisection.loads[usize::from(side)];
             *load = load.saturating_add(graph.loads[index]);
             let vertices = &bisection.vertices;
             let across = graph.row(index).iter().map(|(other, weight)| {
-                let across = vertices[*other as usize].side != own;
+                let across = vertices[*other as usize].side != side;
                 if across { *weight as i32 } else { 0 }
             });
             let outside: i32 = across.sum();
@@ -87,23 +95,23 @@ impl<'a> Bisection<'a> {
         self.vertices.iter().map(|vertex| vertex.side)
     }
 
-    /// By how much the sides hold too much, and the weight of the edges between them: the smaller
-    /// the better.
+    /// By how much the sides hold too much, and the weight of the edges between them; smaller is
+    /// better.
     pub(super) fn quality(&self) -> (u64, i64) {
-        let over = |side: usize| self.loads[side].saturating_sub(self.room[side]);
+        let over = |side: usize| self.loads[side].saturating_sub(self.capacity[side]);
         (over(0).saturating_add(over(1)), self.cut)
     }
 
-    /// Begins again: side 0 grows from a vertex, always by the vertex with the most weight to it
-    /// and the least to the rest, until it has its share.
-    pub(super) fn grow(&mut self, seed: u32) {
+    /// Begins again by greedy graph growing: side 0 grows from a vertex, always by the vertex with the
+    /// most weight to it and the least to the rest, until it has its share.
+    pub(super) fn grow(&mut self, seed: VertexId) {
         for (vertex, degree) in self.vertices.iter_mut().zip(&self.degrees) {
             *vertex = Vertex { link: Link::FREE, gain: -degree, side: 1, locked: false };
         }
         let total = self.graph.total_load();
         (self.loads, self.cut) = ([0, total], 0);
-        let rooms = self.room.map(u128::from);
-        let share = u128::from(total) * rooms[0] / (rooms[0] + rooms[1]).max(1);
+        let capacity = self.capacity.map(u128::from);
+        let share = u128::from(total) * capacity[0] / (capacity[0] + capacity[1]).max(1);
         let share = u64::try_from(share).unwrap_or(u64::MAX);
         let mut next_free = 0;
         let mut next = Some(seed);
@@ -112,24 +120,24 @@ impl<'a> Bisection<'a> {
             let vertex = vertex.or_else(|| {
                 let free = self.vertices[next_free..].iter().position(|vertex| vertex.side == 1);
                 next_free += free?;
-                Some(next_free as u32)
+                Some(next_free as VertexId)
             });
             let Some(vertex) = vertex else { break };
             let load = self.graph.loads[vertex as usize];
-            if self.loads[0].saturating_add(load) > self.room[0] && self.loads[0] > 0 {
-                // Too large: as near to the share as it gets.
+            if self.loads[0].saturating_add(load) > self.capacity[0] && self.loads[0] > 0 {
+                // The next vertex is too large: side 0 stays below its share.
                 break;
             }
-            // What is on side 0 stays there.
+            // Vertices on side 0 stay there.
             self.vertices[vertex as usize].locked = true;
-            self.shift(vertex);
+            self.move_across(vertex);
         }
         self.clear_queues();
         self.vertices.iter_mut().for_each(|vertex| vertex.locked = false);
     }
 
-    /// At most so many passes; each ends after `patience` moves that lead to nothing better. Then the
-    /// division can be looked at or grown anew, but not be refined again.
+    /// Refines by at most `passes` passes; each ends after `patience` moves without improvement.
+    /// Afterwards the bisection can be read or grown anew, but not be refined again.
     pub(super) fn refine(&mut self, passes: usize, patience: usize) {
         for pass in 1..=passes {
             if !self.pass(patience, pass == passes) {
@@ -138,20 +146,20 @@ impl<'a> Bisection<'a> {
         }
     }
 
-    /// Whether anything is better now. After the last pass, and after one that changes nothing, gains
-    /// are not those of the division.
+    /// Returns whether the bisection improved. After the last pass, and after one without improvement,
+    /// the gains are not up to date.
     fn pass(&mut self, patience: usize, last: bool) -> bool {
         for (index, degree) in self.degrees.iter().enumerate() {
             let Vertex { gain, side, .. } = self.vertices[index];
             if gain > -degree {
-                self.queues[usize::from(side)].push(&mut self.vertices, index as u32, gain);
+                self.queues[usize::from(side)].push(&mut self.vertices, index as VertexId, gain);
             }
         }
         let mut best = self.quality();
         let mut keep = 0;
         while let Some(vertex) = self.next() {
             self.vertices[vertex as usize].locked = true;
-            self.shift(vertex);
+            self.move_across(vertex);
             self.moved.push(vertex);
             let quality = self.quality();
             if quality < best {
@@ -163,11 +171,11 @@ impl<'a> Bisection<'a> {
         }
         self.clear_queues();
         let again = keep > 0 && !last;
-        for place in (keep..self.moved.len()).rev() {
-            let vertex = self.moved[place];
-            self.turn(vertex);
+        for position in (keep..self.moved.len()).rev() {
+            let vertex = self.moved[position];
+            self.change_side(vertex);
             if again {
-                self.tell_neighbours(vertex);
+                self.update_neighbours(vertex);
             }
         }
         for vertex in self.moved.drain(..) {
@@ -177,11 +185,11 @@ impl<'a> Bisection<'a> {
         keep > 0
     }
 
-    /// The vertex to move next: from the side that holds too much, else the best of both. A side
-    /// may so hold one vertex too much for a while.
-    fn next(&mut self) -> Option<u32> {
+    /// The vertex to move next: from the side that holds too much, else the best of both. So a side
+    /// may hold one vertex too many for a while.
+    fn next(&mut self) -> Option<VertexId> {
         for side in 0..2 {
-            if self.loads[side] > self.room[side] {
+            if self.loads[side] > self.capacity[side] {
                 if self.queues[side].first().is_none() {
                     self.fill_queue(side);
                 }
@@ -189,8 +197,8 @@ impl<'a> Bisection<'a> {
             }
         }
         let first = |side: usize| self.queues[side].first().map(|(bucket, _)| bucket);
-        // With equal gains, from the side that has less room left.
-        let left = |side: usize| self.room[side] - self.loads[side];
+        // With equal gains, from the side that has less capacity left.
+        let left = |side: usize| self.capacity[side] - self.loads[side];
         let side = match (first(0), first(1)) {
             (Some(a), Some(b)) if a == b => usize::from(left(1) < left(0)),
             (a, b) => usize::from(b > a),
@@ -198,12 +206,12 @@ impl<'a> Bisection<'a> {
         self.queues[side].first().map(|(_, vertex)| vertex)
     }
 
-    /// Considers vertices that do not border on the other side.
+    /// Queues the vertices that do not border on the other side, too.
     fn fill_queue(&mut self, side: usize) {
         for index in 0..self.vertices.len() {
             let vertex = self.vertices[index];
             if usize::from(vertex.side) == side && !vertex.locked && vertex.link.is_free() {
-                self.queues[side].push(&mut self.vertices, index as u32, vertex.gain);
+                self.queues[side].push(&mut self.vertices, index as VertexId, vertex.gain);
             }
         }
     }
@@ -213,53 +221,53 @@ impl<'a> Bisection<'a> {
     }
 
     /// Moves a locked vertex to the other side.
-    fn shift(&mut self, vertex: u32) {
-        let own = &mut self.vertices[vertex as usize];
-        let (from, to) = (own.side, 1 - own.side);
-        if !own.link.is_free() {
+    fn move_across(&mut self, vertex: VertexId) {
+        let Vertex { side: from, link, .. } = self.vertices[vertex as usize];
+        let to = 1 - from;
+        if !link.is_free() {
             self.queues[usize::from(from)].remove(&mut self.vertices, vertex);
         }
-        self.turn(vertex);
+        self.change_side(vertex);
         let graph = self.graph;
         for (other, weight) in graph.row(vertex as usize) {
             let neighbour = &mut self.vertices[*other as usize];
-            let nearer = neighbour.side != to;
-            neighbour.gain += change(*weight, nearer);
+            let gains = neighbour.side != to;
+            neighbour.gain += gain_change(*weight, gains);
             let Vertex { gain, side, locked, link } = *neighbour;
             let queue = &mut self.queues[usize::from(side)];
             if !link.is_free() {
                 queue.change(&mut self.vertices, *other, gain);
-            } else if nearer && !locked {
+            } else if gains && !locked {
                 queue.push(&mut self.vertices, *other, gain);
             }
         }
     }
 
-    /// Changes the gains of a vertex' neighbours after it has moved, while no vertex waits.
-    fn tell_neighbours(&mut self, vertex: u32) {
+    /// Changes the gains of a vertex' neighbours after it has moved, while the queues are empty.
+    fn update_neighbours(&mut self, vertex: VertexId) {
         let side = self.vertices[vertex as usize].side;
         for (other, weight) in self.graph.row(vertex as usize) {
             let neighbour = &mut self.vertices[*other as usize];
-            neighbour.gain += change(*weight, neighbour.side != side);
+            neighbour.gain += gain_change(*weight, neighbour.side != side);
         }
     }
 
-    /// The part of a move that its neighbours do not notice.
-    fn turn(&mut self, vertex: u32) {
+    /// The part of a move that does not concern its neighbours.
+    fn change_side(&mut self, vertex: VertexId) {
         let load = self.graph.loads[vertex as usize];
-        let own = &mut self.vertices[vertex as usize];
-        let (from, to) = (usize::from(own.side), usize::from(1 - own.side));
-        self.cut -= i64::from(own.gain);
-        own.side = to as u8;
-        own.gain = -own.gain;
+        let moved = &mut self.vertices[vertex as usize];
+        let (from, to) = (usize::from(moved.side), usize::from(1 - moved.side));
+        self.cut -= i64::from(moved.gain);
+        moved.side = to as u8;
+        moved.gain = -moved.gain;
         self.loads[from] -= load;
         self.loads[to] = self.loads[to].saturating_add(load);
     }
 }
 
-/// How the gain of a vertex changes when a neighbour comes to the other side than its own, or to its own.
+/// How the gain of a vertex changes when a neighbour moves to the other side, or to its own side.
 #[inline]
-fn change(weight: u32, to_other: bool) -> i32 {
-    // Both are as likely: no jump.
+fn gain_change(weight: u32, to_other: bool) -> i32 {
+    // Without a branch: both are equally likely.
     weight as i32 * (4 * i32::from(to_other) - 2)
 }

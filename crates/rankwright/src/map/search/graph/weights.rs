@@ -1,6 +1,6 @@
 //! The weights that 32-bit partitioners can take.
 
-/// More weights than their sum may be large.
+/// There are at least as many weights as their sum may be large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::map) struct TooManyWeights;
 

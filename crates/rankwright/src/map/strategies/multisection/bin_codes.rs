@@ -1,30 +1,32 @@
-//! Paths in the tree as numbers, so that a distance is an exclusive or and a look into a table.
+//! Paths in the tree as numbers: a distance is an exclusive or and a look into a table.
 
 use crate::map::search::tree::Tree;
 
-/// A number for every seat of every bin, whose bit fields are its path in the tree, from the whole
-/// in the highest bits down to the seat in the bin in the lowest. The highest bit in which two
-/// codes differ tells the lowest group that both lie in. Bit 0 is always 0: setting it in a
-/// difference makes the highest bit exist.
+/// The path of a location in the tree as bit fields, from the whole tree in the highest bits down to
+/// the location's number in its bin in the lowest.
+pub(super) type BinCode = u32;
+
+/// A code for every location of every bin. The highest bit in which two codes differ gives the lowest
+/// group that both lie in. Bit 0 is always 0: setting it in a difference makes the highest bit exist.
 ///
 /// Groups have **heights**: bins are at height 0, the groups of the tree's level l at l + 1.
 #[derive(Debug, Clone)]
 pub(super) struct BinCodes {
-    /// The code of the first seat of each bin.
-    code: Vec<u32>,
-    /// By the highest bit that differs: the height of the lowest group in common.
+    /// The code of the first location of each bin.
+    code: Vec<BinCode>,
+    /// Index: the highest bit that differs; value: the height of the lowest group in common.
     height: [u8; 32],
-    /// By the same bit: the distance.
+    /// Index: the same bit.
     distance: [u64; 32],
 }
 
 impl BinCodes {
-    /// The codes of bins with up to so many seats. `None` if they do not fit into 32 bits, which
-    /// takes a tree as lopsided as no cluster is.
-    pub(super) fn new(tree: &Tree, seats: usize) -> Option<Self> {
+    /// The codes of bins with up to `locations` locations. `None` if they do not fit into 32 bits,
+    /// which takes a tree far more lopsided than a cluster.
+    pub(super) fn new(tree: &Tree, locations: usize) -> Option<Self> {
         let mut codes =
             Self { code: vec![0; tree.bin_count()], height: [0; 32], distance: [0; 32] };
-        let mut shift = codes.add_field(1, seats, 0, 0)?;
+        let mut shift = codes.add_field(1, locations, 0, 0)?;
         for level in 0..=tree.level_count() {
             // The groups one step below in a group of this level; above all levels is the whole.
             let whole = 0..tree.bin_count();
@@ -51,7 +53,7 @@ impl BinCodes {
         Some(codes)
     }
 
-    /// Reserves bits for numbers below `count`; the first bit behind them.
+    /// Reserves bits for numbers below `count`. Returns the first bit behind them.
     fn add_field(&mut self, shift: u32, count: usize, height: u8, distance: u64) -> Option<u32> {
         let end = shift + count.next_power_of_two().trailing_zeros();
         if end > u32::BITS {
@@ -62,17 +64,17 @@ impl BinCodes {
         Some(end)
     }
 
-    /// The code of a bin's seat.
-    pub(super) fn code(&self, bin: usize, seat: u32) -> u32 {
-        self.code[bin] | seat << 1
+    /// The code of a location, by its number in its bin.
+    pub(super) fn code(&self, bin: usize, number: u32) -> BinCode {
+        self.code[bin] | number << 1
     }
 
-    /// By the highest bit in which two codes differ: the height of the lowest group in common.
+    /// The height of the lowest group in common. Index: the highest bit in which two codes differ.
     pub(super) fn heights(&self) -> &[u8; 32] {
         &self.height
     }
 
-    /// By the highest bit in which two codes differ: their distance.
+    /// The distance. Index: the highest bit in which two codes differ.
     pub(super) fn distances(&self) -> &[u64; 32] {
         &self.distance
     }
@@ -89,14 +91,14 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
         #[test]
-        fn distances_are_those_of_the_tree(tree in tree(), seats in 1_u32..5) {
-            let codes = BinCodes::new(&tree, seats as usize).unwrap();
+        fn distances_are_those_of_the_tree(tree in tree(), locations in 1_u32..5) {
+            let codes = BinCodes::new(&tree, locations as usize).unwrap();
             let bit = |a: u32, b: u32| ((a ^ b) | 1).ilog2() as usize;
             for a in 0..tree.bin_count() {
                 for b in 0..tree.bin_count() {
-                    let (code, other) = (codes.code(a, 0), codes.code(b, seats - 1));
-                    let found = codes.distances()[bit(code, other)];
-                    prop_assert_eq!(found, tree.distance(a, b));
+                    let (code, other) = (codes.code(a, 0), codes.code(b, locations - 1));
+                    let distance = codes.distances()[bit(code, other)];
+                    prop_assert_eq!(distance, tree.distance(a, b));
                     let height = usize::from(codes.heights()[bit(code, other)]);
                     let in_common = match height {
                         0 => a == b,
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_seats_are_refused() {
+    fn too_many_locations_are_refused() {
         assert!(BinCodes::new(&Tree::flat(4), 1 << 30).is_none());
     }
 }

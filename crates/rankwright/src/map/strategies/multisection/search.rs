@@ -1,33 +1,31 @@
-//! The whole search: first assignments, then tournaments among them.
+//! The whole search: first assignments, then successive halving among them.
 
-use std::num::NonZeroUsize;
-
-use super::annealing::Shares;
-use super::construct::{Request, construct};
-use super::local_search::{Answer, LocalSearch};
-use super::tiles::tilings;
-use super::tournament::{Purse, Rules, hold};
+use super::effort::WorkPlan;
+use super::halving::{MoveBudget, Schedule, successive_halving};
+use super::swaps::LocalSearch;
 use crate::map::search::graph::Graph;
-use crate::map::search::tree::Tree;
+use crate::map::search::tree::{BinId, Tree};
 use crate::map::{Budget, Effort, MapError};
 use crate::parallel::side_by_side;
 
-/// What is searched, and how hard.
+/// The assignment problem that is searched: vertices of a graph to bins at the leaves of a tree.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Aim<'a> {
+pub(super) struct Subproblem<'a> {
     pub(super) tree: &'a Tree,
     pub(super) graph: &'a Graph,
+    /// Index: vertex.
     pub(super) loads: &'a [u64],
     /// What each bin may hold.
     pub(super) capacity: &'a [u64],
     pub(super) effort: Effort,
-    /// How many trial swaps to make, where not the effort says it.
+    /// Trial swaps to make; `None`: by the effort.
     pub(super) moves: Option<u64>,
     pub(super) seed: u64,
 }
 
-impl Aim<'_> {
-    fn cost(&self, bin_of: &[u32]) -> u128 {
+impl Subproblem<'_> {
+    /// The sum over all edges of weight times distance.
+    fn cost(&self, bin_of: &[BinId]) -> u128 {
         self.graph.cost(|a, b| self.tree.distance(bin_of[a] as usize, bin_of[b] as usize))
     }
 }
@@ -36,180 +34,76 @@ impl Aim<'_> {
 ///
 /// # Errors
 /// If the graph is too large to be divided, or threads cannot be started.
-pub(super) fn search(aim: &Aim, budget: &Budget) -> Result<Vec<u32>, MapError> {
-    let plan = Plan::new(aim);
-    let timed = aim.moves.is_none() && budget.time_passed().is_some();
-    let over = || timed && budget.time_passed().is_some_and(|passed| passed >= 1.0);
-    let moves = aim.moves.unwrap_or(if timed { u64::MAX } else { plan.moves });
-    let mut best: Option<Vec<u32>> = None;
-    let mut purse = Purse { threads: budget.threads(), moves, over: &over };
+pub(super) fn search(problem: &Subproblem, budget: &Budget) -> Result<Vec<BinId>, MapError> {
+    let plan = WorkPlan::new(problem);
+    let timed = problem.moves.is_none() && budget.time_passed().is_some();
+    let is_over = || timed && budget.time_passed().is_some_and(|passed| passed >= 1.0);
+    let moves = problem.moves.unwrap_or(if timed { u64::MAX } else { plan.moves });
+    let mut best: Option<Vec<BinId>> = None;
+    let mut left = MoveBudget { threads: budget.threads(), moves, is_over: &is_over };
     for number in 0.. {
-        let before = purse.moves;
-        let mut starts = plan.firsts(aim, number, budget, &purse)?;
+        let before = left.moves;
+        let mut starts = plan.first_assignments(problem, number, budget, &left)?;
         starts.splice(..0, best.clone());
-        let found = tournament(aim, &plan, number, &starts, &mut purse);
-        // A tournament without a move is as if it had not begun.
-        if best.is_none() || purse.moves < before {
-            best = found;
+        let improved = improve(problem, &plan, number, &starts, &mut left);
+        // A halving without a move is as if it had not begun.
+        if best.is_none() || left.moves < before {
+            best = improved;
         }
-        if purse.moves == 0 || purse.moves == before {
+        if left.moves == 0 || left.moves == before {
             break;
         }
     }
-    budget.count_moves(moves - purse.moves);
+    budget.count_moves(moves - left.moves);
     let best = best.unwrap_or_default();
-    let natural = in_order(aim).filter(|natural| aim.cost(natural) < aim.cost(&best));
-    Ok(natural.unwrap_or(best))
+    let in_order =
+        in_order(problem).filter(|in_order| problem.cost(in_order) < problem.cost(&best));
+    Ok(in_order.unwrap_or(best))
 }
 
-/// The vertices in their order from the first bin on: what a program was often written for.
-fn in_order(aim: &Aim) -> Option<Vec<u32>> {
-    let (mut bin, mut load) = (0, 0);
-    let next = |own: &u64| {
-        while load + own > *aim.capacity.get(bin)? {
-            (bin, load) = (bin + 1, 0);
+/// The vertices in their order, bin after bin: what many programs were written for.
+fn in_order(problem: &Subproblem) -> Option<Vec<BinId>> {
+    let (mut bin, mut filled) = (0, 0);
+    let next = |load: &u64| {
+        while filled + load > *problem.capacity.get(bin)? {
+            (bin, filled) = (bin + 1, 0);
         }
-        load += own;
-        Some(bin as u32)
+        filled += load;
+        Some(bin as BinId)
     };
-    aim.loads.iter().map(next).collect()
+    problem.loads.iter().map(next).collect()
 }
 
-/// The best assignment of a tournament, the starts included.
-fn tournament(
-    aim: &Aim,
-    plan: &Plan,
+/// The best assignment of one successive halving, its starts included.
+fn improve(
+    problem: &Subproblem,
+    plan: &WorkPlan,
     number: u64,
-    starts: &[Vec<u32>],
-    purse: &mut Purse,
-) -> Option<Vec<u32>> {
-    let search = LocalSearch::new(aim.tree, aim.graph, aim.loads, aim.capacity, starts);
-    let found = search.map_or_else(Vec::new, |search| {
-        let players = side_by_side(starts, purse.threads, |_, start| match plan.crowded {
-            true => search.answer(start),
+    starts: &[Vec<BinId>],
+    left: &mut MoveBudget,
+) -> Option<Vec<BinId>> {
+    let Subproblem { tree, graph, loads, capacity, seed, .. } = *problem;
+    let search = LocalSearch::new(tree, graph, loads, capacity, starts);
+    let improved = search.map_or_else(Vec::new, |search| {
+        let candidates = side_by_side(starts, left.threads, |_, start| match plan.crowded {
+            true => search.evaluate(start),
             false => search.descend(start),
         });
-        if players.iter().any(|player| search.is_least(player.cost)) {
-            return players;
+        if candidates.iter().any(|candidate| search.is_least(candidate.cost)) {
+            return candidates;
         }
         let length = plan.length.saturating_mul(1 << number.min(40));
-        hold(&search, players, Rules { length, shares: plan.shares, seed: aim.seed, number }, purse)
+        let schedule = Schedule { length, ratios: plan.ratios, seed, number };
+        successive_halving(&search, candidates, schedule, left)
     });
-    let found = found.into_iter().map(|answer: Answer| answer.bin_of);
-    // Huge weights are scaled down for the search; the last word has the cost itself.
-    found.chain(starts.iter().cloned()).min_by_key(|bin_of| aim.cost(bin_of))
-}
-
-/// How many first assignments the first tournament begins with at most.
-const FIRSTS: usize = 8;
-
-/// What share of trial swaps is accepted although it costs something, at first and at last. None
-/// is best everywhere: hot ones leave good structure behind, cold ones get stuck.
-const SHARES: &[Shares] = &[[0.1, 0.001], [0.2, 0.001], [0.05, 0.001]];
-/// For annealings so short that they could not repair what heat spoils.
-const COLD: &[Shares] = &[[0.01, 0.001]];
-
-/// How much work each effort is.
-#[derive(Debug, Clone, Copy)]
-struct Plan {
-    /// How many first assignments a tournament begins with at most.
-    firsts: usize,
-    /// How hard each is worked on.
-    effort: Effort,
-    /// How many trial swaps the first annealings of the first tournament make.
-    length: u64,
-    /// From how hot to how cold they are, in turn.
-    shares: &'static [Shares],
-    /// How many trial swaps to make without a clock.
-    moves: u64,
-    /// Whether many vertices share a bin: a swap finds hardly anything then that moves have not.
-    crowded: bool,
-}
-
-impl Plan {
-    fn new(aim: &Aim) -> Self {
-        let vertices = aim.graph.vertex_count() as u64;
-        let length = 250 * vertices;
-        let of_tournament = |firsts: u64, length: u64| {
-            let rounds = std::iter::successors(Some((firsts, length)), |(players, length)| {
-                (*players > 2).then(|| (players.div_ceil(2), 2 * length))
-            });
-            rounds.map(|(players, length)| players * length).sum::<u64>()
-        };
-        // Where many vertices share a bin, moves made while dividing leave little to anneal.
-        let crowded = vertices > 4 * aim.tree.bin_count() as u64;
-        let plan = |firsts, effort, length, moves| {
-            let shares = if effort == Effort::Fast { COLD } else { SHARES };
-            Self { firsts, effort, length, shares, moves, crowded }
-        };
-        match aim.effort {
-            effort if crowded => {
-                plan(if effort == Effort::Best { 2 } else { 1 }, effort, 20 * vertices, 0)
-            }
-            // Several where each takes about a millisecond.
-            Effort::Fast => {
-                let firsts = (512 / vertices.max(1)).clamp(1, 4);
-                let length = 15 * vertices;
-                plan(firsts as usize, Effort::Fast, length, firsts * length)
-            }
-            Effort::Normal => plan(8, Effort::Normal, length, of_tournament(8, length)),
-            Effort::Best => {
-                let length = 100 * vertices;
-                plan(32, Effort::Normal, length, 7 * of_tournament(32, length))
-            }
-        }
-    }
-
-    /// How many first assignments a tournament begins with: first few, so that little time is well
-    /// spent.
-    fn firsts_of(&self, number: u64) -> usize {
-        self.firsts.min(FIRSTS << number.min(32))
-    }
-
-    /// Assignments of a grid by tiles, the best first; none where looking for a grid would take longer
-    /// than all else.
-    fn tiles(&self, aim: &Aim) -> Vec<Vec<u32>> {
-        let short = aim.effort == Effort::Fast && !self.crowded;
-        let uneven = aim.loads.iter().any(|load| *load != aim.loads[0]);
-        if short || uneven {
-            return Vec::new();
-        }
-        tilings(aim.tree, aim.graph, self.firsts_of(0).div_ceil(4))
-    }
-
-    /// First assignments. At least one, however late it is.
-    fn firsts(
-        &self,
-        aim: &Aim,
-        number: u64,
-        budget: &Budget,
-        purse: &Purse,
-    ) -> Result<Vec<Vec<u32>>, MapError> {
-        let threads = if self.firsts == 1 { budget.threads() } else { NonZeroUsize::MIN };
-        let tiles = if number == 0 { self.tiles(aim) } else { Vec::new() };
-        let mut divided = self.firsts_of(number);
-        // Where moves are all that is tried, the division may still be better.
-        if !self.crowded || aim.effort == Effort::Fast {
-            divided -= tiles.len();
-        }
-        let firsts: Vec<usize> = (0..tiles.len() + divided).collect();
-        let made = side_by_side(&firsts, purse.threads, |first, _| {
-            if (first > 0 || number > 0) && (purse.over)() {
-                return None;
-            }
-            let start = tiles.get(first).map(Vec::as_slice);
-            let seed = aim.seed.wrapping_add((number * self.firsts as u64 + first as u64) << 32);
-            let (tree, capacity, effort) = (aim.tree, aim.capacity, self.effort);
-            let (hot, uneven) = (first % 2 == 1, first % 4 == 3);
-            let request = Request { tree, capacity, effort, hot, uneven, start, seed, threads };
-            Some(construct(request, aim.graph, aim.loads))
-        });
-        made.into_iter().flatten().collect()
-    }
+    let improved = improved.into_iter().map(|solution| solution.bin_of);
+    // Huge weights are scaled down for the search: the cost itself decides.
+    improved.chain(starts.iter().cloned()).min_by_key(|bin_of| problem.cost(bin_of))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
@@ -224,22 +118,22 @@ mod tests {
         effort: Effort,
         moves: Option<u64>,
         budget: &Budget,
-    ) -> Vec<u32> {
+    ) -> Vec<BinId> {
         let loads = vec![1; graph.vertex_count()];
         let capacity = vec![1; tree.bin_count()];
         let (loads, capacity) = (&loads[..], &capacity[..]);
-        let aim = Aim { tree, graph, loads, capacity, effort, moves, seed: 1 };
-        let bin_of = search(&aim, budget).unwrap();
+        let problem = Subproblem { tree, graph, loads, capacity, effort, moves, seed: 1 };
+        let bin_of = search(&problem, budget).unwrap();
         assert_eq!(bin_of.len(), graph.vertex_count());
         assert!(bins(&bin_of, tree.bin_count()).iter().all(|bin| bin.len() <= 1));
         bin_of
     }
 
-    fn cost(graph: &Graph, tree: &Tree, bin_of: &[u32]) -> u128 {
+    fn cost(graph: &Graph, tree: &Tree, bin_of: &[BinId]) -> u128 {
         graph.cost(|a, b| tree.distance(bin_of[a] as usize, bin_of[b] as usize))
     }
 
-    /// So many edges between any vertices.
+    /// A graph with edges between random vertices.
     fn random_graph(vertices: u32, edges: usize, seed: u64) -> Graph {
         let mut generator = Generator::new(seed);
         let mut number = |count| below(generator.next() as u32, count);
@@ -248,7 +142,7 @@ mod tests {
     }
 
     /// The cost of the best assignment of `bin_of.len()` vertices of which some have a bin.
-    fn least(graph: &Graph, tree: &Tree, bin_of: &mut Vec<u32>) -> u128 {
+    fn least(graph: &Graph, tree: &Tree, bin_of: &mut Vec<BinId>) -> u128 {
         if bin_of.len() == graph.vertex_count() {
             return cost(graph, tree, bin_of);
         }
@@ -304,7 +198,7 @@ mod tests {
         for vertices in [12, 37, 52, 64] {
             let path = (1..vertices).map(|vertex| (vertex - 1, vertex, 1)).collect();
             let graph = Graph::from_edges(vertices as usize, path);
-            let natural: Vec<u32> = (0..vertices).collect();
+            let natural: Vec<BinId> = (0..vertices).collect();
             for effort in [Effort::Fast, NORMAL] {
                 let found = run(&graph, &tree, effort, Some(0), &Budget::default());
                 assert!(cost(&graph, &tree, &found) <= cost(&graph, &tree, &natural));
@@ -350,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_clock_ended_can_be_had_again_by_its_moves() {
+    fn an_end_by_the_clock_is_repeated_by_its_moves() {
         let tree = uniform_tree("2:3:4", "1:10:100");
         let graph = random_graph(24, 60, 5);
         for ticks in [20.0, 60.0, 500.0, 2500.0] {
@@ -364,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn without_time_there_is_an_answer() {
+    fn without_time_the_first_assignment_is_the_solution() {
         let tree = uniform_tree("2:3:4", "1:10:100");
         let budget = Budget::default().with_clock(&|| 1.0);
         run(&random_graph(24, 60, 5), &tree, NORMAL, None, &budget);

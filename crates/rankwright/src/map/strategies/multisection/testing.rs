@@ -6,7 +6,7 @@ use crate::cluster::{Cluster, Core, Levels, Machine, Node, NodeGroup, Rates};
 use crate::ids::NumaId;
 use crate::map::search::graph::Graph;
 use crate::map::search::hierarchy::Hierarchy;
-use crate::map::search::tree::Tree;
+use crate::map::search::tree::{BinId, Tree};
 
 /// The tree of a uniform hierarchy.
 pub(super) fn uniform_tree(hierarchy: &str, distances: &str) -> Tree {
@@ -17,10 +17,10 @@ pub(super) fn uniform_tree(hierarchy: &str, distances: &str) -> Tree {
     Tree::new(&Levels::new(&cluster).with_distances(&hierarchy.distances()), &cores).0
 }
 
-/// Trees of nodes of two kinds, with some places left out.
+/// Trees of nodes of two kinds, some cores not free.
 pub(super) fn tree() -> impl Strategy<Value = Tree> {
-    let places = prop::collection::vec(prop::bool::weighted(0.8), 22);
-    places.prop_filter_map("no place", |places| {
+    let free = prop::collection::vec(prop::bool::weighted(0.8), 22);
+    free.prop_filter_map("no core", |free| {
         let machine = |packages: usize, cores: usize| {
             let core = |core: usize| Core {
                 package: core / cores,
@@ -40,7 +40,7 @@ pub(super) fn tree() -> impl Strategy<Value = Tree> {
             nodes: vec![node(0), node(1), node(0), node(1)],
             switches: Vec::new(),
         };
-        let cores: Vec<usize> = (0..22).filter(|core| places[*core]).collect();
+        let cores: Vec<usize> = (0..22).filter(|core| free[*core]).collect();
         (!cores.is_empty()).then(|| Tree::new(&Levels::new(&cluster), &cores).0)
     })
 }
@@ -50,15 +50,15 @@ pub(super) fn tree() -> impl Strategy<Value = Tree> {
 pub(super) struct Case {
     pub(super) tree: Tree,
     pub(super) graph: Graph,
-    pub(super) start: Vec<u32>,
+    pub(super) start: Vec<BinId>,
 }
 
 impl Case {
-    pub(super) fn cost(&self, bin_of: &[u32]) -> u128 {
+    pub(super) fn cost(&self, bin_of: &[BinId]) -> u128 {
         self.graph.cost(|a, b| self.tree.distance(bin_of[a] as usize, bin_of[b] as usize))
     }
 
-    /// Capacities that leave room for one more in every third bin.
+    /// Capacities with one load unit spare in every third bin.
     pub(super) fn capacity(&self, loads: &[u64]) -> Vec<u64> {
         let bins = bins(&self.start, self.tree.bin_count());
         let load = |bin: &Vec<usize>| bin.iter().map(|vertex| loads[*vertex]).sum::<u64>();
@@ -77,7 +77,7 @@ pub(super) fn problem() -> impl Strategy<Value = Case> {
 }
 
 /// The vertices in each bin.
-pub(super) fn bins(bin_of: &[u32], count: usize) -> Vec<Vec<usize>> {
+pub(super) fn bins(bin_of: &[BinId], count: usize) -> Vec<Vec<usize>> {
     let mut bins = vec![Vec::new(); count];
     for (vertex, bin) in bin_of.iter().enumerate() {
         bins[*bin as usize].push(vertex);

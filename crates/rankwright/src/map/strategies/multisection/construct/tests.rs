@@ -1,6 +1,11 @@
+use std::num::NonZeroUsize;
+
 use proptest::prelude::*;
 
-use super::*;
+use super::{Request, construct};
+use crate::map::Effort;
+use crate::map::search::graph::Graph;
+use crate::map::search::tree::{BinId, Tree};
 
 /// Nodes of 1, 2 or 3 packages of 2, 3 or 4 cores, in turn.
 fn uneven_tree(bins: usize) -> Tree {
@@ -20,12 +25,12 @@ fn uneven_tree(bins: usize) -> Tree {
     Tree::from_levels(&[(1, packages), (10, nodes), (100, vec![0; bins])])
 }
 
-fn assign(tree: &Tree, room: u64, graph: &Graph, loads: &[u64], threads: usize) -> Vec<u32> {
-    let mut found = Vec::new();
+fn assign(tree: &Tree, capacity: u64, graph: &Graph, loads: &[u64], threads: usize) -> Vec<BinId> {
+    let mut bin_of = Vec::new();
     for effort in [Effort::Fast, Effort::Normal] {
         let request = Request {
             tree,
-            capacity: &vec![room; tree.bin_count()],
+            capacity: &vec![capacity; tree.bin_count()],
             effort,
             hot: effort == Effort::Normal,
             uneven: effort == Effort::Best,
@@ -33,18 +38,18 @@ fn assign(tree: &Tree, room: u64, graph: &Graph, loads: &[u64], threads: usize) 
             seed: 3,
             threads: NonZeroUsize::new(threads).unwrap(),
         };
-        found = construct(request, graph, loads).unwrap();
+        bin_of = construct(request, graph, loads).unwrap();
         let mut filled = vec![0; tree.bin_count()];
-        for (bin, load) in found.iter().zip(loads) {
+        for (bin, load) in bin_of.iter().zip(loads) {
             filled[*bin as usize] += load;
         }
-        assert_eq!(found.len(), loads.len());
-        assert!(filled.iter().all(|filled| *filled <= room), "{filled:?}, room {room}");
+        assert_eq!(bin_of.len(), loads.len());
+        assert!(filled.iter().all(|filled| *filled <= capacity), "{filled:?}, capacity {capacity}");
     }
-    found
+    bin_of
 }
 
-fn cost(tree: &Tree, graph: &Graph, bin_of: &[u32]) -> u128 {
+fn cost(tree: &Tree, graph: &Graph, bin_of: &[BinId]) -> u128 {
     graph.cost(|a, b| tree.distance(bin_of[a] as usize, bin_of[b] as usize))
 }
 
@@ -62,7 +67,7 @@ fn cliques_stay_together() {
 }
 
 #[test]
-fn extremes_are_placed() {
+fn extreme_graphs_and_trees_are_assigned() {
     let tree = uneven_tree(23);
     let none = Graph::from_edges(23, Vec::new());
     assign(&tree, 1, &none, &[1; 23], 1);
@@ -79,19 +84,19 @@ fn extremes_are_placed() {
 }
 
 #[test]
-fn threads_do_not_change_the_answer() {
+fn threads_do_not_change_the_assignment() {
     let index = |x: u32, y: u32| (x * 40 + y) * 7 % 1600;
     let cells = (0..40).flat_map(|x| (0..40).map(move |y| (x, y)));
     let edges = cells.flat_map(|(x, y)| {
         [(index(x, y), index((x + 1) % 40, y), 1), (index(x, y), index(x, (y + 1) % 40), 1)]
     });
     let graph = Graph::from_edges(1600, edges.collect());
-    for (bins, room) in [(1600, 1), (37, 45)] {
+    for (bins, capacity) in [(1600, 1), (37, 45)] {
         let tree = uneven_tree(bins);
-        let one = assign(&tree, room, &graph, &[1; 1600], 1);
-        assert_eq!(one, assign(&tree, room, &graph, &[1; 1600], 3));
-        let blocked: Vec<u32> = (0..1600).map(|vertex| vertex / room as u32).collect();
-        assert!(cost(&tree, &graph, &one) * 2 < cost(&tree, &graph, &blocked));
+        let single = assign(&tree, capacity, &graph, &[1; 1600], 1);
+        assert_eq!(single, assign(&tree, capacity, &graph, &[1; 1600], 3));
+        let blocked: Vec<u32> = (0..1600).map(|vertex| vertex / capacity as u32).collect();
+        assert!(cost(&tree, &graph, &single) * 2 < cost(&tree, &graph, &blocked));
     }
 }
 

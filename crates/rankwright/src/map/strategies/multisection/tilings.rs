@@ -1,64 +1,73 @@
-//! First assignments of grids: tiles that are boxes of the grid, on every level of the tree.
+//! First assignments of grids: boxes of the grid on every level of the tree.
 //!
-//! Bisection finds good blocks, but not which way of tiling them is best on all levels together, and
-//! no exchange of vertices turns one tiling into another.
+//! Bisection finds good blocks, but not the tiling that is best on all levels together, and no
+//! exchange of single vertices turns one tiling into another. All factorisations of the number of
+//! groups over the axes are enumerated, ranked by an estimate, and the best evaluated.
 
-use crate::map::search::graph::{Graph, Grid};
-use crate::map::search::tree::Tree;
 use std::ops::Range;
 
-/// More ways to tile are not weighed.
-const MOST_TILINGS: usize = 1 << 18;
-/// So many of the best are tried: this many vertices in all, but at least one.
-const TRIED: usize = 64;
-const TRIED_VERTICES: usize = 1 << 20;
+use crate::map::search::graph::{Graph, Grid, VertexId};
+use crate::map::search::tree::{BinId, Tree};
 
-/// How the groups of a level lie in their tile: so many along each axis.
+/// Beyond this number of tilings none is enumerated.
+const MAX_TILINGS: usize = 1 << 18;
+/// The best tilings by the estimate that are evaluated, at most.
+const MAX_EVALUATED: usize = 64;
+/// The vertices of all evaluated tilings together, at most; one tiling is always evaluated.
+const MAX_EVALUATED_VERTICES: usize = 1 << 20;
+
+/// How the groups of a level lie in their tile: the number along each axis.
 type Factors = Vec<usize>;
 
-/// How a tree divides, if all groups of a level do it alike.
+/// How a tree divides on a level, if all groups do so alike.
 struct Level {
+    /// Groups in each group of the level above.
     groups: usize,
     /// Between bins of different groups.
     distance: u64,
 }
 
-/// Assignments of a grid to bins by tiles, the one with the least cost first. None if the graph is no
-/// grid, or if groups of a level of the tree divide differently. Bins hold vertices as evenly as can be.
-pub(super) fn tilings(tree: &Tree, graph: &Graph, most: usize) -> Vec<Vec<u32>> {
+/// Assignments of a grid to bins by tiles, the one with the least cost first. None if the graph is
+/// not a grid, or if groups of a level of the tree divide differently. Bins hold vertices as evenly
+/// as possible.
+pub(super) fn tilings(tree: &Tree, graph: &Graph, most: usize) -> Vec<Vec<BinId>> {
     let Some(levels) = uniform_levels(tree) else { return Vec::new() };
-    let Some(grid) = Grid::find(graph) else { return Vec::new() };
+    let Some(grid) = Grid::recognise(graph) else { return Vec::new() };
     let axes = grid.lengths().len();
     let choices: Vec<Vec<Factors>> =
         levels.iter().map(|level| factorisations(level.groups, axes)).collect();
-    let ways = choices.iter().try_fold(1_usize, |ways, of_level| ways.checked_mul(of_level.len()));
-    let Some(ways) = ways.filter(|ways| *ways <= MOST_TILINGS) else { return Vec::new() };
-    let faces = faces(graph, &grid);
-    let chosen = |way: usize| {
-        let mut rest = way;
-        let of_level = |factors: &'_ Vec<Factors>| {
-            let chosen = rest % factors.len();
-            rest /= factors.len();
-            chosen
-        };
-        let places: Vec<usize> = choices.iter().map(of_level).collect();
-        choices.iter().zip(places).map(|(factors, place)| &factors[place]).collect::<Vec<_>>()
-    };
-    let mut ranked: Vec<(f64, usize)> =
-        (0..ways).map(|way| (estimate(&levels, &chosen(way), &grid, &faces), way)).collect();
-    let tried = (TRIED_VERTICES / graph.vertex_count()).clamp(1, TRIED).min(ways);
-    ranked.select_nth_unstable_by(tried - 1, |a, b| {
+    let count = choices.iter().try_fold(1_usize, |count, level| count.checked_mul(level.len()));
+    let Some(count) = count.filter(|count| *count <= MAX_TILINGS) else { return Vec::new() };
+    let faces = face_weights(graph, &grid);
+    let mut ranked: Vec<(f64, usize)> = (0..count)
+        .map(|number| (estimate(&levels, &tiling(&choices, number), &grid, &faces), number))
+        .collect();
+    let evaluated =
+        (MAX_EVALUATED_VERTICES / graph.vertex_count()).clamp(1, MAX_EVALUATED).min(count);
+    ranked.select_nth_unstable_by(evaluated - 1, |a, b| {
         a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal)
     });
-    ranked.truncate(tried);
-    let assigned = ranked.into_iter().map(|(_, way)| {
-        let bin_of = assign(&grid, &chosen(way), tree.bin_count());
+    ranked.truncate(evaluated);
+    let assigned = ranked.into_iter().map(|(_, number)| {
+        let bin_of = assign(&grid, &tiling(&choices, number), tree.bin_count());
         (graph.cost(|a, b| tree.distance(bin_of[a] as usize, bin_of[b] as usize)), bin_of)
     });
-    let mut assigned: Vec<(u128, Vec<u32>)> = assigned.collect();
+    let mut assigned: Vec<(u128, Vec<BinId>)> = assigned.collect();
     assigned.sort_unstable();
     assigned.dedup();
     assigned.into_iter().take(most).map(|(_, bin_of)| bin_of).collect()
+}
+
+/// The tiling with a number: its digits, each in the base of a level's choices, select the factors.
+fn tiling(choices: &[Vec<Factors>], number: usize) -> Vec<&Factors> {
+    let mut rest = number;
+    let digit = |factors: &'_ Vec<Factors>| {
+        let digit = rest % factors.len();
+        rest /= factors.len();
+        digit
+    };
+    let digits: Vec<usize> = choices.iter().map(digit).collect();
+    choices.iter().zip(digits).map(|(factors, digit)| &factors[digit]).collect()
 }
 
 /// The levels on which the tree divides, from the top.
@@ -68,8 +77,8 @@ fn uniform_levels(tree: &Tree) -> Option<Vec<Level>> {
     while all[0].len() > 1 {
         let (below, first) = tree.divide(level, all[0].clone());
         let alike = |bins: &Range<usize>| {
-            let (of_level, groups) = tree.divide(level, bins.clone());
-            let same = of_level == below && groups.len() == first.len();
+            let (level_below, groups) = tree.divide(level, bins.clone());
+            let same = level_below == below && groups.len() == first.len();
             (same && groups.iter().all(|group| group.len() == first[0].len())).then_some(groups)
         };
         let groups: Option<Vec<_>> = all.iter().map(alike).collect();
@@ -81,7 +90,7 @@ fn uniform_levels(tree: &Tree) -> Option<Vec<Level>> {
     Some(levels)
 }
 
-/// All ways to write a number as a product of one factor per axis.
+/// All factorisations of a number into one factor per axis.
 fn factorisations(number: usize, axes: usize) -> Vec<Factors> {
     if axes == 1 {
         return vec![vec![number]];
@@ -97,26 +106,26 @@ fn factorisations(number: usize, axes: usize) -> Vec<Factors> {
         .collect()
 }
 
-/// Per axis the mean weight that crosses the face of a vertex.
-fn faces(graph: &Graph, grid: &Grid) -> Vec<f64> {
+/// The mean weight that crosses the face of a vertex. Index: axis.
+fn face_weights(graph: &Graph, grid: &Grid) -> Vec<f64> {
     let mut weights = vec![0.0; grid.lengths().len()];
     for vertex in 0..graph.vertex_count() {
         for (other, weight) in graph.row(vertex) {
-            let ends = grid.places(vertex).iter().zip(grid.places(other));
+            let ends = grid.coordinates(vertex).iter().zip(grid.coordinates(other));
             for (sum, (a, b)) in weights.iter_mut().zip(ends) {
                 *sum += if a == b { 0.0 } else { 0.5 * weight as f64 };
             }
         }
     }
     let count = graph.vertex_count() as f64;
-    let of_face = |(weight, length): (f64, &usize)| {
+    let per_face = |(weight, length): (f64, &usize)| {
         let length = *length as f64;
         weight * length / (count * (length - 1.0).max(1.0))
     };
-    weights.into_iter().zip(grid.lengths()).map(of_face).collect()
+    weights.into_iter().zip(grid.lengths()).map(per_face).collect()
 }
 
-/// About what a tiling costs, as if all tiles were boxes.
+/// What a tiling would cost if all tiles were boxes.
 fn estimate(levels: &[Level], tiling: &[&Factors], grid: &Grid, faces: &[f64]) -> f64 {
     let mut tile: Vec<f64> = grid.lengths().iter().map(|length| *length as f64).collect();
     let (mut tiles, mut cost) = (1.0, 0.0);
@@ -135,35 +144,35 @@ fn estimate(levels: &[Level], tiling: &[&Factors], grid: &Grid, faces: &[f64]) -
 }
 
 /// The bin of each vertex.
-fn assign(grid: &Grid, tiling: &[&Factors], bins: usize) -> Vec<u32> {
+fn assign(grid: &Grid, tiling: &[&Factors], bins: usize) -> Vec<BinId> {
     let cuts: Vec<(usize, usize)> = tiling
         .iter()
         .flat_map(|factors| factors.iter().copied().enumerate())
         .filter(|(_, factor)| *factor > 1)
         .collect();
     let count = grid.vertex_count();
-    let mut order: Vec<u32> = (0..count as u32).collect();
+    let mut order: Vec<VertexId> = (0..count as VertexId).collect();
     let mut bin_of = vec![0; count];
     cut(grid, &cuts, &mut order, 0..bins, &mut bin_of);
     bin_of
 }
 
-/// Cuts a tile along the first of some axes, and the parts along the others. Where the cut is not
-/// between two layers, a layer is shared row by row.
+/// Cuts a tile along the first of some axes, and the parts along the others. Where a cut falls inside
+/// a layer of vertices, the layer is shared row by row.
 fn cut(
     grid: &Grid,
     cuts: &[(usize, usize)],
-    tile: &mut [u32],
+    tile: &mut [VertexId],
     bins: Range<usize>,
-    bin_of: &mut [u32],
+    bin_of: &mut [BinId],
 ) {
     let Some(((axis, parts), rest)) = cuts.split_first() else {
-        tile.iter().for_each(|vertex| bin_of[*vertex as usize] = bins.start as u32);
+        tile.iter().for_each(|vertex| bin_of[*vertex as usize] = bins.start as BinId);
         return;
     };
     tile.sort_unstable_by_key(|vertex| {
-        let places = grid.places(*vertex as usize);
-        (places[*axis], places)
+        let coordinates = grid.coordinates(*vertex as usize);
+        (coordinates[*axis], coordinates)
     });
     let count = tile.len();
     let (mut tile, mut begin) = (tile, 0);
@@ -192,7 +201,7 @@ mod tests {
         Graph::from_edges((lengths[0] * lengths[1]) as usize, edges)
     }
 
-    fn cost(tree: &Tree, graph: &Graph, bin_of: &[u32]) -> u128 {
+    fn cost(tree: &Tree, graph: &Graph, bin_of: &[BinId]) -> u128 {
         graph.cost(|a, b| tree.distance(bin_of[a] as usize, bin_of[b] as usize))
     }
 
@@ -202,14 +211,14 @@ mod tests {
         // 12 cores of 4 x 3 share nothing.
         let tree = uniform_tree("12:2:2", "1:10:100");
         let graph = stencil([8, 6]);
-        let found = tilings(&tree, &graph, 2);
+        let best = tilings(&tree, &graph, 2);
         let inside = 8 * 5 + 7 * 6 - 6 - 2 * 4;
-        assert_eq!(cost(&tree, &graph, &found[0]), 6 * 100 + 2 * 4 * 10 + inside);
-        assert!(cost(&tree, &graph, &found[1]) >= cost(&tree, &graph, &found[0]));
+        assert_eq!(cost(&tree, &graph, &best[0]), 6 * 100 + 2 * 4 * 10 + inside);
+        assert!(cost(&tree, &graph, &best[1]) >= cost(&tree, &graph, &best[0]));
     }
 
     #[test]
-    fn bins_get_as_many_vertices_as_they_should() {
+    fn bins_hold_vertices_evenly() {
         for (hierarchy, lengths) in
             [("4:2:3", [8, 3]), ("5:2", [5, 2]), ("4:2:3", [4, 5]), ("2:3", [10, 13])]
         {
@@ -219,7 +228,7 @@ mod tests {
             let count = graph.vertex_count();
             for bin_of in tilings(&tree, &graph, 3) {
                 for bin in 0..bins as u32 {
-                    let vertices = bin_of.iter().filter(|of| **of == bin).count();
+                    let vertices = bin_of.iter().filter(|other| **other == bin).count();
                     assert!(
                         (count / bins..=count.div_ceil(bins)).contains(&vertices),
                         "{hierarchy}"

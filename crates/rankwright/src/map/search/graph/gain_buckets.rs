@@ -1,18 +1,22 @@
-//! A queue of vertices by gain for searches that change gains more often than they ask for the largest.
+//! Gain buckets (Fiduccia and Mattheyses 1982): a queue of vertices by gain for searches that change
+//! gains more often than they ask for the largest.
+
+use super::VertexId;
 
 /// No vertex.
-pub(super) const NONE: u32 = u32::MAX;
-/// Gains below twice this are kept apart, larger ones to one part in so many.
+const NONE: VertexId = VertexId::MAX;
+/// Gains below twice this number have a bucket each; larger ones share buckets, to one part in this
+/// number.
 const FINE: u32 = 32;
-/// The bucket of gain 0: there are so many on either side.
+/// The bucket of gain 0; there are as many on either side.
 const MIDDLE: usize = (FINE * 27) as usize;
 const WORDS: usize = (2 * MIDDLE).div_ceil(64);
 
-/// Where a vertex stands in the list of its bucket.
+/// The links of a vertex in the list of its bucket.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
-    next: u32,
-    previous: u32,
+    next: VertexId,
+    previous: VertexId,
     bucket: u16,
 }
 
@@ -26,36 +30,37 @@ impl Link {
     }
 }
 
-/// What has a link for each vertex.
+/// A vertex record that contains the link of the vertex.
 pub(super) trait Linked {
     fn link(&mut self) -> &mut Link;
 }
 
-/// Lists of vertices whose gains are about the same; the vertex that came last into a list leaves it
-/// first (Hagen, Huang and Kahng 1997). The links are kept with whatever else is known of a vertex.
+/// Lists of vertices of nearly equal gains, last in first out (Hagen, Huang and Kahng 1997). The
+/// links are in the vertex records of the caller.
 #[derive(Debug)]
-pub(super) struct Buckets {
-    first: Vec<u32>,
-    /// A bit for each bucket that is not empty, and one for each word of these that is not 0.
+pub(super) struct GainBuckets {
+    /// Index: bucket.
+    first: Vec<VertexId>,
+    /// A bit for each bucket that is not empty, and in `words` one for each word that is not 0.
     filled: [u64; WORDS],
     words: u32,
 }
 
-impl Buckets {
+impl GainBuckets {
     pub(super) fn new() -> Self {
         Self { first: vec![NONE; 2 * MIDDLE], filled: [0; WORDS], words: 0 }
     }
 
-    /// A vertex of about the largest gain, and its bucket: the larger the gain the larger the bucket.
-    pub(super) fn first(&self) -> Option<(usize, u32)> {
+    /// The bucket of the largest gain, and a vertex in it. Larger gains have larger buckets.
+    pub(super) fn first(&self) -> Option<(usize, VertexId)> {
         let word = self.words.checked_ilog2()? as usize;
         let bucket = 64 * word + self.filled[word].ilog2() as usize;
         Some((bucket, self.first[bucket]))
     }
 
-    /// Puts a free vertex in.
+    /// Inserts a free vertex.
     #[inline]
-    pub(super) fn push<T: Linked>(&mut self, vertices: &mut [T], vertex: u32, gain: i32) {
+    pub(super) fn push<T: Linked>(&mut self, vertices: &mut [T], vertex: VertexId, gain: i32) {
         let bucket = bucket(gain);
         let next = std::mem::replace(&mut self.first[bucket], vertex);
         *vertices[vertex as usize].link() = Link { next, previous: NONE, bucket: bucket as u16 };
@@ -67,9 +72,9 @@ impl Buckets {
         }
     }
 
-    /// Takes a vertex out that is in.
+    /// Removes a vertex that is in a bucket.
     #[inline]
-    pub(super) fn remove<T: Linked>(&mut self, vertices: &mut [T], vertex: u32) {
+    pub(super) fn remove<T: Linked>(&mut self, vertices: &mut [T], vertex: VertexId) {
         let link = std::mem::replace(vertices[vertex as usize].link(), Link::FREE);
         if link.next != NONE {
             vertices[link.next as usize].link().previous = link.previous;
@@ -88,16 +93,16 @@ impl Buckets {
         }
     }
 
-    /// Gives a vertex that is in another gain.
+    /// Changes the gain of a vertex that is in a bucket.
     #[inline]
-    pub(super) fn change<T: Linked>(&mut self, vertices: &mut [T], vertex: u32, gain: i32) {
+    pub(super) fn change<T: Linked>(&mut self, vertices: &mut [T], vertex: VertexId, gain: i32) {
         if usize::from(vertices[vertex as usize].link().bucket) != bucket(gain) {
             self.remove(vertices, vertex);
             self.push(vertices, vertex, gain);
         }
     }
 
-    /// Takes all vertices out.
+    /// Removes all vertices.
     pub(super) fn clear<T: Linked>(&mut self, vertices: &mut [T]) {
         while let Some((bucket, vertex)) = self.first() {
             let mut next = vertex;
@@ -118,8 +123,8 @@ impl Buckets {
 fn bucket(gain: i32) -> usize {
     let size = gain.unsigned_abs();
     let shift = (size | FINE).ilog2() - FINE.ilog2();
-    let place = ((shift * FINE) + (size >> shift)) as usize;
-    if gain < 0 { MIDDLE - place } else { MIDDLE + place }
+    let offset = ((shift * FINE) + (size >> shift)) as usize;
+    if gain < 0 { MIDDLE - offset } else { MIDDLE + offset }
 }
 
 #[cfg(test)]
@@ -139,23 +144,23 @@ mod tests {
         fn the_largest_gain_comes_first(
             steps in prop::collection::vec((0_u32..20, -63_i32..64, 0..4), 0..200),
         ) {
-            let mut buckets = Buckets::new();
+            let mut buckets = GainBuckets::new();
             let mut links = [Link::FREE; 20];
             let mut gains = [None; 20];
             for (vertex, gain, kind) in steps {
-                let known = &mut gains[vertex as usize];
-                match (kind, known.is_some()) {
+                let gain_of = &mut gains[vertex as usize];
+                match (kind, gain_of.is_some()) {
                     (0, true) => {
                         buckets.remove(&mut links, vertex);
-                        *known = None;
+                        *gain_of = None;
                     }
                     (_, true) => {
                         buckets.change(&mut links, vertex, gain);
-                        *known = Some(gain);
+                        *gain_of = Some(gain);
                     }
                     (_, false) => {
                         buckets.push(&mut links, vertex, gain);
-                        *known = Some(gain);
+                        *gain_of = Some(gain);
                     }
                 }
                 let first = buckets.first().and_then(|(_, vertex)| gains[vertex as usize]);
