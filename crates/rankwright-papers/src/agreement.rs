@@ -1,5 +1,7 @@
 //! How well the numbers of a table agree with ours.
 
+use rankwright::statistics::quantile;
+
 /// The agreement of all numbers of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Agreement {
@@ -28,15 +30,6 @@ impl Agreement {
             spearman: correlation(&ranks(&papers), &ranks(&ours)),
         }
     }
-}
-
-/// The quantile of ascending values, linear between two of them; 0 of none.
-fn quantile(ascending: &[f64], share: f64) -> f64 {
-    let Some(last) = ascending.len().checked_sub(1) else { return 0.0 };
-    let position = share * last as f64;
-    let below = position.floor() as usize;
-    let (low, high) = (ascending[below], ascending[(below + 1).min(last)]);
-    low + (high - low) * position.fract()
 }
 
 /// The rank of each value; equal values share the mean of their ranks.
@@ -72,13 +65,6 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quantiles_lie_between() {
-        assert_eq!(quantile(&[1.0, 2.0, 4.0], 0.5), 2.0);
-        assert_eq!(quantile(&[1.0, 2.0, 4.0], 0.75), 3.0);
-        assert_eq!(quantile(&[], 0.5), 0.0);
-    }
 
     #[test]
     fn order_is_what_spearman_sees() {

@@ -23,7 +23,7 @@
 
 mod foundation;
 
-pub use foundation::{files, ids, parallel, units};
+pub use foundation::{files, ids, parallel, statistics, units};
 
 pub mod cluster;
 pub mod traffic;

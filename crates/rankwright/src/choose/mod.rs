@@ -9,7 +9,7 @@ mod settle;
 mod verdict;
 
 pub use judge::judge;
-pub use paired_runs::{PairedDifference, PairedVerdict, median};
+pub use paired_runs::{PairedDifference, PairedVerdict};
 pub use permutation::{CollectiveEffects, PermutationEffects};
 pub use population::{
     Estimate, MemoryTraffic, Populated, Population, Preference, TimeEstimate, populations,

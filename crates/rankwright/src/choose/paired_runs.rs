@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::sim::Estimate;
+use crate::statistics::Estimate;
 
 /// How much faster one way is than another, as the share of the time that it saves.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -93,19 +93,6 @@ impl PairedDifference {
     }
 }
 
-/// The median of times; of an even number the mean of both in the middle. 0 for none.
-#[must_use]
-pub fn median(times: &[f64]) -> f64 {
-    let mut ascending = times.to_vec();
-    ascending.sort_by(f64::total_cmp);
-    let middle = ascending.len() / 2;
-    match ascending.len() {
-        0 => 0.0,
-        count if count % 2 == 1 => ascending[middle],
-        _ => f64::midpoint(ascending[middle - 1], ascending[middle]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use rand::{RngExt, SeedableRng};
@@ -129,13 +116,6 @@ mod tests {
         // Runs that always take the same time.
         assert_eq!(words(&[(4.0, 3.0); 3]), "25.00 % ± 0.00 faster, n = 3");
         assert_eq!(words(&[(4.0, 4.0); 3]), "no difference (0.00 % ± 0.00, n = 3)");
-    }
-
-    #[test]
-    fn medians_are_in_the_middle() {
-        assert_eq!(median(&[]), 0.0);
-        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
     }
 
     /// Of 95 % intervals, 95 % must contain what is true, also where both runs of a pair are

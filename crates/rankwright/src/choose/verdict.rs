@@ -8,7 +8,7 @@ use super::settle::{Measure, Settled, Versus};
 use super::{Candidate, judge};
 use crate::cluster::Cluster;
 use crate::map::{Cost, Criterion, Objective};
-use crate::sim::Estimate;
+use crate::statistics::Estimate;
 use crate::units::Seconds;
 
 /// Two results count as equal if the larger is larger by at most this share: 2 %. No judge is exact

@@ -1,8 +1,9 @@
-//! What every other module stands on, one of each: units, index types, parallel loops, files.
+//! What every other module stands on, one of each: units, index types, parallel loops, statistics, files.
 //!
 //! The crate root re-exports these modules: `crate::units`, `crate::files`.
 
 pub mod files;
 pub mod ids;
 pub mod parallel;
+pub mod statistics;
 pub mod units;

@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::waiting::WaitingTimes;
 use crate::cluster::Cluster;
 use crate::sim::replay::RankTimes;
-use crate::sim::{Estimate, JobStatistics, Outcome, Replications, ServerStatistics};
+use crate::sim::{JobStatistics, Outcome, Replications, ServerStatistics};
+use crate::statistics::Estimate;
 use crate::units::Seconds;
 
 /// A simulation in a form for people and programs. Times are seconds.

@@ -28,7 +28,7 @@ mod winner_tree;
 use std::ops::ControlFlow;
 
 pub use clock::{Clock, RandomStream};
-pub use replications::{Estimate, Replications, replicate};
+pub use replications::{Replications, replicate};
 pub use statistics::{JobStatistics, Outcome, ServerStatistics};
 
 use crate::cluster::Cluster;

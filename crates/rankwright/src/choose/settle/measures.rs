@@ -3,7 +3,8 @@
 use crate::choose::By;
 use crate::estimate::FluidOutcome;
 use crate::map::{Cost, Criterion};
-use crate::sim::{Estimate, Outcome};
+use crate::sim::Outcome;
+use crate::statistics::Estimate;
 
 /// The result of [`settle`](super::settle).
 #[derive(Debug, Clone, PartialEq)]

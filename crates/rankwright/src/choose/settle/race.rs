@@ -8,7 +8,8 @@ use super::{Contender, Measure, Settled, Settling, Times, Unsettled, fluid_of};
 use crate::estimate::FluidOutcome;
 use crate::map::{Cost, Criterion, Problem};
 use crate::parallel::side_by_side;
-use crate::sim::{Estimate, Options, Pacing, Progress, simulate};
+use crate::sim::{Options, Pacing, Progress, simulate};
+use crate::statistics::Estimate;
 
 /// Rounds of each clock that a shortened run has at least: fewer would not meet each other as those
 /// of the whole do.

@@ -1,6 +1,7 @@
 //! The times of all runs, and what they say.
 
-use rankwright::choose::{PairedDifference, median};
+use rankwright::choose::PairedDifference;
+use rankwright::statistics::median;
 use serde::Serialize;
 
 use crate::options::Format;
