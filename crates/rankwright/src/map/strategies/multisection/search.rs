@@ -6,7 +6,7 @@ use super::swaps::LocalSearch;
 use crate::map::search::graph::Graph;
 use crate::map::search::tree::{BinId, Tree};
 use crate::map::{Budget, Effort, MapError};
-use crate::parallel::side_by_side;
+use crate::parallel;
 
 /// The assignment problem that is searched: vertices of a graph to bins at the leaves of a tree.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +85,7 @@ fn improve(
     let Subproblem { tree, graph, loads, capacity, seed, .. } = *problem;
     let search = LocalSearch::new(tree, graph, loads, capacity, starts);
     let improved = search.map_or_else(Vec::new, |search| {
-        let candidates = side_by_side(starts, left.threads, |_, start| match plan.crowded {
+        let candidates = parallel::map(starts, left.threads, |_, start| match plan.crowded {
             true => search.evaluate(start),
             false => search.descend(start),
         });

@@ -16,6 +16,7 @@ use crate::map::strategies::multisection::bin_codes::BinCodes;
 use crate::map::strategies::multisection::multilevel::{Bins, improve};
 use crate::map::strategies::multisection::swaps::{CoolingLimit, LocalSearch};
 use crate::map::{Effort, MapError};
+use crate::parallel::Forks;
 
 /// What the bins may hold, and how to divide.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +40,7 @@ pub(in super::super) struct Request<'a> {
 /// even if each had capacity left for the largest vertex less 1.
 ///
 /// # Errors
-/// If the graph has 2^30 edges or more, or threads cannot be started.
+/// If the graph has 2^30 edges or more.
 pub(in super::super) fn construct(
     request: Request<'_>,
     graph: &Graph,
@@ -50,7 +51,7 @@ pub(in super::super) fn construct(
     let division = Division::new(request, &compact);
     let mut bin_of = match request.start {
         Some(start) => start.to_vec(),
-        None => in_pool(request.threads, || division.assign(compact))?,
+        None => division.assign(compact),
     };
     if division.improves_whole() {
         // The division consumed its graph: only one exists at a time.
@@ -59,17 +60,6 @@ pub(in super::super) fn construct(
     }
     repair(request.tree, request.capacity, graph, loads, &mut bin_of);
     Ok(bin_of)
-}
-
-/// Runs a function in a pool of threads.
-fn in_pool<T: Send>(threads: NonZeroUsize, run: impl FnOnce() -> T + Send) -> Result<T, MapError> {
-    if threads.get() == 1 {
-        return Ok(run());
-    }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build();
-    let pool =
-        pool.map_err(|error| MapError::Library { library: "rayon", what: error.to_string() })?;
-    Ok(pool.install(run))
 }
 
 /// Smaller graphs are not worth another thread.
@@ -93,12 +83,14 @@ struct Division<'a> {
     request: Request<'a>,
     plan: DivisionPlan,
     capacities: Capacities<'a>,
+    forks: Forks,
 }
 
 impl<'a> Division<'a> {
     fn new(request: Request<'a>, graph: &CompactGraph) -> Self {
         let capacities = Capacities::new(request.tree, request.capacity, graph);
-        Self { request, plan: DivisionPlan::new(request, capacities.one_each), capacities }
+        let plan = DivisionPlan::new(request, capacities.one_each);
+        Self { request, plan, capacities, forks: Forks::new(request.threads) }
     }
 
     fn assign(&self, graph: CompactGraph) -> Vec<BinId> {
@@ -194,15 +186,25 @@ impl<'a> Division<'a> {
         let middle = groups.len() / 2;
         let later = graphs.split_off(middle);
         let first: usize = graphs.iter().map(CompactGraph::vertex_count).sum();
-        let parallel = order.len() > PARALLEL && self.request.threads.get() > 1;
+        let vertices = order.len();
         let (order, later_order) = order.split_at_mut(first);
         let (bins, later_bins) = bins.split_at_mut(first);
         let (groups, later_groups) = groups.split_at(middle);
-        both(
-            parallel,
+        self.both(
+            vertices,
             || self.divide_all(graphs, order, bins, level, groups),
             || self.divide_all(later, later_order, later_bins, level, later_groups),
         );
+    }
+
+    /// Divides both parts of a graph, at the same time if it is worth another thread.
+    fn both(&self, vertices: usize, first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
+        if vertices > PARALLEL {
+            self.forks.join(first, second);
+        } else {
+            first();
+            second();
+        }
     }
 
     /// Anneals a division for the weight between its groups, where all vertices have the same load.
@@ -261,8 +263,8 @@ impl<'a> Division<'a> {
         let mut right_rng = ChaCha8Rng::from_rng(rng);
         let left_range = GroupRange { capacities: before, ..range };
         let right_range = GroupRange { capacities: after, first: first + middle as u32, effort };
-        both(
-            graph.vertex_count() > PARALLEL && self.request.threads.get() > 1,
+        self.both(
+            graph.vertex_count(),
             || self.bisect_recursively(&left, left_range, left_parts, rng),
             || self.bisect_recursively(&right, right_range, right_parts, &mut right_rng),
         );
@@ -271,15 +273,6 @@ impl<'a> Division<'a> {
         for (part, side) in part_of.iter_mut().zip(side_of) {
             *part = next[side as usize].next().unwrap_or(first);
         }
-    }
-}
-
-fn both(parallel: bool, first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
-    if parallel {
-        rayon::join(first, second);
-    } else {
-        first();
-        second();
     }
 }
 
