@@ -23,6 +23,7 @@
 
 mod foundation;
 
+pub(crate) use foundation::random;
 pub use foundation::{files, ids, parallel, statistics, units};
 
 pub mod cluster;

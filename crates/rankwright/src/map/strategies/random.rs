@@ -5,6 +5,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::map::{Budget, MapError, Mapper, Problem, fill};
 use crate::placement::Mapping;
+use crate::random::shuffle;
 
 /// Ranks in random order into the slots of all nodes in random order; what chance gives, to judge
 /// the others by.
@@ -22,14 +23,9 @@ impl Mapper for Random {
     }
 }
 
-/// 0 to `count` - 1 in random order (Fisher and Yates). Written out so that a seed means the same
-/// order in every version.
+/// 0 to `count` - 1 in random order.
 fn shuffled(count: usize, generator: &mut ChaCha8Rng) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        // The bias of the multiplication is below 2^-32 for any number of slots.
-        let other = (u128::from(generator.next_u64()) * (last as u128 + 1)) >> 64;
-        order.swap(last, other as usize);
-    }
+    shuffle(&mut order, || generator.next_u64());
     order
 }

@@ -1,14 +1,15 @@
 //! Annealing: one way through the placements.
 
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::berths::Berths;
 use super::layout::Layout;
-use super::neighbourhood::{Neighbourhood, share};
+use super::neighbourhood::Neighbourhood;
 use super::scale::{Measure, Scale};
 use crate::estimate::{Fluid, OfferedLoad, RoundTrips};
 use crate::map::{Budget, Problem};
+use crate::random::share;
 
 /// What a chain is given.
 pub(super) struct Chain<'a> {
@@ -130,7 +131,7 @@ impl<'a> Chain<'a> {
         if self.rough_trips.is_none() {
             return accepts(cost - present, temperature, random).then_some(cost);
         }
-        let most = present - temperature * share(random).ln();
+        let most = present - temperature * share(random.next_u64()).ln();
         if cost > most {
             return None;
         }
@@ -269,5 +270,5 @@ impl Walk<'_> {
 
 /// Whether a step that costs so much more is taken (Metropolis).
 fn accepts(rise: f64, temperature: f64, random: &mut ChaCha8Rng) -> bool {
-    rise <= 0.0 || share(random) < (-rise / temperature).exp()
+    rise <= 0.0 || share(random.next_u64()) < (-rise / temperature).exp()
 }

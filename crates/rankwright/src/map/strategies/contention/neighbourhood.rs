@@ -7,6 +7,7 @@ use super::layout::Layout;
 use crate::estimate::OfferedLoad;
 use crate::ids::{GlobalRank, SlotId};
 use crate::map::Problem;
+use crate::random;
 
 /// One step in so many moves a group, and one a run.
 const MIX: usize = 8;
@@ -203,13 +204,7 @@ fn rotated(range: std::ops::Range<usize>, first: usize) -> impl Iterator<Item = 
     (first..range.end).chain(range.start..first)
 }
 
-/// A number below `count` at random. Written out so that a seed means the same with every version of
-/// the random number library.
-pub(super) fn below(random: &mut ChaCha8Rng, count: usize) -> usize {
-    ((u128::from(random.next_u64()) * count as u128) >> 64) as usize
-}
-
-/// A number from 0 to 1 at random.
-pub(super) fn share(random: &mut ChaCha8Rng) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+/// A number below `count` at random.
+fn below(random: &mut ChaCha8Rng, count: usize) -> usize {
+    random::below(random.next_u64(), count)
 }

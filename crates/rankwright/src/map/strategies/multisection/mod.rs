@@ -12,12 +12,10 @@
 //! | `swaps/` | descent and annealing by swaps: few vertices per bin |
 //! | `multilevel/` | moves of single vertices on coarser graphs: many vertices per bin |
 //! | `bin_codes` | paths in the tree as numbers, for distances in a few instructions |
-//! | `generator` | random numbers for annealing |
 
 mod bin_codes;
 mod construct;
 mod effort;
-mod generator;
 mod halving;
 mod mapper;
 mod multilevel;

@@ -107,8 +107,8 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
-    use crate::map::strategies::multisection::generator::{Generator, below};
     use crate::map::strategies::multisection::testing::{bins, uniform_tree};
+    use crate::random::{Generator, below_u32};
 
     const NORMAL: Effort = Effort::Normal;
 
@@ -136,7 +136,7 @@ mod tests {
     /// A graph with edges between random vertices.
     fn random_graph(vertices: u32, edges: usize, seed: u64) -> Graph {
         let mut generator = Generator::new(seed);
-        let mut number = |count| below(generator.next() as u32, count);
+        let mut number = |count| below_u32(generator.bits() as u32, count);
         let edge = |_| (number(vertices), number(vertices), 1 + u64::from(number(20)));
         Graph::from_edges(vertices as usize, (0..edges).map(edge).collect())
     }
