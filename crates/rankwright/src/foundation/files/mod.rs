@@ -2,6 +2,7 @@
 //! writing an output file whole or not at all.
 
 mod toml_text;
+mod xml_reader;
 
 use std::fmt;
 use std::fs::{self, File};
@@ -9,6 +10,7 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 pub(crate) use toml_text::TomlText;
+pub(crate) use xml_reader::{XmlReader, xml_attribute};
 
 /// The largest text input that is read; anything larger is not one of our inputs.
 pub const LARGEST_TEXT: u64 = 1 << 30;
