@@ -23,8 +23,8 @@
 
 mod foundation;
 
-pub(crate) use foundation::random;
 pub use foundation::{files, ids, parallel, statistics, units};
+pub(crate) use foundation::{named_options, random};
 
 pub mod cluster;
 pub mod traffic;

@@ -13,6 +13,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::ids::Rank;
+use crate::named_options::{NamedOptions, one_of};
 use crate::traffic::source::{self, LARGEST_CV};
 use crate::traffic::{Flow, Job, Send, Source};
 use crate::units::{Bytes, PerSecond};
@@ -100,8 +101,8 @@ impl Shape {
     pub fn named(name: &str) -> Result<Self, PatternError> {
         let shape = SHAPES.iter().find(|(known, _, _)| *known == name);
         shape.map(|(_, shape, _)| *shape).ok_or_else(|| {
-            let known: Vec<&str> = SHAPES.iter().map(|(known, _, _)| *known).collect();
-            PatternError::new("shape", format!("`{name}`"), format!("one of {}", known.join(", ")))
+            let known = one_of(SHAPES.iter().map(|(known, _, _)| *known));
+            PatternError::new("shape", format!("`{name}`"), known)
         })
     }
 
@@ -116,8 +117,10 @@ impl Shape {
 /// More pairs than this are not generated; the file would not fit anywhere.
 pub(in crate::traffic) const MOST_PAIRS: u64 = 1 << 28;
 
-const OPTIONS: &str = "points, grid, periodic, degree, length, messages, rate, cv, in_step, renumber, \
-                       seed";
+const OPTIONS: [&str; 11] = [
+    "points", "grid", "periodic", "degree", "length", "messages", "rate", "cv", "in_step",
+    "renumber", "seed",
+];
 
 impl Pattern {
     /// A pattern with default options: 100 messages of 64 KiB per pair.
@@ -145,15 +148,12 @@ impl Pattern {
     /// # Errors
     /// If the shape or an option is unknown, or a value is wrong.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
-        let mut parts = text.splitn(3, ':');
-        let name = parts.next().unwrap_or_default();
-        let shape = Shape::named(name)?;
-        let ranks = parts.next().unwrap_or_default();
-        let ranks = number("ranks", ranks)?;
-        let mut pattern = Self::new(shape, ranks);
-        for option in parts.next().unwrap_or_default().split(',').filter(|o| !o.is_empty()) {
-            let (key, value) = option.split_once('=').unwrap_or((option, ""));
-            pattern.set(key.trim(), value.trim())?;
+        let (shape, rest) = text.split_once(':').unwrap_or((text, ""));
+        let shape = Shape::named(shape)?;
+        let ranks = NamedOptions::new(rest);
+        let mut pattern = Self::new(shape, number("ranks", ranks.name)?);
+        for option in ranks.options() {
+            pattern.set(option.key, option.value.unwrap_or_default())?;
         }
         Ok(pattern)
     }
@@ -197,7 +197,7 @@ impl Pattern {
             }
             "renumber" => self.renumber = flag(key, value)?,
             "seed" => self.seed = number(key, value)?,
-            _ => return Err(PatternError::new("option", format!("`{key}`"), OPTIONS)),
+            _ => return Err(PatternError::new("option", format!("`{key}`"), one_of(OPTIONS))),
         }
         Ok(())
     }
