@@ -62,10 +62,10 @@ mod tests {
         let grouped: Vec<&str> =
             GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         let command = Cli::command();
-        let mut known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let mut names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         let mut listed = grouped.clone();
-        known.sort_unstable();
+        names.sort_unstable();
         listed.sort_unstable();
-        assert_eq!(known, listed);
+        assert_eq!(names, listed);
     }
 }

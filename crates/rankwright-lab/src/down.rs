@@ -23,7 +23,7 @@ pub fn down(lab: &LabName) -> anyhow::Result<bool> {
 
 /// Removes whatever there is of a lab, in whatever state it is; how many processes were ended.
 pub(crate) fn remove(folder: &Folder) -> anyhow::Result<usize> {
-    // An unreadable record is no reason to keep the lab.
+    // A lab without a readable record is removed too.
     let lab = folder.read().ok().flatten();
     let ended = process::end_all(folder, lab.as_ref())?;
     folder.remove()?;

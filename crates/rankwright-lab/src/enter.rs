@@ -34,8 +34,8 @@ pub(crate) fn enter(pid: u32, namespaces: &[&str]) -> anyhow::Result<Command> {
 /// `nsenter` into a node by its name or address.
 pub(crate) fn enter_node(folder: &Folder, lab: &Lab, host: &str) -> anyhow::Result<Command> {
     let names: Vec<String> = lab.nodes.iter().map(|node| node.name.clone()).collect();
-    let found = network::find(host, &names).with_context(|| format!("lab `{}`", folder.name))?;
-    let (holder, name) = match found {
+    let index = network::find(host, &names).with_context(|| format!("lab `{}`", folder.name))?;
+    let (holder, name) = match index {
         None => (lab.head, HEAD),
         Some(index) => (lab.nodes[index].holder, lab.nodes[index].name.as_str()),
     };

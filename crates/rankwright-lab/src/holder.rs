@@ -143,7 +143,7 @@ fn first_line(output: ChildStdout) -> Option<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let line = BufReader::new(output).lines().next();
-        // Nobody waits any more if it took too long.
+        // The receiver is gone if it took too long.
         let _ = sender.send(line.and_then(Result::ok));
     });
     receiver.recv_timeout(LONGEST_START).ok().flatten()

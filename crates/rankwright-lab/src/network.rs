@@ -49,14 +49,14 @@ pub(crate) fn find(host: &str, nodes: &[String]) -> anyhow::Result<Option<usize>
     if host == HEAD || host == HEAD_ADDRESS {
         return Ok(None);
     }
-    let found = nodes.iter().enumerate().position(|(index, name)| {
+    let position = nodes.iter().enumerate().position(|(index, name)| {
         host == name || host == data_address(index) || host == management_address(index)
     });
-    if found.is_none() {
+    if position.is_none() {
         let last = nodes.last().map(String::as_str).unwrap_or_default();
         bail!("no node `{host}`; there is `{HEAD}` and {} to {last}", nodes[0]);
     }
-    Ok(found)
+    Ok(position)
 }
 
 /// The `/etc/hosts` of all nodes.

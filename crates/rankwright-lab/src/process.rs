@@ -21,19 +21,20 @@ pub(crate) fn is_in_lab(pid: u32, folder: &Folder) -> bool {
 /// The processes in the mount namespaces of a lab.
 pub(crate) fn in_lab(folder: &Folder) -> anyhow::Result<BTreeSet<u32>> {
     let mark = folder.mark();
-    let own = namespace(std::process::id(), "pid");
+    let here = namespace(std::process::id(), "pid");
     // Thousands of processes share a few mount namespaces; each is looked at once.
-    let mut known: HashMap<PathBuf, bool> = HashMap::new();
-    let mut found = BTreeSet::new();
+    let mut marked: HashMap<PathBuf, bool> = HashMap::new();
+    let mut pids = BTreeSet::new();
     for pid in all()? {
         let Some(mounts) = namespace(pid, "mnt") else { continue };
         // A process of a container may bear the mark of a lab in there.
-        if *known.entry(mounts).or_insert_with(|| bears(pid, &mark)) && namespace(pid, "pid") == own
+        if *marked.entry(mounts).or_insert_with(|| bears(pid, &mark))
+            && namespace(pid, "pid") == here
         {
-            found.insert(pid);
+            pids.insert(pid);
         }
     }
-    Ok(found)
+    Ok(pids)
 }
 
 /// Ends every process in a lab's namespaces but this one, and returns when they are gone.
@@ -105,7 +106,7 @@ fn kill(pid: u32) -> io::Result<()> {
         return Ok(());
     }
     let error = io::Error::last_os_error();
-    // It ended by itself.
+    // It has ended already.
     if error.raw_os_error() == Some(libc::ESRCH) { Ok(()) } else { Err(error) }
 }
 

@@ -86,9 +86,9 @@ mod tests {
         ];
         for (line, host) in cases {
             let words: Vec<String> = line.split_whitespace().map(ToOwned::to_owned).collect();
-            let found = host_and_command(&words);
-            assert_eq!(found.map(|(host, _)| host), host, "{line}");
-            assert!(found.is_none_or(|(_, command)| command == ["true"]), "{line}");
+            let parsed = host_and_command(&words);
+            assert_eq!(parsed.map(|(host, _)| host), host, "{line}");
+            assert!(parsed.is_none_or(|(_, command)| command == ["true"]), "{line}");
         }
     }
 }

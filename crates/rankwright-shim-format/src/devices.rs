@@ -79,11 +79,11 @@ fn number_behind(name: &str, start: &str) -> Option<usize> {
 fn driven(drivers: &[&str], sys: &Path) -> Option<usize> {
     let folder = sys.join("bus/pci/drivers");
     let is_device = |name: &std::ffi::OsStr| name.to_string_lossy().contains(':');
-    let of = |driver: &&str| {
+    let count = |driver: &&str| {
         let entries = std::fs::read_dir(folder.join(driver)).into_iter().flatten().flatten();
         entries.filter(|entry| is_device(&entry.file_name())).count()
     };
-    folder.exists().then(|| drivers.iter().map(of).sum())
+    folder.exists().then(|| drivers.iter().map(count).sum())
 }
 
 #[cfg(test)]

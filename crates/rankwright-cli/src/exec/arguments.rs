@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     pub(crate) program_arguments: Vec<OsString>,
 }
 
-/// Reads the arguments; the first that is no option is the program.
+/// Reads the arguments; the first that is not an option is the program.
 pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, Failure> {
     let (mut map, mut file, mut library) = (None, None, None);
     let (mut spool, mut options) = (None, None);

@@ -86,6 +86,6 @@ fn fail(failure: &Failure) -> ExitCode {
 
 /// Writes to standard error in one piece.
 fn say(text: &str) {
-    // Nobody is left to tell if standard error is closed.
+    // There is nowhere to report that standard error is closed.
     let _ = std::io::stderr().write_all(format!("rankwright-exec: {text}\n").as_bytes());
 }

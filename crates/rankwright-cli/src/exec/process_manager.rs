@@ -25,7 +25,7 @@ pub(crate) fn abort(code: u8) {
     // What ranks have said is lost if the end comes before the launcher has read it.
     sleep(TIME_TO_READ);
     let line = format!("cmd=abort exitcode={code}\n");
-    // SAFETY: the buffer is as long as said; a descriptor that is none makes it fail. Nobody is left
+    // SAFETY: the buffer is as long as said; an invalid descriptor makes it fail. There is nothing left
     // to tell if it does.
     let _ = unsafe { libc::write(socket, line.as_ptr().cast(), line.len()) };
 }

@@ -25,7 +25,9 @@ impl Entry {
     pub(crate) fn devices_not_seen(&self, sys: &Path) -> NotSeen {
         let devices = self.line.devices.iter().filter(|_| !self.emulated);
         NotSeen::of(
-            devices.map(|one| (one.pci.as_deref(), one.names.iter().map(String::as_str).collect())),
+            devices.map(|device| {
+                (device.pci.as_deref(), device.names.iter().map(String::as_str).collect())
+            }),
             sys,
         )
     }
@@ -34,7 +36,7 @@ impl Entry {
 /// Reads the line of `rank`.
 ///
 /// # Errors
-/// If the file cannot be read, is no map of this version, or has no such rank.
+/// If the file cannot be read, is not a map of this version, or does not have the rank.
 pub(crate) fn read(path: &Path, rank: u32) -> Result<Entry, Failure> {
     let name = path.display();
     let unreadable = |error: &dyn std::fmt::Display| {
@@ -73,10 +75,10 @@ pub(crate) fn read(path: &Path, rank: u32) -> Result<Entry, Failure> {
     let emulated = header.emulated;
     parse_line(&text, rank).map(|line| Entry { line, emulated }).ok_or_else(|| {
         let line = u64::from(rank) + 2;
-        let found = String::from_utf8_lossy(&text);
-        let found = found.trim();
+        let shown = String::from_utf8_lossy(&text);
+        let shown = shown.trim();
         Failure::ours(format!(
-            "{name}:{line}: found `{found}`, expected `{rank} {EXPECTED_LINE}` in {} bytes: the file \
+            "{name}:{line}: found `{shown}`, expected `{rank} {EXPECTED_LINE}` in {} bytes: the file \
              is damaged or of another version",
             header.width
         ))

@@ -20,7 +20,7 @@ pub(crate) fn report(map: Option<&Path>, bind: bool) -> Result<ReportLine, Failu
     let (mut variables, mut devices) = (Vec::new(), NotSeen::default());
     if let (Some(map), Ok(rank)) = (map, &rank) {
         let entry = ranks_map::read(map, *rank)?;
-        variables.extend(entry.line.variables.iter().map(|one| variable(one, bind)));
+        variables.extend(entry.line.variables.iter().map(|pair| variable(pair, bind)));
         devices = entry.devices_not_seen(Path::new("/sys"));
         if bind && same_host(&entry.line.host, &host) {
             // What was refused shows in what is reported.

@@ -31,14 +31,15 @@ impl Hosts {
         }
     }
 
-    /// How many CPUs or slots of a host are granted; `None` for an unknown host, or where nobody
-    /// says.
+    /// How many CPUs or slots of a host are granted; `None` for an unknown host, or where it
+    /// is not known.
     pub(crate) fn cpus_of(&self, host: &str) -> Option<u32> {
         match self {
-            Self::Cpus(hosts) => {
-                hosts.iter().find(|granted| same_host(&granted.host, host)).map(|found| found.cpus)
-            }
-            Self::Slots(hosts) => hosts.iter().find(|known| same_host(&known.name, host))?.slots,
+            Self::Cpus(hosts) => hosts
+                .iter()
+                .find(|granted| same_host(&granted.host, host))
+                .map(|granted| granted.cpus),
+            Self::Slots(hosts) => hosts.iter().find(|listed| same_host(&listed.name, host))?.slots,
         }
     }
 }
@@ -58,7 +59,7 @@ fn variable(name: &str) -> Option<String> {
 /// `pbs:`.
 ///
 /// # Errors
-/// If there is no such job, or what the batch system says of it contradicts itself.
+/// If this does not run in such a job, or what the batch system says of it contradicts itself.
 pub(crate) fn named(name: &str) -> Result<Option<Hosts>, InputError> {
     Ok(match name {
         "slurm:" => Some(Hosts::Cpus(allocation::slurm(variable)?)),
@@ -81,7 +82,7 @@ pub(crate) fn named(name: &str) -> Result<Option<Hosts>, InputError> {
 
 /// The number of the job around this program.
 pub(crate) fn number(name: &str) -> Option<String> {
-    SYSTEMS.iter().find(|(known, ..)| *known == name).and_then(|(.., number)| variable(number))
+    SYSTEMS.iter().find(|(prefix, ..)| *prefix == name).and_then(|(.., number)| variable(number))
 }
 
 /// The batch job around this program.
@@ -144,7 +145,7 @@ impl BatchJob {
         // Tasks of a heterogeneous job are counted by component.
         let of_slurm = name == "slurm:" && !is_set("SLURM_HET_SIZE");
         let count = |name: &str| variable(name).and_then(|text| text.parse().ok());
-        let system = SYSTEMS.iter().find(|(known, ..)| *known == name).map_or("", |it| it.1);
+        let system = SYSTEMS.iter().find(|(prefix, ..)| *prefix == name).map_or("", |it| it.1);
         Ok(Some(Self {
             title: format!("job {} of {system}", number.as_deref().unwrap_or("?")),
             hosts: Hosts::Cpus(hosts),
@@ -170,9 +171,9 @@ fn one_cpu_per_slot(host: hostfile::Host) -> Granted {
 /// Says of each host which CPUs it grants, where somebody knows.
 fn tell_which(hosts: &mut [Granted], mut ids: BTreeMap<String, Vec<u32>>) {
     for granted in &mut *hosts {
-        let known = ids.remove(&granted.host);
-        if let Some(known) = known.filter(|ids| ids.len() == granted.cpus as usize) {
-            granted.which = Which::Slurm(known);
+        let listed = ids.remove(&granted.host);
+        if let Some(listed) = listed.filter(|ids| ids.len() == granted.cpus as usize) {
+            granted.which = Which::Slurm(listed);
         }
     }
     // The kernel knows it for this host, where the batch system confines jobs.

@@ -21,7 +21,7 @@ static CHILD: AtomicI32 = AtomicI32::new(0);
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 /// Starts a child and from then on passes SIGINT, SIGTERM and SIGHUP on to it instead of ending by
-/// them. What the terminal sends (ctrl-c) reaches the child by itself and is not sent twice:
+/// them. What the terminal sends (ctrl-c) reaches the child without this and is not sent twice:
 /// launchers take a second ctrl-c for "at once".
 #[expect(unsafe_code, reason = "the standard library sends no signals")]
 pub(crate) fn start(command: &mut Command) -> io::Result<Child> {
@@ -113,7 +113,7 @@ pub(crate) fn first_output(command: &mut Command, patience: Duration) -> Option<
     thread::spawn(move || {
         let mut text = Vec::new();
         let _ = pipe.take(ENOUGH).read_to_end(&mut text);
-        // Nobody listens any more if it took too long.
+        // The receiver is gone if it took too long.
         let _ = sender.send(String::from_utf8_lossy(&text).into_owned());
     });
     let text = receiver.recv_timeout(patience).ok();

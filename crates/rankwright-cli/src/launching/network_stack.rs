@@ -17,17 +17,17 @@ pub(crate) fn tell_devices(
 ) -> Result<Vec<String>, Infeasible> {
     gpus::show_only_own(placement, job, settings);
     if let Some(stack) = fabric.fabric {
-        let told = stack.apply(placement, job, local_ranks, settings);
-        return told.map_err(|error| Infeasible(error.to_string()));
+        let applied = stack.apply(placement, job, local_ranks, settings);
+        return applied.map_err(|error| Infeasible(error.to_string()));
     }
-    // What nobody asked for must not stop a launch.
+    // The user named no stack: what fails here must not stop the launch.
     let mut with_devices = settings.clone();
-    let told = match stacks::recognise(placement, job) {
+    let applied = match stacks::recognise(placement, job) {
         Ok(None) => return Ok(Vec::new()),
         Ok(Some(stack)) => stack.apply(placement, job, local_ranks, &mut with_devices),
         Err(question) => return Ok(vec![question]),
     };
-    Ok(match told {
+    Ok(match applied {
         Ok(notes) => {
             *settings = with_devices;
             notes

@@ -52,7 +52,7 @@ impl Prepared {
         })
     }
 
-    /// The same without the options of a job.
+    /// As [`Prepared::new`], without the options of a job.
     pub(crate) fn for_target(
         target: &TargetOptions,
         placement: PlacementFile,
@@ -164,8 +164,8 @@ impl Prepared {
         };
         let (settings, notes) = self.settings(job, local_ranks, installed.is_some())?;
         // srun must be told by which interface the ranks find each other.
-        let known = (launcher.name == "slurm").then(|| with_library(job, task)).flatten();
-        let job = known.as_ref().unwrap_or(job);
+        let named = (launcher.name == "slurm").then(|| with_library(job, task)).flatten();
+        let job = named.as_ref().unwrap_or(job);
         let request = Request {
             placement: &self.placement,
             job,

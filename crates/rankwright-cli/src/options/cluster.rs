@@ -40,12 +40,12 @@ impl ClusterOptions {
         let counts: Vec<u32> = counts.iter().map(|count| count.get()).collect();
         let most = counts.last().copied().unwrap_or(1);
         let cluster = inputs::cluster_of_at_least(&self.on, most)?;
-        let there = cluster.nodes.len();
-        if there < most as usize {
+        let available = cluster.nodes.len();
+        if available < most as usize {
             return Err(UsageError(format!(
                 "--nodes {text}: `{}` has {}, expected at most that many",
                 self.on,
-                counted(there, "node")
+                counted(available, "node")
             ))
             .into());
         }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// What `--nodes` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NodeCounts {
-    /// `4`: so many.
+    /// `4`.
     One(u32),
     /// `4..16` or `4,8,16`: each of these, in their order.
     Several {

@@ -24,7 +24,7 @@ enum Per {
 }
 
 impl RankSize {
-    /// The same as the library names it.
+    /// The library's name for it.
     pub(crate) fn granularity(&self) -> Granularity {
         match self.per {
             Per::Core => Granularity::Cores(self.cores_per_rank.get()),

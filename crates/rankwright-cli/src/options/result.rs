@@ -41,7 +41,7 @@ impl ResultOptions {
     }
 }
 
-/// Refuses `-` where the result is no text for standard output.
+/// Refuses `-` where the result is not a text for standard output.
 pub(crate) fn refuse_stdout(path: &Path) -> Result<(), UsageError> {
     if path.as_os_str() == "-" {
         return Err(UsageError(

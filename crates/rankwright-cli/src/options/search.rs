@@ -102,8 +102,8 @@ impl SearchOptions {
     pub(crate) fn objective(&self) -> anyhow::Result<Objective> {
         let objective = self.objective.as_deref().map_or(Ok(Objective::default()), str::parse);
         objective.map_err(|expected| {
-            let found = self.objective.as_deref().unwrap_or_default();
-            UsageError(format!("--objective: found `{found}`, {expected}")).into()
+            let text = self.objective.as_deref().unwrap_or_default();
+            UsageError(format!("--objective: found `{text}`, {expected}")).into()
         })
     }
 

@@ -51,7 +51,7 @@ enum ServiceOption {
 }
 
 impl SimulationOptions {
-    /// The same as the library has them, for the workloads that the user names. Programs that were
+    /// The library's options, for the workloads that the user names. Programs that were
     /// profiled wait for their messages.
     pub(crate) fn options(&self, seed: u64, workloads: &[String]) -> Options {
         let is_profile = |name: &String| inputs::is_profile(Path::new(name)).unwrap_or(false);

@@ -11,21 +11,21 @@ use clap::{Arg, Command};
 pub(crate) struct TableRow<T: 'static> {
     table: &'static [T],
     /// Name and summary.
-    of: fn(&'static T) -> (&'static str, &'static str),
+    cells: fn(&'static T) -> (&'static str, &'static str),
 }
 
 impl<T> TableRow<T> {
     pub(crate) const fn new(
         table: &'static [T],
-        of: fn(&'static T) -> (&'static str, &'static str),
+        cells: fn(&'static T) -> (&'static str, &'static str),
     ) -> Self {
-        Self { table, of }
+        Self { table, cells }
     }
 }
 
 impl<T> Clone for TableRow<T> {
     fn clone(&self) -> Self {
-        Self { table: self.table, of: self.of }
+        Self { table: self.table, cells: self.cells }
     }
 }
 
@@ -38,15 +38,15 @@ impl<T: Sync> TypedValueParser for TableRow<T> {
         argument: Option<&Arg>,
         value: &OsStr,
     ) -> Result<Self::Value, clap::Error> {
-        let names: Vec<&str> = self.table.iter().map(|row| (self.of)(row).0).collect();
+        let names: Vec<&str> = self.table.iter().map(|row| (self.cells)(row).0).collect();
         let name = PossibleValuesParser::new(names).parse_ref(command, argument, value)?;
-        let row = self.table.iter().find(|row| (self.of)(row).0 == name);
+        let row = self.table.iter().find(|row| (self.cells)(row).0 == name);
         row.ok_or_else(|| clap::Error::new(ErrorKind::InvalidValue))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let value = |row: &'static T| {
-            let (name, summary) = (self.of)(row);
+            let (name, summary) = (self.cells)(row);
             PossibleValue::new(name).help(summary)
         };
         Some(Box::new(self.table.iter().map(value)))

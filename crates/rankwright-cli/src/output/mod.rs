@@ -53,14 +53,14 @@ pub(crate) fn csv<C: Display>(header: &[&str], rows: &[Vec<C>]) -> String {
     text
 }
 
-/// Says something on standard error unless the user wants quiet.
+/// Prints a note to standard error; suppressed by `--quiet`.
 pub(crate) fn note(verbosity: &Verbosity, text: impl Display) {
     if !verbosity.quiet {
         to_stderr(format_args!("{text}"));
     }
 }
 
-/// A sign of life on standard error during long work, if that is a terminal.
+/// A spinner on standard error during long work, if that is a terminal.
 pub(crate) fn spinner(verbosity: &Verbosity, what: String) -> ProgressBar {
     if verbosity.quiet || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -70,7 +70,7 @@ pub(crate) fn spinner(verbosity: &Verbosity, what: String) -> ProgressBar {
     spinner
 }
 
-/// How far long work is, on standard error, if that is a terminal.
+/// A progress bar on standard error, if that is a terminal.
 pub(crate) fn progress_bar(verbosity: &Verbosity, steps: u64) -> ProgressBar {
     if verbosity.quiet || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -79,20 +79,20 @@ pub(crate) fn progress_bar(verbosity: &Verbosity, steps: u64) -> ProgressBar {
     ProgressBar::new(steps).with_style(style.expect("a template of ours"))
 }
 
-/// Warns on standard error unless the user wants quiet.
+/// Prints a warning to standard error; suppressed by `--quiet`.
 pub(crate) fn warn(verbosity: &Verbosity, text: impl Display) {
     if !verbosity.quiet {
         to_stderr(format_args!("{} {text}", paint("warning:", anstyle::AnsiColor::Yellow)));
     }
 }
 
-/// Says what went wrong and through which causes.
+/// Prints an error with its causes.
 pub(crate) fn error(error: &anyhow::Error) {
     to_stderr(format_args!("{} {error:#}", paint("error:", anstyle::AnsiColor::Red)));
 }
 
 fn to_stderr(text: std::fmt::Arguments<'_>) {
-    // Nobody is left to tell if standard error is closed.
+    // There is nowhere to report that standard error is closed.
     let _ = writeln!(io::stderr(), "{text}");
 }
 

@@ -1,8 +1,8 @@
-//! How much is said.
+//! `--quiet` and `--verbose`.
 
 use clap::Args;
 
-/// How much is said on standard error.
+/// How much goes to standard error.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Verbosity {
     /// Say nothing but errors on standard error

@@ -43,17 +43,17 @@ pub(crate) fn search(
         judge_all: judging.all,
         observer: &observer,
     };
-    let found = ended_by_sigterm(|| candidates(&problem, strategies, &search));
+    let searched = ended_by_sigterm(|| candidates(&problem, strategies, &search));
     spinner.finish_and_clear();
-    if let Some(unsettled) = &found.unsettled {
+    if let Some(unsettled) = &searched.unsettled {
         if *unsettled == Unsettled::Stopped {
             bail!("interrupted");
         }
-        let by = if found.settled.is_some() { "the model" } else { "static estimates" };
+        let by = if searched.settled.is_some() { "the model" } else { "static estimates" };
         output::warn(verbosity, format_args!("judged by {by}, not by simulation: {unsettled}"));
     }
     let (mut candidates, mut left_out) = (Vec::new(), Vec::new());
-    for (strategy, candidate) in strategies.iter().zip(found.candidates) {
+    for (strategy, candidate) in strategies.iter().zip(searched.candidates) {
         match candidate {
             Ok(candidate) => candidates.push(candidate),
             Err(error) => left_out.push((strategy.to_string(), error)),
@@ -66,7 +66,7 @@ pub(crate) fn search(
     for text in by_reason(&left_out) {
         output::warn(verbosity, format_args!("left out: {text}"));
     }
-    Ok(Planned { candidates, settled: found.settled })
+    Ok(Planned { candidates, settled: searched.settled })
 }
 
 /// Strategies that failed for the same reason, with that: a line each. Where devices cannot be chosen
@@ -83,18 +83,18 @@ fn by_reason(failed: &[(String, SearchError)]) -> Vec<String> {
         _ => why(a) == why(b),
     };
     let mut reasons: Vec<Vec<&(String, SearchError)>> = Vec::new();
-    for one in failed {
-        match reasons.iter_mut().find(|known| alike(&known[0].1, &one.1)) {
-            Some(known) => known.push(one),
-            None => reasons.push(vec![one]),
+    for failure in failed {
+        match reasons.iter_mut().find(|reason| alike(&reason[0].1, &failure.1)) {
+            Some(reason) => reason.push(failure),
+            None => reasons.push(vec![failure]),
         }
     }
-    let line = |of: &Vec<&(String, SearchError)>| {
-        let names: Vec<&str> = of.iter().map(|(strategy, _)| strategy.as_str()).collect();
-        let (names, first) = (names.join(", "), why(&of[0].1));
-        match of.iter().all(|(_, error)| why(error) == first) {
+    let line = |reason: &Vec<&(String, SearchError)>| {
+        let names: Vec<&str> = reason.iter().map(|(strategy, _)| strategy.as_str()).collect();
+        let (names, first) = (names.join(", "), why(&reason[0].1));
+        match reason.iter().all(|(_, error)| why(error) == first) {
             true => format!("{names}: {first}"),
-            false => format!("{names}; under {}: {first}", of[0].0),
+            false => format!("{names}; under {}: {first}", reason[0].0),
         }
     };
     reasons.iter().map(line).collect()

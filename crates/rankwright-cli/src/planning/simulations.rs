@@ -46,11 +46,12 @@ impl Watch {
     }
 
     fn show(&self, progress: &Progress) {
-        let sum = |of: fn(&(AtomicU64, AtomicU64)) -> &AtomicU64| -> u64 {
-            self.reached.iter().map(|one| of(one).load(Ordering::Relaxed)).sum()
+        let sum = |part: fn(&(AtomicU64, AtomicU64)) -> &AtomicU64| -> u64 {
+            self.reached.iter().map(|simulation| part(simulation).load(Ordering::Relaxed)).sum()
         };
-        let rate = sum(|one| &one.1) as f64 / self.begin.elapsed().as_secs_f64().max(1e-3);
-        self.bar.set_position(sum(|one| &one.0));
+        let rate =
+            sum(|simulation| &simulation.1) as f64 / self.begin.elapsed().as_secs_f64().max(1e-3);
+        self.bar.set_position(sum(|simulation| &simulation.0));
         let (time, rate) = (progress.time, rate / 1e6);
         self.bar.set_message(format!("at {time:.1}, {rate:.1} M events/s"));
     }

@@ -89,7 +89,8 @@ impl Simulate {
         if count > 1 {
             report = report.with_replications(&replications);
         }
-        let whole = replications.outcomes.iter().filter(|one| one.stopped.is_none()).count();
+        let whole =
+            replications.outcomes.iter().filter(|outcome| outcome.stopped.is_none()).count();
         if count > 1 && whole < count {
             self.result.write(&self.show(&report))?;
             bail!("interrupted: {whole} of {count} replications were finished");
@@ -107,8 +108,9 @@ impl Simulate {
         let profiles = inputs::split(&self.workload);
         let is_profile = |name: &String| inputs::is_profile(Path::new(name)).unwrap_or(false);
         if let Some(other) = profiles.iter().find(|name| !is_profile(name)) {
-            let text =
-                format!("--replay: `{other}` is no profile of `rankwright profile --events`");
+            let text = format!(
+                "--replay: `{other}` is not a profile made with `rankwright profile --events`"
+            );
             return Err(UsageError(text).into());
         }
         let recordings: Result<Vec<Recording>, _> =
@@ -168,11 +170,11 @@ impl Simulate {
         if let Some(path) = &self.placement {
             let file = PlacementFile::read(path)?;
             let placement = file.placement(cluster)?;
-            let found: Vec<u32> = file.jobs.iter().map(|job| job.ranks.len() as u32).collect();
+            let placed: Vec<u32> = file.jobs.iter().map(|job| job.ranks.len() as u32).collect();
             let expected: Vec<u32> = JobShape::of(workload).iter().map(|job| job.ranks).collect();
-            if found != expected {
+            if placed != expected {
                 let what = format!(
-                    "{}: found jobs of {found:?} ranks, expected {expected:?} as in {}; place this \
+                    "{}: found jobs of {placed:?} ranks, expected {expected:?} as in {}; place this \
                      workload anew",
                     path.display(),
                     self.workload
@@ -194,8 +196,8 @@ impl Simulate {
         let judging = Judging { simulation: self.options(), all: false };
         let problem = Problem::new(cluster, workload, self.rank_size.granularity())?;
         let problem = Conditions::new(&self.search, &judging).apply(problem)?;
-        let found = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
-        let candidate = found.candidates.into_iter().next().context("no strategy")?;
+        let planned = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
+        let candidate = planned.candidates.into_iter().next().context("no strategy")?;
         candidates::note_choice(verbosity, &candidate);
         Ok((candidate.strategy, candidate.placement))
     }
@@ -236,6 +238,6 @@ impl Simulate {
 }
 
 fn caveat(report: &SimulationReport) -> String {
-    let known = if report.calibrated { "calibrated" } else { "assumed" };
-    format!("simulation, rates {known}: {}", report.rates)
+    let origin = if report.calibrated { "calibrated" } else { "assumed" };
+    format!("simulation, rates {origin}: {}", report.rates)
 }

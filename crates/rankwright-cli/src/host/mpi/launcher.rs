@@ -60,15 +60,15 @@ pub(crate) fn find_for_programs(
     if let Some(launcher) = choice.filter(manages) {
         return of_resource_manager(launcher);
     }
-    let found = ask_all();
+    let installed = ask_all();
     let wanted = Wanted::new(choice, library.as_ref().map(|(_, library)| library), profiled_with);
-    let Some(mpi) = wanted.best(&found.known) else {
+    let Some(mpi) = wanted.best(&installed.launchers) else {
         let inside = choice.is_none() && std::env::var_os("SLURM_JOB_ID").is_some();
         let slurm = launch::find("slurm").filter(|_| inside);
         if let Some(Ok(launcher)) = slurm.map(of_resource_manager) {
             return Ok(launcher);
         }
-        return Err(found.nothing_for(choice, &wanted));
+        return Err(installed.nothing_for(choice, &wanted));
     };
     if let Some((program, library)) = &library
         && !library.abi.starts_under(mpi.family)
@@ -77,15 +77,15 @@ pub(crate) fn find_for_programs(
     }
     let by_version = || row(mpi).and_then(launch::find);
     let chosen = choice.filter(|launcher| launcher.name != "mpich").or_else(by_version);
-    let launcher = chosen.ok_or_else(|| found.nothing_for(choice, &wanted))?;
+    let launcher = chosen.ok_or_else(|| installed.nothing_for(choice, &wanted))?;
     Ok(MpiLauncher { program: program_of(mpi), launcher })
 }
 
 /// The MPI library that one of the programs loads, and which program that is.
 pub(crate) fn library_of(line: &ProgramLine, ranks: Option<usize>) -> Option<(String, Library)> {
     let programs = line.for_ranks(ranks.or(line.total()).unwrap_or(1)).ok()?;
-    let of = |words: &[String]| Some((words[0].clone(), library::of_program(words)?));
-    programs.iter().find_map(|program| of(program.words))
+    let named = |words: &[String]| Some((words[0].clone(), library::of_program(words)?));
+    programs.iter().find_map(|program| named(program.words))
 }
 
 /// The name of the MPI library that programs load, where they say it.
@@ -139,13 +139,13 @@ impl Wanted {
         }
     }
 
-    fn best<'a>(&self, found: &'a [Mpi]) -> Option<&'a Mpi> {
+    fn best<'a>(&self, installed: &'a [Mpi]) -> Option<&'a Mpi> {
         if self.any {
-            return found.iter().find(|mpi| row(mpi).is_some());
+            return installed.iter().find(|mpi| row(mpi).is_some());
         }
         self.choices.iter().find_map(|(family, major)| {
             let fits = |mpi: &&Mpi| mpi.family == *family && [0, mpi.version.0].contains(major);
-            found.iter().find(fits).filter(|mpi| row(mpi).is_some())
+            installed.iter().find(fits).filter(|mpi| row(mpi).is_some())
         })
     }
 }
@@ -158,38 +158,38 @@ fn major_version(library: &str) -> u32 {
 
 /// The launchers on PATH.
 #[derive(Debug, Default)]
-struct Found {
-    known: Vec<Mpi>,
+struct Installed {
+    launchers: Vec<Mpi>,
     /// What each is, in words.
     seen: Vec<String>,
 }
 
-fn ask_all() -> Found {
-    let mut found = Found::default();
+fn ask_all() -> Installed {
+    let mut installed = Installed::default();
     for program in NAMES.iter().filter_map(|name| find_program(Path::new(name))) {
         let name = program.display().to_string();
         match Mpi::ask(program) {
             Ok(mpi) => {
                 let (major, minor) = mpi.version;
-                found.seen.push(format!("{name} ({} {major}.{minor})", mpi.family));
-                found.known.push(mpi);
+                installed.seen.push(format!("{name} ({} {major}.{minor})", mpi.family));
+                installed.launchers.push(mpi);
             }
-            Err(said) => found.seen.push(format!("{name} (which says `{said}`)")),
+            Err(said) => installed.seen.push(format!("{name} (which says `{said}`)")),
         }
     }
-    found
+    installed
 }
 
-impl Found {
+impl Installed {
     fn nothing_for(&self, choice: Option<&Launcher>, wanted: &Wanted) -> NotStarted {
         let families: Vec<String> = wanted.choices.iter().map(|(f, _)| f.to_string()).collect();
-        let of = match (choice, &families[..]) {
+        let owner = match (choice, &families[..]) {
             (None, [first, ..]) => format!("{first}, which the program needs,"),
             _ => described(choice),
         };
         let seen = if self.seen.is_empty() { "none".to_owned() } else { self.seen.join(", ") };
         let why = format!(
-            "found no launcher of {of} on PATH; launchers found: {seen}; load the module of your \
+            "found no launcher of {owner} on PATH; launchers found: {seen}; load the module of your \
              MPI, or write the files with `rankwright launch` and start the job by hand"
         );
         NotStarted { code: 127, why }
@@ -271,13 +271,14 @@ mod tests {
     #[test]
     fn the_launcher_of_the_programs_mpi_is_taken() {
         use mpi::Family::{Intel, Mpich, OpenMpi};
-        let found = [(OpenMpi, (5, 0)), (Intel, (2021, 19)), (Mpich, (4, 0)), (OpenMpi, (4, 1))];
-        let found = found.map(|(family, version)| launcher(family, version));
+        let launchers =
+            [(OpenMpi, (5, 0)), (Intel, (2021, 19)), (Mpich, (4, 0)), (OpenMpi, (4, 1))];
+        let launchers = launchers.map(|(family, version)| launcher(family, version));
         let library = |abi| Library { abi, name: String::new(), path: None };
         let best = |choice: &str, abi: Option<Abi>, profiled: &str| {
             let choice = launch::find(choice);
             let wanted = Wanted::new(choice, abi.map(library).as_ref(), profiled);
-            wanted.best(&found).map(|mpi| (mpi.family, mpi.version.0))
+            wanted.best(&launchers).map(|mpi| (mpi.family, mpi.version.0))
         };
         assert_eq!(best("", None, ""), Some((OpenMpi, 5)));
         assert_eq!(best("", None, "Open MPI v4.1.4"), Some((OpenMpi, 4)));

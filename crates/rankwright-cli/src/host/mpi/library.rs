@@ -46,8 +46,8 @@ pub(crate) fn libraries_of(elf: &Elf, path: &Path) -> Vec<(String, Option<PathBu
 
 /// A line of the dynamic linker: `libmpi.so.40 => /usr/lib/libmpi.so.40 (0x...)`, or `=> not found`.
 fn parse_line(line: &str) -> Option<(String, Option<PathBuf>)> {
-    let (name, found) = line.trim().split_once(" => ")?;
-    let path = found.rsplit_once(" (0x").map(|(path, _)| PathBuf::from(path));
+    let (name, place) = line.trim().split_once(" => ")?;
+    let path = place.rsplit_once(" (0x").map(|(path, _)| PathBuf::from(path));
     Some((name.to_owned(), path))
 }
 
@@ -55,7 +55,7 @@ fn parse_line(line: &str) -> Option<(String, Option<PathBuf>)> {
 pub(crate) fn mpi_among(
     libraries: &[(String, Option<PathBuf>)],
 ) -> Result<Option<Library>, String> {
-    let mut found: Option<Library> = None;
+    let mut library: Option<Library> = None;
     let mut unknown = None;
     for (name, path) in libraries {
         // A library may be needed by its path.
@@ -66,26 +66,26 @@ pub(crate) fn mpi_among(
             }
             continue;
         };
-        match &found {
-            Some(known) if known.abi != abi => {
-                return Err(format!("two MPIs are mixed: it loads both {} and {name}", known.name));
+        match &library {
+            Some(first) if first.abi != abi => {
+                return Err(format!("two MPIs are mixed: it loads both {} and {name}", first.name));
             }
             Some(_) => {}
-            None => found = Some(Library { abi, name: name.to_owned(), path: path.clone() }),
+            None => library = Some(Library { abi, name: name.to_owned(), path: path.clone() }),
         }
     }
     let old_open_mpi = libraries.iter().any(|(name, _)| {
         let rest = name.strip_prefix("libopen-rte.so.").or(name.strip_prefix("libopen-pal.so."));
         rest.and_then(|rest| rest.split('.').next()?.parse().ok()).is_some_and(|n: u32| n < 40)
     });
-    match (found, unknown) {
+    match (library, unknown) {
         (Some(library), _) if old_open_mpi => Err(format!(
             "{} is that of an Open MPI before version 3, expected version 4 or newer",
             library.name
         )),
         (Some(library), _) => Ok(Some(library)),
         (None, Some(name)) => Err(format!(
-            "it loads {name}, which is no MPI library known here, expected that of Open MPI \
+            "it loads {name}, which is not a known MPI library, expected that of Open MPI \
              (libmpi.so.40), of MPICH or an MPI with its interface (libmpi.so.12), or of the \
              standard ABI (libmpi_abi.so)"
         )),
@@ -119,7 +119,7 @@ mod tests {
 
     fn among(names: &[&str]) -> Result<Option<Abi>, String> {
         let libraries: Vec<_> = names.iter().map(|name| ((*name).to_owned(), None)).collect();
-        mpi_among(&libraries).map(|found| found.map(|library| library.abi))
+        mpi_among(&libraries).map(|library| library.map(|library| library.abi))
     }
 
     #[test]

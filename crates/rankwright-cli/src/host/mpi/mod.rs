@@ -109,7 +109,7 @@ impl Mpi {
     /// Asks a launcher what it is.
     ///
     /// # Errors
-    /// The first line that it says, if it is no launcher of an MPI that we know.
+    /// The first line that it says, if it is not the launcher of a known MPI.
     pub(crate) fn ask(launcher: PathBuf) -> Result<Self, String> {
         let mut command = Command::new(&launcher);
         command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());

@@ -76,10 +76,10 @@ pub(super) fn job(process: &Process, others: &BTreeMap<u32, Process>) -> String 
 
 /// The process that started a rank: the first above it that does not have its rank.
 fn launcher(process: &Process, others: &BTreeMap<u32, Process>) -> u32 {
-    let own = rank(process);
+    let given = rank(process);
     let mut parent = process.parent;
     while let Some(above) = others.get(&parent).filter(|above| above.pid != 1) {
-        if own.is_none() || rank(above) != own || !is_rank(above) {
+        if given.is_none() || rank(above) != given || !is_rank(above) {
             break;
         }
         parent = above.parent;

@@ -53,9 +53,9 @@ impl System<'_> {
                 continue;
             }
             let key = (title, rank);
-            let known = largest.entry(key).or_insert(process);
-            if (process.resident_kb, process.pid) > (known.resident_kb, known.pid) {
-                *known = process;
+            let kept = largest.entry(key).or_insert(process);
+            if (process.resident_kb, process.pid) > (kept.resident_kb, kept.pid) {
+                *kept = process;
             }
         }
         let running = |((job, rank), process): ((String, u32), &Process)| Running {
@@ -90,23 +90,23 @@ impl System<'_> {
         let online: usize =
             online.ok().and_then(|list| list.trim().parse().ok()).map_or(0, |pus: PuSet| pus.len());
         let mut on_pu: BTreeMap<PuId, Vec<usize>> = BTreeMap::new();
-        let is_bound = |one: &Running| online == 0 || one.process.pus.len() < online;
-        for (at, one) in running.iter().enumerate().filter(|(_, one)| is_bound(one)) {
-            for pu in one.process.pus.as_slice() {
+        let is_bound = |rank: &Running| online == 0 || rank.process.pus.len() < online;
+        for (at, rank) in running.iter().enumerate().filter(|(_, rank)| is_bound(rank)) {
+            for pu in rank.process.pus.as_slice() {
                 on_pu.entry(*pu).or_default().push(at);
             }
         }
         let mut sentences = vec![Vec::new(); running.len()];
-        for (at, one) in running.iter().enumerate().filter(|(_, one)| is_bound(one)) {
-            let mut told = Vec::new();
-            for pu in one.process.pus.as_slice() {
+        for (at, rank) in running.iter().enumerate().filter(|(_, rank)| is_bound(rank)) {
+            let mut named = Vec::new();
+            for pu in rank.process.pus.as_slice() {
                 for sibling in self.siblings(*pu).as_slice() {
                     for &other in on_pu.get(sibling).into_iter().flatten() {
-                        let same_job = running[other].job == one.job;
-                        if other == at || told.contains(&other) || (same_job && sibling != pu) {
+                        let same_job = running[other].job == rank.job;
+                        if other == at || named.contains(&other) || (same_job && sibling != pu) {
                             continue;
                         }
-                        told.push(other);
+                        named.push(other);
                         sentences[at].push(shares(&running[other], same_job, *sibling));
                     }
                 }

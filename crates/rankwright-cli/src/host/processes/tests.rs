@@ -68,15 +68,17 @@ fn ranks_of_all_jobs_are_found_once() {
     let of_srun = ["SLURM_JOB_ID=8", "SLURM_STEP_ID=0", "SLURM_PROCID=3", "PMI_RANK=3"];
     made.process((40, 39), ("other", 50), "3", &of_srun);
     made.process((50, 1), ("bash", 50), "0-3", &["HOME=/root"]);
-    let found = made.look(|system| system.ranks(None).unwrap().ranks);
-    let told: Vec<_> =
-        found.iter().map(|one| (one.process.pid, one.rank, one.job.as_str())).collect();
+    let ranks = made.look(|system| system.ranks(None).unwrap().ranks);
+    let seen: Vec<_> = ranks
+        .iter()
+        .map(|running| (running.process.pid, running.rank, running.job.as_str()))
+        .collect();
     let openmpi = "slurm 7, openmpi 77";
     let expected = [(30, Some(0), openmpi), (31, Some(1), openmpi), (40, Some(3), "slurm 8.0")];
-    assert_eq!(told, expected);
+    assert_eq!(seen, expected);
     assert_eq!(made.look(|system| system.ranks(Some("8")).unwrap().ranks.len()), 1);
     assert_eq!(made.look(|system| system.ranks(Some("9")).unwrap().ranks.len()), 0);
-    let shared = made.look(|system| system.shared(&found));
+    let shared = made.look(|system| system.shared(&ranks));
     assert_eq!(shared[0], ["shares PU P#0 with rank 1 (process 31)"]);
     let of_1 = [
         "shares PU P#0 with rank 0 (process 30)",

@@ -25,8 +25,8 @@ pub(crate) fn cluster(text: &str, nodes: Option<u32>) -> anyhow::Result<Cluster>
     read(text, Count::Of(nodes))
 }
 
-/// The same for a use of at least so many nodes: clusters that name their nodes have as many as they
-/// have.
+/// As [`cluster`], for a use of at least `nodes` nodes: clusters that name their nodes keep their
+/// number.
 pub(crate) fn cluster_of_at_least(text: &str, nodes: u32) -> anyhow::Result<Cluster> {
     read(text, Count::AtLeast(nodes))
 }

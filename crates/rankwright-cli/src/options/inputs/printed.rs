@@ -34,9 +34,9 @@ pub(super) fn read(
     command.args(options).arg("--").arg(archive).stdin(Stdio::null());
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| {
-            let found =
+            let what =
                 format!("an archive that `{program}` must print, but that cannot run ({error})");
-            InputError::new(&file, found, format!("`{program}` among the installed programs"))
+            InputError::new(&file, what, format!("`{program}` among the installed programs"))
                 .with_advice("it comes with OTF2: Debian has it in otf2-tools")
         })?;
     let complaints = complaints_of(&mut child);
@@ -98,7 +98,7 @@ impl Pieces {
                     piece
                 });
                 let last = read.as_ref().map_or(true, Vec::is_empty);
-                // Nobody listens any more after an error.
+                // The receiver is gone after an error.
                 if sender.send(read).is_err() || last {
                     return;
                 }

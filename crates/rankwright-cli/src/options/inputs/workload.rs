@@ -103,9 +103,9 @@ fn one(name: &str) -> anyhow::Result<Imported> {
     }
     let path = Path::new(name);
     if name.starts_with("paper:") && !path.exists() {
-        let known = || BUILT_IN.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
+        let names = || BUILT_IN.iter().map(|workload| workload.name).collect::<Vec<_>>().join(", ");
         let unknown =
-            || UsageError(format!("there is no built-in workload `{name}`; there are {}", known()));
+            || UsageError(format!("there is no built-in workload `{name}`; there are {}", names()));
         let built_in = built_in::find(name).ok_or_else(unknown)?;
         return Ok(Imported::Traffic(built_in.workload()?));
     }
@@ -119,8 +119,8 @@ fn one(name: &str) -> anyhow::Result<Imported> {
 pub(crate) fn imported(path: &Path, format: Option<&str>) -> anyhow::Result<Imported> {
     let named = format.map(|name| {
         import::find(name).ok_or_else(|| {
-            let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-            UsageError(format!("--from: found `{name}`, expected one of {}", known.join(", ")))
+            let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+            UsageError(format!("--from: found `{name}`, expected one of {}", names.join(", ")))
         })
     });
     let named = named.transpose()?;
@@ -148,7 +148,7 @@ pub(crate) fn imported(path: &Path, format: Option<&str>) -> anyhow::Result<Impo
     }
 }
 
-/// Why a text is no traffic.
+/// Why a text is not traffic.
 fn unknown(text: &str, file: &str) -> InputError {
     if let Some(Refused { what, why, .. }) = import::refused(text) {
         return InputError::new(file, what, "who sends how much to whom").with_advice(why);

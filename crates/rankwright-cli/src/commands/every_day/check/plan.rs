@@ -19,12 +19,12 @@ pub(super) fn planned(
     running: &[Running],
 ) -> anyhow::Result<(Settings, Vec<String>)> {
     let wrong = prepared.settings(job, LocalRanks::Wrong, false)?;
-    if running.iter().any(|one| is_miscounted(job, one)) {
+    if running.iter().any(|task| is_miscounted(job, task)) {
         return Ok(wrong);
     }
     let right = prepared.settings(job, LocalRanks::Right, false)?;
     let have = |(settings, _): &(Settings, _)| -> usize {
-        running.iter().map(|one| variables_had(settings, job, one)).sum()
+        running.iter().map(|task| variables_had(settings, job, task)).sum()
     };
     Ok(if have(&wrong) > have(&right) { wrong } else { right })
 }
@@ -33,19 +33,19 @@ pub(super) fn planned(
 pub(super) fn of_process<'a>(
     settings: &'a Settings,
     job: &JobEntry,
-    one: &Running,
+    task: &Running,
 ) -> &'a [(String, String)] {
-    match one.rank.map(|rank| rank as usize) {
+    match task.rank.map(|rank| rank as usize) {
         Some(rank) if rank < job.ranks.len() => settings.variables(rank),
         _ => &[],
     }
 }
 
 /// How many variables of a plan a process has.
-fn variables_had(settings: &Settings, job: &JobEntry, one: &Running) -> usize {
+fn variables_had(settings: &Settings, job: &JobEntry, task: &Running) -> usize {
     let has =
-        |(name, value): &&(String, String)| one.process.variable(name).as_ref() == Some(value);
-    of_process(settings, job, one).iter().filter(has).count()
+        |(name, value): &&(String, String)| task.process.variable(name).as_ref() == Some(value);
+    of_process(settings, job, task).iter().filter(has).count()
 }
 
 /// Whether Hydra gave a rank another place among the ranks of its host, or another number of these,
@@ -54,7 +54,7 @@ fn is_miscounted(job: &JobEntry, Running { process, rank, .. }: &Running) -> boo
     let Some(entry) = rank.and_then(|rank| job.ranks.get(rank as usize)) else { return false };
     let beside = || job.ranks.iter().filter(|other| other.node == entry.node);
     let place = beside().take_while(|other| other.rank != entry.rank).count();
-    let told = |process: &Process, name| process.variable(name)?.parse::<usize>().ok();
-    told(process, "MPI_LOCALRANKID").is_some_and(|told| told != place)
-        || told(process, "MPI_LOCALNRANKS").is_some_and(|told| told != beside().count())
+    let number = |process: &Process, name| process.variable(name)?.parse::<usize>().ok();
+    number(process, "MPI_LOCALRANKID").is_some_and(|number| number != place)
+        || number(process, "MPI_LOCALNRANKS").is_some_and(|number| number != beside().count())
 }

@@ -43,10 +43,10 @@ impl Check {
             None => running.clone(),
         };
         let shared_by_all = system.shared(&everybody);
-        let shared = |one: &Running| -> Vec<String> {
+        let shared = |task: &Running| -> Vec<String> {
             let mut all = everybody.iter().zip(&shared_by_all);
-            let found = all.find(|(other, _)| other.process.pid == one.process.pid);
-            found.map_or(Vec::new(), |(_, sentences)| sentences.clone())
+            let itself = all.find(|(other, _)| other.process.pid == task.process.pid);
+            itself.map_or(Vec::new(), |(_, sentences)| sentences.clone())
         };
         let shared: Vec<Vec<String>> = running.iter().map(shared).collect();
         let wrong = match &self.placement {
@@ -83,16 +83,16 @@ impl Check {
         }
         let Some(job) = &self.running else { return Ok(chosen) };
         let job = Some(job.as_str()).filter(|job| !job.is_empty());
-        let found = system.ranks(job)?;
-        if found.hidden > 0 {
-            let count = found.hidden;
+        let here = system.ranks(job)?;
+        if here.hidden > 0 {
+            let count = here.hidden;
             note(verbosity, format_args!("processes of others that cannot be looked at: {count}"));
         }
-        if found.ranks.is_empty() {
+        if here.ranks.is_empty() {
             let of_job = job.map_or(String::new(), |job| format!(" of job {job}"));
             anyhow::bail!("no rank{of_job} runs on {}", this_host::name()?);
         }
-        Ok(found.ranks)
+        Ok(here.ranks)
     }
 
     /// Prints the processes beside their places; how many are wrong.
@@ -109,25 +109,28 @@ impl Check {
         let host = this_host::name()?;
         let (settings, notes) = plan::planned(&prepared, job, running)?;
         notes.iter().for_each(|text| note(verbosity, format_args!("note: {text}")));
-        let planned = |one: &Running| plan::of_process(&settings, job, one);
-        let not_seen = |one: &Running| {
-            let entry = one.rank.and_then(|rank| job.ranks.get(rank as usize));
+        let planned = |task: &Running| plan::of_process(&settings, job, task);
+        let not_seen = |task: &Running| {
+            let entry = task.rank.and_then(|rank| job.ranks.get(rank as usize));
             // Devices of an emulated cluster do not exist anywhere.
             let entry = entry.filter(|_| !placement.cluster.emulated);
             let devices = entry.into_iter().flat_map(|entry| placement.devices(entry));
-            NotSeen::of(devices.map(|one| (one.pci.as_deref(), one.names().collect())), system.sys)
+            NotSeen::of(
+                devices.map(|device| (device.pci.as_deref(), device.names().collect())),
+                system.sys,
+            )
         };
         let reports: Vec<ReportLine> =
-            running.iter().map(|one| report(one, &host, planned(one), not_seen(one))).collect();
+            running.iter().map(|task| report(task, &host, planned(task), not_seen(task))).collect();
         let more: Vec<Vec<String>> = running
             .iter()
             .zip(shared)
-            .map(|(one, shared)| {
-                let entry = one.rank.and_then(|rank| job.ranks.get(rank as usize));
+            .map(|(task, shared)| {
+                let entry = task.rank.and_then(|rank| job.ranks.get(rank as usize));
                 // Where the plan has no variables for a network stack, names tell.
                 let entry =
-                    entry.filter(|_| !planned(one).iter().any(|(name, _)| is_selecting(name)));
-                let devices = entry.and_then(|entry| other_device(&one.process, entry));
+                    entry.filter(|_| !planned(task).iter().any(|(name, _)| is_selecting(name)));
+                let devices = entry.and_then(|entry| other_device(&task.process, entry));
                 shared.iter().cloned().chain(devices).collect()
             })
             .collect();
@@ -152,19 +155,19 @@ fn is_selecting(name: &str) -> bool {
 
 /// A process as a rank would report itself that should have these variables.
 fn report(
-    one: &Running,
+    task: &Running,
     host: &str,
     planned: &[(String, String)],
     not_seen: NotSeen,
 ) -> ReportLine {
-    let Process { pus, running_on, numa, memory, .. } = &one.process;
+    let Process { pus, running_on, numa, memory, .. } = &task.process;
     let variable = |(name, wanted): &(String, String)| Variable {
         name: name.clone(),
         wanted: wanted.clone(),
-        actual: one.process.variable(name),
+        actual: task.process.variable(name),
     };
     ReportLine {
-        rank: one.rank,
+        rank: task.rank,
         host: host.to_owned(),
         pus: pus.to_string(),
         pu: *running_on,
@@ -209,7 +212,7 @@ const HEADER: [&str; 10] = [
 /// The processes as the user wants them.
 fn render(running: &[Running], shared: &[Vec<String>], format: Format) -> anyhow::Result<String> {
     let rows: Vec<Vec<String>> =
-        running.iter().zip(shared).map(|(one, shared)| cells(one, shared)).collect();
+        running.iter().zip(shared).map(|(task, shared)| cells(task, shared)).collect();
     Ok(match format {
         Format::Table => output::table(&HEADER, &rows),
         Format::Csv => output::csv(&HEADER, &rows),
@@ -220,14 +223,14 @@ fn render(running: &[Running], shared: &[Vec<String>], format: Format) -> anyhow
     })
 }
 
-fn cells(one: &Running, shared: &[String]) -> Vec<String> {
+fn cells(task: &Running, shared: &[String]) -> Vec<String> {
     let number = |number: Option<u32>| number.map_or("-".to_owned(), |n| n.to_string());
-    let process = &one.process;
+    let process = &task.process;
     vec![
         process.pid.to_string(),
         process.program.clone(),
-        one.job.clone(),
-        number(one.rank),
+        task.job.clone(),
+        number(task.rank),
         process.pus.to_string(),
         number(process.running_on),
         process.numa.clone(),
@@ -237,8 +240,8 @@ fn cells(one: &Running, shared: &[String]) -> Vec<String> {
     ]
 }
 
-fn json((one, shared): (&Running, &Vec<String>)) -> serde_json::Value {
-    let process = &one.process;
+fn json((task, shared): (&Running, &Vec<String>)) -> serde_json::Value {
+    let process = &task.process;
     let selecting: serde_json::Map<String, serde_json::Value> = SELECTING
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), process.variable(name)?.into())))
@@ -246,8 +249,8 @@ fn json((one, shared): (&Running, &Vec<String>)) -> serde_json::Value {
     serde_json::json!({
         "process": process.pid,
         "program": process.program,
-        "job": one.job,
-        "rank": one.rank,
+        "job": task.job,
+        "rank": task.rank,
         "pus": process.pus.to_string(),
         "running_on": process.running_on,
         "numa": process.numa,
@@ -286,12 +289,13 @@ mod tests {
             gpus: Vec::new(),
             bound: true,
         };
-        let told = |name, value, entry: &RankEntry| other_device(&process(name, value), entry);
-        assert_eq!(told("UCX_NET_DEVICES", "mlx5_1:1", &entry), None);
-        let wrong = told("UCX_NET_DEVICES", "mlx5_10:1", &entry).unwrap();
+        let difference =
+            |name, value, entry: &RankEntry| other_device(&process(name, value), entry);
+        assert_eq!(difference("UCX_NET_DEVICES", "mlx5_1:1", &entry), None);
+        let wrong = difference("UCX_NET_DEVICES", "mlx5_10:1", &entry).unwrap();
         assert_eq!(wrong, "UCX_NET_DEVICES is mlx5_10:1, not mlx5_1");
-        assert_eq!(told("OTHER", "mlx5_0:1", &entry), None);
+        assert_eq!(difference("OTHER", "mlx5_0:1", &entry), None);
         entry.nics.clear();
-        assert_eq!(told("UCX_NET_DEVICES", "mlx5_0:1", &entry), None);
+        assert_eq!(difference("UCX_NET_DEVICES", "mlx5_0:1", &entry), None);
     }
 }

@@ -62,7 +62,7 @@ impl Verdict {
 }
 
 /// Holds the reports against the placement of `job`: one verdict per rank (of one host only, where
-/// that is given), then one for every process that is no rank of it. `more` has what is wrong with
+/// that is given), then one for every process that is not a rank of it. `more` has what is wrong with
 /// each report beside that.
 pub(super) fn verdicts(
     placement: &PlacementFile,
@@ -76,15 +76,15 @@ pub(super) fn verdicts(
         report.rank.into_iter().for_each(|rank| by_rank.entry(rank).or_default().push(at));
     }
     let rank = |entry: &RankEntry| {
-        let own = by_rank.get(&entry.rank.0).map_or(&[][..], Vec::as_slice);
-        let first = own.first().map(|at| &reports[*at]);
+        let positions = by_rank.get(&entry.rank.0).map_or(&[][..], Vec::as_slice);
+        let first = positions.first().map(|at| &reports[*at]);
         let mut differences = match (first, host) {
             (Some(report), _) => differences(placement, entry, report),
             (None, None) => vec!["did not report".to_owned()],
             (None, Some(host)) => vec![format!("does not run on {host}")],
         };
-        own.iter().take(1).for_each(|at| differences.extend(more[*at].iter().cloned()));
-        let others = own.len().saturating_sub(1);
+        positions.iter().take(1).for_each(|at| differences.extend(more[*at].iter().cloned()));
+        let others = positions.len().saturating_sub(1);
         if others > 0 {
             differences.push(format!("{} processes say they are this rank", others + 1));
         }
@@ -130,14 +130,14 @@ pub(super) fn shared(
     let mut on_pu: BTreeMap<(&str, PuId), usize> = BTreeMap::new();
     for (at, report) in reports.iter().enumerate().filter(|(_, report)| is_bound(report)) {
         let pus: PuSet = report.pus.parse().unwrap_or_default();
-        let mut told = Vec::new();
+        let mut named = Vec::new();
         for &pu in pus.as_slice() {
             let other = *on_pu.entry((&report.host, pu)).or_insert(at);
-            if other != at && !told.contains(&other) && reports[other].rank != report.rank {
-                told.push(other);
-                for (one, another) in [(at, other), (other, at)] {
-                    let rank = reports[another].rank.unwrap_or_default();
-                    sentences[one].push(format!("shares PU P#{pu} with rank {rank}"));
+            if other != at && !named.contains(&other) && reports[other].rank != report.rank {
+                named.push(other);
+                for (this, that) in [(at, other), (other, at)] {
+                    let rank = reports[that].rank.unwrap_or_default();
+                    sentences[this].push(format!("shares PU P#{pu} with rank {rank}"));
                 }
             }
         }
@@ -392,14 +392,14 @@ mod tests {
         assert!(untold.len() == 1 && untold[0].contains("hosts have port A: "), "{untold:?}");
         let shared = shared(&placement, &placement.jobs[0], &reports);
         let verdicts = verdicts(&placement, &placement.jobs[0], None, &reports, &shared);
-        let told: Vec<String> =
+        let differences: Vec<String> =
             verdicts.iter().map(|verdict| verdict.differences.join("; ")).collect();
         let expected = [
             "UCX_NET_DEVICES is all instead of mlx5_0:1; B is not set, should be 2; shares PU P#2 with rank 1",
             "n0 has no device mlx5_1; PUs P#1-2 instead of P#0-1 (the job may use P#0-3); \
              shares PU P#2 with rank 0",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(differences, expected);
         let json = render(&verdicts, Format::Json).unwrap();
         assert!(json.contains("\"UCX_NET_DEVICES\": \"all\""), "{json}");
     }

@@ -39,9 +39,8 @@ impl FileOptions {
         let launcher = launcher.unwrap_or(&LAUNCHERS[0]);
         let folder = match &self.launch_files {
             Some(folder) => Some(folder.clone()),
-            // Nothing can start from a placement that went to a device, and nobody wants files
-            // beside one.
-            None if self.output.metadata().is_ok_and(|found| !found.is_file()) => None,
+            // A placement that goes to a device (`/dev/null`) cannot be launched.
+            None if self.output.metadata().is_ok_and(|data| !data.is_file()) => None,
             None => Some(self.output.with_extension("launch")),
         };
         let of_job = |job: &JobEntry| match line {
@@ -72,6 +71,5 @@ impl FileOptions {
 
 /// The row of the launcher table for what is installed here and fits the jobs.
 fn installed_launcher(jobs: &[JobEntry]) -> Option<&'static Launcher> {
-    let found = find_for(jobs.first()?);
-    found.ok().map(|installed| installed.launcher)
+    find_for(jobs.first()?).ok().map(|installed| installed.launcher)
 }

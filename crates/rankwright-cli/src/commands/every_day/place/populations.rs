@@ -69,15 +69,16 @@ impl PopulationOptions {
         let by = TimeEstimate::of(workload);
         let estimate =
             |part: &Cluster, candidate: &Candidate| by.estimate(part, workload, candidate, traffic);
-        let found = populations(cluster, workload, granularity, counts, candidates, &estimate);
-        let report = PopulationReport::new(cluster, &found, preference, by, traffic);
-        Compared { found, preference, report }
+        let populations =
+            populations(cluster, workload, granularity, counts, candidates, &estimate);
+        let report = PopulationReport::new(cluster, &populations, preference, by, traffic);
+        Compared { populations, preference, report }
     }
 }
 
 /// Numbers of nodes with what each gives.
 pub(super) struct Compared {
-    found: Vec<Population>,
+    populations: Vec<Population>,
     preference: Preference,
     report: PopulationReport,
 }
@@ -88,8 +89,8 @@ impl Compared {
     /// # Errors
     /// If none of them is possible.
     pub(super) fn best(self) -> Result<Candidate, Infeasible> {
-        let best = Population::preferred(&self.found, self.preference);
-        let best = best.and_then(|best| self.found.into_iter().nth(best)?.best.ok());
+        let best = Population::preferred(&self.populations, self.preference);
+        let best = best.and_then(|best| self.populations.into_iter().nth(best)?.best.ok());
         Ok(best.ok_or_else(|| Infeasible(none(&self.report)))?.candidate)
     }
 
@@ -110,7 +111,7 @@ impl Compared {
     }
 }
 
-/// Why there is no placement at all.
+/// Why none of the numbers of nodes is possible.
 fn none(report: &PopulationReport) -> String {
     let last = report.populations.last();
     let why = last.and_then(|row| row.why_not.as_deref()).unwrap_or("no number of nodes");

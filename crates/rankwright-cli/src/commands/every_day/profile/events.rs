@@ -30,8 +30,8 @@ pub(super) fn add(
         output::warn(verbosity, format!("partial: the events of ranks {ranks} end early"));
     }
     if files.len() < ranks {
-        let found = files.len();
-        output::warn(verbosity, format!("partial: the events of {found} of {ranks} ranks"));
+        let count = files.len();
+        output::warn(verbosity, format!("partial: the events of {count} of {ranks} ranks"));
     }
     Ok(files.len() >= ranks)
 }

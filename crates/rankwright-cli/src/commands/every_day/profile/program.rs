@@ -31,27 +31,27 @@ pub(super) fn choose(
     named: Option<Abi>,
     verbosity: &Verbosity,
 ) -> Result<Chosen, NotStarted> {
-    let mut found: Option<(&str, Library)> = None;
+    let mut loaded: Option<(&str, Library)> = None;
     for words in line.programs() {
         let Some(library) = library_of(words, verbosity)? else { continue };
-        match &found {
-            Some((other, known)) if known.abi != library.abi => {
+        match &loaded {
+            Some((other, first)) if first.abi != library.abi => {
                 let why = format!(
                     "two MPIs are mixed: {other} loads {} ({}), {} loads {} ({}); the ranks of one \
                      job need one MPI: compile all its programs with the same mpicc",
-                    known.name, known.abi, words[0], library.name, library.abi
+                    first.name, first.abi, words[0], library.name, library.abi
                 );
                 return Err(NotStarted { code: 125, why });
             }
             Some(_) => {}
-            None => found = Some((&words[0], library)),
+            None => loaded = Some((&words[0], library)),
         }
     }
     if let Some(abi) = named {
-        let library = found.map(|(_, library)| library).filter(|library| library.abi == abi);
+        let library = loaded.map(|(_, library)| library).filter(|library| library.abi == abi);
         return Ok(Chosen { abi, library });
     }
-    match (found, &line.mpi) {
+    match (loaded, &line.mpi) {
         (Some((program, library)), Some(mpi))
             if !line.marked && !library.abi.starts_under(mpi.family) =>
         {

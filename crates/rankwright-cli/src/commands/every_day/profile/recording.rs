@@ -31,14 +31,14 @@ impl Recording {
     pub(super) fn begin(profile: &Path, spool: Option<&Path>) -> anyhow::Result<Self> {
         let shown = profile.display();
         // Known now, it costs nothing; known after a run of hours, it costs the run.
-        if profile.metadata().is_ok_and(|found| !found.is_file()) {
+        if profile.metadata().is_ok_and(|data| !data.is_file()) {
             let why = format!("{shown}: found no regular file, expected one for the profile");
             return Err(NotStarted { code: 125, why }.into());
         }
         // A slip like `-o ./app` must not cost the program.
         if holds_something_else(profile) {
             let why = format!(
-                "{shown}: found a file that is no profile, expected a new name or a profile to replace"
+                "{shown}: found a file that is not a profile, expected a new name or a profile to replace"
             );
             return Err(NotStarted { code: 125, why }.into());
         }

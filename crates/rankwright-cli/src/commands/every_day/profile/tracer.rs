@@ -174,7 +174,7 @@ fn build(compiler: &Path, library: &Path) -> anyhow::Result<()> {
         }
     }
     let built = work.path().join("built.so");
-    let told = Command::new(compiler)
+    let compiled = Command::new(compiler)
         .args(FLAGS)
         .arg(&built)
         .args(&sources)
@@ -182,8 +182,8 @@ fn build(compiler: &Path, library: &Path) -> anyhow::Result<()> {
         .stdin(Stdio::null())
         .output()
         .with_context(making)?;
-    if !told.status.success() {
-        let said = String::from_utf8_lossy(&told.stderr).trim().to_owned();
+    if !compiled.status.success() {
+        let said = String::from_utf8_lossy(&compiled.stderr).trim().to_owned();
         let why = format!("{} could not compile the tracer:\n{said}", compiler.display());
         return Err(NotStarted { code: 125, why }.into());
     }

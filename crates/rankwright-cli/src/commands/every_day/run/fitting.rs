@@ -139,7 +139,7 @@ fn cpuset_here(shim: &str) -> Option<PuSet> {
 /// Devices that ranks of this host should use and that it does not have (any more).
 fn devices_gone(placement: &PlacementFile, ranks: &[&RankEntry], sys: &Path) -> Option<String> {
     let of_ranks = ranks.iter().flat_map(|entry| placement.devices(entry));
-    let looked_for = of_ranks.map(|one| (one.pci.as_deref(), one.names().collect()));
+    let looked_for = of_ranks.map(|device| (device.pci.as_deref(), device.names().collect()));
     let mut gone: Vec<String> = NotSeen::of(looked_for, sys).missing;
     gone.sort_unstable();
     gone.dedup();

@@ -50,7 +50,7 @@ impl Run {
         Err(NotStarted { code: 125, why }.into())
     }
 
-    /// What the launcher does when nobody tells it where the ranks go.
+    /// The launcher's default: it is not told where the ranks go.
     pub(super) fn default_launch(
         &self,
         MpiLauncher { program, launcher }: &MpiLauncher,

@@ -44,8 +44,8 @@ impl Run {
         verbosity: &Verbosity,
     ) -> anyhow::Result<ExitCode> {
         let batch = BatchJob::around();
-        let known = batch.as_ref().ok().and_then(Option::as_ref);
-        let mut ranks = self.placing.wanted_ranks(line.total(), known);
+        let around = batch.as_ref().ok().and_then(Option::as_ref);
+        let mut ranks = self.placing.wanted_ranks(line.total(), around);
         let placed = self.placed(&mut ranks, batch, line, verbosity);
         let ready = match placed {
             Ok(ready) => ready,
@@ -72,8 +72,8 @@ impl Run {
         ready.run(line, self.timeout, verbosity)
     }
 
-    /// A launch that is placed for the nodes granted. If nobody says how many ranks are wanted, the
-    /// profile does as soon as it is read.
+    /// A launch that is placed for the nodes granted. Where the number of ranks is not given, it is
+    /// that of the profile.
     fn placed(
         &self,
         ranks: &mut Option<usize>,

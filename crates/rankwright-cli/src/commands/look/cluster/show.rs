@@ -77,9 +77,9 @@ impl Show {
 /// The tree: groups with packages, memories, cores and devices; then the switches.
 fn tree(cluster: &Cluster) -> String {
     let rates = &cluster.rates;
-    let known = if rates.calibrated { "calibrated" } else { "assumed" };
+    let origin = if rates.calibrated { "calibrated" } else { "assumed" };
     let mut text = format!(
-        "cluster {}: {}, {}{}\nrates {} ({known}): NIC {}, {}; memory {}\n",
+        "cluster {}: {}, {}{}\nrates {} ({origin}): NIC {}, {}; memory {}\n",
         cluster.name,
         counted(cluster.nodes.len(), "node"),
         counted(cluster.core_count(), "core"),

@@ -52,8 +52,8 @@ impl Export {
             return self.simgrid(verbosity);
         }
         let write = import::find(format).and_then(|format| format.write).ok_or_else(|| {
-            let known = writable_names();
-            UsageError(format!("--format: found `{format}`, expected one of {known}"))
+            let names = writable_names();
+            UsageError(format!("--format: found `{format}`, expected one of {names}"))
         })?;
         let mut workload = self.jobs()?;
         for job in &mut workload.jobs {

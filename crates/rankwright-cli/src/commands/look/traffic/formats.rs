@@ -5,9 +5,9 @@ use rankwright::traffic::read::import::FORMATS;
 
 /// The expansion with this name on the command line.
 pub(super) fn parse_expansion(name: &str) -> Result<Expansion, String> {
-    let known = || EXPANSIONS.map(|(name, _)| name).join(", ");
-    let found = EXPANSIONS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, expansion)| *expansion).ok_or_else(|| format!("expected one of {}", known()))
+    let names = || EXPANSIONS.map(|(name, _)| name).join(", ");
+    let row = EXPANSIONS.iter().find(|(row, _)| *row == name);
+    row.map(|(_, expansion)| *expansion).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 /// The names of the formats, for `--help` and errors.

@@ -27,20 +27,20 @@ impl List {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let papers = BUILT_IN
             .iter()
-            .map(|known| Known { name: known.name.to_owned(), summary: known.summary });
+            .map(|workload| Known { name: workload.name.to_owned(), summary: workload.summary });
         let benchmarks = BENCHMARKS
             .iter()
             .map(|(name, _, summary)| Known { name: format!("nas:{name}.CLASS.RANKS"), summary });
         let patterns = SHAPES
             .iter()
             .map(|(name, _, summary)| Known { name: format!("pattern:{name}:RANKS"), summary });
-        let known: Vec<Known> = papers.chain(benchmarks).chain(patterns).collect();
+        let all: Vec<Known> = papers.chain(benchmarks).chain(patterns).collect();
         let header = ["name", "summary"];
         let rows: Vec<Vec<&str>> =
-            known.iter().map(|known| vec![known.name.as_str(), known.summary]).collect();
+            all.iter().map(|row| vec![row.name.as_str(), row.summary]).collect();
         self.result.write(&match self.result.format {
             Format::Table => table(&header, &rows),
-            Format::Json => serde_json::to_string_pretty(&known)? + "\n",
+            Format::Json => serde_json::to_string_pretty(&all)? + "\n",
             Format::Csv => csv(&header, &rows),
         })
     }

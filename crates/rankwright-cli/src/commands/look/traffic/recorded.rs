@@ -45,8 +45,8 @@ pub(super) fn chosen_job(workload: Workload, name: Option<&str>) -> anyhow::Resu
     match (jobs.next(), jobs.next()) {
         (Some(job), None) => Ok(job),
         (None, _) => {
-            let found = name.unwrap_or("no job");
-            let text = format!("--job: found `{found}`, expected one of {}", names.join(", "));
+            let wanted = name.unwrap_or("no job");
+            let text = format!("--job: found `{wanted}`, expected one of {}", names.join(", "));
             Err(UsageError(text).into())
         }
         (Some(_), Some(_)) => {

@@ -116,8 +116,8 @@ impl Lint {
         let stem = self.file.file_stem().and_then(OsStr::to_str).filter(|stem| *stem != "-");
         let placement = reading.placement(cluster, stem.unwrap_or("job")).map_err(
             |error: TranslateError| {
-                let found = self.file.display();
-                Infeasible(format!("{found}: cannot be translated: {error}"))
+                let file = self.file.display();
+                Infeasible(format!("{file}: cannot be translated: {error}"))
             },
         )?;
         let words =

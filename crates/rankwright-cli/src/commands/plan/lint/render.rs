@@ -78,8 +78,8 @@ fn rows(reading: &Reading) -> Vec<Vec<String>> {
     let row = |rank: &RankReading| {
         let unknown = if rank.bound { "?" } else { "not bound" };
         let list = |label: &str, list: Option<String>| {
-            let known = list.filter(|_| rank.bound).filter(|list| !list.is_empty());
-            known.map_or(unknown.to_owned(), |list| format!("{label}{list}"))
+            let list = list.filter(|_| rank.bound).filter(|list| !list.is_empty());
+            list.map_or(unknown.to_owned(), |list| format!("{label}{list}"))
         };
         let pus = rank.pus.as_ref().map(ToString::to_string);
         let cores = list("L#", rank.cores.as_deref().map(core_list));

@@ -61,12 +61,12 @@ impl BareGraph {
         let file = graph.display().to_string();
         let workload = metis::read(&text, &file)?;
         let cluster = hierarchy.cluster();
-        let one = Granularity::Cores(1);
+        let whole_core = Granularity::Cores(1);
         let problem = if imbalance > 0.0 {
             let loads = metis::vertex_weights(&text, &file)?;
-            Problem::sharing(&cluster, &workload, one, loads, imbalance)?
+            Problem::sharing(&cluster, &workload, whole_core, loads, imbalance)?
         } else {
-            Problem::new(&cluster, &workload, one).map_err(|error| match error {
+            Problem::new(&cluster, &workload, whole_core).map_err(|error| match error {
                 PlacementError::TooFewPlaces { ranks, places, .. } => {
                     let text = format!(
                         "{file} has {ranks} vertices, but hierarchy {sizes} has {places} cores; \

@@ -99,8 +99,8 @@ impl Map {
         let problem = Problem::new(&cluster, &workload, self.rank_size.granularity())?;
         let conditions = Conditions::new(&self.search, &judging);
         let problem = conditions.with_devices(&self.selection.nics).apply(problem)?;
-        let found = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
-        let candidate = found.candidates.first().context("no strategy")?;
+        let planned = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
+        let candidate = planned.candidates.first().context("no strategy")?;
         candidates::note_choice(verbosity, candidate);
         let file = devices::placement_file(
             &self.selection,

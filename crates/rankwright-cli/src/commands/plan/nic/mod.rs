@@ -105,7 +105,8 @@ impl Nic {
     fn read_placement(&self, input: &str) -> anyhow::Result<PlacementFile> {
         let path = Path::new(input);
         if path.exists() && !is_placement(input) {
-            let text = format!("{input} is no placement: with a workload say the cluster, --on");
+            let text =
+                format!("{input} is not a placement; for a workload name the cluster with --on");
             return Err(UsageError(text).into());
         }
         Ok(PlacementFile::read(path)?)
@@ -163,8 +164,8 @@ impl Nic {
         let problem = Problem::new(cluster, &workload, self.rank_size.granularity())?;
         let conditions = Conditions::new(&self.search, &judging).with_devices(&selection);
         let problem = conditions.apply(problem)?;
-        let found = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
-        let candidate = found.candidates.first().context("no strategy")?;
+        let planned = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
+        let candidate = planned.candidates.first().context("no strategy")?;
         candidates::note_choice(verbosity, candidate);
         let chosen = devices::chosen(cluster, &workload, candidate, &selection, Gpus::Near)?;
         self.report(Some(cluster), &chosen.file, Some(&selection), chosen.balance)

@@ -23,7 +23,7 @@ pub(super) struct NicReport {
     pub(super) lower_bound_s: Option<f64>,
     /// The stack whose variables are shown.
     pub(super) fabric: Option<&'static str>,
-    /// What it does by itself.
+    /// What it does by default.
     pub(super) fabric_default: Option<&'static str>,
     pub(super) devices: Vec<DeviceRow>,
     pub(super) ranks: Vec<RankRow>,
@@ -64,7 +64,7 @@ pub(super) struct RankRow {
     pub(super) nics: Vec<String>,
     pub(super) why: String,
     pub(super) gpus: Vec<String>,
-    /// What the stack would use by itself; with --explain.
+    /// What the stack would use by default; with --explain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) by_itself: Option<Vec<String>>,
     /// Whether that differs.
@@ -140,7 +140,7 @@ impl NicReport {
         Ok(report)
     }
 
-    /// Adds what a stack would do by itself.
+    /// Adds what a stack would do by default.
     pub(super) fn explain(&mut self, file: &PlacementFile, stack: &Stack) {
         self.fabric_default = Some(stack.default_summary);
         let defaults = file.jobs.iter().flat_map(|job| stack.defaults(file, job));
@@ -156,11 +156,11 @@ impl NicReport {
     }
 }
 
-/// The same devices of several nodes in one row each, in the order of the nodes.
+/// Equal devices of several nodes in one row, in the order of the nodes.
 fn together<'a>(nodes: impl Iterator<Item = (&'a str, Vec<DeviceRow>)>) -> Vec<DeviceRow> {
     let mut alike: Vec<(Vec<&str>, Vec<DeviceRow>)> = Vec::new();
     for (name, rows) in nodes {
-        match alike.iter_mut().find(|(_, known)| *known == rows) {
+        match alike.iter_mut().find(|(_, listed)| *listed == rows) {
             Some((names, _)) => names.push(name),
             None => alike.push((vec![name], rows)),
         }

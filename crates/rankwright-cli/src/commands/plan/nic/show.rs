@@ -150,10 +150,10 @@ fn variables(ranks: &[RankRow]) -> String {
 
 /// A table without the columns that nothing is known for.
 fn without_empty(header: &[&str], rows: Vec<Vec<String>>) -> String {
-    let known: Vec<usize> =
+    let shown: Vec<usize> =
         (0..header.len()).filter(|column| rows.iter().any(|row| row[*column] != "-")).collect();
-    let header: Vec<&str> = known.iter().map(|column| header[*column]).collect();
-    let pick = |row: &Vec<String>| known.iter().map(|column| row[*column].clone()).collect();
+    let header: Vec<&str> = shown.iter().map(|column| header[*column]).collect();
+    let pick = |row: &Vec<String>| shown.iter().map(|column| row[*column].clone()).collect();
     let rows: Vec<Vec<String>> = rows.iter().map(pick).collect();
     output::table(&header, &rows)
 }

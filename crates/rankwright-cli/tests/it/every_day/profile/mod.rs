@@ -289,7 +289,7 @@ fn a_profile_that_cannot_be_a_file_is_refused_before_anything_starts() {
     let launch = ["mpirun.openmpi", "-np", "1", "true"];
     for (output, code, message) in [
         (directory, 125, "found no regular file"),
-        ("Cargo.toml", 125, "found a file that is no profile"),
+        ("Cargo.toml", 125, "found a file that is not a profile"),
         ("-", 2, "expected a file"),
     ] {
         if output != "-" && Command::new(launch[0]).arg("--version").output().is_err() {

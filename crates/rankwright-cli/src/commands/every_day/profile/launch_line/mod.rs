@@ -75,7 +75,7 @@ impl LaunchLine {
         self.parts.iter().map(|part| &self.arguments[part.program..part.end])
     }
 
-    /// The same command line with a shim and its options before each program. The options must not
+    /// The command line with a shim and its options before each program. The options must not
     /// end with `--`: behind them may stand options of the shim that the user wrote.
     pub(super) fn with_shim(&self, shim: &[OsString]) -> Command {
         let mut command = Command::new(&self.launcher);
@@ -120,11 +120,11 @@ const KINDS: [(&str, Kind); 8] = [
 impl Kind {
     fn of(launcher: &Path) -> Option<Self> {
         let name = launcher.file_name().unwrap_or_default().to_string_lossy();
-        let suits = |known: &str| {
-            let rest = name.strip_prefix(known);
+        let suits = |start: &str| {
+            let rest = name.strip_prefix(start);
             rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
         };
-        KINDS.iter().find(|(known, _)| suits(known)).map(|(_, kind)| *kind)
+        KINDS.iter().find(|(start, _)| suits(start)).map(|(_, kind)| *kind)
     }
 
     fn options(self, mpi: Option<&Mpi>) -> &'static Options {
@@ -161,10 +161,10 @@ fn not_known(name: &Path, said: &str) -> NotStarted {
 }
 
 fn no_launcher(name: &Path) -> NotStarted {
-    let known = KINDS.map(|(known, _)| known).join(", ");
+    let launchers = KINDS.map(|(launcher, _)| launcher).join(", ");
     let name = name.display();
     let why = format!(
-        "{name}: found another program, expected a launcher with its options ({known}); if it is a \
+        "{name}: found another program, expected a launcher with its options ({launchers}); if it is a \
          script, put rankwright before the launcher in it; if it is another launcher, say where the \
          program stands by writing `rankwright exec` before it: {name} ... rankwright exec ./app"
     );
@@ -379,8 +379,8 @@ mod tests {
         let line = "-x 1 rankwright exec ./a 1 : /opt/rankwright-exec --map m -- ./b";
         let arguments = words(line);
         let parts = marked_parts(&arguments).unwrap();
-        let found: Vec<&str> = parts.iter().map(|part| arguments[part.program].as_str()).collect();
-        assert_eq!(found, ["./a", "./b"]);
+        let names: Vec<&str> = parts.iter().map(|part| arguments[part.program].as_str()).collect();
+        assert_eq!(names, ["./a", "./b"]);
         let line =
             LaunchLine { launcher: "launch".into(), mpi: None, marked: true, arguments, parts };
         let command = line.with_shim(&["shim", "--trace", "t"].map(OsString::from));

@@ -160,7 +160,7 @@ impl Run {
         }
         let Some(allocation) = allocation else {
             return Err(UsageError(format!(
-                "`{name}` is no file of a placement; strategies need --profile"
+                "`{name}` is not the file of a placement; strategies need --profile"
             ))
             .into());
         };
@@ -183,18 +183,18 @@ impl Run {
         let printed = pass_on(pipe, self.comparison.time_regex.clone(), verbosity.quiet);
         let code = way.ready.wait(&mut child, line, self.timeout, verbosity)?;
         let seconds = begin.elapsed().as_secs_f64();
-        let told = printed.join().unwrap_or_default();
+        let last_match = printed.join().unwrap_or_default();
         if code != 0 {
             return Ok(Outcome::Failed(code));
         }
         let Some(regex) = &self.comparison.time_regex else { return Ok(Outcome::Took(seconds)) };
-        let Some(told) = told else {
+        let Some(text) = last_match else {
             let why = format!("--time-regex {regex}: nothing that {} printed matches", way.name);
             anyhow::bail!(why);
         };
-        let time = told.parse().ok().filter(|time: &f64| *time > 0.0 && time.is_finite());
+        let time = text.parse().ok().filter(|time: &f64| *time > 0.0 && time.is_finite());
         let time = time.with_context(|| {
-            format!("--time-regex {regex}: found `{told}`, expected a number of seconds above 0")
+            format!("--time-regex {regex}: found `{text}`, expected a number of seconds above 0")
         })?;
         Ok(Outcome::Took(time))
     }
@@ -202,7 +202,7 @@ impl Run {
 
 /// How a run went.
 enum Outcome {
-    /// It took so many seconds.
+    /// Its time in seconds.
     Took(f64),
     /// It ended with this code.
     Failed(u8),
@@ -216,13 +216,14 @@ fn pass_on(pipe: ChildStdout, regex: Option<Regex>, quiet: bool) -> JoinHandle<O
         for line in BufReader::new(pipe).split(b'\n') {
             let Ok(mut line) = line else { break };
             let text = String::from_utf8_lossy(&line);
-            if let Some(found) = regex.as_ref().and_then(|regex| regex.captures_iter(&text).last())
+            if let Some(groups) = regex.as_ref().and_then(|regex| regex.captures_iter(&text).last())
             {
-                last = found.get(1).or(found.get(0)).map(|found| found.as_str().trim().to_owned());
+                last =
+                    groups.get(1).or(groups.get(0)).map(|group| group.as_str().trim().to_owned());
             }
             line.push(b'\n');
             if !quiet {
-                // Nobody is left to read it if standard error is closed.
+                // Standard error may be closed.
                 let _ = std::io::stderr().write_all(&line);
             }
         }

@@ -53,9 +53,9 @@ impl ComparisonOptions {
             return Err(UsageError(format!("--compare: found `{name}` twice, expected each once")));
         }
         if names.len() < 2 || names.iter().any(String::is_empty) {
-            let found = self.compare.as_deref().unwrap_or_default();
+            let ways = self.compare.as_deref().unwrap_or_default();
             let expected = "at least two ways, like default,placement";
-            return Err(UsageError(format!("--compare: found `{found}`, expected {expected}")));
+            return Err(UsageError(format!("--compare: found `{ways}`, expected {expected}")));
         }
         Ok(names)
     }

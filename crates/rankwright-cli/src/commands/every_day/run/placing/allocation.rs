@@ -29,7 +29,7 @@ pub(crate) struct Allocation {
     granularity: Granularity,
     /// How network devices are chosen.
     selection: SelectionOptions,
-    /// Hosts of which a part is granted, nobody knows which.
+    /// Hosts that are granted in part, without saying which.
     in_part: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ impl Allocation {
     /// The placement by a strategy; without a name, the best of those that take little time.
     ///
     /// # Errors
-    /// If there is no such strategy, no place for the ranks, or not the devices that are wanted.
+    /// If the strategy does not exist, or the ranks or the devices that are wanted do not fit.
     pub(crate) fn placement(
         &self,
         strategy: Option<&str>,
@@ -95,15 +95,15 @@ impl Allocation {
             closed_loop: true,
         };
         let problem = conditions.apply(problem)?;
-        let found = ended_by_sigterm(|| candidates(&problem, &strategies, &search));
+        let searched = ended_by_sigterm(|| candidates(&problem, &strategies, &search));
         let (whole, failed): (Vec<_>, Vec<_>) =
-            found.candidates.into_iter().partition(Result::is_ok);
+            searched.candidates.into_iter().partition(Result::is_ok);
         let mut whole: Vec<_> = whole.into_iter().filter_map(Result::ok).collect();
         if whole.is_empty() {
             let error = failed.into_iter().find_map(Result::err);
             return Err(error.context("no strategy was named")?.into());
         }
-        let best = verdict(&self.cluster, &whole, found.settled.as_ref()).best;
+        let best = verdict(&self.cluster, &whole, searched.settled.as_ref()).best;
         let best = whole.swap_remove(best);
         // Which GPUs are granted is not known: nothing is said of them unless devices are asked for.
         let gpus = if self.selection.nics.is_none() { Gpus::None } else { Gpus::Near };
@@ -114,7 +114,7 @@ impl Allocation {
         Ok(file)
     }
 
-    /// Where nobody knows which PUs of a node are granted, a binding to others would be refused: the
+    /// Where it is not known which PUs of a node are granted, a binding to others would be refused: the
     /// ranks there run on whatever their node grants.
     fn unbind(&self, file: &mut PlacementFile) {
         if self.cluster.emulated || self.in_part.is_empty() {

@@ -16,7 +16,7 @@ use crate::options::inputs;
 use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note};
 
-/// The cluster of the nodes granted, and the hosts of which nobody knows which part is.
+/// The cluster of the nodes granted, and the hosts that are granted in part, without saying which.
 pub(super) fn cluster(
     options: &PlacingOptions,
     batch: Option<&BatchJob>,
@@ -42,10 +42,10 @@ pub(super) fn cluster(
     let what = options.on.as_deref().unwrap_or("this machine");
     if options.on.is_some() {
         let first_label = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
-        let known: HashSet<String> =
+        let labels: HashSet<String> =
             described.nodes.iter().map(|node| first_label(&node.name)).collect();
         let names = hosts.names();
-        let is_unknown = |host: &&str| !known.contains(&first_label(host));
+        let is_unknown = |host: &&str| !labels.contains(&first_label(host));
         let unknown: Vec<&str> = names.into_iter().filter(is_unknown).collect();
         if let (Some(first), [_]) = (unknown.first(), &described.groups[..]) {
             let count = units::counted(unknown.len(), "host");
@@ -122,7 +122,7 @@ fn counted(described: &Cluster, hosts: &[Granted]) -> Cpu {
     };
     let are = |cpu| match &granted.which {
         Which::Slurm(ids) => allocation::pus_of_slurm(machine, ids, cpu).as_ref() == Some(&pus),
-        Which::Pus(known) => cpu == Cpu::Thread && *known == pus,
+        Which::Pus(listed) => cpu == Cpu::Thread && *listed == pus,
         Which::Unknown => {
             let threads = machine.pus.len() / machine.cores.len().max(1);
             cpu == Cpu::Core && granted.cpus as usize * threads == pus.len() && threads > 1

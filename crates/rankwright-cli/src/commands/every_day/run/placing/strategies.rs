@@ -24,8 +24,8 @@ const TRIED: [(&str, usize); 8] = [
 pub(super) fn tried(workload: &Workload) -> anyhow::Result<Vec<Strategy>> {
     let pairs: usize = workload.jobs.iter().map(|job| job.flows.len()).sum();
     let size = workload.rank_count() + pairs;
-    let there = |name: &str| MAPPERS.iter().any(|entry| entry.name == name);
-    let tried = TRIED.iter().filter(|(name, largest)| size <= *largest && there(name));
+    let is_in_table = |name: &str| MAPPERS.iter().any(|entry| entry.name == name);
+    let tried = TRIED.iter().filter(|(name, largest)| size <= *largest && is_in_table(name));
     tried.map(|(name, _)| fast(name)).collect()
 }
 

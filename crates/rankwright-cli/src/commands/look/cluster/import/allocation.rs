@@ -80,10 +80,10 @@ impl Job<'_> {
         match misfit {
             Misfit::Unknown(host) => unknown_type(job, &host, self.described),
             Misfit::TooManyCpus { granted, has } | Misfit::NoSuchCpu { granted, has } => {
-                let found = format!("{} CPUs on `{}`", granted.cpus, granted.host);
+                let cpus = format!("{} CPUs on `{}`", granted.cpus, granted.host);
                 let described = self.described;
                 let expected = format!("at most the {has} {thing} of its type in {described}");
-                InputError::new(job, found, expected).with_advice("is --node-type another one?")
+                InputError::new(job, cpus, expected).with_advice("is --node-type another one?")
             }
         }
     }

@@ -106,7 +106,7 @@ impl Import {
             refuse(&[(given("--node-type", self.node_type.is_some()), why)])?;
             return self.uniform(hwloc_xml::parse(&text, file)?);
         }
-        let why = format!(" does not go with {file}, which is no hwloc XML");
+        let why = format!(" does not go with {file}, which is not hwloc XML");
         refuse(&[(given("--nodes", self.nodes.is_some()), &why)])?;
         let cluster = if is_fabric {
             let fabric = ibnetdiscover::parse(&text, file, &self.only_hosts()?)?;
@@ -160,7 +160,7 @@ impl Import {
     }
 }
 
-/// What fails in its first line is perhaps no hostfile at all.
+/// What fails in its first line is perhaps not a hostfile at all.
 fn wrong_kind(error: InputError, text: &str) -> InputError {
     let is_content = |line: &str| !line.trim().is_empty() && !line.trim().starts_with('#');
     let first = text.lines().position(is_content).and_then(|index| u32::try_from(index + 1).ok());
