@@ -1,9 +1,11 @@
-//! Clocks for traffic that was recorded or imported: what is known of the times of each pair becomes
-//! the [`Source`]s of a job.
+//! Message timing for recorded and imported traffic: turns the known times of each pair into the
+//! [`Source`]s of a job.
 //!
-//! A rank that sends to several others as often and as fast as to each other does so in rounds, as
-//! in a halo exchange: its messages leave in batches, which wait longer than the same messages one
-//! by one. Such pairs share a clock.
+//! A rank that sends to several others equally often and fast does so in rounds, as in a halo
+//! exchange: its messages leave in batches, which wait longer than evenly spread messages. Such
+//! pairs share a clock.
+//!
+//! `recorded` builds the clocks of a profile, `sizes` the message sizes of a pair.
 
 mod recorded;
 mod sizes;
@@ -18,31 +20,31 @@ use crate::units::{Bytes, PerSecond, Seconds};
 pub(super) use recorded::recorded;
 use sizes::SizeClass;
 
-/// Pairs of a rank share a clock if their rates differ by no more than this factor.
+/// Pairs of a rank share a clock if their rates differ by at most this factor.
 const SAME_RATE: f64 = 1.05;
-/// The most parts that rounds are divided into because messages differ in size.
+/// Largest number of clocks that rounds are divided into when message sizes differ.
 const MOST_PARTS: usize = 16;
-/// How many clocks of a rank are looked at for one that another pair can share.
+/// Number of recent clocks of a rank that are tried for sharing with another pair.
 const LOOK_BACK: usize = 8;
 
-/// When one pair sends, as far as that is known.
+/// Timing of one pair, as far as it is known.
 #[derive(Debug, Clone, PartialEq)]
 struct PairClock {
     source: Rank,
     destination: Rank,
-    /// When the first message was sent, in seconds; `None` if nobody says.
+    /// Time of the first message, in seconds since MPI started; `None` if unknown.
     first: Option<f64>,
     /// Messages per second.
     rate: f64,
     /// The coefficient of variation of the gaps between messages.
     cv: f64,
-    /// The messages by size, the longest first. At least one.
+    /// Messages by size, the longest first; not empty.
     sizes: Vec<SizeClass>,
 }
 
 impl Job {
-    /// The job with `rate` messages per second between each pair that communicates, whatever was
-    /// known of times before. `cv` is the coefficient of variation of the gaps.
+    /// Gives every pair that communicates `rate` messages per second, replacing any timing. `cv` is
+    /// the coefficient of variation of the gaps.
     #[must_use]
     pub fn at_rate(self, rate: PerSecond, cv: f64) -> Self {
         let clock = |flow: &Flow| PairClock::of_flow(flow, rate.0, cv);
@@ -50,9 +52,9 @@ impl Job {
         self.with_sources(rounds(clocks))
     }
 
-    /// The job whose clocks end after `duration` in the mean: those it has go faster or slower by
-    /// one factor for all; where it has none, each pair spreads its messages evenly over that time,
-    /// with `cv` as the coefficient of variation of the gaps.
+    /// Makes the clocks end after `duration` on average. With message timing, all clocks are scaled
+    /// by one factor; without, each pair spreads its messages evenly over `duration`, with `cv` as
+    /// the coefficient of variation of the gaps.
     #[must_use]
     pub fn lasting(mut self, duration: Seconds, cv: f64) -> Self {
         let longest = self.sources.iter().map(|source| source.rounds as f64 / source.rate.0);
@@ -68,8 +70,7 @@ impl Job {
         self.with_sources(rounds(clocks))
     }
 
-    /// The job with the bytes of each pair in messages of `length`, or a little less so that they
-    /// are alike. Nothing is known of times then.
+    /// Splits the bytes of each pair into equal messages of at most `length`. Discards timing.
     #[must_use]
     pub fn in_messages_of(mut self, length: Bytes) -> Self {
         self.sources.clear();
@@ -80,8 +81,7 @@ impl Job {
         self
     }
 
-    /// The job with these clocks; without any if they do not send exactly its flows, as with amounts
-    /// that no counter holds.
+    /// Sets the clocks, or none if they do not send exactly the flows (amounts beyond 64 bits).
     fn with_sources(mut self, sources: Vec<Source>) -> Self {
         let amounts = |job: &Self| -> Vec<(Rank, Rank, u64, u64)> {
             let sent = job.flows.iter().filter(|flow| flow.messages > 0 || flow.bytes > 0);
@@ -97,7 +97,7 @@ impl Job {
 }
 
 impl PairClock {
-    /// A pair of which only the amounts are known; `None` if it sends no message.
+    /// Timing of a pair with known amounts only; `None` if it sends no message.
     fn of_flow(flow: &Flow, rate: f64, cv: f64) -> Option<Self> {
         let sizes = sizes::alike(flow.messages, flow.bytes, flow.largest);
         let Flow { source, destination, .. } = *flow;
@@ -109,7 +109,7 @@ impl PairClock {
         self.sizes.iter().map(|class| class.messages).fold(0, u64::saturating_add)
     }
 
-    /// After how many messages, the longest first, another size begins; and their number.
+    /// Numbers of messages, the longest first, after which the size changes; the last is the total.
     fn parts(&self) -> impl Iterator<Item = u64> {
         self.sizes.iter().scan(0_u64, |sum, class| {
             *sum = sum.saturating_add(class.messages);
@@ -117,7 +117,7 @@ impl PairClock {
         })
     }
 
-    /// The length of the message after so many, the longest first.
+    /// Length of message number `messages` (from 0, the longest first).
     fn length_after(&self, messages: u64) -> Bytes {
         let mut classes = self.sizes.iter().zip(self.parts());
         let class = classes.find(|(_, end)| *end > messages).map(|(class, _)| class.length);
@@ -125,13 +125,13 @@ impl PairClock {
     }
 }
 
-/// Pairs of one rank that send in rounds, and the parts that their sizes divide these into.
+/// Pairs of one rank that send in rounds, and the parts into which their sizes divide the rounds.
 struct Rounds {
     pairs: Vec<PairClock>,
     parts: BTreeSet<u64>,
 }
 
-/// One clock for each set of pairs that send in rounds; `pairs` may do so if they are of one rank.
+/// Builds one clock per set of pairs that send in rounds. `pairs` belong to one rank.
 fn rounds(mut pairs: Vec<PairClock>) -> Vec<Source> {
     let order = |a: &PairClock, b: &PairClock| {
         let key = |pair: &PairClock| (pair.source, pair.messages());
@@ -150,11 +150,11 @@ fn rounds(mut pairs: Vec<PairClock>) -> Vec<Source> {
 }
 
 impl Rounds {
-    /// Whether a pair can be one more of these. A single message is in no round.
+    /// Whether a pair can join these rounds. A single message never does.
     fn fits(&self, pair: &PairClock) -> bool {
         let first = &self.pairs[0];
         let together = match (first.first, pair.first) {
-            // They begin in the same round.
+            // Both start in the same round.
             (Some(a), Some(b)) => (a - b).abs() * first.rate <= 1.0,
             _ => true,
         };
@@ -172,11 +172,11 @@ impl Rounds {
         self.pairs.push(pair);
     }
 
-    /// One clock for each part. Sizes come in random order: of the ticks of a clock with the
-    /// coefficient of variation c, a random share p has sqrt(p c² + 1 - p).
+    /// One clock per part. Sizes come in random order: a random share p of the ticks of a clock
+    /// with coefficient of variation c has sqrt(p c² + 1 - p).
     fn sources(&self) -> Vec<Source> {
         let count = self.pairs.len() as f64;
-        // The mean of the gaps.
+        // Mean of the gaps.
         let first = self.pairs[0].rate;
         let rate = first * count / self.pairs.iter().map(|pair| first / pair.rate).sum::<f64>();
         let cv = self.pairs.iter().map(|pair| pair.cv).sum::<f64>() / count;
@@ -193,7 +193,7 @@ impl Rounds {
             let source = Source {
                 rank: self.pairs[0].source,
                 rate: allowed_rate(rate * share),
-                // A single message has no gaps; it is sent at any time of the whole, but in it.
+                // A single message has no gaps: it is sent at a random time of the run.
                 cv: match end - begin {
                     1 => 0.0,
                     _ => (share * cv * cv + 1.0 - share).sqrt().min(LARGEST_CV),
@@ -209,7 +209,7 @@ impl Rounds {
     }
 }
 
-/// The nearest rate that a source may have.
+/// The valid rate nearest to `rate`.
 fn allowed_rate(rate: f64) -> PerSecond {
     PerSecond(rate.clamp(*RATES.start(), *RATES.end()))
 }

@@ -1,4 +1,4 @@
-//! The clocks of a profile.
+//! Message timing of a profile.
 
 use super::{PairClock, rounds, sizes};
 use crate::ids::Rank;
@@ -6,15 +6,15 @@ use crate::traffic::expansion::{self, Expansion};
 use crate::traffic::profile::{FlowKind, FlowRecord, Profile};
 use crate::traffic::{Flow, Job, Source};
 
-/// Shorter gaps between messages than this are not told from none, in seconds.
+/// Resolution of gaps between messages, in seconds; shorter gaps count as this.
 const SHORTEST_GAP: f64 = 1e-9;
 
-/// The job of a profile, with clocks where the profile knows any time at all.
+/// The job of a profile, with clocks if the profile has any times.
 ///
-/// A pair sends as fast as it did from its first message to its last, and its gaps vary as they
-/// did. A pair of one message, or of which no times are known, sends at any time of the run.
-/// Collective calls are expanded; they come at any time of the run too, and their messages to
-/// several ranks leave together. What is not known to be regular is Poisson.
+/// A pair sends at its mean rate from first to last message, with the recorded variation of gaps. A
+/// single message, or a pair without times, is spread over the whole run. So are expanded
+/// collective calls, whose messages to several ranks leave together. Anything not recorded as
+/// regular is Poisson.
 pub(in crate::traffic) fn recorded(job: Job, profile: &Profile, expansion: Expansion) -> Job {
     let Some(walls) = Walls::new(profile) else { return job };
     let of_kind = |kind| {
@@ -23,7 +23,7 @@ pub(in crate::traffic) fn recorded(job: Job, profile: &Profile, expansion: Expan
     };
     let mut sources = rounds(of_kind(FlowKind::PointToPoint).collect());
     sources.extend(rounds(of_kind(FlowKind::Put).collect()));
-    // The receivers ask for their data, each by its own clock.
+    // A get is issued by the receiver, so each pair has its own clock.
     sources.extend(of_kind(FlowKind::Get).flat_map(|clock| rounds(vec![clock])));
     sources.extend(collectives(profile, expansion, &walls));
     job.with_sources(sources)
@@ -34,8 +34,8 @@ fn collectives(profile: &Profile, expansion: Expansion, walls: &Walls) -> Vec<So
         expansion::expand_each(&profile.collectives, &profile.communicators, expansion);
     let clocks = |flows: Vec<Flow>| {
         let clock = |flow: &Flow| {
-            let rate = flow.messages as f64 / walls.of(flow.source);
-            // Calls may differ in length; how much is not known, so one takes the remainder.
+            let rate = flow.messages as f64 / walls.wall(flow.source);
+            // Calls may differ in length by an unknown amount, so one of them takes the remainder.
             let flow = Flow { largest: flow.largest.saturating_mul(2), ..*flow };
             PairClock::of_flow(&flow, rate, 1.0)
         };
@@ -44,14 +44,14 @@ fn collectives(profile: &Profile, expansion: Expansion, walls: &Walls) -> Vec<So
     operations.into_iter().flat_map(clocks).collect()
 }
 
-/// How long the ranks ran, in seconds.
+/// Wall time of the ranks, in seconds.
 struct Walls {
     of_ranks: Vec<f64>,
     longest: f64,
 }
 
 impl Walls {
-    /// `None` if no time is known.
+    /// `None` if the profile has no times.
     fn new(profile: &Profile) -> Option<Self> {
         let of_ranks: Vec<f64> = profile.ranks.iter().map(|rank| rank.wall.0).collect();
         let sent = profile.flows.iter().filter_map(|record| record.times);
@@ -60,29 +60,29 @@ impl Walls {
         (longest > 0.0).then_some(Self { of_ranks, longest })
     }
 
-    /// How long a rank ran; of one that is not known, how long the others did.
-    fn of(&self, rank: Rank) -> f64 {
+    /// Wall time of a rank; if unknown, the longest time in the profile.
+    fn wall(&self, rank: Rank) -> f64 {
         let wall = self.of_ranks.get(rank.index()).copied();
         wall.filter(|wall| wall.is_finite() && *wall > 0.0).unwrap_or(self.longest)
     }
 
-    /// When a pair sends; `None` if it sends nothing.
+    /// Timing of a pair; `None` if it sends no message.
     fn clock(&self, record: &FlowRecord) -> Option<PairClock> {
         let flow = &record.flow;
         let several = record.times.filter(|_| flow.messages > 1);
-        let known = several.filter(|times| times.gap_mean.0.is_finite() && times.gap_cv >= 0.0);
+        let timed = several.filter(|times| times.gap_mean.0.is_finite() && times.gap_cv >= 0.0);
         let messages = flow.messages as f64;
-        let (rate, cv) = match known {
-            // As many messages as there are, in the time from the first to the last. By the gaps:
-            // in a sum of several runs, first and last are not of the same run.
+        let (rate, cv) = match timed {
+            // The rate follows from the gaps, not from first and last: after a merge those belong
+            // to different runs.
             Some(times) => {
                 let gaps = (messages - 1.0) * times.gap_mean.0.max(SHORTEST_GAP);
                 (messages / gaps, times.gap_cv)
             }
-            None => (messages / self.of(flow.source), 1.0),
+            None => (messages / self.wall(flow.source), 1.0),
         };
         let clock = PairClock::of_flow(flow, rate, cv)?;
-        let first = known.map(|times| times.first.0);
+        let first = timed.map(|times| times.first.0);
         Some(PairClock { first, sizes: sizes::of_record(record), ..clock })
     }
 }

@@ -1,4 +1,4 @@
-//! The sizes of a pair's messages: a few classes that add up to exactly its messages and bytes.
+//! Message sizes of a pair: a few classes that add up to exactly its messages and bytes.
 
 use crate::traffic::Flow;
 use crate::traffic::profile::FlowRecord;
@@ -7,11 +7,11 @@ use crate::traffic::profile::FlowRecord;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SizeClass {
     pub(super) messages: u64,
-    /// In bytes.
+    /// Bytes per message.
     pub(super) length: u64,
 }
 
-/// A class whose messages may be anything from `length` to `longest`.
+/// Messages of `length` to `longest` bytes each.
 #[derive(Debug, Clone, Copy)]
 struct Range {
     messages: u64,
@@ -19,9 +19,9 @@ struct Range {
     longest: u64,
 }
 
-/// The classes of a recorded pair, the longest first: one for each bin of its size histogram, whose
-/// messages have one length within the bin. All bins stand at the same share of their width, so that
-/// the bytes come out. One class for all where there is no histogram or it contradicts the amounts.
+/// Size classes of a recorded pair, the longest first: one per bin of its size histogram. All bins
+/// use the same relative position within their bounds, chosen so that the bytes add up. A single
+/// class if there is no histogram or it contradicts the amounts.
 pub(super) fn of_record(record: &FlowRecord) -> Vec<SizeClass> {
     let Flow { messages, bytes, largest, .. } = record.flow;
     let bins = record.size_histogram.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -41,16 +41,15 @@ pub(super) fn of_record(record: &FlowRecord) -> Vec<SizeClass> {
     ranges.and_then(|ranges| fill(ranges, bytes)).unwrap_or_else(|| alike(messages, bytes, largest))
 }
 
-/// Messages that are all alike, as far as the number of bytes allows; `largest` is not exceeded
-/// if that is possible.
+/// Messages of equal size, up to one byte; at most `largest` if possible.
 pub(super) fn alike(messages: u64, bytes: u64, largest: u64) -> Vec<SizeClass> {
     let most = bytes.div_ceil(messages.max(1)).max(largest);
     let range = Range { messages, length: 0, longest: most };
     fill(vec![range], bytes).unwrap_or_default()
 }
 
-/// Gives each class the length at which all together have exactly so many bytes. `None` if there is
-/// none.
+/// Chooses the length of each class so that all together have exactly `bytes`. `None` if
+/// impossible.
 fn fill(mut ranges: Vec<Range>, bytes: u64) -> Option<Vec<SizeClass>> {
     let total = |length: fn(&Range) -> u64| {
         let sum = ranges.iter().map(|range| u128::from(range.messages) * u128::from(length(range)));
@@ -69,7 +68,7 @@ fn fill(mut ranges: Vec<Range>, bytes: u64) -> Option<Vec<SizeClass>> {
         range.length += u64::try_from(share).ok()?;
         left -= u128::from(range.messages) * u128::from(range.length);
     }
-    // What is left by rounding is less than one byte for each message that may be longer.
+    // Rounding leaves less than one byte per message that may still grow.
     let mut left = u64::try_from(left).ok()?;
     for range in &mut ranges {
         if range.length < range.longest && range.messages <= left {
@@ -83,7 +82,8 @@ fn fill(mut ranges: Vec<Range>, bytes: u64) -> Option<Vec<SizeClass>> {
     let mut classes = Vec::new();
     for (position, range) in ranges.iter().enumerate() {
         let Range { messages, length, longest } = *range;
-        // One message takes all of it if it may: that divides the fewest rounds.
+        // One message takes the whole remainder if its class allows it: that splits the fewest
+        // rounds.
         let (some, more) = match longer == Some(position) {
             true if left <= longest - length => (1, left),
             true => (left, 1),

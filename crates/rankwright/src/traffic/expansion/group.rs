@@ -1,4 +1,4 @@
-//! The algorithms: what the members of one communicator send for the calls of one operation.
+//! The algorithms: messages between the members of one communicator for one operation.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,23 @@ use crate::traffic::Flow;
 use crate::traffic::collectives::{CollectiveCalls, Operation};
 use crate::traffic::communicator::Communicator;
 
-/// Mean vector length in bytes from which libraries leave recursive doubling for a ring.
+/// Mean vector length, in bytes, above which MPI libraries switch from recursive doubling to a
+/// ring.
 const LONG_REDUCTION: u64 = 10_000;
 
-/// The calls of all members of a communicator to one operation. Positions count the members, from
-/// the root on where there is one.
+/// The calls of all members of a communicator to one operation. Members are indexed by rank in the
+/// communicator, rotated so that the root (if any) comes first.
 pub(super) struct Group {
     members: Vec<Rank>,
-    /// The other group of an intercommunicator, as far as it is in the job.
+    /// Remote group of an intercommunicator: its processes inside the job, by index.
     remote: Vec<Rank>,
     between_groups: bool,
-    /// Bytes contributed by each member of `members`, over all calls.
+    /// Bytes contributed by each member of `members`, summed over all calls.
     bytes: Vec<u64>,
-    /// The same for `remote`.
+    /// Bytes contributed by each member of `remote`, summed over all calls.
     remote_bytes: Vec<u64>,
     calls: u64,
-    /// Where the root stands; it is in the first place of the group that it belongs to.
+    /// World rank of the root: the first member of the group that contains it.
     root: Option<Rank>,
 }
 
@@ -93,13 +94,13 @@ impl Group {
                 self.gather_ring(sent);
             }
             O::Scan | O::Exscan => self.chain(sent),
-            // What is left goes from every member to every other.
+            // The other operations send from every member to every other.
             _ => self.all_pairs(|source| self.to_each(operation, source), sent),
         }
     }
 
-    /// The members with what each sends to every other, and in how many calls, where an operation
-    /// is one round in which all do so.
+    /// For an operation that is a single all-pairs round: the bytes that each member sends to every
+    /// other, and the number of calls. `None` for other operations.
     pub(super) fn sent_by_all_to_all(
         &self,
         operation: Operation,
@@ -118,7 +119,7 @@ impl Group {
         Some((self.members.iter().enumerate().map(member).collect(), self.calls))
     }
 
-    /// What a member sends to each other: its whole contribution, or its part of it.
+    /// Bytes that a member sends to each other member: its whole contribution, or one block.
     fn to_each(&self, operation: Operation, member: usize) -> u64 {
         match operation {
             Operation::Allgather | Operation::Allgatherv => self.bytes[member],
@@ -143,12 +144,12 @@ impl Group {
         }
     }
 
-    /// What a member sends to each where it divides its contribution among all.
+    /// Bytes per destination if a member divides its contribution among all members.
     fn block(&self, member: usize) -> u64 {
         self.bytes[member] / self.members.len() as u64
     }
 
-    /// The vector of a reduction: the same on all members.
+    /// Vector length of a reduction over all calls, in bytes; equal on all members.
     fn largest(&self) -> u64 {
         self.bytes.iter().copied().max().unwrap_or_default()
     }
@@ -176,9 +177,9 @@ impl Group {
         }
     }
 
-    /// Along a binomial tree from the first member: the edge to member m carries what `bytes` says
-    /// for the members of m's subtree. Downwards the largest subtrees are served first, upwards they
-    /// answer last.
+    /// Binomial tree rooted at the first member. The edge to member m carries `bytes` of the index
+    /// range of m's subtree. A broadcast serves the largest subtrees first; a reduction receives
+    /// from them last.
     fn tree(
         &self,
         direction: Direction,
@@ -204,12 +205,12 @@ impl Group {
         }
     }
 
-    /// The rounds of a binomial tree over all members.
+    /// Number of rounds of a binomial tree over all members.
     fn levels(&self) -> u32 {
         self.members.len().next_power_of_two().trailing_zeros()
     }
 
-    /// Every member passes on the blocks of all others but its right neighbour.
+    /// Ring allgather: every member forwards all blocks except that of its right neighbour.
     fn gather_ring(&self, sent: &mut Vec<InRound>) {
         let count = self.members.len();
         let total = sum(&self.bytes);
@@ -220,7 +221,8 @@ impl Group {
         }
     }
 
-    /// A reduce-scatter and a gather, each of which moves (n - 1) / n of the vector per member.
+    /// Ring allreduce: a reduce-scatter and an allgather, each of which moves (n - 1) / n of the
+    /// vector per member.
     fn reduce_ring(&self, sent: &mut Vec<InRound>) {
         let count = self.members.len();
         let others = count as u64 - 1;
@@ -231,8 +233,8 @@ impl Group {
         }
     }
 
-    /// In round k, partners 2^k apart exchange the vector. Members beyond the largest power of two
-    /// hand theirs to a partner first and get the result last.
+    /// Recursive doubling: in round k, partners 2^k apart exchange the vector. Members beyond the
+    /// largest power of two send theirs to a partner first and receive the result last.
     fn recursive_doubling(&self, sent: &mut Vec<InRound>) {
         let count = self.members.len();
         let Some(power) = count.checked_ilog2().map(|log| 1_usize << log) else { return };
@@ -253,7 +255,7 @@ impl Group {
         sent.extend(links.map(|m| (m as u32 - 1, flow(m))));
     }
 
-    /// Intercommunicators: directly from the one group to the other.
+    /// Intercommunicators: direct messages from one group to the other.
     fn between_groups(&self, operation: Operation, sent: &mut Vec<InRound>) {
         let sides = [
             (&self.members, &self.bytes, &self.remote),

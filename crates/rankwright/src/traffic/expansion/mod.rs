@@ -1,7 +1,30 @@
-//! Collective operations turned into messages by a stated algorithm.
+//! How a collective operation becomes messages.
 //!
-//! What an MPI library really sends depends on its version, the sizes and the number of ranks. The
-//! default here is what libraries choose most often; [`Expansion`] offers the alternatives.
+//! A profile records collective operations as calls: operation, communicator, root, and the bytes
+//! that each rank contributed. [`expand`] turns them into point-to-point messages in three steps:
+//!
+//! 1. Calls whose arguments state the bytes per destination (`MPI_Alltoallv`, neighbourhood
+//!    collectives: [`CollectiveCalls::row`]) become one direct message per destination.
+//! 2. The other calls are grouped by communicator, operation, root and form (`groups`).
+//! 3. Each group runs through the algorithm that [`Expansion`] selects (`group.rs`):
+//!
+//! | operation | `default` | `linear` | `binomial` | `ring` |
+//! |---|---|---|---|---|
+//! | Bcast, Reduce, Gather, Scatter | binomial tree | root to or from each member | as default | as default |
+//! | Gatherv, Scatterv | root to or from each member | as default | as default | as default |
+//! | Allreduce, mean vector < 10 kB | recursive doubling | reduce, then broadcast, both direct | reduce, then broadcast, both trees | ring |
+//! | Allreduce, longer | ring | as above | as above | ring |
+//! | Allgather, Allgatherv | ring | every pair directly | ring | ring |
+//! | Alltoall, Reduce_scatter_block and other operations | every pair directly | as default | as default | as default |
+//! | Scan, Exscan | chain: rank r to rank r + 1 | as default | as default | as default |
+//! | Barrier | no message | as default | as default | as default |
+//!
+//! Messages of 0 bytes and messages of a rank to itself are dropped. [`rounds_of_each`] keeps the
+//! order: which messages leave together, and which wait for earlier rounds.
+//!
+//! What an MPI library really sends depends on its version, the sizes and the number of ranks.
+//! `default` is what
+//! libraries choose most often.
 
 mod group;
 mod rounds;
@@ -18,29 +41,29 @@ use super::collectives::{CollectiveCalls, Form, Operation, RowEntry};
 use super::communicator::Communicator;
 use crate::ids::Rank;
 
-/// A message and the round of its algorithm in which it is sent.
+/// Round of the algorithm, from 0, and a message sent in it.
 type InRound = (u32, Flow);
 
-/// How collective calls become messages. An algorithm that an operation does not know falls back
-/// to the default for that operation; operations with a stated row always send it directly.
+/// The algorithm by which collective calls become messages. An operation for which it is not
+/// defined uses the default; operations with a row per destination always send directly.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub enum Expansion {
-    /// Not at all.
+    /// Collective calls send nothing.
     None,
-    /// Trees for rooted operations, recursive doubling for short and a ring for long reductions to
-    /// all, a ring for gathers to all, everything else directly.
+    /// Binomial trees for rooted operations; recursive doubling (short vectors) or a ring (long
+    /// ones) for allreduce; a ring for allgather; direct messages for everything else.
     #[default]
     Default,
-    /// Every contribution directly from where it is to where it goes.
+    /// Direct messages from each contributor to each receiver.
     Linear,
-    /// Rooted operations along a binomial tree; reductions to all as a reduction to the first rank
-    /// and a broadcast from it.
+    /// Binomial trees for rooted operations; allreduce as a reduction to the first rank and a
+    /// broadcast from it.
     Binomial,
-    /// Operations to all around a ring.
+    /// A ring for allreduce and allgather.
     Ring,
 }
 
-/// The names of the expansions on the command line.
+/// Expansions by their names on the command line.
 pub const EXPANSIONS: [(&str, Expansion); 5] = [
     ("none", Expansion::None),
     ("default", Expansion::Default),
@@ -49,7 +72,7 @@ pub const EXPANSIONS: [(&str, Expansion); 5] = [
     ("ring", Expansion::Ring),
 ];
 
-/// The messages of all collective calls, in no particular order; pairs may repeat.
+/// Messages of all collective calls, in no particular order; a pair may occur several times.
 #[must_use]
 pub fn expand(
     calls: &[CollectiveCalls],
@@ -59,8 +82,8 @@ pub fn expand(
     expand_each(calls, communicators, expansion).into_iter().flatten().collect()
 }
 
-/// The same, the messages of each operation of one communicator for themselves (with one root and
-/// in one form; those with a stated row for each rank).
+/// As [`expand`], with one list per operation (calls with equal communicator, root and form; for
+/// calls with a row, one list per rank).
 #[must_use]
 pub fn expand_each(
     calls: &[CollectiveCalls],
@@ -85,8 +108,7 @@ pub fn expand_each(
     operations
 }
 
-/// The calls without stated rows: those of all members of a communicator to one operation with one
-/// root and in one form together.
+/// Groups the calls without a row by communicator, operation, root and form.
 fn groups(
     calls: &[CollectiveCalls],
     communicators: &[Communicator],

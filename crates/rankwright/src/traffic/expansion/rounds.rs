@@ -1,4 +1,4 @@
-//! The rounds of collective operations: which messages of an algorithm wait for which others.
+//! Rounds of collective operations: which messages of an algorithm wait for earlier ones.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,31 @@ use crate::traffic::Flow;
 use crate::traffic::collectives::{CollectiveCalls, Form, Operation};
 use crate::traffic::communicator::Communicator;
 
-/// An operation of one communicator, all its calls with one root and in one form together.
+/// All calls to one operation with the same communicator, root and form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpandedOperation {
-    /// Which.
+    /// The operation.
     pub operation: Operation,
-    /// Its messages.
+    /// Its messages, by round.
     pub rounds: Rounds,
 }
 
-/// Messages in the order of an algorithm, those of all calls together: each flow holds the sum.
+/// Messages in the order of the algorithm. Each flow is the sum over all calls.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rounds {
-    /// One round after the other. The messages of a round leave at the same time; what a rank sends
-    /// may need what it received in the rounds before.
+    /// Outer index: round. The messages of a round leave together; a rank may need what it received
+    /// in earlier rounds.
     OneByOne(Vec<Vec<Flow>>),
     /// One round in which every member sends to every other.
     AllPairs {
-        /// The members, and the bytes that each sends to every other.
+        /// World rank of each member, and the bytes it sends to every other.
         members: Vec<(Rank, u64)>,
-        /// The messages of each pair.
+        /// Number of messages per pair.
         messages: u64,
     },
 }
 
-/// The messages of all collective calls by operation and round. Together they are those of
+/// Messages of all collective calls by operation and round; in sum those of
 /// [`expand`](super::expand).
 #[must_use]
 pub fn rounds_of_each(
@@ -43,7 +43,7 @@ pub fn rounds_of_each(
     if expansion == Expansion::None {
         return Vec::new();
     }
-    // The stated rows of all ranks are one round.
+    // The rows of all ranks form one round.
     let mut rows: BTreeMap<(usize, Operation, Form), Vec<Flow>> = BTreeMap::new();
     for call in calls.iter().filter(|call| !call.row.is_empty()) {
         let flows = call.row.iter().map(|entry| flow_of_row(call, entry)).filter(is_sent);
@@ -112,7 +112,7 @@ mod tests {
                     let mut flows = expand(&calls, &world(ranks), expansion);
                     let each = rounds_of_each(&calls, &world(ranks), expansion);
                     let mut in_rounds: Vec<Flow> =
-                        each.iter().flat_map(|one| one.rounds.flows()).collect();
+                        each.iter().flat_map(|expanded| expanded.rounds.flows()).collect();
                     add_up(&mut flows);
                     add_up(&mut in_rounds);
                     assert_eq!(in_rounds, flows, "{operation:?} {name} {ranks}");
