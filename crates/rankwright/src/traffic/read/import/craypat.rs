@@ -1,9 +1,9 @@
-//! The rank orders of CrayPat and `grid_order` (`MPICH_RANK_ORDER`, `MPICH_RANK_ORDER.Grid`): lists
-//! of ranks in the order in which they fill the nodes, with comments.
+//! Rank orders of CrayPat and `grid_order` (`MPICH_RANK_ORDER`, `MPICH_RANK_ORDER.Grid`): lists of
+//! ranks in the order in which they fill the nodes, with comments.
 //!
-//! A rank order says where ranks run, and not who sends to whom. But where it was made for a grid, a
-//! comment holds the command, and with it who was supposed to exchange data: neighbours on the grid.
-//! That pattern is what is read. Amounts are unknown: every pair gets one message of one byte.
+//! A rank order contains placement, not traffic. But if it was made for a grid, a comment holds the
+//! command, and with it the assumed communication pattern: neighbours on the grid exchange data.
+//! This pattern is imported. Amounts are unknown: every pair gets one message of one byte.
 
 use std::path::{Path, PathBuf};
 
@@ -18,8 +18,8 @@ const EXPECTED: &str =
 const NO_PAIRS: &str = "a rank order says where ranks run, not who sends to whom: profile the \
                         program, or name the grid by `traffic generate halo-2d --grid`";
 
-/// Whether a text looks like a rank order: only lists of ranks and comments, with a comment that
-/// says so, or with every rank once.
+/// Whether a text looks like a rank order: only comments and lists of ranks, and either a comment
+/// that mentions rank orders or every rank exactly once.
 #[must_use]
 pub fn sniff(text: &str) -> bool {
     let speaks = |line: &str| {
@@ -33,13 +33,13 @@ pub fn sniff(text: &str) -> bool {
     if text.lines().any(|line| line.trim_start().starts_with('#') && speaks(line)) {
         return true;
     }
-    // Without a comment a square of numbers is a matrix.
+    // Without a comment, a square of numbers is taken as a matrix.
     let lines = lists(text).count();
     let square = lists(text).all(|(_, list)| list.split(',').count() == lines);
     !square && text.contains(',') && ranks(text, "").is_ok_and(|ranks| ranks.len() > 1)
 }
 
-/// The file: an order has one only.
+/// The file: a rank order is a single file.
 ///
 /// # Errors
 /// Never.
@@ -47,22 +47,22 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, InputError> {
     Ok(path.is_file().then(|| path.to_owned()).into_iter().collect())
 }
 
-/// Reads the pattern that a rank order was made for.
+/// Reads the pattern for which a rank order was made.
 ///
 /// # Errors
-/// If it was made for no grid or for a grid of another size, or does not have every rank once.
+/// If it names no grid or a grid of another size, or does not have every rank once.
 pub fn read(sources: &mut Sources<'_>) -> Result<Profile, InputError> {
     let source =
         sources.next().unwrap_or_else(|| Err(InputError::new("-", "no file", EXPECTED)))?;
     let file = &source.file;
     let ranks = ranks(&source.text, file)?;
     let grid = grid(&source.text, file)?;
-    let found = |found: String| InputError::new(file, found, EXPECTED).with_advice(NO_PAIRS);
+    let wrong = |found: String| InputError::new(file, found, EXPECTED).with_advice(NO_PAIRS);
     let Some(grid) = grid else {
-        return Err(found(format!("an order of {} ranks and no grid", ranks.len())));
+        return Err(wrong(format!("an order of {} ranks and no grid", ranks.len())));
     };
     if grid.size() != Some(ranks.len() as u64) {
-        return Err(found(format!("an order of {} ranks and a grid of {grid}", ranks.len())));
+        return Err(wrong(format!("an order of {} ranks and a grid of {grid}", ranks.len())));
     }
     let job = Job::new(super::job_name(file), Rank::from_index(ranks.len()).0, grid.flows())
         .map_err(|error| InputError::new(file, error, EXPECTED))?;
@@ -73,13 +73,13 @@ pub fn read(sources: &mut Sources<'_>) -> Result<Profile, InputError> {
     Ok(Profile { run: Run { origin, ..profile.run.clone() }, ..profile })
 }
 
-/// The lines with ranks, numbered from 1.
+/// The lines with ranks, with line numbers from 1.
 fn lists(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = (1..).zip(text.lines().map(str::trim));
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// The ranks in the order of the file: numbers and ranges, with commas between them.
+/// The ranks in file order; numbers and ranges separated by commas.
 fn ranks(text: &str, file: &str) -> Result<Vec<u32>, InputError> {
     const RANKS: &str = "ranks and ranges like 0,1,8-11";
     let mut order: Vec<u32> = Vec::new();
@@ -110,10 +110,10 @@ fn ranks(text: &str, file: &str) -> Result<Vec<u32>, InputError> {
     }
 }
 
-/// How ranks are numbered on a grid.
+/// A grid of ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Grid {
-    /// Ranks along each dimension; the last is the one that runs fastest.
+    /// Ranks along each dimension; the last varies fastest.
     extents: Vec<u64>,
 }
 
@@ -124,9 +124,9 @@ impl std::fmt::Display for Grid {
     }
 }
 
-/// The grid of the commands in the comments; all must agree.
+/// The grid given by the commands in the comments, which must agree.
 fn grid(text: &str, file: &str) -> Result<Option<Grid>, InputError> {
-    let mut known: Option<Grid> = None;
+    let mut previous: Option<Grid> = None;
     for (number, line) in (1..).zip(text.lines()) {
         let comment = line.trim_start().strip_prefix('#');
         let command = comment.and_then(|line| line.split_once("grid_order ")).map(|(_, rest)| rest);
@@ -135,18 +135,18 @@ fn grid(text: &str, file: &str) -> Result<Option<Grid>, InputError> {
             let expected = "grid_order with -R or -C, -g, -c, -P, -Z, -H, -N";
             InputError::new(file, found, expected).at_line(number).with_advice(NO_PAIRS)
         })?;
-        if let Some(other) = known.filter(|known| *known != grid) {
+        if let Some(other) = previous.filter(|previous| *previous != grid) {
             let found = format!("a second grid, {grid}");
             let error = InputError::new(file, found, format!("{other}, as above it"));
             return Err(error.at_line(number));
         }
-        known = Some(grid);
+        previous = Some(grid);
     }
-    Ok(known)
+    Ok(previous)
 }
 
 impl Grid {
-    /// The options of `grid_order`. The error says what was found.
+    /// Parses the options of `grid_order`. The error says what was found.
     fn parse(options: &str) -> Result<Self, String> {
         let mut words = options.split_whitespace();
         let mut extents = None;
@@ -166,7 +166,7 @@ impl Grid {
                     let numbers = numbers.filter(|numbers| !numbers.contains(&0));
                     extents = Some(numbers.ok_or_else(|| format!("-g `{list}`"))?);
                 }
-                // Others change which ranks there are, or how they are numbered.
+                // Other options change the set of ranks or their numbering.
                 other => return Err(format!("grid_order with `{other}`")),
             }
         }
@@ -181,7 +181,7 @@ impl Grid {
         self.extents.iter().try_fold(1_u64, |size, extent| size.checked_mul(*extent))
     }
 
-    /// A message from every rank to each of its neighbours.
+    /// One message from every rank to each of its neighbours.
     fn flows(&self) -> Vec<Flow> {
         let mut flows = Vec::new();
         let ranks = self.size().unwrap_or_default();
@@ -189,7 +189,7 @@ impl Grid {
         for extent in &self.extents {
             stride /= extent;
             for rank in (0..ranks).filter(|rank| rank / stride % extent + 1 < *extent) {
-                // The ranks are those of the order, so they are no more than MOST_RANKS.
+                // All ranks occur in the order, so they are below MOST_RANKS.
                 let (here, next) = (Rank(rank as u32), Rank((rank + stride) as u32));
                 for (source, destination) in [(here, next), (next, here)] {
                     flows.push(Flow { source, destination, messages: 1, bytes: 1, largest: 1 });

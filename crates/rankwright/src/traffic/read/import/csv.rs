@@ -1,8 +1,8 @@
 //! Edge lists: `job,source,destination,messages,bytes,largest`, one line per pair.
 //!
-//! Read with columns in any order and named as above; `source`, `destination` and `bytes` must be
-//! there. Lines that begin with `#` are comments; `# ranks NAME 64` says how many ranks a job has
-//! where its highest ranks neither send nor receive.
+//! Columns are found by name, in any order; `source`, `destination` and `bytes` are required. Lines
+//! starting with `#` are comments; `# ranks NAME 64` gives the number of ranks of a job whose
+//! highest ranks neither send nor receive.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -12,12 +12,12 @@ use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::{Flow, Job, Workload};
 
-/// The header that is written.
+/// The header written on export.
 pub const HEADER: &str = "job,source,destination,messages,bytes,largest";
 const EXPECTED: &str =
     "an edge list with the columns job,source,destination,messages,bytes,largest";
 
-/// Whether the first line is a header with the columns that must be there, or our own comment.
+/// Whether the first line is a header with the required columns, or a `# ranks` comment.
 #[must_use]
 pub fn sniff(text: &str) -> bool {
     let first_line = super::first_line(text);
@@ -29,8 +29,8 @@ pub fn sniff(text: &str) -> bool {
 /// Reads an edge list.
 ///
 /// # Errors
-/// If a column is missing, a line has another number of cells, a cell is no number, or a rank is
-/// outside its job.
+/// If a column is missing, a line has a different number of cells, a cell is not a number, or a
+/// rank is outside its job.
 pub fn read(text: &str, file: &str) -> Result<Workload, InputError> {
     let mut columns = None;
     let mut jobs = Jobs::default();
@@ -67,7 +67,7 @@ pub fn read(text: &str, file: &str) -> Result<Workload, InputError> {
     Ok(Workload { name: super::job_name(file), jobs: jobs.collect::<Result<_, _>>()? })
 }
 
-/// `# ranks NAME 64` without the `#`.
+/// Parses `# ranks NAME 64`, given without the `#`.
 fn ranks_comment(comment: &str) -> Option<(&str, u32)> {
     let (name, ranks) = comment.trim().strip_prefix("ranks ")?.rsplit_once(' ')?;
     Some((name, ranks.parse().ok()?))
@@ -88,7 +88,7 @@ struct UnfinishedJob {
 }
 
 impl Jobs {
-    /// The job of this name; a new one if there is none yet.
+    /// The job of this name; added if new.
     fn named(&mut self, name: &str) -> &mut UnfinishedJob {
         let position = self.positions.get(name).copied().unwrap_or_else(|| {
             self.positions.insert(name.to_owned(), self.list.len());
@@ -99,7 +99,7 @@ impl Jobs {
     }
 }
 
-/// Where each column stands.
+/// Index of each column in a line.
 struct Columns {
     count: usize,
     job: Option<usize>,
@@ -165,7 +165,7 @@ impl Columns {
 /// Writes an edge list.
 ///
 /// # Errors
-/// Never; the format holds several jobs.
+/// Never: the format holds several jobs.
 pub fn write(workload: &Workload) -> Result<String, OneJobOnly> {
     let mut text = String::new();
     for job in &workload.jobs {

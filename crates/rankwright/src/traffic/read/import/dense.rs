@@ -1,5 +1,5 @@
-//! Square matrices of plain numbers, with blanks or commas between them: row i, column j is the
-//! bytes that rank i sends to rank j, from 0. Lines that begin with `#` or `%` are comments.
+//! Square matrices of plain numbers, separated by blanks or commas: row i, column j is the number
+//! of bytes that rank i sends to rank j, from 0. Lines starting with `#` or `%` are comments.
 
 use super::{MOST_RANKS, metis};
 use crate::files::InputError;
@@ -8,8 +8,8 @@ use crate::traffic::{Flow, Job, Workload};
 
 const EXPECTED: &str = "a square matrix of bytes: as many lines as numbers in each";
 
-/// Whether a text begins with a line of numbers. Where this line may also be the first of a METIS
-/// graph, the text must be a square, and must not have the lines that the graph would have.
+/// Whether a text starts with a line of numbers. If that line could also start a METIS graph, the
+/// text must be square and must not have the lines of that graph.
 #[must_use]
 pub fn sniff(text: &str) -> bool {
     let mut rows = rows(text).map(|(_, line)| cells(line));
@@ -25,10 +25,11 @@ pub fn sniff(text: &str) -> bool {
     square && first[0] != below.len().to_string()
 }
 
-/// Reads a matrix. It says nothing of messages: each entry above 0 counts as one.
+/// Reads a matrix. It has no message counts: each entry above 0 counts as one message.
 ///
 /// # Errors
-/// If a line has another number of cells than there are lines, or a cell is no amount of bytes.
+/// If the number of cells in a line differs from the number of lines, or a cell is not an amount of
+/// bytes.
 pub fn read(text: &str, file: &str) -> Result<Workload, InputError> {
     let mut flows = Vec::new();
     let mut ranks = 0;
@@ -71,7 +72,7 @@ pub fn read(text: &str, file: &str) -> Result<Workload, InputError> {
     Ok(Workload::single(job))
 }
 
-/// The lines of the matrix, numbered from 1.
+/// The rows of the matrix, with line numbers from 1.
 fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = (1..).zip(text.lines().map(str::trim));
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with(['#', '%']))

@@ -1,5 +1,5 @@
-//! Matrix Market files: entry (i, j) is the bytes that rank i - 1 sends to rank j - 1; `coordinate`
-//! (sparse) and `array` (dense), `general` and `symmetric`.
+//! Matrix Market files: entry (i, j) is the number of bytes that rank i - 1 sends to rank j - 1;
+//! `coordinate` (sparse) and `array` (dense), `general` and `symmetric`.
 
 use std::fmt::Write;
 
@@ -18,10 +18,10 @@ pub fn sniff(text: &str) -> bool {
     super::first_line(text).starts_with(BANNER)
 }
 
-/// Reads a matrix. It says nothing of messages: each entry counts as one.
+/// Reads a matrix. It has no message counts: each entry counts as one message.
 ///
 /// # Errors
-/// If the banner, the sizes or an entry are wrong, or entries are missing.
+/// If the banner, the sizes or an entry is wrong, or entries are missing.
 pub fn read(text: &str, file: &str) -> Result<Workload, InputError> {
     let wrong = |line: usize, found: String, expected: &str| {
         InputError::new(file, found, expected).at_line(line)
@@ -81,12 +81,12 @@ impl Kind {
     fn new(banner: &str) -> Option<Self> {
         let words: Vec<String> = banner.split_whitespace().map(str::to_lowercase).collect();
         let [_, object, format, field, symmetry] = words.as_slice() else { return None };
-        let known = banner.starts_with(BANNER)
+        let supported = banner.starts_with(BANNER)
             && object == "matrix"
             && ["coordinate", "array"].contains(&format.as_str())
             && ["integer", "real", "pattern"].contains(&field.as_str())
             && ["general", "symmetric"].contains(&symmetry.as_str());
-        known.then(|| Self {
+        supported.then(|| Self {
             dense: format == "array",
             symmetric: symmetry == "symmetric",
             pattern: field == "pattern",
@@ -101,7 +101,7 @@ impl Kind {
         }
     }
 
-    /// Row, column (from 0) and bytes of the `position`-th entry.
+    /// Row and column (from 0) and bytes of entry number `position` (from 0).
     fn entry(&self, text: &str, position: u64, ranks: u64) -> Option<(u64, u64, u64)> {
         let cells: Vec<&str> = text.split_whitespace().collect();
         if self.dense {
@@ -136,7 +136,7 @@ impl Kind {
     }
 }
 
-/// Writes the bytes of one job; messages are not kept.
+/// Writes the bytes of one job; message counts are lost.
 ///
 /// # Errors
 /// If there is more than one job.

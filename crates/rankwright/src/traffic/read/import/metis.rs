@@ -1,4 +1,5 @@
-//! METIS graph files: vertices are ranks, an edge weight is the bytes in both directions together.
+//! METIS graph files: vertices are ranks, an edge weight is the number of bytes in both directions
+//! together.
 
 use std::fmt::Write;
 
@@ -7,10 +8,10 @@ use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::{Flow, Job, Workload};
 
-/// More vertices than this are taken for a damaged file; a graph has a line for each.
+/// Most vertices accepted, one line each; more is a damaged file.
 const MOST_VERTICES: u32 = 1 << 27;
 
-/// More weights of one vertex than this are taken for a damaged file.
+/// Most weights per vertex; more is a damaged file.
 const MOST_WEIGHTS: usize = 1 << 16;
 
 const EXPECTED: &str = "a METIS graph (first line: vertices, edges, and optionally the format)";
@@ -25,12 +26,12 @@ pub fn sniff(text: &str) -> bool {
         || (first_line.starts_with('%') && !first_line.starts_with("%%"))
 }
 
-/// Reads a graph. Each undirected edge becomes one flow, from the lower rank to the higher, that
-/// carries its whole weight. Sizes and weights of vertices are passed over.
+/// Reads a graph. Each undirected edge becomes one flow, from the lower rank to the higher, with
+/// the whole weight. Vertex sizes and weights are ignored.
 ///
 /// # Errors
-/// If the first line, a vertex or a weight is wrong, an edge stands at one of its ends only or with
-/// two weights, or the number of edges differs from the first line.
+/// If the first line, a vertex or a weight is wrong, an edge is listed at one end only or with two
+/// weights, or the number of edges differs from the first line.
 pub fn read(text: &str, file: &str) -> Result<Workload, InputError> {
     let wrong = |line: usize, found: String, expected: &str| {
         InputError::new(file, found, expected).at_line(line)
@@ -91,11 +92,10 @@ pub fn read(text: &str, file: &str) -> Result<Workload, InputError> {
     Ok(Workload::single(job))
 }
 
-/// The weight of every vertex of a graph, 1 where the format gives none; of several weights the
-/// first.
+/// The weight of each vertex, 1 if the file has no weights; the first of several.
 ///
 /// # Errors
-/// If the first line is wrong, a weight is missing, or the weights sum up to 2^63 or more.
+/// If the first line is wrong, a weight is missing, or the weights add up to 2^63 or more.
 pub fn vertex_weights(text: &str, file: &str) -> Result<Vec<u64>, InputError> {
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.starts_with('%'));
     let header = lines.next().and_then(|(_, first)| Header::new(first));
@@ -131,9 +131,9 @@ struct Header {
     vertices: u32,
     edges: u64,
     edge_weights: bool,
-    /// Numbers before the edges of a vertex: its size and weights.
+    /// Number of cells before the edges of a vertex: its size and weights.
     skipped: usize,
-    /// Which number on a vertex's line is its first weight.
+    /// Index of the first weight on a vertex's line.
     weight_column: Option<usize>,
 }
 
@@ -157,12 +157,12 @@ impl Header {
         Some(Self { vertices, edges, edge_weights: flag(0), skipped, weight_column })
     }
 
-    /// What stands behind a neighbour, for error texts.
+    /// What follows a neighbour, for error messages.
     fn weight_hint(&self) -> &'static str {
         if self.edge_weights { " and its edge's weight, from 0 to 2^63 - 1" } else { "" }
     }
 
-    /// The neighbours (from 0) and weights on a vertex's line; a cell that is wrong as an error.
+    /// Neighbours (from 0) and weights on a vertex's line; the error is the invalid cell.
     fn edges_of<'a>(
         &self,
         line: &'a str,
@@ -183,7 +183,7 @@ impl Header {
     }
 }
 
-/// Writes the graph of one job: both directions of a pair joined, self messages left out.
+/// Writes the graph of one job: both directions of a pair added up, self messages dropped.
 ///
 /// # Errors
 /// If there is more than one job.
@@ -198,7 +198,7 @@ pub fn write(workload: &Workload) -> Result<String, OneJobOnly> {
     edges.dedup_by(|next, kept| {
         let same = (next.0, next.1) == (kept.0, kept.1);
         if same {
-            // As large as a weight that can be read back.
+            // The largest weight that can be read back.
             kept.2 = kept.2.saturating_add(next.2).min(i64::MAX as u64);
         }
         same
@@ -206,13 +206,13 @@ pub fn write(workload: &Workload) -> Result<String, OneJobOnly> {
     let mut text = format!("{} {} 1\n", job.ranks, edges.len() / 2);
     let mut rest = edges.as_slice();
     for vertex in 0..job.ranks {
-        let own = rest.iter().take_while(|(a, _, _)| *a == vertex).count();
-        for (position, (_, b, weight)) in rest[..own].iter().enumerate() {
+        let degree = rest.iter().take_while(|(a, _, _)| *a == vertex).count();
+        for (position, (_, b, weight)) in rest[..degree].iter().enumerate() {
             let space = if position == 0 { "" } else { " " };
             let _ = write!(text, "{space}{} {weight}", b + 1);
         }
         text.push('\n');
-        rest = &rest[own..];
+        rest = &rest[degree..];
     }
     Ok(text)
 }

@@ -1,5 +1,20 @@
-//! Formats of other tools for traffic, one file or folder of source per format; all of them stand
-//! in [`FORMATS`].
+//! Importers: formats of other tools for traffic. [`FORMATS`] lists them in the order in which they
+//! are tried.
+//!
+//! To add an importer:
+//!
+//! 1. Write one file (or folder) here, named after the format, with `sniff` (does this text look
+//!    like the format?) and `read`. A format that says who sends how much to whom reads into a
+//!    [`Workload`]; a recorded run reads into a [`Profile`]. Use `first_line`, `amount` and
+//!    `job_name` below; take names and operations of MPI functions from `mpi_functions`.
+//! 2. Add a row to [`FORMATS`], before formats whose `sniff` would accept the same text. Help,
+//!    completion and error messages follow from it. Set `write` if the format can be exported.
+//! 3. Errors are [`InputError`]s with line, found, expected. Refuse counts above [`MOST_RANKS`]
+//!    before allocating.
+//! 4. Put a small real file into `testdata/`, broken variants into `testdata/broken/` with a line in
+//!    `testdata/broken.cases`, and a section into `docs/src/formats.md`.
+//!
+//! A tool whose files hold no pairs of ranks goes into `refused` instead, with the reason.
 
 pub mod craypat;
 pub mod csv;
@@ -21,70 +36,70 @@ use crate::files::{self, InputError};
 use crate::traffic::Workload;
 use crate::traffic::profile::Profile;
 
-/// A format for traffic.
+/// A traffic format of another tool.
 #[derive(Debug)]
 pub struct Format {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// One-line description.
     pub summary: &'static str,
-    /// Whether a text looks like it.
+    /// Whether a text looks like this format.
     pub sniff: fn(&str) -> bool,
-    /// How it is read.
+    /// Reader.
     pub read: Reader,
-    /// How it is written; `None` for what only a profiler writes.
+    /// Writer; `None` for formats that cannot be exported.
     pub write: Option<Writer>,
 }
 
 /// How a format is read.
 #[derive(Debug, Clone, Copy)]
 pub enum Reader {
-    /// One text that says who sends how much to whom; the second argument names it in errors.
+    /// One text with traffic. Arguments: text, name for errors.
     Traffic(fn(&str, &str) -> Result<Workload, InputError>),
-    /// What a profiler wrote of one run, in one file or in several.
+    /// One or several files recorded from one run.
     Run {
-        /// The files of the run that a path names: one of its files, a folder, or what their names
-        /// have in common; none if it names none.
+        /// The files of the run that a path names: one of its files, a folder, or their common
+        /// prefix. Empty if there are none.
         files: fn(&Path) -> Result<Vec<PathBuf>, InputError>,
-        /// Reads them, one after the other and in this order.
+        /// Reads these files in this order.
         read: fn(&mut Sources<'_>) -> Result<Profile, InputError>,
     },
-    /// An archive that another program turns into text; who calls runs that program.
+    /// A binary archive that another program prints as text. The caller runs that program.
     Printed {
-        /// The program and its options, to which the file is added.
+        /// Program and options; the file is the last argument.
         printer: &'static [&'static str],
-        /// The file of the archive that a path names.
+        /// The archive's file, if the path names one.
         archive: fn(&Path) -> Option<PathBuf>,
-        /// Reads what the program prints; the second argument names the archive in errors.
+        /// Reads the program's output. Arguments: output, name for errors.
         read: fn(&mut dyn BufRead, &str) -> Result<Profile, InputError>,
     },
 }
 
-/// Writes traffic; jobs after the first are an error where the format holds one only.
+/// Writes traffic; an error if the workload has several jobs and the format holds one.
 pub type Writer = fn(&Workload) -> Result<String, OneJobOnly>;
 
-/// The texts of several files, each read when its turn comes.
+/// Texts of several files, each read when it is needed.
 pub type Sources<'a> = dyn Iterator<Item = Result<Source, InputError>> + 'a;
 
-/// A text, and what names it in errors.
+/// A text and its name for errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The file; `-` for standard input.
+    /// Path of the file; `-` for standard input.
     pub file: String,
-    /// What stands in it.
+    /// Contents.
     pub text: String,
 }
 
-/// What a format held.
+/// What was imported.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Imported {
-    /// Who sends how much to whom, perhaps for several jobs.
+    /// Traffic of one or several jobs.
     Traffic(Workload),
-    /// What was recorded of one run.
+    /// A recorded run.
     Run(Profile),
 }
 
-/// The formats, in the order in which they are tried.
+/// All formats, in the order in which they are tried.
 pub const FORMATS: [Format; 8] = [
     Format {
         name: "csv",
@@ -145,10 +160,10 @@ pub const FORMATS: [Format; 8] = [
 ];
 
 impl Format {
-    /// Reads a text that stands alone.
+    /// Reads a single text.
     ///
     /// # Errors
-    /// If it is not of this format, or not the whole of a run.
+    /// If it is not in this format, or is only part of a run.
     pub fn read_text(&self, text: String, file: &str) -> Result<Imported, InputError> {
         match self.read {
             Reader::Traffic(read) => read(&text, file).map(Imported::Traffic),
@@ -160,11 +175,11 @@ impl Format {
         }
     }
 
-    /// Reads what a path names: a file, or for a format of several files any of the names that they
-    /// go by. An archive that another program prints cannot be read by this, what it printed can.
+    /// Reads the file or files that a path names. For an archive, the path must be the printed
+    /// text; the caller prints the archive itself.
     ///
     /// # Errors
-    /// If a file cannot be read, is not of this format, or is missing.
+    /// If a file is missing, cannot be read, or is not in this format.
     pub fn read_path(&self, path: &Path) -> Result<Imported, InputError> {
         let source = |path: &Path| {
             let text = files::read_text(path, self.summary)?;
@@ -186,21 +201,20 @@ impl Format {
     }
 }
 
-/// More ranks than this are taken for a damaged file: a few bytes may claim them, and each takes
-/// memory.
+/// Most ranks accepted: a damaged file of a few bytes may claim more, and each rank takes memory.
 pub const MOST_RANKS: u32 = 1 << 24;
 
-/// A format that holds one job was asked to hold several.
+/// Several jobs for a format that holds one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("found {found} jobs, expected 1: this format holds one job only; choose one of {names}")]
 pub struct OneJobOnly {
-    /// How many jobs there are.
+    /// Number of jobs.
     pub found: usize,
-    /// Their names.
+    /// Names of the jobs.
     pub names: String,
 }
 
-/// The only job of a workload.
+/// The job of a workload with one job.
 fn only_job(workload: &Workload) -> Result<&crate::traffic::Job, OneJobOnly> {
     match workload.jobs.as_slice() {
         [job] => Ok(job),
@@ -211,18 +225,18 @@ fn only_job(workload: &Workload) -> Result<&crate::traffic::Job, OneJobOnly> {
     }
 }
 
-/// The format that a text looks like.
+/// Finds the format of a text by content.
 #[must_use]
 pub fn sniff(text: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| (format.sniff)(text))
 }
 
-/// The format that a path names where that is no text: an archive, a folder, or the beginning of the
-/// names of several files.
+/// Finds the format of a path that is not a text file: an archive, a folder, or a common prefix of
+/// file names.
 #[must_use]
 pub fn sniff_path(path: &Path) -> Option<&'static Format> {
     let names_files = |format: &&Format| match format.read {
-        // An error says that they are there and what is wrong with them.
+        // An error means that the files exist but are inconsistent: `read` reports it.
         Reader::Run { files, .. } => {
             !path.is_file() && files(path).map_or(true, |files| !files.is_empty())
         }
@@ -238,19 +252,19 @@ pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// The first line that is not empty; an empty one where there is none.
+/// The first non-empty line, or an empty string.
 fn first_line(text: &str) -> &str {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// An amount of bytes, which tools write as a whole number or as any other; rounded.
+/// Parses an amount of bytes; tools also write it with a decimal point or exponent. Rounded.
 fn amount(cell: &str) -> Option<u64> {
     let value: f64 = cell.parse().ok()?;
     let exact: Option<u64> = cell.parse().ok();
     (0.0..9.2e18).contains(&value).then(|| exact.unwrap_or(value.round() as u64))
 }
 
-/// The name of a job for a file: its name without folder and extension.
+/// Job name for a file: its name without folder and extension.
 fn job_name(file: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or(file);
     name.split_once('.').map_or(name, |(stem, _)| stem).to_owned()

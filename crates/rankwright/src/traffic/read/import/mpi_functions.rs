@@ -1,13 +1,13 @@
-//! Which MPI function does what, by its name in the files of other tools.
+//! Classifies MPI functions by name.
 
 use crate::traffic::collectives::Operation;
 
-/// What an MPI function is for.
+/// Class of an MPI function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Call {
-    /// It begins MPI.
+    /// `MPI_Init`, `MPI_Init_thread`.
     Init,
-    /// It ends MPI.
+    /// `MPI_Finalize`.
     Finalize,
     /// A send, receive or probe.
     PointToPoint,
@@ -77,7 +77,8 @@ const ONE_SIDED: [&str; 25] = [
 ];
 
 impl Call {
-    /// The function with this name; `_c` at its end is its form for large counts.
+    /// Classifies the function with this name, with or without `MPI_` and the suffix `_c` of large
+    /// counts.
     pub(super) fn named(name: &str) -> Self {
         let name = name.strip_prefix("MPI_").unwrap_or(name);
         let name = name.strip_suffix("_c").unwrap_or(name);
@@ -99,7 +100,7 @@ fn is_collective(name: &str) -> bool {
     operation(name).is_some() || nonblocking
 }
 
-/// The collective operation with this name, in letters of any case.
+/// The collective operation with this name, ignoring case.
 pub(super) fn operation(name: &str) -> Option<Operation> {
     let all = (0..).map_while(Operation::from_number);
     all.into_iter().find(|operation| operation.name().eq_ignore_ascii_case(name))

@@ -1,13 +1,13 @@
-//! What other tools write and what traffic cannot be read from: known by sight, refused with why.
+//! Files of other tools that contain no traffic: recognised by content and refused with the reason.
 
-/// A kind of file from which no traffic can be read.
+/// A kind of file without traffic.
 #[derive(Debug)]
 pub struct Refused {
-    /// What it is, so that it fits after "found".
+    /// What the file is; completes "found".
     pub what: &'static str,
-    /// Why it does not serve, and what does.
+    /// Why it cannot be imported, and what to do instead.
     pub why: &'static str,
-    /// Whether a text looks like it.
+    /// Whether a text looks like this kind of file.
     sniff: fn(&str) -> bool,
 }
 
@@ -43,7 +43,7 @@ const REFUSED: [Refused; 5] = [
     },
 ];
 
-/// The kind of file that a text looks like, if no traffic can be read from it.
+/// The refused kind of file that a text looks like, if any.
 #[must_use]
 pub fn refused(text: &str) -> Option<&'static Refused> {
     REFUSED.iter().find(|refused| (refused.sniff)(text))

@@ -1,16 +1,15 @@
-//! Which files belong to one run: `NAME.0.prof`, `NAME.1.prof`, ...
+//! Finds the files of one run: `NAME.0.prof`, `NAME.1.prof`, ...
 
 use std::path::{Path, PathBuf};
 
 use super::EXPECTED;
 use crate::files::{InputError, names_in};
 
-/// All files of the run that `path` names: one of its files, what stands before `.0.prof`, or the
-/// folder with the files of one run. In the order of the ranks that the names give; none if there
-/// are none.
+/// All files of the run that `path` names, in rank order: `path` is one of them, the part before
+/// `.0.prof`, or a folder with the files of one run. Empty if there are none.
 ///
 /// # Errors
-/// If a folder cannot be read or holds the files of several runs.
+/// If a folder cannot be read or has files of several runs.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>, InputError> {
     let (folder, name) = match path.is_dir() {
         true => (path, None),
@@ -26,30 +25,30 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, InputError> {
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
-    let mut found = Vec::new();
+    let mut run_files = Vec::new();
     for file in names_in(folder, EXPECTED)? {
-        if let Some((known, rank)) = name_and_rank(&file)
-            && name.is_none_or(|name| name == known)
+        if let Some((run, rank)) = name_and_rank(&file)
+            && name.is_none_or(|name| name == run)
         {
             let path = if path.is_dir() { path.join(&file) } else { path.with_file_name(&file) };
-            found.push((known.to_owned(), rank, path));
+            run_files.push((run.to_owned(), rank, path));
         }
     }
-    found.sort();
-    if let (Some((first, ..)), Some((last, ..))) = (found.first(), found.last())
+    run_files.sort();
+    if let (Some((first, ..)), Some((last, ..))) = (run_files.first(), run_files.last())
         && first != last
     {
         let found = format!("the files of several runs ({first}, {last})");
         let advice = format!("name one of them: {}", path.join(first).display());
         return Err(InputError::new(path.display(), found, EXPECTED).with_advice(advice));
     }
-    if found.is_empty() && path.is_file() {
+    if run_files.is_empty() && path.is_file() {
         return Ok(vec![path.to_owned()]);
     }
-    Ok(found.into_iter().map(|(_, _, path)| path).collect())
+    Ok(run_files.into_iter().map(|(_, _, path)| path).collect())
 }
 
-/// `NAME.RANK.prof` taken apart.
+/// Splits `NAME.RANK.prof`.
 fn name_and_rank(file: &str) -> Option<(&str, u32)> {
     let (name, rank) = file.strip_suffix(".prof")?.rsplit_once('.')?;
     Some((name, rank.parse().ok()?))

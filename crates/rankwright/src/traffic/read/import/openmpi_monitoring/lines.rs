@@ -1,4 +1,4 @@
-//! What stands in the file of one rank.
+//! Parses the file of one rank.
 
 use std::collections::BTreeMap;
 
@@ -7,52 +7,51 @@ use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::read::import::MOST_RANKS;
 
-/// Messages to one rank, and how many bytes they carry together.
+/// Messages to one rank and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Amount {
     pub(super) messages: u64,
     pub(super) bytes: u64,
 }
 
-/// What one rank says of another.
+/// Counters of one rank for one partner, by kind of line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Partner {
     /// `E`: messages of the program.
     pub(super) external: Option<Amount>,
-    /// `I`: messages of the library's own, those of its collective algorithms above all.
+    /// `I`: messages of the library, mainly of its collective algorithms.
     pub(super) internal: Option<Amount>,
-    /// `S`: written to the partner's windows, and the requests of reads.
+    /// `S`: writes to the partner's windows, and requests for reads.
     pub(super) put: Option<Amount>,
-    /// `R`: read from the partner's windows.
+    /// `R`: reads from the partner's windows.
     pub(super) got: Option<Amount>,
-    /// `C`: what collective operations send by their definition, however they are carried out.
+    /// `C`: amounts implied by the collective operations, independent of the algorithm.
     pub(super) collective: Option<Amount>,
-    /// Messages by size, `E` and `I` together.
+    /// Messages by size bin, `E` and `I` together.
     pub(super) size_histogram: Vec<u64>,
 }
 
 /// The file of one rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RankFile {
-    /// Whose it is.
+    /// Rank that wrote the file.
     pub(super) rank: Rank,
-    /// How many ranks `MPI_COMM_WORLD` has; `None` where the file does not say.
+    /// Size of `MPI_COMM_WORLD`; `None` if the file does not contain it.
     pub(super) world: Option<u32>,
-    /// The ranks it speaks of.
+    /// Counters by partner.
     pub(super) partners: BTreeMap<Rank, Partner>,
 }
 
-/// The headlines of a file, in their order.
+/// Section headings, in file order.
 pub(super) const SECTIONS: [&str; 3] = ["# POINT TO POINT", "# OSC", "# COLLECTIVES"];
-/// The lines that follow each communicator's: totals of its one-to-all, all-to-one and all-to-all
-/// operations.
+/// Lines after each communicator: totals of its one-to-all, all-to-one and all-to-all operations.
 const TOTALS: [&str; 3] = ["O2A", "A2O", "A2A"];
 
 /// Reads the file of one rank.
 ///
 /// # Errors
-/// If a line is not as Open MPI writes it, a section is missing, the file ends within a line or
-/// within a group of lines, or it has lines of several ranks.
+/// If a line does not have Open MPI's format, a section is missing, the file is truncated, or its
+/// lines are from several ranks.
 pub(super) fn read(text: &str, file: &str) -> Result<RankFile, InputError> {
     let mut reader = Reader::default();
     for (number, line) in (1..).zip(text.lines()) {
@@ -83,11 +82,11 @@ pub(super) fn read(text: &str, file: &str) -> Result<RankFile, InputError> {
 }
 
 struct Reader {
-    /// How many headlines were seen.
+    /// Number of headings read.
     sections: usize,
-    /// How many of its lines the current communicator has had.
+    /// Number of total lines read for the current communicator.
     totals: usize,
-    /// Whether there was a communicator.
+    /// Whether a communicator has been read.
     communicators: bool,
     rank: Option<Rank>,
     world: Option<u32>,
@@ -108,7 +107,7 @@ impl Default for Reader {
     }
 }
 
-/// Why a line is wrong: what was expected.
+/// What was expected in place of a line.
 type Expected = String;
 
 impl Reader {
@@ -141,7 +140,7 @@ impl Reader {
         }
     }
 
-    /// Source, destination, amount, and where one may stand a histogram.
+    /// Reads source, destination, amount, and a histogram if allowed.
     fn pair(
         &mut self,
         cells: &[&str],
@@ -175,8 +174,8 @@ impl Reader {
     fn source(&mut self, cell: &str) -> Result<(), Expected> {
         let source = rank(cell)?;
         match *self.rank.get_or_insert(source) {
-            known if known == source => Ok(()),
-            known => Err(format!("a line of rank {known}, as above it")),
+            first if first == source => Ok(()),
+            first => Err(format!("a line of rank {first}, as above it")),
         }
     }
 

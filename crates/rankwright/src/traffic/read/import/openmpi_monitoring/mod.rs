@@ -1,9 +1,10 @@
-//! What Open MPI's monitoring writes at the end of a run (`pml_monitoring_enable 2`,
+//! Output of Open MPI's monitoring at the end of a run (`pml_monitoring_enable 2`,
 //! `pml_monitoring_enable_output 3`): one file per rank.
 //!
-//! The library counts the same collective operations twice, as what its algorithms sent (`I`) and as
-//! what they mean (`C`). Only `C` is taken, which does not depend on the algorithm; messages of the
-//! program (`E`) and one-sided transfers (`S`, `R`) are the point-to-point traffic.
+//! Open MPI counts each collective operation twice: the messages of its algorithm (`I`), and the
+//! amounts implied by the operation (`C`). Only `C` is imported, because it does not depend on the
+//! algorithm. Messages of the program (`E`) and one-sided transfers (`S`, `R`) are the
+//! point-to-point traffic.
 
 mod files;
 mod lines;
@@ -23,23 +24,23 @@ use crate::traffic::profile::{FlowKind, FlowRecord, Profile, RankRecord, Run};
 
 const EXPECTED: &str = "the files of Open MPI's monitoring (NAME.0.prof, NAME.1.prof, ...)";
 
-/// Whether the first line is the first headline.
+/// Whether the first line is the first section heading.
 #[must_use]
 pub fn sniff(text: &str) -> bool {
     super::first_line(text) == lines::SECTIONS[0]
 }
 
-/// Reads the files of a run, in the order of their ranks.
+/// Reads the files of a run in rank order.
 ///
-/// Pairs have a size histogram where it is theirs alone: Open MPI keeps one for the messages of the
-/// program and its own together. It does not keep the largest message: what stands there is the
-/// least that it can have been.
+/// A pair has a size histogram only if the library sent no messages of its own to that partner:
+/// Open MPI keeps one histogram for both. The largest message is not recorded; the profile has its
+/// lower bound.
 ///
-/// All collective calls of a rank are one record with a row of what goes to each destination, named
-/// `Alltoallw` because the files do not say which operations they were.
+/// All collective calls of a rank become one record with bytes per destination. It is named
+/// `Alltoallw` because the files do not name the operations.
 ///
 /// # Errors
-/// If a file cannot be read or is cut off, the file of a rank is missing, or files are of runs with
+/// If a file cannot be read or is truncated, a rank's file is missing, or files are from runs with
 /// different numbers of ranks.
 pub fn read(sources: &mut Sources<'_>) -> Result<Profile, InputError> {
     let mut run = Joined::default();
@@ -52,16 +53,16 @@ pub fn read(sources: &mut Sources<'_>) -> Result<Profile, InputError> {
 
 #[derive(Default)]
 struct Joined {
-    /// The files read so far; position is rank.
+    /// Names of the files read so far, by rank.
     files: Vec<String>,
-    /// How many ranks the run has, and the file that says so.
+    /// Number of ranks of the run, and the file that states it.
     world: Option<(u32, String)>,
-    /// The highest rank that was sent to, and by which file.
+    /// Highest destination, and the file that contains it.
     highest: Option<(Rank, String)>,
     flows: BTreeMap<(Rank, Rank, FlowKind), FlowRecord>,
     collectives: Vec<CollectiveCalls>,
-    /// Whether any rank sent a message of the library's own, and one that a collective operation
-    /// asks for.
+    /// Whether any rank has internal messages (`I`), and whether any has collective amounts (`C`)
+    /// for another rank.
     internal: bool,
     collective: bool,
 }
@@ -76,8 +77,8 @@ impl Joined {
             return Err(InputError::new(file, found, expected).with_advice(ONE_PER_RANK));
         }
         match (world, &self.world) {
-            (Some(ranks), Some((known, other))) if ranks != *known => {
-                let expected = format!("{known}, as in {other}");
+            (Some(ranks), Some((first, other))) if ranks != *first => {
+                let expected = format!("{first}, as in {other}");
                 let advice = "the files are of different runs: remove those of the older one";
                 let found = format!("a run of {ranks} ranks");
                 return Err(InputError::new(file, found, expected).with_advice(advice));
@@ -104,18 +105,18 @@ impl Joined {
     fn add_partner(&mut self, source: Rank, destination: Rank, partner: Partner) {
         let external = partner.external.filter(|external| external.messages > 0);
         if let Some(external) = external {
-            // The histogram counts the library's own messages too.
-            let own = partner.internal.is_none_or(|internal| internal.messages == 0);
-            let mut histogram = if own { partner.size_histogram } else { Vec::new() };
+            // The histogram also counts internal messages.
+            let program_only = partner.internal.is_none_or(|internal| internal.messages == 0);
+            let mut histogram = if program_only { partner.size_histogram } else { Vec::new() };
             let filled = histogram.iter().rposition(|messages| *messages > 0);
             histogram.truncate(filled.map_or(0, |bin| bin + 1));
-            let known = histogram.iter().fold(0, |sum: u64, bin| sum.saturating_add(*bin));
-            if known != external.messages {
+            let counted = histogram.iter().fold(0, |sum: u64, bin| sum.saturating_add(*bin));
+            if counted != external.messages {
                 histogram.clear();
             }
             self.add_messages((source, destination, FlowKind::PointToPoint), external, histogram);
         }
-        // Without bytes these are the requests of the reads that `R` tells of.
+        // Without bytes these are the requests of the reads in `R`.
         if let Some(put) = partner.put.filter(|put| put.bytes > 0) {
             self.add_messages((source, destination, FlowKind::Put), put, Vec::new());
         }

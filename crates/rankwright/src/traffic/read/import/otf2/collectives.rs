@@ -1,4 +1,4 @@
-//! Collective calls, added up one by one.
+//! Sums of collective calls.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::traffic::collectives::{CollectiveCalls, Form, Operation};
 use crate::traffic::communicator::Communicator;
 use crate::traffic::read::import::mpi_functions;
 
-/// Operations that move no data of the program: making and freeing communicators and memory.
+/// Operations that move no data of the program: creating and freeing communicators and memory.
 const HOUSEKEEPING: [&str; 6] = [
     "CREATE_HANDLE",
     "DESTROY_HANDLE",
@@ -19,7 +19,7 @@ const HOUSEKEEPING: [&str; 6] = [
     "DESTROY_HANDLE_AND_DEALLOCATE",
 ];
 
-/// All collective calls. The communicator is the number of its definition.
+/// Sums by rank, communicator (id of its definition), operation, nonblocking, root.
 #[derive(Default)]
 pub(super) struct Collectives(BTreeMap<(Rank, u64, Operation, bool, Option<Rank>), Sum>);
 
@@ -27,22 +27,22 @@ pub(super) struct Collectives(BTreeMap<(Rank, u64, Operation, bool, Option<Rank>
 struct Sum {
     calls: u64,
     bytes: u64,
-    /// Inside the calls, in ticks.
+    /// Time inside the calls, in ticks.
     ticks: u64,
     first: u64,
     last: u64,
 }
 
-/// When a call took place, in ticks.
+/// Time of a call, in ticks.
 pub(super) struct Span {
     pub(super) begin: u64,
-    /// Ticks inside it.
+    /// Time inside the call, in ticks.
     pub(super) inside: u64,
     pub(super) nonblocking: bool,
 }
 
 impl Collectives {
-    /// Counts a call of `rank`. The error says what was found.
+    /// Adds a call of `rank`. The error says what was found.
     pub(super) fn add(
         &mut self,
         definitions: &Definitions,
@@ -66,16 +66,17 @@ impl Collectives {
         let operation = mpi_functions::operation(operation).ok_or_else(|| {
             format!("a collective operation {operation}, which is not known here")
         })?;
-        let of = |found: String| format!("{} of {found}", operation.name());
+        let in_operation = |found: String| format!("{} of {found}", operation.name());
         let id = reference(communicator);
-        let members = definitions.members(id, rank).map_err(of)?;
+        let members = definitions.members(id, rank).map_err(in_operation)?;
         let (Members::Ranks { mine, other }, Some(id)) = (&members, id) else { return Ok(()) };
         let root = match root {
             "SELF" => Some(rank),
             "NONE" | "THIS_GROUP" | "UNDEFINED" => None,
             _ => {
                 let position = leading_number(root);
-                let found = || of(format!("root {root} in a communicator of {}", mine.len()));
+                let found =
+                    || in_operation(format!("root {root} in a communicator of {}", mine.len()));
                 Some(members.partner(position, rank).ok_or_else(found)?)
             }
         };
@@ -92,8 +93,8 @@ impl Collectives {
         Ok(())
     }
 
-    /// The calls, and the communicators that they name. `since_start` turns a tick into seconds
-    /// since MPI started on a rank.
+    /// The calls and their communicators. `since_start` converts a tick to seconds since MPI
+    /// started on a rank.
     pub(super) fn finish(
         self,
         definitions: &Definitions,
@@ -154,26 +155,27 @@ impl Sum {
     }
 }
 
-/// What Score-P counts of a call: what would be sent and received if everyone sent its part
-/// directly to everyone it is for, itself included.
+/// Score-P's counters of a call: bytes sent and received if every rank sent its part directly to
+/// every receiver, itself included.
 struct Amount {
     sent: u64,
     received: u64,
-    /// The rank in its group, and how many it sends to where it sends to all.
+    /// Rank in its group, and the number of receivers of an operation to all.
     position: usize,
     size: usize,
 }
 
 impl Amount {
-    /// What the arguments of the rank put in. With `MPI_IN_PLACE` Score-P leaves out what a rank
-    /// would send to itself, which cannot be seen here: (size − 1) / size of it is found then.
+    /// Bytes contributed by the rank's arguments. With `MPI_IN_PLACE` Score-P omits the rank's
+    /// message to itself, which cannot be detected here: the result is then (size − 1) / size of
+    /// the contribution.
     fn put_in(&self, operation: Operation) -> u64 {
         use Operation as O;
         let size = self.size.max(1) as u64;
         let position = self.position as u64;
         match operation {
             O::Bcast | O::Allgather | O::Allgatherv | O::Allreduce => self.sent.div_ceil(size),
-            // To everyone from here on, from everyone up to here.
+            // Sent to all ranks from this one on, received from all up to this one.
             O::Scan => {
                 let later = self.sent / size.saturating_sub(position).max(1);
                 later.max(self.received / (position + 1))

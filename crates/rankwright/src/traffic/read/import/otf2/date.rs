@@ -1,6 +1,6 @@
-//! The date of a trace, as `otf2-print` writes it.
+//! Dates in the output of `otf2-print`.
 
-/// Nanoseconds since 1970 of `2026-11-21 16:29:45.844073472 +0000`.
+/// Parses `2026-11-21 16:29:45.844073472 +0000` to nanoseconds since 1970.
 pub(super) fn unix_ns(text: &str) -> Option<i64> {
     let mut words = text.split(' ');
     let (date, time, zone) = (words.next()?, words.next()?, words.next()?);
@@ -25,9 +25,9 @@ pub(super) fn unix_ns(text: &str) -> Option<i64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
 }
 
-/// Days from 1970-01-01, in the calendar of today.
+/// Days since 1970-01-01 in the Gregorian calendar.
 fn days(year: i64, month: i64, day: i64) -> i64 {
-    // Years begin with March, so that the day that some have more is their last.
+    // Years start in March, so that the leap day is the last day.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let before_month = (153 * month + 2) / 5;
     365 * year + year / 4 - year / 100 + year / 400 + before_month + day - 1 - 719_468

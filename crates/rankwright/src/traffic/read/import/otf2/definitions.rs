@@ -1,4 +1,5 @@
-//! What the numbers in events mean: processes and their hosts, communicators, windows, regions.
+//! Definitions that events refer to by id: processes and their hosts, communicators, windows,
+//! regions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,51 +12,51 @@ use crate::traffic::read::import::mpi_functions::Call;
 /// The definitions of an archive.
 #[derive(Default)]
 pub(super) struct Definitions {
-    /// What wrote the archive, `Score-P 7.1`; empty where it does not say.
+    /// Writer of the archive, such as `Score-P 7.1`; empty if unknown.
     pub(super) creator: String,
-    /// Whether the writer says that it left out messages.
+    /// Whether the writer states that messages are missing.
     pub(super) incomplete: bool,
     pub(super) ticks_per_second: f64,
-    /// The tick at which the trace begins.
+    /// First tick of the trace.
     begin: u64,
-    /// When that was, nanoseconds since 1970.
+    /// Time of `begin`, in nanoseconds since 1970.
     date: Option<i64>,
     tree: HashMap<u64, TreeNode>,
-    /// The place of each process in the tree.
+    /// System tree node of each process.
     processes: HashMap<u64, Option<u64>>,
     pub(super) locations: BTreeMap<u64, Location>,
-    /// The location of each rank that called MPI_Init.
+    /// Location that called `MPI_Init`, by world rank.
     world: Vec<u64>,
     groups: HashMap<u64, Group>,
     pub(super) communicators: BTreeMap<u64, Communicator>,
     windows: HashMap<u64, u64>,
     calls: HashMap<u64, Call>,
-    /// What communication there is.
+    /// Communication paradigms, by name.
     paradigms: BTreeSet<String>,
-    /// The property of the anchor file whose value comes next.
+    /// Property of the anchor file whose value is on the next line.
     property: String,
 }
 
-/// A thread, or another sequence of events.
+/// A thread, or another stream of events.
 pub(super) struct Location {
     process: Option<u64>,
-    /// How many events it has.
+    /// Number of events.
     pub(super) events: u64,
-    /// The rank of its process.
+    /// World rank of its process.
     pub(super) rank: Option<Rank>,
 }
 
-/// A host, or a part or a set of them.
+/// A node of the system tree: a host, a part of one, or a set of hosts.
 struct TreeNode {
     name: String,
     class: String,
     parent: Option<u64>,
 }
 
-/// Members of communicators.
+/// A group of a communicator.
 enum Group {
     Ranks(Vec<Rank>),
-    /// Each rank alone.
+    /// Each rank on its own, as in `MPI_COMM_SELF`.
     Itself,
 }
 
@@ -63,18 +64,18 @@ enum Group {
 pub(super) struct Communicator {
     pub(super) name: String,
     group: u64,
-    /// The second group of an intercommunicator.
+    /// Second group of an intercommunicator, by id.
     remote: Option<u64>,
 }
 
-/// The groups of a communicator, seen from one of its members.
+/// The groups of a communicator from the point of view of one member.
 pub(super) enum Members<'a> {
     Itself,
     Ranks { mine: &'a [Rank], other: Option<&'a [Rank]> },
 }
 
 impl Definitions {
-    /// Takes a line of what stands in the anchor file.
+    /// Reads a line of the anchor file.
     pub(super) fn anchor_line(&mut self, text: &str) {
         let value = |title: &str| text.strip_prefix(title).map(|value| value.trim().to_owned());
         if let Some(creator) = value("Creator ") {
@@ -87,7 +88,7 @@ impl Definitions {
         }
     }
 
-    /// Takes a definition. The error says what was found.
+    /// Adds a definition. The error says what was found.
     pub(super) fn add(&mut self, line: &Line<'_>) -> Result<(), String> {
         let taken = match line.record {
             "CLOCK_PROPERTIES" => self.clock(line),
@@ -105,7 +106,7 @@ impl Definitions {
         taken.ok_or_else(|| format!("a definition {} {id} with `{}`", line.record, line.attributes))
     }
 
-    /// Puts the parts together.
+    /// Resolves references between definitions.
     pub(super) fn finish(&mut self) -> Result<(), String> {
         if self.world.is_empty() {
             let paradigms: Vec<&str> = self.paradigms.iter().map(String::as_str).collect();
@@ -122,9 +123,9 @@ impl Definitions {
         }
         let mut ranks = HashMap::new();
         for (index, location) in self.world.iter().enumerate() {
-            let known = self.locations.get(location);
-            let known = known.ok_or_else(|| format!("rank {index} at no location ({location})"))?;
-            ranks.insert(known.process, Rank::from_index(index));
+            let entry = self.locations.get(location);
+            let entry = entry.ok_or_else(|| format!("rank {index} at no location ({location})"))?;
+            ranks.insert(entry.process, Rank::from_index(index));
         }
         for location in self.locations.values_mut() {
             location.rank = location.process.and_then(|_| ranks.get(&location.process).copied());
@@ -209,7 +210,7 @@ impl Definitions {
         let (rest, _) = line.split("Parent")?;
         let (rest, group) = split(rest, "Group")?;
         let name = name(split(rest, "Name")?.1).to_owned();
-        // Of another paradigm where its group is not known; no event of ours names it.
+        // A communicator of another paradigm if its group is unknown; no MPI event refers to it.
         let group = reference(group)?;
         if self.groups.contains_key(&group) {
             self.communicators.insert(line.id?, Communicator { name, group, remote: None });
@@ -244,17 +245,17 @@ impl Definitions {
         Some(())
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     pub(super) fn world_size(&self) -> usize {
         self.world.len()
     }
 
-    /// The MPI function that a region is.
+    /// Class of the MPI function of a region.
     pub(super) fn call(&self, region: u64) -> Option<Call> {
         self.calls.get(&region).copied()
     }
 
-    /// Whether a communicator has all ranks in their order.
+    /// Whether a communicator consists of all ranks in order.
     pub(super) fn is_world(&self, communicator: &Communicator) -> bool {
         let Some(Group::Ranks(ranks)) = self.groups.get(&communicator.group) else { return false };
         communicator.remote.is_none()
@@ -262,8 +263,8 @@ impl Definitions {
             && ranks.iter().enumerate().all(|(index, rank)| rank.index() == index)
     }
 
-    /// The two groups of a communicator; the second is empty but for intercommunicators. `None`
-    /// where each rank is alone.
+    /// The two groups of a communicator; the second is empty for an intracommunicator. `None` for
+    /// `MPI_COMM_SELF`.
     pub(super) fn groups_of(&self, communicator: &Communicator) -> Option<(&[Rank], &[Rank])> {
         let ranks = |group: u64| match self.groups.get(&group) {
             Some(Group::Ranks(ranks)) => Some(ranks.as_slice()),
@@ -272,7 +273,8 @@ impl Definitions {
         Some((ranks(communicator.group)?, communicator.remote.map_or(Some(&[][..]), ranks)?))
     }
 
-    /// The groups of a communicator as `rank` sees them. The error says what was found.
+    /// The groups of a communicator from the point of view of `rank`. The error says what was
+    /// found.
     pub(super) fn members(&self, id: Option<u64>, rank: Rank) -> Result<Members<'_>, String> {
         let communicator = id.and_then(|id| self.communicators.get(&id));
         let communicator = communicator.ok_or_else(|| match id {
@@ -293,20 +295,20 @@ impl Definitions {
 
     /// The communicator of a window.
     pub(super) fn communicator_of_window(&self, window: Option<u64>) -> Result<u64, String> {
-        let known = window.and_then(|window| self.windows.get(&window).copied());
-        known.ok_or_else(|| match window {
+        let communicator = window.and_then(|window| self.windows.get(&window).copied());
+        communicator.ok_or_else(|| match window {
             Some(window) => format!("window {window}, which the definitions do not have"),
             None => "no window".to_owned(),
         })
     }
 
-    /// The host of each rank; empty where unknown.
+    /// Host of each rank; empty if unknown.
     pub(super) fn hosts(&self) -> Vec<String> {
         let host = |location: &u64| {
             let process = self.locations.get(location)?.process?;
             let lowest = self.processes.get(&process).copied().flatten()?;
             let mut place = Some(lowest);
-            // No tree is deeper; a circle ends here.
+            // Depth limit, which also ends a cycle.
             for _ in 0..64 {
                 let node = self.tree.get(&place?)?;
                 if node.class == "node" {
@@ -322,20 +324,20 @@ impl Definitions {
         self.world.iter().map(|location| host(location).unwrap_or_default()).collect()
     }
 
-    /// A tick as nanoseconds since 1970; 0 where the trace has no date.
+    /// Converts a tick to nanoseconds since 1970; 0 if the trace has no date.
     pub(super) fn unix_ns(&self, ticks: u64) -> i64 {
         let since = self.seconds(ticks.saturating_sub(self.begin)) * 1e9;
         self.date.map_or(0, |date| date.saturating_add(since as i64))
     }
 
-    /// A number of ticks in seconds.
+    /// Converts a number of ticks to seconds.
     pub(super) fn seconds(&self, ticks: u64) -> f64 {
         ticks as f64 / self.ticks_per_second
     }
 }
 
 impl Members<'_> {
-    /// The rank of the job that number `position` is for `rank`, as a destination or root.
+    /// World rank of the member at `position`, seen from `rank`, as a destination or root.
     pub(super) fn partner(&self, position: Option<u64>, rank: Rank) -> Option<Rank> {
         let position = usize::try_from(position?).ok()?;
         match self {
@@ -345,7 +347,7 @@ impl Members<'_> {
     }
 }
 
-/// `"Master thread" <4>, "Master thread" <3>`
+/// Parses `"Master thread" <4>, "Master thread" <3>`.
 fn locations(mut text: &str, count: usize) -> Option<Vec<u64>> {
     let mut locations = Vec::new();
     while !text.is_empty() {
@@ -356,7 +358,7 @@ fn locations(mut text: &str, count: usize) -> Option<Vec<u64>> {
     (locations.len() == count).then_some(locations)
 }
 
-/// `0 ("Master thread" <4>), 3 ("Master thread" <3>)`
+/// Parses `0 ("Master thread" <4>), 3 ("Master thread" <3>)`.
 fn ranks(mut text: &str, count: usize) -> Option<Vec<Rank>> {
     const BETWEEN: &str = "), ";
     let mut ranks = Vec::new();

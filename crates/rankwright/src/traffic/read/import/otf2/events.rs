@@ -1,4 +1,4 @@
-//! What happened, event by event.
+//! Turns events into a profile.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,10 +11,10 @@ use crate::traffic::profile::{FlowKind, Profile, RankRecord, Run, TimeInMpi};
 use crate::traffic::read::import::mpi_functions::Call;
 use crate::units::Seconds;
 
-/// What the events up to now have told.
+/// State after the events read so far.
 pub(super) struct Events<'a> {
     definitions: &'a Definitions,
-    /// The program's file name, once known.
+    /// File name of the program; empty until an event has it.
     program: String,
     ranks: Vec<RankEvents>,
     threads: BTreeMap<u64, Thread>,
@@ -27,7 +27,7 @@ pub(super) struct Events<'a> {
 struct RankEvents {
     first: Option<u64>,
     last: u64,
-    /// When `MPI_Init` returned and `MPI_Finalize` was called.
+    /// Ticks at the end of `MPI_Init` and the start of `MPI_Finalize`.
     initialised: Option<u64>,
     finalised: Option<u64>,
     point_to_point: InMpi,
@@ -43,19 +43,19 @@ struct InMpi {
     ticks: u64,
 }
 
-/// Where a location stands.
+/// State of a location.
 #[derive(Default)]
 struct Thread {
     rank: Option<Rank>,
-    /// Events seen.
+    /// Number of events read.
     events: u64,
-    /// How many MPI functions it is in, the outermost of them, and since when.
+    /// Nesting depth of MPI functions, the outermost one, and its start.
     depth: u32,
     outermost: Option<Call>,
     since: u64,
-    /// When the collective operation that it is in began.
+    /// Start of the current collective operation, in ticks.
     collective: Option<u64>,
-    /// When nonblocking collective operations that are not complete began, by their request.
+    /// Start of each incomplete nonblocking collective operation, in ticks, by request.
     open: HashMap<u64, u64>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// Takes the next event. The error says what was found.
+    /// Adds the next event. The error says what was found.
     pub(super) fn add(&mut self, line: &Line<'_>) -> Result<(), String> {
         let location = line.id.unwrap_or_default();
         let thread = self.threads.get_mut(&location).ok_or_else(|| {
@@ -170,7 +170,7 @@ impl<'a> Events<'a> {
         Ok(())
     }
 
-    /// The rank of the job that a rank in a communicator is.
+    /// World rank of a rank in a communicator.
     fn partner(&self, communicator: Option<u64>, text: &str, rank: Rank) -> Result<Rank, String> {
         let members = self.definitions.members(communicator, rank);
         let members = members.map_err(|found| format!("a message of rank {rank} in {found}"))?;
@@ -184,8 +184,7 @@ impl<'a> Events<'a> {
         })
     }
 
-    /// The profile; `name` is that of the program where the events do not say it. The error says
-    /// what was found.
+    /// The profile; `name` is the program's name if no event has it. The error says what was found.
     pub(super) fn finish(self, name: &str) -> Result<Profile, String> {
         for (id, location) in &self.definitions.locations {
             let seen = self.threads[id].events;
@@ -228,7 +227,7 @@ impl<'a> Events<'a> {
 }
 
 impl RankEvents {
-    /// When MPI started, or the first event where that was not recorded.
+    /// Start of MPI, or the first event if that was not recorded.
     fn start(&self) -> u64 {
         self.initialised.or(self.first).unwrap_or_default()
     }
@@ -261,7 +260,7 @@ impl Thread {
             Call::OneSided => &mut times.one_sided,
             Call::Other => &mut times.other,
         };
-        // Before MPI started only questions such as MPI_Initialized are asked.
+        // Calls before the start of MPI are only queries such as MPI_Initialized.
         sum.calls += 1;
         sum.ticks = sum.ticks.saturating_add(ticks.saturating_sub(self.since));
     }

@@ -1,21 +1,21 @@
-//! One line of `otf2-print`, taken apart. Names stand in it as they are, whatever they contain, so
-//! attributes are looked for from the end, where numbers stand.
+//! Parses one line of `otf2-print`. Names are not escaped, so attributes are searched from the end,
+//! where numbers are.
 
 /// A record.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
-    /// Its kind, `MPI_SEND`.
+    /// Record type, such as `MPI_SEND`.
     pub(super) record: &'a str,
-    /// The number of the definition, or the location of the event; `None` for definitions without.
+    /// Id of the definition, or location of the event; `None` for definitions without id.
     pub(super) id: Option<u64>,
-    /// When, in ticks; 0 for definitions.
+    /// Time in ticks; 0 for definitions.
     pub(super) ticks: u64,
-    /// The rest.
+    /// Rest of the line.
     pub(super) attributes: &'a str,
 }
 
 impl<'a> Line<'a> {
-    /// `GROUP   4  Name: ...`
+    /// Parses `GROUP   4  Name: ...`.
     pub(super) fn of_definition(text: &'a str) -> Option<Self> {
         let (record, rest) = record(text)?;
         let (id, attributes) = match number(rest) {
@@ -25,7 +25,7 @@ impl<'a> Line<'a> {
         Some(Self { record, id, ticks: 0, attributes })
     }
 
-    /// `MPI_SEND   0   7397467382760060  Receiver: ...`
+    /// Parses `MPI_SEND   0   7397467382760060  Receiver: ...`.
     pub(super) fn of_event(text: &'a str) -> Option<Self> {
         let (record, rest) = record(text)?;
         let (location, rest) = number(rest)?;
@@ -33,26 +33,26 @@ impl<'a> Line<'a> {
         Some(Self { record, id: Some(location), ticks, attributes })
     }
 
-    /// What stands before and after the last `, NAME: `, or after `NAME: ` at the beginning.
+    /// The text before and after the last `, NAME: `, or after `NAME: ` at the start.
     pub(super) fn split(&self, name: &str) -> Option<(&'a str, &'a str)> {
         split(self.attributes, name)
     }
 }
 
-/// The kind of a record: a word of capitals at the beginning of the line.
+/// Splits off the record type: capitals at the start of the line.
 fn record(text: &str) -> Option<(&str, &str)> {
     let (record, rest) = text.split_once(' ').unwrap_or((text, ""));
     let capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     (record.len() > 1 && record.chars().all(capital)).then(|| (record, rest.trim_start()))
 }
 
-/// A number at the beginning, and what follows.
+/// Splits off a number at the start.
 fn number(text: &str) -> Option<(u64, &str)> {
     let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
     Some((first.parse().ok()?, rest.trim_start()))
 }
 
-/// What stands before and after the last `, NAME: `, or after `NAME: ` at the beginning.
+/// The text before and after the last `, NAME: `, or after `NAME: ` at the start.
 pub(super) fn split<'a>(text: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
     let inside = text.rmatch_indices(name).find(|(place, _)| {
         (*place == 0 || text[..*place].ends_with(", "))
@@ -63,19 +63,19 @@ pub(super) fn split<'a>(text: &'a str, name: &str) -> Option<(&'a str, &'a str)>
     Some((before, &text[place + name.len() + 2..]))
 }
 
-/// The number of a reference: `"name" <3>`, `INVALID <77>`.
+/// Id of a reference: `"name" <3>`, `INVALID <77>`.
 pub(super) fn reference(text: &str) -> Option<u64> {
     let inside = text.strip_suffix('>')?;
     inside.rsplit_once('<')?.1.parse().ok()
 }
 
-/// The name of a reference: what stands in quotation marks.
+/// Name of a reference: the text in quotation marks.
 pub(super) fn name(text: &str) -> &str {
     let quoted = text.rsplit_once(" <").map_or(text, |(quoted, _)| quoted);
     quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(quoted)
 }
 
-/// The number that a text begins with: `3 ("Master thread" <0>)`.
+/// Number at the start of a text: `3 ("Master thread" <0>)`.
 pub(super) fn leading_number(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text[..digits].parse().ok()

@@ -1,9 +1,9 @@
-//! OTF2 archives, as Score-P writes them, in the words of `otf2-print --show-all`: the definitions,
-//! then the events of all locations in the order of time. The archive itself is binary; who calls
-//! [`read`] runs that program.
+//! OTF2 archives, as written by Score-P, in the form printed by `otf2-print --show-all`:
+//! definitions, then the events of all locations in time order. The archive is binary; the caller
+//! of [`read`] runs that program.
 //!
-//! Memory is bounded by the pairs that communicate and the requests that are open, not by the
-//! number of events.
+//! Memory is bounded by the number of communicating pairs and open requests, not by the number of
+//! events.
 
 mod collectives;
 mod date;
@@ -25,25 +25,25 @@ use crate::traffic::profile::Profile;
 /// The program that prints an archive, with its options; the archive is the last argument.
 pub const PRINTER: [&str; 2] = ["otf2-print", "--show-all"];
 
-/// The first line that it prints.
+/// First line of its output.
 const TITLE: &str = "=== OTF2-PRINT ===";
 
-/// What an anchor file begins with, after the byte of its first chunk and that of its byte order.
+/// Start of an anchor file, after one byte each for chunk and byte order.
 const MAGIC: &[u8] = b"OTF2";
 const BEFORE_MAGIC: usize = 2;
 
-/// A longer line is not one of the printer's.
+/// Longest line accepted, in bytes.
 const LONGEST_LINE: u64 = 1 << 28;
 
 const EXPECTED: &str = "a whole OTF2 archive of an MPI program (its anchor file, traces.otf2)";
 
-/// Whether a text is what the printer printed.
+/// Whether a text is output of the printer.
 #[must_use]
 pub fn sniff(text: &str) -> bool {
     super::first_line(text) == TITLE
 }
 
-/// The anchor file of the archive that a path names: the file itself, or the only one in a folder.
+/// The anchor file of an archive: `path`, or the only one in the folder `path`.
 #[must_use]
 pub fn anchor(path: &Path) -> Option<PathBuf> {
     if !path.is_dir() {
@@ -59,15 +59,15 @@ pub fn anchor(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Reads what the printer prints, as it comes; `file` names the archive in errors.
+/// Reads the printer's output as a stream; `file` names the archive in errors.
 ///
-/// Point-to-point and one-sided transfers become flows with their times; collective operations are
-/// kept as calls, with what the rank put in. Score-P counts what an algorithm without any cleverness
-/// would send; that is undone where it can be, see `docs/src/formats.md`.
+/// Point-to-point and one-sided transfers become flows with times; collective operations stay calls
+/// with the rank's contribution. Score-P counts what a linear algorithm would send; this is
+/// converted back where possible, see `docs/src/formats.md`.
 ///
 /// # Errors
-/// If the archive is cut off or not of an MPI program, a message names a communicator, window or
-/// rank that the definitions do not have, or reading fails.
+/// If the archive is truncated or not from an MPI program, a message refers to an undefined
+/// communicator, window or rank, or reading fails.
 pub fn read(text: &mut dyn BufRead, file: &str) -> Result<Profile, InputError> {
     let mut lines = Lines { text, buffer: Vec::new(), file };
     let definitions = definitions(&mut lines)?;
@@ -83,7 +83,7 @@ pub fn read(text: &mut dyn BufRead, file: &str) -> Result<Profile, InputError> {
     events.finish(&super::job_name(file)).map_err(|found| lines.wrong(found))
 }
 
-/// All that stands before the events.
+/// Reads everything before the events.
 fn definitions(lines: &mut Lines<'_>) -> Result<Definitions, InputError> {
     let mut section = Section::Other;
     let mut definitions = Definitions::default();
@@ -106,7 +106,7 @@ fn definitions(lines: &mut Lines<'_>) -> Result<Definitions, InputError> {
     Err(lines.wrong("no events".to_owned()))
 }
 
-/// What the printer prints one after the other.
+/// Sections of the printer's output, in order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
     Anchor,
@@ -116,7 +116,7 @@ enum Section {
 }
 
 impl Section {
-    /// The section that this line begins.
+    /// The section that starts with this line.
     fn headed(text: &str) -> Option<Self> {
         let title = text.strip_prefix("=== ")?.trim_end_matches(['=', '\n', '\r', ' ']);
         Some(match title {
@@ -128,7 +128,7 @@ impl Section {
     }
 }
 
-/// What is printed, line by line.
+/// Lines of the printer's output.
 struct Lines<'a> {
     text: &'a mut dyn BufRead,
     buffer: Vec<u8>,
@@ -136,7 +136,7 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// The next line; what is not UTF-8 in it is replaced.
+    /// The next line; invalid UTF-8 is replaced.
     fn next(&mut self) -> Result<Option<String>, InputError> {
         self.buffer.clear();
         let read = (&mut *self.text).take(LONGEST_LINE).read_until(b'\n', &mut self.buffer);
