@@ -1,4 +1,5 @@
-//! Generated traffic: patterns, the NAS benchmarks, and the workloads of the papers.
+//! Generated traffic: [`pattern`] has stencils, rings and other shapes, [`nas`] the NAS benchmarks,
+//! [`built_in`] the workloads of the papers (`jobs.toml` files beside it).
 
 pub mod built_in;
 pub mod nas;

@@ -1,4 +1,4 @@
-//! Workloads that are known by name: those of the papers.
+//! Built-in workloads: those of the papers, by name.
 
 use std::path::Path;
 
@@ -6,18 +6,18 @@ use crate::files::InputError;
 use crate::traffic::Workload;
 use crate::traffic::read::jobs_file;
 
-/// A workload known by name.
+/// A built-in workload.
 pub struct BuiltIn {
-    /// How users name it.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// One-line description.
     pub summary: &'static str,
     text: &'static str,
 }
 
 macro_rules! built_in {
     ($($name:literal $summary:literal $file:literal),* $(,)?) => {
-        /// All of them.
+        /// All built-in workloads.
         pub const BUILT_IN: &[BuiltIn] = &[$(
             BuiltIn { name: $name, summary: $summary, text: include_str!(concat!($file, ".toml")) }
         ),*];
@@ -75,17 +75,17 @@ built_in! {
 }
 
 impl BuiltIn {
-    /// The workload.
+    /// Reads the workload.
     ///
     /// # Errors
-    /// Never: a test reads every one of them.
+    /// Never: a test reads all of them.
     pub fn workload(&self) -> Result<Workload, InputError> {
         let workload = jobs_file::parse(self.text, self.name, Path::new(""))?;
         Ok(Workload { name: self.name.to_owned(), ..workload })
     }
 }
 
-/// The workload with this name.
+/// The built-in workload with this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static BuiltIn> {
     BUILT_IN.iter().find(|built_in| built_in.name == name)
@@ -123,9 +123,13 @@ mod tests {
             assert!(sources.all(|source| source.rate == PerSecond(rate) && source.cv == 1.0));
         }
         for (name, processes) in [("mixed-5", 32), ("mixed-6", 24)] {
-            let one = 2000 * (processes * (processes - 1) + 3 * (processes - 1));
+            let per_length = 2000 * (processes * (processes - 1) + 3 * (processes - 1));
             let workload = workload(&format!("paper:2013/{name}"));
-            assert_eq!(amounts(&workload), (2 * one, one * ((1 << 21) + 65536)), "{name}");
+            assert_eq!(
+                amounts(&workload),
+                (2 * per_length, per_length * ((1 << 21) + 65536)),
+                "{name}"
+            );
         }
         let per_pair = 4 * (1 << 21) + 3 * 65536 + 1024;
         for (name, pairs) in

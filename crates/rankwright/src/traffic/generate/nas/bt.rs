@@ -17,7 +17,7 @@ pub(super) const MODEL: Model = Model {
     clocks,
 };
 
-/// A cell needs 3 points along each axis.
+/// Whether `ranks` is a square and every cell has at least 3 points along each axis.
 pub(super) fn takes(points: u32, ranks: u32) -> bool {
     let side = ranks.isqrt();
     side * side == ranks && points >= 3 * side
@@ -39,8 +39,9 @@ fn clocks(program: &mut Program, class: Class) {
     for rank in program.all() {
         program.clock(rank, 1, iterations + 2, cube.faces(rank));
     }
-    // After each cell but the last of a sweep, the 5x5 block and the right-hand side of each line
-    // go on; on the way back 5 numbers. The buffers have the size of the largest cell, plus 1.
+    // After each cell except the last of a sweep, the 5x5 block and the right-hand side of each
+    // line are sent on; on the way back, 5 numbers. The buffers have the size of the largest cell,
+    // plus 1.
     let lines = u64::from(points / cube.side + 1).pow(2);
     let stages = u64::from(cube.side - 1);
     for rank in program.all() {

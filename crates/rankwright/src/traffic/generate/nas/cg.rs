@@ -1,6 +1,6 @@
-//! CG: the smallest eigenvalue of a sparse matrix by conjugate gradients (NAS-95-020,
-//! RNR-91-002). The ranks form a grid of 2^k columns and as many rows, or half as many; each
-//! holds a block of the matrix, and the vectors are summed along the rows of the grid.
+//! CG: the smallest eigenvalue of a sparse matrix by conjugate gradients (NAS-95-020, RNR-91-002).
+//! The ranks form a grid of 2^k columns and 2^k or 2^(k-1) rows; each holds a block of the matrix,
+//! and the vectors are summed along the rows of the grid.
 
 use super::program::{Program, doubles};
 use super::{Class, Model};
@@ -12,7 +12,7 @@ use crate::traffic::collectives::Operation;
 const ROWS: [u32; 6] = [1400, 7000, 14_000, 75_000, 150_000, 1_500_000];
 /// Non-zeros drawn per row, by class.
 const NON_ZEROS: [u32; 6] = [7, 8, 11, 13, 15, 21];
-/// Steps of the conjugate gradients in each iteration, and the residual after them.
+/// Matrix products per iteration: the conjugate gradient steps, and the residual after them.
 const PRODUCTS: u64 = 25 + 1;
 
 pub(super) const MODEL: Model = Model {
@@ -50,7 +50,7 @@ fn clocks(program: &mut Program, class: Class) {
     program.once(&[(Operation::Bcast, 4), (Operation::Reduce, 8)]);
 }
 
-/// The grid of ranks; as many columns as rows, or twice as many.
+/// The grid of ranks, with as many columns as rows, or twice that.
 #[derive(Debug, Clone, Copy)]
 struct Grid {
     columns: u32,
@@ -64,15 +64,14 @@ impl Grid {
         Self { columns: ranks / rows, rows, matrix_rows }
     }
 
-    /// The ranks of the same row of the grid with which a rank sums by recursive halving; the
-    /// farthest first.
+    /// Partners of a rank in its row of the grid for recursive halving, the farthest first.
     fn partners(self, rank: Rank) -> Vec<Rank> {
         let distances = (0..self.columns.ilog2()).rev().map(|bit| 1 << bit);
         distances.map(|distance: u32| Rank(rank.0 ^ distance)).collect()
     }
 
-    /// What a rank sends for one product: its part of the sum to each partner, the nearest first,
-    /// and then the sum to where the transposed vector needs it (maybe to itself).
+    /// Messages of a rank for one product: its part of the sum to each partner, the nearest first,
+    /// then the sum to the rank that needs it for the transposed vector (possibly itself).
     fn sum_of_product(self, rank: Rank) -> Vec<Send> {
         let row = rank.0 / self.columns;
         let rows =
@@ -80,7 +79,7 @@ impl Grid {
         let mut partners = self.partners(rank).into_iter().rev();
         let square = self.columns == self.rows;
         let odd = u64::from(rank.0 % 2);
-        // Two columns share a part of the vector where the grid is not square.
+        // In a grid that is not square, two columns share a part of the vector.
         let (part, other_part) =
             if square { (rows, rows) } else { ((rows + 1 - odd) / 2, (rows + odd) / 2) };
         let mut sends = Vec::new();

@@ -1,4 +1,5 @@
-//! EP: pairs of random numbers, counted (NAS-95-020, RNR-91-002). The ranks only talk at the end.
+//! EP: pairs of random numbers, counted (NAS-95-020, RNR-91-002). The ranks communicate only at the
+//! end.
 
 use super::program::Program;
 use super::{Class, Model};
@@ -6,7 +7,7 @@ use crate::traffic::collectives::Operation;
 
 /// log2 of the number of pairs, by class.
 const LOG_PAIRS: [u32; 6] = [24, 25, 28, 30, 32, 36];
-/// log2 of the pairs that are made together by one rank.
+/// log2 of the pairs that a rank generates in one batch.
 const LOG_BATCH: u32 = 16;
 
 pub(super) const MODEL: Model = Model {

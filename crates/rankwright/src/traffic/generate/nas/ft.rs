@@ -29,7 +29,8 @@ pub(super) const MODEL: Model = Model {
     clocks,
 };
 
-/// Up to the planes along z: slabs. Above: pencils, at least one plane for each of their rows.
+/// Slabs for up to as many ranks as planes along z, else pencils with at least one plane for each
+/// of their rows.
 fn takes(class: Class, ranks: u32) -> bool {
     let [_, _, z] = POINTS[class as usize];
     ranks.is_power_of_two() && ranks / z <= z
@@ -50,7 +51,7 @@ fn clocks(program: &mut Program, class: Class) {
     let local = x * y * z / u64::from(ranks) * COMPLEX;
     let rows = if u64::from(ranks) <= z { 1 } else { z as u32 };
     let columns = ranks / rows;
-    // Ranks of one row, next to each other, exchange y and z; ranks of one column x and y.
+    // Adjacent ranks of a row exchange y and z; ranks of a column exchange x and y.
     let of_row = |row: u32| (0..columns).map(move |column| Rank(row * columns + column));
     let of_column = |column: u32| (0..rows).map(move |row| Rank(row * columns + column));
     let mut sends: Vec<Vec<Send>> = vec![Vec::new(); ranks as usize];

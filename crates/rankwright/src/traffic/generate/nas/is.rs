@@ -1,6 +1,6 @@
-//! IS: integer keys are sorted into buckets (NAS-95-020, RNR-91-002). In each
-//! iteration the ranks count their keys by bucket, give every rank neighbouring buckets with about
-//! the same number of keys together, and send the keys there.
+//! IS: bucket sort of integer keys (NAS-95-020, RNR-91-002). In each iteration the ranks count
+//! their keys by bucket, assign adjacent buckets to each rank so that all get about equally many
+//! keys, and send the keys there.
 
 use super::keys::{BucketCounts, ITERATIONS, Keys};
 use super::program::{Program, collective, doubles};
@@ -30,7 +30,7 @@ pub(super) const MODEL: Model = Model {
     clocks,
 };
 
-/// From the benchmark's own limits.
+/// The limits of the benchmark.
 fn takes(class: Class, ranks: u32) -> bool {
     let range = match class {
         Class::S => 1..=128,
@@ -72,12 +72,12 @@ fn clocks(program: &mut Program, class: Class) {
         let send = Send { length: Bytes(INTEGER), ..doubles(Rank(rank), 1) };
         program.clock(Rank(rank - 1), 1, 1, vec![send]);
     }
-    // Timers; the time, how many verified.
+    // Timers; the time, the number of verified keys.
     program.once(&[(Operation::Bcast, 4), (Operation::Reduce, 8), (Operation::Reduce, 4)]);
 }
 
-/// The bytes of keys that each rank sends to each: the mean of the iterations, between which two
-/// keys of rank 0 change, and of the first, which comes once untimed.
+/// Bytes of keys by sender and receiver: the mean over all iterations, between which two keys of
+/// rank 0 change, including the first, untimed one.
 fn key_lengths(keys: Keys, ranks: u32, iterations: u64) -> Vec<Vec<Bytes>> {
     let mut counts = BucketCounts::new(keys, ranks);
     let mut total = vec![vec![0; ranks as usize]; ranks as usize];

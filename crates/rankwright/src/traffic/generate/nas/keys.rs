@@ -1,21 +1,21 @@
-//! The keys of IS: how many each rank makes for each bucket, and where they go.
+//! The keys of IS: how many each rank generates per bucket, and their destinations.
 //!
-//! A key is a quarter of the sum of four numbers of the benchmarks' random sequence
-//! x(k + 1) = 5^13 x(k) mod 2^46, in units of the largest key (RNR-91-002). Only its
-//! leading bits, which say the bucket, are computed.
+//! A key is a quarter of the sum of four numbers of the benchmarks' random sequence x(k + 1) = 5^13
+//! x(k) mod 2^46, in units of the largest key (RNR-91-002). Only its leading bits, which select the
+//! bucket, are computed.
 
 /// 5^13.
 const MULTIPLIER: u64 = 1_220_703_125;
 const SEED: u64 = 314_159_265;
-/// Iterations of the benchmark, in all classes.
+/// Iterations of the benchmark, for all classes.
 pub(super) const ITERATIONS: usize = 10;
 const LOG_MODULUS: u32 = 46;
 const MASK: u64 = (1 << LOG_MODULUS) - 1;
-/// The keys of class D by bucket, counted once as [`drawn`] does; making them takes seconds.
+/// Keys of class D by bucket, precomputed with [`drawn`], which takes seconds.
 const CLASS_D: &str = include_str!("keys_class_d.txt");
 const LOG_KEYS_OF_CLASS_D: u32 = 31;
 
-/// The sizes of the problem.
+/// Problem size.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Keys {
     /// log2 of the number of keys.
@@ -26,12 +26,12 @@ pub(super) struct Keys {
     pub(super) log_buckets: u32,
 }
 
-/// Keys by rank and bucket.
+/// Number of keys by rank, then bucket.
 pub(super) struct BucketCounts {
     keys: Keys,
     keys_per_rank: u64,
     counts: Vec<Vec<u64>>,
-    /// The buckets of the first keys of rank 0, where they are known.
+    /// Buckets of the first keys of rank 0; empty if unknown.
     first: Vec<usize>,
 }
 
@@ -45,8 +45,8 @@ impl BucketCounts {
         Self { keys, keys_per_rank, counts, first }
     }
 
-    /// What an iteration begins with: two keys of rank 0 are replaced, one by the number of the
-    /// iteration, one by the largest key less that number.
+    /// Start of an iteration: replaces two keys of rank 0, one by the iteration number, one by the
+    /// largest key minus that number.
     pub(super) fn replace(&mut self, iteration: usize) {
         let bucket = |key: usize| key >> (self.keys.log_largest - self.keys.log_buckets);
         let large = (1 << self.keys.log_largest) - iteration;
@@ -59,8 +59,8 @@ impl BucketCounts {
         }
     }
 
-    /// The keys that each rank sends to each: the buckets go to the ranks in order, and a rank takes
-    /// buckets until it and those before it have as many keys as they made.
+    /// Number of keys by sender and receiver. Buckets are assigned to ranks in order; a rank takes
+    /// buckets until it and the ranks before it have as many keys as they generated.
     pub(super) fn sent(&self) -> Vec<Vec<u64>> {
         let mut sent = vec![Vec::new(); self.counts.len()];
         let mut first = 0;
@@ -79,7 +79,7 @@ impl BucketCounts {
     }
 }
 
-/// What the random sequence gives, and the buckets of the first keys.
+/// Keys by rank and bucket from the random sequence, and the buckets of the first keys.
 fn drawn(keys_per_rank: u64, keys: Keys, ranks: u32) -> (Vec<Vec<u64>>, Vec<usize>) {
     let mut x = SEED;
     let mut bucket = || {
@@ -104,11 +104,11 @@ fn drawn(keys_per_rank: u64, keys: Keys, ranks: u32) -> (Vec<Vec<u64>>, Vec<usiz
     (all, first)
 }
 
-/// The keys of a list of buckets, as if every rank had made as many of each.
+/// Keys by rank and bucket, with each bucket of a list divided equally among the ranks.
 fn shared_alike(buckets: &str, ranks: u32) -> Vec<Vec<u64>> {
     let totals: Vec<u64> = buckets.split_whitespace().flat_map(str::parse).collect();
     let ranks = u64::from(ranks);
-    // Rounded so that every rank has as many keys as the others, and every bucket as many as stated.
+    // Rounded so that every rank has equally many keys, and every bucket the listed number.
     let share = |rank: u64| {
         let mut all = 0;
         let mut count = |total: &u64| {

@@ -1,6 +1,6 @@
-//! LU: symmetric successive over-relaxation (NAS-95-020, RNR-91-002). The x-y plane is
-//! cut among a grid of ranks; the sweeps pass it diagonally, plane after plane along z, with one
-//! small message to each neighbour in each plane.
+//! LU: symmetric successive over-relaxation (NAS-95-020, RNR-91-002). The x-y plane is divided
+//! among a grid of ranks; the sweeps cross it diagonally, plane after plane along z, with one small
+//! message to each neighbour per plane.
 
 use super::program::{Program, doubles};
 use super::{Class, Model};
@@ -20,12 +20,12 @@ pub(super) const MODEL: Model = Model {
     clocks,
 };
 
-/// Every rank needs 3 points along x and y.
+/// Whether every rank has at least 3 points along x and y.
 fn takes(points: u32, ranks: u32) -> bool {
     sides(ranks).is_some_and(|(x, _)| points >= 3 * x)
 }
 
-/// The grid of ranks: the most even one, the longer side along x.
+/// The grid of ranks: as square as possible, the longer side along x.
 fn sides(ranks: u32) -> Option<(u32, u32)> {
     let y = (1..=ranks.isqrt()).rev().find(|y| ranks.is_multiple_of(*y))?;
     (ranks / y <= 2 * y).then_some((ranks / y, y))
@@ -66,7 +66,7 @@ fn clocks(program: &mut Program, class: Class) {
     program.once(&[&inputs[..], &norms, &sums].concat());
 }
 
-/// What a rank has of the x-y plane, and its neighbours.
+/// A rank's part of the x-y plane, and its neighbours.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     x: Extent,
@@ -77,7 +77,7 @@ struct Part {
     east: Option<Rank>,
 }
 
-/// Points along one axis, counted from 1.
+/// First and last point along one axis, counted from 1.
 #[derive(Debug, Clone, Copy)]
 struct Extent {
     first: u64,
@@ -97,7 +97,7 @@ impl Part {
         }
     }
 
-    /// What each right-hand side needs: two layers of 5 numbers per point, all planes.
+    /// Messages before each right-hand side: two layers of 5 numbers per point, all planes.
     fn layers(self, points: u64) -> Vec<Send> {
         let (along_x, along_y) = (10 * self.x.count * points, 10 * self.y.count * points);
         let x = [self.south, self.north].into_iter().flatten().map(|to| doubles(to, along_y));
@@ -105,7 +105,7 @@ impl Part {
         x.chain(y).collect()
     }
 
-    /// What the integrals over the faces of a box in the cube need: the borders of the faces.
+    /// Messages for the surface integrals over a box in the cube: the borders of its faces.
     fn surface_integrals(self, points: u64) -> Vec<Send> {
         let (x, y) = ((2, points - 1), (2, points - 2));
         let mut sends = Vec::new();
@@ -124,14 +124,14 @@ impl Part {
 }
 
 impl Extent {
-    /// The first parts take what the division leaves.
+    /// The first parts take the remainder.
     fn new(place: u32, parts: u32, points: u64) -> Self {
         let (place, parts) = (u64::from(place), u64::from(parts));
         let (each, rest) = (points / parts, points % parts);
         Self { first: 1 + place * each + place.min(rest), count: each + u64::from(place < rest) }
     }
 
-    /// Points that are not on the surface of the cube.
+    /// Number of points not on the surface of the cube.
     fn inside(self, points: u64) -> u64 {
         let at_end = self.first + self.count > points;
         self.count - u64::from(self.first == 1) - u64::from(at_end)

@@ -1,6 +1,6 @@
-//! MG: a Poisson equation by multigrid V-cycles (NAS-95-020, RNR-91-002). The cube is
-//! cut among a grid of ranks, and so is every coarser one until ranks have nothing left: then they
-//! rest, and their neighbours talk over them.
+//! MG: a Poisson equation by multigrid V-cycles (NAS-95-020, RNR-91-002). Every level is divided
+//! among a grid of ranks. On coarse levels some ranks have no points: they pause, and their
+//! neighbours exchange data directly.
 
 use super::program::{Program, doubles};
 use super::{Class, Model};
@@ -20,7 +20,7 @@ pub(super) const MODEL: Model = Model {
     clocks,
 };
 
-/// Every rank has at least one point along each axis.
+/// Whether every rank has at least one point along each axis.
 fn takes(class: Class, ranks: u32) -> bool {
     ranks.is_power_of_two() && sides(ranks)[2] <= 1 << LEVELS[class as usize]
 }
@@ -47,9 +47,10 @@ fn clocks(program: &mut Program, class: Class) {
         let levels = levels(rank, program.ranks, finest);
         let mut expansions = Vec::new();
         for (number, level) in (1..=finest).zip(&levels) {
-            // A cycle smooths on every level, restricts to all but the finest, and computes the
-            // residual on all but the coarsest; on the finest once more after the cycle. One cycle
-            // is not timed; the charges are set twice and two residuals computed before cycles.
+            // A cycle smooths on every level, restricts to all except the finest, and computes the
+            // residual on all except the coarsest; on the finest once more after the cycle. One
+            // cycle is not timed; the charges are set twice and two residuals computed before
+            // cycles.
             let times = if number == 1 { 2 } else { 3 };
             let before = if number == finest { 4 } else { 0 };
             let rounds = times * (iterations + 1) + before;
@@ -67,14 +68,14 @@ fn clocks(program: &mut Program, class: Class) {
     program.once(&[&inputs[..], &norms, &[(Operation::Reduce, 8)]].concat());
 }
 
-/// What a rank has of one level. The lists are by axis.
+/// A rank's part of one level. Arrays are indexed by axis.
 #[derive(Debug, Clone)]
 struct Level {
-    /// Points, those of the neighbours that are kept beside them included: 2 for none of its own.
+    /// Number of points, including the two halo layers: 2 means none of its own.
     extents: [u64; 3],
-    /// The next rank up and down that has points of this level.
+    /// Next rank up and down that has points on this level.
     neighbours: [[Rank; 2]; 3],
-    /// Whether it brings a neighbour back that rests on the next coarser level.
+    /// Whether it sends data to a neighbour that paused on the next coarser level.
     gives: [bool; 3],
 }
 
@@ -87,10 +88,10 @@ fn levels(rank: Rank, ranks: u32, finest: u32) -> Vec<Level> {
     for level in (1..=finest).rev() {
         let mut extents = [0; 3];
         for axis in 0..3 {
-            // The points up to where the part of a rank begins.
+            // Number of points before the part of a rank.
             let begin = |place: u32| (u64::from(place) << level) / u64::from(sides[axis]);
-            let own = |place: u32| 2 + begin(place + 1) - begin(place);
-            let (mine, next) = (own(place[axis]), own(place[axis] + distance[axis]));
+            let extent = |place: u32| 2 + begin(place + 1) - begin(place);
+            let (mine, next) = (extent(place[axis]), extent(place[axis] + distance[axis]));
             extents[axis] = mine;
             if mine == 2 || next == 2 {
                 distance[axis] *= 2;
@@ -101,9 +102,9 @@ fn levels(rank: Rank, ranks: u32, finest: u32) -> Vec<Level> {
         }
         let neighbour = |axis: usize, up: bool| {
             let (side, step) = (sides[axis], distance[axis] % sides[axis]);
-            let mut there = place;
-            there[axis] = (place[axis] + if up { step } else { side - step }) % side;
-            Rank(there[0] + sides[0] * (there[1] + sides[1] * there[2]))
+            let mut coordinates = place;
+            coordinates[axis] = (place[axis] + if up { step } else { side - step }) % side;
+            Rank(coordinates[0] + sides[0] * (coordinates[1] + sides[1] * coordinates[2]))
         };
         let neighbours = [0, 1, 2].map(|axis| [true, false].map(|up| neighbour(axis, up)));
         levels.push(Level { extents, neighbours, gives: [false; 3] });
@@ -113,7 +114,7 @@ fn levels(rank: Rank, ranks: u32, finest: u32) -> Vec<Level> {
 }
 
 impl Level {
-    /// The borders of its points, up and down each axis; later axes include the borders received.
+    /// Halo exchange: borders up and down each axis; later axes include the borders received.
     fn borders(&self) -> Vec<Send> {
         let [x, y, z] = self.extents;
         if x == 2 || y == 2 || z == 2 {
@@ -124,7 +125,7 @@ impl Level {
         self.neighbours.iter().zip(counts).flat_map(both).collect()
     }
 
-    /// What it gives to neighbours that have rested: two layers up, one down.
+    /// Messages to neighbours that paused: two layers up, one down.
     fn expansion(&self) -> Vec<Send> {
         let [x, y, z] = self.extents;
         let counts = [y * z, x * z, x * y];

@@ -1,9 +1,10 @@
-//! The NAS Parallel Benchmarks (NPB) as traffic: who sends how much to whom, how often.
+//! The NAS Parallel Benchmarks (NPB): their traffic, generated from a model.
 //!
-//! One file per benchmark. Each was written from the structure that the NAS reports (Bailey et al.
-//! 1995, NAS-95-020; Bailey et al. 1991, RNR-91-002; Wong and van der Wijngaart 2003, NAS-03-002) and
-//! the sources of NPB 3.4 show, and is held against traces of the real programs
-//! (`benchmarks/nas/`). Collective calls are messages of the default [`expansion`].
+//! One file per benchmark. Each follows the structure described in the NAS reports (Bailey et al.
+//! 1995, NAS-95-020; Bailey et al. 1991, RNR-91-002; Wong and van der Wijngaart 2003, NAS-03-002)
+//! and visible in the sources of NPB 3.4, and is compared with traces of the real programs
+//! (`benchmarks/nas/`). Collective calls become messages by the default [`expansion`]. `name`
+//! parses `cg.B.32:option=value`, `program` collects the clocks of a benchmark.
 //!
 //! ```
 //! use rankwright::traffic::nas::{self, Benchmark, Class};
@@ -51,7 +52,7 @@ macro_rules! benchmarks {
             &[$(($text, Benchmark::$name, $summary)),*];
 
         impl Benchmark {
-            /// Its name in small letters.
+            /// Name in lower case.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
@@ -74,12 +75,12 @@ benchmarks! {
     Sp sp "sp" "scalar pentadiagonal systems: faces of cells, and sweeps along three axes",
 }
 
-/// A size of problem.
+/// Problem size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum Class {
-    /// For a first try.
+    /// Sample size, for tests.
     S,
-    /// For a workstation of 1995.
+    /// Workstation size of 1995.
     W,
     /// The smallest of the standard sizes.
     A,
@@ -100,73 +101,73 @@ impl fmt::Display for Class {
     }
 }
 
-/// More ranks than this are not modelled.
+/// Most ranks that are modelled.
 pub const MOST_RANKS: u32 = 1 << 14;
 
-/// What the file of a benchmark says.
+/// The model of a benchmark.
 struct Model {
     /// Iterations of the outer loop, by class.
     iterations: [u64; 6],
-    /// What process counts there are, after "needs".
+    /// Valid process counts; completes "needs".
     rule: &'static str,
-    /// Whether it runs on that many processes.
+    /// Whether the benchmark runs with this class and process count.
     takes: fn(Class, u32) -> bool,
-    /// What it counts as its operations, from which it prints its Mop/s.
+    /// Number of operations (class, iterations) that the benchmark counts for its Mop/s.
     operations: fn(Class, f64) -> f64,
-    /// The run time of class C on 64 processes in seconds: the row Exclusive-Full of Table II of
-    /// the 2009 paper on mixed workloads.
+    /// Run time of class C on 64 processes, in seconds: row Exclusive-Full of Table II of the 2009
+    /// paper on mixed workloads.
     seconds: f64,
-    /// Adds its clocks.
+    /// Adds the clocks of all ranks.
     clocks: fn(&mut Program, Class),
 }
 
 /// A run of a benchmark.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NasJob {
-    /// Which benchmark.
+    /// The benchmark.
     pub benchmark: Benchmark,
-    /// Of which size.
+    /// Problem size.
     pub class: Class,
-    /// How many processes.
+    /// Number of processes.
     pub ranks: u32,
-    /// How many iterations; as many as the class has where not given.
+    /// Number of iterations; `None` for that of the class.
     pub iterations: Option<u64>,
-    /// How long its iterations take together; [`NasJob::default_run_time`] where not given.
+    /// Total time of the iterations; `None` for [`NasJob::default_run_time`].
     pub run_time: Option<Seconds>,
-    /// By what its clocks tick faster than the run time says.
+    /// Factor on the tick rates that follow from the run time.
     pub rate: f64,
     /// The coefficient of variation of the gaps between ticks.
     pub cv: f64,
 }
 
-/// Why there is no such run.
+/// Why a run is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NasError {
-    /// A part of a name that is not known, or an option that cannot be.
+    /// An unknown part of a name, or an invalid option value.
     #[error("nas: {field}: found {found}, expected {expected}")]
     Field {
-        /// Which part.
+        /// The part.
         field: &'static str,
-        /// What stands there.
+        /// The text found.
         found: String,
-        /// What could.
+        /// The texts expected.
         expected: String,
     },
-    /// The benchmark does not run on that many processes.
+    /// The benchmark does not run on this number of processes.
     #[error("{} class {class} needs {rule}: {choices}, found {found}", benchmark.name().to_uppercase())]
     ProcessCount {
         /// The benchmark.
         benchmark: Benchmark,
-        /// Its size.
+        /// Its class.
         class: Class,
-        /// What it needs.
+        /// Valid process counts.
         rule: &'static str,
-        /// The next counts that it takes.
+        /// The nearest valid process counts.
         choices: String,
-        /// How many there were to be.
+        /// The process count asked for.
         found: u32,
     },
-    /// The run is no job.
+    /// The traffic does not form a job.
     #[error(transparent)]
     Traffic(#[from] TrafficError),
 }
@@ -180,7 +181,7 @@ impl NasError {
 /// The traffic of a benchmark with default options.
 ///
 /// # Errors
-/// If it does not run on that many processes.
+/// If it does not run on this number of processes.
 pub fn job(benchmark: Benchmark, class: Class, ranks: u32) -> Result<Job, NasError> {
     NasJob::new(benchmark, class, ranks).job()
 }
@@ -188,12 +189,13 @@ pub fn job(benchmark: Benchmark, class: Class, ranks: u32) -> Result<Job, NasErr
 /// Reads `cg.B.32` or `cg.B.32:option=value,...`; the options are those of [`NasJob::set`].
 ///
 /// # Errors
-/// If a part is unknown, a value is wrong, or the benchmark does not run on that many processes.
+/// If a part is unknown, a value is wrong, or the benchmark does not run on this number of
+/// processes.
 pub fn parse(text: &str) -> Result<NasJob, NasError> {
     name::parse(text)
 }
 
-/// Reads `cg.B` or `cg.B:option=value,...`, for so many processes.
+/// Reads `cg.B` or `cg.B:option=value,...` for `ranks` processes.
 ///
 /// # Errors
 /// As of [`parse`].
@@ -208,20 +210,20 @@ impl NasJob {
         Self { benchmark, class, ranks, iterations: None, run_time: None, rate: 1.0, cv: 1.0 }
     }
 
-    /// The name of its job.
+    /// Name of the job.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}.{}.{}", self.benchmark.name(), self.class, self.ranks)
     }
 
-    /// How often the outer loop is passed in the part of the run that the benchmark times.
+    /// Number of timed iterations of the outer loop.
     #[must_use]
     pub fn iterations(&self) -> u64 {
         self.iterations.unwrap_or(self.benchmark.model().iterations[self.class as usize])
     }
 
-    /// The time that class C took on 64 processes in 2009, scaled by the benchmark's own count of
-    /// operations and by the processes.
+    /// Measured time of class C on 64 processes (2009), scaled by the benchmark's operation count
+    /// and the number of processes.
     #[must_use]
     pub fn default_run_time(&self) -> Seconds {
         let model = self.benchmark.model();
@@ -230,13 +232,13 @@ impl NasJob {
         Seconds(model.seconds * operations / reference * 64.0 / f64::from(self.ranks))
     }
 
-    /// The run time that its clocks follow.
+    /// Run time from which the tick rates follow.
     #[must_use]
     pub fn run_time(&self) -> Seconds {
         Seconds(self.run_time.unwrap_or_else(|| self.default_run_time()).0 / self.rate)
     }
 
-    /// Whether the benchmark runs on that many processes.
+    /// Checks that the benchmark runs on this number of processes.
     ///
     /// # Errors
     /// If it does not.
@@ -263,10 +265,10 @@ impl NasJob {
         })
     }
 
-    /// Its traffic: clocks, and the flows that they make together.
+    /// The traffic: clocks, and the flows they add up to.
     ///
     /// # Errors
-    /// If the benchmark does not run on that many processes, or an option cannot be.
+    /// If the benchmark does not run on this number of processes, or an option is out of range.
     pub fn job(&self) -> Result<Job, NasError> {
         self.check_ranks()?;
         self.check_options()?;
@@ -294,5 +296,5 @@ impl NasJob {
     }
 }
 
-/// So many iterations that all bytes can still be counted.
+/// Most iterations, so that byte counts fit 64 bits.
 const MOST_ITERATIONS: u64 = 1_000_000;

@@ -1,4 +1,4 @@
-//! What the ranks of one run send: the clocks of a benchmark while it is put together.
+//! The clocks of a benchmark run, collected while its model runs.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use crate::traffic::expansion::{Expansion, expand};
 use crate::traffic::{Send, Source};
 use crate::units::{Bytes, PerSecond, Seconds};
 
-/// The clocks of one run.
+/// Clocks and collective calls of one run.
 #[derive(Debug, Clone)]
 pub(super) struct Program {
-    /// How many ranks it has.
+    /// Number of ranks.
     pub(super) ranks: u32,
-    /// How often the benchmark's outer loop is passed in the part of the run that it times.
+    /// Number of timed iterations of the outer loop.
     pub(super) iterations: u64,
     clocks: Vec<Clock>,
     called: Vec<Called>,
 }
 
-/// What one rank sends again and again.
+/// A repeated batch of messages of one rank.
 #[derive(Debug, Clone)]
 struct Clock {
     rank: Rank,
@@ -30,7 +30,7 @@ struct Clock {
     sends: Vec<Send>,
 }
 
-/// Collective calls that are alike.
+/// Collective calls with equal members, operation and bytes.
 #[derive(Debug, Clone)]
 struct Called {
     members: Vec<Rank>,
@@ -49,15 +49,15 @@ impl Program {
         (0..self.ranks).map(Rank).collect()
     }
 
-    /// A clock that ticks `per_iteration` times in every iteration, and `rounds` times in the whole
-    /// run, the untimed start included. Messages without a byte are left out. All ranks pass the
-    /// phases of these programs together, so the first such clocks of all ranks tick in step, the
-    /// second ones, and so on.
+    /// Adds a clock that ticks `per_iteration` times per iteration and `rounds` times in the whole
+    /// run, the untimed start included. Empty messages are dropped. All ranks pass the phases of
+    /// these programs together: the first such clocks of all ranks tick in step, the second ones,
+    /// and so on.
     pub(super) fn clock(&mut self, rank: Rank, per_iteration: u64, rounds: u64, sends: Vec<Send>) {
         self.add(Clock { rank, per_iteration, rounds, in_step: true, sends });
     }
 
-    /// The same for a phase that ranks pass one after the other.
+    /// As [`Self::clock`], for a phase that the ranks pass one after the other.
     pub(super) fn pipelined(
         &mut self,
         rank: Rank,
@@ -75,8 +75,8 @@ impl Program {
         }
     }
 
-    /// Collective calls of all ranks, one after the other at each tick: `(operation, bytes)` with the
-    /// bytes that each rank puts in. Rank 0 is the root.
+    /// Adds collective calls of all ranks, in this order at each tick: operation and bytes
+    /// contributed by each rank. Rank 0 is the root.
     pub(super) fn collectives(
         &mut self,
         per_iteration: u64,
@@ -96,13 +96,13 @@ impl Program {
         }
     }
 
-    /// Collective calls that are made once in the run.
+    /// Adds collective calls that occur once in the run.
     pub(super) fn once(&mut self, calls: &[(Operation, u64)]) {
         self.collectives(1, 1, calls);
     }
 
-    /// Notes that these ranks called an operation so often, putting in so many bytes each time. The
-    /// first is the root. Its messages are among those of clocks.
+    /// Records `times` calls of an operation by `members`, each contributing `bytes`. The first
+    /// member is the root. The messages are among those of the clocks.
     pub(super) fn called(
         &mut self,
         members: &[Rank],
@@ -110,20 +110,19 @@ impl Program {
         bytes: u64,
         times: u64,
     ) {
-        let same = |known: &&mut Called| {
-            (known.operation, known.bytes) == (operation, bytes) && known.members == members
+        let same = |earlier: &&mut Called| {
+            (earlier.operation, earlier.bytes) == (operation, bytes) && earlier.members == members
         };
         match self.called.iter_mut().find(same) {
-            Some(known) => known.times += times,
+            Some(earlier) => earlier.times += times,
             None => {
                 self.called.push(Called { members: members.to_vec(), operation, bytes, times });
             }
         }
     }
 
-    /// The collective operations that were called; their messages are among those of the clocks.
-    /// Calls of different lengths have communicators of their own, so that none is taken for a
-    /// longer or a shorter one.
+    /// The recorded collective operations; their messages are among those of the clocks. Each call
+    /// length has a communicator of its own, so that calls are not averaged.
     pub(super) fn collective_calls(&self) -> Collectives {
         let mut collectives = Collectives::default();
         for (position, called) in self.called.iter().enumerate() {
@@ -140,7 +139,7 @@ impl Program {
         collectives
     }
 
-    /// The clocks as sources, of a run whose iterations take `run_time` together.
+    /// The clocks as sources, for a run whose iterations take `run_time` in total.
     pub(super) fn into_sources(self, run_time: Seconds, cv: f64) -> Vec<Source> {
         let iterations_per_second = self.iterations as f64 / run_time.0;
         let mut before: BTreeMap<(Rank, u64, u64), u32> = BTreeMap::new();
@@ -165,13 +164,13 @@ impl Program {
     }
 }
 
-/// A message of that many numbers of 8 bytes.
+/// A message of `count` numbers of 8 bytes.
 pub(super) fn doubles(destination: Rank, count: u64) -> Send {
     Send { destination, length: Bytes(8 * count) }
 }
 
-/// The messages of one collective call by the default expansion, each with its sender. Every member
-/// puts in `bytes`; the first is the root.
+/// Messages of one collective call by the default expansion, with their senders. Every member
+/// contributes `bytes`; the first is the root.
 pub(super) fn collective(members: &[Rank], operation: Operation, bytes: u64) -> Vec<(Rank, Send)> {
     let calls = calls(members, operation, bytes);
     let mut sends = Vec::new();

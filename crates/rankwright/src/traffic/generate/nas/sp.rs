@@ -47,11 +47,11 @@ fn clocks(program: &mut Program, class: Class) {
     program.once(&calls);
 }
 
-/// How often in one iteration a rank sends that many numbers to that rank. After each cell but the
-/// last of a sweep, 22 numbers of each line inside the cube go on; on the way back 10.
+/// Number of messages per iteration, by destination and length (in numbers). After each cell except
+/// the last of a sweep, 22 numbers per line inside the cube are sent on; on the way back, 10.
 fn sweeps(cube: Multipartition, rank: Rank) -> BTreeMap<(Rank, u64), u64> {
     let last = cube.side - 1;
-    // The outermost points of the cube are no lines.
+    // The outermost points of the cube are not part of a line.
     let inside = |place: u32| cube.extent(place) - u64::from(place == 0) - u64::from(place == last);
     let mut times = BTreeMap::new();
     for axis in 0..3 {
