@@ -1,5 +1,19 @@
-//! Readers (and writers) of recorded and described traffic: the tracer's trace, the profile file,
-//! `jobs.toml`, and the formats of other tools.
+//! Readers and writers of traffic files.
+//!
+//! | file | written by | read by |
+//! |---|---|---|
+//! | `trace.rwt`, all ranks | the tracer on rank 0, at `MPI_Finalize` | [`trace_file`] → [`Profile`] |
+//! | `rank-N.rwr`, spool file of one rank | the tracer, while the rank runs; survives a crash | [`trace_file`] → [`Profile`] |
+//! | `rank-N.events`, one per rank | the tracer, with `profile --events` | [`events`] → tables of the profile |
+//! | profile `*.rwp` (SQLite) | [`profile_file`], [`events`] | [`profile_file`], [`events`]; `sqlite3`, pandas, DuckDB |
+//! | `jobs.toml` | people, `traffic generate` | [`jobs_file`] → [`Workload`] |
+//! | formats of other tools (CSV, METIS, IPM, OTF2, ...) | those tools, `traffic export` | [`import`] → [`Workload`] or [`Profile`] |
+//!
+//! The formats are described in `docs/src/formats.md`; those of the tracer byte by byte in
+//! `tracer/src/format/`. `trace_constants` is generated from the same headers.
+//!
+//! [`Profile`]: super::profile::Profile
+//! [`Workload`]: super::Workload
 
 pub mod events;
 pub mod import;

@@ -1,4 +1,4 @@
-//! From bytes to events; `tracer/src/format/events_format.h` describes them.
+//! Decodes events; `tracer/src/format/events_format.h` describes the encoding.
 
 use super::{
     Call, CallClass, CommunicatorIdentity, Completed, CompletingCall, Event, Message, Peer,
@@ -18,10 +18,11 @@ use crate::traffic::read::trace_constants::{
 use crate::units::Seconds;
 
 const CUT_SHORT: &str = "a record of events that was cut short";
-/// More members than all communicators of a program have together: a damaged file.
+/// Limit of members over all communicators; more is a damaged file.
 const MOST_MEMBERS: usize = 1 << 26;
 
-/// Reads the blocks of one rank, one after the other.
+/// Decodes the blocks of one rank in order; numbers of threads, requests and communicators carry
+/// over.
 #[derive(Debug)]
 pub(super) struct Decoder {
     ranks: u32,
@@ -29,7 +30,7 @@ pub(super) struct Decoder {
     thread: u32,
     requests: u64,
     members: usize,
-    /// Those that the events so far have named, by their numbers.
+    /// Communicators named so far, by index within the rank.
     pub(super) communicators: Vec<CommunicatorIdentity>,
 }
 
@@ -39,8 +40,8 @@ impl Decoder {
         Self { ranks, seconds_per_tick, thread: 0, requests: 0, members: 0, communicators }
     }
 
-    /// The next event of a block's payload from `position` on, which moves behind it; `None` at
-    /// the end. The error says what was found.
+    /// Decodes the event at `position` and advances it; `None` at the end of the block. The error
+    /// says what was found.
     pub(super) fn next(
         &mut self,
         payload: &[u8],
@@ -112,7 +113,7 @@ impl Decoder {
 
     fn send_receive(&mut self, bytes: &mut Varints<'_>) -> Result<Call, String> {
         let how = bytes.number()?;
-        let communicator = self.known_communicator(bytes.number()?)?;
+        let communicator = self.communicator_index(bytes.number()?)?;
         let mut half = || -> Result<Message, String> {
             let (peer, tag) = (self.peer(bytes)?, bytes.tag()?);
             Ok(Message { peer, tag, communicator, bytes: bytes.number()? })
@@ -143,7 +144,7 @@ impl Decoder {
         let operation = u16::try_from(number).ok().and_then(Operation::from_number);
         let operation = operation.ok_or_else(|| format!("collective operation {number}"))?;
         let flags = bytes.number()?;
-        let communicator = self.known_communicator(bytes.number()?)?;
+        let communicator = self.communicator_index(bytes.number()?)?;
         let root = match self.peer(bytes)? {
             Peer::Rank(root) => Some(root),
             _ => None,
@@ -171,7 +172,7 @@ impl Decoder {
         let flags = bytes.number()?;
         let mut communicator = || match bytes.number()? {
             0 => Ok(None),
-            number => self.known_communicator(number - 1).map(Some),
+            number => self.communicator_index(number - 1).map(Some),
         };
         let (old, new) = (communicator()?, communicator()?);
         Ok(Call::Creation { old, new, request: self.new_request(flags & COLLECTIVE_REQUEST != 0) })
@@ -181,7 +182,7 @@ impl Decoder {
         Ok(Message {
             peer: self.peer(bytes)?,
             tag: bytes.tag()?,
-            communicator: self.known_communicator(bytes.number()?)?,
+            communicator: self.communicator_index(bytes.number()?)?,
             bytes: bytes.number()?,
         })
     }
@@ -227,9 +228,9 @@ impl Decoder {
         rank.map(Rank).ok_or_else(|| format!("rank {number} of {}", self.ranks))
     }
 
-    fn known_communicator(&self, number: u64) -> Result<u32, String> {
-        let known = u32::try_from(number).ok().filter(|n| (*n as usize) < self.communicators.len());
-        known.ok_or_else(|| format!("communicator {number} of {}", self.communicators.len()))
+    fn communicator_index(&self, number: u64) -> Result<u32, String> {
+        let index = u32::try_from(number).ok().filter(|n| (*n as usize) < self.communicators.len());
+        index.ok_or_else(|| format!("communicator {number} of {}", self.communicators.len()))
     }
 
     fn new_request(&mut self, wanted: bool) -> Option<u64> {
@@ -288,7 +289,7 @@ fn call_class(number: u64) -> Result<CallClass, String> {
     })
 }
 
-/// Integers of seven bits a byte, the lowest first.
+/// Varints: seven bits per byte, least significant first.
 struct Varints<'a> {
     rest: &'a [u8],
 }

@@ -1,5 +1,4 @@
-//! What belongs together on several ranks: communicators, and the calls that form one collective
-//! operation.
+//! Matches events across ranks: communicators, and the calls that form one collective operation.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,37 +8,36 @@ use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::collectives::Operation;
 
-/// The communicators of a run, and its collective operations one by one.
+/// The communicators of a run and their collective operations.
 #[derive(Debug, Default)]
 pub struct Matching {
-    /// The communicators in the order in which the ranks, one after the other, name them; the first
-    /// is `MPI_COMM_WORLD`.
+    /// Communicators in order of first appearance, rank by rank; the first is `MPI_COMM_WORLD`.
     pub communicators: Vec<CommunicatorIdentity>,
-    /// Per rank, what the numbers of its communicators mean.
+    /// By rank, then by index within the rank: index into `communicators`.
     numbers: Vec<Vec<usize>>,
-    /// Per communicator, its collective operations in order.
+    /// By communicator: its collective operations in order.
     collectives: Vec<Vec<Collective>>,
-    /// The tags of messages, by communicator.
+    /// Tags in use: (index of the communicator, tag).
     pub tags: BTreeSet<(usize, i32)>,
 }
 
-/// A collective operation as all ranks together call it.
+/// One collective operation, merged from the calls of all members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collective {
-    /// Which.
+    /// The operation.
     pub operation: Operation,
-    /// The root, where the operation has one.
+    /// Root, if the operation has one.
     pub root: Option<Rank>,
-    /// The most bytes that a rank puts into it: the whole buffer where all, or the root, contribute
-    /// the same.
+    /// Largest contribution of a rank, in bytes. This is the whole buffer for operations in which
+    /// all ranks, or the root, contribute equally.
     pub largest: u64,
-    /// The bytes of every rank, for the operations where they may differ and the calls state no row.
+    /// Bytes contributed by each rank, for operations where they may differ and calls have no row.
     pub bytes: BTreeMap<Rank, u64>,
-    /// What each rank sends to each destination, for the operations that state it.
+    /// Bytes from source to destination, for operations that state them.
     pub rows: BTreeMap<Rank, BTreeMap<Rank, u64>>,
-    /// Whether a rank called the nonblocking form.
+    /// Whether any rank called the nonblocking form.
     pub nonblocking: bool,
-    /// How many ranks have called it, and the first of them.
+    /// Number of ranks that have called it, and the first of them.
     callers: usize,
     first: Rank,
 }
@@ -48,21 +46,21 @@ impl Matching {
     /// Matches the calls of all ranks.
     ///
     /// # Errors
-    /// If the profile is damaged, or the ranks do not agree on what they call.
+    /// If the profile is damaged, or the ranks disagree about an operation.
     pub fn of(recording: &Recording) -> Result<Self, InputError> {
         let mut matching = Self::default();
-        let mut known = HashMap::new();
+        let mut by_identity = HashMap::new();
         for rank in 0..recording.ranks() {
-            matching.add_rank(recording, Rank(rank), &mut known)?;
+            matching.add_rank(recording, Rank(rank), &mut by_identity)?;
         }
         matching.check().map_err(|found| recording.wrong(found))?;
         Ok(matching)
     }
 
-    /// What the number of a communicator on a rank means: a position in `communicators`.
+    /// Index into `communicators` of a rank's communicator `number`.
     ///
     /// # Panics
-    /// If the rank has no such communicator.
+    /// If `number` is out of range for the rank.
     #[must_use]
     pub fn communicator(&self, rank: Rank, number: u32) -> usize {
         self.numbers[rank.index()][number as usize]
@@ -78,7 +76,7 @@ impl Matching {
         &mut self,
         recording: &Recording,
         rank: Rank,
-        known: &mut HashMap<CommunicatorIdentity, usize>,
+        by_identity: &mut HashMap<CommunicatorIdentity, usize>,
     ) -> Result<(), InputError> {
         let mut stream = recording.stream(rank)?;
         let mut calls: HashMap<usize, usize> = HashMap::new();
@@ -87,7 +85,7 @@ impl Matching {
             let event = event?;
             let named = self.numbers[rank.index()].len();
             for identity in &stream.communicators()[named..] {
-                let number = self.number_of(identity, known);
+                let number = self.number_of(identity, by_identity);
                 self.numbers[rank.index()].push(number);
             }
             match event.call {
@@ -109,13 +107,13 @@ impl Matching {
     fn number_of(
         &mut self,
         identity: &CommunicatorIdentity,
-        known: &mut HashMap<CommunicatorIdentity, usize>,
+        by_identity: &mut HashMap<CommunicatorIdentity, usize>,
     ) -> usize {
-        if let Some(&number) = known.get(identity) {
+        if let Some(&number) = by_identity.get(identity) {
             return number;
         }
         let number = self.communicators.len();
-        known.insert(identity.clone(), number);
+        by_identity.insert(identity.clone(), number);
         self.communicators.push(identity.clone());
         self.collectives.push(Vec::new());
         number
@@ -165,7 +163,7 @@ impl Matching {
         Ok(())
     }
 
-    /// Every member has to call what one of them calls.
+    /// Checks that every member called every operation.
     fn check(&self) -> Result<(), String> {
         for (identity, collectives) in self.communicators.iter().zip(&self.collectives) {
             let groups = identity.members.iter().chain(&identity.remote_members);
@@ -194,7 +192,7 @@ impl Collective {
         }
     }
 
-    /// What a rank sends to another as the arguments state it.
+    /// Bytes from one rank to another, as stated by the arguments.
     #[must_use]
     pub fn stated(&self, source: Rank, destination: Rank) -> u64 {
         self.rows.get(&source).and_then(|row| row.get(&destination)).copied().unwrap_or_default()

@@ -1,9 +1,16 @@
-//! The calls of every rank in their order, as `rankwright profile --events` records them.
+//! Event recordings: every MPI call of every rank in program order (`rankwright profile --events`).
 //!
-//! The tracer writes one file per rank ([`spool`]), which become tables of the profile ([`store`]).
-//! They are read rank by rank, one block at a time: there may be many millions of events. What
-//! belongs together on several ranks is matched in [`matching`]; [`steps`] is what a replay needs of
-//! them; [`simgrid`] writes them for another simulator.
+//! | module | does |
+//! |---|---|
+//! | [`spool`] | reads `rank-N.events`, the tracer's file of one rank |
+//! | `decode` | bytes to [`Event`]s |
+//! | [`store`] | events in the profile: written once, streamed rank by rank |
+//! | [`matching`] | finds communicators and collective operations across ranks |
+//! | [`steps`], `schedule` | what a replay executes: compute, messages, waits |
+//! | [`sent`] | the messages of one rank in order |
+//! | [`simgrid`] | export for SimGrid |
+//!
+//! There may be many millions of events, so they are read in blocks.
 
 mod decode;
 pub mod matching;
@@ -23,108 +30,110 @@ use crate::traffic::collectives::Operation;
 use crate::traffic::communicator::Communicator;
 use crate::units::Seconds;
 
-/// One call that a rank made.
+/// One MPI call of a rank.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
-    /// The thread that called, numbered in the order of their first calls.
+    /// Calling thread, numbered from 0 in order of first call.
     pub thread: u32,
-    /// What passed outside MPI before: since this thread's event before, or since MPI started on the
-    /// rank.
+    /// Time outside MPI before the call: since the previous event of this thread, or since MPI
+    /// started on the rank.
     pub gap: Seconds,
-    /// How long the call took.
+    /// Time inside the call.
     pub duration: Seconds,
-    /// What was called.
+    /// The call.
     pub call: Call,
 }
 
-/// What was called. Requests are numbered in the order in which the rank made them.
+/// A call and its arguments. Requests are numbered per rank, from 0, in order of creation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Call {
-    /// A send, by any call but `MPI_Sendrecv`.
+    /// A send by any call except `MPI_Sendrecv`.
     Send {
-        /// What is sent, and to whom.
+        /// Receiver and length of the message sent.
         message: Message,
-        /// How.
+        /// Send mode.
         mode: SendMode,
-        /// Set where the send goes on after the call.
+        /// Request number if nonblocking.
         request: Option<u64>,
-        /// Whether it is a persistent send that was started.
+        /// Whether a persistent request was started.
         persistent: bool,
     },
-    /// A receive that is over.
+    /// A blocking receive.
     Receive {
-        /// What came, and from whom.
+        /// The message received.
         message: Message,
-        /// What the receive would have taken.
+        /// Wildcards of the posted receive.
         wildcards: Wildcards,
     },
-    /// A receive that goes on after the call; a [`Completed`] tells what came.
+    /// A nonblocking receive; its [`Completed`] entry has the message received.
     PostedReceive {
-        /// What may come: the bytes are those that it can take.
+        /// What was posted: `bytes` is the size of the buffer.
         message: Message,
-        /// Where anyone may send it, or any tag is taken.
+        /// Wildcards of the posted receive.
         wildcards: Wildcards,
-        /// Its number.
+        /// Request number.
         request: u64,
-        /// Whether it is a persistent receive that was started.
+        /// Whether a persistent request was started.
         persistent: bool,
     },
-    /// A send and a receive in one call. With a request the second is what may come, else what came.
+    /// `MPI_Sendrecv` and variants. With a request, `receive` is what was posted, otherwise what
+    /// was received.
     SendReceive {
-        /// What is sent, and to whom.
+        /// Receiver and length of the message sent.
         send: Message,
-        /// What comes, and from whom.
+        /// The receive.
         receive: Message,
-        /// What the receive takes.
+        /// Wildcards of the receive.
         wildcards: Wildcards,
-        /// Set where both go on after the call.
+        /// Request number if nonblocking.
         request: Option<u64>,
     },
-    /// A wait, or a test that found something complete.
+    /// A wait, or a test that completed at least one request.
     Completion {
-        /// Which call.
+        /// The function.
         call: CompletingCall,
-        /// How many active requests it was given.
+        /// Number of active requests passed.
         active: u64,
-        /// Those that it completed.
+        /// Requests that it completed.
         completed: Vec<Completed>,
     },
-    /// Tests and probes that found nothing.
+    /// Successive unsuccessful tests and probes.
     Polls {
-        /// How many.
+        /// Number of calls.
         count: u64,
-        /// The time inside them; the event's duration is that from the first to the last.
+        /// Time inside these calls; the event's duration spans from the first to the last.
         inside: Seconds,
     },
-    /// A probe that found a message.
+    /// A successful probe.
     Probe(Message),
     /// A collective operation.
     Collective {
-        /// Which.
+        /// The operation.
         operation: Operation,
-        /// On which communicator, by its number within the rank.
+        /// Communicator, by index within the rank.
         communicator: u32,
-        /// The root, where the operation has one and the rank knows it.
+        /// Root, if the operation has one and the rank knows it.
         root: Option<Rank>,
-        /// The bytes that the rank's own arguments put into it.
+        /// Bytes contributed by this rank's arguments.
         bytes: u64,
-        /// What the arguments send to each destination, where they say it.
+        /// Bytes per destination, if the arguments state them.
         row: Option<Vec<(Rank, u64)>>,
-        /// Set where it goes on after the call.
+        /// Request number if nonblocking.
         request: Option<u64>,
     },
-    /// The making of a communicator.
+    /// Creation of a communicator.
     Creation {
-        /// From which.
+        /// Parent communicator, by index within the rank.
         old: Option<u32>,
-        /// Which; `None` where this rank is not in it or it is not yet to be used.
+        /// New communicator, by index within the rank; `None` if this rank is not a member or it is
+        /// not usable yet.
         new: Option<u32>,
-        /// Set where it goes on after the call.
+        /// Request number if nonblocking.
         request: Option<u64>,
     },
-    /// A request was given back before it was complete.
+    /// `MPI_Request_free` of an incomplete request.
     Free {
-        /// Its number.
+        /// Request number.
         request: u64,
     },
     /// A call that has no event of its own.
@@ -134,17 +143,17 @@ pub enum Call {
 /// One direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Message {
-    /// The other side.
+    /// Source or destination.
     pub peer: Peer,
-    /// The tag; 0 where any is taken.
+    /// Tag; 0 for `MPI_ANY_TAG`.
     pub tag: i32,
-    /// The communicator, by its number within the rank ([`store::Stream::communicators`]).
+    /// Communicator, by index within the rank ([`store::Stream::communicators`]).
     pub communicator: u32,
-    /// Its bytes.
+    /// Length, in bytes.
     pub bytes: u64,
 }
 
-/// The other side of a message.
+/// Source or destination of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Peer {
     /// `MPI_PROC_NULL`.
@@ -153,11 +162,11 @@ pub enum Peer {
     Outside,
     /// `MPI_ANY_SOURCE`.
     Any,
-    /// A rank.
+    /// A rank of the job.
     Rank(Rank),
 }
 
-/// The modes of a send.
+/// Send modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum SendMode {
     /// `MPI_Send`.
@@ -170,7 +179,7 @@ pub enum SendMode {
     Ready,
 }
 
-/// What a receive leaves open when it is posted.
+/// Wildcards of a receive when it is posted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Wildcards {
     /// `MPI_ANY_SOURCE`.
@@ -182,11 +191,11 @@ pub struct Wildcards {
 /// A completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Completed {
-    /// Its number.
+    /// Request number.
     pub request: u64,
     /// Whether it was cancelled.
     pub cancelled: bool,
-    /// From whom, with which tag and how many bytes, for a receive.
+    /// Source, tag and bytes, for a receive.
     pub received: Option<(Peer, i32, u64)>,
 }
 
@@ -211,7 +220,7 @@ pub enum CompletingCall {
     Testsome,
 }
 
-/// Classes of calls, as the times of a rank have them.
+/// Classes of calls, as in the times of a profile's ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum CallClass {
     /// Sends, receives and probes.
@@ -226,21 +235,22 @@ pub enum CallClass {
     Other,
 }
 
-/// What tells communicators apart: two ranks speak of the same one when all of this agrees.
+/// Identity of a communicator: two ranks mean one communicator if all fields are equal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct CommunicatorIdentity {
-    /// The members in the order of their rank in it; `None` for a process outside the job.
+    /// World rank of each member, by rank in the communicator; `None` for a process outside the
+    /// job.
     pub members: Vec<Option<Rank>>,
-    /// The other group of an intercommunicator; empty for an intracommunicator.
+    /// Remote group of an intercommunicator; empty for an intracommunicator.
     pub remote_members: Vec<Option<Rank>>,
-    /// The lowest number that no other living communicator with these members had.
+    /// Lowest number not used by another live communicator with these members.
     pub slot: u32,
-    /// How many communicators had had it, this one counted.
+    /// Number of communicators that have used this slot, including this one.
     pub created: u32,
 }
 
 impl CommunicatorIdentity {
-    /// The same without what tells it from others with the same members.
+    /// The communicator as a profile stores it.
     #[must_use]
     pub fn communicator(&self) -> Communicator {
         Communicator {

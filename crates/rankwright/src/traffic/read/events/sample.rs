@@ -13,12 +13,12 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// Begins with `MPI_COMM_WORLD`.
+    /// Starts with the record of `MPI_COMM_WORLD`.
     pub(crate) fn new(ranks: u64) -> Self {
         Self::default().record(2, &[0, 0, 1, 1, 0, 2, ranks, 0])
     }
 
-    /// A record that is no event.
+    /// Adds a record that is not an event.
     pub(crate) fn record(mut self, kind: u8, numbers: &[u64]) -> Self {
         self.bytes.push(kind);
         for &number in numbers {
@@ -32,7 +32,7 @@ impl Payload {
         self
     }
 
-    /// An event after a gap of 1000 ticks, of 10 ticks.
+    /// Adds an event of 10 ticks after a gap of 1000 ticks.
     pub(crate) fn event(mut self, kind: u8, numbers: &[u64]) -> Self {
         self.events += 1;
         let numbers: Vec<u64> = [1000, 10].into_iter().chain(numbers.iter().copied()).collect();
@@ -40,7 +40,7 @@ impl Payload {
     }
 }
 
-/// The file of a rank: one block that is closed, the last if the rank came to its end.
+/// The file of a rank: a single closed block, marked as the last if `whole`.
 pub(crate) fn file(rank: u32, ranks: u32, payload: &Payload, whole: bool) -> Vec<u8> {
     let mut bytes = b"RWEVENT\n".to_vec();
     for number in [1, 64, rank, ranks] {
@@ -72,7 +72,7 @@ pub(crate) fn write_files(folder: &Path, payloads: &[Payload]) -> Vec<PathBuf> {
     (0..).zip(payloads).map(write).collect()
 }
 
-/// A profile of so many ranks, without traffic.
+/// Writes a profile of `ranks` ranks without traffic.
 pub(crate) fn write_profile(folder: &Path, ranks: usize) -> PathBuf {
     let path = folder.join("app.rwp");
     let profile = Profile { ranks: vec![RankRecord::default(); ranks], ..Profile::default() };

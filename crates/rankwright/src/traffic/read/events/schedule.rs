@@ -1,5 +1,5 @@
-//! Collective operations as messages, for a replay. Every
-//! contribution goes directly from where it is to where it goes, as [`Expansion::Linear`] has it.
+//! Collective operations as messages, for a replay: every contribution goes directly from sender to
+//! receiver, as in [`Expansion::Linear`].
 //!
 //! [`Expansion::Linear`]: crate::traffic::expansion::Expansion::Linear
 
@@ -8,16 +8,16 @@ use super::matching::Collective;
 use crate::ids::Rank;
 use crate::traffic::collectives::Operation;
 
-/// Messages that a rank may exchange at the same time; the next phase begins when they are over.
+/// Messages of one rank that overlap; the next phase starts when all are complete.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Phase {
-    /// From whom, and how many bytes.
+    /// Source and bytes of each message.
     pub(super) receives: Vec<(Rank, u64)>,
-    /// To whom, and how many bytes.
+    /// Destination and bytes of each message.
     pub(super) sends: Vec<(Rank, u64)>,
 }
 
-/// What `rank` does in a collective operation on a communicator.
+/// The phases of `rank` in a collective operation on a communicator.
 pub(super) fn phases(
     collective: &Collective,
     communicator: &CommunicatorIdentity,
@@ -46,7 +46,7 @@ pub(super) fn phases(
         }
         O::Alltoall | O::ReduceScatterBlock => vec![group.pairs(|source, _| group.block(source))],
         O::Scan | O::Exscan => group.chain(),
-        // What is left states what goes where; a rank that gets nothing is sent no message.
+        // The other operations state the bytes per destination; empty messages are skipped.
         _ => {
             let mut phase = group.pairs(stated);
             phase.receives.retain(|(_, bytes)| *bytes > 0);
@@ -58,17 +58,17 @@ pub(super) fn phases(
     phases.into_iter().filter(|phase| !is_empty(phase)).collect()
 }
 
-/// The ranks that take part, seen from one of them.
+/// The ranks of an operation from the point of view of one of them.
 struct Group<'a> {
     rank: Rank,
     collective: &'a Collective,
     members: Vec<Rank>,
-    /// The other group of an intercommunicator.
+    /// Remote group of an intercommunicator.
     remote: Vec<Rank>,
 }
 
 impl Group<'_> {
-    /// With whom `rank` exchanges: the other members, or the other group.
+    /// Partners of `rank`: the other members, or the remote group.
     fn others(&self) -> Vec<Rank> {
         let across = match (self.remote.is_empty(), self.members.contains(&self.rank)) {
             (false, true) => &self.remote,
@@ -77,7 +77,7 @@ impl Group<'_> {
         across.iter().copied().filter(|other| *other != self.rank).collect()
     }
 
-    /// What goes to each where the contribution of `source` is divided among all that it sends to.
+    /// Bytes per destination if the contribution of `source` is divided among its destinations.
     fn block(&self, source: Rank) -> u64 {
         let across = !self.remote.is_empty() && self.members.contains(&source);
         let parts = if across { self.remote.len() } else { self.members.len() };
@@ -92,7 +92,7 @@ impl Group<'_> {
         }
     }
 
-    /// Whether the rank is the root, or exchanges with it.
+    /// Whether the rank is the root, and the root if the rank exchanges with it.
     fn root_and_mine(&self) -> (bool, Option<Rank>) {
         let root = self.collective.root;
         (root == Some(self.rank), root.filter(|root| self.others().contains(root)))
@@ -124,7 +124,7 @@ impl Group<'_> {
         }
     }
 
-    /// All to the first member, then from it to all.
+    /// Gather to the first member, then broadcast from it.
     fn over_the_first(&self, bytes: u64) -> Vec<Phase> {
         let to = |other: Rank| Phase { sends: vec![(other, bytes)], ..Phase::default() };
         let from = |other: Rank| Phase { receives: vec![(other, bytes)], ..Phase::default() };
@@ -138,7 +138,7 @@ impl Group<'_> {
         }
     }
 
-    /// From each member to the next.
+    /// Chain: each member to the next.
     fn chain(&self) -> Vec<Phase> {
         let bytes = self.collective.largest;
         let Some(place) = self.members.iter().position(|member| *member == self.rank) else {

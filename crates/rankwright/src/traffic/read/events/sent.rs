@@ -1,5 +1,5 @@
-//! The messages of one rank in the order in which it sent them: whether what it does stays the same
-//! while the program runs (Fig. 7, Soryani et al. 2013).
+//! The messages of one rank in the order sent; shows whether its behaviour is stable during the run
+//! (Fig. 7, Soryani et al. 2013).
 
 use serde::Serialize;
 
@@ -9,15 +9,15 @@ use crate::files::InputError;
 use crate::ids::Rank;
 use crate::units::Seconds;
 
-/// A message that a rank sent.
+/// One message sent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SentMessage {
-    /// When the call began, since MPI started on the rank.
+    /// Start of the call, since MPI started on the rank.
     #[serde(serialize_with = "in_seconds", rename = "time_s")]
     pub time: Seconds,
-    /// To whom.
+    /// Receiving rank.
     pub destination: Rank,
-    /// Its bytes.
+    /// Length, in bytes.
     pub bytes: u64,
 }
 
@@ -25,16 +25,16 @@ fn in_seconds<S: serde::Serializer>(time: &Seconds, serializer: S) -> Result<S::
     serializer.serialize_f64(time.0)
 }
 
-/// The point-to-point messages of a rank to ranks of its job.
+/// Iterator over the point-to-point messages of a rank to ranks of its job.
 #[derive(Debug)]
 pub struct SentMessages<'a> {
     events: Stream<'a>,
-    /// When each thread's last call ended.
+    /// End of the last call, in seconds, by thread.
     clocks: Vec<f64>,
 }
 
 impl<'a> SentMessages<'a> {
-    /// The messages that `rank` sent.
+    /// The messages sent by `rank`.
     ///
     /// # Errors
     /// If the profile is damaged.

@@ -1,4 +1,4 @@
-//! The file that the tracer writes for each rank, `rank-N.events`: a head, then blocks of events.
+//! The tracer's event file of one rank, `rank-N.events`: a header, then blocks of events.
 //! `tracer/src/format/events_format.h` describes it byte by byte.
 
 use std::io::{self, Read};
@@ -12,32 +12,32 @@ use crate::traffic::read::trace_constants::{
 
 const HEAD_BYTES: usize = 64;
 const BLOCK_BYTES: usize = 56;
-/// A tick is measured only over at least this time, in nanoseconds.
+/// Shortest span over which the tick length is measured, in nanoseconds.
 const SHORTEST_MEASURE: u64 = 1_000_000;
 const EXPECTED: &str = "the events of a rank as rankwright's tracer writes them";
 
-/// The events of one rank, block by block.
+/// The event file of one rank, read block by block.
 #[derive(Debug)]
 pub struct EventFile {
     path: PathBuf,
     reader: InputFile,
-    /// The rank.
+    /// World rank.
     pub rank: u32,
-    /// How many ranks the job has.
+    /// Number of ranks in the job.
     pub world_size: u32,
-    /// A number that all ranks of a run share and other runs do not have.
+    /// Random number shared by all ranks of a run.
     pub run: u64,
-    /// When MPI started on this rank, nanoseconds since 1970.
+    /// Start of MPI on this rank, in nanoseconds since 1970.
     pub start_unix_ns: i64,
     clock: u32,
     begin: Instant,
     latest: Instant,
-    /// Whether the last block says that the rank reached `MPI_Finalize`.
+    /// Whether the last block marks `MPI_Finalize`.
     whole: bool,
     ended: bool,
 }
 
-/// The same moment on both clocks of the tracer.
+/// One moment on both clocks of the tracer.
 #[derive(Debug, Clone, Copy)]
 struct Instant {
     ticks: u64,
@@ -47,17 +47,17 @@ struct Instant {
 /// A block of events.
 #[derive(Debug)]
 pub struct Block {
-    /// How many events are in it.
+    /// Number of events.
     pub events: u64,
-    /// The events, encoded.
+    /// Encoded events.
     pub payload: Vec<u8>,
 }
 
 impl EventFile {
-    /// Opens a file and reads its head.
+    /// Opens a file and reads its header.
     ///
     /// # Errors
-    /// If it cannot be read, is of another kind or of a newer version.
+    /// If it cannot be read, is not an event file, or has a newer version.
     pub fn open(path: &Path) -> Result<Self, InputError> {
         let wrong = |found: String| InputError::new(path.display(), found, EXPECTED);
         let mut reader = files::open(path, EXPECTED)?;
@@ -94,7 +94,7 @@ impl EventFile {
         Ok(file)
     }
 
-    /// The next block; `None` at the end, or where a file that was cut has no whole block any more.
+    /// The next block; `None` at the end, or at the first incomplete block of a truncated file.
     ///
     /// # Errors
     /// If the file cannot be read or is damaged.
@@ -127,15 +127,15 @@ impl EventFile {
         Ok(Some(Block { events: u64_at(&head, 24), payload }))
     }
 
-    /// Whether the rank reached `MPI_Finalize` and all its events are there; known behind the last
+    /// Whether the rank reached `MPI_Finalize` and the file is complete; valid after the last
     /// block.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// The length of a tick, in seconds; known behind the last block. `None` where the rank lived
-    /// too shortly to measure it.
+    /// Tick length in seconds; valid after the last block. `None` if the rank's life was too short
+    /// to measure it.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "53 bits of ticks or nanoseconds are a month")]
     pub fn seconds_per_tick(&self) -> Option<f64> {
@@ -149,12 +149,12 @@ impl EventFile {
         }
     }
 
-    /// An error in this file.
+    /// An error about this file.
     pub(super) fn wrong(&self, found: String) -> InputError {
         InputError::new(self.path.display(), found, EXPECTED)
     }
 
-    /// Whether there were as many bytes.
+    /// Fills the buffer; false at the end of the file.
     fn fill(&mut self, bytes: &mut [u8]) -> Result<bool, InputError> {
         match self.reader.read_exact(bytes) {
             Ok(()) => Ok(true),

@@ -1,9 +1,9 @@
-//! What a rank does, as a replay needs it: compute, exchange messages, wait. The calls of its events
-//! with what came for receives that left it open, and collective operations as messages (`schedule`).
+//! The steps of a rank in a replay: compute, exchange messages, wait. Wildcard receives name the
+//! message that matched; collective operations are messages (`schedule`).
 //!
-//! Time inside MPI is left out: a replay finds it out. Receives name the source and tag that matched
-//! in the run, so that the replay repeats it. Tests and probes are left out: a test that found
-//! something is a wait.
+//! Time inside MPI is dropped, because the replay computes it. Receives name the source and tag
+//! that matched in the run, so that the replay repeats them. Unsuccessful tests and probes are
+//! dropped; a successful test is a wait.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -15,73 +15,73 @@ use crate::files::InputError;
 use crate::ids::Rank;
 use crate::units::Seconds;
 
-/// Something that a rank does.
+/// One step of a rank.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step<'a> {
     /// Time outside MPI.
     Compute(Seconds),
-    /// A message begins.
+    /// Starts sending or receiving a message.
     Exchange(Exchange),
-    /// The rank goes on when these messages are over.
+    /// Blocks until these messages are complete.
     Wait(Vec<Exchange>),
-    /// A collective operation that was not to become messages.
+    /// A collective operation that is replayed as such, not as messages.
     Collective(&'a Collective),
 }
 
 /// One side of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
-    /// Its number: no other of the rank has it.
+    /// Number of the exchange, unique within the rank.
     pub number: u64,
-    /// Whether the rank sends it; else it receives it.
+    /// True for the sending side.
     pub sends: bool,
-    /// The other side.
+    /// The other rank.
     pub peer: Rank,
-    /// What keeps it apart from other messages between the two.
+    /// Matching key besides the pair of ranks.
     pub channel: Channel,
-    /// Its bytes.
+    /// Length, in bytes.
     pub bytes: u64,
-    /// How it is sent.
+    /// Send mode.
     pub mode: SendMode,
-    /// Whether the rank goes on only when it is over.
+    /// Whether the rank blocks until it is complete.
     pub blocking: bool,
 }
 
 /// Messages of different channels never match. Communicators are numbered as in [`Matching`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Channel {
-    /// Of the program: communicator and tag.
+    /// The program's own messages: communicator and tag.
     Program(usize, i32),
-    /// Of a communicator's collective operations.
+    /// Messages of a communicator's collective operations.
     Collective(usize),
 }
 
-/// The steps of one rank, one after the other.
+/// Iterator over the steps of one rank.
 #[derive(Debug)]
 pub struct Steps<'a> {
     matching: &'a Matching,
     rank: Rank,
     events: Stream<'a>,
-    /// Which blocking collective operations of all ranks do not become messages.
+    /// Selects blocking collective operations of all ranks that stay collective.
     keeps: fn(&Collective) -> bool,
     ready: VecDeque<Step<'a>>,
-    /// How many messages there were.
+    /// Number of exchanges so far.
     exchanges: u64,
-    /// What came for the receives that were posted.
+    /// Completions of posted receives, by request number.
     received: HashMap<u64, Completed>,
-    /// The messages that the completion of a request waits for.
+    /// Exchanges that the completion of a request waits for, by request number.
     requests: HashMap<u64, Vec<Exchange>>,
-    /// How many collective operations were called on each communicator.
+    /// Number of collective operations so far, by communicator.
     collectives: HashMap<usize, usize>,
     left_out: BTreeMap<&'static str, u64>,
 }
 
 impl<'a> Steps<'a> {
-    /// The steps of `rank`; blocking collective operations of all ranks that `keeps` approves of stay
-    /// what they are.
+    /// The steps of `rank`. Blocking collective operations of all ranks for which `keeps` is true
+    /// are not expanded into messages.
     ///
     /// # Errors
-    /// If the events are damaged, end before `MPI_Finalize`, or are those of several threads.
+    /// If the events are damaged, end before `MPI_Finalize`, or come from several threads.
     pub fn of(
         recording: &'a Recording,
         matching: &'a Matching,
@@ -102,7 +102,7 @@ impl<'a> Steps<'a> {
         })
     }
 
-    /// What no step stands for, and how often it was left out so far.
+    /// Calls that no step represents, with their number so far.
     #[must_use]
     pub fn left_out(&self) -> &BTreeMap<&'static str, u64> {
         &self.left_out
@@ -113,7 +113,7 @@ impl<'a> Steps<'a> {
             Call::Send { message, mode, request, .. } => {
                 let cancelled = |request| self.received.get(&request).is_some_and(|c| c.cancelled);
                 if !request.is_some_and(cancelled) {
-                    // A buffered send is over when the message is copied: nothing waits for it.
+                    // A buffered send completes as soon as the message is copied.
                     let blocking = request.is_none() && mode != SendMode::Buffered;
                     let exchange = self.resolve(message, true, mode, blocking);
                     self.add_later(exchange.into_iter().collect(), request);
@@ -181,7 +181,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Messages that a request waits for; a blocking one waits for itself.
+    /// Starts messages that `request` waits for; without a request they block.
     fn add_later(&mut self, exchanges: Vec<Exchange>, request: Option<u64>) {
         self.ready.extend(exchanges.iter().copied().map(Step::Exchange));
         if let Some(request) = request {
@@ -189,7 +189,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Messages that begin together; the rank waits for them unless a request does.
+    /// Starts messages together, and waits for them unless `request` does.
     fn add_together(&mut self, exchanges: Vec<Exchange>, request: Option<u64>) {
         self.add_later(exchanges.clone(), request);
         if request.is_none() {
@@ -203,7 +203,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// A message of which both sides are ranks of the job.
+    /// The exchange for a message, if the peer is a rank of the job.
     fn resolve(
         &mut self,
         message: Message,
@@ -225,7 +225,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// A receive with what came; none if nothing ever did.
+    /// The exchange for a posted receive; `None` if it never matched.
     fn resolve_posted(&mut self, message: Message, request: u64) -> Option<Exchange> {
         let (peer, tag, bytes) = self.received.get(&request)?.received?;
         self.resolve(Message { peer, tag, bytes, ..message }, false, SendMode::Standard, false)
@@ -271,7 +271,7 @@ impl<'a> Iterator for Steps<'a> {
     }
 }
 
-/// What receives get is known only when they complete.
+/// Collects the completions of the whole run: a posted receive needs the message that matched it.
 fn look_ahead(recording: &Recording, rank: Rank) -> Result<HashMap<u64, Completed>, InputError> {
     let mut received = HashMap::new();
     let stream = recording.stream(rank)?;
@@ -287,8 +287,8 @@ fn look_ahead(recording: &Recording, rank: Rank) -> Result<HashMap<u64, Complete
             return Err(recording.wrong(found).with_advice(advice));
         }
         if let Call::Completion { completed, .. } = event.call {
-            let told = completed.into_iter().filter(|c| c.cancelled || c.received.is_some());
-            received.extend(told.map(|completed| (completed.request, completed)));
+            let finished = completed.into_iter().filter(|c| c.cancelled || c.received.is_some());
+            received.extend(finished.map(|completed| (completed.request, completed)));
         }
     }
     Ok(received)

@@ -1,6 +1,6 @@
-//! The events of a run in its profile: tables of the same SQLite file, which `docs/src/formats.md`
-//! describes. A row holds a block of events as the tracer wrote it: a row for every event would
-//! make the file ten times as large, and nobody asks for single events.
+//! Events in the profile: tables of the SQLite file described in `docs/src/formats.md`. A row holds
+//! a block of events as the tracer wrote it: one row per event would make the file ten times
+//! larger, and queries for single events are not needed.
 
 use std::path::{Path, PathBuf};
 
@@ -25,19 +25,19 @@ CREATE TABLE event_blocks (
 const EXPECTED: &str = "a profile with the events of every rank";
 const ADVICE: &str = "record them with `rankwright profile --events`";
 
-/// What was added to a profile.
+/// The result of [`add`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Added {
-    /// Events of all ranks.
+    /// Number of events of all ranks.
     pub events: u64,
-    /// Ranks that did not reach `MPI_Finalize`, or whose events could not all be written.
+    /// Ranks that did not reach `MPI_Finalize`, or whose events could not be written completely.
     pub partial: Vec<Rank>,
 }
 
-/// Why events were not added to a profile; it is as it was.
+/// Why events were not added to a profile, which is then unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum AddError {
-    /// A file of the tracer is not right.
+    /// An event file is invalid.
     #[error(transparent)]
     Input(#[from] InputError),
     /// The profile could not be written.
@@ -45,11 +45,10 @@ pub enum AddError {
     Write(#[from] WriteError),
 }
 
-/// Adds the events of the ranks, one file each, to a profile that lies at `profile`; events that it
-/// has already are replaced.
+/// Adds the event files of all ranks to the profile, replacing earlier events.
 ///
 /// # Errors
-/// If a file is damaged, of another run or another rank's, or the profile cannot be written.
+/// If a file is damaged or from another run, a rank occurs twice, or the profile cannot be written.
 pub fn add(profile: &Path, files: &[PathBuf]) -> Result<Added, AddError> {
     let mut added = Ok(Added::default());
     let written = replace_atomically(profile, |temporary| {
@@ -72,7 +71,7 @@ fn add_to_copy(
     let original = Connection::open_with_flags(profile, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     original.execute("VACUUM INTO ?", [copy.to_string_lossy()])?;
     let mut file = Connection::open(copy)?;
-    // The file is renamed only when it is whole: no journal is needed on the way.
+    // The temporary file is renamed only when complete, so no journal is needed.
     file.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
     file.execute_batch(TABLES)?;
     let transaction = file.transaction()?;
@@ -84,12 +83,12 @@ fn add_to_copy(
     Ok(Ok(added))
 }
 
-/// SQLite's integers have a sign.
+/// SQLite's integers are signed, 64 bits.
 fn integer(amount: u64) -> i64 {
     i64::try_from(amount).unwrap_or(i64::MAX)
 }
 
-/// One stream as its row has it.
+/// A row of `event_streams`.
 struct StreamRow {
     rank: u32,
     events: u64,
@@ -123,7 +122,7 @@ fn write_streams(
             Err(error) => return Ok(Err(error)),
         }
     }
-    // A rank that was killed at once does not know how long a tick is: as on the others, then.
+    // A rank that was killed early has not measured its tick: use that of another rank.
     let tick = rows.iter().find_map(|row| row.seconds_per_tick).unwrap_or(1e-9);
     let mut insert = file.prepare("INSERT INTO event_streams VALUES (?,?,?,?,?)")?;
     for row in &rows {
@@ -140,7 +139,7 @@ fn write_streams(
     Ok(Ok(Added { events: rows.iter().map(|row| row.events).sum(), partial }))
 }
 
-/// Copies the blocks of a rank, each of which is decoded once: what is stored can be read.
+/// Copies the blocks of a rank. Each is decoded once, so that whatever is stored can be read.
 fn write_blocks(
     file: &Connection,
     mut events: EventFile,
@@ -182,7 +181,7 @@ fn count_events(decoder: &mut Decoder, payload: &[u8]) -> Result<u64, String> {
     Ok(count)
 }
 
-/// The events that a profile holds.
+/// The events in a profile.
 #[derive(Debug)]
 pub struct Recording {
     name: String,
@@ -216,7 +215,7 @@ impl Recording {
         Ok(Self { name, file, ranks })
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.ranks
@@ -248,13 +247,13 @@ impl Recording {
         })
     }
 
-    /// An error in this profile.
+    /// An error about this profile.
     pub(super) fn wrong(&self, found: String) -> InputError {
         InputError::new(&self.name, found, EXPECTED)
     }
 }
 
-/// The events of a rank, one after the other.
+/// Iterator over the events of a rank.
 #[derive(Debug)]
 pub struct Stream<'a> {
     recording: &'a Recording,
@@ -268,20 +267,20 @@ pub struct Stream<'a> {
 }
 
 impl Stream<'_> {
-    /// How many events there are in all.
+    /// Number of events in the whole stream.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// Whether the rank reached `MPI_Finalize` and all its events are there.
+    /// Whether the rank reached `MPI_Finalize` and its events are complete.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// The communicators that the events so far have named, by their numbers within the rank; the
-    /// first is `MPI_COMM_WORLD`.
+    /// Communicators named by the events read so far, by index within the rank; the first is
+    /// `MPI_COMM_WORLD`.
     #[must_use]
     pub fn communicators(&self) -> &[CommunicatorIdentity] {
         &self.decoder.communicators

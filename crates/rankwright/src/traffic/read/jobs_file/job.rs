@@ -1,4 +1,4 @@
-//! One table `[[job]]`.
+//! Reads one `[[job]]` table.
 
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -16,17 +16,17 @@ use crate::traffic::read::profile_file;
 use crate::traffic::source::{LARGEST_CV, RATES};
 use crate::units::{Bytes, PerSecond, Seconds};
 
-/// How a job may be given.
+/// What a job can be made from, for error messages.
 const ORIGINS: &str = "one of pattern, profile, nas and graph";
-/// The longest message that may be asked for.
+/// Longest message accepted.
 const LONGEST: Bytes = Bytes(1 << 40);
-/// The most messages of a pair that may be asked for.
+/// Most messages per pair accepted.
 const MOST_MESSAGES: i64 = 1_000_000_000_000;
-/// How long a job may send, in seconds.
+/// Valid durations, in seconds.
 const DURATIONS: RangeInclusive<f64> = 1e-9..=1e9;
 
-/// As many pairs as the pattern of a table makes, or a few more, known before it makes them; none for
-/// jobs of other origins. They may be so many.
+/// Upper bound of the pairs that the table's pattern will generate, without generating it; 0 for
+/// jobs that are not a pattern. An error if it exceeds `most_pairs`.
 pub(super) fn pattern_pairs(
     text: &TomlText<'_>,
     table: &Spanned<JobTable>,
@@ -39,7 +39,8 @@ pub(super) fn pattern_pairs(
     }
 }
 
-/// The job of a table, with its own name. It may have so many pairs.
+/// Reads the job of a table; its name is that of its origin. An error if it has more than
+/// `most_pairs` pairs.
 pub(super) fn read(
     text: &TomlText<'_>,
     table: &Spanned<JobTable>,
@@ -78,14 +79,14 @@ struct Reading<'a> {
     most_pairs: u64,
 }
 
-/// How a job's messages are spread over time.
+/// Message timing given by a table.
 enum Pace {
     Rate(PerSecond),
     Duration(Seconds),
 }
 
 impl Reading<'_> {
-    /// Fields that say nothing for this origin are slips.
+    /// Refuses fields that have no meaning for this origin.
     fn refuse_options_of_others(&self, origin: Origin<'_>) -> Result<(), InputError> {
         let table = self.table;
         let refuse = |name: &str, span: Range<usize>, with: &str| {
@@ -156,7 +157,7 @@ impl Reading<'_> {
         self.paced(job, file)
     }
 
-    /// `cg.B`, with the number of processes of the table. Its clocks follow the duration.
+    /// A NAS job: `cg.B` with the table's number of processes; `duration` sets its run time.
     fn nas(&self, name: &Text) -> Result<Job, InputError> {
         let wrong = |error: NasError| self.nas_error(name, error);
         let processes = self.processes()?.ok_or_else(|| self.no_processes())?;
@@ -196,7 +197,7 @@ impl Reading<'_> {
         self.paced(job, file)
     }
 
-    /// A job that comes from elsewhere, at the pace and of the size that the table wants.
+    /// Applies the table's timing to a job read from a file, and checks its number of processes.
     fn paced(&self, job: Job, origin: &Text) -> Result<Job, InputError> {
         if let Some(processes) = self.processes()?.filter(|processes| *processes != job.ranks) {
             let span = self.table.processes.as_ref().map_or(origin.span(), Spanned::span);
@@ -227,7 +228,7 @@ impl Reading<'_> {
         Ok(job)
     }
 
-    /// The job with the times that its ranks compute, where the table gives them.
+    /// Adds the table's compute times, if any.
     fn computing(&self, mut job: Job) -> Result<Job, InputError> {
         let Some(times) = &self.table.compute else { return Ok(job) };
         let read = |text: &Text| self.text.quantity::<Seconds>(text, "job.compute");
@@ -330,24 +331,24 @@ impl Reading<'_> {
         })
     }
 
-    /// What is wrong with a pattern, at the field that says so.
+    /// Turns a pattern error into one at the field that caused it.
     fn pattern_error(&self, shape: &Text, error: PatternError) -> InputError {
         let table = self.table;
         let options = table.pattern_options().into_iter();
-        let own =
+        let option =
             options.map(|(name, _, span)| (name, span)).find(|(name, _)| *name == error.field);
         let processes = table.processes.as_ref().map(|processes| ("processes", processes.span()));
         let messages = table.messages.as_ref().map(|messages| ("messages", messages.span()));
         let place = match error.field.as_str() {
-            "ranks" | "grid" => own.or(processes),
+            "ranks" | "grid" => option.or(processes),
             "messages" => messages,
-            _ => own,
+            _ => option,
         };
         let (name, span) = place.unwrap_or(("pattern", shape.span()));
         self.text.error(span, &format!("job.{name}"), error.found, error.expected)
     }
 
-    /// What is wrong with a run of a NAS benchmark, at the field that says so.
+    /// Turns a NAS error into one at the field that caused it.
     fn nas_error(&self, name: &Text, error: NasError) -> InputError {
         let processes = self.table.processes.as_ref().map(Spanned::span);
         match error {
@@ -372,7 +373,7 @@ impl Reading<'_> {
         self.text.error(value.span(), field, found, expected)
     }
 
-    /// An error in a file that this one names.
+    /// Adds the line of this file that names the broken file.
     fn named_here(&self, file: &Text, error: InputError) -> InputError {
         let here = format!("it is named in {}:{}", self.text.file, self.text.line(file.span()));
         let advice = match &error.advice {
@@ -383,7 +384,7 @@ impl Reading<'_> {
     }
 }
 
-/// Traffic in a format of another tool, found out by what stands in the file.
+/// Reads traffic in a format of another tool, recognised by content.
 fn imported(path: &Path) -> Result<Imported, InputError> {
     let expected = "traffic in a format that `rankwright traffic import` reads";
     let format = match import::sniff_path(path) {

@@ -1,5 +1,8 @@
-//! `jobs.toml`: the workload that people write, one table `[[job]]` for each job.
-//! `docs/src/formats.md` has the schema.
+//! `jobs.toml`: a workload written by hand, one `[[job]]` table per job. `docs/src/formats.md` has
+//! the schema.
+//!
+//! `schema` is the file as serde sees it, `job` turns one table into a
+//! [`Job`](crate::traffic::Job), `write` writes patterns.
 
 mod job;
 mod schema;
@@ -16,28 +19,28 @@ use crate::traffic::generate::pattern::MOST_PAIRS;
 
 pub use write::write;
 
-/// What a file must be, for error messages.
+/// What is expected of a file, for error messages.
 pub const EXPECTED: &str = "a workload file (jobs.toml)";
 
-/// Reads a workload file; profiles and graphs that it names are looked for beside it.
+/// Reads a workload file. Relative paths in it start from its folder.
 ///
 /// # Errors
-/// If the file, or one that it names, cannot be read, does not follow the schema or contradicts
-/// itself; the error has the line and the field.
+/// If the file, or one that it names, cannot be read, violates the schema or contradicts itself.
+/// The error has the line and the field.
 pub fn read(path: &Path) -> Result<Workload, InputError> {
     let text = read_text(path, EXPECTED)?;
     parse(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new("")))
 }
 
-/// Whether a text has a table of a job.
+/// Whether a text contains a `[[job]]` table.
 #[must_use]
 pub fn sniff(text: &str) -> bool {
     let is_table = |line: &str| line.split_whitespace().collect::<String>().starts_with("[[job]]");
     text.lines().any(is_table)
 }
 
-/// Reads the text of a workload file. `file` names it in errors; `folder` is where profiles and
-/// graphs are looked for.
+/// Reads the text of a workload file. `file` names it in errors; relative paths start from
+/// `folder`.
 ///
 /// # Errors
 /// As [`read`].
@@ -55,7 +58,7 @@ pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Workload, InputErr
         name: tables.name.map(Spanned::into_inner).or(file_name).unwrap_or_default(),
         jobs: Vec::new(),
     };
-    // Before the first job takes any memory.
+    // Checked for all jobs before the first one allocates memory.
     let mut pairs = 0;
     for table in &tables.job {
         pairs += job::pattern_pairs(&text, table, MOST_PAIRS - pairs)?;
@@ -71,7 +74,7 @@ pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Workload, InputErr
     Ok(workload)
 }
 
-/// A name that no other job has: this one, or with a number.
+/// A unique name: `plain`, or `plain` with a number.
 fn free_name(plain: &str, taken: &mut BTreeSet<String>) -> String {
     let numbered = (2_u64..).map(|number| format!("{plain}-{number}"));
     let mut names = std::iter::once(plain.to_owned()).chain(numbered);
@@ -80,7 +83,7 @@ fn free_name(plain: &str, taken: &mut BTreeSet<String>) -> String {
     name
 }
 
-/// The names that the file gives.
+/// The explicit job names, by job; checks that they are valid and unique.
 fn names(
     text: &TomlText<'_>,
     tables: &[Spanned<schema::JobTable>],

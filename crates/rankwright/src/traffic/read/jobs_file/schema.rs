@@ -1,11 +1,11 @@
-//! The tables of a workload file as they are written, each value with its place in the file.
+//! The schema of a workload file; each value keeps its place in the file for error messages.
 
 use std::ops::Range;
 
 use ::toml::Spanned;
 use serde::Deserialize;
 
-/// A text with its place in the file.
+/// A string with its place in the file.
 pub(super) type Text = Spanned<String>;
 
 /// The whole file.
@@ -42,7 +42,7 @@ pub(super) struct JobTable {
     pub(super) compute: Option<Spanned<Vec<Text>>>,
 }
 
-/// What a job is made from.
+/// The origin of a job's traffic.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Origin<'a> {
     Pattern(&'a Text),
@@ -52,7 +52,7 @@ pub(super) enum Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// The field and what stands in it.
+    /// Name and value of the field.
     pub(super) fn field(self) -> (&'static str, &'a Text) {
         match self {
             Self::Pattern(text) => ("job.pattern", text),
@@ -64,7 +64,7 @@ impl<'a> Origin<'a> {
 }
 
 impl JobTable {
-    /// Those origins that are given.
+    /// The origins given in the table.
     pub(super) fn origins(&self) -> Vec<Origin<'_>> {
         let given = [
             self.pattern.as_ref().map(Origin::Pattern),
@@ -75,7 +75,7 @@ impl JobTable {
         given.into_iter().flatten().collect()
     }
 
-    /// The options of a pattern that are given, as the pattern reads them, with their places.
+    /// The pattern options given, as the pattern parser reads them: name, value, place in the file.
     pub(super) fn pattern_options(&self) -> Vec<(&'static str, String, Range<usize>)> {
         fn option<T: ToString>(
             name: &'static str,

@@ -1,5 +1,5 @@
 //! `app.rwp`: a profile as one SQLite file. `docs/src/formats.md` describes its tables, which
-//! people read with `sqlite3`, pandas or DuckDB.
+//! `sqlite3`, pandas or DuckDB can read. `read` and `write` are the two directions.
 
 mod read;
 mod write;
@@ -7,9 +7,9 @@ mod write;
 pub use read::read;
 pub use write::write;
 
-/// Marks the file as ours ("RWPR"); `file` shows it.
+/// SQLite application id ("RWPR"), which `file` shows.
 const APPLICATION_ID: i32 = 0x5257_5052;
-/// The newest version of the tables that is read, and the one that is written.
+/// Schema version that is written, and the newest that is read.
 const FORMAT_VERSION: i32 = 2;
 /// The first bytes of every SQLite file.
 pub const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";

@@ -18,16 +18,16 @@ use crate::units::{Bytes, Seconds};
 
 const EXPECTED: &str = "a profile as `rankwright profile` writes it";
 const CUT_SHORT: &str = "a file that was cut short or is damaged";
-/// More ranks than any machine has; a larger number is a damaged file.
+/// Most ranks accepted; a larger number is a damaged file.
 const MOST_RANKS: usize = 1 << 24;
 
-/// Reads a profile whole.
+/// Reads a complete profile.
 ///
 /// # Errors
-/// If there is no such file, it is no profile, was cut short, is damaged, or is of a newer version.
+/// If the file is missing, is not a profile, was truncated, is damaged, or has a newer version.
 pub fn read(path: &Path) -> Result<Profile, InputError> {
     let wrong = |found: String| InputError::new(path.display(), found, EXPECTED);
-    // SQLite's own message for a missing file does not say so.
+    // SQLite's error for a missing file does not mention that.
     let size = std::fs::File::open(path).and_then(|file| file.metadata());
     let size = size.map_err(|error| wrong(describe(&error)))?.len();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -45,7 +45,7 @@ pub fn read(path: &Path) -> Result<Profile, InputError> {
         return Err(wrong(format!("a profile of format version {version}"))
             .with_advice(format!("this rankwright reads version {FORMAT_VERSION}: {way_out}")));
     }
-    // SQLite itself overlooks a missing end of the last page.
+    // SQLite does not notice a truncated last page.
     let pages = pragma("page_count")?;
     let whole = i64::from(pages) * i64::from(pragma("page_size")?);
     if i64::try_from(size) != Ok(whole) {
@@ -215,8 +215,8 @@ fn read_flows(file: &Connection) -> rusqlite::Result<Vec<FlowRecord>> {
     let mut select = file.prepare("SELECT * FROM flow_sizes ORDER BY source, destination")?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
-        let of = (Rank(row.get("source")?), Rank(row.get("destination")?), kind(row)?);
-        let Ok(position) = records.binary_search_by_key(&of, key) else { continue };
+        let pair = (Rank(row.get("source")?), Rank(row.get("destination")?), kind(row)?);
+        let Ok(position) = records.binary_search_by_key(&pair, key) else { continue };
         let bin: usize = row.get::<_, u8>("bin")?.into();
         let record = &mut records[position];
         if record.size_histogram.len() <= bin {
@@ -285,9 +285,9 @@ fn read_topologies(file: &Connection) -> rusqlite::Result<Vec<DeclaredTopology>>
         file.prepare("SELECT * FROM topology_neighbours ORDER BY communicator, rank, position")?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
-        let of = (row.get::<_, u32>("communicator")? as usize, Rank(row.get("rank")?));
+        let declared = (row.get::<_, u32>("communicator")? as usize, Rank(row.get("rank")?));
         let key = |topology: &DeclaredTopology| (topology.communicator, topology.rank);
-        let Ok(position) = topologies.binary_search_by_key(&of, key) else { continue };
+        let Ok(position) = topologies.binary_search_by_key(&declared, key) else { continue };
         let neighbour = Neighbour { rank: Rank(row.get("neighbour")?), weight: row.get("weight")? };
         topologies[position].neighbours.push(neighbour);
     }
@@ -303,7 +303,7 @@ fn unknown(column: &str, found: &str) -> rusqlite::Error {
     rusqlite::Error::InvalidParameterName(format!("{column} {found}"))
 }
 
-/// `0,3,4`, as written in one column.
+/// Parses `0,3,4`, the form of lists in a column.
 fn numbers(text: &str) -> rusqlite::Result<Vec<u32>> {
     let numbers = text.split(',').filter(|number| !number.is_empty()).map(str::parse);
     numbers.collect::<Result<_, _>>().map_err(|_| unknown("numbers", text))

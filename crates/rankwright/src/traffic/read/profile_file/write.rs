@@ -53,10 +53,10 @@ CREATE TABLE topology_neighbours (
   PRIMARY KEY (communicator, rank, position)) WITHOUT ROWID;
 ";
 
-/// Writes a profile, whole or not at all.
+/// Writes a profile atomically.
 ///
 /// # Errors
-/// If the file cannot be written, or an amount is 2^63 or more, which SQLite cannot hold.
+/// If the file cannot be written, or an amount is 2^63 or more, the limit of SQLite.
 pub fn write(profile: &Profile, path: &Path) -> Result<(), WriteError> {
     replace_atomically(path, |temporary| {
         write_tables(profile, temporary).map_err(std::io::Error::other)
@@ -65,7 +65,7 @@ pub fn write(profile: &Profile, path: &Path) -> Result<(), WriteError> {
 
 fn write_tables(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
     let mut file = Connection::open(path)?;
-    // The file is renamed only when it is whole: no journal is needed on the way.
+    // The temporary file is renamed only when complete, so no journal is needed.
     file.execute_batch(&format!(
         "PRAGMA journal_mode = OFF; PRAGMA application_id = {APPLICATION_ID}; \
          PRAGMA user_version = {FORMAT_VERSION};"
@@ -209,7 +209,7 @@ fn write_topologies(file: &Connection, profile: &Profile) -> rusqlite::Result<()
     Ok(())
 }
 
-/// SQLite's integers have 63 bits and a sign.
+/// SQLite's integers are signed, 64 bits.
 fn integer(amount: u64) -> rusqlite::Result<i64> {
     i64::try_from(amount).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
 }

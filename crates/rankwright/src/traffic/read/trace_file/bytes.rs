@@ -1,8 +1,8 @@
-//! Little-endian numbers one after the other.
+//! A reader of little-endian numbers.
 
 pub(super) const CUT_SHORT: &str = "a file that was cut short";
 
-/// What is left to read.
+/// The unread rest.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bytes<'a> {
     pub(super) rest: &'a [u8],

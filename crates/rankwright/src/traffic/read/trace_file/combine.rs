@@ -1,4 +1,4 @@
-//! The images of the ranks of one run as one profile.
+//! Combines the rank images of one run into a profile.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use crate::ids::Rank;
 use crate::traffic::communicator::Communicator;
 use crate::traffic::profile::{Ended, Profile, RankRecord};
 
-/// Images in ascending order of ranks, each rank at most once, all of one run. Without a name the program is
-/// called as rank 0, or the first that is there, was.
+/// Combines images of one run, in ascending order of rank, each rank at most once. Without a
+/// `program`, the name recorded by the lowest rank is used.
 pub(super) fn profile(images: Vec<Image>, program: Option<&str>) -> Result<Profile, String> {
     let Some(first) = images.first() else { return Err("no rank".to_owned()) };
     let world_size = first.world_size;
@@ -17,10 +17,10 @@ pub(super) fn profile(images: Vec<Image>, program: Option<&str>) -> Result<Profi
     name.clone_into(&mut profile.run.program);
     profile.run.several_threads = first.several_threads;
     profile.run.origin = format!("tracer {}", first.tracer);
-    // Libraries append details of their build: `Open MPI v4.1.4, package: ...`.
+    // Some libraries append build details: `Open MPI v4.1.4, package: ...`.
     let short = first.library.split([',', '\n']).next().unwrap_or_default();
     profile.run.mpi_library = short.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut known = Communicators::default();
+    let mut communicators = Communicators::default();
     for image in images {
         if image.world_size != world_size || image.rank >= world_size {
             return Err(format!(
@@ -30,11 +30,11 @@ pub(super) fn profile(images: Vec<Image>, program: Option<&str>) -> Result<Profi
         }
         let missing = RankRecord { ended: Ended::Missing, ..RankRecord::default() };
         profile.ranks.resize(image.rank as usize, missing);
-        add(&mut profile, &mut known, image)?;
+        add(&mut profile, &mut communicators, image)?;
     }
     let missing = RankRecord { ended: Ended::Missing, ..RankRecord::default() };
     profile.ranks.resize(world_size as usize, missing);
-    profile.communicators = known.list;
+    profile.communicators = communicators.list;
     profile.flows.sort_by_key(|record| (record.flow.source, record.flow.destination, record.kind));
     let key = |call: &crate::traffic::collectives::CollectiveCalls| {
         (call.rank, call.communicator, call.operation, call.form, call.root)
@@ -44,21 +44,28 @@ pub(super) fn profile(images: Vec<Image>, program: Option<&str>) -> Result<Profi
     checked(profile)
 }
 
-fn add(profile: &mut Profile, known: &mut Communicators, image: Image) -> Result<(), String> {
+fn add(
+    profile: &mut Profile,
+    communicators: &mut Communicators,
+    image: Image,
+) -> Result<(), String> {
     let mut places = Vec::new();
-    for own in &image.communicators {
-        let members = image.members.get(own.members);
-        let members = members.ok_or_else(|| format!("member list {}", own.members))?;
-        let place = known.place(members, own.slot, image.world_size)?;
-        let communicator = &mut known.list[place];
-        communicator.created = communicator.created.max(own.created);
+    for local in &image.communicators {
+        let members = image.members.get(local.members);
+        let members = members.ok_or_else(|| format!("member list {}", local.members))?;
+        let place = communicators.place(members, local.slot, image.world_size)?;
+        let communicator = &mut communicators.list[place];
+        communicator.created = communicator.created.max(local.created);
         if communicator.name.is_empty() {
-            communicator.name.clone_from(&own.name);
+            communicator.name.clone_from(&local.name);
         }
         places.push(place);
     }
-    let place_of = |own: usize| {
-        places.get(own).copied().ok_or_else(|| format!("communicator {own} of {}", places.len()))
+    let place_of = |local: usize| {
+        places
+            .get(local)
+            .copied()
+            .ok_or_else(|| format!("communicator {local} of {}", places.len()))
     };
     for mut calls in image.collectives {
         calls.communicator = place_of(calls.communicator)?;
@@ -76,7 +83,7 @@ fn add(profile: &mut Profile, known: &mut Communicators, image: Image) -> Result
     Ok(())
 }
 
-/// Communicators are the same on two ranks if member lists and slot agree.
+/// Communicators of all ranks. Two ranks mean one communicator if member lists and slot are equal.
 #[derive(Default)]
 struct Communicators {
     places: HashMap<(Members, u32), usize>,
@@ -100,7 +107,7 @@ impl Communicators {
 fn ranks(runs: &[Run], world: u32) -> Result<Vec<Option<Rank>>, String> {
     let mut ranks = Vec::new();
     for run in runs {
-        // Whoever is in the world is in a group once; the others are few.
+        // World ranks occur once per group; the margin is for processes outside the world.
         if ranks.len() + run.count as usize > 2 * world as usize + (1 << 20) {
             return Err(format!("a communicator of {} members", run.count));
         }

@@ -1,4 +1,4 @@
-//! The image of one rank: its head and its records.
+//! The image of one rank: a header and records.
 
 use super::bytes::{Bytes, CUT_SHORT};
 use crate::ids::{LARGEST_INDEX, PuId, Rank};
@@ -16,21 +16,21 @@ use crate::traffic::read::trace_constants::{
 use crate::traffic::topology::{DeclaredTopology, Neighbour, TopologyKind};
 use crate::units::{Bytes as Size, Seconds};
 
-/// What one rank recorded. Communicators are numbered within the image; `collectives` and
-/// `topologies` name them so.
+/// The data recorded by one rank. `collectives` and `topologies` refer to communicators by index
+/// within this image.
 #[derive(Debug, Default)]
 pub(super) struct Image {
     pub(super) rank: u32,
     pub(super) world_size: u32,
-    /// A number that all ranks of a run share.
+    /// Random number shared by all ranks of a run.
     pub(super) run: u64,
     pub(super) program: String,
     pub(super) library: String,
     pub(super) tracer: String,
     pub(super) record: RankRecord,
-    /// Records are missing: there was no memory, or the spool file could not grow.
+    /// Records are missing: out of memory, or the spool file could not grow.
     pub(super) incomplete: bool,
-    /// Several threads were allowed to call MPI at a time.
+    /// `MPI_THREAD_MULTIPLE` was in effect.
     pub(super) several_threads: bool,
     pub(super) members: Vec<Members>,
     pub(super) communicators: Vec<LocalCommunicator>,
@@ -39,14 +39,15 @@ pub(super) struct Image {
     pub(super) topologies: Vec<DeclaredTopology>,
 }
 
-/// Member lists as runs of world ranks.
+/// Groups of a communicator as runs of world ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Members {
     pub(super) first: Vec<Run>,
     pub(super) second: Vec<Run>,
 }
 
-/// `first`, `first + stride`, ..., `count` of them; negative: outside the world.
+/// World ranks `first`, `first + stride`, ..., `count` of them; negative ranks are outside the
+/// world.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Run {
     pub(super) first: i32,
@@ -56,14 +57,14 @@ pub(super) struct Run {
 
 #[derive(Debug)]
 pub(super) struct LocalCommunicator {
-    /// Position in the image's member lists.
+    /// Index into the image's member lists.
     pub(super) members: usize,
     pub(super) slot: u32,
     pub(super) created: u32,
     pub(super) name: String,
 }
 
-/// How long a tick of the rank's clock is, and when it began.
+/// Tick length and start of the rank's clock.
 #[derive(Debug, Clone, Copy)]
 struct Clock {
     begin: u64,
@@ -81,7 +82,7 @@ impl Clock {
     }
 }
 
-/// Reads one image from the beginning of `file`, and leaves what is behind it.
+/// Reads one image from the start of `file` and leaves the rest.
 pub(super) fn take(file: &mut Bytes<'_>) -> Result<Image, String> {
     let whole = *file;
     if file.take(8).ok() != Some(IMAGE_MAGIC) {
@@ -122,7 +123,8 @@ fn read_head(head: &mut Bytes<'_>) -> Result<(Image, Clock, u64), String> {
         state => return Err(format!("state {state} of rank {}", image.rank)),
     };
     let flags = head.u32()?;
-    // A rank that handed over what its spool file had no room for has cleared the second.
+    // A rank whose later records were gathered although the spool file was full has cleared the
+    // second flag.
     image.incomplete = flags & (IMAGE_LOST_RECORDS | IMAGE_SPOOL_ENDED) != 0;
     image.several_threads = head.u32()? == THREAD_MULTIPLE;
     let clock = head.u32()?;
@@ -133,7 +135,7 @@ fn read_head(head: &mut Bytes<'_>) -> Result<(Image, Clock, u64), String> {
     let wall = latest_ns.saturating_sub(begin_ns) as f64 * 1e-9;
     image.record.wall = Seconds(wall);
     if clock == CLOCK_OFF && image.record.ended == Ended::Killed {
-        // Without a clock the rank did not note either how long it had lived.
+        // Without a clock the rank's wall time is unknown.
         image.record.wall = Seconds(0.0);
     }
     let ticks = latest.saturating_sub(begin) as f64;
@@ -187,8 +189,8 @@ fn read_record(
         RECORD_ROW => rows.push(row(&mut record)?),
         RECORD_TOPOLOGY => {
             let topology = topology(&mut record, Rank(image.rank))?;
-            // A later one for the same communicator replaces the earlier.
-            image.topologies.retain(|known| known.communicator != topology.communicator);
+            // The last declaration for a communicator counts.
+            image.topologies.retain(|earlier| earlier.communicator != topology.communicator);
             image.topologies.push(topology);
         }
         _ => {}
@@ -231,7 +233,7 @@ fn members(record: &mut Bytes<'_>) -> Result<Members, String> {
     let _intercommunicator = record.u32()?;
     let (first, second) = (record.u32()?, record.u32()?);
     let mut runs = |count: u32| -> Result<Vec<Run>, String> {
-        // The count comes from the file: nothing is reserved for it before its runs are there.
+        // The count is untrusted: no memory is reserved before its runs are read.
         (0..count)
             .map(|_| Ok(Run { first: record.i32()?, stride: record.i32()?, count: record.u32()? }))
             .collect()
@@ -248,7 +250,7 @@ fn communicator(record: &mut Bytes<'_>) -> Result<LocalCommunicator, String> {
     Ok(LocalCommunicator { members, slot, created, name })
 }
 
-/// `None`: made when the rank was killed, before its first message was counted.
+/// `None` for a pair without messages: the rank was killed between creating and counting it.
 fn pair(record: &mut Bytes<'_>, rank: Rank, clock: &Clock) -> Result<Option<FlowRecord>, String> {
     let peer = Rank(record.u32()?);
     let class = record.u8()?;

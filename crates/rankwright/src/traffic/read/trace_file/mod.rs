@@ -1,5 +1,7 @@
-//! What the tracer leaves: one gathered trace, or one spool file per rank.
+//! Trace files of the tracer: one gathered trace, or one spool file per rank.
 //! `tracer/src/format/trace_format.h` describes both byte by byte.
+//!
+//! `bytes` reads numbers, `image` the records of one rank, `combine` joins the ranks.
 
 mod bytes;
 mod combine;
@@ -16,17 +18,16 @@ use image::Image;
 const EXPECTED: &str = "a trace that rankwright's tracer wrote";
 const EXPECTED_SPOOL: &str = "the spool file of a rank (rank-N.rwr)";
 
-/// Reads a gathered trace whole; `program` is what the program that ran is called, if not as it was
-/// recorded.
+/// Reads a gathered trace; `program` overrides the recorded program name.
 ///
 /// # Errors
-/// If it cannot be read, was cut short, is damaged, or is of another version.
+/// If it cannot be read, was truncated, is damaged, or has another version.
 pub fn read(path: &Path, program: Option<&str>) -> Result<Profile, InputError> {
     parse(&read_bytes(path, EXPECTED)?, program)
         .map_err(|found| InputError::new(path.display(), found, EXPECTED))
 }
 
-/// Whether a file begins as a gathered trace; false where it cannot be read.
+/// Whether a file starts like a gathered trace; false if it cannot be read.
 #[must_use]
 pub fn is_gathered(path: &Path) -> bool {
     first_bytes(path, TRACE_MAGIC.len()).is_ok_and(|first| first == TRACE_MAGIC)
@@ -67,11 +68,11 @@ fn images(bytes: &[u8]) -> Result<Vec<Image>, String> {
     Ok(images)
 }
 
-/// Reads the spool files of one run. Ranks that left none are marked in the profile, and so are
-/// those that did not come to their end.
+/// Reads the spool files of one run. The profile marks ranks that left no file or ended early.
 ///
 /// # Errors
-/// If a file cannot be read or is damaged, two are of the same rank, or they are of several runs.
+/// If a file cannot be read or is damaged, two files belong to one rank, or the files belong to
+/// several runs.
 pub fn read_spools<P: AsRef<Path>>(
     paths: &[P],
     program: Option<&str>,
@@ -85,7 +86,7 @@ pub fn read_spools<P: AsRef<Path>>(
             let found = "a rank of another run than the files before it".to_owned();
             return Err(wrong(found).with_advice("merge the files of one run at a time"));
         }
-        if images.iter().any(|known| known.rank == image.rank) {
+        if images.iter().any(|earlier| earlier.rank == image.rank) {
             return Err(wrong(format!("rank {} once more", image.rank)));
         }
         images.push(image);

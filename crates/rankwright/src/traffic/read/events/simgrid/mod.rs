@@ -2,10 +2,9 @@
 //! actions per rank and a list of these files. Checked with SimGrid 3.32; the actions are those of
 //! its `smpi_replay.cpp`.
 //!
-//! All amounts are bytes. Time outside MPI becomes computation on a host of a stated speed. The
-//! format knows neither communicators nor nonblocking collectives: those become messages
-//! ([`steps`](super::steps)), and tags of messages on different communicators are kept apart by
-//! numbering them anew.
+//! All amounts are bytes. Time outside MPI becomes computation on a host of a given speed. The
+//! format has neither communicators nor nonblocking collectives: those become messages
+//! ([`steps`](super::steps)), whose tags are renumbered to keep communicators apart.
 //!
 //! [SimGrid]: https://simgrid.org
 
@@ -23,24 +22,24 @@ use super::store::Recording;
 use crate::files::{self, InputError, WriteError};
 use crate::ids::Rank;
 
-/// The name of the list of files, which `smpirun -replay` is given.
+/// File name of the list, the argument of `smpirun -replay`.
 pub const LIST: &str = "ranks.txt";
 
-/// What was written.
+/// The result of [`export`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// The list of files.
+    /// Path of the list of files.
     pub list: PathBuf,
-    /// Actions of all ranks.
+    /// Number of actions of all ranks.
     pub actions: u64,
-    /// What the format cannot express, and how often it was left out.
+    /// Number of calls left out, by kind: the format cannot express them.
     pub left_out: BTreeMap<&'static str, u64>,
 }
 
-/// Why there is no trace.
+/// Why the export failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The events are damaged, or not such that they could be replayed.
+    /// The events are damaged or cannot be replayed.
     #[error(transparent)]
     Input(#[from] InputError),
     /// A file could not be written.
@@ -48,8 +47,8 @@ pub enum ExportError {
     Write(#[from] WriteError),
 }
 
-/// Writes the events for hosts that compute `speed` floating-point operations per second. The folder
-/// is made if it is missing; the list is written last.
+/// Writes the events for hosts of `speed` floating-point operations per second. Creates the folder
+/// if needed; the list is written last.
 ///
 /// # Errors
 /// If the events are damaged or incomplete, several threads of a rank call MPI, or a file cannot be
@@ -100,9 +99,10 @@ impl Exported {
 
 /// Tags that keep the messages of different communicators apart.
 struct Tags {
-    /// Empty where all messages are on `MPI_COMM_WORLD`: then tags stay as they are.
+    /// New tag by (communicator, tag); empty if all messages are on `MPI_COMM_WORLD`, whose tags
+    /// stay.
     numbers: BTreeMap<(usize, i32), i32>,
-    /// The tag of the messages of collective operations is this and the communicator's number.
+    /// Tag of collective messages on communicator 0; communicator n adds n.
     of_collectives: i32,
 }
 
@@ -121,7 +121,7 @@ impl Tags {
         }
     }
 
-    fn of(&self, channel: Channel) -> i32 {
+    fn tag(&self, channel: Channel) -> i32 {
         match channel {
             Channel::Program(communicator, tag) => {
                 self.numbers.get(&(communicator, tag)).copied().unwrap_or(tag)
@@ -141,12 +141,12 @@ struct Writer<'a, W> {
     rank: Rank,
     speed: f64,
     file: W,
-    /// Operations to compute before the next action.
+    /// Floating-point operations to write before the next action.
     flops: f64,
     actions: u64,
 }
 
-/// A failure to write, or what is wrong with the events.
+/// Outer error: writing failed. Inner error: the events are invalid.
 type Written<T = ()> = io::Result<Result<T, InputError>>;
 
 impl<W: Write> Writer<'_, W> {
@@ -190,18 +190,18 @@ impl<W: Write> Writer<'_, W> {
             (false, true) => "recv",
             (false, false) => "irecv",
         };
-        let tag = self.tags.of(exchange.channel);
+        let tag = self.tags.tag(exchange.channel);
         self.action(format_args!("{name} {peer} {tag} {bytes}")).map(Ok)
     }
 
     fn wait(&mut self, exchange: Exchange) -> io::Result<()> {
-        let (peer, tag) = (exchange.peer, self.tags.of(exchange.channel));
+        let (peer, tag) = (exchange.peer, self.tags.tag(exchange.channel));
         let (source, destination) =
             if exchange.sends { (self.rank, peer) } else { (peer, self.rank) };
         self.action(format_args!("wait {source} {destination} {tag}"))
     }
 
-    /// The action, after what was computed before it.
+    /// Writes the pending computation, then the action.
     fn action(&mut self, action: std::fmt::Arguments<'_>) -> io::Result<()> {
         if self.flops >= 1.0 {
             writeln!(self.file, "{} compute {:.0}", self.rank, self.flops.floor())?;

@@ -1,4 +1,4 @@
-//! Collective operations that SimGrid's format knows: blocking ones of all ranks.
+//! Collective operations that SimGrid's format has: blocking ones of all ranks.
 
 use std::fmt::Write;
 
@@ -6,10 +6,10 @@ use crate::ids::Rank;
 use crate::traffic::collectives::Operation;
 use crate::traffic::read::events::matching::Collective;
 
-/// SimGrid counts elements, which are bytes here, in 32 bits with a sign.
+/// SimGrid counts elements (bytes here) in signed 32-bit integers.
 pub(super) const LARGEST: u64 = i32::MAX as u64;
 
-/// The action that stands for the operation on `rank`; `None` if the format has none.
+/// The action for `rank`; `None` if the format has none.
 pub(super) fn action(collective: &Collective, ranks: u32, rank: Rank) -> Option<String> {
     use Operation as O;
     let largest = collective.largest;
@@ -20,7 +20,7 @@ pub(super) fn action(collective: &Collective, ranks: u32, rank: Rank) -> Option<
     let (name, numbers) = match collective.operation {
         O::Barrier => ("barrier", Vec::new()),
         O::Bcast => ("bcast", vec![largest, u64::from(root)]),
-        // The second number of reductions is what they compute.
+        // The second number of a reduction is its computation.
         O::Reduce => ("reduce", vec![largest, 0, u64::from(root)]),
         O::Allreduce => ("allreduce", vec![largest, 0]),
         O::Scan => ("scan", vec![largest, 0]),
@@ -32,9 +32,9 @@ pub(super) fn action(collective: &Collective, ranks: u32, rank: Rank) -> Option<
         O::ReduceScatterBlock => ("reducescatter", with_ends([], all().map(|_| block), [0])),
         O::ReduceScatter => ("reducescatter", with_ends([], all().map(|to| stated(rank, to)), [0])),
         O::Gatherv => {
-            let own = stated(rank, Rank(root));
+            let sent = stated(rank, Rank(root));
             let parts = all().map(|from| stated(from, Rank(root)));
-            ("gatherv", with_ends([own], parts, [u64::from(root)]))
+            ("gatherv", with_ends([sent], parts, [u64::from(root)]))
         }
         O::Scatterv => {
             let parts = all().map(|to| stated(Rank(root), to));
@@ -58,7 +58,7 @@ pub(super) fn action(collective: &Collective, ranks: u32, rank: Rank) -> Option<
         | O::NeighborAlltoallv
         | O::NeighborAlltoallw => return None,
     };
-    // Its buffers hold what all ranks contribute.
+    // SimGrid's buffers hold the contributions of all ranks.
     let whole = largest.checked_mul(u64::from(ranks)).is_some_and(|whole| whole <= LARGEST);
     if !whole || numbers.iter().any(|number| *number > LARGEST) {
         return None;
