@@ -1,4 +1,4 @@
-//! Jobs by the size of their messages.
+//! Classes of jobs by message size.
 
 use serde::Serialize;
 
@@ -12,16 +12,16 @@ use crate::units::Bytes;
 pub enum LengthClass {
     /// Messages of [`LARGE`] or more.
     Large,
-    /// Between the two borders.
+    /// Between [`SMALL`] and [`LARGE`].
     Medium,
     /// Messages of up to [`SMALL`].
     Small,
 }
 
-/// From here on a message is large: 1 MB.
+/// Smallest large message: 1 MB.
 pub const LARGE: Bytes = Bytes(1_000_000);
 
-/// Up to here a message is small: 2 kB.
+/// Largest small message: 2 kB.
 pub const SMALL: Bytes = Bytes(2_000);
 
 impl LengthClass {
@@ -35,7 +35,7 @@ impl LengthClass {
         }
     }
 
-    /// The class of a job: that of its largest message. Messages of a rank to itself do not count.
+    /// The class of a job's largest message. Messages of a rank to itself do not count.
     #[must_use]
     pub fn of(job: &Job) -> Self {
         let others = job.flows.iter().filter(|flow| flow.source != flow.destination);

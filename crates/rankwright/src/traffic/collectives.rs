@@ -1,4 +1,5 @@
-//! Collective operations, recorded as the program called them.
+//! Collective operations as the program called them, before their [`expansion`](super::expansion)
+//! into messages.
 
 use serde::Serialize;
 
@@ -6,19 +7,19 @@ use super::communicator::Communicator;
 use super::expansion::{ExpandedOperation, Expansion, rounds_of_each};
 use crate::ids::Rank;
 
-/// The collective operations of a job, as far as they are known: their messages are among its flows.
+/// The recorded collective operations of a job. Their messages are among its flows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Collectives {
     /// The calls.
     pub calls: Vec<CollectiveCalls>,
-    /// The communicators that calls name by their position here.
+    /// Communicators that calls refer to by index.
     pub communicators: Vec<Communicator>,
-    /// How the calls became messages.
+    /// The expansion that turned the calls into messages.
     pub expansion: Expansion,
 }
 
 impl Collectives {
-    /// Their messages, by operation and round.
+    /// Messages of all calls, by operation and round.
     #[must_use]
     pub fn rounds(&self) -> Vec<ExpandedOperation> {
         rounds_of_each(&self.calls, &self.communicators, self.expansion)
@@ -28,28 +29,28 @@ impl Collectives {
 /// The calls of one rank to one operation on one communicator with one root.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CollectiveCalls {
-    /// Who called.
+    /// The calling rank.
     pub rank: Rank,
-    /// Position in the profile's list of communicators.
+    /// Index into the profile's communicators.
     pub communicator: usize,
-    /// What was called.
+    /// The operation.
     pub operation: Operation,
-    /// In which form.
+    /// Blocking, nonblocking or persistent.
     pub form: Form,
-    /// The root, where the operation has one and the rank knows it.
+    /// Root, if the operation has one and the rank knows it.
     pub root: Option<Rank>,
-    /// How many calls.
+    /// Number of calls.
     pub calls: u64,
-    /// The bytes that the rank's own arguments put into the operation, over all calls.
+    /// Bytes contributed by this rank's arguments, summed over all calls.
     pub bytes: u64,
-    /// Seconds inside these calls.
+    /// Time inside these calls, in seconds.
     pub seconds: f64,
-    /// Seconds from the start of MPI on this rank to the first call.
+    /// Time of the first call, in seconds since MPI started on this rank.
     pub first: f64,
-    /// The same to the last call.
+    /// Time of the last call, in seconds since MPI started on this rank.
     pub last: f64,
-    /// What the arguments send to each destination, for the operations that say it (those with
-    /// one count per destination, and those on a neighbourhood).
+    /// Amount sent to each destination, for operations whose arguments state it: those with a count
+    /// per destination, and neighbourhood collectives.
     pub row: Vec<RowEntry>,
 }
 
@@ -62,12 +63,12 @@ pub enum Form {
     Blocking,
     /// `MPI_Ibcast`.
     Nonblocking,
-    /// `MPI_Bcast_init`: one call at each start.
+    /// `MPI_Bcast_init`: each start counts as one call.
     Persistent,
 }
 
 impl Form {
-    /// The form that flags in a trace state.
+    /// Decodes the flags of a trace record.
     #[must_use]
     pub fn from_flags(flags: u16) -> Self {
         match flags {
@@ -97,17 +98,18 @@ impl Form {
 /// What one rank sends to one destination in collective calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RowEntry {
-    /// The destination.
+    /// Receiving rank.
     pub destination: Rank,
-    /// Calls that send it at least one byte.
+    /// Number of calls that send at least one byte.
     pub messages: u64,
-    /// The bytes of all calls.
+    /// Bytes of all calls.
     pub bytes: u64,
 }
 
 macro_rules! operations {
     ($($name:ident = $number:literal $text:literal),* $(,)?) => {
-        /// A collective operation of MPI; all its forms count as the same operation.
+        /// A collective operation of MPI. Its blocking, nonblocking and persistent forms are one
+        /// operation.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Operation {

@@ -1,4 +1,4 @@
-//! Communicators: who takes part in a collective operation.
+//! Communicators: the ranks that take part in a collective operation.
 
 use serde::Serialize;
 
@@ -7,12 +7,13 @@ use crate::ids::Rank;
 /// A communicator.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Communicator {
-    /// The name the program gave it; empty for none.
+    /// Name given by `MPI_Comm_set_name`; empty if unnamed.
     pub name: String,
-    /// Its members in the order of their rank in it; `None` for a process outside the job.
+    /// World rank of each member, by rank in the communicator; `None` for a process outside the
+    /// job.
     pub members: Vec<Option<Rank>>,
-    /// The other group of an intercommunicator; empty for an intracommunicator.
+    /// Remote group of an intercommunicator; empty for an intracommunicator.
     pub remote_members: Vec<Option<Rank>>,
-    /// How many communicators with these members stood in its place one after the other.
+    /// Number of communicators with these members that were created and freed one after the other.
     pub created: u32,
 }

@@ -1,5 +1,4 @@
-//! How much the ranks of a job want from the network: their communication demand, and who is
-//! adjacent to whom.
+//! Communication demand of a job's ranks, and which ranks are adjacent.
 
 use super::source::OUTSIDE;
 use super::{Job, Send};
@@ -9,52 +8,52 @@ use crate::units::PerSecond;
 /// The communication demand of all pairs of ranks of a job, Eq. (13), Soryani et al. 2013:
 /// `CD = L λ (1 + f(CV) / 100)`.
 ///
-/// In bytes per second where the job has sources; else in bytes, with the number of messages in the
-/// place of their rate and nothing added for CV. Two ranks are adjacent if one sends the other at
-/// least one byte; a rank is not adjacent to itself, nor to anything outside the cluster.
+/// In bytes per second with message timing. Without it, in bytes: the number of messages stands in
+/// for the rate, and CV adds nothing. Two ranks are adjacent if one sends the other at least one
+/// byte. A rank is never adjacent to itself or to anything outside the cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
-    /// Where the peers of each rank begin, and the end of the last.
+    /// Index into `peers` of each rank's first entry, by rank; one more entry holds the end.
     offsets: Vec<usize>,
-    /// The peers of each rank, ascending, with the demand of both directions.
+    /// Adjacency lists of all ranks, each ascending; the number is the demand of both directions.
     peers: Vec<(Rank, f64)>,
     sent: Vec<f64>,
     received: Vec<f64>,
 }
 
-/// Which length counts where messages differ.
+/// Which message length stands for a pair whose messages differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lengths {
-    /// Their mean.
+    /// The mean.
     Mean,
-    /// The largest.
+    /// The maximum.
     Largest,
 }
 
-/// What the messages of a job are like, on average over its pairs.
+/// Message statistics of a job, averaged over its pairs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MessageMeans {
-    /// λ_avg: how many messages per second pass from a rank to one that it sends to.
+    /// λ_avg: mean message rate of a pair.
     pub rate: PerSecond,
-    /// L, in bytes.
+    /// L: message length, in bytes.
     pub length: f64,
     /// Ca: the coefficient of variation of the gaps between messages.
     pub cv: f64,
 }
 
-/// Messages from one rank to another: all of one send of a clock, or a flow.
+/// The messages of one send of a source, or of one flow.
 struct Stream {
     from: Rank,
     to: Rank,
-    /// λ (1 + f / 100).
+    /// λ (1 + f / 100), per second; without timing, a number of messages.
     rate: f64,
-    /// The same times the length.
+    /// `rate` times the message length.
     bytes: f64,
     largest: u64,
 }
 
 impl Demand {
-    /// The demand of a job; `slowdown` is f, in percent, of a coefficient of variation.
+    /// Demand of a job. `slowdown` maps a coefficient of variation to f, in percent.
     #[must_use]
     pub fn new(job: &Job, lengths: Lengths, slowdown: impl Fn(f64) -> f64) -> Self {
         let mut streams = streams(job, slowdown);
@@ -96,43 +95,43 @@ impl Demand {
         Self { offsets, peers, sent, received }
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[must_use]
     pub fn rank_count(&self) -> usize {
         self.sent.len()
     }
 
-    /// The ranks that a rank is adjacent to, ascending, with the demand of both directions.
+    /// Adjacent ranks in ascending order, with the demand of both directions.
     #[must_use]
     pub fn peers(&self, rank: Rank) -> &[(Rank, f64)] {
         &self.peers[self.offsets[rank.index()]..self.offsets[rank.index() + 1]]
     }
 
-    /// The demand of all that a rank sends.
+    /// Demand of everything a rank sends.
     #[must_use]
     pub fn sent(&self, rank: Rank) -> f64 {
         self.sent[rank.index()]
     }
 
-    /// The demand of all that a rank receives.
+    /// Demand of everything a rank receives.
     #[must_use]
     pub fn received(&self, rank: Rank) -> f64 {
         self.received[rank.index()]
     }
 
-    /// `ADJ_avg`: to how many ranks a rank is adjacent on average, rounded down.
+    /// `ADJ_avg`: mean number of adjacent ranks, rounded down.
     #[must_use]
     pub fn mean_adjacency(&self) -> u64 {
         (self.peers.len() / self.rank_count().max(1)) as u64
     }
 
-    /// To how many ranks the rank with the most is adjacent.
+    /// The largest number of adjacent ranks of any rank.
     #[must_use]
     pub fn largest_adjacency(&self) -> u64 {
         self.offsets.windows(2).map(|row| (row[1] - row[0]) as u64).max().unwrap_or(0)
     }
 
-    /// How many pairs there are, each counted from both ends.
+    /// Number of adjacent pairs, counted from both ends.
     #[must_use]
     pub fn adjacency_sum(&self) -> u64 {
         self.peers.len() as u64
@@ -168,8 +167,8 @@ fn streams(job: &Job, slowdown: impl Fn(f64) -> f64) -> Vec<Stream> {
 }
 
 impl MessageMeans {
-    /// The means of a job: of the length and of CV over all messages, of the rate over all pairs of a
-    /// rank and one that it sends to. `None` where nobody says when messages are sent, or none is.
+    /// Averages length and CV over all messages, and the rate over all pairs that communicate.
+    /// `None` without message timing, or if nothing is sent.
     #[must_use]
     pub fn of(job: &Job, lengths: Lengths) -> Option<Self> {
         let (mut rate, mut bytes, mut varied, mut largest) = (0.0, 0.0, 0.0, 0);

@@ -9,37 +9,37 @@ use super::topology::DeclaredTopology;
 use crate::ids::Rank;
 use crate::units::Seconds;
 
-/// A profile that is not of the same program as the first.
+/// A profile whose program or rank count differs from the first.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("profile {position}: found {found}, expected {expected}")]
 pub struct NotTheSameProgram {
-    /// Which profile, from 0.
+    /// Index of the profile, from 0.
     pub position: usize,
-    /// What it is of.
+    /// Its program and rank count.
     pub found: String,
-    /// What the first is of.
+    /// Program and rank count of the first profile.
     pub expected: String,
 }
 
 /// Joins profiles of several runs.
 ///
-/// Counts, bytes and times are added. The largest message is that of any run; the first send is the
-/// earliest and the last the latest after the start of any run. Gaps between sends are pooled, the
-/// time between runs is none. What one of the runs does not know of a pair (its times, its size
-/// histogram) or of its calls (the time inside MPI) is unknown of them all. Host, PUs, NUMA nodes, start and the MPI library are kept where
-/// all runs agree. A rank that did not come to its end in one of the runs is marked.
+/// Counts, bytes and times are added. The largest message is the maximum over the runs; first and
+/// last send are the earliest and the latest time since MPI started in any run. Gaps between sends
+/// are pooled; the time between two runs is not a gap. If one run lacks the times or size histogram
+/// of a pair, or the time inside MPI, the merged profile lacks it too. Host, PUs, NUMA nodes, start
+/// and MPI library are kept if all runs agree. A rank that ended early in one run stays marked.
 ///
 /// # Errors
-/// If programs or numbers of ranks differ.
+/// If programs or rank counts differ.
 pub fn merge(profiles: Vec<Profile>) -> Result<Profile, NotTheSameProgram> {
     let mut profiles = profiles.into_iter();
     let Some(first) = profiles.next() else { return Ok(Profile::default()) };
     let mut sum = Sum::new(first);
     for (position, profile) in (1..).zip(profiles) {
-        let of = |profile: &Profile| {
+        let describe = |profile: &Profile| {
             format!("`{}` with {} ranks", profile.run.program, profile.ranks.len())
         };
-        let (found, expected) = (of(&profile), of(&sum.profile));
+        let (found, expected) = (describe(&profile), describe(&sum.profile));
         if found != expected {
             return Err(NotTheSameProgram { position, found, expected });
         }
@@ -48,11 +48,11 @@ pub fn merge(profiles: Vec<Profile>) -> Result<Profile, NotTheSameProgram> {
     Ok(sum.finish())
 }
 
-/// What tells collective calls apart: rank, communicator, operation's name, form, root.
+/// Calls with equal keys are added up: rank, communicator, operation's name, form, root.
 type CallKey = (Rank, usize, &'static str, Form, Option<Rank>);
 
 struct Sum {
-    /// All but flows and collectives.
+    /// Merged so far, except flows and collectives.
     profile: Profile,
     flows: BTreeMap<(Rank, Rank, FlowKind), FlowRecord>,
     collectives: BTreeMap<CallKey, CollectiveCalls>,
@@ -97,24 +97,24 @@ impl Sum {
         }
     }
 
-    /// Where each communicator stands among those known; of several with the same name and members
-    /// the first is the first, and so on.
+    /// Index of each communicator in the merged list, appending new ones. Communicators with equal
+    /// name and members are matched in order of appearance.
     fn add_communicators(&mut self, others: Vec<Communicator>) -> Vec<usize> {
-        let known = &mut self.profile.communicators;
+        let merged = &mut self.profile.communicators;
         let mut places: Vec<usize> = Vec::new();
         for other in others {
-            let same = |(place, known): (usize, &Communicator)| {
-                let equal = (&known.name, &known.members, &known.remote_members)
+            let same = |(place, merged): (usize, &Communicator)| {
+                let equal = (&merged.name, &merged.members, &merged.remote_members)
                     == (&other.name, &other.members, &other.remote_members);
                 (equal && !places.contains(&place)).then_some(place)
             };
-            let place = known.iter().enumerate().find_map(same);
+            let place = merged.iter().enumerate().find_map(same);
             if let Some(place) = place {
-                known[place].created = known[place].created.saturating_add(other.created);
+                merged[place].created = merged[place].created.saturating_add(other.created);
             } else {
-                known.push(other);
+                merged.push(other);
             }
-            places.push(place.unwrap_or(known.len() - 1));
+            places.push(place.unwrap_or(merged.len() - 1));
         }
         places
     }
@@ -122,7 +122,7 @@ impl Sum {
     fn add_flow(&mut self, record: FlowRecord) {
         let key = (record.flow.source, record.flow.destination, record.kind);
         match self.flows.get_mut(&key) {
-            Some(known) => add_record(known, record),
+            Some(merged) => add_record(merged, record),
             None => {
                 self.flows.insert(key, record);
             }
@@ -132,18 +132,18 @@ impl Sum {
     fn add_calls(&mut self, calls: CollectiveCalls) {
         let CollectiveCalls { rank, communicator, operation, form, root, .. } = calls;
         let key = (rank, communicator, operation.name(), form, root);
-        let Some(known) = self.collectives.get_mut(&key) else {
+        let Some(merged) = self.collectives.get_mut(&key) else {
             self.collectives.insert(key, calls);
             return;
         };
-        known.calls = known.calls.saturating_add(calls.calls);
-        known.bytes = known.bytes.saturating_add(calls.bytes);
-        known.seconds += calls.seconds;
-        known.first = known.first.min(calls.first);
-        known.last = known.last.max(calls.last);
-        known.row.extend(calls.row);
-        known.row.sort_by_key(|entry| entry.destination);
-        known.row.dedup_by(|next, kept| {
+        merged.calls = merged.calls.saturating_add(calls.calls);
+        merged.bytes = merged.bytes.saturating_add(calls.bytes);
+        merged.seconds += calls.seconds;
+        merged.first = merged.first.min(calls.first);
+        merged.last = merged.last.max(calls.last);
+        merged.row.extend(calls.row);
+        merged.row.sort_by_key(|entry| entry.destination);
+        merged.row.dedup_by(|next, kept| {
             let same = next.destination == kept.destination;
             if same {
                 kept.messages = kept.messages.saturating_add(next.messages);
@@ -153,12 +153,12 @@ impl Sum {
         });
     }
 
-    /// What the first run declares stands.
+    /// Keeps the declaration of the first run that has one.
     fn add_topology(&mut self, topology: DeclaredTopology) {
         let key = |topology: &DeclaredTopology| (topology.communicator, topology.rank);
-        let known = &mut self.profile.topologies;
-        if let Err(place) = known.binary_search_by_key(&key(&topology), key) {
-            known.insert(place, topology);
+        let merged = &mut self.profile.topologies;
+        if let Err(place) = merged.binary_search_by_key(&key(&topology), key) {
+            merged.insert(place, topology);
         }
     }
 
@@ -171,41 +171,41 @@ impl Sum {
     }
 }
 
-fn add_rank(known: &mut RankRecord, other: RankRecord) {
-    if known.host != other.host {
-        known.host.clear();
+fn add_rank(merged: &mut RankRecord, other: RankRecord) {
+    if merged.host != other.host {
+        merged.host.clear();
     }
-    if known.pus != other.pus {
-        known.pus = crate::ids::PuSet::default();
+    if merged.pus != other.pus {
+        merged.pus = crate::ids::PuSet::default();
     }
-    if known.numa != other.numa {
-        known.numa.clear();
+    if merged.numa != other.numa {
+        merged.numa.clear();
     }
-    if known.ended != other.ended {
+    if merged.ended != other.ended {
         let worse = |ended: Ended| !ended.is_whole();
-        known.ended =
-            [known.ended, other.ended].into_iter().find(|e| worse(*e)).unwrap_or_default();
+        merged.ended =
+            [merged.ended, other.ended].into_iter().find(|e| worse(*e)).unwrap_or_default();
     }
-    known.cut |= other.cut;
-    known.peak_memory = known.peak_memory.max(other.peak_memory);
-    if known.start_unix_ns != other.start_unix_ns {
-        known.start_unix_ns = 0;
+    merged.cut |= other.cut;
+    merged.peak_memory = merged.peak_memory.max(other.peak_memory);
+    if merged.start_unix_ns != other.start_unix_ns {
+        merged.start_unix_ns = 0;
     }
-    known.wall = Seconds(known.wall.0 + other.wall.0);
-    let add = |known: &mut TimeInMpi, other: TimeInMpi| {
-        known.calls = known.calls.saturating_add(other.calls);
-        known.time = Seconds(known.time.0 + other.time.0);
+    merged.wall = Seconds(merged.wall.0 + other.wall.0);
+    let add = |merged: &mut TimeInMpi, other: TimeInMpi| {
+        merged.calls = merged.calls.saturating_add(other.calls);
+        merged.time = Seconds(merged.time.0 + other.time.0);
     };
-    add(&mut known.point_to_point, other.point_to_point);
-    add(&mut known.wait, other.wait);
-    add(&mut known.collective, other.collective);
-    add(&mut known.one_sided, other.one_sided);
-    add(&mut known.other, other.other);
-    known.outside_messages = known.outside_messages.saturating_add(other.outside_messages);
-    known.outside_bytes = known.outside_bytes.saturating_add(other.outside_bytes);
+    add(&mut merged.point_to_point, other.point_to_point);
+    add(&mut merged.wait, other.wait);
+    add(&mut merged.collective, other.collective);
+    add(&mut merged.one_sided, other.one_sided);
+    add(&mut merged.other, other.other);
+    merged.outside_messages = merged.outside_messages.saturating_add(other.outside_messages);
+    merged.outside_bytes = merged.outside_bytes.saturating_add(other.outside_bytes);
 }
 
-/// Of the calls of several runs, if one of them does not know its own.
+/// Clears the time inside MPI, which one of the runs did not record.
 fn forget_times(rank: &mut RankRecord) {
     let RankRecord { point_to_point, wait, collective, one_sided, other, .. } = rank;
     for class in [point_to_point, wait, collective, one_sided, other] {
@@ -213,27 +213,27 @@ fn forget_times(rank: &mut RankRecord) {
     }
 }
 
-fn add_record(known: &mut FlowRecord, other: FlowRecord) {
-    known.times = match (known.times, other.times) {
-        (Some(a), Some(b)) => Some(pooled(a, known.flow.messages, b, other.flow.messages)),
+fn add_record(merged: &mut FlowRecord, other: FlowRecord) {
+    merged.times = match (merged.times, other.times) {
+        (Some(a), Some(b)) => Some(pooled(a, merged.flow.messages, b, other.flow.messages)),
         _ => None,
     };
-    if known.size_histogram.is_empty() || other.size_histogram.is_empty() {
-        known.size_histogram.clear();
+    if merged.size_histogram.is_empty() || other.size_histogram.is_empty() {
+        merged.size_histogram.clear();
     } else {
-        let bins = known.size_histogram.len().max(other.size_histogram.len());
-        known.size_histogram.resize(bins, 0);
-        for (bin, messages) in known.size_histogram.iter_mut().zip(other.size_histogram) {
+        let bins = merged.size_histogram.len().max(other.size_histogram.len());
+        merged.size_histogram.resize(bins, 0);
+        for (bin, messages) in merged.size_histogram.iter_mut().zip(other.size_histogram) {
             *bin = bin.saturating_add(messages);
         }
     }
-    known.flow.messages = known.flow.messages.saturating_add(other.flow.messages);
-    known.flow.bytes = known.flow.bytes.saturating_add(other.flow.bytes);
-    known.flow.largest = known.flow.largest.max(other.flow.largest);
+    merged.flow.messages = merged.flow.messages.saturating_add(other.flow.messages);
+    merged.flow.bytes = merged.flow.bytes.saturating_add(other.flow.bytes);
+    merged.flow.largest = merged.flow.largest.max(other.flow.largest);
 }
 
-/// The times of the sends of two runs. Each run has one gap less than it has messages; mean and
-/// variance are those of all gaps together.
+/// Pools the send times of two runs. Each run has one gap fewer than messages; mean and variance
+/// are taken over all gaps.
 fn pooled(a: FlowTimes, a_messages: u64, b: FlowTimes, b_messages: u64) -> FlowTimes {
     let gaps = |messages: u64| messages.saturating_sub(1) as f64;
     let (a_gaps, b_gaps) = (gaps(a_messages), gaps(b_messages));
@@ -360,7 +360,7 @@ mod tests {
             vec![call(1, 7, 0), call(3, 9, 0), call(3, 2, 1)],
         );
         let merged = merge(vec![a, b]).unwrap();
-        let created: Vec<u32> = merged.communicators.iter().map(|known| known.created).collect();
+        let created: Vec<u32> = merged.communicators.iter().map(|merged| merged.created).collect();
         assert_eq!(created, [2, 2, 2, 1]);
         let seen: Vec<_> = merged
             .collectives

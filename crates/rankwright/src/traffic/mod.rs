@@ -1,8 +1,19 @@
-//! What runs: jobs of ranks, and who sends how much to whom.
+//! Traffic: which ranks send how much to whom, and when.
 //!
-//! A [`Workload`] holds the jobs that run at the same time; a [`Job`] its point-to-point traffic as
-//! a sparse list of [`Flow`]s, and, where that is known, the clocks by which its ranks send
-//! ([`source`]). Collective calls of a profile become flows by [`expansion`].
+//! A [`Workload`] holds the jobs that run at the same time. A [`Job`] holds its point-to-point
+//! traffic as a sparse list of [`Flow`]s and, with message timing, the [`Source`]s: clocks by which
+//! its ranks send.
+//!
+//! | stands in | holds |
+//! |---|---|
+//! | this file, [`source`] | [`Workload`], [`Job`], [`Flow`]; [`Source`] and [`Send`] |
+//! | [`profile`], [`communicator`], [`collectives`], [`topology`] | a recorded run as it is stored: a profile |
+//! | [`expansion`] | how a collective operation becomes messages |
+//! | `clocks` | how recorded times become [`Source`]s |
+//! | [`demand`], [`classes`] | figures of a job that strategies read |
+//! | [`merge`], [`redact`] | profiles joined, and stripped of names |
+//! | [`read`] | readers: trace, events, profile, `jobs.toml`, formats of other tools |
+//! | [`generate`] | generators: patterns, NAS benchmarks, workloads of papers |
 
 pub mod classes;
 mod clocks;
@@ -29,106 +40,107 @@ use collectives::Collectives;
 /// Jobs that run at the same time on one cluster.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Workload {
-    /// Its name, for people.
+    /// Display name.
     pub name: String,
     /// The jobs.
     pub jobs: Vec<Job>,
 }
 
-/// A parallel program: its ranks and their traffic.
+/// A parallel program: its ranks and the messages between them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Job {
-    /// Its name; no other job of the workload has it.
+    /// Name, unique in the workload.
     pub name: String,
-    /// The MPI library it was seen with, as that names itself; empty where unknown.
+    /// MPI library of the recorded run, in its own words; empty if unknown.
     pub mpi_library: String,
-    /// How many ranks it has.
+    /// Number of ranks.
     pub ranks: u32,
     /// Point-to-point traffic: one entry per pair that communicates, ordered by source, then
     /// destination. Self messages are kept; they use no network.
     pub flows: Vec<Flow>,
-    /// When its ranks send: clocks that together send exactly the flows, ordered by rank. Empty where
-    /// nobody says.
+    /// Message timing, ordered by rank: clocks that together send exactly the flows. Empty without
+    /// timing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
-    /// How long each rank computes outside MPI, on a node of speed 1; empty where nobody says.
+    /// Compute time of each rank (time outside MPI) on a node of speed 1, by rank; empty if
+    /// unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compute: Vec<Seconds>,
-    /// The collective operations whose messages are among the flows; empty where nobody says.
+    /// The collective operations whose messages are among the flows; empty if unknown.
     #[serde(skip)]
     pub collectives: Collectives,
-    /// What a recorded run was seen to be beside its traffic.
+    /// Facts of a recorded run other than its traffic.
     #[serde(skip)]
     pub seen: Seen,
 }
 
-/// What was seen of a recorded run beside its traffic.
+/// Facts of a recorded run other than its traffic.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
-    /// The host of each rank; empty unless all are known.
+    /// Host name of each rank, by rank; empty unless known for every rank.
     pub hosts: Vec<String>,
 }
 
 /// All messages from one rank to another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Flow {
-    /// The sender.
+    /// Sending rank.
     pub source: Rank,
-    /// The receiver.
+    /// Receiving rank.
     pub destination: Rank,
-    /// How many messages.
+    /// Number of messages.
     pub messages: u64,
-    /// How many bytes in all.
+    /// Sum of all messages, in bytes.
     pub bytes: u64,
-    /// The largest message, in bytes.
+    /// Largest single message, in bytes.
     pub largest: u64,
 }
 
-/// Why traffic is not that of a job.
+/// Why traffic does not form a job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TrafficError {
-    /// A rank that the job does not have.
+    /// A rank outside the job.
     #[error("job `{job}`: a message from rank {source_rank} to rank {destination}, but the job has {ranks} ranks (0 to {})", ranks.saturating_sub(1))]
     RankOutOfRange {
-        /// The job.
+        /// Name of the job.
         job: String,
-        /// The sender.
+        /// Sending rank.
         source_rank: Rank,
-        /// The receiver.
+        /// Receiving rank.
         destination: Rank,
-        /// How many ranks the job has.
+        /// Number of ranks in the job.
         ranks: u32,
     },
-    /// A source that cannot be.
+    /// A source with a value out of range.
     #[error("job `{job}`: rank {rank} sends by a clock with {found}, expected {expected}")]
     BadSource {
-        /// The job.
+        /// Name of the job.
         job: String,
-        /// The sender.
+        /// Sending rank.
         rank: Rank,
-        /// What it has.
+        /// The value found.
         found: String,
-        /// What it could have.
+        /// The range expected.
         expected: &'static str,
     },
-    /// No rank at all.
+    /// A job without ranks.
     #[error("job `{job}`: found 0 ranks, expected at least 1")]
     NoRanks {
-        /// The job.
+        /// Name of the job.
         job: String,
     },
 }
 
 impl Workload {
-    /// A workload of one job, named as the job.
+    /// A workload of a single job, with the name of the job.
     #[must_use]
     pub fn single(job: Job) -> Self {
         Self { name: job.name.clone(), jobs: vec![job] }
     }
 
-    /// Adds a job. A name that is there already gets a number: `app`, `app-2`.
+    /// Adds a job. A name that is already taken gets a number: `app`, `app-2`.
     pub fn push(&mut self, mut job: Job) {
-        let taken = |name: &str| self.jobs.iter().any(|known| known.name == name);
+        let taken = |name: &str| self.jobs.iter().any(|other| other.name == name);
         let plain = job.name.clone();
         let mut numbers = 2_u64..;
         while taken(&job.name) {
@@ -137,14 +149,13 @@ impl Workload {
         self.jobs.push(job);
     }
 
-    /// How many ranks all jobs have together.
+    /// Number of ranks of all jobs.
     #[must_use]
     pub fn rank_count(&self) -> usize {
         self.jobs.iter().map(|job| job.ranks as usize).sum()
     }
 
-    /// The position of each job's rank 0 when the ranks of all jobs are counted through, and the
-    /// number of ranks at the end.
+    /// The global rank of each job's rank 0, followed by the total number of ranks.
     #[must_use]
     pub fn rank_offsets(&self) -> Vec<usize> {
         let mut offsets = vec![0];
@@ -156,10 +167,10 @@ impl Workload {
 }
 
 impl Job {
-    /// A job from flows in any order; flows of the same pair are joined.
+    /// Builds a job from flows in any order; flows of the same pair are added up.
     ///
     /// # Errors
-    /// If the job has no rank, or a flow names a rank that it does not have.
+    /// If the job has 0 ranks, or a flow names a rank outside the job.
     pub fn new(
         name: impl Into<String>,
         ranks: u32,
@@ -183,7 +194,7 @@ impl Job {
     }
 }
 
-/// One flow per pair, ordered by source, then destination.
+/// Adds up flows of the same pair, in place; sorts by source, then destination.
 pub(crate) fn add_up(flows: &mut Vec<Flow>) {
     flows.sort_by_key(|flow| (flow.source, flow.destination));
     flows.dedup_by(|next, kept| {

@@ -1,4 +1,4 @@
-//! A profile: what a run of a parallel program was seen to send, and how long it spent inside MPI.
+//! A profile: the traffic recorded from one run of a parallel program, and its time inside MPI.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,58 +13,60 @@ use super::{Flow, Job, Seen, TrafficError};
 use crate::ids::{PuId, PuSet, Rank};
 use crate::units::{Bytes, Seconds};
 
-/// What was recorded of one run. Made by the tracer, by an importer or by a generator; the file it
-/// lives in is described in `docs/src/formats.md`.
+/// A recorded run. Written by the tracer, an importer or a generator; `docs/src/formats.md`
+/// describes the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Profile {
-    /// Facts of the run as a whole.
+    /// Facts about the whole run.
     pub run: Run,
-    /// What each rank did; position is rank.
+    /// One record per rank; the index is the rank.
     pub ranks: Vec<RankRecord>,
-    /// The communicators that collective calls name; the first is `MPI_COMM_WORLD` if there is any.
+    /// Communicators that collective calls refer to by index; the first is `MPI_COMM_WORLD`, if
+    /// there are any.
     pub communicators: Vec<Communicator>,
     /// Point-to-point and one-sided traffic: one entry per pair and kind, ordered by source, then
     /// destination, then kind.
     pub flows: Vec<FlowRecord>,
     /// Collective calls as the program made them.
     pub collectives: Vec<CollectiveCalls>,
-    /// What the program declares of its pattern; ordered by communicator, then rank.
+    /// Topologies declared by the program, ordered by communicator, then rank.
     pub topologies: Vec<DeclaredTopology>,
 }
 
-/// Facts of a run.
+/// Facts about a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Run {
-    /// The program's file name, without folder and arguments; or what the traffic was made from.
+    /// File name of the program without folder and arguments, or a description of the traffic's
+    /// origin.
     pub program: String,
-    /// How the traffic came to be known: `tracer 0.1.0`, `imported from csv`, `generated`.
+    /// Origin of the traffic: `tracer 0.1.0`, `imported from csv`, `generated`.
     pub origin: String,
-    /// The MPI library, as it names itself; empty where there was none.
+    /// MPI library in its own words; empty if there was none.
     pub mpi_library: String,
-    /// Whether several threads of a rank were allowed to call MPI at a time
-    /// (`MPI_THREAD_MULTIPLE`): times inside MPI are then sums over threads.
+    /// Whether the run asked for `MPI_THREAD_MULTIPLE`: times inside MPI are then sums over
+    /// threads.
     pub several_threads: bool,
 }
 
-/// What one rank did. Everything but its number is unknown where the traffic was imported.
+/// The record of one rank. Imported traffic leaves every field at its default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RankRecord {
-    /// The host it ran on; empty where unknown.
+    /// Host name; empty if unknown.
     pub host: String,
-    /// The PUs it was allowed to run on, P#, when MPI started; empty where unknown.
+    /// CPU affinity (P#) when MPI started; empty if unknown.
     #[serde(serialize_with = "as_text")]
     pub pus: PuSet,
-    /// The NUMA nodes that have these PUs, P#, ascending; empty where unknown.
+    /// NUMA nodes (P#, ascending) of these PUs; empty if unknown.
     pub numa: Vec<u32>,
-    /// How it ended.
+    /// How the process ended.
     pub ended: Ended,
-    /// Not all that it did was kept: the disk was full, or there was no memory.
+    /// The record is incomplete: the disk or the memory was full.
     pub cut: bool,
-    /// The most memory that it had in use (resident set); 0 where unknown.
+    /// Peak resident set size; 0 if unknown.
     pub peak_memory: Bytes,
-    /// When MPI started on this rank, nanoseconds since 1970; 0 where unknown.
+    /// Start of MPI on this rank, in nanoseconds since 1970; 0 if unknown.
     pub start_unix_ns: i64,
-    /// From the end of `MPI_Init` to the begin of `MPI_Finalize`.
+    /// Wall time from the end of `MPI_Init` to the start of `MPI_Finalize`.
     pub wall: Seconds,
     /// Sends, receives and probes.
     pub point_to_point: TimeInMpi,
@@ -76,9 +78,9 @@ pub struct RankRecord {
     pub one_sided: TimeInMpi,
     /// Making and freeing communicators, windows and requests.
     pub other: TimeInMpi,
-    /// Messages to processes outside `MPI_COMM_WORLD`; in no flow.
+    /// Number of messages to processes outside `MPI_COMM_WORLD`; no flow contains them.
     pub outside_messages: u64,
-    /// Their bytes.
+    /// Bytes of the messages to processes outside `MPI_COMM_WORLD`.
     pub outside_bytes: u64,
 }
 
@@ -86,14 +88,14 @@ fn as_text<S: serde::Serializer>(pus: &PuSet, serializer: S) -> Result<S::Ok, S:
     serializer.collect_str(pus)
 }
 
-/// How a rank ended.
+/// How a rank's process ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// Not recorded: the traffic was imported or generated.
     #[default]
     Unknown,
-    /// It called `MPI_Finalize`: its record is whole.
+    /// It called `MPI_Finalize`: its record is complete.
     Finalized,
     /// It called `MPI_Abort`.
     Aborted,
@@ -101,7 +103,7 @@ pub enum Ended {
     Exited,
     /// It was killed, or left by `_exit`.
     Killed,
-    /// It left no record at all.
+    /// It left no record.
     Missing,
 }
 
@@ -115,7 +117,7 @@ impl Ended {
         (Self::Missing, "missing"),
     ];
 
-    /// Its name in a profile.
+    /// Name in a profile file.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(ended, _)| *ended == self).map_or("unknown", |(_, name)| name)
@@ -179,7 +181,7 @@ impl FlowKind {
         [Self::PointToPoint, Self::Put, Self::Get].get(usize::from(number)).copied()
     }
 
-    /// Its name in a profile.
+    /// Name in a profile file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

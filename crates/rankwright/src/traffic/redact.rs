@@ -1,14 +1,13 @@
-//! Profiles to give away: without the names that tell who ran what where.
+//! Redaction: profiles without names that identify the user, for sharing.
 
 use std::collections::HashMap;
 
 use super::profile::Profile;
 
-/// Replaces the names of hosts, of the program and of communicators; everything else stays.
+/// Replaces the names of hosts, program and communicators; everything else stays.
 ///
-/// Hosts become `host-1`, `host-2`, ... in the order of the ranks, communicators `communicator-1`,
-/// ... in their order; equal names stay equal. Names that MPI itself gives (`MPI_COMM_WORLD`) and
-/// empty ones stay.
+/// Hosts become `host-1`, `host-2`, ... in rank order, communicators `communicator-1`, ... in list
+/// order; equal names stay equal. Names predefined by MPI (`MPI_COMM_WORLD`) and empty names stay.
 pub fn redact(profile: &mut Profile) {
     "job".clone_into(&mut profile.run.program);
     let mut hosts = Neutral::new("host");
@@ -23,23 +22,23 @@ pub fn redact(profile: &mut Profile) {
     }
 }
 
-/// Neutral names for the names of one kind of thing.
+/// Replaces names of one kind by numbered ones; equal names get equal numbers.
 struct Neutral {
     kind: &'static str,
-    known: HashMap<String, usize>,
+    numbers: HashMap<String, usize>,
 }
 
 impl Neutral {
     fn new(kind: &'static str) -> Self {
-        Self { kind, known: HashMap::new() }
+        Self { kind, numbers: HashMap::new() }
     }
 
     fn replace(&mut self, name: &mut String) {
         if name.is_empty() {
             return;
         }
-        let next = self.known.len() + 1;
-        let number = self.known.entry(std::mem::take(name)).or_insert(next);
+        let next = self.numbers.len() + 1;
+        let number = self.numbers.entry(std::mem::take(name)).or_insert(next);
         *name = format!("{}-{number}", self.kind);
     }
 }

@@ -1,4 +1,4 @@
-//! When messages are sent: the clocks of the ranks.
+//! Message timing: the clocks by which ranks send.
 
 use std::ops::RangeInclusive;
 
@@ -8,55 +8,55 @@ use super::{Flow, Job, TrafficError, Workload};
 use crate::ids::Rank;
 use crate::units::{Bytes, PerSecond};
 
-/// A clock of a rank. At each tick it sends one message of each of its [`Send`]s, in their order. A
-/// rank may have several; they tick independently of each other.
+/// A clock of a rank. Each tick sends one message of each of its [`Send`]s, in order. A rank may
+/// have several clocks, which tick independently.
 ///
-/// The synthetic workloads of Soryani et al. 2012 and 2013 have one for each process, with a send to
-/// every destination of its pattern.
+/// The synthetic workloads of Soryani et al. 2012 and 2013 have one clock per process, with one
+/// send to each destination of the pattern.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Source {
-    /// Who sends.
+    /// Sending rank.
     pub rank: Rank,
     /// λ: ticks per second.
     pub rate: PerSecond,
-    /// Ca: the coefficient of variation of the gaps between ticks. 0 is a clock at equal gaps, 1 is
-    /// Poisson, above 1 comes in bursts.
+    /// Ca: the coefficient of variation of the gaps between ticks. 0 is periodic, 1 is Poisson,
+    /// above 1 is bursty.
     pub cv: f64,
-    /// Sources of a job with the same number here, rate, cv and rounds tick at the same times, as the
-    /// ranks of a program do that works in steps. `None` ticks independently of all others.
+    /// Group number. Sources of a job with equal group, rate, CV and rounds tick together, as in a
+    /// bulk-synchronous program. `None` ticks independently.
     pub in_step: Option<u32>,
-    /// How many ticks there are.
+    /// Number of ticks.
     pub rounds: u64,
-    /// What each tick sends.
+    /// Messages of each tick, in order.
     pub sends: Vec<Send>,
 }
 
 /// One message of each tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Send {
-    /// The receiver, or [`OUTSIDE`].
+    /// Receiving rank, or [`OUTSIDE`].
     pub destination: Rank,
-    /// The bytes of the message.
+    /// Length of the message.
     pub length: Bytes,
 }
 
-/// The receiver of messages that leave the cluster, like the answers of a web server: no rank of any
-/// job. Such messages pass the memory and the network device of their sender, and are in no flow.
+/// Destination of messages that leave the cluster, such as the responses of a web server. They use
+/// the memory and the NIC of their sender, and no flow contains them.
 pub const OUTSIDE: Rank = Rank(u32::MAX);
 
 /// The largest coefficient of variation that a source may have.
 pub const LARGEST_CV: f64 = 100.0;
 
-/// The ticks per second that a source may have: from one in thirty years to more than any core can.
+/// Valid tick rates, per second: from one tick in thirty years to more than a core can send.
 pub const RATES: RangeInclusive<f64> = 1e-9..=1e12;
 
 impl Job {
-    /// A job whose ranks send by clocks. Its flows are what the sources send in all to ranks.
+    /// Builds a job from clocks. Its flows are the sums of what the sources send to ranks.
     ///
     /// # Errors
-    /// If the job has no rank, a source names a rank that it does not have, or a source has a rate
-    /// outside [`RATES`], a coefficient of variation outside 0 to [`LARGEST_CV`], no
-    /// round, or sends 2^64 bytes or more to one destination.
+    /// If the job has 0 ranks, a source names a rank outside the job, or a source has a rate
+    /// outside [`RATES`], a coefficient of variation outside 0 to [`LARGEST_CV`], 0 rounds, or 2^64
+    /// bytes or more to one destination.
     pub fn from_sources(
         name: impl Into<String>,
         ranks: u32,
@@ -87,7 +87,7 @@ impl Job {
 }
 
 impl Workload {
-    /// The same messages from clocks that tick `factor` times as fast.
+    /// Multiplies all tick rates by `factor`; the messages stay.
     #[must_use]
     pub fn at_rates(mut self, factor: f64) -> Self {
         for source in self.jobs.iter_mut().flat_map(|job| &mut job.sources) {
@@ -96,26 +96,27 @@ impl Workload {
         self
     }
 
-    /// How many messages all clocks send in all.
+    /// Number of messages sent by all clocks, [`OUTSIDE`] included.
     #[must_use]
     pub fn clocked_messages(&self) -> u64 {
-        let of = |source: &Source| source.rounds.saturating_mul(source.sends.len() as u64);
-        let all = self.jobs.iter().flat_map(|job| &job.sources).map(of);
+        let messages = |source: &Source| source.rounds.saturating_mul(source.sends.len() as u64);
+        let all = self.jobs.iter().flat_map(|job| &job.sources).map(messages);
         all.fold(0, u64::saturating_add)
     }
 
-    /// The same clocks with this share of their rounds, from 0 to 1: a shorter run of the same
-    /// program. Of clocks with few rounds so many are left out that the others make up for it. Clocks
-    /// that tick in step still do.
+    /// A shorter run of the program: each clock keeps this `share` (0 to 1) of its rounds.
+    /// Fractions of a round are rounded up or down in a fixed pattern, evenly over all clocks; a
+    /// clock with 0 rounds is dropped. Clocks that tick together round alike.
     ///
     /// # Errors
-    /// Never: what is left of a job is one.
+    /// Never: part of a valid job is valid.
     pub fn shortened(&self, share: f64) -> Result<Self, TrafficError> {
         let mut jobs = Vec::new();
         for job in &self.jobs {
             let mut sources = Vec::new();
             for (position, source) in job.sources.iter().enumerate() {
-                // Evenly spread over 0 to 1 (Weyl), one number for all that tick in step.
+                // A Weyl sequence, evenly spread over 0 to 1; clocks that tick together share a
+                // number.
                 let number = source.in_step.map_or(position, |step| step as usize);
                 let fill = ((number + 1) as f64 * 0.618_033_988_749_895).fract();
                 let rounds = (source.rounds as f64 * share + fill) as u64;

@@ -1,4 +1,4 @@
-//! The pattern of communication that a program declares to MPI.
+//! Process topologies: the communication pattern that a program declares to MPI.
 
 use serde::Serialize;
 
@@ -8,28 +8,28 @@ use crate::ids::Rank;
 /// `MPI_Dist_graph_create*`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeclaredTopology {
-    /// Position in the profile's list of communicators.
+    /// Index into the profile's communicators.
     pub communicator: usize,
-    /// Who declared it.
+    /// The declaring rank.
     pub rank: Rank,
-    /// How.
+    /// The declaring function.
     pub kind: TopologyKind,
-    /// The extent of each dimension of a Cartesian grid, and whether it is periodic.
+    /// Extent and periodicity of each dimension of a Cartesian grid.
     pub grid: Vec<(u32, bool)>,
-    /// Whom the rank says it sends to.
+    /// Declared destinations.
     pub neighbours: Vec<Neighbour>,
 }
 
 /// A neighbour in a declared topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Neighbour {
-    /// Its world rank.
+    /// Rank in `MPI_COMM_WORLD`.
     pub rank: Rank,
-    /// The weight that the program gives; 1 where it gives none.
+    /// Declared edge weight; 1 if the program gives none.
     pub weight: u32,
 }
 
-/// How a topology was declared.
+/// The function that declared a topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TopologyKind {
