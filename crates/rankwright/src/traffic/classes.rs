@@ -37,7 +37,7 @@ impl LengthClass {
 
     /// The class of a job's largest message. Messages of a rank to itself do not count.
     #[must_use]
-    pub fn of(job: &Job) -> Self {
+    pub fn of_job(job: &Job) -> Self {
         let others = job.flows.iter().filter(|flow| flow.source != flow.destination);
         Self::of_message(Bytes(others.map(|flow| flow.largest).max().unwrap_or(0)))
     }
@@ -67,7 +67,7 @@ mod tests {
             bytes: 10 * largest,
             largest,
         };
-        let class = |flows: Vec<Flow>| LengthClass::of(&Job::new("j", 2, flows).unwrap());
+        let class = |flows: Vec<Flow>| LengthClass::of_job(&Job::new("j", 2, flows).unwrap());
         assert_eq!(class(vec![]), LengthClass::Small);
         assert_eq!(class(vec![flow(0, 1, 10), flow(1, 0, 3_000)]), LengthClass::Medium);
         assert_eq!(class(vec![flow(0, 1, 10), flow(1, 1, 1 << 30)]), LengthClass::Small);

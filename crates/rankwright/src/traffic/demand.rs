@@ -170,7 +170,7 @@ impl MessageMeans {
     /// Averages length and CV over all messages, and the rate over all pairs that communicate.
     /// `None` without message timing, or if nothing is sent.
     #[must_use]
-    pub fn of(job: &Job, lengths: Lengths) -> Option<Self> {
+    pub fn of_job(job: &Job, lengths: Lengths) -> Option<Self> {
         let (mut rate, mut bytes, mut varied, mut largest) = (0.0, 0.0, 0.0, 0);
         for source in &job.sources {
             let others = |send: &&Send| ![source.rank, OUTSIDE].contains(&send.destination);
@@ -243,9 +243,9 @@ mod tests {
         assert!(mean.peers(Rank(2)).is_empty());
         let largest = Demand::new(&job, Lengths::Largest, square);
         assert_eq!(largest.sent(Rank(0)), (10.0 + 3.0 * 5.0) * 400.0);
-        let means = MessageMeans::of(&job, Lengths::Mean).unwrap();
+        let means = MessageMeans::of_job(&job, Lengths::Mean).unwrap();
         assert_eq!((means.rate.0, means.length, means.cv), (15.0, 200.0, 10.0 / 15.0));
-        assert_eq!(MessageMeans::of(&job, Lengths::Largest).unwrap().length, 400.0);
+        assert_eq!(MessageMeans::of_job(&job, Lengths::Largest).unwrap().length, 400.0);
     }
 
     #[test]
@@ -264,8 +264,8 @@ mod tests {
         assert_eq!((mean.sent(Rank(0)), mean.received(Rank(0))), (10.0, 5.0));
         assert!(mean.peers(Rank(2)).is_empty());
         assert_eq!(Demand::new(&job, Lengths::Largest, |_| 0.0).sent(Rank(0)), 20.0);
-        assert_eq!(MessageMeans::of(&job, Lengths::Mean), None);
-        assert_eq!(MessageMeans::of(&super::Job::default(), Lengths::Mean), None);
+        assert_eq!(MessageMeans::of_job(&job, Lengths::Mean), None);
+        assert_eq!(MessageMeans::of_job(&super::Job::default(), Lengths::Mean), None);
     }
 
     proptest! {

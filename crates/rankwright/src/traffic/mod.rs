@@ -112,7 +112,7 @@ pub enum TrafficError {
         ranks: u32,
     },
     /// A source with a value out of range.
-    #[error("job `{job}`: rank {rank} sends by a clock with {found}, expected {expected}")]
+    #[error("job `{job}`: the message timing of rank {rank} has {found}, expected {expected}")]
     BadSource {
         /// Name of the job.
         job: String,

@@ -88,6 +88,17 @@ fn as_text<S: serde::Serializer>(pus: &PuSet, serializer: S) -> Result<S::Ok, S:
     serializer.collect_str(pus)
 }
 
+/// A host whose ranks were allowed fewer PUs than there were ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OversubscribedHost<'a> {
+    /// Host name.
+    pub host: &'a str,
+    /// Number of ranks on the host.
+    pub ranks: usize,
+    /// Number of PUs in the union of their affinity masks.
+    pub pus: usize,
+}
+
 /// How a rank's process ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -129,7 +140,7 @@ impl Ended {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(ended, _)| *ended)
     }
 
-    /// Whether all that the rank did is in its record.
+    /// Whether the record is complete.
     #[must_use]
     pub fn is_whole(self) -> bool {
         matches!(self, Self::Unknown | Self::Finalized)
@@ -139,38 +150,38 @@ impl Ended {
 /// Time spent inside MPI calls of one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct TimeInMpi {
-    /// How many calls.
+    /// Number of calls.
     pub calls: u64,
-    /// How long, summed over threads.
+    /// Time inside these calls, summed over threads.
     pub time: Seconds,
 }
 
-/// The messages of one pair, with their times. Times are seconds since MPI started on the rank that
-/// made the calls: the destination of a get, else the source.
+/// The messages of one pair and kind. Times are in seconds since MPI started on the rank that made
+/// the calls: the destination of a get, otherwise the source.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowRecord {
-    /// Who, to whom, how much: in the direction of the data.
+    /// Pair and amounts, in the direction of the data.
     #[serde(flatten)]
     pub flow: Flow,
-    /// By which calls.
+    /// Class of the calls that sent them.
     pub kind: FlowKind,
-    /// When; `None` where the traffic was imported.
+    /// Send times; `None` for imported traffic.
     pub times: Option<FlowTimes>,
-    /// Messages by size: bin 0 holds empty messages, bin k + 1 those of 2^k to 2^(k+1) - 1 bytes.
-    /// Empty where unknown.
+    /// Number of messages by size: bin 0 counts empty messages, bin k + 1 those of 2^k to 2^(k+1) -
+    /// 1 bytes. Empty if unknown.
     pub size_histogram: Vec<u64>,
 }
 
-/// By which calls data move.
+/// Class of calls that move data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowKind {
     /// Sends of all modes.
     #[default]
     PointToPoint,
-    /// One-sided, by the source: `MPI_Put`, `MPI_Accumulate`, ...
+    /// One-sided, called by the source: `MPI_Put`, `MPI_Accumulate`, ...
     Put,
-    /// One-sided, by the destination: `MPI_Get`, ...
+    /// One-sided, called by the destination: `MPI_Get`, ...
     Get,
 }
 
@@ -198,21 +209,21 @@ impl FlowKind {
     }
 }
 
-/// When the messages of one pair were sent.
+/// Send times of one pair.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct FlowTimes {
-    /// The first send.
+    /// Time of the first send.
     pub first: Seconds,
-    /// The last send.
+    /// Time of the last send.
     pub last: Seconds,
-    /// Mean time between the beginnings of successive sends; 0 for a single message.
+    /// Mean gap between the starts of successive sends; 0 for a single message.
     pub gap_mean: Seconds,
-    /// Coefficient of variation of these times (standard deviation over mean).
+    /// Coefficient of variation of the gaps (standard deviation over mean).
     pub gap_cv: f64,
 }
 
 impl Profile {
-    /// A profile that holds only who sends how much to whom.
+    /// A profile with traffic only.
     #[must_use]
     pub fn of_job(job: &Job, origin: impl Into<String>) -> Self {
         Self {
@@ -223,12 +234,12 @@ impl Profile {
         }
     }
 
-    /// The job that ran: its point-to-point traffic, and that of its collective calls as
-    /// `expansion` turns them into messages. It has clocks if the profile knows times, and computes
-    /// while it is outside MPI, as if all nodes of the run had speed 1.
+    /// The job that ran: its point-to-point traffic, and its collective calls expanded into
+    /// messages by `expansion`. It has message timing if the profile has times. Each rank's compute
+    /// time is its time outside MPI, as if all nodes of the run had speed 1.
     ///
     /// # Errors
-    /// If the profile has no rank.
+    /// If the profile has 0 ranks.
     pub fn job(&self, expansion: Expansion) -> Result<Job, TrafficError> {
         let expanded = expansion::expand(&self.collectives, &self.communicators, expansion);
         let flows = self.flows.iter().map(|record| record.flow).chain(expanded);
@@ -250,11 +261,11 @@ impl Profile {
         Seen { hosts: ranks.iter().map(|rank| rank.host.clone()).collect() }
     }
 
-    /// The time of each rank outside MPI; empty unless that is known of all.
+    /// Time outside MPI, by rank; empty unless known for every rank.
     fn compute(&self) -> Vec<Seconds> {
         let whole = |rank: &RankRecord| rank.ended.is_whole() && rank.wall.0 > 0.0;
         let timed = self.calls_were_timed() && !self.run.several_threads;
-        // Who waits for a PU is not computing.
+        // With shared PUs, time outside MPI includes waiting for a PU.
         if !timed || self.shared_pus().is_some() || !self.ranks.iter().all(whole) {
             return Vec::new();
         }
@@ -262,7 +273,7 @@ impl Profile {
         self.ranks.iter().map(outside).collect()
     }
 
-    /// The ranks whose record is not whole: how they ended, and which they are.
+    /// Ranks with incomplete records, grouped by how they ended.
     #[must_use]
     pub fn partial(&self) -> Vec<(Ended, Vec<Rank>)> {
         let mut partial: Vec<(Ended, Vec<Rank>)> = Vec::new();
@@ -276,21 +287,23 @@ impl Profile {
         partial
     }
 
-    /// The host whose PUs were shared by the most ranks, where some had to share: its name, how many
-    /// ranks it had and how many PUs they were allowed to run on.
+    /// The host with the most ranks among those with more ranks than PUs.
     #[must_use]
-    pub fn shared_pus(&self) -> Option<(&str, usize, usize)> {
+    pub fn shared_pus(&self) -> Option<OversubscribedHost<'_>> {
         let mut hosts: BTreeMap<&str, (usize, BTreeSet<PuId>)> = BTreeMap::new();
         for rank in self.ranks.iter().filter(|rank| !rank.pus.is_empty()) {
             let (ranks, pus) = hosts.entry(&rank.host).or_default();
             *ranks += 1;
             pus.extend(rank.pus.as_slice());
         }
-        let shared = hosts.into_iter().map(|(host, (ranks, pus))| (host, ranks, pus.len()));
-        shared.filter(|(_, ranks, pus)| ranks > pus).max_by_key(|(_, ranks, _)| *ranks)
+        let hosts = hosts.into_iter().map(|(host, (ranks, pus))| {
+            let pus = pus.len();
+            OversubscribedHost { host, ranks, pus }
+        });
+        hosts.filter(|host| host.ranks > host.pus).max_by_key(|host| host.ranks)
     }
 
-    /// Whether the time inside MPI calls is known: not of imported traffic, nor with `--gaps off`.
+    /// Whether time inside MPI was recorded: false for imported traffic and for `--gaps off`.
     #[must_use]
     pub fn calls_were_timed(&self) -> bool {
         self.ranks.iter().any(|rank| rank.time_in_mpi().0 > 0.0)
@@ -298,7 +311,7 @@ impl Profile {
 }
 
 impl FlowRecord {
-    /// Sends of which only the amount is known.
+    /// A record with amounts only.
     #[must_use]
     pub fn of_flow(flow: Flow) -> Self {
         let kind = FlowKind::PointToPoint;
@@ -307,7 +320,7 @@ impl FlowRecord {
 }
 
 impl RankRecord {
-    /// The time inside MPI calls of all classes.
+    /// Time inside MPI, summed over all classes of calls.
     #[must_use]
     pub fn time_in_mpi(&self) -> Seconds {
         let classes = [self.point_to_point, self.wait, self.collective, self.one_sided, self.other];

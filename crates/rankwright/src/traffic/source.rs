@@ -140,7 +140,7 @@ impl Source {
         }
         if !(0.0..=LARGEST_CV).contains(&self.cv) {
             let found = format!("a coefficient of variation of {}", self.cv);
-            return Err(self.wrong(job, found, "one from 0 to 100"));
+            return Err(self.wrong(job, found, "0 to 100"));
         }
         if self.rounds == 0 {
             return Err(self.wrong(job, "0 messages".to_owned(), "at least 1"));

@@ -12,6 +12,7 @@ use rankwright::report::simulation::SimulationReport;
 use rankwright::sim::replay::{ReplayOptions, replay};
 use rankwright::sim::{Options, Progress, replicate};
 use rankwright::traffic::Workload;
+use rankwright::traffic::profile::OversubscribedHost;
 use rankwright::traffic::read::events::store::Recording;
 use rankwright::traffic::read::profile_file;
 use rankwright::units::{Bytes, Seconds};
@@ -124,7 +125,7 @@ impl Simulate {
         drop(watch);
         for profile in &profiles {
             let profile = profile_file::read(Path::new(profile))?;
-            if let Some((host, ranks, pus)) = profile.shared_pus() {
+            if let Some(OversubscribedHost { host, ranks, pus }) = profile.shared_pus() {
                 let text = format!(
                     "{ranks} ranks shared {pus} PUs on {host}: their time outside MPI, which is \
                      replayed, may be too long or too short"

@@ -13,7 +13,7 @@ pub use locality::{Counted, Locality, Unevenness};
 
 use crate::ids::Rank;
 use crate::traffic::expansion::Expansion;
-use crate::traffic::profile::{Profile, RankRecord};
+use crate::traffic::profile::{OversubscribedHost, Profile, RankRecord};
 
 /// The verdict on a profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -197,8 +197,11 @@ fn gain_bound(profile: &Profile) -> Option<GainBound> {
         .map(|(index, rank)| (index, (rank.wall.0 - rank.time_in_mpi().0).max(0.0)))
         .reduce(|busiest, next| if next.1 > busiest.1 { next } else { busiest })?;
     let shared = profile.shared_pus();
-    let shared_pus =
-        shared.map(|(host, ranks, pus)| SharedPus { host: host.to_owned(), ranks, pus });
+    let shared_pus = shared.map(|OversubscribedHost { host, ranks, pus }| SharedPus {
+        host: host.to_owned(),
+        ranks,
+        pus,
+    });
     let share = (1.0 - busy / run_time).clamp(0.0, 1.0);
     Some(GainBound { share, rank: Rank::from_index(rank), shared_pus })
 }

@@ -120,7 +120,7 @@ pub fn replay(
         return Err(ReplayError::RanksDiffer { found, expected });
     }
     let matchings: Result<Vec<_>, InputError> =
-        recordings.iter().map(recorded::Matching::of).collect();
+        recordings.iter().map(recorded::Matching::new).collect();
     let matchings = matchings?;
     let mut replay = Replay {
         options,
@@ -135,7 +135,7 @@ pub fn replay(
         let first = replay.ranks.len();
         replay.counts.push(JobCount::new());
         for rank in (0..recording.ranks()).map(Rank) {
-            let steps = Steps::of(recording, matching, rank, |_| false)?;
+            let steps = Steps::new(recording, matching, rank, |_| false)?;
             replay.ranks.push(RankState::new(steps));
             replay.jobs.push((job, first));
         }

@@ -34,7 +34,7 @@ impl Messages {
             let error = format!("--rank {}: the profile has ranks 0 to {last}", self.rank);
             return Err(UsageError(error).into());
         }
-        let messages = SentMessages::of(&recording, Rank(self.rank))?;
+        let messages = SentMessages::new(&recording, Rank(self.rank))?;
         let messages: Vec<SentMessage> =
             messages.take(self.first.unwrap_or(usize::MAX)).collect::<Result<_, _>>()?;
         let header = ["message", "time_s", "destination", "bytes"];

@@ -91,8 +91,8 @@ impl JobTraffic {
         slowdown: impl Fn(LengthClass, Option<&MessageMeans>) -> F,
     ) -> Vec<Self> {
         let traffic = |job: &Job| {
-            let class = LengthClass::of(job);
-            let messages = MessageMeans::of(job, lengths);
+            let class = LengthClass::of_job(job);
+            let messages = MessageMeans::of_job(job, lengths);
             let demand = Demand::new(job, lengths, slowdown(class, messages.as_ref()));
             Self { class, demand, messages }
         };

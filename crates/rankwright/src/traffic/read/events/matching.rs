@@ -47,7 +47,7 @@ impl Matching {
     ///
     /// # Errors
     /// If the profile is damaged, or the ranks disagree about an operation.
-    pub fn of(recording: &Recording) -> Result<Self, InputError> {
+    pub fn new(recording: &Recording) -> Result<Self, InputError> {
         let mut matching = Self::default();
         let mut by_identity = HashMap::new();
         for rank in 0..recording.ranks() {

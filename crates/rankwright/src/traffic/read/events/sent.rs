@@ -38,7 +38,7 @@ impl<'a> SentMessages<'a> {
     ///
     /// # Errors
     /// If the profile is damaged.
-    pub fn of(recording: &'a Recording, rank: Rank) -> Result<Self, InputError> {
+    pub fn new(recording: &'a Recording, rank: Rank) -> Result<Self, InputError> {
         Ok(Self { events: recording.stream(rank)?, clocks: Vec::new() })
     }
 }

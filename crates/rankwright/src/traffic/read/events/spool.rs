@@ -118,7 +118,7 @@ impl EventFile {
             return Ok(None);
         }
         if flags & EVENTS_CLOSED != 0 && crc32fast::hash(&payload) != u32_at(&head, 48) {
-            return Err(self.wrong("a damaged block: its checksum does not fit".to_owned()));
+            return Err(self.wrong("a damaged block: its checksum does not match".to_owned()));
         }
         self.latest = Instant { ticks: u64_at(&head, 32), nanoseconds: u64_at(&head, 40) };
         self.whole = flags & EVENTS_LAST != 0;

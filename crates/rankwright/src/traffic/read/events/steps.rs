@@ -82,7 +82,7 @@ impl<'a> Steps<'a> {
     ///
     /// # Errors
     /// If the events are damaged, end before `MPI_Finalize`, or come from several threads.
-    pub fn of(
+    pub fn new(
         recording: &'a Recording,
         matching: &'a Matching,
         rank: Rank,
@@ -283,7 +283,7 @@ fn look_ahead(recording: &Recording, rank: Rank) -> Result<HashMap<u64, Complete
         let event = event?;
         if event.thread > 0 {
             let found = format!("MPI calls of several threads on rank {rank}");
-            let advice = "a replay knows one thread per rank";
+            let advice = "a replay supports one thread per rank";
             return Err(recording.wrong(found).with_advice(advice));
         }
         if let Call::Completion { completed, .. } = event.call {

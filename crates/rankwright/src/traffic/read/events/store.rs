@@ -110,7 +110,7 @@ fn write_streams(
                 return Err(events.wrong("a rank of another run".to_owned()));
             }
             if rows.iter().any(|row| row.rank == events.rank) {
-                return Err(events.wrong(format!("rank {} once more", events.rank)));
+                return Err(events.wrong(format!("rank {} twice", events.rank)));
             }
             Ok(events)
         });
@@ -397,7 +397,7 @@ mod tests {
         let profile = sample::write_profile(folder.path(), 2);
         let files = sample::write_files(folder.path(), &[others(1), others(1)]);
         let message = add(&profile, &[files[0].clone(), files[0].clone()]).unwrap_err().to_string();
-        assert!(message.contains("rank 0 once more"), "{message}");
+        assert!(message.contains("rank 0 twice"), "{message}");
         let other = sample::file(1, 3, &others(1), true);
         fs::write(&files[1], other).unwrap();
         let message = add(&profile, &files).unwrap_err().to_string();

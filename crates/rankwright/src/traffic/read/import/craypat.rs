@@ -99,7 +99,7 @@ fn ranks(text: &str, file: &str) -> Result<Vec<u32>, InputError> {
     }
     let mut sorted = order.clone();
     sorted.sort_unstable();
-    let expected = "every rank from 0 on once";
+    let expected = "every rank from 0 exactly once";
     if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(InputError::new(file, format!("rank {} twice", twice[0]), expected));
     }
@@ -137,7 +137,7 @@ fn grid(text: &str, file: &str) -> Result<Option<Grid>, InputError> {
         })?;
         if let Some(other) = previous.filter(|previous| *previous != grid) {
             let found = format!("a second grid, {grid}");
-            let error = InputError::new(file, found, format!("{other}, as above it"));
+            let error = InputError::new(file, found, format!("{other}, as before"));
             return Err(error.at_line(number));
         }
         previous = Some(grid);

@@ -109,7 +109,7 @@ impl Tasks<'_> {
         match name.as_str() {
             "task" => self.task(tag)?,
             "taskcopy" => {
-                let error = self.error("ranks that are left out (<taskcopy>)", "all ranks");
+                let error = self.error("omitted ranks (<taskcopy>)", "all ranks");
                 return Err(error.with_advice(RELATIVE));
             }
             "hash" => self.has_calls = true,

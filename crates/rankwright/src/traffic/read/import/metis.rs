@@ -47,7 +47,7 @@ pub fn read(text: &str, file: &str) -> Result<Workload, InputError> {
                 continue;
             }
             let expected = format!("{} lines of vertices", header.vertices);
-            return Err(wrong(number, "one vertex more".to_owned(), &expected));
+            return Err(wrong(number, "an additional vertex".to_owned(), &expected));
         }
         for edge in header.edges_of(line) {
             let (neighbour, weight) = edge.map_err(|cell| {
@@ -110,7 +110,7 @@ pub fn vertex_weights(text: &str, file: &str) -> Result<Vec<u64>, InputError> {
         let weight = cell.parse::<u64>().ok();
         let weight = weight.filter(|w| sum.checked_add(*w).is_some_and(|sum| sum < 1 << 63));
         let Some(weight) = weight else {
-            let expected = "the weight of a vertex, and less than 2^63 for all of them together";
+            let expected = "a vertex weight, with a sum below 2^63";
             return Err(InputError::new(file, format!("`{cell}`"), expected).at_line(number));
         };
         sum += weight;
@@ -256,7 +256,7 @@ mod tests {
             ("2 1 1\n2 5\n1 6\n", "x: found edge 1-2 at one end"),
             ("2 2\n2\n1\n", "x: found 1 edges"),
             ("2 1\n2\n", "x: found 1 lines of vertices"),
-            ("2 1\n2\n1\n1\n", "x:4: found one vertex more"),
+            ("2 1\n2\n1\n1\n", "x:4: found an additional vertex"),
         ];
         for (text, message) in cases {
             let error = read(text, "x").unwrap_err().to_string();

@@ -14,18 +14,18 @@ pub struct Refused {
 const REFUSED: [Refused; 5] = [
     Refused {
         what: "a report of mpiP",
-        why: "mpiP adds up over all partners, so there are no pairs in it; profile the program with \
+        why: "mpiP adds up over all partners, so it has no data per pair of ranks; profile the program with \
               `rankwright profile`",
         sniff: |text| super::first_line(text).starts_with("@ mpiP"),
     },
     Refused {
         what: "a report of pat_report",
-        why: "it adds up over all partners, so there are no pairs in it; if it speaks of a grid, \
+        why: "pat_report adds up over all partners, so it has no data per pair of ranks; if it mentions a grid, \
               import the MPICH_RANK_ORDER.Grid that was written with it",
         sniff: |text| super::first_line(text).starts_with("CrayPat/"),
     },
     Refused {
-        what: "what dumpi2ascii prints of one rank",
+        what: "the output of dumpi2ascii for one rank",
         why: "DUMPI traces are not read; replay them under `rankwright profile`, or convert them to \
               OTF2",
         sniff: |text| text.lines().take(50).any(|line| line.contains(" entering at walltime ")),
@@ -36,8 +36,8 @@ const REFUSED: [Refused; 5] = [
         sniff: |text| super::first_line(text).starts_with("#Paraver"),
     },
     Refused {
-        what: "the summary that IPM prints",
-        why: "there are no pairs in it; import the XML file, written with IPM_REPORT=full \
+        what: "the text summary of IPM",
+        why: "it has no data per pair of ranks; import the XML file, written with IPM_REPORT=full \
               IPM_LOG=full",
         sniff: |text| super::first_line(text).starts_with("##IPM"),
     },

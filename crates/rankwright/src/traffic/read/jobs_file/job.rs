@@ -52,7 +52,7 @@ pub(super) fn read(
         [] => return Err(text.error(reader.span, "job", "a job without traffic", ORIGINS)),
         [_, second, ..] => {
             let (field, value) = second.field();
-            let found = format!("`{}` besides another origin", value.get_ref());
+            let found = format!("`{}` in addition to another origin", value.get_ref());
             return Err(text.error(value.span(), field, found, ORIGINS));
         }
     };
@@ -90,7 +90,7 @@ impl Reading<'_> {
     fn refuse_options_of_others(&self, origin: Origin<'_>) -> Result<(), InputError> {
         let table = self.table;
         let refuse = |name: &str, span: Range<usize>, with: &str| {
-            let expected = format!("it with {with} only");
+            let expected = format!("it only together with {with}");
             Err(self.text.error(span, &format!("job.{name}"), "this field", expected))
         };
         let is_pattern = matches!(origin, Origin::Pattern(_));
@@ -104,10 +104,10 @@ impl Reading<'_> {
         match (&table.messages, &table.length, &table.rate, &table.cv) {
             (Some(messages), ..) if !is_pattern => refuse("messages", messages.span(), "pattern"),
             (_, Some(length), ..) if !cut_and_paced => {
-                refuse("length", length.span(), "pattern and graph")
+                refuse("length", length.span(), "pattern or graph")
             }
             (_, _, Some(rate), _) if !cut_and_paced => {
-                refuse("rate", rate.span(), "pattern and graph")
+                refuse("rate", rate.span(), "pattern or graph")
             }
             (.., None, Some(cv)) if table.duration.is_none() && !is_nas => {
                 refuse("cv", cv.span(), "rate or duration")
@@ -209,7 +209,7 @@ impl Reading<'_> {
         if let (Some(given), Pace::Duration(_), false) =
             (&self.table.cv, &pace, job.sources.is_empty())
         {
-            let expected = "none: it knows its own times, which duration stretches";
+            let expected = "none: the job has message timing, which duration scales";
             return Err(self.text.error(given.span(), "job.cv", cv.to_string(), expected));
         }
         let job = match pace {
@@ -217,7 +217,7 @@ impl Reading<'_> {
             Pace::Duration(duration) => job.lasting(duration, cv),
         };
         if job.sources.is_empty() {
-            let found = "no message, or more than can be counted";
+            let found = "0 messages, or too many to count";
             return Err(self.text.error(
                 origin.span(),
                 "job",
@@ -237,7 +237,7 @@ impl Reading<'_> {
             [for_all] => vec![*for_all; job.ranks as usize],
             each if each.len() == job.ranks as usize => given,
             _ => {
-                let expected = format!("1 for all ranks, or {}, one for each", job.ranks);
+                let expected = format!("1 (for all ranks) or {} (one per rank)", job.ranks);
                 let found = format!("{} times", given.len());
                 return Err(self.text.error(times.span(), "job.compute", found, expected));
             }
@@ -252,7 +252,7 @@ impl Reading<'_> {
     }
 
     fn no_processes(&self) -> InputError {
-        let expected = "processes: how many the job has";
+        let expected = "processes: the number of ranks";
         self.text.error(self.span.clone(), "job", "no field processes", expected)
     }
 
@@ -275,8 +275,8 @@ impl Reading<'_> {
         match (&self.table.rate, &self.table.duration) {
             (None, None) => Ok(None),
             (Some(_), Some(duration)) => {
-                let found = "a duration besides a rate";
-                let expected = "one of rate and duration";
+                let found = "both a rate and a duration";
+                let expected = "either rate or duration";
                 Err(self.text.error(duration.span(), "job.duration", found, expected))
             }
             (Some(text), None) => {

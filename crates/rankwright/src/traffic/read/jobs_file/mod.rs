@@ -103,7 +103,7 @@ fn names(
             return Err(text.error(span, field, format!("`{}`", name.escape_debug()), expected));
         }
         if let Some(first) = lines.insert(name.clone(), text.line(span.clone())) {
-            let error = text.error(span, field, format!("a second job `{name}`"), "a name once");
+            let error = text.error(span, field, format!("a second job `{name}`"), "unique names");
             return Err(error.with_advice(format!("the first one is named in line {first}")));
         }
         names.push(Some(name.clone()));

@@ -167,10 +167,13 @@ fn amounts_and_times_that_cannot_be_name_line_and_field() {
             "j.toml:5: job.cv: found NaN, expected a number from 0",
         ),
         (ring("rate = \"5 /s\"\ncv = -1"), "j.toml:5: job.cv: found -1"),
-        (ring("cv = 1"), "j.toml:4: job.cv: found this field, expected it with rate or duration"),
+        (
+            ring("cv = 1"),
+            "j.toml:4: job.cv: found this field, expected it only together with rate or duration",
+        ),
         (
             ring("rate = \"5 /s\"\nduration = \"5 s\""),
-            "j.toml:5: job.duration: found a duration besides a rate, expected one of rate and",
+            "j.toml:5: job.duration: found both a rate and a duration, expected one of rate and",
         ),
         (ring("duration = \"0 s\""), "j.toml:4: job.duration: found `0 s`, expected a time above"),
     ];
@@ -181,12 +184,12 @@ fn amounts_and_times_that_cannot_be_name_line_and_field() {
 fn what_is_no_job_names_line_and_field() {
     let cases = [
         (ring("ponits = 5"), "j.toml:4: found unknown field `ponits`, expected one of `name`"),
-        (ring("graph = \"a\""), "j.toml:4: job.graph: found `a` besides another origin"),
+        (ring("graph = \"a\""), "j.toml:4: job.graph: found `a` in addition to another origin"),
         (ring("name = \"\""), "j.toml:4: job.name: found ``"),
         (ring("name = \"a\\nb\""), "j.toml:4: job.name: found `a\\nb`, expected a name without"),
         (
             [ring("name = \"a\""), ring("name = \"a\"")].concat(),
-            "j.toml:8: job.name: found a second job `a`, expected a name once; the first one is \
+            "j.toml:8: job.name: found a second job `a`, expected unique names; the first one is \
              named in line 4",
         ),
         ("".into(), "j.toml: job: found no job, expected at least one table [[job]]"),
@@ -222,7 +225,7 @@ fn what_is_no_job_names_line_and_field() {
         ),
         (
             "[[job]]\nnas = \"cg.B\"\nprocesses = 4\nseed = 5".into(),
-            "j.toml:4: job.seed: found this field, expected it with pattern only",
+            "j.toml:4: job.seed: found this field, expected it only together with pattern",
         ),
     ];
     refused(&cases);

@@ -202,7 +202,7 @@ fn in_order(id: u32, next: usize, what: &str) -> Result<(), String> {
     if id as usize == next {
         return Ok(());
     }
-    Err(format!("{what} {id} in the place of {what} {next}"))
+    Err(format!("{what} {id} instead of {what} {next}"))
 }
 
 fn text(record: &mut Bytes<'_>, image: &mut Image) -> Result<(), String> {

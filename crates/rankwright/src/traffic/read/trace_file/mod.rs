@@ -60,10 +60,10 @@ fn images(bytes: &[u8]) -> Result<Vec<Image>, String> {
         return Err(CUT_SHORT.to_owned());
     }
     if file.u32()? != crc32fast::hash(&bytes[..body]) {
-        return Err("a damaged file (its checksum does not fit)".to_owned());
+        return Err("a damaged file (its checksum does not match)".to_owned());
     }
     if file.u32()? != 0 || !file.rest.is_empty() {
-        return Err("bytes behind the end".to_owned());
+        return Err("bytes after the end".to_owned());
     }
     Ok(images)
 }
@@ -87,7 +87,7 @@ pub fn read_spools<P: AsRef<Path>>(
             return Err(wrong(found).with_advice("merge the files of one run at a time"));
         }
         if images.iter().any(|earlier| earlier.rank == image.rank) {
-            return Err(wrong(format!("rank {} once more", image.rank)));
+            return Err(wrong(format!("rank {} twice", image.rank)));
         }
         images.push(image);
     }

@@ -86,7 +86,7 @@ fn spool_files_of_a_run_become_one_partial_profile() {
     assert_eq!(profile.flows.len(), 2);
 
     let again = read_spools(&[&files[0], &files[0]], Some("app")).unwrap_err().to_string();
-    assert!(again.contains("rank 2 once more"), "{again}");
+    assert!(again.contains("rank 2 twice"), "{again}");
     let other = file("c", &image(3, 4, 1, 8));
     let error = read_spools(&[&files[0], &other], Some("app")).unwrap_err().to_string();
     assert!(error.contains("another run"), "{error}");

@@ -54,7 +54,7 @@ pub enum ExportError {
 /// If the events are damaged or incomplete, several threads of a rank call MPI, or a file cannot be
 /// written.
 pub fn export(recording: &Recording, folder: &Path, speed: f64) -> Result<Exported, ExportError> {
-    let matching = Matching::of(recording)?;
+    let matching = Matching::new(recording)?;
     let tags = Tags::new(&matching);
     let mut exported = Exported { list: folder.join(LIST), ..Exported::default() };
     files::make_folder(folder)?;
@@ -62,7 +62,7 @@ pub fn export(recording: &Recording, folder: &Path, speed: f64) -> Result<Export
     for rank in (0..recording.ranks()).map(Rank) {
         let path = folder.join(format!("rank-{rank}.txt"));
         let keeps = |collective: &Collective| native::action(collective, 1, Rank(0)).is_some();
-        let mut steps = Steps::of(recording, &matching, rank, keeps)?;
+        let mut steps = Steps::new(recording, &matching, rank, keeps)?;
         let mut failed = None;
         let written = files::stream_atomically(&path, |file| {
             let (tags, flops, actions) = (&tags, 0.0, 0);

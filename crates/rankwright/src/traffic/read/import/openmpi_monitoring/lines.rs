@@ -175,7 +175,7 @@ impl Reader {
         let source = rank(cell)?;
         match *self.rank.get_or_insert(source) {
             first if first == source => Ok(()),
-            first => Err(format!("a line of rank {first}, as above it")),
+            first => Err(format!("a line of rank {first}, as before")),
         }
     }
 

@@ -176,7 +176,7 @@ impl Joined {
             return Err(error.with_advice(ONE_PER_RANK));
         }
         if let Some((rank, file)) = self.highest.filter(|(rank, _)| rank.0 >= count) {
-            let expected = format!("one of rank {rank} too, which it sends to");
+            let expected = format!("one of rank {rank} too, because it is a destination");
             let error = InputError::new(file, &found, expected);
             return Err(error.with_advice(ONE_PER_RANK));
         }
@@ -184,7 +184,7 @@ impl Joined {
             return Err(InputError::new(first, found, EXPECTED));
         }
         if self.collective && !self.internal {
-            let found = "collective operations (C) but no messages of the library's own (I)";
+            let found = "collective operations (C) but no internal messages of the library (I)";
             let expected = "a run with pml_monitoring_enable 2";
             return Err(InputError::new(first, found, expected).with_advice(ALL_IN_ONE));
         }
@@ -301,7 +301,7 @@ mod tests {
             (vec![second.clone()], "m.0.prof: found the lines of rank 1, expected those of rank 0"),
             (vec![first.clone(), other], "m.1.prof: found a run of 3 ranks, expected 2, as in m.0"),
             (vec![first.replace(world, "D\tother")], "expected one of rank 1 too"),
-            (vec![first.replace("E\t0", "E\t7"), second], "expected a line of rank 7, as above it"),
+            (vec![first.replace("E\t0", "E\t7"), second], "expected a line of rank 7, as before"),
             (vec![], "found 0 files"),
         ];
         for (texts, message) in cases {

@@ -63,9 +63,8 @@ impl Collectives {
         if HOUSEKEEPING.contains(&operation) {
             return Ok(());
         }
-        let operation = mpi_functions::operation(operation).ok_or_else(|| {
-            format!("a collective operation {operation}, which is not known here")
-        })?;
+        let operation = mpi_functions::operation(operation)
+            .ok_or_else(|| format!("a collective operation {operation}, which is not supported"))?;
         let in_operation = |found: String| format!("{} of {found}", operation.name());
         let id = reference(communicator);
         let members = definitions.members(id, rank).map_err(in_operation)?;

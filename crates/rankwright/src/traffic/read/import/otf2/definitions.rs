@@ -111,7 +111,7 @@ impl Definitions {
         if self.world.is_empty() {
             let paradigms: Vec<&str> = self.paradigms.iter().map(String::as_str).collect();
             return Err(match paradigms.is_empty() {
-                true => "no communication at all".to_owned(),
+                true => "no communication".to_owned(),
                 false => format!("no MPI, but {}", paradigms.join(", ")),
             });
         }
@@ -119,7 +119,7 @@ impl Definitions {
             return Err(format!("{} ranks", self.world.len()));
         }
         if self.ticks_per_second < 1.0 {
-            return Err("a clock without ticks".to_owned());
+            return Err("a clock with less than 1 tick per second".to_owned());
         }
         let mut ranks = HashMap::new();
         for (index, location) in self.world.iter().enumerate() {
