@@ -4,7 +4,7 @@
 //! traffic as a sparse list of [`Flow`]s and, with message timing, the [`Source`]s: clocks by which
 //! its ranks send.
 //!
-//! | stands in | holds |
+//! | module | holds |
 //! |---|---|
 //! | this file, [`source`] | [`Workload`], [`Job`], [`Flow`]; [`Source`] and [`Send`] |
 //! | [`profile`], [`communicator`], [`collectives`], [`topology`] | a recorded run as it is stored: a profile |

@@ -46,23 +46,23 @@ fn collectives(profile: &Profile, expansion: Expansion, walls: &Walls) -> Vec<So
 
 /// Wall time of the ranks, in seconds.
 struct Walls {
-    of_ranks: Vec<f64>,
+    by_rank: Vec<f64>,
     longest: f64,
 }
 
 impl Walls {
     /// `None` if the profile has no times.
     fn new(profile: &Profile) -> Option<Self> {
-        let of_ranks: Vec<f64> = profile.ranks.iter().map(|rank| rank.wall.0).collect();
+        let by_rank: Vec<f64> = profile.ranks.iter().map(|rank| rank.wall.0).collect();
         let sent = profile.flows.iter().filter_map(|record| record.times);
-        let times = of_ranks.iter().copied().chain(sent.map(|times| times.last.0));
+        let times = by_rank.iter().copied().chain(sent.map(|times| times.last.0));
         let longest = times.filter(|time| time.is_finite()).fold(0.0, f64::max);
-        (longest > 0.0).then_some(Self { of_ranks, longest })
+        (longest > 0.0).then_some(Self { by_rank, longest })
     }
 
     /// Wall time of a rank; if unknown, the longest time in the profile.
     fn wall(&self, rank: Rank) -> f64 {
-        let wall = self.of_ranks.get(rank.index()).copied();
+        let wall = self.by_rank.get(rank.index()).copied();
         wall.filter(|wall| wall.is_finite() && *wall > 0.0).unwrap_or(self.longest)
     }
 

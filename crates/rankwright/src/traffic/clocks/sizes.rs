@@ -152,12 +152,12 @@ mod tests {
                 prop_assert_eq!((messages, sum), (count, bytes));
                 prop_assert!(classes.is_sorted_by(|a, b| a.length >= b.length));
                 prop_assert!(classes[0].length <= largest);
-                for (bin, found) in bins.iter().enumerate() {
-                    let of_bin = |class: &&SizeClass| {
+                for (bin, count) in bins.iter().enumerate() {
+                    let is_in_bin = |class: &&SizeClass| {
                         (u64::BITS - class.length.leading_zeros()) as usize == bin
                     };
-                    let found_here = classes.iter().filter(of_bin).map(|class| class.messages);
-                    prop_assert_eq!(found_here.sum::<u64>(), *found);
+                    let messages_in_bin = classes.iter().filter(is_in_bin).map(|class| class.messages);
+                    prop_assert_eq!(messages_in_bin.sum::<u64>(), *count);
                 }
             }
         }

@@ -23,6 +23,7 @@ pub(super) struct Group {
     bytes: Vec<u64>,
     /// Bytes contributed by each member of `remote`, summed over all calls.
     remote_bytes: Vec<u64>,
+    /// Number of calls: the maximum over the members.
     calls: u64,
     /// World rank of the root: the first member of the group that contains it.
     root: Option<Rank>,

@@ -22,7 +22,7 @@ fn names_say_benchmark_class_processes_and_options() {
 }
 
 #[test]
-fn what_is_no_run_says_so() {
+fn an_invalid_run_says_why() {
     for (text, message) in [
         ("cg", "nas: name: found `cg`, expected benchmark, class and processes, like cg.B.32"),
         ("cg.B", "nas: name: found `cg.B`, expected benchmark, class and processes"),

@@ -85,7 +85,7 @@ fn renumbering_keeps_the_graph_and_follows_the_seed() {
 }
 
 #[test]
-fn what_is_no_pattern_says_so() {
+fn an_invalid_pattern_says_why() {
     for (text, message) in [
         ("star:8", "shape: found `star`, expected one of halo-2d"),
         ("ring:x", "ranks: found `x`"),

@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn what_is_out_of_range_is_an_error() {
         let world = Payload::new(4);
-        for (payload, found) in [
+        for (payload, message) in [
             (world.clone().event(3, &[0, 3 + 4, 0, 0, 1]), "rank 4 of 4"),
             (world.clone().event(3, &[0, 3, 0, 1, 1]), "communicator 1 of 1"),
             (world.clone().event(11, &[0]), "request 0 before the last of 0"),
@@ -375,7 +375,7 @@ mod tests {
             (world.event(3, &[0, 3]), "cut short"),
         ] {
             let error = decode(&payload.bytes).unwrap_err();
-            assert!(error.contains(found), "{error}, expected {found}");
+            assert!(error.contains(message), "{error}, expected {message}");
         }
     }
 

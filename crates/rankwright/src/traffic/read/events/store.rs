@@ -154,9 +154,9 @@ fn write_blocks(
             Err(error) => return Ok(Err(error)),
         };
         match count_events(&mut decoder, &block.payload) {
-            Ok(found) if found == block.events => count += found,
-            Ok(found) => {
-                let text = format!("{found} events in a block of {}", block.events);
+            Ok(decoded) if decoded == block.events => count += decoded,
+            Ok(decoded) => {
+                let text = format!("{decoded} events in a block of {}", block.events);
                 return Ok(Err(events.wrong(text)));
             }
             Err(found) => return Ok(Err(events.wrong(found))),

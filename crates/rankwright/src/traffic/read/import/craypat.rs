@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_refused_with_what_to_do() {
+    fn an_order_without_a_pattern_is_refused_with_advice() {
         let grid = "# grid_order -R -c 2,2 -g 2,2\n";
         let cases = [
             ("0,4,1,5\n2,6,3,7\n".to_owned(), "found an order of 8 ranks and no grid"),

@@ -55,7 +55,7 @@ mod tests {
     use crate::traffic::read::import::{FORMATS, sniff};
 
     #[test]
-    fn what_is_refused_is_no_format() {
+    fn refused_files_match_no_format() {
         let texts = [
             "@ mpiP\n@ Command : ./app\n@ Version : 3.5.0\n",
             "CrayPat/X:  Version 6.4.2 Revision 06dc29b\n",

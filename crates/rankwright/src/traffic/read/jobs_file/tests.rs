@@ -59,7 +59,7 @@ fn a_job_says_who_sends_how_much_how_often() {
 }
 
 #[test]
-fn without_a_rate_nobody_says_when_messages_are_sent() {
+fn without_a_rate_a_job_has_no_message_timing() {
     let job = &workload(&ring("")).jobs[0];
     assert_eq!((job.flows.len(), job.flows[0].messages, job.sources.len()), (4, 100, 0));
 }
@@ -181,7 +181,7 @@ fn amounts_and_times_that_cannot_be_name_line_and_field() {
 }
 
 #[test]
-fn what_is_no_job_names_line_and_field() {
+fn an_invalid_job_names_line_and_field() {
     let cases = [
         (ring("ponits = 5"), "j.toml:4: found unknown field `ponits`, expected one of `name`"),
         (ring("graph = \"a\""), "j.toml:4: job.graph: found `a` in addition to another origin"),
