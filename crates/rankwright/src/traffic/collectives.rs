@@ -95,7 +95,7 @@ impl Form {
     }
 }
 
-/// What one rank sends to one destination in collective calls.
+/// Amount sent by one rank to one destination in collective calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RowEntry {
     /// Receiving rank.

@@ -1,4 +1,4 @@
-//! Several runs of one program as one profile.
+//! Merging: several runs of one program as one profile.
 
 use std::collections::BTreeMap;
 

@@ -76,7 +76,7 @@ pub struct RankRecord {
     pub collective: TimeInMpi,
     /// One-sided communication and the synchronisation of windows.
     pub one_sided: TimeInMpi,
-    /// Making and freeing communicators, windows and requests.
+    /// Creating and freeing communicators, windows and requests.
     pub other: TimeInMpi,
     /// Number of messages to processes outside `MPI_COMM_WORLD`; no flow contains them.
     pub outside_messages: u64,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::ids::Rank;
 
-/// What one rank declared for one communicator with `MPI_Cart_create`, `MPI_Graph_create` or
+/// The declaration of one rank for one communicator, by `MPI_Cart_create`, `MPI_Graph_create` or
 /// `MPI_Dist_graph_create*`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeclaredTopology {

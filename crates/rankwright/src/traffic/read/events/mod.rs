@@ -231,7 +231,7 @@ pub enum CallClass {
     Collective,
     /// One-sided communication.
     OneSided,
-    /// Making and freeing communicators, windows and requests.
+    /// Creating and freeing communicators, windows and requests.
     Other,
 }
 

@@ -47,7 +47,7 @@ pub struct Exchange {
     pub blocking: bool,
 }
 
-/// Messages of different channels never match. Communicators are numbered as in [`Matching`].
+/// Messages match only within a channel. Communicators are indices into [`Matching`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Channel {
     /// The program's own messages: communicator and tag.

@@ -1,4 +1,4 @@
-//! The messages of each pair, added up one by one.
+//! Sums of messages by pair.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use crate::traffic::Flow;
 use crate::traffic::profile::{FlowKind, FlowRecord, FlowTimes};
 use crate::units::Seconds;
 
-/// All pairs that communicate.
+/// Sums by pair.
 #[derive(Default)]
 pub(super) struct Pairs(BTreeMap<(Rank, Rank, FlowKind), Pair>);
 
-/// One pair. Times are ticks.
+/// Sums of one pair; times are in ticks.
 #[derive(Default)]
 struct Pair {
     messages: u64,
@@ -20,13 +20,13 @@ struct Pair {
     size_histogram: Vec<u64>,
     first: u64,
     last: u64,
-    /// Mean of the gaps, and the sum of their squared distances from it: Welford 1962.
+    /// Mean gap, and the sum of squared deviations from it, by Welford's algorithm (1962).
     gap_mean: f64,
     gap_squares: f64,
 }
 
 impl Pairs {
-    /// Counts a message of this many bytes from the first rank to the second at this tick.
+    /// Adds a message of `bytes` from the first rank of the pair to the second.
     pub(super) fn add(&mut self, kind: FlowKind, pair: (Rank, Rank), bytes: u64, ticks: u64) {
         let pair = self.0.entry((pair.0, pair.1, kind)).or_default();
         if pair.messages == 0 {
@@ -48,8 +48,8 @@ impl Pairs {
         pair.size_histogram[bin] += 1;
     }
 
-    /// The flows; `since_start` turns a tick into seconds since MPI started on a rank, `seconds` a
-    /// number of ticks into seconds.
+    /// The flows. `since_start` converts a tick to seconds since MPI started on a rank, `seconds` a
+    /// number of ticks to seconds.
     pub(super) fn flows(
         self,
         since_start: impl Fn(Rank, u64) -> Seconds,
