@@ -1,4 +1,4 @@
-//! The names of runs: `cg.B.32:time=12s,rate=0.5`.
+//! Names of runs: `cg.B.32:time=12s,rate=0.5`.
 
 use super::{BENCHMARKS, Benchmark, CLASSES, Class, NasError, NasJob};
 use crate::named_options::{NamedOptions, one_of};
@@ -26,20 +26,20 @@ fn no_name(name: &str) -> NasError {
 
 fn benchmark_and_class(program: &str, whole: &str) -> Result<(Benchmark, Class), NasError> {
     let (name, letter) = program.split_once('.').ok_or_else(|| no_name(whole))?;
-    let benchmark = BENCHMARKS.iter().find(|(known, _, _)| known.eq_ignore_ascii_case(name));
+    let benchmark = BENCHMARKS.iter().find(|(text, _, _)| text.eq_ignore_ascii_case(name));
     let (_, benchmark, _) = benchmark.ok_or_else(|| {
-        let expected = one_of(BENCHMARKS.iter().map(|(known, _, _)| *known));
+        let expected = one_of(BENCHMARKS.iter().map(|(name, _, _)| *name));
         NasError::field("benchmark", format!("`{name}`"), expected)
     })?;
     let class = CLASSES.iter().find(|class| class.to_string().eq_ignore_ascii_case(letter));
     let class = class.ok_or_else(|| {
-        let known = CLASSES.map(|class| class.to_string()).join(", ");
-        NasError::field("class", format!("`{letter}`"), format!("one of {known}"))
+        let classes = CLASSES.map(|class| class.to_string()).join(", ");
+        NasError::field("class", format!("`{letter}`"), format!("one of {classes}"))
     })?;
     Ok((*benchmark, *class))
 }
 
-/// The run with options `key=value,...`; everything is checked.
+/// Applies options `key=value,...` and checks the result.
 fn with_options(mut job: NasJob, run: NamedOptions<'_>) -> Result<NasJob, NasError> {
     for option in run.options() {
         job.set(option.key, option.value.unwrap_or_default())?;
@@ -54,7 +54,7 @@ impl NasJob {
     /// `iterations`.
     ///
     /// # Errors
-    /// If there is no such option, or the value is not one.
+    /// If the option is unknown or the value invalid.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), NasError> {
         match key {
             "time" => {

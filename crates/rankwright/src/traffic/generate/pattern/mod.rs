@@ -1,4 +1,5 @@
-//! Traffic of known shape: what stencil codes, rings and collective-like programs send.
+//! Patterns: traffic of regular shape, as sent by stencil codes, rings and collective-like
+//! programs.
 //!
 //! ```
 //! use rankwright::traffic::pattern::Pattern;
@@ -18,41 +19,41 @@ use crate::traffic::source::{self, LARGEST_CV};
 use crate::traffic::{Flow, Job, Send, Source};
 use crate::units::{Bytes, PerSecond};
 
-/// A shape of traffic and its options.
+/// A pattern: shape and options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pattern {
-    /// Who sends to whom.
+    /// Pairs that communicate.
     pub shape: Shape,
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// The grid of a halo pattern: ranks along each axis; `None` for the most even one.
+    /// Grid of a halo pattern: ranks along each axis; `None` for the most even one.
     pub grid: Option<Vec<u32>>,
-    /// The points of a halo pattern's stencil; `None` for 5 in 2D and 7 in 3D.
+    /// Stencil points of a halo pattern; `None` for 5 in 2D and 7 in 3D.
     pub points: Option<u32>,
     /// Whether a halo pattern's grid wraps around.
     pub periodic: bool,
     /// Destinations per rank of the random pattern.
     pub degree: u32,
-    /// Bytes per message. Messages over an edge or corner of a halo carry a 16th of it.
+    /// Message length. Messages over an edge or corner of a halo are a 16th of it.
     pub length: Bytes,
     /// Messages per pair.
     pub messages: u64,
-    /// Rounds per second: in each a rank sends one message to every destination. `None` if nothing
-    /// is said of when messages are sent.
+    /// Rounds per second; in each, a rank sends one message to every destination. `None` without
+    /// message timing.
     pub rate: Option<PerSecond>,
-    /// The coefficient of variation of the gaps between rounds, where there is a rate.
+    /// Coefficient of variation of the gaps between rounds; used with `rate`.
     pub cv: f64,
-    /// Whether all ranks send their rounds at the same times, where there is a rate.
+    /// Whether the rounds of all ranks coincide; used with `rate`.
     pub in_step: bool,
-    /// Whether the ranks are numbered at random.
+    /// Whether rank numbers are shuffled.
     pub renumber: bool,
-    /// Seed of everything that is random.
+    /// Seed of the random generator.
     pub seed: u64,
 }
 
 macro_rules! shapes {
     ($($name:ident $text:literal $summary:literal),* $(,)?) => {
-        /// Who sends to whom.
+        /// Pairs that communicate.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Shape {
             $(#[doc = $summary] $name),*
@@ -74,15 +75,15 @@ shapes! {
     Outside "outside" "every rank to receivers outside the cluster; needs a rate",
 }
 
-/// Why a text or a set of options is no pattern.
+/// Why a text or a set of options is not a valid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("pattern: {field}: found {found}, expected {expected}")]
 pub struct PatternError {
-    /// Which part.
+    /// The option or part.
     pub field: String,
-    /// What stands there.
+    /// The text found.
     pub found: String,
-    /// What could.
+    /// The texts expected.
     pub expected: String,
 }
 
@@ -97,24 +98,24 @@ impl Shape {
     /// The shape with this name.
     ///
     /// # Errors
-    /// If there is none; the error lists those that there are.
+    /// If the name is unknown; the error lists the shapes.
     pub fn named(name: &str) -> Result<Self, PatternError> {
-        let shape = SHAPES.iter().find(|(known, _, _)| *known == name);
+        let shape = SHAPES.iter().find(|(text, _, _)| *text == name);
         shape.map(|(_, shape, _)| *shape).ok_or_else(|| {
-            let known = one_of(SHAPES.iter().map(|(known, _, _)| *known));
-            PatternError::new("shape", format!("`{name}`"), known)
+            let expected = one_of(SHAPES.iter().map(|(name, _, _)| *name));
+            PatternError::new("shape", format!("`{name}`"), expected)
         })
     }
 
-    /// Its name.
+    /// Name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
-        let known = SHAPES.iter().find(|(_, shape, _)| *shape == self);
-        known.map_or("", |(name, _, _)| name)
+        let entry = SHAPES.iter().find(|(_, shape, _)| *shape == self);
+        entry.map_or("", |(name, _, _)| name)
     }
 }
 
-/// More pairs than this are not generated; the file would not fit anywhere.
+/// Most pairs that are generated; more would fill any disk.
 pub(in crate::traffic) const MOST_PAIRS: u64 = 1 << 28;
 
 const OPTIONS: [&str; 11] = [
@@ -180,7 +181,8 @@ impl Pattern {
             "messages" => self.messages = number(key, value)?,
             "rate" => {
                 let rate = value.parse().or_else(|error: crate::units::UnitError| {
-                    // In a name like `pattern:ring:8:rate=100` blanks and slashes are a nuisance.
+                    // `pattern:ring:8:rate=100` needs no unit: blanks and slashes are awkward in a
+                    // name.
                     format!("{value} /s").parse().map_err(|_| error)
                 });
                 let wrong = |error: crate::units::UnitError| {
@@ -202,11 +204,11 @@ impl Pattern {
         Ok(())
     }
 
-    /// The job that sends this traffic.
+    /// Generates the job.
     ///
     /// # Errors
-    /// If there is no rank, the grid does not have as many places as there are ranks, the stencil
-    /// is unknown, or there would be absurdly many pairs.
+    /// If there are 0 ranks, the product of the grid differs from the number of ranks, the stencil
+    /// is unknown, or there would be more than 2^28 pairs.
     pub fn job(&self) -> Result<Job, PatternError> {
         if self.ranks == 0 {
             return Err(PatternError::new("ranks", 0, "at least 1"));
@@ -246,7 +248,7 @@ impl Pattern {
         job.map_err(|error| PatternError::new("pattern", error, "a job"))
     }
 
-    /// As many pairs as there may be, or a few more.
+    /// Upper bound of the number of pairs.
     pub(in crate::traffic) fn most_pairs(&self) -> u64 {
         let ranks = u64::from(self.ranks);
         match self.shape {
@@ -257,7 +259,7 @@ impl Pattern {
         }
     }
 
-    /// One clock for each rank that sends.
+    /// One clock per sending rank.
     fn sources(&self, mut flows: Vec<Flow>, rate: PerSecond) -> Vec<Source> {
         flows.sort_by_key(|flow| flow.source);
         let source = |flows: &[Flow]| {
@@ -302,7 +304,7 @@ impl Pattern {
         }
     }
 
-    /// Floyd's sampling: as many draws as destinations, however many of the others that are.
+    /// Floyd's sampling: one draw per destination, independent of the number of ranks.
     fn random_flows(&self, rng: &mut impl Rng) -> Vec<Flow> {
         let others = self.ranks - 1;
         let mut flows = Vec::new();
@@ -314,7 +316,7 @@ impl Pattern {
                     drawn.insert(last);
                 }
             }
-            // The others are counted without the source.
+            // `other` skips the source.
             let destination = |other: u32| other + u32::from(other >= source);
             flows.extend(drawn.into_iter().map(|other| self.flow(source, destination(other), 1)));
         }
@@ -382,7 +384,7 @@ fn flag(field: &str, text: &str) -> Result<bool, PatternError> {
     }
 }
 
-/// All steps to neighbours of a grid point; without `corners` only those along one axis.
+/// Offsets to the neighbours of a grid point; without `corners` only those along one axis.
 fn offsets(dimensions: usize, corners: bool) -> Vec<Vec<i64>> {
     let count = 3_usize.pow(dimensions as u32);
     let offset = |number: usize| {
@@ -395,7 +397,7 @@ fn offsets(dimensions: usize, corners: bool) -> Vec<Vec<i64>> {
         .collect()
 }
 
-/// The factors of `ranks` into that many axes with the least surface between neighbours.
+/// Splits `ranks` into `dimensions` factors with the least surface between neighbours.
 fn most_even_grid(ranks: u32, dimensions: usize) -> Vec<u32> {
     let divisors: Vec<u32> = (1..=ranks.isqrt())
         .filter(|divisor| ranks.is_multiple_of(*divisor))
@@ -410,7 +412,7 @@ fn most_even_grid(ranks: u32, dimensions: usize) -> Vec<u32> {
             .map(|(a, b)| vec![ranks / a / b, a, b])
             .collect()
     };
-    // Longest axis first; the smallest longest axis is the most even grid.
+    // Longest axis first; the grid with the shortest longest axis is the most even.
     let descending = |grid: &&Vec<u32>| grid.is_sorted_by(|a, b| a >= b);
     let best = candidates.iter().filter(descending).min();
     best.cloned().unwrap_or_else(|| vec![ranks])

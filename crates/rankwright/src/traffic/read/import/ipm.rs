@@ -1,6 +1,6 @@
-//! The XML file that IPM writes for a run (`IPM_LOG=full`): per rank, call, size and partner how
-//! many calls there were, and how long they took. Calls that send to one rank become flows; the
-//! times of all calls are added up by what the calls are for.
+//! The XML file that IPM writes for a run (`IPM_LOG=full`): number and time of calls by rank,
+//! function, size and partner. Calls that send to one rank become flows; times are added up by
+//! class of call.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::units::Seconds;
 
 const EXPECTED: &str = "the XML file of IPM (<ipm_job_profile>) with a <task> for every rank";
 
-/// The calls that send to one rank. IPM counts persistent sends when they are made and not when
+/// Functions that send to one rank. IPM counts persistent sends when they are created, not when
 /// they are started.
 const SENDS: [&str; 10] = [
     "MPI_Send",
@@ -32,17 +32,17 @@ const SENDS: [&str; 10] = [
     "MPI_Sendrecv_replace",
 ];
 
-/// More calls of one kind than this are taken for a damaged file.
+/// Most calls in one entry; more is a damaged file.
 const MOST_CALLS: i64 = (u32::MAX as i64) << 20;
 
-/// Whether a text begins as such a file.
+/// Whether a text starts like an IPM file.
 #[must_use]
 pub fn sniff(text: &str) -> bool {
     let first = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(2);
     super::first_line(text).starts_with('<') && first.into_iter().any(|line| line.contains("<ipm_"))
 }
 
-/// The file: a run has one only.
+/// The file: a run is a single file.
 ///
 /// # Errors
 /// Never.
@@ -50,16 +50,16 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, InputError> {
     Ok(path.is_file().then(|| path.to_owned()).into_iter().collect())
 }
 
-/// Reads a file.
+/// Reads an IPM file.
 ///
 /// # Errors
-/// If it is not well-formed, a rank is missing or has no calls (`IPM_LOG=terse`), ranks are given
+/// If it is not well-formed, a rank is missing or has no calls (`IPM_LOG=terse`), ranks are
 /// relative to the sender (IPM built with clustering), or there are persistent sends.
 pub fn read(sources: &mut Sources<'_>) -> Result<Profile, InputError> {
     let source =
         sources.next().unwrap_or_else(|| Err(InputError::new("-", "no file", EXPECTED)))?;
     let mut run = Tasks { file: &source.file, ..Tasks::default() };
-    // IPM writes command lines as they are.
+    // IPM does not escape command lines.
     let reader = XmlReader::new(&source.text, &source.file, EXPECTED);
     let mut reader = reader.with_bare_ampersands();
     loop {
@@ -79,19 +79,19 @@ pub fn read(sources: &mut Sources<'_>) -> Result<Profile, InputError> {
 #[derive(Default)]
 struct Tasks<'a> {
     file: &'a str,
-    /// The names of the elements that are open.
+    /// Names of the open elements, outermost first.
     open: Vec<String>,
-    /// Whether the root element was closed.
+    /// Whether the root element has been closed.
     whole: bool,
     program: String,
     ranks: u32,
-    /// The tasks that were seen.
+    /// Records of the tasks read so far, by rank.
     tasks: BTreeMap<Rank, RankRecord>,
-    /// The call whose time comes next, and how often it was made.
+    /// Class and number of the calls whose time follows.
     call: Option<(Call, u64)>,
-    /// Whose task is open.
+    /// Rank of the open task.
     rank: Option<Rank>,
-    /// Whether its calls were seen.
+    /// Whether the open task has had its calls.
     has_calls: bool,
     flows: BTreeMap<(Rank, Rank), FlowRecord>,
 }
@@ -152,7 +152,7 @@ impl Tasks<'_> {
         match self.open.last().map(String::as_str) {
             Some("host") => record.host.push_str(text.trim()),
             Some("hent") => {
-                // In all, the shortest, the longest.
+                // Total, minimum, maximum.
                 let total = text.split_whitespace().next().unwrap_or_default();
                 let seconds = total.parse().ok().filter(|seconds| (0.0..1e12).contains(seconds));
                 let Some((call, calls)) = self.call.take() else { return Ok(()) };
@@ -187,7 +187,7 @@ impl Tasks<'_> {
         Ok(())
     }
 
-    /// The run time of a rank.
+    /// Reads the wall time of a rank.
     fn wall(&mut self, tag: &BytesStart<'_>) {
         let wall = xml_attribute(tag, "wtime").and_then(|seconds| seconds.parse::<f64>().ok());
         let wall = wall.filter(|seconds| (0.0..1e12).contains(seconds)).unwrap_or_default();
@@ -213,7 +213,7 @@ impl Tasks<'_> {
         }
         let last = i64::from(self.ranks) - 1;
         let destination = u32::try_from(self.number(tag, "orank", 0, last)?).unwrap_or(0);
-        // An int in IPM; larger ones have wrapped around.
+        // An int in IPM; larger values have wrapped around.
         let size = self.number(tag, "bytes", 0, i64::from(i32::MAX))?;
         let messages = self.number(tag, "count", 1, MOST_CALLS)?;
         let destination = Rank(destination);
@@ -355,7 +355,7 @@ mod tests {
         let copy = "<taskcopy mpi_rank=\"1\" cluster_rank=\"0\"></taskcopy>\n<task ";
         let cases = [
             (file([&calls("MPI_Send", "8", "-1", 1), ""]), "x.ipm.xml:9: found a rank below 0"),
-            (whole.replacen("<task ", copy, 1), "x.ipm.xml:3: found ranks that are left out"),
+            (whole.replacen("<task ", copy, 1), "x.ipm.xml:3: found omitted ranks"),
             (file([&calls("MPI_Send", "8", "2", 1), ""]), "x.ipm.xml:9: orank: found `2`"),
             (file([&calls("MPI_Send", "-5", "1", 1), ""]), "x.ipm.xml:9: bytes: found `-5`"),
             (file([&calls("MPI_Send_init", "5", "1", 1), ""]), "x.ipm.xml:9: found persistent"),

@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(weights("2 1 011\n7 2 5\n9 1 5\n"), Ok(vec![7, 9]));
         assert_eq!(weights("% sizes first\n2 1 110 2\n4 7 8 2\n4 9 8 1\n"), Ok(vec![7, 9]));
         let error = weights("2 1 10\n7 2\nx 1\n").unwrap_err().to_string();
-        assert!(error.starts_with("g.graph:3: found `x`, expected the weight"), "{error}");
+        assert!(error.starts_with("g.graph:3: found `x`, expected a vertex weight"), "{error}");
         assert!(weights("2 1 10\n9223372036854775807 2\n1 1\n").is_err());
     }
 

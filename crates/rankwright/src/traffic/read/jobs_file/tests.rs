@@ -173,7 +173,7 @@ fn amounts_and_times_that_cannot_be_name_line_and_field() {
         ),
         (
             ring("rate = \"5 /s\"\nduration = \"5 s\""),
-            "j.toml:5: job.duration: found both a rate and a duration, expected one of rate and",
+            "j.toml:5: job.duration: found both a rate and a duration, expected either rate or",
         ),
         (ring("duration = \"0 s\""), "j.toml:4: job.duration: found `0 s`, expected a time above"),
     ];
