@@ -111,7 +111,7 @@ fn errors_say_what_is_wrong() {
         (HALO.replace("\nGROUP ", "\n#GROUP "), "found no communication"),
         (HALO.replacen("Window: \"Win 1\" <0>", "Window: INVALID <3>", 1), "to window 3, which"),
         (HALO.replace(": ALLREDUCE,", ": MAGIC,"), "a collective operation MAGIC"),
-        (HALO.replacen("Ticks per Seconds: 1000000", "Ticks per Seconds: 0", 1), "without ticks"),
+        (HALO.replacen("Ticks per Seconds: 1000000", "Ticks per Seconds: 0", 1), "than 1 tick"),
         (HALO.replacen("4 Members", "5 Members", 1), "a definition GROUP 0 with"),
         (HALO.replacen("4 Members: 0 (", "4 Members: 9 (", 1), "a definition GROUP 1 with"),
         (
