@@ -1,40 +1,42 @@
-//! When the ticks of a source are.
+//! The ticks of a source.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp1, Gamma};
 
-use super::queue::NEVER;
+use super::time::{NEVER, PER_SECOND};
 use crate::traffic::Source;
 
 /// The ticks of a source as picoseconds from the start, ascending: tick k is at the sum of k + 1
 /// gaps, whose mean is one over the rate and whose coefficient of variation is that of the source.
 ///
-/// Gaps are constant for 0 (then the first is a uniformly random part of one, so that sources are
-/// not in step), exponential for 1, gamma distributed otherwise. A tick that 64 bits cannot hold is
-/// `u64::MAX`.
+/// Gaps are constant for 0 (the first is then a uniformly random part of one, so that sources are not
+/// in step), exponential for 1, gamma distributed otherwise. A tick beyond 64 bits is `u64::MAX`.
 #[derive(Debug, Clone)]
 pub struct Clock {
     random: ChaCha8Rng,
     gap: Gap,
+    /// The last tick, picoseconds.
     now: u64,
+    /// The number of ticks to come.
     left: u64,
 }
 
+/// The distribution of the next gap: its mean in picoseconds.
 #[derive(Debug, Clone, Copy)]
 enum Gap {
-    /// Before the first tick: a part of this one.
+    /// Before the first tick: a random part of a constant gap.
     First(f64),
     Constant(f64),
     Exponential(f64),
     Gamma(Gamma<f64>),
 }
 
-/// Which stream of random numbers: nothing else of a workload changes it, so that the same sources
-/// tick at the same times under every placement.
+/// The name of a stream of random numbers. It depends on nothing else, so that a source ticks at the
+/// same times under every placement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomStream {
-    /// That of the whole simulation.
+    /// The seed of the simulation.
     pub seed: u64,
     /// The position of the job in the workload.
     pub job: usize,
@@ -44,8 +46,6 @@ pub struct RandomStream {
     pub send: Option<usize>,
 }
 
-const PICOSECONDS: f64 = 1e12;
-
 impl Clock {
     /// The clock of a source.
     ///
@@ -53,19 +53,20 @@ impl Clock {
     /// If the source has a rate or coefficient of variation that `Job::from_sources` refuses.
     #[must_use]
     pub fn new(source: &Source, stream: RandomStream) -> Self {
-        let mean = PICOSECONDS / source.rate.0;
+        let mean = PER_SECOND / source.rate.0;
         let gap = if source.cv == 0.0 {
             Gap::First(mean)
         } else if source.cv == 1.0 {
             Gap::Exponential(mean)
         } else {
             let variance = source.cv * source.cv;
-            // A variation whose square is zero in 64 bits is none.
+            // A variation whose square underflows to zero is treated as 0.
             Gamma::new(1.0 / variance, mean * variance).map_or(Gap::First(mean), Gap::Gamma)
         };
         Self { random: stream.random(), gap, now: 0, left: source.rounds }
     }
 
+    /// Picoseconds.
     fn gap(&mut self) -> f64 {
         match self.gap {
             Gap::First(gap) => {
@@ -85,7 +86,7 @@ impl Iterator for Clock {
     #[inline]
     fn next(&mut self) -> Option<u64> {
         self.left = self.left.checked_sub(1)?;
-        // A gap beyond 64 bits becomes the largest number.
+        // The conversion saturates.
         let gap = (self.gap() + 0.5) as u64;
         self.now = self.now.checked_add(gap).unwrap_or(NEVER);
         Some(self.now)
@@ -93,7 +94,7 @@ impl Iterator for Clock {
 }
 
 impl RandomStream {
-    /// Its generator: the key of the cipher names the stream, so no two are the same.
+    /// The generator of the stream. The stream's name is the key of the cipher, so streams differ.
     pub(super) fn random(&self) -> ChaCha8Rng {
         let send = self.send.map_or(0, |send| send as u64 + 1);
         let mut key = [0; 32];
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variation_whose_square_is_zero_is_none() {
+    fn a_variation_whose_square_underflows_is_zero() {
         let gaps = gaps(1e-200, 50.0, 10);
         assert!(gaps[1..].iter().all(|gap| (gap - 0.02).abs() < 1e-12));
     }

@@ -1,18 +1,18 @@
-//! Percentiles of many times in little memory.
+//! Percentiles of many times in constant memory.
 
 /// Counts of times in buckets whose width is at most a 64th of the times in them, so that the
-/// middle of a bucket is within 0.8 % of every time in it.
+/// midpoint of a bucket is within 0.8 % of every time in it.
 #[derive(Debug, Clone)]
 pub(super) struct Histogram {
     counts: Vec<u64>,
     count: u64,
 }
 
-/// Buckets for each power of two, as a power of two.
+/// The binary logarithm of the number of buckets for each power of two.
 const BITS: u32 = 6;
 
 impl Histogram {
-    /// No times yet.
+    /// An empty histogram.
     pub(super) fn new() -> Self {
         Self { counts: vec![0; bucket(u64::MAX) + 1], count: 0 }
     }
@@ -24,8 +24,7 @@ impl Histogram {
         self.count += 1;
     }
 
-    /// The time that this part of all times does not exceed (the nearest rank), within 0.8 %; 0
-    /// without times.
+    /// The quantile (nearest rank) for a part of all times from 0 to 1, within 0.8 %; 0 without times.
     pub(super) fn quantile(&self, part: f64) -> f64 {
         let rank = ((part * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut below = 0;
@@ -73,8 +72,8 @@ mod tests {
         assert_eq!(histogram.quantile(0.5), 0.0);
         (1..=1000).for_each(|time| histogram.add(time));
         for (part, time) in [(0.0, 1.0), (0.5, 500.0), (0.9, 900.0), (0.99, 990.0), (1.0, 1000.0)] {
-            let found = histogram.quantile(part);
-            assert!((found - time).abs() <= 0.008 * time + 0.5, "{part}: {found}");
+            let quantile = histogram.quantile(part);
+            assert!((quantile - time).abs() <= 0.008 * time + 0.5, "{part}: {quantile}");
         }
     }
 }

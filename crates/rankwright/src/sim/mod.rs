@@ -1,28 +1,30 @@
 //! An exact discrete-event simulation of the queueing network: every message passes every server.
 //!
 //! Servers and paths are those of [`Servers`]: memories, network devices, links. Each server takes
-//! messages in the order in which they come and serves one at a time (Soryani et al. 2013, section
-//! 4): a message leaves at max(arrival, end of the service before) + service. Clocks are the
-//! [`Source`]s of the jobs. The network is open, queues are infinite, and the simulation runs until
-//! the last message has arrived.
+//! messages in the order of arrival and serves one at a time (Soryani et al. 2013, section 4): a
+//! message leaves at max(arrival, end of the previous service) + service. Clocks are the [`Source`]s
+//! of the jobs. Queues are unlimited, and the simulation runs until the last message has arrived.
 //!
-//! Times are whole picoseconds; a service takes at least one. Of messages that come to a server at
-//! the same picosecond those from other servers are first, by the number of that server; then those
-//! that are sent just then, by job, source and send. So results do not depend on how the events are
-//! kept in order.
+//! Times are whole picoseconds; a service takes at least one. Of messages that arrive at a server in
+//! the same picosecond, those from other servers come first, by server number; then those that are
+//! sent at that moment, by job, source and send. So results do not depend on the order in which the
+//! engine processes events.
+//!
+//! `docs/src/simulation.md` says what is simulated, `docs/src/design/0003-simulator.md` how.
 //!
 //! [`Source`]: crate::traffic::Source
 
 mod clock;
 mod engine;
 mod histogram;
-mod longest;
+mod longest_queue;
 mod network;
 mod queue;
 pub mod replay;
 mod replications;
 mod server;
 mod statistics;
+mod time;
 mod winner_tree;
 
 use std::ops::ControlFlow;
@@ -39,10 +41,10 @@ use crate::units::Seconds;
 use engine::Engine;
 use network::Network;
 
-/// Observers are called after about so many events.
+/// The number of events between two calls of the observer, about.
 const OBSERVED: u64 = 1 << 17;
 
-/// What is simulated beside the workload.
+/// How a workload is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Which messages share a clock.
@@ -51,27 +53,27 @@ pub struct Options {
     pub pacing: Pacing,
     /// How long a service takes.
     pub service: Service,
-    /// Of all random numbers.
+    /// The seed of all random numbers.
     pub seed: u64,
 }
 
 /// Which messages share a clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Arrivals {
-    /// Each source has one: at a tick it sends one message of each of its sends.
+    /// Each source has one clock: at a tick it sends one message for each of its sends.
     #[default]
     PerSource,
-    /// Each send of a source has one of its own, of the same rate and variation.
+    /// Each send has a clock of its own, with the rate and variation of its source.
     PerPair,
 }
 
 /// Whether senders wait.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Pacing {
-    /// They do not: an open loop, as in the papers.
+    /// An open loop, as in the papers: senders do not wait.
     #[default]
     Open,
-    /// A closed loop: the next round begins when its clock says, but not before all messages of the
+    /// A closed loop: the next round begins when its clock ticks, but not before all messages of the
     /// last have left the sender's side: the network device out, or the memory inside a node.
     AfterDeparture,
     /// A closed loop: not before all messages of the last round have arrived.
@@ -81,7 +83,7 @@ pub enum Pacing {
 /// How long a service takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Service {
-    /// What the length and the rate of the server say.
+    /// By the length of the message and the rate of the server.
     #[default]
     Deterministic,
     /// Exponentially distributed with that mean, for comparison with theory.
@@ -99,23 +101,23 @@ impl Default for Options {
     }
 }
 
-/// How far a simulation is.
+/// The progress of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// What the clocks in the simulation show.
+    /// The simulated time.
     pub time: Seconds,
     /// Departures and ticks so far.
     pub events: u64,
     /// Messages that have arrived.
     pub delivered: u64,
-    /// Messages in all, where that is known.
+    /// The number of all messages, if it is known in advance.
     pub messages: Option<u64>,
 }
 
-/// Why there is no simulation.
+/// Why a simulation is not possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SimulationError {
-    /// Messages without a clock.
+    /// A job has messages but no message timing.
     #[error(
         "job `{job}`: nothing says when it sends: found messages without a rate, expected a rate, like `rate = \"100 /s\"`, or a profile with times"
     )]
@@ -123,7 +125,7 @@ pub enum SimulationError {
         /// The job.
         job: String,
     },
-    /// The placement is not one of this workload.
+    /// The placement belongs to another workload.
     #[error("the placement has {found} ranks, expected the {expected} of the workload")]
     OtherRanks {
         /// Ranks of the placement.
@@ -131,7 +133,7 @@ pub enum SimulationError {
         /// Ranks of the workload.
         expected: usize,
     },
-    /// Beyond 64 bits.
+    /// Times exceed 64 bits.
     #[error(
         "the workload takes longer than 200 days, which is more than can be simulated; expected higher rates, fewer messages or shorter ones"
     )]
@@ -140,12 +142,12 @@ pub enum SimulationError {
 
 /// Simulates a workload under a placement until the last message has arrived.
 ///
-/// The observer is called about every hundred thousand events; if it breaks, the simulation stops
-/// and the outcome says what was reached.
+/// The observer is called about every hundred thousand events; if it breaks, the simulation stops, and
+/// the outcome has the numbers so far.
 ///
 /// # Errors
-/// If a job has messages but no sources, the placement has another number of ranks, or the workload
-/// takes longer than about 200 days.
+/// If a job has messages but no sources, if the placement has another number of ranks, or if the
+/// workload takes longer than about 200 days.
 pub fn simulate(
     cluster: &Cluster,
     workload: &Workload,

@@ -1,38 +1,40 @@
-//! Messages on their way from one server to the next, in the order in which they come there.
+//! Messages between two servers, in the order of their arrivals.
 
-/// Later than anything that happens. Times are picoseconds from the start.
-pub(super) const NEVER: u64 = u64::MAX;
+use super::time::NEVER;
 
-/// A message on its way.
+/// The arrival of a message at its next server. Times are picoseconds from the start.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Entry {
-    /// When it comes to the next server.
+pub(super) struct Arrival {
     pub(super) time: u64,
-    /// When it was sent.
-    pub(super) birth: u64,
-    /// What happens to it there: a position in `Network::hops`.
+    /// The time of the tick that sent the message.
+    pub(super) sent: u64,
+    /// Index in [`Network::hops`](super::network::Network::hops).
     pub(super) hop: u32,
 }
 
-/// Messages that were sent at one time and come one `step` after the other.
+/// Messages of one tick that arrive at equal intervals. Times are picoseconds from the start.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Train {
-    /// When the first of them comes.
+    /// The arrival of the first message.
     pub(super) time: u64,
+    /// The interval between two arrivals.
     pub(super) step: u64,
-    pub(super) birth: u64,
-    /// Where the hop of the first stands in `Network::trains`; behind it those of the others.
+    /// The time of the tick that sent the messages.
+    pub(super) sent: u64,
+    /// Index in [`Network::train_hops`](super::network::Network::train_hops) of the first message's
+    /// hop; those of the others follow.
     pub(super) first: u32,
+    /// The number of messages.
     pub(super) count: u32,
 }
 
 /// What a queue can hold.
 pub(super) trait Timed: Copy + Default {
-    /// When its first message comes.
+    /// The first arrival, picoseconds from the start.
     fn time(&self) -> u64;
 }
 
-impl Timed for Entry {
+impl Timed for Arrival {
     fn time(&self) -> u64 {
         self.time
     }
@@ -44,13 +46,14 @@ impl Timed for Train {
     }
 }
 
-/// A first-in first-out queue in a ring that doubles where it is full.
+/// A first-in first-out queue in a ring that doubles when it is full.
 #[derive(Debug, Clone)]
 pub(super) struct Queue<T> {
-    /// As many as a power of two.
+    /// The length is a power of two.
     ring: Vec<T>,
-    /// Positions count on and are taken modulo the length of the ring.
+    /// The number of entries taken so far; modulo the length of the ring the index of the first entry.
     head: usize,
+    /// The number of entries appended so far.
     tail: usize,
 }
 
@@ -60,27 +63,27 @@ impl<T: Timed> Queue<T> {
         Self { ring: vec![T::default(); 16], head: 0, tail: 0 }
     }
 
-    /// How many entries are in it.
+    /// The number of entries.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.tail.wrapping_sub(self.head)
     }
 
-    /// When the first message comes; [`NEVER`] if there is none.
+    /// The time of the first entry; [`NEVER`] if the queue is empty.
     #[inline]
     pub(super) fn first(&self) -> u64 {
         let time = self.ring[self.head & (self.ring.len() - 1)].time();
         if self.head == self.tail { NEVER } else { time }
     }
 
-    /// The first entry; the queue must have one.
+    /// The first entry of a queue that is not empty.
     #[inline]
     pub(super) fn front(&mut self) -> &mut T {
         let mask = self.ring.len() - 1;
         &mut self.ring[self.head & mask]
     }
 
-    /// Takes the first entry; the queue must have one.
+    /// Takes the first entry of a queue that is not empty.
     #[inline]
     pub(super) fn pop(&mut self) -> T {
         let entry = *self.front();
@@ -114,12 +117,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_leave_in_the_order_in_which_they_came() {
+    fn entries_leave_in_the_order_in_which_they_were_appended() {
         let mut queue = Queue::new();
         assert_eq!(queue.first(), NEVER);
         let mut next = 0;
         for time in 0..1000 {
-            queue.push(Entry { time, birth: 0, hop: 0 });
+            queue.push(Arrival { time, sent: 0, hop: 0 });
             if time % 3 == 0 {
                 assert_eq!(queue.first(), next);
                 assert_eq!(queue.pop().time, next);

@@ -1,37 +1,37 @@
-//! A server that takes messages in the order in which they come, and what is counted of it.
+//! A first-in first-out server, and its statistics.
 
-use super::longest::Longest;
+use super::longest_queue::LongestQueue;
 
-/// One server, first in first out.
+/// A first-in first-out server. Times are picoseconds.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
-    /// When it has served all that came.
+    /// The time at which all messages that have arrived are served.
     free: u64,
-    /// The sum of all times between arrival and begin of service.
+    /// The sum over all messages of the time between arrival and start of service.
     pub(super) waiting: u128,
-    /// The longest of them.
+    /// The longest time between arrival and start of service.
     pub(super) longest: u64,
     /// The sum of all service times.
     pub(super) busy: u64,
-    /// How many messages came.
+    /// The number of messages that have arrived.
     pub(super) messages: u64,
-    longest_queue: Longest,
+    longest_queue: LongestQueue,
 }
 
 impl Server {
-    /// A server that is idle. Its services all take so long, or differ.
+    /// An idle server with this service time, or with `None` one whose service times differ.
     pub(super) fn new(service: Option<u64>) -> Self {
-        let longest_queue = Longest::new(service);
+        let longest_queue = LongestQueue::new(service);
         Self { free: 0, waiting: 0, longest: 0, busy: 0, messages: 0, longest_queue }
     }
 
-    /// When it has served all that came.
+    /// The time at which all messages that have arrived are served.
     pub(super) fn free(&self) -> u64 {
         self.free
     }
 
-    /// Serves a message that comes now, not before the last one. Returns when it leaves and how long
-    /// it waited; later than 64 bits hold is `u64::MAX`.
+    /// Serves a message that arrives at `now`, not before the last one. Returns its departure, or
+    /// `u64::MAX` beyond 64 bits, and its waiting time.
     #[inline(always)]
     pub(super) fn serve(&mut self, now: u64, service: u64) -> (u64, u64) {
         let begin = now.max(self.free);
@@ -46,8 +46,8 @@ impl Server {
         (departure, wait)
     }
 
-    /// Serves several equal messages that all come now. Returns when the first leaves; one service
-    /// after the other the others follow. Nothing if that is later than 64 bits hold.
+    /// Serves several equal messages that all arrive at `now`. Returns the departure of the first; the
+    /// others follow at intervals of `service`. `None` if the last leaves beyond 64 bits.
     #[inline]
     pub(super) fn serve_train(&mut self, now: u64, service: u64, count: u64) -> Option<u64> {
         let begin = now.max(self.free);
@@ -56,7 +56,7 @@ impl Server {
         let last = begin.checked_add(all)?;
         self.longest_queue.add(now, begin + service, service, count);
         self.free = last;
-        // Each waits for those before it.
+        // Each message of the train also waits for those before it.
         let behind = u128::from(all) * u128::from(count - 1) / 2;
         self.waiting += u128::from(wait) * u128::from(count) + behind;
         self.longest = self.longest.max(wait + (all - service));
@@ -65,12 +65,7 @@ impl Server {
         Some(begin + service)
     }
 
-    /// When the last message leaves that came so far.
-    pub(super) fn last_departure(&self) -> u64 {
-        self.free
-    }
-
-    /// The most messages that waited at once, not counting the one in service.
+    /// The largest number of messages that waited at once, without the one in service.
     pub(super) fn longest_queue(&self) -> u64 {
         self.longest_queue.queue(self.longest)
     }

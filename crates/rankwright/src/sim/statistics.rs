@@ -1,12 +1,13 @@
-//! What a simulation has counted.
+//! The statistics of a simulation.
 
 use super::histogram::Histogram;
 use super::server::Server;
+use super::time::{PER_SECOND, seconds};
 use crate::ids::ServerId;
-use crate::network::{ServerKind, Servers};
+use crate::network::{ServerKind, ServerPart, Servers};
 use crate::units::Seconds;
 
-/// The result of a simulation. Waiting is the time from the arrival at a server to the begin of
+/// The result of a simulation. Waiting is the time from the arrival at a server to the start of
 /// service there, summed over messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -24,14 +25,14 @@ pub struct Outcome {
     pub workload_finish: Seconds,
     /// The sum over all jobs of when their last message arrived.
     pub total_finish: Seconds,
-    /// How many messages have arrived.
+    /// The number of messages that have arrived.
     pub messages: u64,
     /// Departures from servers and ticks of clocks.
     pub events: u64,
-    /// The time reached, if the observer stopped the simulation: then all else is what was counted
-    /// so far, of servers what is still to leave them too, of jobs what has arrived.
+    /// The time reached, if the observer stopped the simulation. The other numbers are then those so
+    /// far: of servers for all messages that have come to them, of jobs for those that have arrived.
     pub stopped: Option<Seconds>,
-    /// Every server; position is its id.
+    /// Every server. Index: [`ServerId`].
     pub servers: Vec<ServerStatistics>,
     /// Every job, in the order of the workload.
     pub jobs: Vec<JobStatistics>,
@@ -40,26 +41,26 @@ pub struct Outcome {
 /// One server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerStatistics {
-    /// What it is.
+    /// Its kind.
     pub kind: ServerKind,
-    /// What people call it.
+    /// Its name in output.
     pub name: String,
-    /// How many messages came.
+    /// The number of messages that have arrived.
     pub messages: u64,
-    /// The sum of their waiting.
+    /// The waiting of all messages.
     pub waiting: Seconds,
-    /// The mean of their waiting; 0 without messages.
+    /// The mean waiting of a message; 0 without messages.
     pub mean_waiting: Seconds,
-    /// The longest of their waiting.
+    /// The longest waiting of a message.
     pub longest_waiting: Seconds,
-    /// The sum of their service times.
+    /// The sum of all service times.
     pub service: Seconds,
-    /// The part of the time until the workload's finish in which it served.
+    /// The share of the time until the workload's finish in which it served, from 0 to 1.
     pub utilisation: f64,
-    /// The mean number of messages that waited, over the same time (Little's law: the sum of the
-    /// waiting over the time).
+    /// The mean number of waiting messages until the workload's finish (Little's law: waiting over
+    /// time).
     pub mean_queue: f64,
-    /// The most messages that waited at once.
+    /// The largest number of messages that waited at once.
     pub longest_queue: u64,
 }
 
@@ -68,50 +69,50 @@ pub struct ServerStatistics {
 pub struct JobStatistics {
     /// Its name.
     pub name: String,
-    /// How many of its messages have arrived.
+    /// The number of its messages that have arrived.
     pub messages: u64,
-    /// The sum of their waiting at all servers.
+    /// The waiting of these messages at all servers.
     pub waiting: Seconds,
-    /// When the last of them arrived.
+    /// When the last of these messages arrived.
     pub finish: Seconds,
-    /// From the tick to the arrival, mean.
+    /// The mean time from tick to arrival.
     pub mean_latency: Seconds,
-    /// The latency that half of the messages do not exceed, within 0.8 %, as all percentiles.
+    /// The median latency, within 0.8 % as all percentiles.
     pub latency_p50: Seconds,
-    /// That 90 % do not exceed.
+    /// The 90th percentile of the latency.
     pub latency_p90: Seconds,
-    /// That 99 % do not exceed.
+    /// The 99th percentile of the latency.
     pub latency_p99: Seconds,
-    /// The longest, exact.
+    /// The longest latency, exact.
     pub longest_latency: Seconds,
 }
 
-fn seconds(picoseconds: u128) -> Seconds {
-    Seconds(picoseconds as f64 / 1e12)
-}
-
-/// A quotient; 0 where there is nothing to divide.
+/// A quotient; 0 for a divisor of 0.
 fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// What is counted.
+/// The counts of a simulation.
 pub(super) struct Counts {
-    /// Position is id.
+    /// Index: [`ServerId`].
     pub(super) servers: Vec<Server>,
     pub(super) jobs: Vec<JobCount>,
     pub(super) events: u64,
-    /// The time reached, in picoseconds, if the observer has stopped the simulation.
+    /// The time reached, picoseconds, if the observer has stopped the simulation.
     pub(super) stopped: Option<u64>,
 }
 
-/// What is counted of a job. Times are picoseconds.
+/// The counts of a job. Times are picoseconds.
 #[derive(Debug)]
 pub(super) struct JobCount {
+    /// Messages that have arrived.
     pub(super) messages: u64,
     pub(super) waiting: u128,
+    /// The sum of all latencies.
     pub(super) latency: u128,
+    /// The longest latency.
     pub(super) longest: u64,
+    /// The last arrival so far.
     pub(super) finish: u64,
     pub(super) latencies: Histogram,
 }
@@ -128,7 +129,7 @@ impl JobCount {
         }
     }
 
-    /// A message is at its receiver.
+    /// A message arrives at its receiver.
     #[inline(always)]
     pub(super) fn arrived(&mut self, latency: u64, time: u64) {
         self.messages += 1;
@@ -146,36 +147,33 @@ pub(super) fn outcome<'a>(
     names: impl IntoIterator<Item = &'a str>,
 ) -> Outcome {
     let finish = counts.jobs.iter().map(|job| job.finish).max().unwrap_or(0);
-    // What was stopped has servers that are further than others, and messages on their way.
-    let last = counts.servers.iter().map(Server::last_departure).max().unwrap_or(0);
+    // In a stopped simulation zones have reached different times, and messages are still under way.
+    let last = counts.servers.iter().map(Server::free).max().unwrap_or(0);
     let duration = match counts.stopped {
-        Some(now) => seconds(u128::from(now.max(finish).max(last))),
-        None => seconds(u128::from(finish)),
+        Some(now) => seconds(now.max(finish).max(last)),
+        None => seconds(finish),
     };
-    let waiting = |wanted: &dyn Fn(&ServerKind) -> bool| {
+    let waiting_at = |part: ServerPart| {
         let counted = counts.servers.iter().zip(servers.kinds());
-        seconds(counted.filter(|(_, kind)| wanted(kind)).map(|(server, _)| server.waiting).sum())
+        let at_part = counted.filter(|(_, kind)| kind.part() == part);
+        seconds(at_part.map(|(server, _)| server.waiting).sum::<u128>())
     };
-    let nic =
-        |kind: &ServerKind| matches!(kind, ServerKind::NicOut { .. } | ServerKind::NicIn { .. });
-    let memory = |kind: &ServerKind| matches!(kind, ServerKind::Memory { .. });
-    let link =
-        |kind: &ServerKind| matches!(kind, ServerKind::LinkUp { .. } | ServerKind::LinkDown { .. });
+    let total_waiting: u128 = counts.servers.iter().map(|server| server.waiting).sum();
     let server = |(number, counted): (usize, &Server)| {
         server(counted, servers, ServerId::from_index(number), duration)
     };
     let jobs = counts.jobs.iter().zip(names);
     Outcome {
-        total_waiting: waiting(&|_| true),
-        nic_waiting: waiting(&nic),
-        memory_waiting: waiting(&memory),
-        link_waiting: waiting(&link),
-        other_waiting: waiting(&|kind| !nic(kind) && !memory(kind) && !link(kind)),
-        workload_finish: seconds(u128::from(finish)),
-        total_finish: seconds(counts.jobs.iter().map(|job| u128::from(job.finish)).sum()),
+        total_waiting: seconds(total_waiting),
+        nic_waiting: waiting_at(ServerPart::Nic),
+        memory_waiting: waiting_at(ServerPart::Memory),
+        link_waiting: waiting_at(ServerPart::Link),
+        other_waiting: waiting_at(ServerPart::QueuePair),
+        workload_finish: seconds(finish),
+        total_finish: seconds(counts.jobs.iter().map(|job| u128::from(job.finish)).sum::<u128>()),
         messages: counts.jobs.iter().map(|job| job.messages).sum(),
         events: counts.events,
-        stopped: counts.stopped.map(|now| seconds(u128::from(now))),
+        stopped: counts.stopped.map(seconds),
         servers: counts.servers.iter().enumerate().map(server).collect(),
         jobs: jobs.map(|(counted, name)| job(counted, name)).collect(),
     }
@@ -188,14 +186,14 @@ fn server(
     duration: Seconds,
 ) -> ServerStatistics {
     let waiting = seconds(counted.waiting);
-    let service = seconds(u128::from(counted.busy));
+    let service = seconds(counted.busy);
     ServerStatistics {
         kind: servers.kinds()[id.index()],
         name: servers.name(id),
         messages: counted.messages,
         waiting,
         mean_waiting: Seconds(ratio(waiting.0, counted.messages as f64)),
-        longest_waiting: seconds(u128::from(counted.longest)),
+        longest_waiting: seconds(counted.longest),
         service,
         utilisation: ratio(service.0, duration.0),
         mean_queue: ratio(waiting.0, duration.0),
@@ -204,18 +202,18 @@ fn server(
 }
 
 fn job(counted: &JobCount, name: &str) -> JobStatistics {
-    // The middle of a bucket may lie behind the longest time in it.
+    // The midpoint of a bucket may be above the longest time in it.
     let longest = counted.longest as f64;
-    let percentile = |part| Seconds(counted.latencies.quantile(part).min(longest) / 1e12);
+    let percentile = |part| Seconds(counted.latencies.quantile(part).min(longest) / PER_SECOND);
     JobStatistics {
         name: name.to_owned(),
         messages: counted.messages,
         waiting: seconds(counted.waiting),
-        finish: seconds(u128::from(counted.finish)),
+        finish: seconds(counted.finish),
         mean_latency: Seconds(ratio(seconds(counted.latency).0, counted.messages as f64)),
         latency_p50: percentile(0.5),
         latency_p90: percentile(0.9),
         latency_p99: percentile(0.99),
-        longest_latency: seconds(u128::from(counted.longest)),
+        longest_latency: seconds(counted.longest),
     }
 }

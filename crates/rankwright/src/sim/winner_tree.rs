@@ -1,15 +1,17 @@
-//! Which of a fixed number of queues has the earliest head.
+//! The earliest of a fixed number of times that change one by one.
 
-use super::queue::NEVER;
+use super::time::NEVER;
 
-/// A tournament over slots, each with a time. Of equal times the slot with the lowest number wins.
+/// A tournament tree over slots, each with a time. Of equal times the slot with the lowest number
+/// wins.
 #[derive(Debug, Clone)]
 pub(super) struct WinnerTree {
-    /// Node 1 is the root, node n has the children 2n and 2n + 1; the second half are the leaves.
+    /// Node 1 is the root, node n has the children 2n and 2n + 1; the second half are the leaves, by
+    /// slot.
     nodes: Vec<Node>,
 }
 
-/// The winner below a node.
+/// The earliest slot below a node.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     time: u64,
@@ -54,7 +56,7 @@ impl WinnerTree {
         time
     }
 
-    /// Gives a slot another time.
+    /// Sets the time of a slot.
     #[inline]
     pub(super) fn set(&mut self, slot: usize, time: u64) {
         let mut node = self.nodes.len() / 2 + slot;

@@ -1,101 +1,106 @@
-//! What happens to one message: it comes to a server, goes on to the next or arrives.
+//! What happens to one message: it arrives at a server and goes on to the next, or to its receiver.
 
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp1};
 
 use super::{CROWD, Engine};
-use crate::sim::network::{End, Hop, Lane, NONE, Stream};
-use crate::sim::queue::{Entry, NEVER, Train};
+use crate::sim::network::{Hop, Lane, NONE, PathEnd, Stream};
+use crate::sim::queue::{Arrival, Train};
+use crate::sim::time::NEVER;
 
 impl<const PLAIN: bool> Engine<'_, PLAIN> {
-    /// A message comes to a server.
+    /// A message arrives at a server.
     #[inline(always)]
-    pub(super) fn arrive(&mut self, entry: Entry) {
+    pub(super) fn arrive(&mut self, arrival: Arrival) {
         let network = self.network;
-        let hop = &network.hops[entry.hop as usize];
+        let hop = &network.hops[arrival.hop as usize];
         let service = match &mut self.random {
             Some(random) if !PLAIN => exponential(hop.service, &mut random[hop.server as usize]),
             _ => hop.service,
         };
-        let (departure, wait) = self.servers[hop.server as usize].serve(entry.time, service);
+        let (departure, wait) = self.servers[hop.server as usize].serve(arrival.time, service);
         if !PLAIN && self.random.is_some() {
-            self.jobs[network.hop_jobs[entry.hop as usize] as usize].waiting += u128::from(wait);
+            self.jobs[network.hop_jobs[arrival.hop as usize] as usize].waiting += u128::from(wait);
         }
         if !PLAIN && self.closed {
-            self.release(network.hop_releases[entry.hop as usize], departure);
+            self.release(network.hop_releases[arrival.hop as usize], departure);
         }
         if hop.next == NONE {
-            self.deliver(&network.ends[hop.stream as usize], entry.birth, departure);
+            self.deliver(&network.ends[hop.stream as usize], arrival.sent, departure);
         } else {
-            self.forward(hop, departure, entry.birth);
+            self.forward(hop, departure, arrival.sent);
         }
     }
 
     #[inline(always)]
-    fn forward(&mut self, hop: &Hop, departure: u64, birth: u64) {
+    fn forward(&mut self, hop: &Hop, departure: u64, sent: u64) {
         let number = hop.stream as usize;
         let stream = &self.network.streams[number];
         let time = departure.saturating_add(stream.latency);
         match stream.lane {
             Lane::Outbound { .. } => {
-                if PLAIN && self.is_next(stream.zone, time) {
+                if PLAIN && self.is_next_outbound(stream.zone, time) {
                     self.work += 1;
-                    return self.pass(Entry { time, birth, hop: hop.next });
+                    return self.arrive_at_once(Arrival { time, sent, hop: hop.next });
                 }
-                self.board(number, Train { time, step: 0, birth, first: hop.next, count: 1 });
+                self.enqueue_train(
+                    number,
+                    Train { time, step: 0, sent, first: hop.next, count: 1 },
+                );
                 return;
             }
-            Lane::Through => return self.pass(Entry { time, birth, hop: hop.next }),
+            Lane::Through => return self.arrive_at_once(Arrival { time, sent, hop: hop.next }),
             _ => (),
         }
-        self.enqueue(number, Entry { time, birth, hop: hop.next });
+        self.enqueue(number, Arrival { time, sent, hop: hop.next });
     }
 
     /// Appends to a stream that is not outbound.
     #[inline(always)]
-    pub(super) fn enqueue(&mut self, stream: usize, entry: Entry) {
+    pub(super) fn enqueue(&mut self, stream: usize, arrival: Arrival) {
         let queue = &mut self.queues[stream];
         let length = queue.len();
-        queue.push(entry);
+        queue.push(arrival);
         if length & (CROWD - 1) == 0 {
-            self.notice(stream, length, entry.time);
+            self.head_or_crowd(stream, length, arrival.time);
         }
     }
 
-    /// Whether what enters an outbound stream is sure to be the next message out of them: what comes
-    /// of later ticks is later. Of several messages of a tick a later one may be the first.
+    /// Whether an arrival in an outbound stream is the next one of all outbound streams of its zone:
+    /// none of them has a head, and all later ticks and local arrivals come after it. Of several
+    /// messages of one tick, a later one could be the next, so the tick must have sent only one.
     #[inline]
-    fn is_next(&self, zone: usize, time: u64) -> bool {
+    fn is_next_outbound(&self, zone: usize, time: u64) -> bool {
         let state = &self.zones[zone];
-        self.single
-            && zone == self.active
+        self.one_message_tick
+            && zone == self.advancing
             && state.outbound.first().0 == NEVER
-            && time <= state.prompt.first().0
+            && time <= state.local.first().0
     }
 
-    /// A message comes to a server and is the next one there, whatever happens elsewhere until then.
+    /// An arrival that needs no queue: it is the next at its server, whatever happens elsewhere.
     #[inline(never)]
-    fn pass(&mut self, entry: Entry) {
-        self.arrive(entry);
+    fn arrive_at_once(&mut self, arrival: Arrival) {
+        self.arrive(arrival);
     }
 
-    /// A queue that was empty has its first message, or one more crowd.
+    /// A stream has got its head at `time`, or its length has passed a multiple of [`CROWD`].
     #[inline(never)]
-    fn notice(&mut self, stream: usize, length: usize, time: u64) {
+    fn head_or_crowd(&mut self, stream: usize, length: usize, time: u64) {
         let Stream { zone, to, lane, .. } = self.network.streams[stream];
         match lane {
-            Lane::Final if length > 0 && zone != self.active => {
+            Lane::Final if length > 0 && zone != self.advancing => {
                 self.crowded.push((zone, to as usize));
                 self.interrupted = true;
             }
-            Lane::Prompt { slot } if length == 0 => {
-                self.zones[zone].prompt.set(slot, time);
+            Lane::Local { slot } if length == 0 => {
+                self.zones[zone].local.set(slot, time);
                 self.interrupted = true;
-                if zone != self.active {
+                if zone != self.advancing {
                     self.refresh(zone);
                 }
             }
-            Lane::Export if length == 0 && zone != self.active => {
+            Lane::Export if length == 0 && zone != self.advancing => {
                 self.interrupted = true;
                 self.refresh(zone);
             }
@@ -105,20 +110,20 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
 
     /// A message leaves its last server, or its sender if it passes none.
     #[inline(always)]
-    pub(super) fn deliver(&mut self, end: &End, birth: u64, departure: u64) {
+    pub(super) fn deliver(&mut self, end: &PathEnd, sent: u64, departure: u64) {
         let time = departure.saturating_add(end.latency);
-        let latency = time - birth;
+        let latency = time - sent;
         let job = &mut self.jobs[end.job as usize];
         job.arrived(latency, time);
         if PLAIN || self.random.is_none() {
-            job.waiting += u128::from(latency - end.base);
+            job.waiting += u128::from(latency - end.unloaded);
         }
         if !PLAIN && self.closed {
             self.release(end.releases, time);
         }
     }
 
-    /// A source waits for one message less.
+    /// A source waits for one message less; none if `source` is [`NONE`].
     fn release(&mut self, source: u32, time: u64) {
         if source == NONE {
             return;
@@ -128,7 +133,7 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         state.outstanding -= 1;
         if state.outstanding == 0 {
             self.interrupted = true;
-            self.schedule(source as usize);
+            self.schedule_round(source as usize);
         }
     }
 }

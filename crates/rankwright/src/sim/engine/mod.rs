@@ -1,15 +1,22 @@
-//! The event loop.
+//! The event loop. `docs/src/design/0003-simulator.md` explains it, with figures, and defines the
+//! terms that are used here.
 //!
-//! One event is one message coming to one server; when it leaves is known at once, so there are no
-//! departure events. What leaves a server waits in the queue of its stream, in order, so only the
-//! head of each stream takes part in the search for the next event: the cost does not depend on how
-//! many messages wait.
+//! The only event is the arrival of a message at a server. A server is first in, first out, so the
+//! departure is known at once, and the arrivals of a stream come in order: only the heads of the
+//! streams take part in the search for the next event. Streams are merged where their order matters,
+//! which their lane says:
 //!
-//! Exports of all zones are merged in the order of time, but for those to servers that have no other
-//! messages: these go straight on. What happens inside a zone is only done when its exports have run
-//! out, or when too much has piled up in it, and then in long runs: as far as nothing can come from
-//! outside, the messages of a tick as one train, arrivals that end at a server when the next other
-//! one comes.
+//! ```text
+//!            zone: one node                                     other zones
+//!   ticks ──────┐
+//!   local ──────┴─> memory ──outbound──> NIC out ──export───┐
+//!                     ^ ^                                   │  merged over all zones
+//!                     │ └──final── NIC in <─────────────────┘  by their output times
+//!                     └──final── (own memory)
+//! ```
+//!
+//! The export loop takes the zone with the earliest output time. If its next export is known, it runs
+//! exports; if not, it advances the zone, up to its safe time, until some exports are known.
 
 mod message;
 mod ticks;
@@ -21,76 +28,85 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::sim::clock::{Clock, RandomStream};
 use crate::sim::network::{NONE, Network, Zone};
-use crate::sim::queue::{Entry, NEVER, Queue, Train};
+use crate::sim::queue::{Arrival, Queue, Train};
 use crate::sim::server::Server;
 use crate::sim::statistics::{Counts, JobCount};
+use crate::sim::time::{NEVER, seconds};
 use crate::sim::winner_tree::WinnerTree;
 use crate::sim::{OBSERVED, Options, Pacing, Progress, Service, SimulationError};
-use crate::units::Seconds;
 use ticks::Ticks;
 
-/// Whenever so many messages more wait in a final stream, its zone is brought up to date. A power
+/// A server is crowded when the length of one of its final streams reaches a multiple of this. A power
 /// of two.
 const CROWD: usize = 1024;
-/// A zone does at most about so many events at a stretch.
+/// About the most events of one advance of a zone.
 const STRETCH: u64 = 1 << 14;
-/// About so many exports are made at a time.
+/// About the number of events that make a zone's next exports known.
 const BATCH: u64 = 256;
 
 /// Told of the progress.
 type Observer<'a> = &'a mut dyn FnMut(&Progress) -> ControlFlow<()>;
 
-/// A simulation. `PLAIN` is one in an open loop with deterministic service: then senders and random
-/// numbers need not be looked at for every message.
+/// A simulation. `PLAIN` is an open loop with deterministic service: then neither senders nor random
+/// numbers need a look for every message.
 pub(super) struct Engine<'a, const PLAIN: bool> {
     network: &'a Network,
+    /// Index: [`ServerId`](crate::ids::ServerId).
     servers: Vec<Server>,
-    /// Per stream; those of outbound streams are empty.
-    queues: Vec<Queue<Entry>>,
-    /// Per stream; only those of outbound streams are used.
+    /// Index: stream; unused for outbound streams.
+    queues: Vec<Queue<Arrival>>,
+    /// Index: stream; used for outbound streams only.
     trains: Vec<Queue<Train>>,
+    /// Index: zone.
     zones: Vec<ZoneState>,
-    /// The zones by the time of their next export, or of what must be done before that is known.
-    order: WinnerTree,
+    /// The output time of each zone.
+    output_times: WinnerTree,
+    /// Index: job.
     jobs: Vec<JobCount>,
+    /// Index: source.
     sources: Vec<SourceState>,
+    /// Whether senders wait for their messages.
     closed: bool,
-    /// Whether messages release sources of other zones when they arrive.
+    /// Whether the arrival of a message in one zone can start a round in another.
     remote_release: bool,
-    /// One for each server, where services are random.
+    /// If services are random. Index: [`ServerId`](crate::ids::ServerId).
     random: Option<Vec<ChaCha8Rng>>,
-    /// The zone that is brought up to date.
-    active: usize,
-    /// Whether a queue other than that which is being worked off has got a first message.
+    /// The zone that is being advanced, or [`NO_ZONE`].
+    advancing: usize,
+    /// Whether a stream other than that of the present run has got a head: the run's bound is stale.
     interrupted: bool,
     /// Whether the last tick sent one message.
-    single: bool,
-    /// Servers for which too much has piled up, with their zones.
+    one_message_tick: bool,
+    /// Crowded servers with their zones.
     crowded: Vec<(usize, usize)>,
+    /// The latest time that the export loop has reached, picoseconds.
     now: u64,
     ticks: u64,
-    /// About as many as events, and when to ask the observer next.
+    /// Arrivals and ticks so far; a train counts once where it is served.
     work: u64,
-    observed: u64,
+    /// The `work` at which the observer is called next.
+    observe_at: u64,
 }
 
 struct ZoneState {
-    /// The prompt streams, then the ticks.
-    prompt: WinnerTree,
+    /// The heads of the local streams, then in the last slot the next tick.
+    local: WinnerTree,
+    /// The heads of the outbound streams.
     outbound: WinnerTree,
-    /// In an open loop the ticks; in a closed one, where messages decide too, the next of each
-    /// source.
+    /// In an open loop: the ticks of the zone's clocks.
     ticks: Ticks,
+    /// In a closed loop: the next round of each source of the zone.
     rounds: WinnerTree,
 }
 
 struct SourceState {
-    /// In a closed loop.
+    /// In a closed loop; in an open one the clocks are in [`ZoneState::ticks`].
     clock: Option<Clock>,
+    /// The number of rounds so far.
     round: u64,
-    /// In a closed loop, the messages of this round that the source waits for, and when the last
-    /// of those it does not wait for any more has gone.
+    /// In a closed loop: the messages of this round that the source waits for.
     outstanding: u32,
+    /// In a closed loop: the latest time at which a message of this round was released, picoseconds.
     ready: u64,
 }
 
@@ -111,7 +127,7 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
         };
         let zones: Vec<ZoneState> = (network.zones.iter())
             .map(|zone| ZoneState {
-                prompt: WinnerTree::new(zone.prompt.len() + 1),
+                local: WinnerTree::new(zone.local.len() + 1),
                 outbound: WinnerTree::new(zone.outbound.len()),
                 ticks: Ticks::new(open_clocks(zone)),
                 rounds: WinnerTree::new(zone.sources.len()),
@@ -123,51 +139,51 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
             outstanding: 0,
             ready: 0,
         });
-        // No job has this number, so no clock has these streams.
+        // No job has this number, so no clock has these random numbers.
         let stream = |server| RandomStream {
             seed: options.seed,
             job: usize::MAX,
             source: server,
             send: None,
         };
-        let servers = network.finals.len();
+        let servers = network.final_streams.len();
         let random = (options.service == Service::Exponential)
             .then(|| (0..servers).map(|server| stream(server).random()).collect());
         Self {
             network,
-            servers: network.services.iter().map(|service| Server::new(*service)).collect(),
+            servers: network.equal_services.iter().map(|service| Server::new(*service)).collect(),
             queues: vec![Queue::new(); network.streams.len()],
             trains: vec![Queue::new(); network.streams.len()],
             zones,
-            order: WinnerTree::new(network.zones.len()),
+            output_times: WinnerTree::new(network.zones.len()),
             jobs: (0..jobs).map(|_| JobCount::new()).collect(),
             sources: sources.collect(),
             closed,
             remote_release: options.pacing == Pacing::AfterArrival,
             random,
-            active: NO_ZONE,
+            advancing: NO_ZONE,
             interrupted: false,
-            single: false,
+            one_message_tick: false,
             crowded: Vec::new(),
             now: 0,
             ticks: 0,
             work: 0,
-            observed: OBSERVED,
+            observe_at: OBSERVED,
         }
     }
 
     /// Runs to the end, or until the observer breaks.
     pub(super) fn run(mut self, observer: Observer) -> Result<Counts, SimulationError> {
         if self.closed {
-            (0..self.sources.len()).for_each(|source| self.schedule(source));
+            (0..self.sources.len()).for_each(|source| self.schedule_round(source));
         } else {
-            (0..self.zones.len()).for_each(|zone| self.await_tick(zone));
+            (0..self.zones.len()).for_each(|zone| self.schedule_tick(zone));
         }
         (0..self.zones.len()).for_each(|zone| self.refresh(zone));
-        let stopped = self.run_exports(observer) || self.run_out(observer);
+        let stopped = self.run_exports(observer) || self.run_rest(observer);
         // What is later than 64 bits hold never happens.
-        let whole = self.delivered() == self.network.messages;
-        if !stopped && !whole {
+        let complete = self.delivered() == self.network.messages;
+        if !stopped && !complete {
             return Err(SimulationError::TooLong);
         }
         Ok(Counts {
@@ -178,26 +194,26 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
         })
     }
 
-    /// Until there is no export any more.
+    /// The export loop: until no zone has another export. Returns whether the observer broke.
     fn run_exports(&mut self, observer: Observer) -> bool {
         loop {
-            let (time, zone) = self.order.first();
+            let (time, zone) = self.output_times.first();
             if time == NEVER {
                 return false;
             }
             self.now = self.now.max(time);
-            self.step(zone);
+            self.turn(zone);
             if self.stops(observer) {
                 return true;
             }
         }
     }
 
-    /// Until nothing is left to do in any zone.
-    fn run_out(&mut self, observer: Observer) -> bool {
+    /// After the last export: what is left inside each zone. Returns whether the observer broke.
+    fn run_rest(&mut self, observer: Observer) -> bool {
         for zone in 0..self.zones.len() {
             loop {
-                let (time, _) = self.zones[zone].prompt.first();
+                let (time, _) = self.zones[zone].local.first();
                 if time == NEVER {
                     break;
                 }
@@ -207,20 +223,20 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
                     return true;
                 }
             }
-            for &server in &self.network.zones[zone].finals {
-                self.flush(server, NEVER, NONE);
+            for &server in &self.network.zones[zone].final_servers {
+                self.run_final(server, NEVER, NONE);
             }
         }
         false
     }
 
-    /// Asks the observer, now and then.
+    /// Calls the observer from time to time. Returns whether it broke.
     #[inline]
     fn stops(&mut self, observer: Observer) -> bool {
-        if self.work < self.observed {
+        if self.work < self.observe_at {
             return false;
         }
-        self.observed = self.work + OBSERVED;
+        self.observe_at = self.work + OBSERVED;
         observer(&self.progress()).is_break()
     }
 
@@ -229,55 +245,57 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
         self.ticks + self.servers.iter().map(|server| server.messages).sum::<u64>()
     }
 
-    /// Messages that have arrived.
+    /// Messages that have arrived at their receivers.
     fn delivered(&self) -> u64 {
         self.jobs.iter().map(|job| job.messages).sum()
     }
 
     fn progress(&self) -> Progress {
         Progress {
-            time: Seconds(self.now as f64 / 1e12),
+            time: seconds(self.now),
             events: self.events(),
             delivered: self.delivered(),
             messages: Some(self.network.messages),
         }
     }
 
-    /// The next exports of a zone, or what must be done before they are known.
+    /// The turn of the zone with the earliest output time: runs its next exports, or advances it until
+    /// they are known.
     #[inline]
-    fn step(&mut self, zone: usize) {
-        // The way of most: the zone has one export, and that is known.
+    fn turn(&mut self, zone: usize) {
+        // Fast path: the zone has exactly one export stream, and its head is known.
         if let Some(export) = self.network.zones[zone].only_export
             && PLAIN
             && self.queues[export].len() > 0
         {
-            self.export(zone, export, self.order.first_beside(zone));
+            self.run_export(zone, export, self.output_times.first_beside(zone));
         } else {
-            self.step_of_several(zone);
+            self.turn_of_any(zone);
         }
         while let Some((zone, server)) = self.crowded.pop() {
-            let horizon = self.horizon(zone);
-            self.advance(zone, horizon, false);
-            let done = horizon.min(self.zones[zone].prompt.first().0);
-            self.flush(server, done, NONE);
+            let safe = self.safe_time(zone);
+            self.advance(zone, safe, false);
+            let done = safe.min(self.zones[zone].local.first().0);
+            self.run_final(server, done, NONE);
         }
     }
 
     #[inline(never)]
-    fn step_of_several(&mut self, zone: usize) {
-        let (export, head, next) = self.heads(zone);
-        let due = self.due(zone);
-        if due <= head {
-            self.advance(zone, self.horizon(zone), true);
+    fn turn_of_any(&mut self, zone: usize) {
+        let (export, head, next) = self.export_heads(zone);
+        let pending = self.pending_time(zone);
+        if pending <= head {
+            self.advance(zone, self.safe_time(zone), true);
         } else {
-            let bound = self.order.first_beside(zone).min(next).min(due);
-            self.export(zone, export, bound);
+            let bound = self.output_times.first_beside(zone).min(next).min(pending);
+            self.run_export(zone, export, bound);
         }
     }
 
-    /// The export with the earliest head, its time, and that of the next one.
+    /// The export stream with the earliest head, the time of that head, and that of the next stream's
+    /// head.
     #[inline]
-    fn heads(&self, zone: usize) -> (usize, u64, u64) {
+    fn export_heads(&self, zone: usize) -> (usize, u64, u64) {
         let mut best = (0, NEVER, NEVER);
         for &export in &self.network.zones[zone].exports {
             let head = self.queues[export].first();
@@ -290,60 +308,65 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
         best
     }
 
-    /// Whether the next export of a zone is known.
+    /// Whether the next export of a zone is known: all its export streams have heads, and nothing
+    /// leaves it in a through stream.
     #[inline]
-    fn is_known(&self, zone: usize) -> bool {
+    fn exports_known(&self, zone: usize) -> bool {
         let zone = &self.network.zones[zone];
-        zone.passed.is_empty() && zone.exports.iter().all(|export| self.queues[*export].len() > 0)
+        zone.through_servers.is_empty()
+            && zone.exports.iter().all(|export| self.queues[*export].len() > 0)
     }
 
-    /// What comes into a zone from now on has left its first server there after this time.
-    fn horizon(&self, zone: usize) -> u64 {
+    /// The safe time of a zone: what enters it from now on has left its first server there after this
+    /// time, picoseconds.
+    fn safe_time(&self, zone: usize) -> u64 {
         if self.remote_release {
             return self.now;
         }
         let zone = &self.network.zones[zone];
-        let coming = match &zone.feeders {
-            Some(feeders) => feeders.iter().map(|feeder| self.order.time(*feeder)).min(),
+        let entering = match &zone.feeders {
+            Some(feeders) => feeders.iter().map(|feeder| self.output_times.time(*feeder)).min(),
             None => Some(self.now),
         };
-        let entered = zone.entries.iter().map(|server| self.servers[*server as usize].free()).min();
-        coming.unwrap_or(NEVER).max(entered.unwrap_or(0))
+        let servers = zone.entry_servers.iter();
+        let served = servers.map(|server| self.servers[*server as usize].free()).min();
+        entering.unwrap_or(NEVER).max(served.unwrap_or(0))
     }
 
-    /// The time of what must be done in a zone before its exports go on.
+    /// The time of the first event inside a zone that may bring an export before the known ones;
+    /// [`NEVER`] if the next export is known.
     #[inline]
-    fn due(&self, zone: usize) -> u64 {
+    fn pending_time(&self, zone: usize) -> u64 {
         let state = &self.zones[zone];
-        if self.is_known(zone) && !self.remote_release {
+        if self.exports_known(zone) && !self.remote_release {
             NEVER
         } else {
-            state.prompt.first().0.min(state.outbound.first().0)
+            state.local.first().0.min(state.outbound.first().0)
         }
     }
 
-    /// Puts a zone where it belongs in the order.
+    /// Computes the output time of a zone.
     #[inline(never)]
     fn refresh(&mut self, zone: usize) {
-        let head = self.heads(zone).1;
-        let due = self.due(zone);
-        let passed = self.network.zones[zone].passed.iter();
-        let time = match passed.map(|server| self.servers[*server as usize].free()).min() {
-            // The next message that passes comes no earlier, and until then nothing hurries.
-            Some(free) if due != NEVER => due.max(free),
-            _ => head.min(due),
+        let head = self.export_heads(zone).1;
+        let pending = self.pending_time(zone);
+        let through = self.network.zones[zone].through_servers.iter();
+        let time = match through.map(|server| self.servers[*server as usize].free()).min() {
+            // The next message in a through stream leaves no earlier than its server is free.
+            Some(free) if pending != NEVER => pending.max(free),
+            _ => head.min(pending),
         };
-        self.order.set(zone, time);
+        self.output_times.set(zone, time);
     }
 
-    /// Takes messages out of an export before others have their turn.
+    /// A run of an export stream: takes its arrivals before `bound`, at least one.
     #[inline]
-    fn export(&mut self, zone: usize, stream: usize, bound: u64) {
+    fn run_export(&mut self, zone: usize, stream: usize, bound: u64) {
         self.interrupted = false;
         loop {
-            let entry = self.queues[stream].pop();
-            self.now = entry.time;
-            self.arrive(entry);
+            let arrival = self.queues[stream].pop();
+            self.now = arrival.time;
+            self.arrive(arrival);
             self.work += 1;
             if self.queues[stream].first() >= bound || self.interrupted {
                 break;
@@ -351,7 +374,7 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
         }
         let head = self.queues[stream].first();
         if PLAIN && head != NEVER && self.network.zones[zone].only_export.is_some() {
-            self.order.set(zone, head);
+            self.output_times.set(zone, head);
         } else {
             self.refresh(zone);
         }

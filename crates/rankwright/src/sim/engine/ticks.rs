@@ -1,35 +1,38 @@
-//! The ticks of the clocks of a zone in an open loop, a block at a time.
+//! The ticks of the clocks of a zone in an open loop, block by block.
 
 use crate::sim::clock::Clock;
-use crate::sim::queue::NEVER;
+use crate::sim::time::NEVER;
 
-/// A block has about so many ticks.
+/// The number of ticks in a block, about.
 const BLOCK: usize = 128;
 
-/// The ticks of several clocks in the order of time, of equal times in that of the clocks.
+/// The ticks of several clocks in the order of time; of equal times in the order of clocks.
 ///
-/// In an open loop nothing changes them, so those of a span of time are drawn clock by clock and
-/// sorted: cheaper than to search for the next clock at each tick.
+/// In an open loop nothing changes the ticks, so those of a span of time are drawn clock by clock and
+/// sorted. This is cheaper than to search for the next clock at each tick.
 pub(super) struct Ticks {
     clocks: Vec<Clock>,
-    /// Of each clock the next tick that no block has had.
+    /// The first tick of each clock behind the block, picoseconds. Index: slot.
     next: Vec<u64>,
-    /// Those of this block, the time since its begin above `bits` of the slot of the clock.
+    /// The ticks of the block, ascending: the time since `begin`, shifted left by `bits`, and the slot
+    /// of the clock in the low bits.
     block: Vec<u64>,
+    /// The time of the first tick of the block, picoseconds.
     begin: u64,
+    /// The number of bits of a slot.
     bits: u32,
-    /// How many of the block are over.
-    over: usize,
-    /// How long the span of a block is.
+    /// The number of ticks of the block that have been taken.
+    taken: usize,
+    /// The time that a block spans, picoseconds.
     span: u64,
 }
 
 impl Ticks {
-    /// The ticks of clocks that stand at their start; the position of a clock is its slot.
+    /// The ticks of clocks that have not ticked yet. The index of a clock is its slot.
     pub(super) fn new(mut clocks: Vec<Clock>) -> Self {
         let next = clocks.iter_mut().map(|clock| clock.next().unwrap_or(NEVER)).collect();
         let bits = clocks.len().next_power_of_two().trailing_zeros();
-        let mut ticks = Self { clocks, next, block: Vec::new(), begin: 0, bits, over: 0, span: 1 };
+        let mut ticks = Self { clocks, next, block: Vec::new(), begin: 0, bits, taken: 0, span: 1 };
         ticks.fill();
         ticks
     }
@@ -38,15 +41,15 @@ impl Ticks {
     #[inline]
     pub(super) fn first(&self) -> (u64, usize) {
         let slot = (1 << self.bits) - 1;
-        let tick = self.block.get(self.over);
+        let tick = self.block.get(self.taken);
         tick.map_or((NEVER, 0), |tick| (self.begin + (tick >> self.bits), (tick & slot) as usize))
     }
 
     /// Goes on to the next tick.
     #[inline]
     pub(super) fn pop(&mut self) {
-        self.over += 1;
-        if self.over == self.block.len() {
+        self.taken += 1;
+        if self.taken == self.block.len() {
             self.fill();
         }
     }
@@ -54,16 +57,16 @@ impl Ticks {
     /// The next block, empty if there are no more ticks.
     #[inline(never)]
     fn fill(&mut self) {
-        // As the last one was too short or too long.
+        // Adapts the span to the number of ticks in the last block.
         if self.block.len() < BLOCK / 2 {
             self.span = (2 * self.span).min(1 << (63 - self.bits));
         } else if self.block.len() > 2 * BLOCK {
             self.span = (self.span / 2).max(1);
         }
         self.block.clear();
-        self.over = 0;
+        self.taken = 0;
         self.begin = self.next.iter().copied().min().unwrap_or(NEVER);
-        // What is at the end of all times never happens.
+        // A tick at `NEVER` never happens: the end is exclusive.
         let end = self.begin.saturating_add(self.span);
         for (slot, (clock, next)) in self.clocks.iter_mut().zip(&mut self.next).enumerate() {
             while *next < end {

@@ -1,49 +1,52 @@
-//! What happens inside a zone, when it must.
+//! What happens inside a zone.
 
 use super::{BATCH, Engine, NO_ZONE, STRETCH};
-use crate::sim::network::{First, Lane, NONE, SendTable, Stream};
-use crate::sim::queue::{Entry, NEVER, Train};
+use crate::sim::network::{Lane, NONE, PathStart, SendTable, Stream};
+use crate::sim::queue::{Arrival, Train};
+use crate::sim::time::NEVER;
 
 impl<const PLAIN: bool> Engine<'_, PLAIN> {
-    /// Does what happens in a zone up to a time: if there is a demand for exports until some are
-    /// known, and not more than a stretch.
-    pub(super) fn advance(&mut self, zone: usize, until: u64, demand: bool) {
-        self.active = zone;
-        let ticks = self.network.zones[zone].prompt.len();
-        let (some, enough) = (self.work + BATCH, self.work + STRETCH);
-        while self.work < enough {
-            if demand {
-                self.pull(zone);
-                let done = !self.network.zones[zone].passed.is_empty() || self.is_known(zone);
-                if self.work >= some && done && !self.remote_release {
+    /// Advances a zone: processes its ticks and local arrivals up to the time `until`, but not more
+    /// than a stretch. If `for_exports`, outbound arrivals too, and it ends once a batch is done and
+    /// the next export is known.
+    pub(super) fn advance(&mut self, zone: usize, until: u64, for_exports: bool) {
+        self.advancing = zone;
+        let tick_slot = self.network.zones[zone].local.len();
+        let (batch, stretch) = (self.work + BATCH, self.work + STRETCH);
+        while self.work < stretch {
+            if for_exports {
+                self.run_outbound(zone);
+                let through = !self.network.zones[zone].through_servers.is_empty();
+                let done = through || self.exports_known(zone);
+                if self.work >= batch && done && !self.remote_release {
                     break;
                 }
             }
-            let (time, slot) = self.zones[zone].prompt.first();
+            let (time, slot) = self.zones[zone].local.first();
             if time > until || time == NEVER {
                 break;
             }
-            if slot == ticks {
+            if slot == tick_slot {
                 self.tick(zone, time);
             } else {
-                self.follow(zone, slot, until);
+                self.run_local(zone, slot, until);
             }
         }
-        self.active = NO_ZONE;
+        self.advancing = NO_ZONE;
         self.refresh(zone);
     }
 
-    /// Takes messages out of the outbound streams of a zone, as long as no tick or other message
-    /// that is not done yet can come before them.
-    fn pull(&mut self, zone: usize) {
+    /// Runs of the outbound streams of a zone, merged, about a batch: up to the next tick or local
+    /// arrival, which can send messages to outbound servers only later.
+    fn run_outbound(&mut self, zone: usize) {
         let network = self.network;
-        let mut until = self.zones[zone].prompt.first().0;
+        let mut until = self.zones[zone].local.first().0;
         if self.remote_release {
-            // A message that arrives elsewhere may make a tick here, but no earlier one.
+            // An arrival in another zone may start a round here, but not before now.
             until = until.min(self.now);
         }
-        let enough = self.work + BATCH;
-        while self.work < enough {
+        let batch = self.work + BATCH;
+        while self.work < batch {
             let (time, slot) = self.zones[zone].outbound.first();
             if time > until || time == NEVER {
                 break;
@@ -52,11 +55,11 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
             let beside = self.zones[zone].outbound.first_beside(slot);
             let bound = beside.min(until.saturating_add(1));
             self.interrupted = false;
-            let Train { mut time, step, birth, first, count } = *self.trains[stream].front();
+            let Train { mut time, step, sent, first, count } = *self.trains[stream].front();
             let mut taken = 0;
             loop {
-                let hop = network.trains[(first + taken) as usize];
-                self.arrive(Entry { time, birth, hop });
+                let hop = network.train_hops[(first + taken) as usize];
+                self.arrive(Arrival { time, sent, hop });
                 time += step;
                 taken += 1;
                 if taken == count || time >= bound || self.interrupted {
@@ -68,43 +71,44 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
                 self.trains[stream].pop();
             } else {
                 let (first, count) = (first + taken, count - taken);
-                *self.trains[stream].front() = Train { time, step, birth, first, count };
+                *self.trains[stream].front() = Train { time, step, sent, first, count };
             }
             self.zones[zone].outbound.set(slot, self.trains[stream].first());
         }
     }
 
-    /// Takes messages out of a prompt stream before others have their turn.
-    fn follow(&mut self, zone: usize, slot: usize, until: u64) {
+    /// A run of the local stream in a slot: its arrivals up to the time `until` and before the heads
+    /// of other local streams and the next tick, at least one.
+    fn run_local(&mut self, zone: usize, slot: usize, until: u64) {
         let network = self.network;
-        let stream = network.zones[zone].prompt[slot];
+        let stream = network.zones[zone].local[slot];
         let Stream { from, to, .. } = network.streams[stream];
-        let bound = self.zones[zone].prompt.first_beside(slot).min(until.saturating_add(1));
+        let bound = self.zones[zone].local.first_beside(slot).min(until.saturating_add(1));
         self.interrupted = false;
         loop {
-            let entry = self.queues[stream].pop();
-            self.flush(to as usize, entry.time, from);
-            self.arrive(entry);
+            let arrival = self.queues[stream].pop();
+            self.run_final(to as usize, arrival.time, from);
+            self.arrive(arrival);
             self.work += 1;
             if self.queues[stream].first() >= bound || self.interrupted {
                 break;
             }
         }
         let head = self.queues[stream].first();
-        self.zones[zone].prompt.set(slot, head);
+        self.zones[zone].local.set(slot, head);
     }
 
-    /// Does what waits in the final streams of a server up to a time; at that time only what comes
-    /// from servers below `from`.
+    /// Processes the arrivals in the final streams of a server up to the time `until`; at that time
+    /// only those from servers with lower numbers than `from`.
     #[inline]
-    pub(super) fn flush(&mut self, server: usize, until: u64, from: u32) {
-        let streams = &self.network.finals[server];
+    pub(super) fn run_final(&mut self, server: usize, until: u64, from: u32) {
+        let streams = &self.network.final_streams[server];
         if !streams.is_empty() {
-            self.flush_streams(streams, until, from);
+            self.run_final_streams(streams, until, from);
         }
     }
 
-    fn flush_streams(&mut self, streams: &[usize], until: u64, from: u32) {
+    fn run_final_streams(&mut self, streams: &[usize], until: u64, from: u32) {
         loop {
             let (mut stream, mut time, mut beside) = (0, NEVER, NEVER);
             for &other in streams {
@@ -115,14 +119,14 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
                     beside = beside.min(head);
                 }
             }
-            let waits = time == until && self.network.streams[stream].from >= from;
-            if time > until || time == NEVER || waits {
+            let after = time == until && self.network.streams[stream].from >= from;
+            if time > until || time == NEVER || after {
                 return;
             }
             let bound = beside.min(until);
             loop {
-                let entry = self.queues[stream].pop();
-                self.arrive(entry);
+                let arrival = self.queues[stream].pop();
+                self.arrive(arrival);
                 self.work += 1;
                 if self.queues[stream].first() >= bound {
                     break;
@@ -131,7 +135,7 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         }
     }
 
-    /// A source sends.
+    /// The next source of a zone sends.
     fn tick(&mut self, zone: usize, time: u64) {
         let network = self.network;
         let state = &mut self.zones[zone];
@@ -140,7 +144,7 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         let table = &network.sources[number];
         self.ticks += 1;
         self.work += 1;
-        self.single = table.messages == 1;
+        self.one_message_tick = table.messages == 1;
         let round = self.sources[number].round;
         self.sources[number].round += 1;
         if self.closed {
@@ -149,43 +153,43 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
             self.set_round(zone, slot, NEVER);
         } else {
             state.ticks.pop();
-            self.await_tick(zone);
+            self.schedule_tick(zone);
         }
-        let mut flushed = NONE;
+        let mut up_to_date = NONE;
         for send in &table.sends {
-            let First { hop, late } = match send {
+            let PathStart { hop, delayed } = match send {
                 SendTable::Single(hop) | SendTable::Train { hop, .. } => {
-                    First { hop: *hop, late: NONE }
+                    PathStart { hop: *hop, delayed: NONE }
                 }
-                SendTable::Late(first) => *first,
-                SendTable::InTurn { paths, first, step } => {
-                    let turn = first.wrapping_add(round.wrapping_mul(*step));
+                SendTable::Delayed(start) => *start,
+                SendTable::InTurn { paths, first_turn, step } => {
+                    let turn = first_turn.wrapping_add(round.wrapping_mul(*step));
                     paths[(turn % paths.len() as u64) as usize]
                 }
-                SendTable::Direct(end) => {
+                SendTable::WithoutServer(end) => {
                     self.deliver(&network.ends[*end as usize], time, time);
                     continue;
                 }
             };
-            if late != NONE {
-                let later = time.saturating_add(network.streams[late as usize].latency);
-                self.enqueue(late as usize, Entry { time: later, birth: time, hop });
+            if delayed != NONE {
+                let later = time.saturating_add(network.streams[delayed as usize].latency);
+                self.enqueue(delayed as usize, Arrival { time: later, sent: time, hop });
                 continue;
             }
             let server = network.hops[hop as usize].server;
-            if server != flushed {
-                self.flush(server as usize, time, NONE);
-                flushed = server;
+            if server != up_to_date {
+                self.run_final(server as usize, time, NONE);
+                up_to_date = server;
             }
             match send {
-                SendTable::Train { first, count, .. } => self.depart(time, hop, *first, *count),
-                _ => self.arrive(Entry { time, birth: time, hop }),
+                SendTable::Train { first, count, .. } => self.send_train(time, hop, *first, *count),
+                _ => self.arrive(Arrival { time, sent: time, hop }),
             }
         }
     }
 
-    /// A train comes to its first server.
-    fn depart(&mut self, now: u64, hop: u32, first: u32, count: u32) {
+    /// A train arrives at its first server.
+    fn send_train(&mut self, now: u64, hop: u32, first: u32, count: u32) {
         let hop = &self.network.hops[hop as usize];
         let step = hop.service;
         let server = &mut self.servers[hop.server as usize];
@@ -194,12 +198,12 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         };
         let stream = &self.network.streams[hop.stream as usize];
         let time = time.saturating_add(stream.latency);
-        self.board(hop.stream as usize, Train { time, step, birth: now, first, count });
+        self.enqueue_train(hop.stream as usize, Train { time, step, sent: now, first, count });
     }
 
     /// Appends to an outbound stream.
     #[inline]
-    pub(super) fn board(&mut self, stream: usize, train: Train) {
+    pub(super) fn enqueue_train(&mut self, stream: usize, train: Train) {
         let queue = &mut self.trains[stream];
         let is_first = queue.len() == 0;
         queue.push(train);
@@ -212,14 +216,14 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         }
     }
 
-    /// In an open loop, enters the next tick of a zone.
-    pub(super) fn await_tick(&mut self, zone: usize) {
+    /// In an open loop: puts the next tick of a zone into its last slot.
+    pub(super) fn schedule_tick(&mut self, zone: usize) {
         let state = &mut self.zones[zone];
-        state.prompt.set(self.network.zones[zone].prompt.len(), state.ticks.first().0);
+        state.local.set(self.network.zones[zone].local.len(), state.ticks.first().0);
     }
 
-    /// In a closed loop, sets when the next round of a source begins.
-    pub(super) fn schedule(&mut self, source: usize) {
+    /// In a closed loop: sets when the next round of a source begins.
+    pub(super) fn schedule_round(&mut self, source: usize) {
         let state = &mut self.sources[source];
         let time = match state.clock.as_mut().and_then(Iterator::next) {
             Some(time) => time.max(state.ready),
@@ -227,14 +231,15 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         };
         let table = &self.network.sources[source];
         self.set_round(table.zone, table.slot, time);
-        if self.active != table.zone {
+        if self.advancing != table.zone {
             self.refresh(table.zone);
         }
     }
 
+    /// `slot`: position of the source among those of the zone.
     fn set_round(&mut self, zone: usize, slot: usize, time: u64) {
         let state = &mut self.zones[zone];
         state.rounds.set(slot, time);
-        state.prompt.set(self.network.zones[zone].prompt.len(), state.rounds.first().0);
+        state.local.set(self.network.zones[zone].local.len(), state.rounds.first().0);
     }
 }

@@ -1,40 +1,44 @@
-//! Makes the tables of the network: the zones of the servers, and for each message of a tick its hops,
-//! streams and end, equal ones once.
+//! Builds the tables of the network: the zone of each server, and the hops, streams and end of each
+//! message of a tick. Equal ones are stored once.
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{End, First, Hop, Lane, NONE, Network, SendTable, SourceTable, Stream, Zone};
+use super::{Hop, Lane, NONE, Network, PathEnd, PathStart, SendTable, SourceTable, Stream, Zone};
 use crate::network::{Path, ServerKind, Servers};
 use crate::sim::clock::{Clock, RandomStream};
-use crate::sim::queue::NEVER;
+use crate::sim::time::picoseconds;
 use crate::sim::{Arrivals, Options, Pacing, SimulationError};
 use crate::traffic::Job;
 use crate::traffic::source::OUTSIDE;
 use crate::units::Seconds;
 
-/// Tables that are not finished yet.
+/// The tables while they are built.
 pub(super) struct Builder<'a> {
     servers: &'a Servers<'a>,
     pub(super) options: &'a Options,
     pub(super) network: Network,
-    /// The zone of each server.
+    /// The zone of each server. Index: [`ServerId`](crate::ids::ServerId).
     pub(super) zones: Vec<usize>,
+    /// By hop, job and the source that it releases.
     known_hops: HashMap<(Hop, u32, u32), u32>,
-    known_ends: HashMap<End, u32>,
-    /// By the servers from and to, and the latency.
+    known_ends: HashMap<PathEnd, u32>,
+    /// By [`Stream::from`], [`Stream::to`] and [`Stream::latency`]: the order in which arrivals at one
+    /// time are processed.
     pub(super) known_streams: BTreeMap<(u32, u32, u64), usize>,
 }
 
-/// Who a path is for.
+/// The sender of the messages on a path.
 #[derive(Clone, Copy)]
 struct Owner {
+    /// Index in [`Workload::jobs`](crate::traffic::Workload::jobs).
     job: u32,
+    /// Index in [`Network::sources`].
     source: u32,
 }
 
 impl<'a> Builder<'a> {
     pub(super) fn new(servers: &'a Servers<'a>, options: &'a Options) -> Self {
-        // Nodes first, then links: exports of equal time are then in the order of their servers.
+        // Nodes before links: exports at one time are then in the order of their servers' numbers.
         let nodes = |kind: &ServerKind| match kind {
             ServerKind::Memory { node, .. }
             | ServerKind::NicOut { node, .. }
@@ -59,7 +63,7 @@ impl<'a> Builder<'a> {
         let zones: Vec<usize> = servers.kinds().iter().map(&mut zone).collect();
         let mut network = Network::default();
         network.zones.resize_with(count, Zone::default);
-        network.finals = vec![Vec::new(); zones.len()];
+        network.final_streams = vec![Vec::new(); zones.len()];
         Self {
             servers,
             options,
@@ -71,6 +75,8 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// `number`: index in [`Workload::jobs`](crate::traffic::Workload::jobs); `offset`: the number of
+    /// ranks of the jobs before.
     pub(super) fn add_job(
         &mut self,
         number: usize,
@@ -79,20 +85,20 @@ impl<'a> Builder<'a> {
     ) -> Result<(), SimulationError> {
         let mut in_step = HashMap::new();
         for (position, source) in job.sources.iter().enumerate() {
-            // Whoever ticks in step with others has the random numbers of the first of them.
+            // Sources in step share the random numbers of the first of them.
             let stream = match (self.options.arrivals, source.in_step) {
                 (Arrivals::PerSource, Some(step)) => *in_step.entry(step).or_insert(position),
                 _ => position,
             };
             let from = source.rank.global(offset);
-            let all: Vec<usize> = (0..source.sends.len())
+            let others: Vec<usize> = (0..source.sends.len())
                 .filter(|send| source.sends[*send].destination != source.rank)
                 .collect();
             let per_clock = match self.options.arrivals {
-                Arrivals::PerSource => all.len().max(1),
+                Arrivals::PerSource => others.len().max(1),
                 Arrivals::PerPair => 1,
             };
-            for (clock, sends) in all.chunks(per_clock).enumerate() {
+            for (clock, sends) in others.chunks(per_clock).enumerate() {
                 let send = (self.options.arrivals == Arrivals::PerPair).then(|| sends[0]);
                 let stream =
                     RandomStream { seed: self.options.seed, job: number, source: stream, send };
@@ -126,46 +132,48 @@ impl<'a> Builder<'a> {
         owner: Owner,
         (first_turn, step): (usize, usize),
     ) -> Option<SendTable> {
-        let first: Option<Vec<Result<First, u32>>> =
+        let starts: Option<Vec<Result<PathStart, u32>>> =
             paths.iter().map(|path| self.add_path(path, owner)).collect();
-        Some(match first?[..] {
-            [Ok(First { hop, late: NONE })] => SendTable::Single(hop),
-            [Ok(first)] => SendTable::Late(first),
-            [Err(end), ..] => SendTable::Direct(end),
+        Some(match starts?[..] {
+            [Ok(PathStart { hop, delayed: NONE })] => SendTable::Single(hop),
+            [Ok(start)] => SendTable::Delayed(start),
+            [Err(end), ..] => SendTable::WithoutServer(end),
             ref several => SendTable::InTurn {
-                paths: several.iter().filter_map(|first| first.ok()).collect(),
-                first: first_turn as u64,
+                paths: several.iter().filter_map(|start| start.ok()).collect(),
+                first_turn: first_turn as u64,
                 step: step as u64,
             },
         })
     }
 
-    /// How a path begins, or its end if it has no hop; nothing if it takes too long.
-    fn add_path(&mut self, path: &Path, owner: Owner) -> Option<Result<First, u32>> {
-        let late = picoseconds(path.latency)?;
-        let mut base = late;
+    /// The start of a path, or the index of its end if it has no hop; `None` if it takes longer than 64
+    /// bits can hold.
+    fn add_path(&mut self, path: &Path, owner: Owner) -> Option<Result<PathStart, u32>> {
+        let delay = picoseconds(path.latency)?;
+        let mut unloaded = delay;
         for hop in &path.hops {
-            base = base.checked_add(service(hop.service)?)?;
-            base = base.checked_add(picoseconds(hop.latency)?)?;
+            unloaded = unloaded.checked_add(service(hop.service)?)?;
+            unloaded = unloaded.checked_add(picoseconds(hop.latency)?)?;
         }
         let pacing = self.options.pacing;
         let releases = |when: bool| if when { owner.source } else { NONE };
         let last_latency = path.hops.last().map_or(path.latency, |hop| hop.latency);
-        let end = End {
+        let end = PathEnd {
             job: owner.job,
             releases: releases(
                 pacing == Pacing::AfterArrival
                     || (pacing == Pacing::AfterDeparture && path.hops.is_empty()),
             ),
             latency: picoseconds(last_latency)?,
-            base,
+            unloaded,
         };
         let end = self.end(end);
         let Some(first) = path.hops.first() else {
             return Some(Err(end));
         };
         let side = self.zone(first);
-        let late = if late > 0 { self.stream(side, (NONE, first.server.0), late) } else { NONE };
+        let delayed =
+            if delay > 0 { self.stream(side, (NONE, first.server.0), delay) } else { NONE };
         let on_side = path.hops.iter().take_while(|hop| self.zone(hop) == side).count();
         // A message inside a node leaves the sender's side at its last memory.
         let leaves = on_side - 1;
@@ -183,7 +191,7 @@ impl<'a> Builder<'a> {
             let leaving = pacing == Pacing::AfterDeparture && position == leaves;
             next = self.hop(hop, owner.job, releases(leaving));
         }
-        Some(Ok(First { hop: next, late }))
+        Some(Ok(PathStart { hop: next, delayed }))
     }
 
     fn zone(&self, hop: &crate::network::Hop) -> usize {
@@ -200,7 +208,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn end(&mut self, end: End) -> u32 {
+    fn end(&mut self, end: PathEnd) -> u32 {
         let ends = &mut self.network.ends;
         *self.known_ends.entry(end).or_insert_with(|| {
             ends.push(end);
@@ -211,20 +219,14 @@ impl<'a> Builder<'a> {
     fn stream(&mut self, zone: usize, (from, to): (u32, u32), latency: u64) -> u32 {
         let streams = &mut self.network.streams;
         *self.known_streams.entry((from, to, latency)).or_insert_with(|| {
-            let lane = if to == NONE { Lane::Export } else { Lane::Prompt { slot: 0 } };
+            let lane = if to == NONE { Lane::Export } else { Lane::Local { slot: 0 } };
             streams.push(Stream { zone, from, to, latency, lane });
             streams.len() - 1
         }) as u32
     }
 }
 
-/// Rounded; nothing beyond 64 bits.
-fn picoseconds(time: Seconds) -> Option<u64> {
-    let time = (time.0 * 1e12).round();
-    (time < NEVER as f64).then_some(time as u64)
-}
-
-/// At least one picosecond, so that nothing ends when it begins.
+/// Picoseconds, at least one: an arrival then never has an effect at its own time.
 fn service(time: Seconds) -> Option<u64> {
     picoseconds(time).map(|time| time.max(1))
 }

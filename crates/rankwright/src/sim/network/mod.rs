@@ -1,9 +1,5 @@
 //! The servers, paths and clocks of a workload under a placement, as flat tables for the engine.
-//!
-//! Messages from one server to another form a *stream*: they come in the order in which they leave.
-//! Servers of one node form a *zone*, every link one of its own. Within a zone only the order among
-//! its own streams and clocks matters, so zones run ahead or behind as suits; only *exports*, the
-//! streams that cross from one zone to others, are merged over all zones.
+//! `docs/src/design/0003-simulator.md` defines stream, zone, lane, train and the other terms.
 
 mod builder;
 mod lanes;
@@ -14,160 +10,175 @@ use crate::sim::{Options, SimulationError};
 use crate::traffic::Workload;
 use builder::Builder;
 
-/// No such position.
+/// No such index.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// All tables.
+/// All tables. Times are picoseconds.
 #[derive(Debug, Default)]
 pub(super) struct Network {
-    /// What can happen to a message; equal continuations are shared.
+    /// Equal continuations of paths are shared: a hop is followed by one with a lower index.
     pub(super) hops: Vec<Hop>,
-    /// The job of each hop.
+    /// The job of each hop. Index: hop.
     pub(super) hop_jobs: Vec<u32>,
-    /// In a closed loop the source that waits for a message to have passed this hop, else [`NONE`].
+    /// In a closed loop the source that waits until a message has passed this hop, else [`NONE`].
+    /// Index: hop.
     pub(super) hop_releases: Vec<u32>,
-    /// How paths end.
-    pub(super) ends: Vec<End>,
+    pub(super) ends: Vec<PathEnd>,
     pub(super) streams: Vec<Stream>,
     pub(super) zones: Vec<Zone>,
     pub(super) sources: Vec<SourceTable>,
-    /// Per server how long its services take, if they are all equal.
-    pub(super) services: Vec<Option<u64>>,
-    /// Per server the [`Lane::Final`] streams that lead to it, by the servers that they come from.
-    pub(super) finals: Vec<Vec<usize>>,
-    /// All hops, so that position h holds h; then the hops of trains.
-    pub(super) trains: Vec<u32>,
+    /// The service time of each server at which all messages have the same. Index:
+    /// [`ServerId`](crate::ids::ServerId).
+    pub(super) equal_services: Vec<Option<u64>>,
+    /// The [`Lane::Final`] streams that lead to each server, by the number of the server that they
+    /// come from. Index: [`ServerId`](crate::ids::ServerId).
+    pub(super) final_streams: Vec<Vec<usize>>,
+    /// The hops of the messages in trains, indices in `hops`. It begins with all hops in their order,
+    /// so that hop h alone is the train of one message at h.
+    pub(super) train_hops: Vec<u32>,
     /// The clock of each source, until the engine takes them.
     pub(super) clocks: Vec<Clock>,
-    /// How many messages there will be.
+    /// The number of messages of the whole run.
     pub(super) messages: u64,
 }
 
-/// A message's stay at a server and what comes after.
+/// A server on a path, and what comes after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Hop {
-    /// In picoseconds, at least one.
+    /// Picoseconds, at least one.
     pub(super) service: u64,
+    /// [`ServerId`](crate::ids::ServerId).
     pub(super) server: u32,
-    /// The stream into which the message leaves; after the last hop a position in `ends`.
+    /// The stream that the message leaves in; for the last hop an index in [`Network::ends`].
     pub(super) stream: u32,
-    /// The hop after that, [`NONE`] after the last.
+    /// The next hop, [`NONE`] for the last.
     pub(super) next: u32,
 }
 
-/// What is counted where a path ends.
+/// The end of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct End {
+pub(super) struct PathEnd {
+    /// Index in [`Workload::jobs`].
     pub(super) job: u32,
     /// In a closed loop the source that waits for the arrival, else [`NONE`].
     pub(super) releases: u32,
-    /// From the last server to the receiver.
+    /// The time from the last server to the receiver, picoseconds.
     pub(super) latency: u64,
-    /// What the path takes without any waiting.
-    pub(super) base: u64,
+    /// The time of the whole path without any waiting, picoseconds.
+    pub(super) unloaded: u64,
 }
 
-/// Where a stream is merged with others.
+/// Where the arrivals of a stream are merged with others. `slot`: position among the zone's streams of
+/// this lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lane {
-    /// With the exports of all zones.
+    /// To other zones: merged over all zones.
     Export,
-    /// Nowhere: an export to servers to which no other stream leads, from a zone without others.
+    /// To a server in another zone that nothing else arrives at: not merged at all.
     Through,
-    /// In the zone, when an export runs out: it leads to servers that only feed exports.
+    /// Inside the zone, to a server whose messages all leave the zone: merged with the other outbound
+    /// streams of the zone, when an export runs out.
     Outbound {
-        /// Its number among them.
+        /// Index in [`Zone::outbound`].
         slot: usize,
     },
-    /// In the zone, with the ticks.
-    Prompt {
-        /// Its number among them.
+    /// Inside the zone: merged with the ticks and the other local streams of the zone.
+    Local {
+        /// Index in [`Zone::local`].
         slot: usize,
     },
-    /// At its server, when convenient: there its messages end, and nobody waits for them.
+    /// Inside the zone, to the last server of its messages, for which no source waits: merged at that
+    /// server, before its next other arrival.
     Final,
 }
 
-/// The messages from one server to another, or to any in other zones; or those that come to their
-/// first server later than their tick.
+/// The messages from one server to another of its zone, or to all servers in other zones; or those
+/// that come to their first server with a delay after their tick.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
+    /// The zone that the messages come from.
     pub(super) zone: usize,
-    /// [`NONE`] from ticks.
+    /// [`ServerId`](crate::ids::ServerId); [`NONE`] for a delay after ticks.
     pub(super) from: u32,
-    /// [`NONE`] for exports.
+    /// [`ServerId`](crate::ids::ServerId); [`NONE`] for other zones.
     pub(super) to: u32,
+    /// From the end of service, or from the tick, to the arrival: picoseconds.
     pub(super) latency: u64,
     pub(super) lane: Lane,
 }
 
-/// A node or a link; the streams are ordered by the servers that they come from.
+/// The servers of one node, or one link. Lists of streams are in the order of the servers that these
+/// come from, which decides between arrivals at one time.
 #[derive(Debug, Default)]
 pub(super) struct Zone {
     pub(super) exports: Vec<usize>,
-    /// If there is one.
+    /// The export stream, if there is exactly one.
     pub(super) only_export: Option<usize>,
-    /// The servers from which [`Lane::Through`] streams come.
-    pub(super) passed: Vec<u32>,
-    /// The zones that messages pass before they come here, if they are few.
+    /// The servers that [`Lane::Through`] streams come from. If there are any, no stream of the zone
+    /// is an export.
+    pub(super) through_servers: Vec<u32>,
+    /// The zones whose next exports bound what can enter this zone; `None` if they are too many to
+    /// look at each.
     pub(super) feeders: Option<Vec<usize>>,
-    /// The servers to which they come first, if nothing else comes there.
-    pub(super) entries: Vec<u32>,
+    /// The servers at which messages from other zones arrive first; empty if anything else arrives at
+    /// one of them.
+    pub(super) entry_servers: Vec<u32>,
     pub(super) outbound: Vec<usize>,
-    pub(super) prompt: Vec<usize>,
+    pub(super) local: Vec<usize>,
+    /// The sources whose ranks are on the node, by job and position.
     pub(super) sources: Vec<usize>,
-    /// Servers to which [`Lane::Final`] streams lead.
-    pub(super) finals: Vec<usize>,
+    /// The servers to which [`Lane::Final`] streams lead.
+    pub(super) final_servers: Vec<usize>,
 }
 
 /// What each tick of a clock sends.
 #[derive(Debug)]
 pub(super) struct SourceTable {
     pub(super) zone: usize,
-    /// Its number in the zone.
+    /// Index in [`Zone::sources`].
     pub(super) slot: usize,
     pub(super) sends: Vec<SendTable>,
-    /// How many messages each tick sends.
+    /// The number of messages of each tick.
     pub(super) messages: u32,
 }
 
-/// One message of each tick, or a train of them.
+/// One message of each tick, or a train.
 #[derive(Debug, Clone)]
 pub(super) enum SendTable {
-    /// Several that begin with equal hops into an outbound stream.
+    /// Several messages whose first hops are equal and lead into an outbound stream.
     Train {
-        /// The first hop of the first.
+        /// Their first hop; that of the first message.
         hop: u32,
-        /// Where the second hops begin in `Network::trains`.
+        /// Index in [`Network::train_hops`] of the second hop of the first message; those of the
+        /// others follow.
         first: u32,
-        /// How many messages.
+        /// The number of messages.
         count: u32,
     },
-    /// The first hop, at once.
+    /// A message that arrives at its first hop at once.
     Single(u32),
-    /// The same later.
-    Late(First),
-    /// Several paths: one message of the rank after the other takes them in turn.
-    /// In the first round it is the turn of `first`, in each one after it `step` turns later.
+    /// A message that arrives at its first hop after a delay.
+    Delayed(PathStart),
+    /// A message with several paths, which the messages of a rank use in turn.
     InTurn {
-        /// How each begins.
-        paths: Vec<First>,
-        /// Ranks begin at different ones.
-        first: u64,
-        /// The messages of a round.
+        /// The starts of the paths.
+        paths: Vec<PathStart>,
+        /// The turn in the first round; ranks begin with different ones.
+        first_turn: u64,
+        /// The turns from one round to the next: the messages of a round.
         step: u64,
     },
-    /// No server: how it ends.
-    Direct(u32),
+    /// A message that passes no server. Index in [`Network::ends`].
+    WithoutServer(u32),
 }
 
-/// How a path begins.
+/// The start of a path.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct First {
+pub(super) struct PathStart {
     /// The first hop.
     pub(super) hop: u32,
-    /// The stream in which messages come to it, [`NONE`] if they do at once.
-    pub(super) late: u32,
+    /// The stream in which messages come to it, [`NONE`] without a delay.
+    pub(super) delayed: u32,
 }
 
 impl Network {

@@ -1,12 +1,12 @@
-//! Replay of recorded runs: every rank does what it did, and what it waits for takes as long as the
-//! servers of another placement make it.
+//! Replay of recorded runs: every rank repeats its recorded calls, and its messages pass the servers of
+//! another placement.
 //!
 //! A rank computes as long as it did between its MPI calls, sends and receives what it did, and waits
-//! for what it waited for: a closed loop, in which a message that comes late delays what depends on it.
-//! A message up to the eager limit is sent at once and its sender goes on; a longer or synchronous one
-//! is sent when its receive is posted, and the sender goes on when the message has left the last
-//! server on the sender's node. Collective operations are messages of the linear algorithm. Time
-//! inside MPI that is not waiting for messages is not replayed.
+//! for what it waited for: a closed loop, in which a late message delays what depends on it. A message
+//! up to the eager limit is sent at once and its sender continues; a longer or synchronous one is sent
+//! when its receive is posted, and the sender continues when the message has left the last server on
+//! the sender's node. Collective operations are messages of the linear algorithm. Time inside MPI that
+//! is not waiting for messages is not replayed.
 
 mod matching;
 mod network;
@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 
 use crate::cluster::Cluster;
 use crate::files::InputError;
-use crate::ids::Rank;
+use crate::ids::{GlobalRank, JobId, Rank};
 use crate::network::Servers;
 use crate::placement::Placement;
 use crate::traffic::read::events::SendMode;
@@ -26,10 +26,11 @@ use crate::traffic::read::events::steps::{Exchange, Step, Steps};
 use crate::traffic::read::events::store::Recording;
 use crate::units::{Bytes, Seconds, counted};
 use matching::{Matching, Pair, Sent};
-use network::{Happening, Network, Time, picoseconds};
+use network::{Event, Network, Time, picoseconds};
 use rank::RankState;
 
 use super::statistics::{Counts, JobCount, Outcome, outcome};
+use super::time::seconds;
 use super::{OBSERVED, Progress};
 
 /// How messages are sent.
@@ -46,13 +47,13 @@ impl Default for ReplayOptions {
     }
 }
 
-/// Why there is no replay.
+/// Why a replay is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// The events are damaged, or not such that they can be replayed.
+    /// The events are damaged or cannot be replayed.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The placement is one of other jobs.
+    /// The placement belongs to other jobs.
     #[error("the placement has jobs of {found:?} ranks, expected {expected:?} as were recorded")]
     RanksDiffer {
         /// The ranks of each job of the placement.
@@ -60,7 +61,7 @@ pub enum ReplayError {
         /// The ranks of each recorded run.
         expected: Vec<usize>,
     },
-    /// Ranks wait for what never comes.
+    /// Ranks wait for messages that are never sent.
     #[error(
         "rank {rank}{} waits for ever for {}{}: the events are not those of one whole run",
         job.map_or(String::new(), |job| format!(" of job {job}")),
@@ -68,45 +69,45 @@ pub enum ReplayError {
         if *stuck > 1 { format!(", {} more too", stuck - 1) } else { String::new() }
     )]
     Stuck {
-        /// How many ranks.
+        /// The number of ranks that wait.
         stuck: usize,
-        /// The position of the first one's job, where there are several.
+        /// The index of the job of the first of them; `None` if there is one job.
         job: Option<usize>,
-        /// The first one.
+        /// The first of them, in its job.
         rank: Rank,
-        /// How many messages it waits for.
+        /// The number of messages that it waits for.
         messages: usize,
     },
 }
 
-/// What a replay finds.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed {
-    /// Waiting and service as in any simulation; a job's finish is the end of its last rank.
+    /// Waiting and service as in a simulation; a job's finish is the end of its last rank.
     pub outcome: Outcome,
-    /// Of each rank, counted over all jobs.
+    /// Index: [`GlobalRank`].
     pub ranks: Vec<RankTimes>,
-    /// What was not replayed, and how often it was left out.
+    /// The calls that were not replayed, and how often each was left out.
     pub left_out: BTreeMap<&'static str, u64>,
 }
 
 /// The times of a rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankTimes {
-    /// How long it waited for messages.
+    /// The time that it waited for messages.
     pub waited: Seconds,
-    /// When it was through.
+    /// When it finished its last step.
     pub end: Seconds,
 }
 
-/// Replays recorded runs, one for each job of a placement, in their order.
+/// Replays recorded runs, one for each job of a placement, in the order of jobs.
 ///
-/// The observer is called about every hundred thousand events; if it breaks, the replay stops and
-/// the outcome says what was reached.
+/// The observer is called about every hundred thousand events; if it breaks, the replay stops, and the
+/// outcome has the numbers so far.
 ///
 /// # Errors
-/// If the placement has other numbers of ranks, events are damaged or incomplete, several threads of
-/// a rank call MPI, or ranks wait for messages that are never sent.
+/// If the jobs of the placement have other numbers of ranks, if events are damaged or incomplete, if
+/// several threads of a rank call MPI, or if ranks wait for messages that are never sent.
 pub fn replay(
     cluster: &Cluster,
     placement: &Placement,
@@ -114,10 +115,10 @@ pub fn replay(
     options: ReplayOptions,
     observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Replayed, ReplayError> {
-    let found: Vec<usize> = placement.jobs().iter().map(|job| job.ranks.len()).collect();
-    let expected: Vec<usize> = recordings.iter().map(|one| one.ranks() as usize).collect();
-    if found != expected {
-        return Err(ReplayError::RanksDiffer { found, expected });
+    let placed: Vec<usize> = placement.jobs().iter().map(|job| job.ranks.len()).collect();
+    let expected: Vec<usize> = recordings.iter().map(|run| run.ranks() as usize).collect();
+    if placed != expected {
+        return Err(ReplayError::RanksDiffer { found: placed, expected });
     }
     let matchings: Result<Vec<_>, InputError> =
         recordings.iter().map(recorded::Matching::new).collect();
@@ -128,16 +129,16 @@ pub fn replay(
         ranks: Vec::new(),
         matching: Matching::default(),
         ends: Vec::new(),
-        jobs: Vec::new(),
+        job_of: Vec::new(),
         counts: Vec::new(),
     };
     for (job, (recording, matching)) in recordings.iter().zip(&matchings).enumerate() {
-        let first = replay.ranks.len();
+        let job = JobOfRank { job: JobId::from_index(job), ranks_before: replay.ranks.len() };
         replay.counts.push(JobCount::new());
         for rank in (0..recording.ranks()).map(Rank) {
             let steps = Steps::new(recording, matching, rank, |_| false)?;
             replay.ranks.push(RankState::new(steps));
-            replay.jobs.push((job, first));
+            replay.job_of.push(job);
         }
     }
     let stopped = replay.run(observer)?;
@@ -149,41 +150,50 @@ pub fn replay(
 #[derive(Debug, Clone, Copy)]
 struct Ends {
     pair: Pair,
-    /// The sender's number for it, if the sender is told when it has left.
+    /// The sender's number for it, if the sender waits for its departure.
     sender: Option<u64>,
     /// The receiver's number for it, once a receive has taken it.
     receiver: Option<u64>,
 }
 
-/// A replay under way.
+/// The job of a rank.
+#[derive(Debug, Clone, Copy)]
+struct JobOfRank {
+    job: JobId,
+    /// The number of ranks of the jobs before.
+    ranks_before: usize,
+}
+
+/// The state of a replay.
 struct Replay<'a> {
     options: ReplayOptions,
     network: Network<'a>,
+    /// Index: [`GlobalRank`].
     ranks: Vec<RankState<'a>>,
     matching: Matching,
-    /// Per message on its way, by its number in the network.
+    /// Index: number of the message in the network.
     ends: Vec<Option<Ends>>,
-    /// Position of each rank's job, and of the job's rank 0.
-    jobs: Vec<(usize, usize)>,
-    /// Per job.
+    /// Index: [`GlobalRank`].
+    job_of: Vec<JobOfRank>,
+    /// Index: [`JobId`].
     counts: Vec<JobCount>,
 }
 
 impl Replay<'_> {
-    /// Runs to the end, or until the observer breaks: then the time reached.
+    /// Runs to the end, or until the observer breaks. In that case, returns the time reached.
     fn run(
         &mut self,
         observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Option<Time>, ReplayError> {
-        for rank in 0..self.ranks.len() {
-            self.network.cause(0, Happening::Wake(rank));
+        for rank in (0..self.ranks.len()).map(GlobalRank::from_index) {
+            self.network.schedule(0, Event::Resume(rank));
         }
         let mut observed = OBSERVED;
-        while let Some((now, happening)) = self.network.next() {
-            match happening {
-                Happening::Wake(rank) => self.go_on(rank, now)?,
-                Happening::Arrival(transfer) => self.arrival(transfer, now),
-                Happening::Left(rank, number) => self.over(rank, number, now),
+        while let Some((now, event)) = self.network.next() {
+            match event {
+                Event::Resume(rank) => self.resume(rank, now)?,
+                Event::Arrival(transfer) => self.arrival(transfer, now),
+                Event::Departed(rank, number) => self.complete(rank, number, now),
             }
             if self.network.events() >= observed {
                 observed = self.network.events() + OBSERVED;
@@ -194,12 +204,13 @@ impl Replay<'_> {
         }
         let mut stuck = (0..self.ranks.len()).filter(|rank| self.ranks[*rank].end.is_none());
         let Some(first) = stuck.next() else { return Ok(None) };
-        let (job, first_of_job) = self.jobs[first];
-        let several = self.jobs.last().is_some_and(|(last, _)| *last > 0);
-        let job = several.then_some(job);
-        let (rank, messages) =
-            (Rank::from_index(first - first_of_job), self.ranks[first].waits_for());
-        Err(ReplayError::Stuck { stuck: 1 + stuck.count(), job, rank, messages })
+        let JobOfRank { job, ranks_before } = self.job_of[first];
+        Err(ReplayError::Stuck {
+            stuck: 1 + stuck.count(),
+            job: (self.counts.len() > 1).then_some(job.index()),
+            rank: Rank::from_index(first - ranks_before),
+            messages: self.ranks[first].awaited(),
+        })
     }
 
     fn progress(&self, now: Time) -> Progress {
@@ -212,13 +223,13 @@ impl Replay<'_> {
         stopped: Option<Time>,
         names: impl Iterator<Item = &'n str>,
     ) -> Replayed {
-        for (rank, (job, _)) in self.ranks.iter().zip(&self.jobs) {
-            let job = &mut self.counts[*job];
+        for (rank, JobOfRank { job, .. }) in self.ranks.iter().zip(&self.job_of) {
+            let job = &mut self.counts[job.index()];
             job.finish = job.finish.max(rank.end.unwrap_or(0));
         }
         let mut left_out = BTreeMap::new();
-        for (what, count) in self.ranks.iter().flat_map(|rank| rank.steps.left_out()) {
-            *left_out.entry(*what).or_default() += count;
+        for (call, count) in self.ranks.iter().flat_map(|rank| rank.steps.left_out()) {
+            *left_out.entry(*call).or_default() += count;
         }
         let times = |rank: &RankState| RankTimes {
             waited: seconds(rank.waited),
@@ -231,46 +242,48 @@ impl Replay<'_> {
         Replayed { outcome, ranks: self.ranks.iter().map(times).collect(), left_out }
     }
 
-    /// Lets a rank do what it does until it computes or waits.
-    fn go_on(&mut self, rank: usize, now: Time) -> Result<(), InputError> {
+    /// Lets a rank do its next steps until it computes or waits.
+    fn resume(&mut self, rank: GlobalRank, now: Time) -> Result<(), InputError> {
         loop {
-            let Some(step) = self.ranks[rank].steps.next() else {
-                self.ranks[rank].end = Some(now);
+            let state = &mut self.ranks[rank.index()];
+            let Some(step) = state.steps.next() else {
+                state.end = Some(now);
                 return Ok(());
             };
             match step? {
                 Step::Compute(time) => {
-                    let then = now.saturating_add(picoseconds(time));
-                    self.network.cause(then, Happening::Wake(rank));
+                    let end = now.saturating_add(picoseconds(time));
+                    self.network.schedule(end, Event::Resume(rank));
                     return Ok(());
                 }
                 Step::Exchange(exchange) => {
                     self.begin(rank, exchange, now);
-                    if exchange.blocking && self.ranks[rank].has_to_wait(&[exchange], now) {
+                    let state = &mut self.ranks[rank.index()];
+                    if exchange.blocking && state.has_to_wait(&[exchange], now) {
                         return Ok(());
                     }
                 }
                 Step::Wait(exchanges) => {
-                    if self.ranks[rank].has_to_wait(&exchanges, now) {
+                    if state.has_to_wait(&exchanges, now) {
                         return Ok(());
                     }
                 }
-                // All of them became messages.
+                // Collective operations have been expanded to exchanges.
                 Step::Collective(_) => {}
             }
         }
     }
 
-    fn begin(&mut self, rank: usize, exchange: Exchange, now: Time) {
-        let (job, first) = self.jobs[rank];
-        let peer = first + exchange.peer.index();
-        self.ranks[rank].begin(&exchange);
+    fn begin(&mut self, rank: GlobalRank, exchange: Exchange, now: Time) {
+        let JobOfRank { job, ranks_before } = self.job_of[rank.index()];
+        let (peer, channel) = (exchange.peer.global(ranks_before), exchange.channel);
+        self.ranks[rank.index()].begin(&exchange);
         let number = exchange.number;
         if !exchange.sends {
-            let pair = (rank, peer, (job, exchange.channel));
+            let pair = Pair { receiver: rank, sender: peer, job, channel };
             match self.matching.message_for(pair, number) {
                 None => {}
-                Some(Sent::Arrived) => self.over(rank, number, now),
+                Some(Sent::Arrived) => self.complete(rank, number, now),
                 Some(Sent::Underway(transfer)) => {
                     if let Some(ends) = &mut self.ends[transfer] {
                         ends.receiver = Some(number);
@@ -282,25 +295,26 @@ impl Replay<'_> {
             }
             return;
         }
-        let pair = (peer, rank, (job, exchange.channel));
-        let waits = exchange.mode == SendMode::Synchronous
+        let pair = Pair { receiver: peer, sender: rank, job, channel };
+        let rendezvous = exchange.mode == SendMode::Synchronous
             || (exchange.bytes > self.options.eager_limit.0 && exchange.mode != SendMode::Buffered);
         let bytes = exchange.bytes;
-        match (self.matching.receive_for(pair), waits) {
+        match (self.matching.receive_for(pair), rendezvous) {
             (Some(receiver), true) => {
                 self.send(pair, bytes, Some(number), Some(receiver), now);
             }
-            (None, true) => self.matching.wait(pair, Sent::Announced { bytes, number }),
+            (None, true) => self.matching.keep(pair, Sent::Announced { bytes, number }),
             (receiver, false) => {
                 let transfer = self.send(pair, bytes, None, receiver, now);
                 if receiver.is_none() {
-                    self.matching.wait(pair, Sent::Underway(transfer));
+                    self.matching.keep(pair, Sent::Underway(transfer));
                 }
-                self.over(rank, number, now);
+                self.complete(rank, number, now);
             }
         }
     }
 
+    /// Sends a message. Returns its number in the network.
     fn send(
         &mut self,
         pair: Pair,
@@ -309,8 +323,7 @@ impl Replay<'_> {
         receiver: Option<u64>,
         now: Time,
     ) -> usize {
-        let (to, from, _) = pair;
-        let transfer = self.network.send(now, from, to, bytes);
+        let transfer = self.network.send(now, pair.sender, pair.receiver, bytes);
         if self.ends.len() <= transfer {
             self.ends.resize(transfer + 1, None);
         }
@@ -321,32 +334,28 @@ impl Replay<'_> {
     fn arrival(&mut self, transfer: usize, now: Time) {
         let advance = self.network.advance(now, transfer);
         let Some(ends) = self.ends[transfer] else { return };
-        let (to, from, _) = ends.pair;
-        if let (Some(left), Some(number)) = (advance.left, ends.sender) {
-            self.network.cause(left, Happening::Left(from, number));
+        let Pair { receiver, sender, job, .. } = ends.pair;
+        if let (Some(departed), Some(number)) = (advance.departed, ends.sender) {
+            self.network.schedule(departed, Event::Departed(sender, number));
         }
-        if let Some((latency, waited)) = advance.arrived {
-            let job = &mut self.counts[self.jobs[to].0];
+        if let Some((latency, waited)) = advance.delivered {
+            let job = &mut self.counts[job.index()];
             job.arrived(latency, now);
             job.waiting += u128::from(waited);
             self.ends[transfer] = None;
             match ends.receiver {
-                Some(number) => self.over(to, number, now),
+                Some(number) => self.complete(receiver, number, now),
                 None => self.matching.arrived(ends.pair, transfer),
             }
         }
     }
 
-    /// A message is over for a rank, which goes on if that was what it waited for.
-    fn over(&mut self, rank: usize, number: u64, now: Time) {
-        if self.ranks[rank].is_over(number, now) {
-            self.network.cause(now, Happening::Wake(rank));
+    /// A message is complete for a rank, which continues if it waits for no other.
+    fn complete(&mut self, rank: GlobalRank, number: u64, now: Time) {
+        if self.ranks[rank.index()].complete(number, now) {
+            self.network.schedule(now, Event::Resume(rank));
         }
     }
-}
-
-fn seconds(time: Time) -> Seconds {
-    Seconds(time as f64 / 1e12)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Messages on their way through the servers, in the order of time.
+//! Messages on their way through the servers, and all other events of a replay in the order of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,53 +6,62 @@ use std::collections::BinaryHeap;
 use crate::ids::GlobalRank;
 use crate::network::{Path, ServerKind, Servers};
 use crate::sim::server::Server;
+use crate::sim::time::{self, NEVER};
 use crate::units::{Bytes, Seconds};
 
-/// Times are picoseconds from the start.
+/// Picoseconds from the start.
 pub(super) type Time = u64;
 
-/// What happens next.
+/// An event of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Happening {
-    /// A rank goes on.
-    Wake(usize),
-    /// A message comes to a server, or to its receiver.
+pub(super) enum Event {
+    /// A rank continues.
+    Resume(GlobalRank),
+    /// A message arrives at a server, or at its receiver: its number in the network.
     Arrival(usize),
-    /// A message, by its sender and the sender's number for it, has left the sender's node.
-    Left(usize, u64),
+    /// A message has left its sender's node: the sender, and the sender's number for it.
+    Departed(GlobalRank, u64),
 }
 
-/// What became of a message at an arrival.
+/// What an arrival of a message has brought.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Advance {
-    /// When it leaves the last server on its sender's node, where that became known.
-    pub(super) left: Option<Time>,
-    /// How long it took and how long of that it waited, where it is at its receiver.
-    pub(super) arrived: Option<(Time, Time)>,
+    /// The departure from the last server on the sender's node, if this is now known.
+    pub(super) departed: Option<Time>,
+    /// The latency and the waiting of the message, if it is at its receiver.
+    pub(super) delivered: Option<(Time, Time)>,
 }
 
 /// A message on its way.
 #[derive(Debug)]
 struct Transfer {
     path: Path,
+    /// The index of the next hop of the path.
     next: usize,
-    /// How many servers of the path are on the sender's node.
+    /// The number of hops on the sender's node.
     near: usize,
-    begin: Time,
+    sent: Time,
+    /// The waiting so far.
     waited: Time,
 }
 
-/// The servers, and what is to happen. What happens at the same time happens in the order in which
-/// it was caused.
+/// The servers and the events to come. Events at one time are processed in the order in which they
+/// were scheduled.
 #[derive(Debug)]
 pub(super) struct Network<'a> {
     pub(super) servers: Servers<'a>,
+    /// Index: [`ServerId`](crate::ids::ServerId).
     pub(super) queues: Vec<Server>,
-    queue: BinaryHeap<Reverse<(Time, u64, Happening)>>,
-    caused: u64,
+    /// Each event with its time and the number of events scheduled before.
+    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    /// The number of events scheduled so far.
+    scheduled: u64,
+    /// The messages on their way, by number.
     transfers: Vec<Option<Transfer>>,
+    /// Free numbers of messages.
     unused: Vec<usize>,
-    /// How many messages each rank has sent: with several network devices they take turns.
+    /// The number of messages that each rank has sent: they use several network devices in turn.
+    /// Index: [`GlobalRank`].
     turns: Vec<usize>,
 }
 
@@ -62,36 +71,42 @@ impl<'a> Network<'a> {
             queues: vec![Server::new(None); servers.kinds().len()],
             turns: vec![0; servers.rank_count()],
             servers,
-            queue: BinaryHeap::new(),
-            caused: 0,
+            events: BinaryHeap::new(),
+            scheduled: 0,
             transfers: Vec::new(),
             unused: Vec::new(),
         }
     }
 
-    /// What happens next, and when.
-    pub(super) fn next(&mut self) -> Option<(Time, Happening)> {
-        let Reverse((time, _, happening)) = self.queue.pop()?;
-        Some((time, happening))
+    /// The next event and its time.
+    pub(super) fn next(&mut self) -> Option<(Time, Event)> {
+        let Reverse((time, _, event)) = self.events.pop()?;
+        Some((time, event))
     }
 
-    /// How much has been caused so far.
+    /// The number of events scheduled so far.
     pub(super) fn events(&self) -> u64 {
-        self.caused
+        self.scheduled
     }
 
-    /// Sends a message now; its number.
-    pub(super) fn send(&mut self, now: Time, from: usize, to: usize, bytes: u64) -> usize {
-        let rank = GlobalRank::from_index;
-        let mut paths = self.servers.paths(rank(from), rank(to), Bytes(bytes));
-        let turn = self.turns[from] % paths.len();
-        self.turns[from] += 1;
+    /// Sends a message at `now`. Returns its number.
+    pub(super) fn send(
+        &mut self,
+        now: Time,
+        from: GlobalRank,
+        to: GlobalRank,
+        bytes: u64,
+    ) -> usize {
+        let mut paths = self.servers.paths(from, to, Bytes(bytes));
+        let turns = &mut self.turns[from.index()];
+        let turn = *turns % paths.len();
+        *turns += 1;
         let path = paths.swap_remove(turn);
         let leaves = |kind: ServerKind| matches!(kind, ServerKind::NicOut { .. });
         let out = path.hops.iter().position(|hop| leaves(self.servers.kinds()[hop.server.index()]));
         let near = out.map_or(path.hops.len(), |position| position + 1);
         let first = now.saturating_add(picoseconds(path.latency));
-        let transfer = Some(Transfer { path, next: 0, near, begin: now, waited: 0 });
+        let transfer = Some(Transfer { path, next: 0, near, sent: now, waited: 0 });
         let number = match self.unused.pop() {
             Some(number) => {
                 self.transfers[number] = transfer;
@@ -102,40 +117,39 @@ impl<'a> Network<'a> {
                 self.transfers.len() - 1
             }
         };
-        self.cause(first, Happening::Arrival(number));
+        self.schedule(first, Event::Arrival(number));
         number
     }
 
-    /// Moves a message on that has come to its next server, or to its receiver.
+    /// Moves a message on that has arrived at its next server, or at its receiver.
     pub(super) fn advance(&mut self, now: Time, number: usize) -> Advance {
         let transfer = self.transfers[number].as_mut().expect("a message on its way");
         let Some(hop) = transfer.path.hops.get(transfer.next) else {
             let advance = Advance {
-                left: (transfer.near == 0).then_some(now),
-                arrived: Some((now - transfer.begin, transfer.waited)),
+                departed: (transfer.near == 0).then_some(now),
+                delivered: Some((now - transfer.sent, transfer.waited)),
             };
             self.transfers[number] = None;
             self.unused.push(number);
             return advance;
         };
         transfer.next += 1;
-        let left = transfer.next == transfer.near;
+        let departs = transfer.next == transfer.near;
         let server = &mut self.queues[hop.server.index()];
         let (departure, waited) = server.serve(now, picoseconds(hop.service));
         transfer.waited += waited;
-        let then = departure.saturating_add(picoseconds(hop.latency));
-        self.cause(then, Happening::Arrival(number));
-        Advance { left: left.then_some(departure), arrived: None }
+        let arrival = departure.saturating_add(picoseconds(hop.latency));
+        self.schedule(arrival, Event::Arrival(number));
+        Advance { departed: departs.then_some(departure), delivered: None }
     }
 
-    /// Lets something happen at a time.
-    pub(super) fn cause(&mut self, time: Time, happening: Happening) {
-        self.queue.push(Reverse((time, self.caused, happening)));
-        self.caused += 1;
+    pub(super) fn schedule(&mut self, time: Time, event: Event) {
+        self.events.push(Reverse((time, self.scheduled, event)));
+        self.scheduled += 1;
     }
 }
 
-/// A time in picoseconds; the largest for what 64 bits do not hold.
+/// The largest number for a time beyond 64 bits.
 pub(super) fn picoseconds(time: Seconds) -> Time {
-    (time.0 * 1e12).round() as Time
+    time::picoseconds(time).unwrap_or(NEVER)
 }

@@ -1,4 +1,4 @@
-//! What a rank of a replay is doing.
+//! The state of a rank of a replay.
 
 use std::collections::HashSet;
 
@@ -9,21 +9,22 @@ use crate::traffic::read::events::steps::{Exchange, Steps};
 #[derive(Debug)]
 pub(super) struct RankState<'a> {
     pub(super) steps: Steps<'a>,
-    /// Its messages that are not over.
+    /// Its messages that are not complete, by its numbers for them.
     open: HashSet<u64>,
-    /// Those that it waits for.
-    waits: HashSet<u64>,
-    /// Since when it waits.
+    /// The messages that it waits for, by its numbers for them.
+    awaited: HashSet<u64>,
+    /// When it began to wait.
     since: Time,
-    /// How long it waited so far.
+    /// How long it has waited so far.
     pub(super) waited: Time,
-    /// When it was through.
+    /// When it finished its last step.
     pub(super) end: Option<Time>,
 }
 
 impl<'a> RankState<'a> {
     pub(super) fn new(steps: Steps<'a>) -> Self {
-        Self { steps, open: HashSet::new(), waits: HashSet::new(), since: 0, waited: 0, end: None }
+        let (open, awaited) = (HashSet::new(), HashSet::new());
+        Self { steps, open, awaited, since: 0, waited: 0, end: None }
     }
 
     /// A message begins.
@@ -31,26 +32,26 @@ impl<'a> RankState<'a> {
         self.open.insert(exchange.number);
     }
 
-    /// Whether the rank has to wait for some of these messages from now on.
+    /// Begins to wait for these messages. Returns whether any of them is not complete.
     pub(super) fn has_to_wait(&mut self, exchanges: &[Exchange], now: Time) -> bool {
         let numbers = exchanges.iter().map(|exchange| exchange.number);
-        self.waits = numbers.filter(|number| self.open.contains(number)).collect();
+        self.awaited = numbers.filter(|number| self.open.contains(number)).collect();
         self.since = now;
-        !self.waits.is_empty()
+        !self.awaited.is_empty()
     }
 
-    /// A message is over; whether the rank goes on now.
-    pub(super) fn is_over(&mut self, number: u64, now: Time) -> bool {
+    /// A message is complete. Returns whether the rank continues now.
+    pub(super) fn complete(&mut self, number: u64, now: Time) -> bool {
         self.open.remove(&number);
-        if !self.waits.remove(&number) || !self.waits.is_empty() {
+        if !self.awaited.remove(&number) || !self.awaited.is_empty() {
             return false;
         }
         self.waited += now - self.since;
         true
     }
 
-    /// How many messages the rank waits for.
-    pub(super) fn waits_for(&self) -> usize {
-        self.waits.len()
+    /// The number of messages that the rank waits for.
+    pub(super) fn awaited(&self) -> usize {
+        self.awaited.len()
     }
 }

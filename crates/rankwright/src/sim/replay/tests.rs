@@ -47,7 +47,7 @@ fn a_long_message_is_sent_when_its_receive_is_posted() {
         Payload::new(2).event(3, &[0, 3 + 1, 0, WORLD, 0]).event(4, &[16, 3 + 1, 14, WORLD, 4000]);
     let sender = Payload::new(2).event(3, &[0, 3, 14, WORLD, 4000]).event(4, &[16, 3, 0, WORLD, 0]);
     let replayed = replayed(&[receiver, sender], 1000).unwrap();
-    // Posted at 2 us; the sender goes on when memory and network device are through.
+    // Posted at 2 us; the sender continues when memory and network device have served the message.
     assert_eq!(times(&replayed), [(10_100, 12_100), (6000, 8000)]);
 }
 
@@ -67,13 +67,13 @@ fn messages_wait_for_each_other_at_the_network_device() {
 fn collective_operations_are_messages() {
     let rank = || Payload::new(3).event(9, &[0, 0, WORLD, 0, 0]);
     let replayed = replayed(&[rank(), rank(), rank()], 1000).unwrap();
-    // Nothing to carry: two ways of 100 ns.
+    // Messages without bytes: two paths of 100 ns.
     assert_eq!(replayed.outcome.messages, 4);
     assert!(times(&replayed).iter().all(|(_, end)| *end == 1200 || *end == 1100), "{replayed:?}");
 }
 
 #[test]
-fn what_never_comes_is_an_error() {
+fn a_message_that_is_never_sent_is_an_error() {
     let receiver = Payload::new(2).event(4, &[16, 3 + 1, 14, WORLD, 8]);
     let error = replayed(&[receiver, Payload::new(2)], 1000).unwrap_err().to_string();
     assert!(error.contains("rank 0 waits for ever for 1 message: the events"), "{error}");

@@ -1,37 +1,38 @@
-//! How long the queue of a server has ever been.
+//! The maximum length of a server's queue.
 
-/// The longest queue of a server. Where all services are equal, the longest wait says it; otherwise
-/// the last departures are kept.
+/// The longest queue of a server. If all services are equal, it follows from the longest wait;
+/// otherwise the last departures are kept. Times are picoseconds.
 #[derive(Debug, Clone)]
-pub(super) enum Longest {
-    /// All services take this long.
+pub(super) enum LongestQueue {
+    /// All services take this time.
     Uniform(u64),
-    /// They differ.
+    /// Service times differ.
     Mixed(Departures),
 }
 
-/// The departures of a server, as many as may still be to come.
+/// The last departures of a server, as many as can still be in the future.
 ///
-/// Of every arrival one thing is asked: whether the message that came `most` messages earlier is
-/// still here. If so there is one message more than ever before, for an arrival adds one at most.
+/// An arrival adds at most one message to the maximum so far, and it does so exactly if the message
+/// that arrived `most` messages earlier has not left yet.
 #[derive(Debug, Clone)]
 pub(super) struct Departures {
-    /// A ring, longer than `most`, as long as a power of two: number n stands at n modulo the length.
+    /// A ring that is longer than `most`; its length is a power of two. Index: number of the message
+    /// modulo the length.
     times: Vec<u64>,
-    /// How many there were.
+    /// The number of messages so far.
     count: usize,
-    /// The most messages that were waiting or in service at once.
+    /// The largest number of messages that were waiting or in service at once.
     most: usize,
 }
 
-impl Longest {
-    /// Of a server whose services all take so long, or differ.
+impl LongestQueue {
+    /// For a server with this service time, or with `None` for one whose service times differ.
     pub(super) fn new(service: Option<u64>) -> Self {
         let departures = Departures { times: vec![0; 8], count: 0, most: 0 };
         service.map_or(Self::Mixed(departures), Self::Uniform)
     }
 
-    /// Messages come now; they leave one `service` after the other, the first at `first`.
+    /// Messages arrive at `now`; the first leaves at `first`, the others at intervals of `service`.
     #[inline(always)]
     pub(super) fn add(&mut self, now: u64, first: u64, service: u64, count: u64) {
         if let Self::Mixed(departures) = self {
@@ -43,11 +44,11 @@ impl Longest {
         }
     }
 
-    /// The most messages that waited at once, not counting the one in service, if this was the
-    /// longest wait.
+    /// The largest number of messages that waited at once, without the one in service, by the longest
+    /// wait.
     pub(super) fn queue(&self, wait: u64) -> u64 {
         match self {
-            // Before a message that waits are the rest of one service and whole ones.
+            // A message waits for the rest of one service and for whole ones.
             Self::Uniform(service) => wait.div_ceil(*service),
             Self::Mixed(departures) => departures.most.saturating_sub(1) as u64,
         }
@@ -60,13 +61,13 @@ impl Departures {
         let mask = self.times.len() - 1;
         self.times[self.count & mask] = departure;
         if self.times[self.count.wrapping_sub(self.most) & mask] > now {
-            self.more();
+            self.add_one();
         }
         self.count += 1;
     }
 
     #[inline(always)]
-    fn more(&mut self) {
+    fn add_one(&mut self) {
         self.most += 1;
         if self.most == self.times.len() {
             self.grow();
