@@ -3,10 +3,10 @@
 use super::options::{OptionEntry, Options, SEED, WEIGHTS};
 #[cfg(feature = "scotch")]
 use super::strategies::drb::Drb;
+use super::strategies::job_spreading::{mapping_2012, mapping_2013};
 #[cfg(feature = "scotch")]
-use super::strategies::mercier_2009::placed::{Inside, Placed};
-use super::strategies::mercier_2009::round_robin::RoundRobin;
-use super::strategies::soryani::{mapping_2012, mapping_2013};
+use super::strategies::process_placement::placed::{Inside, Placed};
+use super::strategies::process_placement::round_robin::RoundRobin;
 use super::strategies::{auto, blocked, contention, cyclic, kway, multisection, random, treematch};
 use super::{Mapper, Mapping2012, Mapping2013, StrategyError};
 

@@ -3,6 +3,7 @@
 //! Each strategy is a [`Mapper`] in a file of its own; the table [`MAPPERS`] names them for the
 //! command line, its help, the documentation and the tests.
 
+mod hierarchy;
 mod mappers;
 mod objective;
 mod options;
@@ -12,17 +13,17 @@ mod strategy;
 
 use std::fmt;
 
+pub use hierarchy::{Hierarchy, HierarchyError};
 pub use mappers::{MAPPERS, MapperEntry, Part, find};
 pub use objective::{Cost, Criterion, FINISH_TOLERANCE, OBJECTIVES, Objective};
 pub use options::OptionEntry;
 pub use search::budget::{Budget, Clock, Effort, Known};
 pub use search::compute_balance::{ComputeBalance, DEFAULT_BALANCE};
 pub use search::graph::Graph;
-pub use search::hierarchy::{Hierarchy, HierarchyError};
 pub use search::node_groups::{GroupOrigin, NodeGroups};
 pub use search::problem::Problem;
-pub use strategies::soryani::mapping_2012::Mapping2012;
-pub use strategies::soryani::mapping_2013::Mapping2013;
+pub use strategies::job_spreading::mapping_2012::Mapping2012;
+pub use strategies::job_spreading::mapping_2013::Mapping2013;
 pub use strategy::{Strategy, StrategyError};
 
 use crate::placement::Mapping;

@@ -3,12 +3,9 @@
 pub(super) mod budget;
 pub(super) mod compute_balance;
 pub(super) mod graph;
-pub(super) mod hierarchy;
 pub(super) mod node_groups;
 pub(super) mod partitioners;
 pub(super) mod problem;
 pub(super) mod repair;
-pub(super) mod slowdown;
 pub(super) mod tree;
-pub(super) mod vacancies;
 pub(super) mod within_groups;

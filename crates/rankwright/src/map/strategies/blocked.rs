@@ -1,9 +1,10 @@
-//! `blocked`: fill one node after the other.
+//! `blocked` minimises nothing: rank by rank in order into the slots in order, one node after the
+//! other. It is the default of most launchers ("by core", "by slot"). O(ranks + slots).
 
 use crate::map::{Budget, MapError, Mapper, Problem, fill};
 use crate::placement::Mapping;
 
-/// Rank by rank in order into the slots in order: what launchers call "by core" or "by slot".
+/// Ranks in order into slots in order.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::map) struct Blocked;
 

@@ -1,12 +1,13 @@
-//! `cyclic`: one rank to each node in turn.
+//! `cyclic` minimises nothing: one rank to each node in turn, skipping full ones. Launchers call it "by
+//! node" (`--map-by node`, `--distribution=cyclic`). O(ranks) where nodes have equally many slots.
 
 use std::ops::Range;
 
 use crate::map::{Budget, MapError, Mapper, Problem};
 use crate::placement::Mapping;
 
-/// Rank by rank in order, each to the next node that has room and there to its first free slot:
-/// what launchers call "by node". The turn goes on from one job to the next.
+/// Ranks in order, each to the next node that is not full and there to its first free slot. The turn
+/// continues from one job to the next.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::map) struct Cyclic;
 
@@ -16,25 +17,25 @@ impl Mapper for Cyclic {
     }
 }
 
-/// The slot of each rank: rank by rank to the next of the nodes that has room, given by their slots,
-/// and there to the first that is not full. `begins` are the ranks that go to the first node again.
+/// The slot of each rank: in turn over nodes, given by their slots, on each the first slot that is not
+/// full. The ranks in `restarts` go to the first node again.
 pub(in crate::map) fn in_turn(
     problem: &Problem,
     mut nodes: Vec<Range<usize>>,
-    begins: &[usize],
+    restarts: &[usize],
 ) -> Vec<usize> {
     let mut filled = vec![0; nodes.len()];
     let mut turn = 0;
     let mut slot_of = Vec::with_capacity(problem.rank_count());
     let mut open = nodes.len();
     for (rank, load) in problem.loads().iter().enumerate() {
-        if begins.contains(&rank) {
+        if restarts.contains(&rank) {
             turn = 0;
         }
         while nodes[turn].is_empty() && open > 0 {
             turn = (turn + 1) % nodes.len();
         }
-        // Ranks without any load may come when all slots are full.
+        // When all slots are full only ranks without load can be left.
         slot_of.push(nodes[turn].start.min(nodes[turn].end - 1));
         filled[turn] += load;
         if filled[turn] >= problem.share() && !nodes[turn].is_empty() {

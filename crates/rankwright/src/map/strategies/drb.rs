@@ -1,18 +1,20 @@
-//! `drb`: divide the graph of ranks and the machine together, again and again.
+//! `drb` minimises the sum of weight times distance over all edges, by dual recursive bipartitioning
+//! (Pellegrini, "Static mapping by dual recursive bipartitioning of process and architecture graphs",
+//! 1994) with Scotch: the graph of ranks and the machine are bisected together, and the whole mapping
+//! is refined at the end. Each level of bisections takes time about linear in the edges.
 
-use crate::map::search::graph::{EdgeWeights, Graph, TooManyWeights, scale_weights};
+use crate::map::search::graph::{EdgeWeights, Graph, TooManyWeights, VertexId, scale_weights};
 use crate::map::search::partitioners::scotch::{Refinement, ScotchGraph, ScotchTree, map_graph};
 use crate::map::search::repair::repair;
-use crate::map::search::tree::Tree;
+use crate::map::search::tree::{BinId, Tree};
 use crate::map::{Budget, MapError, Mapper, Problem};
 use crate::placement::Mapping;
 
-/// Static mapping by dual recursive bipartitioning (Pellegrini, "Static mapping by dual recursive
-/// bipartitioning of process and architecture graphs", 1994) with Scotch.
+/// Static mapping by dual recursive bipartitioning.
 ///
 /// The machine is Scotch's `tleaf`: the tree of levels, whose link costs are the differences of the
-/// levels' distances. Where nodes differ or cores are taken it is the part of such a tree that
-/// exists. Scotch only promises balance, so [`repair`] then moves ranks out of overfull slots. With
+/// levels' distances; where nodes differ or cores are taken, the part of such a tree that exists.
+/// Scotch promises balance only approximately, so [`repair`] moves ranks out of overfull slots. With
 /// more slots than ranks it uses the fewest nodes, in the order of the cluster, that hold all ranks.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::map) struct Drb {
@@ -28,7 +30,7 @@ impl Mapper for Drb {
             vec![0; problem.rank_count()]
         } else {
             // Joined, because Scotch must find an edge to cut (see `Refinement`).
-            self.divide(problem, joined(&graph).as_ref().unwrap_or(&graph), &tree)?
+            self.partition(problem, joined(&graph).as_ref().unwrap_or(&graph), &tree)?
         };
         let capacity = vec![problem.limit(); tree.bin_count()];
         repair(&tree, &capacity, &graph, problem.loads(), &mut bin_of);
@@ -37,15 +39,20 @@ impl Mapper for Drb {
     }
 }
 
-/// The largest value of Scotch's sums: of weight times distance, with a reserve because it adds
-/// both ends of an edge.
+/// The largest sum of weight times distance that Scotch may reach; it adds both ends of an edge, so
+/// half of its 32 bits stay unused.
 const LARGEST_SUM: u32 = 1 << 30;
 
-/// Distances keep this resolution where they must be scaled.
+/// The resolution of distances where they must be scaled.
 const LARGEST_DISTANCE: u32 = 1 << 12;
 
 impl Drb {
-    fn divide(&self, problem: &Problem, graph: &Graph, tree: &Tree) -> Result<Vec<u32>, MapError> {
+    fn partition(
+        &self,
+        problem: &Problem,
+        graph: &Graph,
+        tree: &Tree,
+    ) -> Result<Vec<BinId>, MapError> {
         let too_large =
             |what| move |_: TooManyWeights| MapError::TooLarge { library: "Scotch", what };
         let machine = Machine::new(tree)?;
@@ -56,13 +63,13 @@ impl Drb {
             scale_weights(graph.weights(), limit).map_err(too_large("the number of edges"))?;
         let loads = scale_weights(problem.loads(), LARGEST_SUM)
             .map_err(too_large("the number of ranks"))?;
-        // As many edges as weights fit into 32 bits, so do these.
+        // They fit into 32 bits, because the number of weights does.
         let offsets: Vec<i32> = graph.offsets().iter().map(|offset| *offset as i32).collect();
         let neighbours: Vec<i32> = graph.neighbours().iter().map(|n| *n as i32).collect();
-        let room = problem.limit() as f64 * tree.bin_count() as f64;
+        let capacity = problem.limit() as f64 * tree.bin_count() as f64;
         let sum: f64 = problem.loads().iter().map(|load| *load as f64).sum();
-        // A little slack lets Scotch find better cuts than none; `repair` takes care of the rest.
-        let imbalance = (room / sum - 1.0).max(0.01);
+        // Scotch finds better cuts with a little slack than with none; `repair` removes it.
+        let imbalance = (capacity / sum - 1.0).max(0.01);
         let refinement = if 2.0 * problem.limit() as f64 >= sum {
             Refinement::Bipartitions
         } else {
@@ -88,32 +95,33 @@ impl Drb {
     }
 }
 
-/// How many times a joining edge the lightest of the others weighs, where there is room.
+/// Weights are multiplied by this where that does not overflow, so that joining edges of weight 1 do
+/// not count.
 const FACTOR: u64 = 1024;
 
-/// The graph with its parts that share no edge joined in a row, by edges that hardly weigh anything
-/// beside the others. `None` where it is one part already.
+/// The graph with its connected components joined in a row by edges of negligible weight. `None` if
+/// it is connected.
 fn joined(graph: &Graph) -> Option<Graph> {
-    let firsts = firsts_of_parts(graph);
+    let firsts = firsts_of_components(graph);
     if firsts.len() < 2 {
         return None;
     }
     let largest = graph.weights().iter().copied().max().unwrap_or(1);
     let factor = (u64::MAX / largest).min(FACTOR);
-    // Vertices fit into 32 bits: the graph stores them so.
-    let mut edges: Vec<(u32, u32, u64)> =
+    let mut edges: Vec<(VertexId, VertexId, u64)> =
         firsts.windows(2).map(|pair| (pair[0], pair[1], 1)).collect();
     for (row, number) in (0..graph.vertex_count()).zip(0..) {
         let higher = graph.row(row).filter(|(other, _)| *other > row);
         edges.extend(
-            higher.map(|(other, weight)| (number, other as u32, weight.saturating_mul(factor))),
+            higher
+                .map(|(other, weight)| (number, other as VertexId, weight.saturating_mul(factor))),
         );
     }
     Some(Graph::from_edges(graph.vertex_count(), edges))
 }
 
-/// The lowest vertex of each part that edges hold together.
-fn firsts_of_parts(graph: &Graph) -> Vec<u32> {
+/// The lowest vertex of each connected component.
+fn firsts_of_components(graph: &Graph) -> Vec<VertexId> {
     let mut seen = vec![false; graph.vertex_count()];
     let mut firsts = Vec::new();
     let mut reached = Vec::new();
@@ -135,11 +143,13 @@ fn firsts_of_parts(graph: &Graph) -> Vec<u32> {
     firsts
 }
 
-/// A tree in which all nodes of a level have as many children as the largest one has.
+/// A tree in which all nodes of a level have as many children as the largest one: Scotch's `tleaf`.
 struct Machine {
+    /// Children of each node, from the root down.
     sizes: Vec<i32>,
+    /// Of the links below each level.
     link_costs: Vec<i32>,
-    /// The leaves that really exist, unless all do.
+    /// The leaves that exist, ascending; `None` if all do.
     leaves: Option<Vec<i32>>,
 }
 
@@ -150,7 +160,7 @@ impl Machine {
         let mut distances = Vec::new();
         let mut leaves: Vec<u64> = vec![0];
         let mut groups = vec![all];
-        // From the root down: how many groups the largest group has, and where each one is.
+        // From the root down: the children of the largest group, and the leaf where each group begins.
         for below in (0..=tree.level_count()).rev() {
             let divided: Vec<Vec<_>> = groups
                 .iter()
@@ -168,7 +178,7 @@ impl Machine {
                 };
                 leaves = leaves.iter().zip(&divided).flat_map(number).collect();
                 sizes.push(most);
-                // Bins that divide a group of level `below` are as far apart as that level says.
+                // Bins of different groups meet at level `below`.
                 distances.push(tree.level_distance(below.min(tree.level_count() - 1)));
                 groups = divided.into_iter().flatten().collect();
             }
@@ -204,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_joined_by_edges_that_hardly_weigh() {
+    fn components_are_joined_by_edges_of_negligible_weight() {
         let graph = Graph::from_edges(5, vec![(0, 3, 7), (1, 4, 2)]);
         let expected = Graph::from_edges(5, vec![(0, 3, 7168), (1, 4, 2048), (0, 1, 1), (1, 2, 1)]);
         assert_eq!(joined(&graph), Some(expected));

@@ -1,21 +1,23 @@
-//! `kway`: divide the ranks among the nodes, then those of a node among its packages, and so on.
+//! `kway` minimises the cut on each level of the machine, by k-way partitioning and recursive
+//! bisection with METIS (Karypis and Kumar, "Multilevel k-way partitioning scheme for irregular
+//! graphs", 1998), level by level from the nodes down. Each level takes time about linear in the edges.
 
 use std::ops::Range;
 
-use crate::map::search::graph::{EdgeWeights, Graph};
+use crate::map::search::graph::{EdgeWeights, Graph, VertexId};
 use crate::map::search::partitioners::metis::{Method, partition};
 use crate::map::search::repair::repair;
-use crate::map::search::tree::Tree;
+use crate::map::search::tree::{BinId, Tree};
 use crate::map::{Budget, MapError, Mapper, Problem};
 use crate::placement::Mapping;
 
-/// Divides the ranks among the groups of the highest level of the cluster (nodes, or switches with
-/// several nodes) so that as few bytes as possible cross, then those of each group among the groups
-/// inside it, down to the cores.
+/// Hierarchical partitioning: the ranks are divided among the groups of the highest level of the
+/// cluster (nodes, or switches with several nodes), those of each group among the groups inside it,
+/// down to the cores.
 ///
-/// Each division is the better of METIS's k-way partitioning and recursive bisection (Karypis and
-/// Kumar, 1998), made to keep exact capacities by [`repair`]. With more slots than ranks it uses
-/// the fewest nodes, in the order of the cluster, that hold all ranks.
+/// Each division is the better of METIS's two methods; [`repair`] makes it keep exact capacities.
+/// With more slots than ranks it uses the fewest nodes, in the order of the cluster, that hold all
+/// ranks.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::map) struct Kway {
     pub(in crate::map) seed: u64,
@@ -32,12 +34,11 @@ impl Mapper for Kway {
             graph: &graph,
             tree: &tree,
             seed: self.seed,
-            // So many slots can take this much in total whatever the sizes of the ranks.
-            room_in_groups: problem.limit() - (largest - 1),
+            capacity_in_groups: problem.limit() - (largest - 1),
             position: vec![u32::MAX; problem.rank_count()],
             bin_of: vec![0; problem.rank_count()],
         };
-        let ranks: Vec<u32> = (0..).take(problem.rank_count()).collect();
+        let ranks: Vec<VertexId> = (0..).take(problem.rank_count()).collect();
         division.divide(&ranks, tree.level_count(), 0..tree.bin_count())?;
         let mut bin_of = division.bin_of;
         let capacity = vec![problem.limit(); tree.bin_count()];
@@ -52,42 +53,48 @@ struct Division<'a> {
     graph: &'a Graph,
     tree: &'a Tree,
     seed: u64,
-    room_in_groups: u64,
-    /// Scratch space of `Graph::subgraph`.
+    /// What each slot of a group of several can take in every case, whatever the loads of the ranks.
+    capacity_in_groups: u64,
+    /// Scratch space of [`Graph::subgraph`].
     position: Vec<u32>,
-    bin_of: Vec<u32>,
+    bin_of: Vec<BinId>,
 }
 
 impl Division<'_> {
     /// Divides ranks among the bins of one group of `level`.
-    fn divide(&mut self, ranks: &[u32], level: usize, bins: Range<usize>) -> Result<(), MapError> {
+    fn divide(
+        &mut self,
+        ranks: &[VertexId],
+        level: usize,
+        bins: Range<usize>,
+    ) -> Result<(), MapError> {
         if bins.len() <= 1 || ranks.is_empty() {
             for rank in ranks {
-                self.bin_of[*rank as usize] = bins.start as u32;
+                self.bin_of[*rank as usize] = bins.start as BinId;
             }
             return Ok(());
         }
         let (level, groups) = self.tree.divide(level, bins);
-        let room = |group: &Range<usize>| match group.len() {
+        let capacity = |group: &Range<usize>| match group.len() {
             1 => self.problem.limit(),
-            slots => self.room_in_groups.saturating_mul(slots as u64),
+            slots => self.capacity_in_groups.saturating_mul(slots as u64),
         };
-        let capacity: Vec<u64> = groups.iter().map(room).collect();
+        let capacity: Vec<u64> = groups.iter().map(capacity).collect();
         let part_of = self.partition(ranks, &capacity)?;
         for (part, group) in (0..).zip(groups) {
-            let own = ranks.iter().zip(&part_of).filter(|(_, p)| **p == part);
-            let own: Vec<u32> = own.map(|(rank, _)| *rank).collect();
-            self.divide(&own, level, group)?;
+            let members = ranks.iter().zip(&part_of).filter(|(_, p)| **p == part);
+            let members: Vec<VertexId> = members.map(|(rank, _)| *rank).collect();
+            self.divide(&members, level, group)?;
         }
         Ok(())
     }
 
-    /// Which of the parts each of the ranks goes to.
-    fn partition(&mut self, ranks: &[u32], capacity: &[u64]) -> Result<Vec<u32>, MapError> {
+    /// The part of each of the ranks.
+    fn partition(&mut self, ranks: &[VertexId], capacity: &[u64]) -> Result<Vec<u32>, MapError> {
         let loads: Vec<u64> =
             ranks.iter().map(|rank| self.problem.loads()[*rank as usize]).collect();
         let one_each = ranks.len() <= capacity.len() && loads.iter().all(|load| *load == 1);
-        if one_each && capacity.iter().all(|room| *room == 1) {
+        if one_each && capacity.iter().all(|capacity| *capacity == 1) {
             // All parts are single slots and equally far from each other.
             return Ok((0..).take(ranks.len()).collect());
         }
@@ -97,9 +104,9 @@ impl Division<'_> {
             repair(&Tree::flat(capacity.len()), capacity, &graph, &loads, &mut part_of);
             return Ok(part_of);
         }
-        let room = capacity.iter().map(|room| *room as f64).sum::<f64>();
+        let whole = capacity.iter().map(|capacity| *capacity as f64).sum::<f64>();
         let sum = loads.iter().map(|load| *load as f64).sum::<f64>();
-        let imbalance = room / sum - 1.0;
+        let imbalance = whole / sum - 1.0;
         let mut best: Option<(u128, Vec<u32>)> = None;
         for method in [Method::Kway, Method::Recursive] {
             let mut part_of = partition(method, &graph, &loads, capacity, imbalance, self.seed)?;

@@ -1,4 +1,5 @@
-//! `random`: any rank anywhere.
+//! `random` minimises nothing: ranks in random order into slots in random order (Fisher and Yates
+//! shuffle), a baseline. O(ranks + slots).
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -7,8 +8,7 @@ use crate::map::{Budget, MapError, Mapper, Problem, fill};
 use crate::placement::Mapping;
 use crate::random::shuffle;
 
-/// Ranks in random order into the slots of all nodes in random order; what chance gives, to judge
-/// the others by.
+/// A random mapping over all nodes.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::map) struct Random {
     pub(in crate::map) seed: u64,

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use crate::cluster::{Cluster, Core, Levels, Machine, Node, NodeGroup, Rates};
 use crate::ids::NumaId;
+use crate::map::hierarchy::Hierarchy;
 use crate::map::search::graph::Graph;
-use crate::map::search::hierarchy::Hierarchy;
 use crate::map::search::tree::{BinId, Tree};
 
 /// The tree of a uniform hierarchy.

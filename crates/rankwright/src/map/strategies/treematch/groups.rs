@@ -1,16 +1,15 @@
-//! Clusters of ranks and how they are grouped.
+//! The groups of a level, and the graph of them for the next level.
 
-use crate::map::search::graph::Graph;
+use crate::map::search::graph::{Graph, VertexId};
 
 /// The vertices of one level: ranks, or groups of the level below.
 pub(super) struct Clusters {
-    /// What they exchange.
     pub(super) graph: Graph,
-    /// Which kind of part of the machine each takes.
+    /// The kind of part of the machine that each takes.
     pub(super) kind_of: Vec<u32>,
 }
 
-/// Parts of the machine that are alike.
+/// Equal parts of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     /// The number of their kind among the parts of their level.
@@ -18,21 +17,21 @@ pub(super) struct Part {
     /// How many of them there are.
     pub(super) count: usize,
     /// How many clusters of each kind one of them takes.
-    pub(super) room: Vec<u64>,
+    pub(super) capacity: Vec<u64>,
 }
 
 /// The groups of one level.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Groups {
-    members: Vec<u32>,
+    members: Vec<VertexId>,
     /// Where the members of each group end.
     ends: Vec<usize>,
-    /// For which kind of part each group is.
+    /// The kind of part that each group takes.
     kinds: Vec<u32>,
 }
 
 impl Groups {
-    pub(super) fn add(&mut self, kind: u32, members: impl IntoIterator<Item = u32>) {
+    pub(super) fn add(&mut self, kind: u32, members: impl IntoIterator<Item = VertexId>) {
         self.members.extend(members);
         self.ends.push(self.members.len());
         self.kinds.push(kind);
@@ -46,21 +45,21 @@ impl Groups {
         self.kinds[group as usize]
     }
 
-    pub(super) fn members(&self, group: usize) -> &[u32] {
+    pub(super) fn members(&self, group: usize) -> &[VertexId] {
         let begin = group.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.members[begin..self.ends[group]]
     }
 }
 
 impl Clusters {
-    /// What is exchanged between groups.
+    /// The weight of the edges between groups.
     pub(super) fn cut(&self, groups: &Groups) -> u128 {
         let group_of = self.group_of(groups);
         self.graph.cost(|a, b| u64::from(group_of[a] != group_of[b]))
     }
 
-    /// The groups as the vertices of the next level; an edge weighs what their members exchange.
-    pub(super) fn joined(&self, groups: &Groups) -> Self {
+    /// The groups as the vertices of the next level.
+    pub(super) fn contracted(&self, groups: &Groups) -> Self {
         let group_of = self.group_of(groups);
         let mut edges = Vec::new();
         for vertex in 0..self.graph.vertex_count() {

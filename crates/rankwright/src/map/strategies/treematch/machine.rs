@@ -1,4 +1,4 @@
-//! The machine as levels of parts, each level consisting of parts of the one below.
+//! The machine as levels of parts, each made of parts of the level below.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,9 +13,9 @@ pub(super) struct Machine {
 
 /// One level.
 pub(super) struct Level {
-    /// The parts of the level below that each part consists of.
+    /// The parts of the level below that each part is made of.
     children: Vec<Range<usize>>,
-    /// The kind of each part of the level below: parts are of one kind if they look the same.
+    /// The kind of each part of the level below: equal parts are of one kind.
     kinds_below: Vec<u32>,
     /// The kinds of parts, those with the most places first.
     parts: Vec<Part>,
@@ -24,13 +24,13 @@ pub(super) struct Level {
 /// The children of a part that are not taken yet.
 pub(super) struct Children<'a> {
     level: &'a Level,
-    /// Of each kind the next one.
+    /// The next child of each kind.
     next: BTreeMap<u32, usize>,
     all: Range<usize>,
 }
 
 impl Machine {
-    /// The machine of these bins, with so many places in each.
+    /// The machine of the bins of a tree, with `places` in each.
     pub(super) fn new(tree: &Tree, places: usize) -> Self {
         let bins = tree.bin_count();
         let mut builder =
@@ -53,22 +53,22 @@ impl Machine {
     }
 }
 
-/// So many things in ranges of equal length.
+/// The range from 0 to `count` in ranges of length `each`.
 fn even(count: usize, each: usize) -> Vec<Range<usize>> {
     (0..count / each).map(|index| index * each..(index + 1) * each).collect()
 }
 
-/// For every range of `above` the numbers of those of `below` that lie in it; both are in order.
+/// For every range of `above`, the positions of those of `below` in it; both are in order.
 fn children(below: &[Range<usize>], above: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut next = 0;
-    let mut own = |range: &Range<usize>| {
+    let mut inside = |range: &Range<usize>| {
         let first = next;
         while below.get(next).is_some_and(|child| child.end <= range.end) {
             next += 1;
         }
         first..next
     };
-    above.iter().map(&mut own).collect()
+    above.iter().map(&mut inside).collect()
 }
 
 struct Builder {
@@ -96,21 +96,21 @@ impl Builder {
 
     fn add_level(&mut self, children: Vec<Range<usize>>) {
         let kinds_below = std::mem::take(&mut self.kinds);
-        let mut known: BTreeMap<Vec<u64>, u32> = BTreeMap::new();
+        let mut kind_of: BTreeMap<Vec<u64>, u32> = BTreeMap::new();
         let mut parts: Vec<Part> = Vec::new();
-        for own in &children {
-            let mut room = vec![0; self.sizes.len()];
-            own.clone().for_each(|child| room[kinds_below[child] as usize] += 1);
-            let kind = *known.entry(room).or_insert_with_key(|room| {
+        for own_children in &children {
+            let mut capacity = vec![0; self.sizes.len()];
+            own_children.clone().for_each(|child| capacity[kinds_below[child] as usize] += 1);
+            let kind = *kind_of.entry(capacity).or_insert_with_key(|capacity| {
                 let kind = parts.len() as u32;
-                parts.push(Part { kind, count: 0, room: room.clone() });
+                parts.push(Part { kind, count: 0, capacity: capacity.clone() });
                 kind
             });
             parts[kind as usize].count += 1;
             self.kinds.push(kind);
         }
         let size = |part: &Part| -> usize {
-            part.room.iter().zip(&self.sizes).map(|(room, size)| *room as usize * size).sum()
+            part.capacity.iter().zip(&self.sizes).map(|(count, size)| *count as usize * size).sum()
         };
         self.sizes = parts.iter().map(size).collect();
         parts.sort_by_key(|part| std::cmp::Reverse(self.sizes[part.kind as usize]));
@@ -118,7 +118,7 @@ impl Builder {
     }
 }
 
-/// From the smallest.
+/// The prime factors of a number, the smallest first.
 pub(super) fn prime_factors(mut number: usize) -> Vec<usize> {
     let mut factors = Vec::new();
     let mut factor = 2;
@@ -141,15 +141,15 @@ impl Level {
         &self.parts
     }
 
-    /// How many children every part has, if all are alike.
+    /// How many children every part has, if all children are equal.
     pub(super) fn arity(&self) -> Option<usize> {
         match &self.parts[..] {
-            [Part { room, .. }] if room.len() == 1 => usize::try_from(room[0]).ok(),
+            [Part { capacity, .. }] if capacity.len() == 1 => usize::try_from(capacity[0]).ok(),
             _ => None,
         }
     }
 
-    /// The children of a part, to be taken by kind in their order.
+    /// The children of a part, to be taken by kind.
     pub(super) fn children(&self, part: usize) -> Children<'_> {
         Children { level: self, next: BTreeMap::new(), all: self.children[part].clone() }
     }

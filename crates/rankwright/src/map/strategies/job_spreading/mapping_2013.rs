@@ -1,21 +1,24 @@
-//! `mapping-2013`: jobs spread over as many nodes as let their messages wait least.
+//! `mapping-2013` minimises, for one job after the other, the waiting time of its messages at network
+//! device and memory over the number of nodes (Soryani, Analoui, Zarrinchian, "Improving inter-node
+//! communications in multi-core clusters using a contention-free process mapping algorithm", 2013,
+//! Fig. 8 and Eqs. (13) to (23); "New_Map"). O(n log n + m + jobs × nodes) for n ranks and m pairs that
+//! exchange messages.
 
+use super::free_slots::{FreeSlots, Sockets};
 use super::job_mapping::{DemandOf, JobMapping, JobTraffic, Rules};
-use super::mapping_options::{self, ThresholdRule};
+use super::options::{self, ThresholdRule};
+use super::slowdown::Slowdown;
 use super::threshold::{Candidates, Spread, Ties};
 use crate::cluster::Cluster;
 use crate::map::StrategyError;
 use crate::map::options::{OptionEntry, Options};
-use crate::map::search::slowdown::Slowdown;
-use crate::map::search::vacancies::{Sockets, Vacancies};
 use crate::map::{Budget, MapError, Mapper, Problem};
 use crate::placement::Mapping;
 use crate::traffic::classes::LengthClass;
 use crate::traffic::demand::Lengths;
 use crate::units::BytesPerSecond;
 
-/// Soryani, Analoui, Zarrinchian 2013, "Improving inter-node communications in multi-core clusters
-/// using a contention-free process mapping algorithm" ("New_Map").
+/// Spreading over the best number of nodes, Soryani et al. 2013.
 ///
 /// As [`Mapping2012`](crate::map::Mapping2012), but the threshold follows from the queueing model,
 /// Eqs. (14) to (23); jobs with small messages have none, and no job has one where jobs contend
@@ -51,8 +54,8 @@ enum SlowdownRule {
 
 pub(in crate::map) const OPTIONS: &[OptionEntry] = &[
     CV,
-    mapping_options::DEMAND,
-    mapping_options::LENGTH,
+    options::DEMAND,
+    options::LENGTH,
     OptionEntry {
         name: "medium-sockets",
         default: "spread",
@@ -61,7 +64,7 @@ pub(in crate::map) const OPTIONS: &[OptionEntry] = &[
     },
     NODES,
     SEVERE,
-    mapping_options::STAY,
+    options::STAY,
     OptionEntry {
         name: "threshold",
         default: "optimal",
@@ -121,8 +124,8 @@ impl Mapping2013 {
         let severe = [("jobs", SevereContention::Jobs), ("any", SevereContention::Any)];
         let ties = [("largest", Ties::Largest), ("smallest", Ties::Smallest)];
         Ok(Self {
-            rules: mapping_options::rules(options, OPTIONS)?,
-            threshold: mapping_options::threshold(options, OPTIONS)?,
+            rules: options::rules(options, OPTIONS)?,
+            threshold: options::threshold(options, OPTIONS)?,
             ties: options.one_of(&TIES, &ties)?,
             candidates: options.one_of(&NODES, &candidates)?,
             slowdown: options.one_of(&CV, &slowdowns)?,
@@ -130,8 +133,7 @@ impl Mapping2013 {
         })
     }
 
-    /// Of each job how many of its ranks a node should have at most; `None` for jobs that are not
-    /// spread.
+    /// How many ranks of each job a node should have at most; `None` for jobs that are not spread.
     #[must_use]
     pub fn thresholds(&self, problem: &Problem) -> Vec<Option<u64>> {
         self.mapping(problem).thresholds
@@ -149,13 +151,13 @@ impl Mapping2013 {
             };
             move |cv| slowdown.percent(cv)
         });
-        let severe = self.severe.holds(&jobs, &Vacancies::new(problem));
+        let severe = self.severe.holds(&jobs, &FreeSlots::new(problem));
         let memory = slowest_memory(problem);
-        JobMapping::new(problem, self.rules, &jobs, |job, vacancies| {
-            let spread = !severe && job.class != LengthClass::Small && job.exceeds_node(vacancies);
+        JobMapping::new(problem, self.rules, &jobs, |job, free_slots| {
+            let spread = !severe && job.class != LengthClass::Small && job.exceeds_node(free_slots);
             let optimal = || {
                 let copies = problem.cluster.rates.memory_copies;
-                self.spread(job, vacancies, interface, memory, copies).threshold()
+                self.spread(job, free_slots, interface, memory, copies).threshold()
             };
             if spread { self.threshold.or(optimal) } else { None }
         })
@@ -164,7 +166,7 @@ impl Mapping2013 {
     fn spread(
         &self,
         job: &JobTraffic,
-        vacancies: &Vacancies,
+        free_slots: &FreeSlots,
         interface: BytesPerSecond,
         memory: BytesPerSecond,
         copies: u32,
@@ -173,8 +175,8 @@ impl Mapping2013 {
             ranks: job.demand.rank_count() as u64,
             adjacency: job.demand.mean_adjacency(),
             messages: job.messages,
-            nodes: vacancies.node_count(),
-            cores: vacancies.largest_node(),
+            nodes: free_slots.node_count(),
+            cores: free_slots.largest_node(),
             interface,
             memory,
             copies,
@@ -187,11 +189,11 @@ impl Mapping2013 {
 impl SevereContention {
     /// Whether `WL_ADJ_avg`, the mean of `ADJ_avg` over the jobs with large and medium messages,
     /// rounded down, exceeds the cores of the largest node.
-    fn holds(self, jobs: &[JobTraffic], vacancies: &Vacancies) -> bool {
+    fn holds(self, jobs: &[JobTraffic], free_slots: &FreeSlots) -> bool {
         let counted = jobs.iter().filter(|job| job.class != LengthClass::Small);
         let adjacency: Vec<u64> = counted.map(|job| job.demand.mean_adjacency()).collect();
         let mean = adjacency.iter().sum::<u64>() / (adjacency.len() as u64).max(1);
-        (adjacency.len() > 1 || self == Self::Any) && mean > vacancies.largest_node()
+        (adjacency.len() > 1 || self == Self::Any) && mean > free_slots.largest_node()
     }
 }
 
@@ -222,6 +224,6 @@ fn slowest(assumed: BytesPerSecond, rates: impl Iterator<Item = BytesPerSecond>)
 
 impl Mapper for Mapping2013 {
     fn map(&self, problem: &Problem, _: &Budget) -> Result<Mapping, MapError> {
-        Ok(self.mapping(problem).slot_of.into())
+        Ok(self.mapping(problem).mapping)
     }
 }

@@ -1,33 +1,33 @@
-//! All possible groups, where they are not too many.
+//! Groups chosen from a list of all possible ones, where these are few.
 
-use super::greedy::exchanged;
+use super::greedy::weighted_degrees;
 use super::groups::Groups;
-use crate::map::search::graph::Graph;
+use crate::map::search::graph::{Graph, VertexId};
 
-/// The most groups that are listed.
-const MOST_GROUPS: usize = 30_000;
+/// Groups in a list, at most.
+const MAX_GROUPS: usize = 30_000;
 
-/// From so many groups of the list a choice begins.
-const MOST_BEGINNINGS: usize = 50;
+/// Selections that are tried, each beginning with another group of the list.
+const MAX_SELECTIONS: usize = 50;
 
-/// Vertices in a set of bits; no list within the limit has more of them.
-const MOST_VERTICES: usize = 256;
+/// Vertices in a bit set; no list within the limit has more of them.
+const MAX_VERTICES: usize = 256;
 
-/// Groups of `arity` vertices from a list of all possible ones: those that the least leaves, each
-/// without a vertex of the others. The choice begins once with each of the first groups of the
-/// list; the best is taken. `None` if there are too many groups.
+/// Disjoint groups of `arity` vertices from a list of all possible ones, sorted by the weight that
+/// leaves them. A selection begins with one of the first groups and takes every group that is
+/// disjoint from those before; the best selection counts. `None` if there are too many groups.
 pub(super) fn group(graph: &Graph, arity: usize) -> Option<Groups> {
     let real = graph.vertex_count();
-    // The vertices that fill the last group talk with none.
+    // The vertices that fill the last group have no edges.
     let count = real.div_ceil(arity) * arity;
-    if count > MOST_VERTICES || choices(count, arity)? > MOST_GROUPS {
+    if count > MAX_VERTICES || binomial(count, arity)? > MAX_GROUPS {
         return None;
     }
     let mut list = Listing::new(graph, arity, count).list();
     list.sort_unstable();
-    let beginnings = list.iter().take(MOST_BEGINNINGS);
-    let choices = beginnings.map(|first| choose(first, &list, count / arity));
-    let (_, mut best) = choices.min_by_key(|(leaves, _)| *leaves)?;
+    let firsts = list.iter().take(MAX_SELECTIONS);
+    let selections = firsts.map(|first| select(first, &list, count / arity));
+    let (_, mut best) = selections.min_by_key(|(cut, _)| *cut)?;
     // Groups that are filled up come last: above, the places behind them stay empty.
     best.sort_by_key(|candidate| candidate.vertices.count_from(real));
     let mut groups = Groups::default();
@@ -37,71 +37,71 @@ pub(super) fn group(graph: &Graph, arity: usize) -> Option<Groups> {
     Some(groups)
 }
 
-/// So many candidates without a common vertex: this one, then the first possible ones of the list.
-/// With what leaves them.
-fn choose<'a>(
-    first: &'a Candidate,
-    list: &'a [Candidate],
+/// Disjoint groups: this one, then the first possible ones of the list; with the weight that leaves
+/// them.
+fn select<'a>(
+    first: &'a CandidateGroup,
+    list: &'a [CandidateGroup],
     groups: usize,
-) -> (u128, Vec<&'a Candidate>) {
-    let (mut leaves, mut taken, mut chosen) = (first.leaves, first.vertices, vec![first]);
+) -> (u128, Vec<&'a CandidateGroup>) {
+    let (mut cut, mut taken, mut selected) = (first.cut, first.vertices, vec![first]);
     for candidate in list {
-        if chosen.len() < groups && taken.is_disjoint(&candidate.vertices) {
+        if selected.len() < groups && taken.is_disjoint(&candidate.vertices) {
             taken.add_all(&candidate.vertices);
-            leaves += candidate.leaves;
-            chosen.push(candidate);
+            cut += candidate.cut;
+            selected.push(candidate);
         }
     }
-    (leaves, chosen)
+    (cut, selected)
 }
 
 /// How many groups there are; `None` if more than a machine word holds.
-fn choices(count: usize, arity: usize) -> Option<usize> {
+fn binomial(count: usize, arity: usize) -> Option<usize> {
     (0..arity.min(count - arity))
-        .try_fold(1_usize, |choices, index| Some(choices.checked_mul(count - index)? / (index + 1)))
+        .try_fold(1_usize, |groups, index| Some(groups.checked_mul(count - index)? / (index + 1)))
 }
 
 /// A possible group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    /// What its vertices exchange with others.
-    leaves: u128,
-    vertices: Set,
+struct CandidateGroup {
+    /// The weight of the edges that leave it.
+    cut: u128,
+    vertices: BitSet,
 }
 
 struct Listing {
     arity: usize,
     count: usize,
-    exchanged: Vec<u128>,
-    /// What each two vertices exchange.
+    degree: Vec<u128>,
+    /// The weight between each two vertices. Index: vertex × count + vertex.
     between: Vec<u64>,
-    list: Vec<Candidate>,
+    list: Vec<CandidateGroup>,
 }
 
 impl Listing {
     fn new(graph: &Graph, arity: usize, count: usize) -> Self {
-        let mut exchanged = exchanged(graph);
-        exchanged.resize(count, 0);
+        let mut degree = weighted_degrees(graph);
+        degree.resize(count, 0);
         let mut between = vec![0; count * count];
         for vertex in 0..graph.vertex_count() {
             for (neighbour, weight) in graph.row(vertex) {
                 between[vertex * count + neighbour] = weight;
             }
         }
-        Self { arity, count, exchanged, between, list: Vec::new() }
+        Self { arity, count, degree, between, list: Vec::new() }
     }
 
-    fn list(mut self) -> Vec<Candidate> {
+    fn list(mut self) -> Vec<CandidateGroup> {
         self.extend(&mut Vec::with_capacity(self.arity), 0);
         self.list
     }
 
-    /// Lists all groups that begin with these vertices, which exchange `leaves` with others.
-    fn extend(&mut self, begin: &mut Vec<usize>, leaves: u128) {
+    /// Lists all groups that begin with these vertices, which edges of the weight `cut` leave.
+    fn extend(&mut self, begin: &mut Vec<usize>, cut: u128) {
         if begin.len() == self.arity {
-            let mut vertices = Set::default();
+            let mut vertices = BitSet::default();
             begin.iter().for_each(|vertex| vertices.add(*vertex));
-            self.list.push(Candidate { leaves, vertices });
+            self.list.push(CandidateGroup { cut, vertices });
             return;
         }
         let next = begin.last().map_or(0, |last| last + 1);
@@ -109,18 +109,18 @@ impl Listing {
             let row = &self.between[vertex * self.count..];
             let inside: u128 = begin.iter().map(|other| u128::from(row[*other])).sum();
             begin.push(vertex);
-            // An edge into the group leaves neither its vertex nor the group any more.
-            self.extend(begin, leaves + self.exchanged[vertex] - 2 * inside);
+            // An edge into the group was in both sums, and is in the cut no more.
+            self.extend(begin, cut + self.degree[vertex] - 2 * inside);
             begin.pop();
         }
     }
 }
 
-/// Which of the vertices are there.
+/// A set of vertices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Set([u64; MOST_VERTICES / 64]);
+struct BitSet([u64; MAX_VERTICES / 64]);
 
-impl Set {
+impl BitSet {
     fn add(&mut self, vertex: usize) {
         self.0[vertex / 64] |= 1 << (vertex % 64);
     }
@@ -133,11 +133,11 @@ impl Set {
         self.0.iter().zip(other.0).all(|(word, other)| word & other == 0)
     }
 
-    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..MOST_VERTICES as u32).filter(|v| self.0[*v as usize / 64] >> (v % 64) & 1 == 1)
+    fn iter(&self) -> impl Iterator<Item = VertexId> + '_ {
+        (0..MAX_VERTICES as VertexId).filter(|v| self.0[*v as usize / 64] >> (v % 64) & 1 == 1)
     }
 
-    /// How many vertices from this one on are there.
+    /// How many vertices from `first` on are in the set.
     fn count_from(&self, first: usize) -> usize {
         self.iter().filter(|vertex| *vertex as usize >= first).count()
     }
@@ -147,14 +147,14 @@ impl Set {
 mod tests {
     use super::*;
 
-    fn members(groups: &Groups) -> Vec<&[u32]> {
+    fn members(groups: &Groups) -> Vec<&[VertexId]> {
         (0..groups.count()).map(|group| groups.members(group)).collect()
     }
 
     #[test]
-    fn the_beginning_that_lets_least_out_is_taken() {
-        // A path 0-1-2-3-4-5: to begin with the lightest edges or in the middle would leave a
-        // vertex over at both ends.
+    fn the_selection_with_the_smallest_cut_is_taken() {
+        // A path 0-1-2-3-4-5: beginning with the lightest edges or in the middle would leave single
+        // vertices at both ends.
         let path = (0..5).map(|v| (v, v + 1, [7, 1, 9, 1, 7][v as usize])).collect();
         let groups = group(&Graph::from_edges(6, path), 2).unwrap();
         assert_eq!(members(&groups), [[0, 1], [4, 5], [2, 3]]);
@@ -168,9 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_not_made() {
-        assert_eq!((choices(245, 2), choices(6, 6)), (Some(29_890), Some(1)));
-        assert_eq!(choices(200, 100), None);
+    fn too_many_groups_are_not_listed() {
+        assert_eq!((binomial(245, 2), binomial(6, 6)), (Some(29_890), Some(1)));
+        assert_eq!(binomial(200, 100), None);
         assert!(group(&Graph::from_edges(246, Vec::new()), 2).is_none());
         assert!(group(&Graph::from_edges(58, Vec::new()), 3).is_none());
     }

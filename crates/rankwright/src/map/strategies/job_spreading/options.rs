@@ -1,35 +1,35 @@
 //! The options that `mapping-2012` and `mapping-2013` share.
 
+use super::free_slots::Sockets;
 use super::job_mapping::{DemandOf, Rules};
 use crate::map::StrategyError;
 use crate::map::options::{OptionEntry, Options};
-use crate::map::search::vacancies::Sockets;
 use crate::traffic::demand::Lengths;
 
 /// Whether jobs are spread, and how far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::map) enum ThresholdRule {
-    /// As far as the paper's equations say.
+pub(super) enum ThresholdRule {
+    /// By the equations of the paper.
     Computed,
-    /// So many ranks per node, for the jobs that get a threshold at all.
+    /// This number of ranks per node, for the jobs that get a threshold.
     Fixed(u64),
-    /// No job is.
+    /// No job is spread.
     Off,
 }
 
-pub(in crate::map) const DEMAND: OptionEntry = OptionEntry {
+pub(super) const DEMAND: OptionEntry = OptionEntry {
     name: "demand",
     default: "both",
     summary: "what makes the demand of a rank: `both` what it sends and receives, or what it `sent`",
 };
 
-pub(in crate::map) const LENGTH: OptionEntry = OptionEntry {
+pub(super) const LENGTH: OptionEntry = OptionEntry {
     name: "length",
     default: "mean",
     summary: "which length counts where messages differ: their `mean` or the `largest`",
 };
 
-pub(in crate::map) const STAY: OptionEntry = OptionEntry {
+pub(super) const STAY: OptionEntry = OptionEntry {
     name: "stay",
     default: "on",
     summary: "`on`: ranks with medium and small messages stay on the node used last while it has \
@@ -37,7 +37,7 @@ pub(in crate::map) const STAY: OptionEntry = OptionEntry {
 };
 
 /// The rules that the options say.
-pub(in crate::map) fn rules(
+pub(super) fn rules(
     options: &Options,
     entries: &'static [OptionEntry],
 ) -> Result<Rules, StrategyError> {
@@ -52,7 +52,7 @@ pub(in crate::map) fn rules(
 }
 
 /// The threshold that the options say: the default of its row, `none` or a number.
-pub(in crate::map) fn threshold(
+pub(super) fn threshold(
     options: &Options,
     entries: &'static [OptionEntry],
 ) -> Result<ThresholdRule, StrategyError> {
@@ -63,8 +63,9 @@ pub(in crate::map) fn threshold(
         text => match text.parse() {
             Ok(ranks) if ranks > 0 => Ok(ThresholdRule::Fixed(ranks)),
             _ => {
-                let known = format!("`{}`, `none` or a number of ranks from 1 up", option.default);
-                Err(options.wrong(option, known))
+                let expected =
+                    format!("`{}`, `none` or a number of ranks from 1 up", option.default);
+                Err(options.wrong(option, expected))
             }
         },
     }
@@ -76,7 +77,7 @@ fn entry(entries: &'static [OptionEntry], name: &str) -> &'static OptionEntry {
 
 impl ThresholdRule {
     /// The threshold of a job that gets one.
-    pub(in crate::map) fn or(self, computed: impl FnOnce() -> u64) -> Option<u64> {
+    pub(super) fn or(self, computed: impl FnOnce() -> u64) -> Option<u64> {
         match self {
             Self::Computed => Some(computed()),
             Self::Fixed(ranks) => Some(ranks),

@@ -1,39 +1,42 @@
-//! The places that are still free while jobs are mapped one after the other.
+//! The slots that are free while jobs are mapped one after the other.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use crate::ids::SlotId;
 use crate::map::Problem;
 
-/// The free places of all nodes and of the memories in them, and how many ranks of the job that is
+/// What is free on each node and beside each of its memories, and how many ranks of the job that is
 /// being mapped each node has.
 ///
-/// Where slots are shared ([`Problem::sharing`]) a slot counts as so many places as its share has
-/// units of load, and is free until it holds its share.
+/// Free is counted in units of load: a slot counts as its share, which is 1 unless slots are shared
+/// ([`Problem::sharing`]), and is free until it holds its share. Nodes are positions among the nodes
+/// that have slots.
 #[derive(Debug)]
-pub(in crate::map) struct Vacancies<'a> {
+pub(super) struct FreeSlots<'a> {
     problem: &'a Problem<'a>,
     nodes: Vec<Node>,
-    /// Nodes with free places, the next to be selected first.
+    /// Nodes with something free, the next to be selected first.
     order: BTreeSet<Key>,
-    /// Free places of all nodes.
+    /// On all nodes.
     free: u64,
-    /// The free places of the largest node before any rank was mapped.
+    /// On the largest node before any rank was mapped.
     largest: u64,
+    /// How many ranks of the job a node should have at most.
     threshold: u64,
     /// Nodes that have ranks of the job.
     touched: Vec<usize>,
 }
 
-/// 0 below the threshold and else the ranks of the job; the free places; the node.
+/// The ranks of the job, or 0 below the threshold; what is free; the node.
 type Key = (u64, Reverse<u64>, usize);
 
 #[derive(Debug)]
 struct Node {
     free: u64,
     memories: Vec<Memory>,
-    /// How many ranks of the job it has.
+    /// Of the job.
     ranks: u64,
 }
 
@@ -41,25 +44,25 @@ struct Node {
 struct Memory {
     free: u64,
     /// The slots beside it, in the order in which they fill.
-    slots: Vec<usize>,
-    /// Position of the first that is free.
+    slots: Vec<SlotId>,
+    /// The position of the first free slot in `slots`.
     next: usize,
-    /// What that one holds already.
+    /// What that slot holds already.
     filled: u64,
 }
 
 /// Which memory of a node takes a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::map) enum Sockets {
-    /// The one of the first free slot.
+pub(super) enum Sockets {
+    /// That of the first free slot.
     First,
-    /// The one with the most free places; of several the first.
+    /// That with most free; of several the first.
     Spread,
 }
 
-impl<'a> Vacancies<'a> {
+impl<'a> FreeSlots<'a> {
     /// All slots of the problem are free.
-    pub(in crate::map) fn new(problem: &'a Problem<'a>) -> Self {
+    pub(super) fn new(problem: &'a Problem<'a>) -> Self {
         let node = |slots: Range<usize>| {
             let memories = memories(problem, slots);
             Node { free: memories.iter().map(|memory| memory.free).sum(), memories, ranks: 0 }
@@ -77,62 +80,62 @@ impl<'a> Vacancies<'a> {
         }
     }
 
-    /// How many nodes there are that ranks can use.
-    pub(in crate::map) fn node_count(&self) -> u64 {
+    /// How many nodes have slots.
+    pub(super) fn node_count(&self) -> u64 {
         self.nodes.len() as u64
     }
 
-    /// The places of the largest node, free or not.
-    pub(in crate::map) fn largest_node(&self) -> u64 {
+    /// The slots of the largest node, free or not.
+    pub(super) fn largest_node(&self) -> u64 {
         self.largest
     }
 
-    /// `IdleCores_avg`: free places of a node, averaged over the nodes that have any.
-    pub(in crate::map) fn mean_free(&self) -> f64 {
+    /// `IdleCores_avg`: what is free on a node, averaged over the nodes with something free.
+    pub(super) fn mean_free(&self) -> f64 {
         if self.order.is_empty() { 0.0 } else { self.free as f64 / self.order.len() as f64 }
     }
 
-    /// From now on the ranks of another job come, of which a node should have at most `threshold`.
-    pub(in crate::map) fn begin_job(&mut self, threshold: Option<u64>) {
+    /// Begins a job of which a node should have at most `threshold` ranks.
+    pub(super) fn begin_job(&mut self, threshold: Option<u64>) {
         for node in std::mem::take(&mut self.touched) {
             self.change(node, |node| node.ranks = 0);
         }
         self.threshold = threshold.unwrap_or(u64::MAX).max(1);
     }
 
-    /// Whether a node has a free place and fewer ranks of the job than the threshold.
-    pub(in crate::map) fn welcomes(&self, node: usize) -> bool {
+    /// Whether a node has something free and fewer ranks of the job than the threshold.
+    pub(super) fn welcomes(&self, node: usize) -> bool {
         self.nodes[node].free > 0 && self.nodes[node].ranks < self.threshold
     }
 
-    /// The node with the most free places among those below the threshold; if there is none, the one
-    /// with the fewest ranks of the job, of several the one with the most free places. Of several the
-    /// first. `None` if all places are taken.
-    pub(in crate::map) fn select(&self) -> Option<usize> {
+    /// The node with most free among those below the threshold; if there is none, the one with the
+    /// fewest ranks of the job, of several the one with most free. Of equals the first. `None` if
+    /// nothing is free.
+    pub(super) fn select(&self) -> Option<usize> {
         self.order.first().map(|(_, _, node)| *node)
     }
 
-    /// Puts a rank on a node that has a free place, and says in which slot.
-    pub(in crate::map) fn take(&mut self, node: usize, load: u64, sockets: Sockets) -> usize {
+    /// Puts a rank on a node that has something free. Returns its slot.
+    pub(super) fn take(&mut self, node: usize, load: u64, sockets: Sockets) -> SlotId {
         let share = self.problem.share();
         if self.nodes[node].ranks == 0 {
             self.touched.push(node);
         }
-        let mut taken = (0, 0);
+        let (mut slot, mut taken) = (SlotId(0), 0);
         self.change(node, |node| {
             let Some(memory) = node.choose(sockets) else { return };
-            taken = (memory.slots[memory.next], load.min(share - memory.filled));
-            memory.filled += taken.1;
-            memory.free -= taken.1;
+            (slot, taken) = (memory.slots[memory.next], load.min(share - memory.filled));
+            memory.filled += taken;
+            memory.free -= taken;
             if memory.filled >= share {
                 memory.next += 1;
                 memory.filled = 0;
             }
-            node.free -= taken.1;
+            node.free -= taken;
             node.ranks += 1;
         });
-        self.free -= taken.1;
-        taken.0
+        self.free -= taken;
+        slot
     }
 
     fn key(&self, index: usize) -> Key {
@@ -173,7 +176,7 @@ fn memories(problem: &Problem, slots: Range<usize>) -> Vec<Memory> {
     ordered.sort_by_key(numa);
     let memory = |slots: &[usize]| Memory {
         free: problem.share().saturating_mul(slots.len() as u64),
-        slots: slots.to_vec(),
+        slots: slots.iter().copied().map(SlotId::from_index).collect(),
         next: 0,
         filled: 0,
     };

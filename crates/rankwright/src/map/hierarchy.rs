@@ -1,26 +1,26 @@
-//! A machine as the mapping literature writes it: `4:8:32` with distances `1:10:100`.
+//! The machine of a bare graph, as the mapping literature writes it: `4:8:32` with distances
+//! `1:10:100`.
 
 use crate::cluster::{
     Cluster, Core, LevelKind, Machine, Node, NodeGroup, NumaNode, Pu, Rates, Switch,
 };
 use crate::ids::{CoreId, NumaId, PuId};
 
-/// A uniform machine: how many parts each part consists of, from the core up, and how far apart two
-/// cores are that first meet at each level.
+/// A uniform machine: how many parts each part is made of, from the core up, and the distance of two
+/// cores that first meet at each level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hierarchy {
-    /// Only levels with more than one part; the others make no difference.
+    /// Without levels of one part, which make no difference.
     sizes: Vec<u32>,
     distances: Vec<u64>,
 }
 
-/// The most cores that a hierarchy may have.
-const MOST_CORES: u64 = 1 << 24;
+const MAX_CORES: u64 = 1 << 24;
 
-/// Why two texts are no hierarchy.
+/// Why two texts are not a hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HierarchyError {
-    /// A part that is no number, or 0.
+    /// A part that is not a number, or 0.
     #[error(
         "{what} `{text}`: found `{found}`, expected whole numbers from 1 to 4294967295 with colons between, like {example}"
     )]
@@ -42,7 +42,7 @@ pub enum HierarchyError {
         /// How many distances there are.
         distances: usize,
     },
-    /// A level that is not farther than the one below it.
+    /// A level whose distance is not larger than that of the level below it.
     #[error(
         "distances: found {found} after {before}, expected distances that grow from the core up"
     )]
@@ -53,7 +53,7 @@ pub enum HierarchyError {
         before: u32,
     },
     /// More cores than can be.
-    #[error("hierarchy `{text}`: found more than {MOST_CORES} cores, expected at most that many")]
+    #[error("hierarchy `{text}`: found more than {MAX_CORES} cores, expected at most that many")]
     TooManyCores {
         /// The text.
         text: String,
@@ -78,7 +78,7 @@ impl Hierarchy {
             return Err(HierarchyError::NotGrowing { found: pair[1], before: pair[0] });
         }
         let cores = sizes.iter().fold(1_u64, |cores, size| cores.saturating_mul((*size).into()));
-        if cores > MOST_CORES {
+        if cores > MAX_CORES {
             return Err(HierarchyError::TooManyCores { text: hierarchy.to_owned() });
         }
         let levels = sizes.into_iter().zip(distances).filter(|(size, _)| *size > 1);
@@ -91,7 +91,7 @@ impl Hierarchy {
     /// switches. Core L# counted over all nodes is the position in the hierarchy.
     #[must_use]
     pub fn cluster(&self) -> Cluster {
-        let in_node = self.sizes.len().saturating_sub(1).clamp(1, MOST_LEVELS_IN_NODE);
+        let in_node = self.sizes.len().saturating_sub(1).clamp(1, MAX_LEVELS_IN_NODE);
         let (in_node, above) = self.sizes.split_at(in_node.min(self.sizes.len()));
         let nodes: usize = above.iter().map(|size| *size as usize).product();
         let (switches, leaf_size) = switches(above);
@@ -119,8 +119,8 @@ impl Hierarchy {
     }
 }
 
-/// Cores in a cache, caches in a NUMA node, those in a package, packages in a node.
-const MOST_LEVELS_IN_NODE: usize = 4;
+/// Cores in a cache, caches in a NUMA node, NUMA nodes in a package, packages in a node.
+const MAX_LEVELS_IN_NODE: usize = 4;
 
 fn numbers(
     what: &'static str,
@@ -140,15 +140,15 @@ fn numbers(
     text.split(':').map(number).collect()
 }
 
-/// A node of up to [`MOST_LEVELS_IN_NODE`] levels, from the core up; the last is the node itself.
+/// A node of up to [`MAX_LEVELS_IN_NODE`] levels, from the core up; the last is the node itself.
 fn machine(sizes: &[u32]) -> Machine {
     let cores: u32 = sizes.iter().product();
     let inner = &sizes[..sizes.len().saturating_sub(1)];
     let kinds = [LevelKind::Cache, LevelKind::Numa, LevelKind::Package];
     let kinds = &kinds[kinds.len() - inner.len()..];
-    // How many cores each level has; a level that is not there is as large as the one above it.
+    // Cores of a part of each level; a level that does not exist is as large as the one above it.
     let cores_in = |kind: LevelKind| {
-        let level = kinds.iter().position(|known| *known == kind);
+        let level = kinds.iter().position(|other| *other == kind);
         level.map_or(cores, |level| inner[..=level].iter().product()).max(1)
     };
     let package = cores_in(LevelKind::Package);
@@ -169,8 +169,8 @@ fn machine(sizes: &[u32]) -> Machine {
     }
 }
 
-/// The switches for the levels above the nodes but the last, which is the cluster; and how many
-/// nodes hang on each of the lowest.
+/// The switches for the levels above the nodes except the last, which is the cluster; and how many
+/// nodes are at each of the lowest.
 fn switches(above: &[u32]) -> (Vec<Switch>, Option<usize>) {
     let levels = &above[..above.len().saturating_sub(1)];
     let nodes: usize = above.iter().map(|size| *size as usize).product();

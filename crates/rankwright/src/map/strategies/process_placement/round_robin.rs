@@ -1,13 +1,13 @@
-//! `round-robin` and `round-robin-core-binding`: the process with number i on node i modulo the number
-//! of nodes.
+//! `round-robin` and `round-robin-core-binding` minimise nothing: the process with number i is on node
+//! i modulo the number of nodes (Mercier and Clet-Ortega 2009, sections 3.2 and 3.3). O(ranks).
 
 use crate::map::strategies::cyclic::in_turn;
 use crate::map::{Budget, MapError, Mapper, Problem};
 use crate::placement::Mapping;
 
-/// The policy that Mercier and Clet-Ortega 2009, section 3.2, hold theirs against: of the fewest nodes
-/// that hold all ranks, rank i of each job goes to node i modulo their number, or to the next that has
-/// room. `cyclic` takes all nodes of the cluster and goes on from one job to the next.
+/// The policy that Mercier and Clet-Ortega compare theirs with: of the fewest nodes that hold all
+/// ranks, rank i of each job goes to node i modulo their number, or to the next that is not full.
+/// `cyclic` takes all nodes of the cluster and continues the turn from one job to the next.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::map) struct RoundRobin;
 

@@ -1,5 +1,8 @@
-//! `placed`, `regroup` and `placed-core-reverse`: the process placement of Mercier and Clet-Ortega 2009
-//! and what they hold it against.
+//! `regroup`, `placed` and `placed-core-reverse`: the process placement of Mercier and Clet-Ortega 2009
+//! (sections 2.2 to 2.4) and its variants (section 3.3).
+//!
+//! Nodes minimise weight times distance as `drb` does. Inside a node `placed` maximises the sum of
+//! weight times closeness by pairwise exchange; a round takes O(slots² × degree) for each node.
 
 use crate::cluster::distance::Closeness;
 use crate::map::search::graph::EdgeWeights;
@@ -7,9 +10,9 @@ use crate::map::strategies::drb::Drb;
 use crate::map::{Budget, MapError, Mapper, Problem};
 use crate::placement::Mapping;
 
-/// Ranks that talk share a node (dual recursive bipartitioning by Scotch); where they run inside it is
-/// then improved by swaps on the machine matrix (section 2.2), which tells near memories from far ones
-/// where a tree of levels does not.
+/// Ranks that communicate share a node (dual recursive bipartitioning by Scotch). Where they run inside
+/// it is then improved by swaps on the machine matrix (section 2.2), which distinguishes near memories
+/// from far ones where a tree of levels does not.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::map) struct Placed {
     pub(in crate::map) seed: u64,
@@ -21,9 +24,9 @@ pub(in crate::map) struct Placed {
 pub(in crate::map) enum Inside {
     /// Where Scotch left them.
     AsDivided,
-    /// Those that talk most to cores near each other.
+    /// Ranks that communicate most on cores near each other.
     Near,
-    /// Those that talk most to cores far from each other (`placed-core-reverse`, section 3.3).
+    /// Ranks that communicate most on cores far from each other (`placed-core-reverse`, section 3.3).
     Far,
 }
 
@@ -45,7 +48,7 @@ struct Node<'a> {
     problem: &'a Problem<'a>,
     /// Its slots.
     slots: std::ops::Range<usize>,
-    /// For each two of its slots how well they are connected, negative where that is to be avoided.
+    /// How well each two of its slots are connected; negative where that is to be avoided.
     closeness: Vec<Vec<i64>>,
     /// Its ranks.
     ranks: Vec<usize>,
@@ -71,20 +74,19 @@ impl<'a> Node<'a> {
         Self { problem, slots, closeness, ranks }
     }
 
-    /// Lets ranks change places, also with idle ones, while traffic times closeness grows. Every
-    /// exchange makes it larger, so this ends; after many rounds it is ended.
+    /// Swaps ranks with each other and with free slots while weight times closeness grows.
     fn arrange(&self, slot_of: &mut [usize]) {
-        const ROUNDS: usize = 100;
+        const MAX_ROUNDS: usize = 100;
         let mut at: Vec<Option<usize>> = vec![None; self.slots.len()];
         let alone = |rank: &usize| {
             let slot = slot_of[*rank] - self.slots.start;
             at[slot].replace(*rank).is_none()
         };
-        // Where ranks share slots, Scotch has the last word.
+        // Where ranks share slots, Scotch's mapping stays.
         if !self.ranks.iter().all(alone) {
             return;
         }
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let mut better = false;
             for a in 0..at.len() {
                 for b in a + 1..at.len() {
@@ -105,7 +107,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// What an exchange of what is at two positions adds to traffic times closeness.
+    /// What an exchange of two positions adds to weight times closeness.
     fn gain(&self, slot_of: &[usize], at: &[Option<usize>], a: usize, b: usize) -> i128 {
         let moved = |from: usize, to: usize| -> i128 {
             let Some(rank) = at[from] else { return 0 };
@@ -130,7 +132,7 @@ mod tests {
     use crate::traffic::Workload;
     use crate::traffic::generate::nas;
 
-    /// Traffic times closeness of LU, class B, 8 ranks on the first node.
+    /// Weight times closeness of LU, class B, 8 ranks on the first node.
     fn closeness(inside: Inside) -> u64 {
         let cluster = built_in::find("paper:2009-placement").unwrap().cluster();
         let job = nas::parse("lu.B.8").unwrap().job().unwrap();
@@ -139,11 +141,11 @@ mod tests {
         let mapping = Placed { seed: 1, inside }.map(&problem, &Budget::default()).unwrap();
         let matrix = Closeness::new(cluster.machine(crate::ids::NodeId(0)));
         let core = |rank: usize| problem.slots()[mapping.as_indices()[rank]].cores[0];
-        let of = |rank: usize| -> u64 {
+        let at_rank = |rank: usize| -> u64 {
             let edges = problem.graph().row(rank);
             edges.map(|(b, bytes)| bytes * u64::from(matrix.weight(core(rank), core(b)))).sum()
         };
-        (0..8).map(of).sum()
+        (0..8).map(at_rank).sum()
     }
 
     #[test]

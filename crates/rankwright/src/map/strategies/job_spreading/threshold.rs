@@ -1,4 +1,5 @@
-//! How many ranks of a job a node should have at most: section 4.2, Soryani et al. 2013.
+//! How many ranks of a job a node should have at most: section 4.2, Soryani et al. 2013. All numbers
+//! of nodes are evaluated.
 
 use crate::estimate::queueing::queue::waiting_time;
 use crate::traffic::demand::MessageMeans;
@@ -6,53 +7,51 @@ use crate::units::{BytesPerSecond, Seconds};
 
 /// A job that is to be spread evenly over nodes of one kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::map) struct Spread {
+pub(super) struct Spread {
     /// P: how many ranks it has.
-    pub(in crate::map) ranks: u64,
+    pub(super) ranks: u64,
     /// `ADJ_avg`: how many peers a rank has on average.
-    pub(in crate::map) adjacency: u64,
-    /// Its messages, where somebody says when they are sent; the servers count as saturated if not.
-    pub(in crate::map) messages: Option<MessageMeans>,
+    pub(super) adjacency: u64,
+    /// Its messages; `None` without message timing: then the servers count as saturated.
+    pub(super) messages: Option<MessageMeans>,
     /// How many nodes there are.
-    pub(in crate::map) nodes: u64,
+    pub(super) nodes: u64,
     /// How many ranks a node holds.
-    pub(in crate::map) cores: u64,
+    pub(super) cores: u64,
     /// Of all network devices of a node, each way.
-    pub(in crate::map) interface: BytesPerSecond,
+    pub(super) interface: BytesPerSecond,
     /// Of a memory.
-    pub(in crate::map) memory: BytesPerSecond,
+    pub(super) memory: BytesPerSecond,
     /// τ: how many times a message inside a node passes the memory.
-    pub(in crate::map) copies: u32,
-    /// Which numbers of nodes are asked about.
-    pub(in crate::map) candidates: Candidates,
-    /// Which of several equally good numbers of nodes is taken.
-    pub(in crate::map) ties: Ties,
+    pub(super) copies: u32,
+    pub(super) candidates: Candidates,
+    pub(super) ties: Ties,
 }
 
 /// Which of several equally good numbers of nodes is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::map) enum Ties {
+pub(super) enum Ties {
     Largest,
     Smallest,
 }
 
-/// Which numbers of nodes are asked about.
+/// Which numbers of nodes are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::map) enum Candidates {
+pub(super) enum Candidates {
     /// Those whose cores hold all ranks, up to one node for each rank.
     Fitting,
     /// All.
     Any,
 }
 
-/// What comes to the servers of a node, in units of `λ_avg`.
+/// The arrivals at the servers of a node, in units of `λ_avg`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Arrivals {
     interface: f64,
     memory: f64,
 }
 
-/// What is made as small as possible; a finite waiting time is better than any sum of rates.
+/// What is minimised; a finite waiting time is better than any sum of rates.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 enum Cost {
     /// W of Eq. (14), in seconds.
@@ -66,7 +65,7 @@ const ROUNDING: f64 = 1e-9;
 
 impl Spread {
     /// The threshold, Eq. (22): ranks per node on the best number of nodes, rounded up.
-    pub(in crate::map) fn threshold(&self) -> u64 {
+    pub(super) fn threshold(&self) -> u64 {
         self.ranks.div_ceil(self.best_nodes().max(1))
     }
 
@@ -108,7 +107,7 @@ impl Spread {
         waiting.map_or(Cost::Arriving(arrivals.interface + arrivals.memory), Cost::Waiting)
     }
 
-    /// Eqs. (15) to (21) on so many nodes.
+    /// Eqs. (15) to (21) on a number of nodes.
     fn arrivals(&self, nodes: u64) -> Arrivals {
         let (ranks, here) = (self.ranks, self.ranks / nodes);
         let others = here.saturating_sub(1);
@@ -127,16 +126,16 @@ impl Spread {
 impl Cost {
     fn against(self, other: Self) -> std::cmp::Ordering {
         use std::cmp::Ordering::{Equal, Greater, Less};
-        let (own, other) = match (self, other) {
+        let (cost, other) = match (self, other) {
             (Self::Waiting(_), Self::Arriving(_)) => return Less,
             (Self::Arriving(_), Self::Waiting(_)) => return Greater,
-            (Self::Waiting(own), Self::Waiting(other))
-            | (Self::Arriving(own), Self::Arriving(other)) => (own, other),
+            (Self::Waiting(cost), Self::Waiting(other))
+            | (Self::Arriving(cost), Self::Arriving(other)) => (cost, other),
         };
-        if (own - other).abs() <= ROUNDING * own.abs().max(other.abs()) {
+        if (cost - other).abs() <= ROUNDING * cost.abs().max(other.abs()) {
             return Equal;
         }
-        own.total_cmp(&other)
+        cost.total_cmp(&other)
     }
 }
 
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn only_numbers_of_nodes_that_hold_the_job_are_asked_about() {
+    fn only_numbers_of_nodes_that_hold_the_job_are_evaluated() {
         // With a fast memory two nodes of ten ranks each are best: nothing would leave them.
         let dense = Spread {
             adjacency: 9,
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn more_nodes_than_ranks_are_asked_about_only_on_demand() {
+    fn more_nodes_than_ranks_are_evaluated_only_on_request() {
         let few = Spread { cores: 4, ..all_to_all(6, 1.0, 1.0) };
         assert_eq!((few.best_nodes(), few.threshold()), (6, 1));
         // With more nodes than ranks P / n is 0, and so is all that comes.

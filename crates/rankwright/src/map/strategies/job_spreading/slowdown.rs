@@ -8,7 +8,7 @@ use crate::units::Bytes;
 
 /// f, in percent of the time without bursts: a x² + b x of the coefficient of variation x.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(in crate::map) struct Slowdown {
+pub(super) struct Slowdown {
     square: f64,
     linear: f64,
 }
@@ -16,7 +16,7 @@ pub(in crate::map) struct Slowdown {
 impl Slowdown {
     /// The functions that the paper prints; they were fitted for 1 MB and 64 kB at 10 messages per
     /// second, over 1 GB/s and memories of 4 GB/s.
-    pub(in crate::map) fn printed(class: LengthClass) -> Self {
+    pub(super) fn printed(class: LengthClass) -> Self {
         match class {
             LengthClass::Large => Self { square: 0.85, linear: 0.01 },
             LengthClass::Medium => Self { square: 0.12, linear: 0.0 },
@@ -24,16 +24,16 @@ impl Slowdown {
         }
     }
 
-    /// The same from Eqs. (1) to (6) for a rank that sends such messages to another node, alone. The
-    /// more a server is used, the closer this comes to 100 x²; there it stays where one is saturated.
-    pub(in crate::map) fn modelled(cluster: &Cluster, messages: &MessageMeans) -> Self {
+    /// f from Eqs. (1) to (6) for a single rank that sends such messages to another node. The higher
+    /// the utilisation of a server, the closer this comes to 100 x², which is the value at saturation.
+    pub(super) fn modelled(cluster: &Cluster, messages: &MessageMeans) -> Self {
         let length = Bytes(messages.length.round() as u64);
         let square = slowdown_by_variation(cluster, length, messages.rate).unwrap_or(100.0);
         Self { square, linear: 0.0 }
     }
 
     /// f of a coefficient of variation.
-    pub(in crate::map) fn percent(self, cv: f64) -> f64 {
+    pub(super) fn percent(self, cv: f64) -> f64 {
         self.square * cv * cv + self.linear * cv
     }
 }
