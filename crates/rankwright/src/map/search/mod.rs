@@ -1,4 +1,15 @@
 //! What strategies share: the problem, the budget, and the structures that searches work on.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `problem` | [`Problem`](problem::Problem): ranks, slots, graph and constraints of a mapping |
+//! | `budget` | threads, time and mappings that a strategy may use |
+//! | `tree` | slots as the leaves of a tree |
+//! | `graph/` | communication graphs and multilevel bisection |
+//! | `partitioners/` | bindings to METIS and Scotch |
+//! | `repair` | makes an assignment keep exact capacities |
+//! | `compute_balance` | ranks that compute long on fast nodes |
+//! | `node_groups/` | ranks that have to share a node |
 
 pub(super) mod budget;
 pub(super) mod compute_balance;
@@ -8,4 +19,3 @@ pub(super) mod partitioners;
 pub(super) mod problem;
 pub(super) mod repair;
 pub(super) mod tree;
-pub(super) mod within_groups;

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 
 use super::compute_balance::{ComputeBalance, DEFAULT_BALANCE};
 use super::graph::{EdgeWeights, Graph};
-use super::node_groups::NodeGroups;
+use super::node_groups::{KeptGroups, NodeGroups};
 use super::tree::Tree;
-use super::within_groups::KeptGroups;
 use crate::cluster::{Cluster, Levels};
 use crate::ids::NodeId;
 use crate::map::MapError;

@@ -1,4 +1,4 @@
-//! METIS, made safe to call from several threads.
+//! METIS 5 (Karypis and Kumar 1998), made safe to call from several threads.
 
 use std::sync::Mutex;
 
@@ -13,7 +13,7 @@ const LIBRARY: &str = "METIS";
 /// METIS draws from the C library's `rand()`, which all threads share.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Which of METIS's two methods divides.
+/// The two methods of METIS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::map) enum Method {
     /// `METIS_PartGraphKway`.
@@ -22,9 +22,9 @@ pub(in crate::map) enum Method {
     Recursive,
 }
 
-/// Divides a graph into parts: `shares` says how much of the load each part should get, relative
-/// to the others, and `imbalance` how much more it may get (0.03 for 3 %). Both are targets, not
-/// bounds. The graph must have an edge and more vertices than parts.
+/// The part of each vertex. `shares` is how much of the load each part should get, relative to the
+/// others, and `imbalance` how much more it may get (0.03 for 3 %). Both are targets, not bounds. The
+/// graph must have an edge and more vertices than parts.
 pub(in crate::map) fn partition(
     method: Method,
     graph: &Graph,

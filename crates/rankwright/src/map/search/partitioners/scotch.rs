@@ -1,7 +1,7 @@
-//! Our own binding to the few calls of Scotch 7 that static mapping needs.
+//! A binding to the calls of Scotch 7 that static mapping needs.
 //!
 //! Every mapping runs in a context of its own: deterministic, with a fixed seed and one thread.
-//! Without one, Scotch draws from a generator that goes on from call to call.
+//! Without a context, Scotch draws from a generator that continues from call to call.
 
 #![expect(unsafe_code, reason = "Scotch is a C library")]
 
@@ -29,18 +29,18 @@ pub(in crate::map) struct ScotchGraph<'a> {
 pub(in crate::map) struct ScotchTree<'a> {
     /// How many children the nodes of each level have, from the root down.
     pub(in crate::map) sizes: &'a [Num],
-    /// What the links below each level cost.
+    /// Of the links below each level.
     pub(in crate::map) link_costs: &'a [Num],
-    /// The leaves that exist, ascending, where not all of them do.
+    /// The leaves that exist, ascending; `None` if all do.
     pub(in crate::map) leaves: Option<&'a [Num]>,
     pub(in crate::map) leaf_count: usize,
 }
 
-/// What Scotch improves by moving vertices.
+/// What Scotch refines by moves of vertices.
 ///
-/// Its improvement of a whole mapping (`kgraphMapFm` of Scotch 7.0) reads and writes past its
-/// arrays if it is given a mapping that cuts no edge and is out of balance: it maps anew and goes
-/// on with the old number of domains. So [`Whole`](Self::Whole) needs a connected graph that does
+/// Its refinement of a whole mapping (`kgraphMapFm` of Scotch 7.0) reads and writes past its arrays
+/// if it is given a mapping that cuts no edge and is out of balance: it maps anew and continues with
+/// the old number of domains. So [`Whole`](Self::Whole) needs a connected graph that does
 /// not fit into two leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::map) enum Refinement {
@@ -52,7 +52,7 @@ pub(in crate::map) enum Refinement {
 
 /// The leaf of each vertex, counted over the leaves that exist.
 ///
-/// `imbalance` is how much more than its share a leaf may get: a target, not a bound.
+/// `imbalance` is the share that a leaf may get above its own: a target, not a bound.
 pub(in crate::map) fn map_graph(
     graph: &ScotchGraph,
     tree: &ScotchTree,
@@ -65,7 +65,7 @@ pub(in crate::map) fn map_graph(
     assert_eq!(graph.neighbours.len(), graph.edge_weights.len());
     assert_eq!(graph.offsets[vertices] as usize, graph.neighbours.len());
     assert_eq!(tree.sizes.len(), tree.link_costs.len());
-    // SAFETY: it takes nothing and returns the size of its numbers.
+    // SAFETY: the function has no arguments and no effect.
     let width = unsafe { SCOTCH_numSizeof() } as usize;
     if width != size_of::<Num>() {
         let what = format!("it is built for numbers of {width} bytes, 4 are needed");
@@ -130,9 +130,9 @@ fn context(seed: Num) -> Result<Handle, MapError> {
         succeeded("SCOTCH_contextOptionSetNum", deterministic)?;
         let fixed_seed = SCOTCH_contextOptionSetNum(context.0, OPTION_FIXED_SEED, 1);
         succeeded("SCOTCH_contextOptionSetNum", fixed_seed)?;
-        // A new context draws from the generator of the whole process; this makes one of its own.
-        let own_generator = SCOTCH_contextRandomClone(context.0);
-        succeeded("SCOTCH_contextRandomClone", own_generator)?;
+        // A new context draws from the generator of the process; this makes a copy for it.
+        let generator = SCOTCH_contextRandomClone(context.0);
+        succeeded("SCOTCH_contextRandomClone", generator)?;
         SCOTCH_contextRandomSeed(context.0, seed);
         SCOTCH_contextRandomReset(context.0);
         succeeded(
@@ -182,10 +182,10 @@ fn succeeded(call: &str, code: c_int) -> Result<(), MapError> {
     Err(MapError::Library { library: LIBRARY, what })
 }
 
-/// An initialised object of Scotch, released at the end.
+/// An initialised object of Scotch, released when dropped.
 struct Handle(*mut c_void, &'static Kind);
 
-/// How objects of one kind are made and released.
+/// How objects of a kind are created and released.
 struct Kind {
     name: &'static str,
     allocate: unsafe extern "C" fn() -> *mut c_void,
@@ -241,7 +241,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: the object was initialised by `new` and nobody uses it any more.
+        // SAFETY: the object was initialised by `new` and is not used after this.
         unsafe {
             (self.1.release)(self.0);
             SCOTCH_memFree(self.0);
