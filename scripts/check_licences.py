@@ -4,7 +4,8 @@
     scripts/check_licences.py                 name each dependency that does not fit
     scripts/check_licences.py --notices FILE  write the licence texts of all of them to FILE
 
-Works from `cargo metadata`; needs nothing but Python's standard library.
+The licences stand in deny.toml. Works from `cargo metadata`; needs nothing but Python's standard
+library (3.11 or newer).
 """
 
 import argparse
@@ -14,24 +15,12 @@ import pathlib
 import re
 import subprocess
 import sys
+import tomllib
 
-# Permissive licences that go with `MIT OR Apache-2.0`, also in a program that is linked statically.
-ALLOWED = {
-    "0BSD",
-    "Apache-2.0",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "ISC",
-    "MIT",
-    "Unicode-3.0",
-    "Unlicense",
-    "Zlib",
-}
-
-# The systems rankwright is made for; what only others need is not checked.
-PLATFORMS = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "x86_64-unknown-linux-musl"]
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RULES = tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
+ALLOWED = set(RULES["licenses"]["allow"])
+PLATFORMS = RULES["graph"]["targets"]
 
 
 def main():
