@@ -240,11 +240,7 @@ impl Sites {
                 continue;
             }
             let (out, into, time) = (out.server, into.server, out.service.0 / REFERENCE.0 as f64);
-            let known = self.ports.iter().position(|port| port.0 == out);
-            let index = known.unwrap_or_else(|| {
-                self.ports.push((out, into));
-                self.ports.len() - 1
-            });
+            let index = position_or_push(&mut self.ports, (out, into));
             ports.push(Port { index, out, into, share, time });
         }
         ports
@@ -291,12 +287,8 @@ impl Sites {
                         let kind = self.kinds[hop.server.index()];
                         if matches!(kind, ServerKind::LinkUp { .. } | ServerKind::LinkDown { .. }) {
                             let time = hop.service.0 / REFERENCE.0 as f64;
-                            let known =
-                                self.links.iter().position(|link| link.server == hop.server);
-                            route.push(known.unwrap_or_else(|| {
-                                self.links.push(Link { server: hop.server, time });
-                                self.links.len() - 1
-                            }) as u32);
+                            let link = Link { server: hop.server, time };
+                            route.push(position_or_push(&mut self.links, link) as u32);
                         }
                     }
                 }
@@ -306,10 +298,10 @@ impl Sites {
     }
 }
 
-fn position_or_push(servers: &mut Vec<ServerId>, server: ServerId) -> usize {
-    servers.iter().position(|known| *known == server).unwrap_or_else(|| {
-        servers.push(server);
-        servers.len() - 1
+fn position_or_push<T: PartialEq>(values: &mut Vec<T>, value: T) -> usize {
+    values.iter().position(|other| *other == value).unwrap_or_else(|| {
+        values.push(value);
+        values.len() - 1
     })
 }
 

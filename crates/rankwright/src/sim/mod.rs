@@ -119,7 +119,7 @@ pub struct Progress {
 pub enum SimulationError {
     /// A job has messages but no message timing.
     #[error(
-        "job `{job}`: nothing says when it sends: found messages without a rate, expected a rate, like `rate = \"100 /s\"`, or a profile with times"
+        "job `{job}`: no message timing: found messages without a rate, expected a rate, like `rate = \"100 /s\"`, or a profile with message timing"
     )]
     NoSources {
         /// The job.
@@ -157,8 +157,8 @@ pub fn simulate(
 ) -> Result<Outcome, SimulationError> {
     let servers = Servers::new(cluster, placement);
     if servers.rank_count() != workload.rank_count() {
-        let (found, expected) = (servers.rank_count(), workload.rank_count());
-        return Err(SimulationError::OtherRanks { found, expected });
+        let expected = workload.rank_count();
+        return Err(SimulationError::OtherRanks { found: servers.rank_count(), expected });
     }
     let mut network = Network::new(&servers, workload, options)?;
     let clocks = std::mem::take(&mut network.clocks);

@@ -161,9 +161,9 @@ fn without_clocks_there_is_no_prediction() {
     let error = Prediction::new(&cluster, &flows, &placed(&cluster, &flows, &[0, 1])).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "job `solver`: found traffic without times, expected clocks that send it. The queueing \
+        "job `solver`: found traffic without message timing, expected clocks. The queueing \
          model needs to know how often messages are sent: give the pattern a rate (like \
-         `pattern:ring:8:rate=100`), or take a profile of a run that says when it sent"
+         `pattern:ring:8:rate=100`), or use a profile with message timing"
     );
     // Who sends nothing needs none.
     let silent = workload(vec![job("silent", 2, Vec::new())]);

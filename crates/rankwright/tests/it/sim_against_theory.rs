@@ -238,7 +238,7 @@ fn what_cannot_be_simulated_is_an_error() {
     };
     let silent = Pattern::parse("ring:4").unwrap().job().unwrap();
     let silent = text(&Workload::single(silent));
-    assert!(silent.contains("job `ring-4`: nothing says when it sends"), "{silent}");
+    assert!(silent.contains("job `ring-4`: no message timing"), "{silent}");
     for endless in ["ring:4:rate=1e-6,messages=100", "ring:4:rate=1000,length=1GB,messages=50"] {
         let endless = Workload::single(Pattern::parse(endless).unwrap().job().unwrap());
         assert!(text(&endless).contains("200 days"));

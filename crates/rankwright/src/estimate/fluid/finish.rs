@@ -175,7 +175,7 @@ impl FinishedRun<'_> {
         passed.map(|(sent, route)| self.through(route, *sent)).fold(0.0, f64::max)
     }
 
-    /// When a message that comes to the first of these links at `time` has passed all of them.
+    /// When a message that arrives at the first of these links at `time` has passed all of them.
     fn through(&self, route: &[u32], time: f64) -> f64 {
         let run = self.run;
         route.iter().fold(time, |time, link| run.links.exit(run, *link as usize, time))
@@ -214,7 +214,7 @@ fn last_tick(clock: &Clock, clocks: f64) -> f64 {
 }
 
 impl Stage {
-    /// When a message leaves a server that comes at `time`.
+    /// When a message that arrives at `time` leaves a server.
     fn exit(&self, run: &Run, server: usize, time: f64) -> f64 {
         if self.uncongested[server] {
             return time;

@@ -273,7 +273,7 @@ impl Flows {
         }
     }
 
-    /// The effect of sending the messages of one tick at once: for so many clocks of a site.
+    /// The effect of sending the messages of one tick at once, for a number of clocks of a site.
     fn add_moments(
         &mut self,
         setup: &Setup,

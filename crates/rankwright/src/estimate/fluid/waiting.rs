@@ -173,7 +173,7 @@ impl Waiting {
         self.fluid + self.random + self.batch
     }
 
-    /// Adds a phase; `noise` says how much longer than in the fluid each message waits.
+    /// Adds a phase; `noise` is the mean waiting of a message beyond that in the fluid.
     fn add(&mut self, passed: &Phase, noise: impl Fn(&Phase) -> f64) {
         if passed.count > 0.0 && passed.time > 0.0 {
             self.fluid += passed.fluid;

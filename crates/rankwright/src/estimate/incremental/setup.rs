@@ -62,8 +62,8 @@ impl NodePort {
         for site in node {
             for port in &sites[site].ports {
                 let user = PortUser { site, share: port.share, time: port.time };
-                match ports.iter_mut().find(|known| known.out == port.out) {
-                    Some(known) => known.users.push(user),
+                match ports.iter_mut().find(|of_node| of_node.out == port.out) {
+                    Some(of_node) => of_node.users.push(user),
                     None => {
                         let (out, into) = (port.out, port.into);
                         ports.push(Self { out, into, users: vec![user] });

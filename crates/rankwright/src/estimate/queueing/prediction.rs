@@ -59,14 +59,14 @@ pub struct JobPrediction {
     pub time: Option<MessageTime>,
 }
 
-/// Why there is no prediction.
+/// Why a prediction is not possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// A job has messages but no message timing.
     #[error(
-        "job `{job}`: found traffic without times, expected clocks that send it. The queueing model \
-         needs to know how often messages are sent: give the pattern a rate (like \
-         `pattern:ring:8:rate=100`), or take a profile of a run that says when it sent"
+        "job `{job}`: found traffic without message timing, expected clocks. The queueing model needs \
+         to know how often messages are sent: give the pattern a rate (like \
+         `pattern:ring:8:rate=100`), or use a profile with message timing"
     )]
     NoSources {
         /// The job.

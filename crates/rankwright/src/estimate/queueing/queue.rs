@@ -38,8 +38,7 @@ pub fn exact_waiting_time(cv: f64, utilisation: f64, service: Seconds) -> Option
     Some(Seconds(busy / idle * service.0))
 }
 
-/// How much more than the exact waiting time the approximation says, as a share of it: 0.5 is 50 %
-/// more. `None` if the server is saturated.
+/// The relative error of the approximation: 0.5 is 50 % more than the exact waiting time. `None` if the server is saturated.
 #[must_use]
 pub fn approximation_error(cv: f64, utilisation: f64) -> Option<f64> {
     let approximate = waiting_time(cv, utilisation, Seconds(1.0))?;

@@ -54,7 +54,7 @@ pub enum ReplayError {
     #[error(transparent)]
     Input(#[from] InputError),
     /// The placement belongs to other jobs.
-    #[error("the placement has jobs of {found:?} ranks, expected {expected:?} as were recorded")]
+    #[error("the placement has jobs of {found:?} ranks, expected {expected:?} as recorded")]
     RanksDiffer {
         /// The ranks of each job of the placement.
         found: Vec<usize>,
@@ -63,7 +63,7 @@ pub enum ReplayError {
     },
     /// Ranks wait for messages that are never sent.
     #[error(
-        "rank {rank}{} waits for ever for {}{}: the events are not those of one whole run",
+        "rank {rank}{} waits forever for {}{}: the events are not those of one complete run",
         job.map_or(String::new(), |job| format!(" of job {job}")),
         counted(*messages, "message"),
         if *stuck > 1 { format!(", {} more too", stuck - 1) } else { String::new() }

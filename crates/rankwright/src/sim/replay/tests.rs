@@ -76,5 +76,5 @@ fn collective_operations_are_messages() {
 fn a_message_that_is_never_sent_is_an_error() {
     let receiver = Payload::new(2).event(4, &[16, 3 + 1, 14, WORLD, 8]);
     let error = replayed(&[receiver, Payload::new(2)], 1000).unwrap_err().to_string();
-    assert!(error.contains("rank 0 waits for ever for 1 message: the events"), "{error}");
+    assert!(error.contains("rank 0 waits forever for 1 message: the events"), "{error}");
 }
