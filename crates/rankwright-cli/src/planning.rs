@@ -7,10 +7,15 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use rankwright::choose::{Candidate, Search, SearchError, Settled, Unsettled, candidates};
+use rankwright::choose::{
+    Candidate, CandidateError, ChooseOptions, Evaluation, NotSimulated, RankedCandidates,
+    candidates, rank_candidates,
+};
 use rankwright::cluster::Cluster;
-use rankwright::map::{Clock, DEFAULT_BALANCE, MAPPERS, Objective, Problem, Strategy};
+use rankwright::map::{Clock, DEFAULT_BALANCE, MAPPERS, Problem, Strategy, StrategyId};
 use rankwright::placement::Granularity;
+use rankwright::ranking::{Objective, ObjectiveRule};
+use rankwright::report::Comparison;
 use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
 use rankwright::units::{Seconds, UnitError, counted};
@@ -210,7 +215,7 @@ impl SearchOptions {
     /// part in every comparison.
     pub(crate) fn strategies(&self, list: Option<&str>) -> anyhow::Result<Vec<Strategy>> {
         let Some(list) = list else {
-            let all = MAPPERS.iter().filter(|entry| entry.part.is_candidate());
+            let all = MAPPERS.iter().filter(|entry| entry.role.is_candidate());
             return all.map(|entry| self.strategy(entry.name)).collect();
         };
         let mut texts: Vec<String> = Vec::new();
@@ -246,18 +251,18 @@ impl SearchOptions {
         (of_loop * 2000 / (ranks as u64).max(2000), seeds)
     }
 
-    /// What all strategies make of it, and how their answers were judged. One that fails is warned of;
-    /// an error if none is left.
+    /// Runs all strategies and evaluates their mappings. One that fails is warned of; an error if none
+    /// is left.
     pub(crate) fn candidates(
         &self,
         (cluster, workload): (&Cluster, &Workload),
         rank_size: &RankSize,
         strategies: &[Strategy],
-        judging: Judging,
+        request: EvaluationRequest,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<Planned> {
+    ) -> anyhow::Result<EvaluatedCandidates> {
         let problem = Problem::new(cluster, workload, rank_size.granularity())?;
-        self.candidates_of(problem, strategies, judging, verbosity)
+        self.candidates_of(problem, strategies, request, verbosity)
     }
 
     /// The same for a problem that is made already.
@@ -265,10 +270,10 @@ impl SearchOptions {
         &self,
         problem: Problem,
         strategies: &[Strategy],
-        judging: Judging,
+        request: EvaluationRequest,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<Planned> {
-        let closed = judging.simulation.pacing != Pacing::Open;
+    ) -> anyhow::Result<EvaluatedCandidates> {
+        let closed = request.simulation.pacing != Pacing::Open;
         let problem = problem.with_balance(self.balance).with_closed_loop(closed);
         let spinner =
             output::spinner(verbosity, format!("strategies to try: {}", strategies.len()));
@@ -282,27 +287,28 @@ impl SearchOptions {
         };
         let clock = self.start_clock();
         let (messages, seeds) = self.simulated(closed, problem.rank_count());
-        let search = Search {
+        let options = ChooseOptions {
             threads: self.threads,
             clock: clock.as_deref(),
             objective: self.objective()?,
-            simulation: judging.simulation,
+            simulation: request.simulation,
             messages,
             seeds,
-            judge_all: judging.all,
+            evaluate_all: request.all,
             observer: &observer,
         };
-        let found = ended_by_sigterm(|| candidates(&problem, strategies, &search));
+        let rule = options.rule(&problem);
+        let made = ended_by_sigterm(|| candidates(&problem, strategies, &options));
         spinner.finish_and_clear();
-        if let Some(unsettled) = &found.unsettled {
-            if *unsettled == Unsettled::Stopped {
+        if let Some(why) = &made.not_simulated {
+            if *why == NotSimulated::Stopped {
                 bail!("interrupted");
             }
-            let by = if found.settled.is_some() { "the model" } else { "static estimates" };
-            output::warn(verbosity, format_args!("judged by {by}, not by simulation: {unsettled}"));
+            let by = if made.evaluation.is_some() { "the model" } else { "static estimates" };
+            output::warn(verbosity, format_args!("judged by {by}, not by simulation: {why}"));
         }
         let (mut candidates, mut left_out) = (Vec::new(), Vec::new());
-        for (strategy, candidate) in strategies.iter().zip(found.candidates) {
+        for (strategy, candidate) in strategies.iter().zip(made.results) {
             match candidate {
                 Ok(candidate) => candidates.push(candidate),
                 Err(error) => left_out.push((strategy.to_string(), error)),
@@ -315,31 +321,32 @@ impl SearchOptions {
         for text in by_reason(&left_out) {
             output::warn(verbosity, format_args!("left out: {text}"));
         }
-        Ok(Planned { candidates, settled: found.settled })
+        Ok(EvaluatedCandidates { candidates, evaluation: made.evaluation, rule })
     }
 }
 
 /// Strategies that failed for the same reason, with that: a line each. Where devices cannot be chosen
 /// for several, only what is said of nodes and ranks differs: that of the first is told.
-fn by_reason(failed: &[(String, SearchError)]) -> Vec<String> {
-    let why = |error: &SearchError| match error {
-        SearchError::Map { error, .. } => error.to_string(),
+fn by_reason(failed: &[(String, CandidateError)]) -> Vec<String> {
+    let why = |error: &CandidateError| match error {
+        CandidateError::Map { error, .. } => error.to_string(),
         other => other.to_string(),
     };
-    let alike = |a: &SearchError, b: &SearchError| match (a, b) {
-        (SearchError::Selection { error: a, .. }, SearchError::Selection { error: b, .. }) => {
-            discriminant(a) == discriminant(b)
-        }
+    let alike = |a: &CandidateError, b: &CandidateError| match (a, b) {
+        (
+            CandidateError::Selection { error: a, .. },
+            CandidateError::Selection { error: b, .. },
+        ) => discriminant(a) == discriminant(b),
         _ => why(a) == why(b),
     };
-    let mut reasons: Vec<Vec<&(String, SearchError)>> = Vec::new();
+    let mut reasons: Vec<Vec<&(String, CandidateError)>> = Vec::new();
     for one in failed {
         match reasons.iter_mut().find(|known| alike(&known[0].1, &one.1)) {
             Some(known) => known.push(one),
             None => reasons.push(vec![one]),
         }
     }
-    let line = |of: &Vec<&(String, SearchError)>| {
+    let line = |of: &Vec<&(String, CandidateError)>| {
         let names: Vec<&str> = of.iter().map(|(strategy, _)| strategy.as_str()).collect();
         let (names, first) = (names.join(", "), why(&of[0].1));
         match of.iter().all(|(_, error)| why(error) == first) {
@@ -350,25 +357,36 @@ fn by_reason(failed: &[(String, SearchError)]) -> Vec<String> {
     reasons.iter().map(line).collect()
 }
 
-/// How the answers of strategies are judged.
+/// How mappings are evaluated.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Judging {
+pub(crate) struct EvaluationRequest {
     /// How they are simulated.
     pub(crate) simulation: Options,
-    /// Whether all are judged, also where no strategy needs that.
+    /// Whether all are evaluated, also where no strategy needs that.
     pub(crate) all: bool,
 }
 
-/// What strategies made.
+/// The candidates of the strategies that have one.
 #[derive(Debug)]
-pub(crate) struct Planned {
-    /// A candidate of each strategy that gave one.
+pub(crate) struct EvaluatedCandidates {
     pub(crate) candidates: Vec<Candidate>,
-    /// How they were judged, where they were.
-    pub(crate) settled: Option<Settled>,
+    /// Their times, where they were evaluated.
+    pub(crate) evaluation: Option<Evaluation>,
+    /// By what they are compared where their times are known.
+    pub(crate) rule: ObjectiveRule,
 }
 
-/// Tells whose answer a strategy chose, and how many moves were tried for it.
+impl EvaluatedCandidates {
+    /// Ranks them as `place` does: which to take, and the comparison that says why.
+    pub(crate) fn ranked(&self, cluster: &Cluster) -> (RankedCandidates, Comparison) {
+        let evaluation = self.evaluation.as_ref();
+        let ranked = rank_candidates(&self.candidates, evaluation);
+        let comparison = Comparison::new(cluster, &self.candidates, &ranked, evaluation);
+        (ranked, comparison)
+    }
+}
+
+/// Tells whose mapping a strategy chose, and how many moves were tried for it.
 pub(crate) fn note_choice(verbosity: &Verbosity, candidate: &Candidate) {
     if candidate.made_by != candidate.strategy {
         let text = format!("{}: the answer of {}", candidate.strategy, candidate.made_by);
@@ -378,7 +396,7 @@ pub(crate) fn note_choice(verbosity: &Verbosity, candidate: &Candidate) {
 }
 
 /// Tells how many moves a search made, so that it can be repeated.
-pub(crate) fn note_moves(verbosity: &Verbosity, strategy: &str, moves: u64) {
+pub(crate) fn note_moves(verbosity: &Verbosity, strategy: &StrategyId, moves: u64) {
     if moves > 0 {
         output::note(verbosity, format!("{strategy}: {moves} moves tried"));
     }

@@ -6,9 +6,10 @@ use rankwright::placement::{JobShape, Placement};
 /// The placement by a strategy. A strategy that does not bind lets each rank run anywhere on its
 /// node.
 pub(crate) fn place(problem: &Problem<'_>, strategy: &Strategy) -> anyhow::Result<Placement> {
-    let slot_of = strategy.map(problem, &Budget::default())?;
+    let mapping = strategy.map(problem, &Budget::default())?;
     let shapes = JobShape::of(problem.workload);
     let (cluster, slots) = (problem.cluster, problem.slots());
-    let placement = Placement::from_slots(cluster, &shapes, strategy.name(), slots, &slot_of)?;
+    let (name, slot_of) = (strategy.name(), mapping.as_indices());
+    let placement = Placement::from_slots(cluster, &shapes, name, slots, slot_of)?;
     Ok(if strategy.binds() { placement } else { placement.unbound(cluster) })
 }

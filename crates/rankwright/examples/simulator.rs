@@ -94,12 +94,13 @@ fn workload(name: &str, rows: &[Row], rate: f64, messages: f64) -> Workload {
 
 fn place(cluster: &Cluster, workload: &Workload, strategy: &str) -> Placement {
     let problem = Problem::new(cluster, workload, Granularity::Cores(1)).expect("enough cores");
-    let slot_of =
+    let mapping =
         strategy.parse::<Strategy>().expect("a strategy").map(&problem, &Budget::default());
-    let slot_of = slot_of.expect("a mapping");
-    let slots = slots(cluster, Granularity::Cores(1), slot_of.len()).expect("slots");
+    let mapping = mapping.expect("a mapping");
+    let slots = slots(cluster, Granularity::Cores(1), mapping.len()).expect("slots");
     let shapes = JobShape::of(workload);
-    Placement::from_slots(cluster, &shapes, strategy, &slots, &slot_of).expect("a placement")
+    Placement::from_slots(cluster, &shapes, strategy, &slots, mapping.as_indices())
+        .expect("a placement")
 }
 
 fn measure(cluster: &Cluster, workload: &Workload, placement: &Placement) {

@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use rankwright::choose::{Candidate, judge};
+use rankwright::choose::{Basis, Candidate, rank_by_bytes};
 use rankwright::cluster::Cluster;
 use rankwright::estimate::{Fluid, Prediction};
 use rankwright::map::Strategy;
 use rankwright::parallel::side_by_side;
+use rankwright::ranking::{Rule, Score, rank};
 use rankwright::report::Comparison;
 use rankwright::report::waiting::{WaitingComparison, WaitingRow};
 use rankwright::sim::{Progress, SimulationError, simulate};
@@ -18,7 +19,9 @@ use rankwright::units::Seconds;
 
 use crate::cli::Verbosity;
 use crate::output::{self, Format, ResultOptions};
-use crate::planning::{self, ClusterOptions, Judging, RankSize, SearchOptions};
+use crate::planning::{
+    self, ClusterOptions, EvaluatedCandidates, EvaluationRequest, RankSize, SearchOptions,
+};
 use crate::simulating::{SimulationOptions, Watch};
 use crate::{inputs, interrupt};
 
@@ -46,7 +49,7 @@ pub(crate) struct Compare {
     simulation: SimulationOptions,
 }
 
-/// The judges that exist.
+/// One evaluation of each candidate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum By {
     /// Bytes through network devices and memories, and how far they travel
@@ -61,39 +64,20 @@ enum By {
 impl Compare {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let strategies = self.search.strategies(self.strategies.as_deref())?;
-        let settled = |strategy: &Strategy| strategy.chooses() || strategy.begins_with_others();
-        if self.by != By::Simulation && !strategies.iter().any(settled) {
+        let simulates = |strategy: &Strategy| strategy.chooses() || strategy.starts_from_others();
+        let unused = matches!(self.by, By::Static | By::Model);
+        if unused && !strategies.iter().any(simulates) {
             self.simulation.refuse("for `--by simulation` and for strategies that simulate")?;
         }
         let cluster = self.cluster.read()?;
         let workload = inputs::workload(&self.workload, verbosity)?;
         let simulation =
             self.simulation.options(self.search.seed(), &inputs::split(&self.workload));
-        let judging = Judging { simulation, all: false };
-        let planned = self.search.candidates(
-            (&cluster, &workload),
-            &self.rank_size,
-            &strategies,
-            judging,
-            verbosity,
-        )?;
-        let candidates = planned.candidates;
-        let (text, caveat) = match self.by {
-            By::Static => {
-                let verdict = judge(&cluster, &candidates);
-                let comparison = Comparison::new(&cluster, &candidates, &verdict);
-                (show(&comparison, self.result.format), comparison.caveat())
-            }
-            By::Model => {
-                warn_of_clocks_in_step(&workload, verbosity);
-                let comparison = self.predicted(&cluster, &workload, &candidates)?;
-                (show_waiting(&comparison, self.result.format), comparison.caveat())
-            }
-            By::Simulation => {
-                let comparison = self.simulated(&cluster, &workload, &candidates, verbosity)?;
-                (show_waiting(&comparison, self.result.format), comparison.caveat())
-            }
-        };
+        let request = EvaluationRequest { simulation, all: false };
+        let inputs = (&cluster, &workload);
+        let made =
+            self.search.candidates(inputs, &self.rank_size, &strategies, request, verbosity)?;
+        let (text, caveat) = self.compared(&cluster, &workload, &made, verbosity)?;
         self.result.write(&text)?;
         if interrupt::requested() {
             bail!(
@@ -106,12 +90,41 @@ impl Compare {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// The comparison as it is shown, and what must be said with it.
+    fn compared(
+        &self,
+        cluster: &Cluster,
+        workload: &Workload,
+        made: &EvaluatedCandidates,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<(String, String)> {
+        let candidates = &made.candidates;
+        let (basis, rows) = match self.by {
+            By::Static => {
+                let ranked = rank_by_bytes(candidates);
+                let comparison = Comparison::new(cluster, candidates, &ranked, None);
+                return Ok((show(&comparison, self.result.format), comparison.caveat()));
+            }
+            By::Model => {
+                warn_of_clocks_in_step(workload, verbosity);
+                (Basis::Model, self.predicted(cluster, workload, candidates)?)
+            }
+            By::Simulation => {
+                (Basis::Simulation, self.simulated(cluster, workload, candidates, verbosity)?)
+            }
+        };
+        let scores: Vec<Score> = rows.iter().map(|row| row.score).collect();
+        let ranking = rank(&scores, &Rule::Objective(made.rule));
+        let comparison = WaitingComparison::new(cluster, basis, rows, &ranking);
+        Ok((show_waiting(&comparison, self.result.format), comparison.caveat()))
+    }
+
     fn predicted(
         &self,
         cluster: &Cluster,
         workload: &Workload,
         candidates: &[Candidate],
-    ) -> anyhow::Result<WaitingComparison> {
+    ) -> anyhow::Result<Vec<WaitingRow>> {
         let rows = side_by_side(candidates, self.search.threads, |_, candidate| {
             let begin = Instant::now();
             let prediction = Prediction::new(cluster, workload, &candidate.placement)?;
@@ -119,8 +132,7 @@ impl Compare {
             let wall = Seconds(begin.elapsed().as_secs_f64());
             Ok(WaitingRow::predicted(candidate, &fluid, &prediction, wall))
         });
-        let rows: Vec<WaitingRow> = rows.into_iter().collect::<anyhow::Result<_>>()?;
-        Ok(WaitingComparison::new(cluster, "model", rows))
+        rows.into_iter().collect()
     }
 
     fn simulated(
@@ -129,7 +141,7 @@ impl Compare {
         workload: &Workload,
         candidates: &[Candidate],
         verbosity: &Verbosity,
-    ) -> anyhow::Result<WaitingComparison> {
+    ) -> anyhow::Result<Vec<WaitingRow>> {
         let workloads = inputs::split(&self.workload);
         let options = self.simulation.options(self.search.seed(), &workloads);
         let watch = Watch::new(verbosity, candidates.len());
@@ -142,8 +154,7 @@ impl Compare {
             Ok(WaitingRow::simulated(candidate, &outcome, wall))
         });
         drop(watch);
-        let rows: Vec<WaitingRow> = rows.into_iter().collect::<Result<_, SimulationError>>()?;
-        Ok(WaitingComparison::new(cluster, "simulation", rows))
+        Ok(rows.into_iter().collect::<Result<_, SimulationError>>()?)
     }
 }
 
@@ -173,13 +184,13 @@ fn show_waiting(comparison: &WaitingComparison, format: Format) -> String {
 
 /// A comparison in one of the formats.
 pub(crate) fn show(comparison: &Comparison, format: Format) -> String {
-    let judged = comparison.judging.is_some();
+    let timed = comparison.evaluation.is_some();
     match format {
         Format::Table => {
             let (header, rows) =
-                if judged { comparison.judged_table() } else { comparison.table() };
+                if timed { comparison.evaluated_table() } else { comparison.table() };
             let mut tables = output::table(&header, &rows);
-            if !judged {
+            if !timed {
                 let (header, rows) = comparison.cut_table();
                 let header: Vec<&str> = header.iter().map(String::as_str).collect();
                 tables += &format!("\n{}", output::table(&header, &rows));
@@ -191,7 +202,7 @@ pub(crate) fn show(comparison: &Comparison, format: Format) -> String {
         }
         Format::Json => comparison.to_json(),
         Format::Csv => {
-            let (header, rows) = if judged { comparison.judged_csv() } else { comparison.csv() };
+            let (header, rows) = if timed { comparison.evaluated_csv() } else { comparison.csv() };
             let header: Vec<&str> = header.iter().map(String::as_str).collect();
             output::csv(&header, &rows)
         }

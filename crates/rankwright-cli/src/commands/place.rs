@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use rankwright::choose::{Candidate, PermutationEffects, verdict};
+use rankwright::choose::{Candidate, PermutationEffects};
 use rankwright::cluster::Cluster;
 use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
 use rankwright::map::{NodeGroups, Problem, Strategy};
 use rankwright::placement::JobEntry;
-use rankwright::report::{Comparison, PermutationReport};
+use rankwright::report::PermutationReport;
 use rankwright::traffic::Workload;
 
 use pack_or_spread::PopulationOptions;
@@ -25,7 +25,7 @@ use crate::launching::{TargetOptions, programs};
 use crate::mpi_launcher;
 use crate::network::{Gpus, SelectionOptions};
 use crate::output::{self, Format};
-use crate::planning::{self, ClusterOptions, Judging, RankSize, SearchOptions};
+use crate::planning::{self, ClusterOptions, EvaluationRequest, RankSize, SearchOptions};
 use crate::simulating::SimulationOptions;
 
 /// Options of `rankwright place`.
@@ -123,25 +123,17 @@ impl Place {
     ) -> anyhow::Result<Candidate> {
         let granularity = self.rank_size.granularity();
         let problem = self.keep(Problem::new(cluster, workload, granularity)?)?;
-        let planned =
-            self.search.candidates_of(problem, strategies, self.judging(true), verbosity)?;
-        let mut candidates = planned.candidates;
-        let verdict = verdict(cluster, &candidates, planned.settled.as_ref());
-        let mut comparison = match &planned.settled {
-            Some(settled) => Comparison::settled(cluster, &candidates, &verdict, settled),
-            None => Comparison::new(cluster, &candidates, &verdict),
-        };
-        let best = candidates.swap_remove(verdict.best);
+        let request = self.evaluation(true);
+        let mut made = self.search.candidates_of(problem, strategies, request, verbosity)?;
+        let (ranked, mut comparison) = made.ranked(cluster);
+        let best = made.candidates.swap_remove(ranked.best());
         planning::note_moves(verbosity, &best.made_by, best.moves);
         let effects = PermutationEffects::new(cluster, workload, granularity, &best.placement)?;
         let effects = PermutationReport::new(&effects);
         let warning = effects.node_groups_warning();
         comparison.permutation = Some(effects);
-        if self.keep_node_groups.is_some() && !verdict.matters && comparison.strategies.len() > 1 {
-            // The launcher's default may not keep them.
-            comparison.reason = "All strategies are within 2 % of each other where the ranks of a \
-                                 node are kept together."
-                .to_owned();
+        if self.keep_node_groups.is_some() {
+            comparison = comparison.with_kept_node_groups();
         }
         output::print(&compare::show(&comparison, self.format))?;
         if let Some(warning) = warning {
@@ -150,10 +142,10 @@ impl Place {
         Ok(best)
     }
 
-    /// How answers are judged: all of them, or only where a strategy needs it.
-    fn judging(&self, all: bool) -> Judging {
+    /// How mappings are evaluated: all of them, or only where a strategy needs it.
+    fn evaluation(&self, all: bool) -> EvaluationRequest {
         let simulation = self.simulation.options(self.search.seed(), &self.workloads);
-        Judging { simulation, all }
+        EvaluationRequest { simulation, all }
     }
 
     /// The problem with the devices and the condition that the user wants.

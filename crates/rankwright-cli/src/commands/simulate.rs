@@ -19,7 +19,7 @@ use crate::cli::Verbosity;
 use crate::exit_code::{Infeasible, UsageError};
 use crate::inputs;
 use crate::output::{self, Format, ResultOptions};
-use crate::planning::{self, ClusterOptions, Judging, RankSize, SearchOptions};
+use crate::planning::{self, ClusterOptions, EvaluationRequest, RankSize, SearchOptions};
 use crate::simulating::{SimulationOptions, Watch};
 
 /// Options of `rankwright simulate`.
@@ -187,13 +187,13 @@ impl Simulate {
             return Ok((file.strategy, placement));
         }
         let strategy = self.search.strategy(self.strategy.as_deref().unwrap_or_default())?;
-        let judging = Judging { simulation: self.options(), all: false };
+        let request = EvaluationRequest { simulation: self.options(), all: false };
         let inputs = (cluster, workload);
         let found =
-            self.search.candidates(inputs, &self.rank_size, &[strategy], judging, verbosity)?;
+            self.search.candidates(inputs, &self.rank_size, &[strategy], request, verbosity)?;
         let candidate = found.candidates.into_iter().next().context("no strategy")?;
         planning::note_choice(verbosity, &candidate);
-        Ok((candidate.strategy, candidate.placement))
+        Ok((candidate.strategy.to_string(), candidate.placement))
     }
 
     fn options(&self) -> Options {

@@ -4,18 +4,17 @@
 //! command line, its help, the documentation and the tests.
 
 mod mappers;
-mod objective;
 mod options;
 mod search;
 mod strategies;
 mod strategy;
+mod strategy_id;
 
 use std::fmt;
 
-pub use mappers::{MAPPERS, MapperEntry, Part, find};
-pub use objective::{Cost, Criterion, FINISH_TOLERANCE, OBJECTIVES, Objective};
+pub use mappers::{MAPPERS, MapperEntry, Role, find, tried_at_start};
 pub use options::OptionEntry;
-pub use search::budget::{Budget, Clock, Effort, Known};
+pub use search::budget::{Budget, Clock, Effort, Start};
 pub use search::compute_balance::{ComputeBalance, DEFAULT_BALANCE};
 pub use search::graph::Graph;
 pub use search::hierarchy::{Hierarchy, HierarchyError};
@@ -24,23 +23,25 @@ pub use search::problem::Problem;
 pub use strategies::soryani::mapping_2012::Mapping2012;
 pub use strategies::soryani::mapping_2013::Mapping2013;
 pub use strategy::{Strategy, StrategyError};
+pub use strategy_id::StrategyId;
 
+use crate::placement::Mapping;
 use crate::rails::SelectionError;
 
 /// A strategy with its options.
 pub trait Mapper: fmt::Debug + Send + Sync {
-    /// The slot of each rank. The same problem gives the same answer, on any thread and beside any
+    /// The slot of each rank. The same problem gives the same mapping, on any thread and beside any
     /// other call, unless the budget has a clock.
     ///
     /// # Errors
     /// If a partitioner fails.
-    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Vec<usize>, MapError>;
+    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Mapping, MapError>;
 
-    /// Several answers, the most promising first, where only a simulation can tell which is best.
+    /// Several mappings, the most promising first, where only a simulation can tell which is best.
     ///
     /// # Errors
     /// If a partitioner fails.
-    fn answers(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Vec<usize>>, MapError> {
+    fn mappings(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Mapping>, MapError> {
         Ok(vec![self.map(problem, budget)?])
     }
 
@@ -49,9 +50,9 @@ pub trait Mapper: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Answers where slots and network devices were chosen together, the most promising first, for a
+    /// Mappings whose slots and network devices were chosen together, the most promising first, for a
     /// problem whose devices go by load. They are no worse by the strategy's own measure than
-    /// `answers`, its own without devices, and those that the budget knows.
+    /// `mappings`, its own without devices, and those that the budget knows.
     ///
     /// # Errors
     /// If devices cannot be chosen.
@@ -59,25 +60,25 @@ pub trait Mapper: fmt::Debug + Send + Sync {
         &self,
         _problem: &Problem,
         _budget: &Budget,
-        _answers: &[Vec<usize>],
-    ) -> Result<Vec<Answer>, MapError> {
+        _mappings: &[Mapping],
+    ) -> Result<Vec<DeviceMapping>, MapError> {
         Ok(Vec::new())
     }
 }
 
-/// An answer of a strategy.
+/// A mapping, with network devices where the strategy chose them together with the slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct DeviceMapping {
     /// The slot of each rank.
-    pub slot_of: Vec<usize>,
-    /// The network devices of each rank by name, if the strategy chose them too; else they follow
-    /// from the slots ([`Problem::selection`]).
+    pub mapping: Mapping,
+    /// The network devices of each rank by name; `None` where they follow from the slots
+    /// ([`Problem::selection`]).
     pub nics: Option<Vec<Vec<String>>>,
 }
 
-impl From<Vec<usize>> for Answer {
-    fn from(slot_of: Vec<usize>) -> Self {
-        Self { slot_of, nics: None }
+impl From<Mapping> for DeviceMapping {
+    fn from(mapping: Mapping) -> Self {
+        Self { mapping, nics: None }
     }
 }
 
@@ -103,7 +104,14 @@ pub enum MapError {
     /// Network devices cannot be chosen.
     #[error(transparent)]
     Selection(#[from] SelectionError),
-    /// The mapper gave an answer that is none.
+    /// The strategy takes the best mapping of others, which is the business of
+    /// `choose`.
+    #[error("{strategy} has no mapping of its own, it takes the best of others")]
+    OnlyChooses {
+        /// The strategy.
+        strategy: &'static str,
+    },
+    /// The mapper gave something that is not a mapping of this problem.
     #[error("the mapper is wrong: {what}; please report this")]
     Invalid {
         /// What is wrong.

@@ -3,16 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::mappers::{MAPPERS, MapperEntry, Part, find};
+use super::mappers::{MAPPERS, MapperEntry, Role};
 use super::options::{EFFORT, MOVES, OBJECTIVE, Options, SEED};
-use super::{Answer, Budget, MapError, Mapper, Objective, Problem};
+use super::{Budget, DeviceMapping, MapError, Mapper, Problem, StrategyId};
+use crate::placement::Mapping;
+use crate::ranking::Objective;
 
 /// A strategy as the user named it, ready to run.
 #[derive(Debug)]
 pub struct Strategy {
-    entry: &'static MapperEntry,
-    given: Options,
-    mapper: Box<dyn Mapper>,
+    id: StrategyId,
+    /// `None` for one that chooses among the mappings of others.
+    mapper: Option<Box<dyn Mapper>>,
 }
 
 /// Why a text names no strategy.
@@ -64,113 +66,131 @@ impl Strategy {
     /// # Errors
     /// If the option cannot take the value.
     pub fn with_default(mut self, option: &str, value: &str) -> Result<Self, StrategyError> {
-        let known = self.entry.options.iter().any(|known| known.name == option);
-        if known && !self.given.has(option) {
-            self.given.set(option, value);
-            self.mapper = (self.entry.make)(&self.given)?;
+        let exists = self.entry().options.iter().any(|entry| entry.name == option);
+        if exists && !self.id.given().has(option) {
+            self.id.set(option, value);
+            self.mapper = self.entry().prepare(self.id.given())?;
         }
         Ok(self)
+    }
+
+    /// Which it is, with which options.
+    #[must_use]
+    pub fn id(&self) -> &StrategyId {
+        &self.id
+    }
+
+    fn entry(&self) -> &'static MapperEntry {
+        self.id.entry()
     }
 
     /// Its name, without options.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.entry.name
+        self.entry().name
     }
 
     /// Whether its ranks are bound to their PUs; else each may run anywhere on its node.
     #[must_use]
     pub fn binds(&self) -> bool {
-        self.entry.binds
+        self.entry().binds
     }
 
-    /// Whether it begins with the answers of the others ([`Budget::with_known`]).
+    /// Whether it starts from the mappings of the others ([`Budget::with_starts`]).
     #[must_use]
-    pub fn begins_with_others(&self) -> bool {
-        self.entry.part == Part::BeginsWithOthers || self.chooses()
+    pub fn starts_from_others(&self) -> bool {
+        self.entry().role == Role::StartsFromOthers || self.chooses()
     }
 
     /// Whether it searches for as long as it may, so that a time limit is for it.
     #[must_use]
     pub fn searches(&self) -> bool {
-        !self.chooses() && self.entry.options.iter().any(|option| option.name == MOVES.name)
+        !self.chooses() && self.entry().options.iter().any(|option| option.name == MOVES.name)
     }
 
-    /// Whether it only chooses among the answers of [`Strategy::others`].
+    /// Whether it takes the best mapping of [`Strategy::others`].
     #[must_use]
     pub fn chooses(&self) -> bool {
-        self.entry.part == Part::Chooses
+        self.entry().role == Role::ChoosesAmongOthers
     }
 
     /// What should be small, if the user said that of this strategy.
     #[must_use]
     pub fn objective(&self) -> Option<Objective> {
-        if self.given.has(OBJECTIVE.name) { self.given.objective().ok() } else { None }
+        let given = self.id.given();
+        if given.has(OBJECTIVE.name) { given.objective().ok() } else { None }
     }
 
-    /// The strategies whose answers it begins with, or chooses among, with its own seed, effort,
+    /// The strategies whose mappings it starts from, or chooses among, with its own seed, effort,
     /// moves and objective; none for all others.
     ///
     /// # Errors
     /// If one of them cannot take such a value.
     pub fn others(&self) -> Result<Vec<Self>, StrategyError> {
-        match self.entry.part {
-            Part::Chooses => others(&self.given, |entry| entry.part.is_candidate()),
-            Part::BeginsWithOthers => others(&self.given, |entry| entry.part == Part::Alone),
-            Part::Alone | Part::Historic => Ok(Vec::new()),
+        let given = self.id.given();
+        match self.entry().role {
+            Role::ChoosesAmongOthers => others(given, |entry| entry.role.is_candidate()),
+            Role::StartsFromOthers => others(given, |entry| entry.role == Role::Independent),
+            Role::Independent | Role::Historic => Ok(Vec::new()),
         }
+    }
+
+    fn mapper(&self) -> Result<&dyn Mapper, MapError> {
+        self.mapper.as_deref().ok_or(MapError::OnlyChooses { strategy: self.name() })
     }
 
     /// The slot of each rank, checked: every rank has one and no slot holds more than it may.
     ///
     /// # Errors
-    /// If a partitioner fails.
-    pub fn map(&self, problem: &Problem, budget: &Budget) -> Result<Vec<usize>, MapError> {
-        let run = |problem: &Problem, budget: &Budget| self.mapper.map(problem, budget);
-        let slot_of = match problem.kept_groups() {
+    /// If a partitioner fails, or the strategy only chooses among others.
+    pub fn map(&self, problem: &Problem, budget: &Budget) -> Result<Mapping, MapError> {
+        let mapper = self.mapper()?;
+        let run = |problem: &Problem, budget: &Budget| mapper.map(problem, budget);
+        let mapping = match problem.kept_groups() {
             Some(kept) => kept.map(problem, budget, &run)?,
             None => run(problem, budget)?,
         };
-        problem.check(&slot_of)?;
-        Ok(slot_of)
+        problem.check(mapping.as_indices())?;
+        Ok(mapping)
     }
 
-    /// Several answers, the most promising first, where only a simulation can tell which is best;
+    /// Several mappings, the most promising first, where only a simulation can tell which is best;
     /// else one. All are checked.
     ///
     /// # Errors
-    /// If a partitioner fails.
-    pub fn answers(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Vec<usize>>, MapError> {
+    /// As [`Strategy::map`].
+    pub fn mappings(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Mapping>, MapError> {
         if problem.kept_groups().is_some() {
             return Ok(vec![self.map(problem, budget)?]);
         }
-        let answers = self.mapper.answers(problem, budget)?;
-        answers.iter().try_for_each(|slot_of| problem.check(slot_of))?;
-        Ok(answers)
+        let mappings = self.mapper()?.mappings(problem, budget)?;
+        mappings.iter().try_for_each(|mapping| problem.check(mapping.as_indices()))?;
+        Ok(mappings)
     }
 
-    /// The same answers; where devices go by load and the strategy chooses them together with slots,
-    /// after others for which it did so. Time is shared in halves.
+    /// [`Strategy::mappings`]; where devices go by load and the strategy chooses them together with
+    /// slots, behind the mappings for which it did so. Time is shared in halves.
     ///
     /// # Errors
-    /// If a partitioner fails, or devices cannot be chosen.
-    pub fn answers_with_devices(
+    /// As [`Strategy::map`], or if devices cannot be chosen.
+    pub fn mappings_with_devices(
         &self,
         problem: &Problem,
         budget: &Budget,
-    ) -> Result<Vec<Answer>, MapError> {
-        let together = self.mapper.chooses_devices() && problem.selection().is_by_load();
+    ) -> Result<Vec<DeviceMapping>, MapError> {
+        let mapper = self.mapper()?;
+        let together = mapper.chooses_devices() && problem.selection().is_by_load();
         if !together || problem.kept_groups().is_some() {
-            return Ok(self.answers(problem, budget)?.into_iter().map(Answer::from).collect());
+            let mappings = self.mappings(problem, budget)?;
+            return Ok(mappings.into_iter().map(DeviceMapping::from).collect());
         }
-        let [first, second] =
-            [0, 1].map(|half| budget.part(half, 2).with_known(budget.all_known()));
-        let plain = self.answers(problem, &first)?;
-        let mut answers = self.mapper.with_devices(problem, &second, &plain)?;
-        answers.iter().try_for_each(|answer| problem.check(&answer.slot_of))?;
-        answers.extend(plain.into_iter().map(Answer::from));
+        let [first, second] = [0, 1].map(|half| budget.part(half, 2).with_starts(budget.starts()));
+        let plain = self.mappings(problem, &first)?;
+        let mut mappings = mapper.with_devices(problem, &second, &plain)?;
+        mappings.iter().try_for_each(|placed| problem.check(placed.mapping.as_indices()))?;
+        mappings.extend(plain.into_iter().map(DeviceMapping::from));
         budget.count_moves(first.moves() + second.moves());
-        Ok(answers)
+        Ok(mappings)
     }
 }
 
@@ -195,43 +215,16 @@ impl FromStr for Strategy {
 
     /// Reads `name` or `name:key=value,key=value`.
     fn from_str(text: &str) -> Result<Self, StrategyError> {
-        let (name, options) = text.split_once(':').unwrap_or((text, ""));
-        let list = |names: Vec<&str>| names.join(", ");
-        let entry = find(name).ok_or_else(|| StrategyError::Unknown {
-            name: name.to_owned(),
-            known: list(MAPPERS.iter().map(|entry| entry.name).collect()),
-        })?;
-        let mut given = Options::new(entry.name);
-        for option in options.split(',').filter(|option| !option.is_empty()) {
-            let (key, value) = option.split_once('=').ok_or_else(|| {
-                StrategyError::NotAnOption { strategy: entry.name, found: option.to_owned() }
-            })?;
-            if entry.options.iter().all(|known| known.name != key) {
-                let names: Vec<String> =
-                    entry.options.iter().map(|known| format!("`{}`", known.name)).collect();
-                let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                return Err(StrategyError::UnknownOption {
-                    strategy: entry.name,
-                    option: key.to_owned(),
-                    known,
-                });
-            }
-            given.set(key, value);
-        }
-        let mapper = (entry.make)(&given)?;
-        Ok(Self { entry, given, mapper })
+        let id: StrategyId = text.parse()?;
+        let mapper = id.entry().prepare(id.given())?;
+        Ok(Self { id, mapper })
     }
 }
 
 impl fmt::Display for Strategy {
     /// As it is written on the command line, options in the order of their names.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.entry.name)?;
-        for (position, (key, value)) in self.given.iter().enumerate() {
-            let before = if position == 0 { ':' } else { ',' };
-            write!(f, "{before}{key}={value}")?;
-        }
-        Ok(())
+        self.id.fmt(f)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use crate::choose::{MemoryTraffic, Populated, Population, Preference, TOLERANCE, TimeEstimate};
+use crate::choose::{MemoryTraffic, Populated, Population, Preference, TimeEstimate};
 use crate::cluster::Cluster;
+use crate::ranking::TOLERANCE;
 use crate::units::Seconds;
 
 /// The same ranks on different numbers of nodes. Its JSON form is described in
@@ -184,7 +185,7 @@ impl PopulationRow {
             nodes: population.nodes,
             fewest_ranks_per_node: best.map(|best| best.ranks_per_node.0),
             most_ranks_per_node: best.map(|best| best.ranks_per_node.1),
-            strategy: best.map(|best| best.candidate.strategy.clone()),
+            strategy: best.map(|best| best.candidate.strategy.to_string()),
             time_s: best.map(|best| best.estimate.time.0),
             node_hours: population.node_hours(),
             busiest_nic_time_s: best.map(|best| best.candidate.load.busiest_nic_time().0),

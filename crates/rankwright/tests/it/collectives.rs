@@ -44,9 +44,10 @@ fn called(ranks: u32, operation: Operation, bytes: u64, expansion: Expansion) ->
 
 fn placed(cluster: &Cluster, workload: &Workload, strategy: &str) -> Placement {
     let problem = Problem::new(cluster, workload, Granularity::Cores(1)).unwrap();
-    let slot_of = strategy.parse::<Strategy>().unwrap().map(&problem, &Budget::default()).unwrap();
+    let mapping = strategy.parse::<Strategy>().unwrap().map(&problem, &Budget::default()).unwrap();
     let shapes = JobShape::of(workload);
-    Placement::from_slots(cluster, &shapes, strategy, problem.slots(), &slot_of).unwrap()
+    Placement::from_slots(cluster, &shapes, strategy, problem.slots(), mapping.as_indices())
+        .unwrap()
 }
 
 fn cost(cluster: &Cluster, workload: &Workload, strategy: &str) -> CollectiveCost {

@@ -67,7 +67,8 @@ fn problem<'a>(cluster: &'a Cluster, workload: &'a Workload) -> Problem<'a> {
 }
 
 fn map(strategy: &str, problem: &Problem) -> Vec<usize> {
-    strategy.parse::<Strategy>().unwrap().map(problem, &Budget::default()).unwrap()
+    let mapping = strategy.parse::<Strategy>().unwrap().map(problem, &Budget::default());
+    mapping.unwrap().into_indices()
 }
 
 /// The thresholds of a workload's jobs on the cluster of the papers, by the two strategies.

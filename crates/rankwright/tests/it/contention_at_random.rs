@@ -34,9 +34,9 @@ proptest! {
             for form in FORMS {
                 let strategy: rankwright::map::Strategy = form.parse().unwrap();
                 // It checks the answer.
-                let slot_of = strategy.map(&problem, &Budget::default());
-                prop_assert!(slot_of.is_ok(), "{}: {:?}", form, slot_of);
-                prop_assert_eq!(strategy.map(&problem, &Budget::default()), slot_of);
+                let mapping = strategy.map(&problem, &Budget::default());
+                prop_assert!(mapping.is_ok(), "{}: {:?}", form, mapping);
+                prop_assert_eq!(strategy.map(&problem, &Budget::default()), mapping);
             }
         }
     }
@@ -48,9 +48,9 @@ proptest! {
         let jobs = workload(vec![job.job().unwrap(), ring("beside", 2, 10)]);
         let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
         let strategy = format!("mapping-2012:threshold={threshold}");
-        let slot_of = strategy.parse::<rankwright::map::Strategy>().unwrap().map(&problem, &Budget::default()).unwrap();
+        let mapping = strategy.parse::<rankwright::map::Strategy>().unwrap().map(&problem, &Budget::default()).unwrap();
         let mut ranks_of = [0; 8];
-        for slot in &slot_of[..ranks as usize] {
+        for slot in &mapping.as_indices()[..ranks as usize] {
             ranks_of[problem.slots()[*slot].node.index()] += 1;
         }
         // Ranks beyond what the threshold lets in are spread evenly.

@@ -16,10 +16,11 @@ use crate::workloads::{flow, job, ring, scattered_halo, workload};
 
 fn placed(cluster: &Cluster, workload: &Workload, strategy: &str) -> (Placement, Load) {
     let problem = Problem::new(cluster, workload, Granularity::Cores(1)).unwrap();
-    let slot_of = strategy.parse::<Strategy>().unwrap().map(&problem, &Budget::default()).unwrap();
+    let mapping = strategy.parse::<Strategy>().unwrap().map(&problem, &Budget::default()).unwrap();
     let shapes = JobShape::of(workload);
     let slots = problem.slots();
-    let placement = Placement::from_slots(cluster, &shapes, strategy, slots, &slot_of).unwrap();
+    let placement =
+        Placement::from_slots(cluster, &shapes, strategy, slots, mapping.as_indices()).unwrap();
     let load = Load::new(cluster, problem.levels(), workload, &placement);
     (placement, load)
 }

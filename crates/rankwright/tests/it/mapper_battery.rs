@@ -5,10 +5,10 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use proptest::prelude::*;
-use rankwright::choose::{Search, candidates};
+use rankwright::choose::{self, ChooseOptions, candidates};
 use rankwright::cluster::Cluster;
-use rankwright::map::{Budget, Clock, Known, MAPPERS, Problem, Strategy};
-use rankwright::placement::{Granularity, JobShape, Placement};
+use rankwright::map::{Budget, Clock, MAPPERS, MapError, Problem, Start, Strategy};
+use rankwright::placement::{Granularity, JobShape, Mapping, Placement};
 use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Workload};
 
@@ -177,14 +177,26 @@ fn problem(case: &Case) -> Problem<'_> {
     Problem::new(&case.cluster, &case.workload, case.granularity).expect(case.name)
 }
 
-/// What the strategies that do not begin with others find.
-fn known(problem: &Problem) -> Vec<Known> {
-    let begins_alone = strategies().into_iter().filter(|strategy| !strategy.begins_with_others());
-    let answer = |strategy: Strategy| Known {
-        strategy: strategy.name().to_owned(),
-        slot_of: strategy.map(problem, &Budget::default()).expect("an answer"),
+/// The mappings of the strategies that do not start from others.
+fn starts(problem: &Problem) -> Vec<Start> {
+    let independent = strategies().into_iter().filter(|strategy| !strategy.starts_from_others());
+    let start = |strategy: Strategy| Start {
+        strategy: strategy.name().parse().expect("a plain name is a strategy"),
+        mapping: strategy.map(problem, &Budget::default()).expect("a mapping"),
     };
-    begins_alone.map(answer).collect()
+    independent.map(start).collect()
+}
+
+/// The mappings of any strategy; of one that chooses among others, the one that it takes.
+fn mappings(
+    strategy: &Strategy,
+    problem: &Problem,
+    budget: &Budget,
+) -> Result<Vec<Mapping>, MapError> {
+    if strategy.chooses() {
+        return Ok(vec![choose::map(problem, strategy, budget)?]);
+    }
+    strategy.mappings(problem, budget)
 }
 
 fn threads(count: usize) -> NonZeroUsize {
@@ -196,13 +208,14 @@ fn every_strategy_gives_a_valid_placement_in_every_case() {
     for case in cases() {
         let problem = problem(&case);
         for strategy in strategies() {
-            let answers = strategy.answers(&problem, &Budget::default());
-            let answers = answers.unwrap_or_else(|e| panic!("{}, {strategy}: {e}", case.name));
-            assert!(!answers.is_empty(), "{}, {strategy}", case.name);
-            for slot_of in answers {
+            let mappings = mappings(&strategy, &problem, &Budget::default());
+            let mappings = mappings.unwrap_or_else(|e| panic!("{}, {strategy}: {e}", case.name));
+            assert!(!mappings.is_empty(), "{}, {strategy}", case.name);
+            for mapping in mappings {
                 let shapes = JobShape::of(&case.workload);
                 let slots = problem.slots();
-                let placement = Placement::from_slots(&case.cluster, &shapes, "x", slots, &slot_of);
+                let placement =
+                    Placement::from_slots(&case.cluster, &shapes, "x", slots, mapping.as_indices());
                 placement.unwrap_or_else(|error| panic!("{}, {strategy}: {error}", case.name));
             }
         }
@@ -214,9 +227,10 @@ fn every_strategy_gives_the_same_answer_again_and_beside_others() {
     for case in cases() {
         let problem = problem(&case);
         for strategy in strategies() {
-            let first = strategy.map(&problem, &Budget::default()).expect(case.name);
+            let first = choose::map(&problem, &strategy, &Budget::default()).expect(case.name);
             thread::scope(|scope| {
-                let again = || strategy.map(&problem, &Budget::default()).expect(case.name);
+                let again =
+                    || choose::map(&problem, &strategy, &Budget::default()).expect(case.name);
                 let others: Vec<_> = (0..4).map(|_| scope.spawn(again)).collect();
                 for other in others {
                     assert_eq!(other.join().unwrap(), first, "{}, {strategy}", case.name);
@@ -230,11 +244,11 @@ fn every_strategy_gives_the_same_answer_again_and_beside_others() {
 fn answers_do_not_depend_on_the_number_of_threads() {
     for case in cases() {
         let problem = problem(&case);
-        let known = known(&problem);
+        let starts = starts(&problem);
         for strategy in strategies() {
             let with = |count| {
-                let budget = Budget::default().with_threads(threads(count)).with_known(&known);
-                (strategy.answers(&problem, &budget).expect(case.name), budget.moves())
+                let budget = Budget::default().with_threads(threads(count)).with_starts(&starts);
+                (mappings(&strategy, &problem, &budget).expect(case.name), budget.moves())
             };
             let one = with(1);
             assert_eq!(with(2), one, "{}, {strategy}, 2 threads", case.name);
@@ -249,11 +263,11 @@ fn a_search_whose_time_is_over_answers_at_once() {
     let over: &Clock = &over;
     for case in cases() {
         let problem = problem(&case);
-        let known = known(&problem);
+        let starts = starts(&problem);
         for strategy in strategies() {
-            for known in [&known[..], &[]] {
-                let budget = Budget::default().with_clock(over).with_known(known);
-                let answer = strategy.map(&problem, &budget);
+            for starts in [&starts[..], &[]] {
+                let budget = Budget::default().with_clock(over).with_starts(starts);
+                let answer = choose::map(&problem, &strategy, &budget);
                 assert!(answer.is_ok(), "{}, {strategy}: {answer:?}", case.name);
             }
         }
@@ -265,8 +279,8 @@ fn candidates_do_not_depend_on_the_number_of_threads() {
     let (cluster, jobs) = (four_by_four(), workload(patterns()));
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
     let with = |count| {
-        let search = Search { threads: threads(count), ..Search::default() };
-        candidates(&problem, &strategies(), &search).candidates
+        let options = ChooseOptions { threads: threads(count), ..ChooseOptions::default() };
+        candidates(&problem, &strategies(), &options).results
     };
     assert_eq!(with(1), with(8));
 }
@@ -280,9 +294,9 @@ fn several_ranks_share_a_slot_within_the_limit() {
         let one = Granularity::Cores(1);
         let problem = Problem::sharing(&cluster, &jobs, one, loads.clone(), 0.03).unwrap();
         for strategy in strategies() {
-            let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
+            let mapping = choose::map(&problem, &strategy, &Budget::default()).unwrap();
             let mut filled = [0; 16];
-            slot_of.iter().zip(&loads).for_each(|(slot, load)| filled[*slot] += load);
+            mapping.iter().zip(&loads).for_each(|((_, slot), load)| filled[slot.index()] += load);
             assert!(filled.iter().all(|held| *held <= limit), "{strategy}: {filled:?} of {sum}");
         }
     }
@@ -323,14 +337,14 @@ proptest! {
             each => with_switches(cluster, each),
         };
         for problem in problems(&cluster, &jobs, granularity) {
-            let known = known(&problem);
+            let starts = starts(&problem);
             for strategy in strategies() {
-                let budget = || Budget::default().with_known(&known);
+                let budget = || Budget::default().with_starts(&starts);
                 // It checks the answer.
-                let slot_of = strategy.map(&problem, &budget());
-                prop_assert!(slot_of.is_ok(), "{}: {:?}", strategy, slot_of);
-                let again = strategy.map(&problem, &budget().with_threads(threads(2)));
-                prop_assert_eq!(again, slot_of, "{}", strategy);
+                let mapping = choose::map(&problem, &strategy, &budget());
+                prop_assert!(mapping.is_ok(), "{}: {:?}", strategy, mapping);
+                let again = choose::map(&problem, &strategy, &budget().with_threads(threads(2)));
+                prop_assert_eq!(again, mapping, "{}", strategy);
             }
         }
     }

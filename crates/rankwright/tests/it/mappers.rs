@@ -1,5 +1,6 @@
 //! What strategies must find.
 
+use rankwright::choose;
 use rankwright::map::{Budget, Problem, Strategy, find};
 use rankwright::placement::{Granularity, PlacementError};
 
@@ -29,10 +30,10 @@ fn tiles_of_a_scattered_halo_are_found() {
     let (cluster, jobs) = (four_by_four(), workload(vec![scattered_halo(4, 1000)]));
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
     for strategy in searching() {
-        let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
+        let mapping = strategy.map(&problem, &Budget::default()).unwrap();
         // Groups from the bottom up do not fit together everywhere.
         let most = if strategy.name() == "treematch" { 20_000 } else { 16_000 };
-        assert!(bytes_between_nodes(&problem, &slot_of) <= most, "{strategy}");
+        assert!(bytes_between_nodes(&problem, mapping.as_indices()) <= most, "{strategy}");
     }
 }
 
@@ -48,8 +49,12 @@ fn cliques_are_kept_together_like_exhaustive_search_does() {
         let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
         let least = permutations(6).iter().map(|slots| problem.cost(slots)).min();
         for strategy in searching() {
-            let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
-            assert_eq!(Some(problem.cost(&slot_of)), least, "{strategy}, {nodes} nodes");
+            let mapping = strategy.map(&problem, &Budget::default()).unwrap();
+            assert_eq!(
+                Some(problem.cost(mapping.as_indices())),
+                least,
+                "{strategy}, {nodes} nodes"
+            );
         }
     }
 }
@@ -73,8 +78,8 @@ fn cores_inside_nodes_are_used_by_closeness() {
     let (cluster, jobs) = (cluster(&[(1, Kind(4, 1, 2, 1))]), workload(vec![cliques(4, 2)]));
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
     for strategy in searching() {
-        let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
-        assert_eq!(problem.cost(&slot_of), 4 * 2 * 2000, "{strategy}");
+        let mapping = strategy.map(&problem, &Budget::default()).unwrap();
+        assert_eq!(problem.cost(mapping.as_indices()), 4 * 2 * 2000, "{strategy}");
     }
 }
 
@@ -87,8 +92,8 @@ fn groups_fit_nodes_of_any_size() {
     let cluster = cluster(&all);
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
     for strategy in searching() {
-        let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
-        assert_eq!(bytes_between_nodes(&problem, &slot_of), 0, "{strategy}");
+        let mapping = strategy.map(&problem, &Budget::default()).unwrap();
+        assert_eq!(bytes_between_nodes(&problem, mapping.as_indices()), 0, "{strategy}");
     }
 }
 
@@ -97,8 +102,10 @@ fn blocked_and_cyclic_are_what_launchers_do() {
     let cluster = cluster(&[(1, Kind(1, 1, 1, 1)), (2, Kind(1, 1, 3, 1))]);
     let jobs = workload(vec![ring("a", 2, 1), ring("b", 4, 1)]);
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
-    let map =
-        |name: &str| name.parse::<Strategy>().unwrap().map(&problem, &Budget::default()).unwrap();
+    let map = |name: &str| {
+        let strategy: Strategy = name.parse().unwrap();
+        strategy.map(&problem, &Budget::default()).unwrap().into_indices()
+    };
     assert_eq!(map("blocked"), [0, 1, 2, 3, 4, 5]);
     // The turn goes on at the third node with the second job, and passes over the full first node.
     assert_eq!(map("cyclic"), [0, 1, 4, 2, 5, 3]);
@@ -111,8 +118,9 @@ fn spare_nodes_stay_empty_where_the_traffic_is_looked_at() {
     let (cluster, jobs) = (four_by_four(), workload(vec![ring("a", 5, 10)]));
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
     let nodes_used = |strategy: &Strategy| {
-        let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
-        let mut nodes: Vec<u32> = slot_of.iter().map(|s| problem.slots()[*s].node.0).collect();
+        let mapping = strategy.map(&problem, &Budget::default()).unwrap();
+        let mut nodes: Vec<u32> =
+            mapping.iter().map(|(_, s)| problem.slots()[s.index()].node.0).collect();
         nodes.sort_unstable();
         nodes.dedup();
         nodes
@@ -146,10 +154,11 @@ fn a_rank_stays_inside_one_numa_node_where_it_fits() {
         let jobs = workload(vec![ring("a", ranks, 10)]);
         let problem = Problem::new(&cluster, &jobs, Granularity::Cores(2)).unwrap();
         // One that searches takes any core that makes no message wait.
-        for strategy in strategies().into_iter().filter(|strategy| !strategy.begins_with_others()) {
-            let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
+        for strategy in strategies().into_iter().filter(|strategy| !strategy.starts_from_others()) {
+            let mapping = strategy.map(&problem, &Budget::default()).unwrap();
             let crosses = |slot: &&usize| problem.slots()[**slot].numa.is_none();
-            assert_eq!(slot_of.iter().filter(crosses).count(), crossing, "{strategy}");
+            let slots = mapping.as_indices().iter();
+            assert_eq!(slots.filter(crosses).count(), crossing, "{strategy}");
         }
     }
 }
@@ -160,7 +169,7 @@ fn ranks_without_load_find_a_place_when_all_slots_are_full() {
     let loads = [vec![1; 16], vec![0; 2]].concat();
     let problem = Problem::sharing(&cluster, &jobs, Granularity::Cores(1), loads, 0.0).unwrap();
     for strategy in strategies() {
-        let slot_of = strategy.map(&problem, &Budget::default());
-        assert_eq!(slot_of.map(|slots| slots.len()), Ok(18), "{strategy}");
+        let mapping = choose::map(&problem, &strategy, &Budget::default());
+        assert_eq!(mapping.map(|mapping| mapping.len()), Ok(18), "{strategy}");
     }
 }

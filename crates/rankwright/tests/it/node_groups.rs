@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
-use rankwright::choose::{Search, candidates};
+use rankwright::choose::{ChooseOptions, candidates};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Budget, MAPPERS, NodeGroups, Problem, Strategy};
 use rankwright::placement::{Granularity, JobShape, Placement, PlacementError};
@@ -36,12 +36,12 @@ fn recorded(cluster: &Cluster, workload: &Workload) -> Result<NodeGroups, Placem
 
 /// Every strategy keeps the groups, also beside others whose answers it begins with.
 fn all_keep(cluster: &Cluster, workload: &Workload, problem: &Problem, groups: &NodeGroups) {
-    let found = candidates(problem, &strategies(), &Search::default()).candidates;
+    let found = candidates(problem, &strategies(), &ChooseOptions::default()).results;
     assert_eq!(found.len(), MAPPERS.len());
     for candidate in found {
         let candidate = candidate.unwrap();
         let shapes = JobShape::of(workload);
-        let (slots, slot_of) = (problem.slots(), &candidate.slot_of);
+        let (slots, slot_of) = (problem.slots(), candidate.mapping.as_indices());
         let placement = Placement::from_slots(cluster, &shapes, "x", slots, slot_of).unwrap();
         assert_eq!(groups.changed(&placement), 0, "{}", candidate.strategy);
     }
@@ -57,7 +57,7 @@ fn groups_that_talk_come_below_one_switch() {
     assert_eq!(groups.count(), 4);
     let cost = |name: &str| {
         let strategy: Strategy = name.parse().unwrap();
-        kept.cost(&strategy.map(&kept, &Budget::default()).unwrap())
+        kept.cost(strategy.map(&kept, &Budget::default()).unwrap().as_indices())
     };
     // Up to the node and to the first switch, instead of to the second.
     assert!(cost("kway") < cost("blocked"), "{} {}", cost("kway"), cost("blocked"));
@@ -72,8 +72,8 @@ fn ranks_change_places_inside_their_node() {
     let jobs = workload(vec![job("a", 8, flows)]);
     let (kept, groups) = in_block_order(&cluster, &jobs);
     let strategy: Strategy = "kway".parse().unwrap();
-    let slot_of = strategy.map(&kept, &Budget::default()).unwrap();
-    assert_eq!(kept.cost(&slot_of), 4 * 9 * 2);
+    let mapping = strategy.map(&kept, &Budget::default()).unwrap();
+    assert_eq!(kept.cost(mapping.as_indices()), 4 * 9 * 2);
     all_keep(&cluster, &jobs, &kept, &groups);
 }
 

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use rankwright::choose;
 use rankwright::cluster::Cluster;
 use rankwright::cluster::read::toml;
 use rankwright::map::{Budget, MAPPERS, Problem, Strategy};
@@ -63,9 +64,10 @@ fn every_strategy_can_be_simulated_on_them() {
         for entry in MAPPERS {
             let strategy: Strategy = entry.name.parse().unwrap();
             let strategy = strategy.with_default("effort", "fast").unwrap();
-            let slot_of = strategy.map(&problem, &Budget::default()).unwrap();
+            let mapping = choose::map(&problem, &strategy, &Budget::default()).unwrap();
             let (shapes, slots) = (JobShape::of(&workload), problem.slots());
-            let placement = Placement::from_slots(&cluster, &shapes, "test", slots, &slot_of);
+            let placement =
+                Placement::from_slots(&cluster, &shapes, "test", slots, mapping.as_indices());
             let mut observer = |_: &_| ControlFlow::Continue(());
             let options = Options { seed: 1001, ..Options::default() };
             let placement = placement.expect("a valid placement");

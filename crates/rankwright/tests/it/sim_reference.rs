@@ -24,10 +24,10 @@ use crate::clusters::{Kind, cluster, with_switches};
 /// A placement by the strategy with this name.
 pub(crate) fn placed(cluster: &Cluster, workload: &Workload, strategy: &str) -> Placement {
     let problem = Problem::new(cluster, workload, Granularity::Cores(1)).unwrap();
-    let slot_of = strategy.parse::<Mapping>().unwrap().map(&problem, &Budget::default()).unwrap();
-    let slots = slots(cluster, Granularity::Cores(1), slot_of.len()).unwrap();
+    let mapping = strategy.parse::<Mapping>().unwrap().map(&problem, &Budget::default()).unwrap();
+    let slots = slots(cluster, Granularity::Cores(1), mapping.len()).unwrap();
     let shapes = JobShape::of(workload);
-    Placement::from_slots(cluster, &shapes, strategy, &slots, &slot_of).unwrap()
+    Placement::from_slots(cluster, &shapes, strategy, &slots, mapping.as_indices()).unwrap()
 }
 
 pub(crate) fn run(

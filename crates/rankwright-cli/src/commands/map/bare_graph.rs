@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rankwright::choose;
 use rankwright::map::{Budget, Hierarchy, Problem, Strategy};
 use rankwright::placement::{Granularity, PlacementError};
 use rankwright::traffic::read::import::metis;
@@ -84,11 +85,11 @@ impl BareGraph {
             Some(clock) => budget.with_clock(clock),
             None => budget,
         };
-        let slot_of = ended_by_sigterm(|| strategy.map(&problem, &budget))?;
+        let mapping = ended_by_sigterm(|| choose::map(&problem, strategy, &budget))?;
         Ok(BareMapping {
-            cost: problem.cost(&slot_of),
+            cost: problem.cost(mapping.as_indices()),
             moves: budget.moves(),
-            cores: slot_of.iter().map(|slot| problem.core(*slot)).collect(),
+            cores: mapping.iter().map(|(_, slot)| problem.core(slot.index())).collect(),
         })
     }
 }

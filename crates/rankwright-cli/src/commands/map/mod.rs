@@ -16,7 +16,7 @@ use rankwright::report::{mapping_header, mapping_rows};
 use crate::cli::Verbosity;
 use crate::exit_code::UsageError;
 use crate::network::{Gpus, SelectionOptions};
-use crate::planning::{self, Judging, RankSize, SearchOptions};
+use crate::planning::{self, EvaluationRequest, RankSize, SearchOptions};
 use crate::simulating::SimulationOptions;
 use crate::{inputs, output};
 
@@ -75,7 +75,7 @@ enum MapFormat {
 impl Map {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let strategy = self.search.strategy(&self.strategy)?;
-        if !strategy.chooses() && !strategy.begins_with_others() {
+        if !strategy.chooses() && !strategy.starts_from_others() {
             self.simulation.refuse("for strategies that simulate")?;
         }
         if let Some(graph) = &self.bare_graph.graph {
@@ -87,7 +87,7 @@ impl Map {
             let mapping = self.bare_graph.map(graph, &strategy, &self.search)?;
             self.write(&list(mapping.cores.iter().copied()))?;
             output::note(verbosity, format!("J = {}", mapping.cost));
-            planning::note_moves(verbosity, &strategy.to_string(), mapping.moves);
+            planning::note_moves(verbosity, strategy.id(), mapping.moves);
             return Ok(ExitCode::SUCCESS);
         }
         // clap has made sure that both are there.
@@ -97,10 +97,10 @@ impl Map {
         let name = self.workload.as_deref().context("no workload")?;
         let workload = inputs::workload(name, verbosity)?;
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(name));
-        let judging = Judging { simulation, all: false };
+        let request = EvaluationRequest { simulation, all: false };
         let problem = Problem::new(&cluster, &workload, self.rank_size.granularity())?;
         let problem = self.selection.ask(problem)?;
-        let found = self.search.candidates_of(problem, &[strategy], judging, verbosity)?;
+        let found = self.search.candidates_of(problem, &[strategy], request, verbosity)?;
         let candidate = found.candidates.first().context("no strategy")?;
         planning::note_choice(verbosity, candidate);
         let file = self.selection.file(&cluster, &workload, candidate, Gpus::Near, verbosity)?;

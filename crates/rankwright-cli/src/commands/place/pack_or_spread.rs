@@ -80,9 +80,9 @@ impl Place {
         let by = TimeEstimate::of(workload);
         let mut candidates = |problem: Problem| {
             let problem = self.keep(problem)?;
-            let planned =
-                self.search.candidates_of(problem, strategies, self.judging(false), verbosity)?;
-            anyhow::Ok(planned.candidates)
+            let request = self.evaluation(false);
+            let made = self.search.candidates_of(problem, strategies, request, verbosity)?;
+            anyhow::Ok(made.candidates)
         };
         let estimate =
             |part: &Cluster, candidate: &Candidate| by.estimate(part, workload, candidate, traffic);

@@ -2,17 +2,16 @@
 
 use std::collections::HashSet;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use rankwright::choose::{Search, candidates, verdict};
+use rankwright::choose::{ChooseOptions, candidates, rank_candidates};
 use rankwright::cluster::read::allocation::{self, Cpu, Granted, Misfit, Which};
 use rankwright::cluster::read::hostfile::{self, Host};
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::files::InputError;
-use rankwright::map::{MAPPERS, Objective, Problem, Strategy};
+use rankwright::map::{Problem, Strategy, tried_at_start};
 use rankwright::placement::{Granularity, PlacementFile};
 use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
@@ -238,21 +237,6 @@ fn counted(described: &Cluster, hosts: &[Granted]) -> Cpu {
     if !are(Cpu::Thread) && are(Cpu::Core) { Cpu::Core } else { Cpu::Thread }
 }
 
-/// The strategies that are tried, the fastest first, and how large a job may be for each: the number
-/// of its ranks and of its pairs of ranks that send. Of random graphs, which take longest, a core of
-/// 2020 does all that are tried, and what is around them, in less than two seconds
-/// (`benchmarks/start`).
-const TRIED: [(&str, usize); 8] = [
-    ("blocked", usize::MAX),
-    ("cyclic", usize::MAX),
-    ("treematch", 3_000_000),
-    ("mapping-2013", 500_000),
-    ("kway", 300_000),
-    ("multisection", 100_000),
-    ("drb", 70_000),
-    ("contention", 2_000),
-];
-
 impl Ground {
     /// How many ranks there are.
     pub(super) fn ranks(&self) -> usize {
@@ -275,26 +259,21 @@ impl Ground {
         let problem = Problem::new(&self.cluster, &self.workload, self.granularity)?;
         let problem = self.selection.ask(problem)?;
         let pacing = Pacing::AfterArrival;
-        let search = Search {
+        let options = ChooseOptions {
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-            clock: None,
-            objective: Objective::default(),
             simulation: Options { pacing, ..Options::default() },
             messages: 0,
-            seeds: 1,
-            judge_all: false,
-            observer: &|_| ControlFlow::Continue(()),
+            ..ChooseOptions::default()
         };
         let problem = problem.with_closed_loop(true);
-        let found = ended_by_sigterm(|| candidates(&problem, &strategies, &search));
-        let (whole, failed): (Vec<_>, Vec<_>) =
-            found.candidates.into_iter().partition(Result::is_ok);
+        let made = ended_by_sigterm(|| candidates(&problem, &strategies, &options));
+        let (whole, failed): (Vec<_>, Vec<_>) = made.results.into_iter().partition(Result::is_ok);
         let mut whole: Vec<_> = whole.into_iter().filter_map(Result::ok).collect();
         if whole.is_empty() {
             let error = failed.into_iter().find_map(Result::err);
             return Err(error.context("no strategy was named")?.into());
         }
-        let best = verdict(&self.cluster, &whole, found.settled.as_ref()).best;
+        let best = rank_candidates(&whole, made.evaluation.as_ref()).best();
         let best = whole.swap_remove(best);
         // Which GPUs are granted is not known: nothing is said of them unless devices are asked for.
         let gpus = if self.selection.nics.is_none() { Gpus::None } else { Gpus::Near };
@@ -307,9 +286,7 @@ impl Ground {
     fn tried(&self) -> anyhow::Result<Vec<Strategy>> {
         let pairs: usize = self.workload.jobs.iter().map(|job| job.flows.len()).sum();
         let size = self.workload.rank_count() + pairs;
-        let there = |name: &str| MAPPERS.iter().any(|entry| entry.name == name);
-        let tried = TRIED.iter().filter(|(name, largest)| size <= *largest && there(name));
-        tried.map(|(name, _)| fast(name)).collect()
+        tried_at_start(size).iter().map(|entry| fast(entry.name)).collect()
     }
 
     /// Where nobody knows which PUs of a node are granted, a binding to others would be refused: the

@@ -8,8 +8,8 @@ use std::ops::Range;
 use super::node_groups::{GroupOrigin, NodeGroup, NodeGroups};
 use crate::cluster::Levels;
 use crate::ids::Rank;
-use crate::map::{Budget, Known, MapError, Problem};
-use crate::placement::{PlacementError, Slot};
+use crate::map::{Budget, MapError, Problem, Start};
+use crate::placement::{Mapping, PlacementError, Slot};
 use crate::traffic::{Flow, Job, Send, Source, Workload};
 
 /// Groups of ranks that have to share a node each, and nodes where they all fit.
@@ -50,7 +50,7 @@ impl KeptGroups {
         problem: &Problem,
         budget: &Budget,
         run: &Run,
-    ) -> Result<Vec<usize>, MapError> {
+    ) -> Result<Mapping, MapError> {
         let nodes = Nodes::new(problem);
         let parts = 1 + self.start.iter().collect::<BTreeSet<_>>().len();
         let node_of = if nodes.are_alike(problem) {
@@ -69,7 +69,7 @@ impl KeptGroups {
             let ranks: Vec<usize> = groups.flat_map(|group| &group.ranks).copied().collect();
             inside_node(problem, &nodes, node, &ranks, &part, &mut slot_of)?;
         }
-        Ok(slot_of)
+        Ok(slot_of.into())
     }
 
     /// The node of each group: what the strategy makes of groups that are one rank each, on nodes
@@ -108,7 +108,7 @@ impl KeptGroups {
 }
 
 /// The strategy.
-pub(in crate::map) type Run<'a> = dyn Fn(&Problem, &Budget) -> Result<Vec<usize>, MapError> + 'a;
+pub(in crate::map) type Run<'a> = dyn Fn(&Problem, &Budget) -> Result<Mapping, MapError> + 'a;
 
 /// One of the problems that a problem falls into.
 struct Part<'a> {
@@ -120,21 +120,24 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// What the strategy answers; `known` makes answers of this problem from those of the whole.
+    /// The strategy's mapping; `start` makes mappings of this problem from those of the whole.
     fn answer(
         &self,
         problem: &Problem,
-        mut known: impl FnMut(&[usize]) -> Vec<usize>,
+        mut start: impl FnMut(&[usize]) -> Vec<usize>,
     ) -> Result<Vec<usize>, MapError> {
-        let known: Vec<Known> = self
+        let starts: Vec<Start> = self
             .budget
-            .all_known()
+            .starts()
             .iter()
-            .map(|one| Known { strategy: one.strategy.clone(), slot_of: known(&one.slot_of) })
-            .filter(|one| problem.check(&one.slot_of).is_ok())
+            .map(|whole| {
+                let mapping = start(whole.mapping.as_indices()).into();
+                Start { strategy: whole.strategy.clone(), mapping }
+            })
+            .filter(|start| problem.check(start.mapping.as_indices()).is_ok())
             .collect();
-        let budget = self.budget.part(self.number, self.parts).with_known(&known);
-        let answer = (self.run)(problem, &budget)?;
+        let budget = self.budget.part(self.number, self.parts).with_starts(&starts);
+        let answer = (self.run)(problem, &budget)?.into_indices();
         problem.check(&answer)?;
         self.budget.count_moves(budget.moves());
         Ok(answer)
@@ -309,6 +312,8 @@ mod tests {
     use super::*;
     use crate::cluster::read::synthetic;
     use crate::cluster::{Cluster, NodeGroup, Switch};
+    use crate::ids::SlotId;
+    use crate::map::find;
     use crate::placement::Granularity;
 
     /// Two nodes of four cores, each at a switch of its own.
@@ -332,16 +337,18 @@ mod tests {
         let kept = KeptGroups::new(&problem, groups).unwrap();
         // The nodes change places, and the ranks inside them.
         let slot_of: Vec<usize> = (0..8).rev().collect();
-        let known = [Known { strategy: "other".to_owned(), slot_of: slot_of.clone() }];
+        let strategy = "cyclic".parse().unwrap();
+        let starts = [Start { strategy, mapping: slot_of.clone().into() }];
         let half = || 0.5;
-        let budget = Budget::default().with_known(&known).with_clock(&half);
+        let budget = Budget::default().with_starts(&starts).with_clock(&half);
         let passed = Mutex::new(Vec::new());
         let run = |_: &Problem, budget: &Budget| {
             budget.count_moves(10);
             passed.lock().unwrap().push(budget.time_passed());
-            Ok(budget.known("other").expect("an answer of this part").to_vec())
+            let cyclic = find("cyclic").unwrap();
+            Ok(budget.start(cyclic).expect("a mapping of this part").clone())
         };
-        assert_eq!(kept.map(&problem, &budget, &run).unwrap(), slot_of);
+        assert_eq!(kept.map(&problem, &budget, &run).unwrap().as_indices(), slot_of);
         assert_eq!(budget.moves(), 30);
         // Half of the time of three parts is over: the first is through, the second in the middle.
         assert_eq!(*passed.lock().unwrap(), [Some(1.5), Some(0.5), Some(0.0)]);
@@ -361,9 +368,11 @@ mod tests {
         let problem = problem.keeping(groups).unwrap();
         // As many ranks as there are, one after the other: both groups of the first job on the
         // first node.
-        let run = |part: &Problem, _: &Budget| Ok((0..part.rank_count()).collect());
+        let run = |part: &Problem, _: &Budget| {
+            Ok((0..part.rank_count()).map(SlotId::from_index).collect())
+        };
         let kept = problem.kept_groups().unwrap();
-        let slot_of = kept.map(&problem, &Budget::default(), &run).unwrap();
-        assert_eq!(problem.check(&slot_of), Ok(()));
+        let mapping = kept.map(&problem, &Budget::default(), &run).unwrap();
+        assert_eq!(problem.check(mapping.as_indices()), Ok(()));
     }
 }

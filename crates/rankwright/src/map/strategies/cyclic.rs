@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::map::{Budget, MapError, Mapper, Problem};
+use crate::placement::Mapping;
 
 /// Rank by rank in order, each to the next node that has room and there to its first free slot:
 /// what launchers call "by node". The turn goes on from one job to the next.
@@ -10,8 +11,8 @@ use crate::map::{Budget, MapError, Mapper, Problem};
 pub(in crate::map) struct Cyclic;
 
 impl Mapper for Cyclic {
-    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
-        Ok(in_turn(problem, problem.slots_of_nodes(), &[0]))
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Mapping, MapError> {
+        Ok(in_turn(problem, problem.slots_of_nodes(), &[0]).into())
     }
 }
 

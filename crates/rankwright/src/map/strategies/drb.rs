@@ -5,6 +5,7 @@ use crate::map::search::partitioners::scotch::{Refinement, ScotchGraph, ScotchTr
 use crate::map::search::repair::repair;
 use crate::map::search::tree::Tree;
 use crate::map::{Budget, MapError, Mapper, Problem};
+use crate::placement::Mapping;
 
 /// Static mapping by dual recursive bipartitioning (Pellegrini, "Static mapping by dual recursive
 /// bipartitioning of process and architecture graphs", 1994) with Scotch.
@@ -20,7 +21,7 @@ pub(in crate::map) struct Drb {
 }
 
 impl Mapper for Drb {
-    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Mapping, MapError> {
         let (tree, slot_of_bin) = problem.tree_of_fewest_nodes();
         let graph = problem.weighted_graph(self.weights);
         let mut bin_of = if tree.bin_count() == 1 || problem.rank_count() == 1 {
@@ -31,7 +32,8 @@ impl Mapper for Drb {
         };
         let capacity = vec![problem.limit(); tree.bin_count()];
         repair(&tree, &capacity, &graph, problem.loads(), &mut bin_of);
-        Ok(problem.balanced(bin_of.into_iter().map(|bin| slot_of_bin[bin as usize]).collect()))
+        let slots = bin_of.into_iter().map(|bin| slot_of_bin[bin as usize]).collect();
+        Ok(problem.balanced(slots).into())
     }
 }
 

@@ -7,6 +7,7 @@ use crate::map::search::partitioners::metis::{Method, partition};
 use crate::map::search::repair::repair;
 use crate::map::search::tree::Tree;
 use crate::map::{Budget, MapError, Mapper, Problem};
+use crate::placement::Mapping;
 
 /// Divides the ranks among the groups of the highest level of the cluster (nodes, or switches with
 /// several nodes) so that as few bytes as possible cross, then those of each group among the groups
@@ -22,7 +23,7 @@ pub(in crate::map) struct Kway {
 }
 
 impl Mapper for Kway {
-    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Mapping, MapError> {
         let (tree, slot_of_bin) = problem.tree_of_fewest_nodes();
         let graph = problem.weighted_graph(self.weights);
         let largest = problem.loads().iter().max().copied().unwrap_or(1).max(1);
@@ -41,7 +42,8 @@ impl Mapper for Kway {
         let mut bin_of = division.bin_of;
         let capacity = vec![problem.limit(); tree.bin_count()];
         repair(&tree, &capacity, &graph, problem.loads(), &mut bin_of);
-        Ok(problem.balanced(bin_of.into_iter().map(|bin| slot_of_bin[bin as usize]).collect()))
+        let slots = bin_of.into_iter().map(|bin| slot_of_bin[bin as usize]).collect();
+        Ok(problem.balanced(slots).into())
     }
 }
 

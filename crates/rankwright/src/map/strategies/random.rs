@@ -4,6 +4,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::map::{Budget, MapError, Mapper, Problem, fill};
+use crate::placement::Mapping;
 
 /// Ranks in random order into the slots of all nodes in random order; what chance gives, to judge
 /// the others by.
@@ -13,11 +14,11 @@ pub(in crate::map) struct Random {
 }
 
 impl Mapper for Random {
-    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Mapping, MapError> {
         let mut generator = ChaCha8Rng::seed_from_u64(self.seed);
         let ranks = shuffled(problem.rank_count(), &mut generator);
         let slots = shuffled(problem.slots().len(), &mut generator);
-        Ok(fill(problem, &ranks, &slots))
+        Ok(fill(problem, &ranks, &slots).into())
     }
 }
 

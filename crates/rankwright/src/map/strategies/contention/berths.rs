@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ids::NodeId;
-use crate::map::{Answer, MapError, Problem};
+use crate::map::{DeviceMapping, MapError, Problem};
 use crate::placement::{RankPlacement, Slot};
 use crate::rails::DeviceSets;
 
@@ -119,12 +119,10 @@ impl Berths {
     }
 
     /// What it means that rank r is at berth `berth_of[r]`.
-    pub(super) fn answer(&self, berth_of: &[usize]) -> Answer {
+    pub(super) fn mapping(&self, berth_of: &[usize]) -> DeviceMapping {
         let nics = berth_of.iter().map(|berth| self.slots[*berth].nics.clone()).collect();
-        Answer {
-            slot_of: berth_of.iter().map(|berth| self.slot_of[*berth]).collect(),
-            nics: Some(nics),
-        }
+        let slots: Vec<usize> = berth_of.iter().map(|berth| self.slot_of[*berth]).collect();
+        DeviceMapping { mapping: slots.into(), nics: Some(nics) }
     }
 
     /// The same placement where all ranks of a group use the rails that the first of them uses;

@@ -13,8 +13,9 @@ use super::neighbourhood::Neighbourhood;
 use super::{Search, by_load, exactly, starts};
 use crate::cluster::Cluster;
 use crate::cluster::read::toml;
-use crate::map::{Answer, Budget, Objective, Problem, Strategy};
+use crate::map::{Budget, DeviceMapping, Problem, Strategy};
 use crate::placement::Granularity;
+use crate::ranking::Objective;
 use crate::traffic::Workload;
 use crate::traffic::generate::pattern::Pattern;
 
@@ -44,18 +45,19 @@ fn problem<'a>(cluster: &'a Cluster, workload: &'a Workload) -> Problem<'a> {
     problem.with_selection("by-load".parse().unwrap()).unwrap()
 }
 
-fn answers(problem: &Problem, strategy: &str, threads: usize) -> Vec<Answer> {
+fn answers(problem: &Problem, strategy: &str, threads: usize) -> Vec<DeviceMapping> {
     let budget = Budget::default().with_threads(NonZeroUsize::new(threads).unwrap());
     let strategy: Strategy = strategy.parse().unwrap();
-    strategy.answers_with_devices(problem, &budget).unwrap()
+    strategy.mappings_with_devices(problem, &budget).unwrap()
 }
 
 /// What answers cost, those without devices with the ones by load, counted from the first.
-fn costs(problem: &Problem, berths: &Berths, answers: &[Answer]) -> Vec<f64> {
-    let berth_of = |answer: &Answer| {
+fn costs(problem: &Problem, berths: &Berths, answers: &[DeviceMapping]) -> Vec<f64> {
+    let berth_of = |answer: &DeviceMapping| {
         let nics = answer.nics.clone();
-        let nics = nics.unwrap_or_else(|| by_load(problem, &answer.slot_of).unwrap().unwrap());
-        berths.find(&answer.slot_of, &nics).expect("berths")
+        let nics =
+            nics.unwrap_or_else(|| by_load(problem, answer.mapping.as_indices()).unwrap().unwrap());
+        berths.find(answer.mapping.as_indices(), &nics).expect("berths")
     };
     let places: Vec<Vec<usize>> = answers.iter().map(berth_of).collect();
     cost_of(problem, berths, &places)
@@ -65,10 +67,10 @@ fn cost_of(problem: &Problem, berths: &Berths, places: &[Vec<usize>]) -> Vec<f64
     let budget = Budget::default();
     let first = vec![places[0].clone()];
     let search = Search::new(Objective::Balanced, problem, berths, &budget, first).unwrap();
-    let Search { scale, mut fluid, mut offered, mut trips, .. } = search;
+    let Search { objective, mut fluid, mut offered, mut trips, .. } = search;
     let cost = |berth_of: &Vec<usize>| {
         offered.restart(berth_of);
-        scale.cost(&exactly(&mut fluid, &offered, &mut trips))
+        objective.cost(&exactly(&mut fluid, &offered, &mut trips))
     };
     places.iter().map(cost).collect()
 }
@@ -99,7 +101,7 @@ fn the_optimum_over_cores_and_devices_is_found() {
     assert_eq!(all.len(), 24 * 81);
     let found = answers(&problem, "contention:moves=6000", 1);
     let nics = found[0].nics.clone().expect("devices");
-    all.insert(0, berths.find(&found[0].slot_of, &nics).unwrap());
+    all.insert(0, berths.find(found[0].mapping.as_indices(), &nics).unwrap());
     let costs = cost_of(&problem, &berths, &all);
     let least = costs.iter().copied().fold(f64::INFINITY, f64::min);
     assert!(costs[0] <= least + 1e-9, "{} but {least}", costs[0]);
@@ -113,7 +115,7 @@ fn threads_change_nothing_and_more_moves_are_no_worse_than_the_starts() {
     let forms = [0, 400, 4000].map(|moves| format!("contention:moves={moves}"));
     let found = forms.each_ref().map(|form| answers(&problem, form, 1));
     assert_eq!(found[1], answers(&problem, &forms[1], 3));
-    let first: Vec<Answer> = found.iter().map(|answers| answers[0].clone()).collect();
+    let first: Vec<DeviceMapping> = found.iter().map(|answers| answers[0].clone()).collect();
     let costs = costs(&problem, &berths, &first);
     assert!(costs.iter().all(|later| *later <= costs[0] + 1e-9), "{costs:?}");
     let chosen = first.iter().flat_map(|answer| answer.nics.as_ref().expect("devices"));
@@ -128,7 +130,12 @@ fn devices_serve_no_more_ranks_than_they_have_contexts() {
     for answer in answers(&problem, "contention:moves=2000", 1) {
         let Some(nics) = answer.nics else { continue };
         for node in 0..2 {
-            let here = answer.slot_of.iter().zip(&nics).filter(|(slot, _)| **slot / 4 == node);
+            let here = answer
+                .mapping
+                .as_indices()
+                .iter()
+                .zip(&nics)
+                .filter(|(slot, _)| **slot / 4 == node);
             let users = |name: &str| {
                 here.clone().filter(|(_, nics)| nics.iter().any(|nic| nic == name)).count()
             };
@@ -148,7 +155,8 @@ fn ranks_that_talk_use_the_same_rail() {
         for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
             for flow in &job.flows {
                 let [a, b] = [flow.source, flow.destination].map(|rank| first + rank.index());
-                let apart = answer.slot_of[a] / 4 != answer.slot_of[b] / 4;
+                let slot_of = answer.mapping.as_indices();
+                let apart = slot_of[a] / 4 != slot_of[b] / 4;
                 assert!(!apart || nics[a] == nics[b], "{:?} {:?}", nics[a], nics[b]);
             }
         }
@@ -166,7 +174,7 @@ fn what_the_other_socket_costs_keeps_ranks_beside_their_devices() {
     );
     let problem = problem(&cluster, &workload);
     let found = answers(&problem, "contention:moves=4000", 1).swap_remove(0);
-    for (slot, nics) in found.slot_of.iter().zip(found.nics.expect("devices")) {
+    for (slot, nics) in found.mapping.as_indices().iter().zip(found.nics.expect("devices")) {
         assert_eq!(nics, [format!("mlx5_{}", slot % 4 / 2)]);
     }
 }
@@ -195,7 +203,7 @@ proptest! {
         let mut all = answers(&problem, &format!("contention:moves=400,seed={seed}"), 1);
         prop_assert!(all.last().is_some_and(|answer| answer.nics.is_none()));
         let others = starts::starts(&problem, &Budget::default()).unwrap();
-        all.extend(others.into_iter().map(Answer::from));
+        all.extend(others.into_iter().map(DeviceMapping::from));
         let costs = costs(&problem, &berths, &all);
         prop_assert!(costs.iter().all(|cost| costs[0] <= cost + 1e-9), "{costs:?}");
     }

@@ -14,20 +14,19 @@ mod chain;
 mod device_tests;
 mod layout;
 mod neighbourhood;
-mod scale;
 mod starts;
 #[cfg(test)]
 mod tests;
 
 use crate::estimate::{Fluid, OfferedLoad, RoundTrips};
 use crate::map::options::{EFFORT, MOVES, OBJECTIVE, OptionEntry, Options, SEED};
-use crate::map::{Answer, Budget, Effort, MapError, Mapper, Objective, Problem, StrategyError};
+use crate::map::{Budget, DeviceMapping, Effort, MapError, Mapper, Problem, StrategyError};
 use crate::parallel::side_by_side;
-use crate::placement::{JobShape, Placement, PlacementError};
+use crate::placement::{JobShape, Mapping, Placement, PlacementError};
 use crate::rails;
+use crate::ranking::{Objective, Rule, Score, SmoothObjective, rank};
 use berths::Berths;
 use chain::{Chain, exactly, roughly};
-use scale::{Measure, Scale};
 
 pub(in crate::map) const OPTIONS: &[OptionEntry] = &[OBJECTIVE, EFFORT, SEED, MOVES];
 
@@ -57,14 +56,15 @@ struct Search<'a> {
     problem: &'a Problem<'a>,
     budget: &'a Budget<'a>,
     berths: &'a Berths,
-    scale: Scale,
-    rough: Scale,
+    /// What placements cost by the fluid, and by the offered load.
+    objective: SmoothObjective,
+    rough: SmoothObjective,
     fluid: Fluid,
     offered: OfferedLoad,
     trips: Option<RoundTrips>,
     rough_trips: Option<RoundTrips>,
-    /// What the search begins with, as the berth of each rank, with its costs, the best first.
-    starts: Vec<(f64, Vec<usize>)>,
+    /// What the search begins with, as the berth of each rank, the best first.
+    starts: Vec<(Score, Vec<usize>)>,
 }
 
 impl Contention {
@@ -121,19 +121,21 @@ impl Contention {
 }
 
 impl Mapper for Contention {
-    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Vec<usize>, MapError> {
-        let mut answers = self.answers(problem, budget)?;
-        Ok(answers.swap_remove(0))
+    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Mapping, MapError> {
+        let mut mappings = self.mappings(problem, budget)?;
+        Ok(mappings.swap_remove(0))
     }
 
     /// The best of each chain and the best start, the one with the least cost first.
-    fn answers(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Vec<usize>>, MapError> {
+    fn mappings(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Mapping>, MapError> {
         let starts = starts::starts(problem, budget)?;
         if problem.rank_count() < 2 {
             return Ok(starts);
         }
         let berths = Berths::of_slots(problem);
-        self.search(problem, &berths, budget, starts)
+        let starts = starts.into_iter().map(Mapping::into_indices).collect();
+        let found = self.search(problem, &berths, budget, starts)?;
+        Ok(found.into_iter().map(Mapping::from).collect())
     }
 
     fn chooses_devices(&self) -> bool {
@@ -144,15 +146,15 @@ impl Mapper for Contention {
         &self,
         problem: &Problem,
         budget: &Budget,
-        answers: &[Vec<usize>],
-    ) -> Result<Vec<Answer>, MapError> {
+        mappings: &[Mapping],
+    ) -> Result<Vec<DeviceMapping>, MapError> {
         let berths = Berths::with_devices(problem)?;
         if !berths.is_choice() || problem.rank_count() < 2 {
             return Ok(Vec::new());
         }
         let others = starts::starts(problem, budget)?;
         let mut starts: Vec<Vec<usize>> = Vec::new();
-        for slot_of in answers.iter().chain(&others) {
+        for slot_of in mappings.iter().chain(&others).map(Mapping::as_indices) {
             // Another answer may leave every rank a device where this one does not.
             let Some(nics) = by_load(problem, slot_of)? else { continue };
             let found = berths.find(slot_of, &nics);
@@ -162,7 +164,7 @@ impl Mapper for Contention {
             return Ok(Vec::new());
         }
         let found = self.search(problem, &berths, budget, starts)?;
-        Ok(found.iter().map(|berth_of| berths.answer(berth_of)).collect())
+        Ok(found.iter().map(|berth_of| berths.mapping(berth_of)).collect())
     }
 }
 
@@ -204,17 +206,15 @@ impl<'a> Search<'a> {
             exact.push(exactly(&mut fluid, &offered, &mut trips));
             rough.push(roughly(&offered, &mut rough_trips));
         }
-        let scale =
-            |measures: &[Measure]| Scale::new(objective, problem.is_closed_loop(), measures);
-        let (scale, rough) = (scale(&exact), scale(&rough).with_smooth_end());
-        let costs = exact.iter().map(|measure| scale.cost(measure));
-        let mut starts: Vec<(f64, Vec<usize>)> = costs.zip(starts).collect();
-        starts.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let closed_loop = problem.is_closed_loop();
+        let relative_to = |scores: &[Score]| SmoothObjective::new(objective, closed_loop, scores);
+        let (objective, rough) = (relative_to(&exact), relative_to(&rough).with_smooth_end());
+        let starts = best_first(&objective, exact.into_iter().zip(starts).collect());
         Ok(Self {
             problem,
             budget,
             berths,
-            scale,
+            objective,
             rough,
             fluid,
             offered,
@@ -232,7 +232,7 @@ impl<'a> Search<'a> {
             problem: self.problem,
             budget: self.budget,
             berths: self.berths,
-            scale: self.scale,
+            objective: self.objective,
             rough: self.rough.with_patience(patience),
             fluid: self.fluid.clone(),
             offered: self.offered.clone(),
@@ -246,17 +246,28 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Placements and the best start by their costs, each once.
+    /// Placements and the best start, each once, the best first.
     fn in_order(&mut self, found: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
-        let mut answers = vec![self.starts.swap_remove(0)];
+        let mut candidates = vec![self.starts.swap_remove(0)];
         for berth_of in found {
             self.offered.restart(&berth_of);
-            let cost = self.scale.cost(&exactly(&mut self.fluid, &self.offered, &mut self.trips));
-            if answers.iter().all(|(_, known)| *known != berth_of) {
-                answers.push((cost, berth_of));
+            let score = exactly(&mut self.fluid, &self.offered, &mut self.trips);
+            if candidates.iter().all(|(_, other)| *other != berth_of) {
+                candidates.push((score, berth_of));
             }
         }
-        answers.sort_by(|a, b| a.0.total_cmp(&b.0));
-        answers.into_iter().map(|(_, berth_of)| berth_of).collect()
+        let candidates = best_first(&self.objective, candidates);
+        candidates.into_iter().map(|(_, berth_of)| berth_of).collect()
     }
+}
+
+/// Placements in the order of their scores.
+fn best_first(
+    objective: &SmoothObjective,
+    placements: Vec<(Score, Vec<usize>)>,
+) -> Vec<(Score, Vec<usize>)> {
+    let scores: Vec<Score> = placements.iter().map(|(score, _)| *score).collect();
+    let mut placements: Vec<_> = placements.into_iter().map(Some).collect();
+    let ranking = rank(&scores, &Rule::Smooth(*objective));
+    ranking.order().iter().filter_map(|at| placements[*at].take()).collect()
 }

@@ -5,6 +5,7 @@ use crate::cluster::distance::Closeness;
 use crate::map::search::graph::EdgeWeights;
 use crate::map::strategies::drb::Drb;
 use crate::map::{Budget, MapError, Mapper, Problem};
+use crate::placement::Mapping;
 
 /// Ranks that talk share a node (dual recursive bipartitioning by Scotch); where they run inside it is
 /// then improved by swaps on the machine matrix (section 2.2), which tells near memories from far ones
@@ -27,15 +28,15 @@ pub(in crate::map) enum Inside {
 }
 
 impl Mapper for Placed {
-    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Mapping, MapError> {
         let drb = Drb { seed: self.seed, weights: EdgeWeights::Bytes };
-        let mut slot_of = drb.map(problem, budget)?;
+        let mut slot_of = drb.map(problem, budget)?.into_indices();
         if self.inside != Inside::AsDivided {
             for node in problem.slots_of_nodes() {
                 Node::new(problem, node, self.inside, &slot_of).arrange(&mut slot_of);
             }
         }
-        Ok(slot_of)
+        Ok(slot_of.into())
     }
 }
 
@@ -135,9 +136,9 @@ mod tests {
         let job = nas::parse("lu.B.8").unwrap().job().unwrap();
         let workload = Workload::single(job);
         let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
-        let slot_of = Placed { seed: 1, inside }.map(&problem, &Budget::default()).unwrap();
+        let mapping = Placed { seed: 1, inside }.map(&problem, &Budget::default()).unwrap();
         let matrix = Closeness::new(cluster.machine(crate::ids::NodeId(0)));
-        let core = |rank: usize| problem.slots()[slot_of[rank]].cores[0];
+        let core = |rank: usize| problem.slots()[mapping.as_indices()[rank]].cores[0];
         let of = |rank: usize| -> u64 {
             let edges = problem.graph().row(rank);
             edges.map(|(b, bytes)| bytes * u64::from(matrix.weight(core(rank), core(b)))).sum()

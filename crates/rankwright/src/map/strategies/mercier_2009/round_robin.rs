@@ -3,6 +3,7 @@
 
 use crate::map::strategies::cyclic::in_turn;
 use crate::map::{Budget, MapError, Mapper, Problem};
+use crate::placement::Mapping;
 
 /// The policy that Mercier and Clet-Ortega 2009, section 3.2, hold theirs against: of the fewest nodes
 /// that hold all ranks, rank i of each job goes to node i modulo their number, or to the next that has
@@ -11,9 +12,9 @@ use crate::map::{Budget, MapError, Mapper, Problem};
 pub(in crate::map) struct RoundRobin;
 
 impl Mapper for RoundRobin {
-    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Mapping, MapError> {
         let jobs = problem.workload.rank_offsets();
-        Ok(in_turn(problem, problem.slots_of_fewest_nodes(), &jobs))
+        Ok(in_turn(problem, problem.slots_of_fewest_nodes(), &jobs).into())
     }
 }
 
@@ -32,7 +33,7 @@ mod tests {
         let workload = Workload { name: "w".to_owned(), jobs };
         let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
         let slot_of = RoundRobin.map(&problem, &Budget::default()).unwrap();
-        let nodes: Vec<usize> = slot_of.iter().map(|slot| slot / 8).collect();
+        let nodes: Vec<usize> = slot_of.iter().map(|(_, slot)| slot.index() / 8).collect();
         let expected: Vec<usize> = (0..11).chain(0..10).map(|rank| rank % 3).collect();
         assert_eq!(nodes, expected);
     }

@@ -21,6 +21,7 @@ use search::{Aim, search};
 use crate::map::options::{EFFORT, MOVES, OptionEntry, Options, SEED, WEIGHTS};
 use crate::map::search::graph::EdgeWeights;
 use crate::map::{Budget, Effort, MapError, Mapper, Problem, StrategyError};
+use crate::placement::Mapping;
 
 pub(in crate::map) const OPTIONS: &[OptionEntry] = &[EFFORT, MOVES, SEED, WEIGHTS];
 
@@ -48,7 +49,7 @@ impl Multisection {
 }
 
 impl Mapper for Multisection {
-    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Mapping, MapError> {
         let (tree, slot_of_bin) = problem.tree_of_fewest_nodes();
         let graph = problem.weighted_graph(self.weights);
         let capacity = vec![problem.limit(); tree.bin_count()];
@@ -63,6 +64,6 @@ impl Mapper for Multisection {
         };
         let bin_of = search(&aim, budget)?;
         let slots = bin_of.into_iter().map(|bin| slot_of_bin[bin as usize]).collect();
-        Ok(problem.balanced(slots))
+        Ok(problem.balanced(slots).into())
     }
 }

@@ -6,6 +6,7 @@ use crate::map::StrategyError;
 use crate::map::options::{OptionEntry, Options};
 use crate::map::search::vacancies::{Sockets, Vacancies};
 use crate::map::{Budget, MapError, Mapper, Problem};
+use crate::placement::Mapping;
 use crate::traffic::demand::Lengths;
 
 /// Soryani, Analoui, Zarrinchian 2012, "A novel process mapping strategy in clustered environments"
@@ -77,7 +78,7 @@ fn even(job: &JobTraffic, vacancies: &Vacancies) -> u64 {
 }
 
 impl Mapper for Mapping2012 {
-    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
-        Ok(self.mapping(problem).slot_of)
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Mapping, MapError> {
+        Ok(self.mapping(problem).slot_of.into())
     }
 }

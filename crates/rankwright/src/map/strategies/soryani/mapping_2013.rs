@@ -9,6 +9,7 @@ use crate::map::options::{OptionEntry, Options};
 use crate::map::search::slowdown::Slowdown;
 use crate::map::search::vacancies::{Sockets, Vacancies};
 use crate::map::{Budget, MapError, Mapper, Problem};
+use crate::placement::Mapping;
 use crate::traffic::classes::LengthClass;
 use crate::traffic::demand::Lengths;
 use crate::units::BytesPerSecond;
@@ -220,7 +221,7 @@ fn slowest(assumed: BytesPerSecond, rates: impl Iterator<Item = BytesPerSecond>)
 }
 
 impl Mapper for Mapping2013 {
-    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
-        Ok(self.mapping(problem).slot_of)
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Mapping, MapError> {
+        Ok(self.mapping(problem).slot_of.into())
     }
 }

@@ -10,6 +10,7 @@ use machine::{Level, Machine};
 
 use crate::map::search::graph::{EdgeWeights, Graph};
 use crate::map::{Budget, MapError, Mapper, Problem};
+use crate::placement::Mapping;
 
 /// TreeMatch (Jeannot, Mercier, "Near-optimal placement of MPI processes on multicore NUMA
 /// architectures", 2010; Jeannot, Mercier, Tessier, "Process placement in multicore clusters:
@@ -33,7 +34,7 @@ pub(in crate::map) struct TreeMatch {
 }
 
 impl Mapper for TreeMatch {
-    fn map(&self, problem: &Problem, _: &Budget) -> Result<Vec<usize>, MapError> {
+    fn map(&self, problem: &Problem, _: &Budget) -> Result<Mapping, MapError> {
         let (tree, slot_of_bin) = problem.tree_of_fewest_nodes();
         let graph = problem.weighted_graph(self.weights).into_owned();
         let alike = problem.loads().iter().all(|load| *load == 1);
@@ -49,7 +50,7 @@ impl Mapper for TreeMatch {
         }
         let place_of = grouping.unfold(&machine, problem.rank_count());
         let slots = place_of.into_iter().map(|place| slot_of_bin[place / places]).collect();
-        Ok(problem.balanced(slots))
+        Ok(problem.balanced(slots).into())
     }
 }
 
