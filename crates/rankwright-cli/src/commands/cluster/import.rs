@@ -7,8 +7,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rankwright::cluster::read::{hostfile, hwloc_xml, ibnetdiscover, synthetic, topology_conf};
-use rankwright::cluster::{Cluster, NodeGroup, hostlist};
+use rankwright::cluster::read::hostfile::{self, HostsError};
+use rankwright::cluster::read::{hwloc_xml, ibnetdiscover, synthetic, topology_conf};
+use rankwright::cluster::{Cluster, ClusterDescription, NodeGroup, hostlist};
 use rankwright::files::InputError;
 
 use super::write_description;
@@ -69,8 +70,8 @@ enum Cpu {
 
 impl Import {
     pub(super) fn run(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
-        let (name, mut cluster) = self.cluster(verbosity)?;
-        self.name.as_deref().unwrap_or(&name).clone_into(&mut cluster.name);
+        let (name, cluster) = self.cluster(verbosity)?;
+        let cluster = cluster.named(self.name.as_deref().unwrap_or(&name));
         write_description(&cluster, self.output.as_deref(), verbosity)
     }
 
@@ -126,7 +127,7 @@ impl Import {
             let hosts = hostfile::parse(&text, file).map_err(|error| wrong_kind(error, &text))?;
             hostfile::cluster(&self.description(verbosity)?, &hosts)
         };
-        cluster.map_err(|host| self.unknown_type(file, &host).into())
+        cluster.map_err(|error| self.misfit(file, error).into())
     }
 
     fn only_hosts(&self) -> Result<Vec<String>, UsageError> {
@@ -143,8 +144,9 @@ impl Import {
             return Err(UsageError(why).into());
         }
         let names = hostlist::expand(self.nodes.as_deref().unwrap_or("node0"))
+            .and_then(hostlist::distinct)
             .map_err(|error| UsageError(format!("--nodes: {error}")))?;
-        Ok(Cluster::uniform("", names, group))
+        Ok(ClusterDescription::uniform("", names, group).build()?)
     }
 
     /// What the hosts look like.
@@ -156,10 +158,15 @@ impl Import {
         inputs::this_host()
     }
 
-    fn unknown_type(&self, file: &str, host: &str) -> InputError {
-        let described = self.node_type.as_deref().unwrap_or("this machine");
-        let expected = format!("a host of {described}, which has nodes of several types");
-        InputError::new(file, format!("the host `{host}`"), expected)
+    fn misfit(&self, file: &str, error: HostsError) -> InputError {
+        match error {
+            HostsError::UnknownType(host) => {
+                let described = self.node_type.as_deref().unwrap_or("this machine");
+                let expected = format!("a host of {described}, which has nodes of several types");
+                InputError::new(file, format!("the host `{host}`"), expected)
+            }
+            HostsError::Invalid(error) => error.in_source(file),
+        }
     }
 
     /// Refuses what is for one file only.

@@ -67,9 +67,9 @@ impl BareGraph {
             Problem::sharing(&cluster, &workload, one, loads, imbalance)?
         } else {
             Problem::new(&cluster, &workload, one).map_err(|error| match error {
-                PlacementError::TooFewPlaces { ranks, places, .. } => {
+                PlacementError::TooFewSlots { ranks, slots, .. } => {
                     let text = format!(
-                        "{file} has {ranks} vertices, but hierarchy {sizes} has {places} cores; \
+                        "{file} has {ranks} vertices, but hierarchy {sizes} has {slots} cores; \
                          with --imbalance 0.03 vertices share cores"
                     );
                     anyhow::Error::from(Infeasible(text))

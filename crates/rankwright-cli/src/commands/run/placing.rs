@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::Args;
 use rankwright::choose::{Search, candidates, verdict};
 use rankwright::cluster::read::allocation::{self, Cpu, Granted, Misfit, Which};
-use rankwright::cluster::read::hostfile::{self, Host};
+use rankwright::cluster::read::hostfile::{self, Host, HostsError};
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::files::InputError;
 use rankwright::map::{MAPPERS, Objective, Problem, Strategy};
@@ -139,7 +139,7 @@ impl PlacingOptions {
         let Some(hosts) = hosts else { return Ok((described, Vec::new())) };
         if self.on.is_none() {
             // What is not granted here may be granted elsewhere.
-            described.groups.iter_mut().for_each(|group| group.free.fill(true));
+            described = described.all_free();
             if hosts.names().len() > 1 || !same_host(hosts.names()[0], &described.nodes[0].name) {
                 let here = &described.nodes[0].name;
                 note(verbosity, format_args!("all nodes are taken to be like this one, {here}"));
@@ -162,12 +162,12 @@ impl PlacingOptions {
         match hosts {
             Hosts::Slots(hosts) => {
                 let cluster = hostfile::cluster(&described, &hosts);
-                Ok((cluster.map_err(|host| unknown(&host, what))?, Vec::new()))
+                Ok((cluster.map_err(|error| unfit(&error, what))?, Vec::new()))
             }
             Hosts::Cpus(hosts) => {
                 let made = allocation::cluster(&described, &hosts, counted(&described, &hosts));
                 let allocation = made.map_err(|misfit| match misfit {
-                    Misfit::Unknown(host) => unknown(&host, what),
+                    Misfit::Hosts(error) => unfit(&error, what),
                     Misfit::TooManyCpus { granted, has } | Misfit::NoSuchCpu { granted, has } => {
                         Infeasible(format!(
                             "{} CPUs are granted on {}, which has {has} in {what}",
@@ -211,8 +211,13 @@ impl PlacingOptions {
     }
 }
 
-fn unknown(host: &str, what: &str) -> Infeasible {
-    Infeasible(format!("the host {host} is not in {what}, which has nodes of several types"))
+fn unfit(error: &HostsError, what: &str) -> Infeasible {
+    Infeasible(match error {
+        HostsError::UnknownType(host) => {
+            format!("the host {host} is not in {what}, which has nodes of several types")
+        }
+        HostsError::Invalid(error) => error.to_string(),
+    })
 }
 
 /// What the batch system calls a CPU: what makes its numbers those of the kernel on this host.

@@ -128,7 +128,8 @@ pub fn rows() -> Vec<Row> {
 pub fn assumptions() -> Vec<Assumption> {
     const FITTED: &str = "calibrated: gives the printed gains in latency and message rate, with 1.1 us from \
                           process to process";
-    let rates = built_in::find("paper:2017").expect("it is built in").cluster().rates;
+    let cluster = built_in::find("paper:2017").expect("it is built in").cluster();
+    let rates = &cluster.rates;
     let short = LENGTHS[0];
     let long = LENGTHS[LENGTHS.len() - 1];
     let microseconds = |time: Seconds| 1e6 * time.0;

@@ -25,7 +25,7 @@ impl Import {
             Hosts::Cpus(hosts) => hosts,
             Hosts::Slots(hosts) => {
                 let cluster = hostfile::cluster(&description, &hosts);
-                return Ok((title, cluster.map_err(|host| self.unknown_type(name, &host))?));
+                return Ok((title, cluster.map_err(|error| self.misfit(name, error))?));
             }
         };
         let cpu = match self.cpu {
@@ -33,7 +33,7 @@ impl Import {
             Cpu::Core => allocation::Cpu::Core,
         };
         let made = allocation::cluster(&description, &hosts, cpu);
-        let allocation = made.map_err(|misfit| self.misfit(name, misfit))?;
+        let allocation = made.map_err(|misfit| self.allocation_misfit(name, misfit))?;
         if !allocation.in_part.is_empty() {
             let what = match self.cpu {
                 Cpu::Thread => "threads here; where they are cores, use --cpu core",
@@ -51,13 +51,13 @@ impl Import {
         Ok((title, allocation.cluster))
     }
 
-    fn misfit(&self, name: &str, misfit: Misfit) -> InputError {
+    fn allocation_misfit(&self, name: &str, misfit: Misfit) -> InputError {
         let thing = match self.cpu {
             Cpu::Thread => "PUs",
             Cpu::Core => "cores",
         };
         match misfit {
-            Misfit::Unknown(host) => self.unknown_type(name.trim_end_matches(':'), &host),
+            Misfit::Hosts(error) => self.misfit(name.trim_end_matches(':'), error),
             Misfit::TooManyCpus { granted, has } | Misfit::NoSuchCpu { granted, has } => {
                 let found = format!("{} CPUs on `{}`", granted.cpus, granted.host);
                 let described = self.node_type.as_deref().unwrap_or("this machine");
