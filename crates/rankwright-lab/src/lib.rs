@@ -25,6 +25,6 @@ pub use enter::command_on;
 pub use network::MOST_NODES;
 pub use rate::{parse_rate, rate_text};
 pub use remote_shell::remote_command;
-pub use state::{LabName, NAME_VARIABLE};
+pub use state::{LabName, LabNameError, NAME_VARIABLE};
 pub use status::{LabState, LabStatus, status};
 pub use up::{Plan, Site};

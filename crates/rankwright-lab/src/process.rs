@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::state::{Folder, Lab};
 
@@ -97,16 +99,14 @@ fn all() -> anyhow::Result<Vec<u32>> {
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }
 
-#[expect(unsafe_code, reason = "the standard library ends only its own children")]
 fn kill(pid: u32) -> io::Result<()> {
-    let pid = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
-    // SAFETY: a call with two integers; `pid` is positive, so it names one process and no group.
-    if unsafe { libc::kill(pid, libc::SIGKILL) } == 0 {
-        return Ok(());
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| io::Error::other("not the number of a process"))?;
+    match kill_process(pid, Signal::KILL) {
+        // It has ended already.
+        Err(Errno::SRCH) => Ok(()),
+        killed => Ok(killed?),
     }
-    let error = io::Error::last_os_error();
-    // It ended by itself.
-    if error.raw_os_error() == Some(libc::ESRCH) { Ok(()) } else { Err(error) }
 }
 
 #[cfg(test)]

@@ -30,19 +30,27 @@ const FORMAT: u32 = 1;
 #[serde(transparent)]
 pub struct LabName(String);
 
-impl FromStr for LabName {
-    type Err = String;
+/// A text that is not the name of a lab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LabNameError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for LabName {
+    type Err = LabNameError;
+
+    fn from_str(text: &str) -> Result<Self, LabNameError> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        let valid = text.len() <= 40 && text.chars().all(allowed) && !text.starts_with('-');
-        if valid && !text.is_empty() {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err("expected up to 40 of a-z, 0-9 and -, not beginning with -".to_owned())
-        }
+        let valid = (1..=40).contains(&text.len()) && text.chars().all(allowed);
+        if valid && !text.starts_with('-') { Ok(Self(text.to_owned())) } else { Err(LabNameError) }
     }
 }
+
+impl fmt::Display for LabNameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected up to 40 of a-z, 0-9 and -, not beginning with -")
+    }
+}
+
+impl std::error::Error for LabNameError {}
 
 impl fmt::Display for LabName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

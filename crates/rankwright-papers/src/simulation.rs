@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use anyhow::Context as _;
 use rankwright::cluster::Cluster;
 use rankwright::map::{Problem, Strategy, StrategyError};
-use rankwright::parallel::side_by_side;
+use rankwright::parallel;
 use rankwright::placement::{Granularity, Placement};
 use rankwright::sim::{self, Options, Progress};
 use rankwright::traffic::Workload;
@@ -121,10 +121,10 @@ pub fn simulate(
     let mut names: Vec<&str> = cases.iter().map(|case| case.workload).collect();
     names.sort_unstable();
     names.dedup();
-    let opened = side_by_side(&names, threads, |_, name| built_in::workload(name));
+    let opened = parallel::map(&names, threads, |_, name| built_in::workload(name));
     let opened: Vec<Workload> = opened.into_iter().collect::<Result<_, _>>()?;
     let workloads: BTreeMap<&str, Workload> = names.into_iter().zip(opened).collect();
-    let results = side_by_side(cases, threads, |position, case| {
+    let results = parallel::map(cases, threads, |position, case| {
         let mut observer = |progress: &Progress| observer(position, progress);
         let result = simulate_case(&cluster, &workloads[case.workload], case, &mut observer);
         result.with_context(|| format!("{} under {}", case.workload, case.mapping))

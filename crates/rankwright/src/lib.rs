@@ -24,6 +24,7 @@
 mod foundation;
 
 pub use foundation::{files, ids, parallel, statistics, units};
+pub(crate) use foundation::{named_options, random};
 
 pub mod cluster;
 pub mod traffic;

@@ -176,7 +176,7 @@ fn tell_which(hosts: &mut [Granted], mut ids: BTreeMap<String, Vec<u32>>) {
         }
     }
     // The kernel knows it for this host, where the batch system confines jobs.
-    let (Ok(here), Some(pus)) = (this_host::name(), pus_here()) else { return };
+    let (here, Some(pus)) = (this_host::name(), pus_here()) else { return };
     let unknown = |granted: &&mut Granted| {
         granted.which == Which::Unknown
             && granted.cpus as usize == pus.len()

@@ -5,7 +5,7 @@ use rankwright::files::InputError;
 
 /// This host as a cluster of one node; the PUs that this process may use are free.
 pub(crate) fn cluster() -> anyhow::Result<Cluster> {
-    let host = name()?;
+    let host = name();
     let names = hostlist::expand(&host)
         .map_err(|error| InputError::new("host name", error.found, error.expected))?;
     Ok(Cluster::uniform(&host, names, this_machine()?))
@@ -25,12 +25,6 @@ fn this_machine() -> anyhow::Result<NodeGroup> {
 }
 
 /// The name that this host calls itself.
-#[expect(unsafe_code, reason = "the standard library has no call for this")]
-pub(crate) fn name() -> anyhow::Result<String> {
-    let mut buffer = [0_u8; 256];
-    // SAFETY: the buffer is valid for writing up to the length given, which leaves a zero behind.
-    let result = unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
-    anyhow::ensure!(result == 0, "the host name cannot be read");
-    let end = buffer.iter().position(|byte| *byte == 0).unwrap_or(buffer.len());
-    Ok(String::from_utf8_lossy(&buffer[..end]).into_owned())
+pub(crate) fn name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

@@ -178,14 +178,12 @@ fn readable_by_all() -> std::fs::Permissions {
 
 /// Open MPI refuses to start as root unless two variables say so twice. Setting them is the user's
 /// decision, not ours.
-#[expect(unsafe_code, reason = "the standard library has no call for this")]
 pub(crate) fn refuse_root(
     launcher_arguments: &[String],
     installed: &MpiLauncher,
 ) -> Result<(), NotStarted> {
     const CONSENT: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
-    // SAFETY: no arguments, no memory, cannot fail.
-    let root = unsafe { libc::geteuid() } == 0;
+    let root = rustix::process::geteuid().is_root();
     let consents = CONSENT.iter().all(|name| std::env::var_os(name).is_some_and(|v| v == "1"))
         || launcher_arguments.iter().any(|argument| argument == "--allow-run-as-root");
     if !root || consents || !matches!(installed.launcher.software, Software::OpenMpi(_)) {

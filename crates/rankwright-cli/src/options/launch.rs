@@ -78,9 +78,8 @@ impl LaunchOptions {
     /// Further arguments for the launcher.
     pub(crate) fn launcher_arguments(&self) -> Result<Vec<String>, UsageError> {
         let arguments = self.launcher_args.as_deref().unwrap_or_default();
-        shell::split(arguments).map_err(|quote| {
-            UsageError(format!("--launcher-args: found {quote} that is not closed in: {arguments}"))
-        })
+        shell::split(arguments)
+            .map_err(|open| UsageError(format!("--launcher-args: found {open} in: {arguments}")))
     }
 }
 

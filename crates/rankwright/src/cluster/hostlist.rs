@@ -3,8 +3,8 @@
 /// How many names one hostlist, and one cluster, may have at most.
 pub const MOST_NAMES: usize = 100_000;
 
-/// The longest name that the system calls take.
-const LONGEST_NAME: usize = 253;
+/// The longest host name that POSIX promises.
+const LONGEST_NAME: usize = 255;
 /// Digits that always fit 64 bits.
 const MOST_DIGITS: usize = 15;
 
@@ -166,12 +166,13 @@ fn parse_range(text: &str) -> Result<Range, HostlistError> {
     if range.first > range.last || !same_width { Err(wrong()) } else { Ok(range) }
 }
 
-/// Whether launchers, shells and files can carry a host name without quoting it.
-pub(super) fn is_name(name: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    name.bytes().all(allowed)
-        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && name.len() <= LONGEST_NAME
+/// Whether launchers, shells and files can carry a host name without quoting it: up to 255 letters,
+/// digits, `-`, `_` and `.`, not beginning with `-` or `.`.
+#[must_use]
+pub fn is_host_name(name: &str) -> bool {
+    (1..=LONGEST_NAME).contains(&name.len())
+        && !name.starts_with(['-', '.'])
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
 /// What puts names into the order of the numbers in them: n2 before n10.
@@ -189,12 +190,12 @@ pub(super) fn numeric_order(name: &str) -> Vec<(&str, u64)> {
 }
 
 fn check_name(name: &str) -> Result<(), HostlistError> {
-    if is_name(name) {
+    if is_host_name(name) {
         return Ok(());
     }
     Err(error(
         format!("the host name `{name}`"),
-        "letters, digits, `-`, `_` and `.`, beginning with a letter or digit",
+        "letters, digits, `-`, `_` and `.`, beginning with a letter, digit or `_`",
     ))
 }
 
@@ -303,6 +304,16 @@ mod tests {
             "$(x)",
         ] {
             assert!(expand(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn host_names_need_no_quotes() {
+        for name in ["n0", "_n", "r1-n2.cluster.example", "0", "a".repeat(255).as_str()] {
+            assert!(is_host_name(name), "{name}");
+        }
+        for name in ["", "-n", ".n", "n 0", "n$0", "nö", "a".repeat(256).as_str()] {
+            assert!(!is_host_name(name), "{name}");
         }
     }
 

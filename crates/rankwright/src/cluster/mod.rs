@@ -21,7 +21,7 @@ use serde::Serialize;
 pub use levels::{Level, LevelKind, Levels};
 pub use memory::{MemoryAccess, NumaNode};
 pub use network_device::{Link, Nic, NicKind, Port};
-pub use rates::{NAMED as NAMED_RATES, Rates, ServiceCurve};
+pub use rates::{NAMED as NAMED_RATES, Rates, ServiceCurve, ServiceCurveError};
 pub use read::switch_tree::SwitchTree;
 
 use crate::ids::{CoreId, NodeId, NumaId, PuId};

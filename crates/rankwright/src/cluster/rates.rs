@@ -45,6 +45,16 @@ pub struct Rates {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ServiceCurve(Vec<(Bytes, Seconds)>);
 
+/// Points that are no curve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected {}", Self::EXPECTED)]
+pub struct ServiceCurveError;
+
+impl ServiceCurveError {
+    /// What the points must be.
+    pub const EXPECTED: &str = "lengths that ascend from 1 B, and times above zero";
+}
+
 /// Sets of rates by name; the first is the default.
 pub const NAMED: [&str; 2] = ["paper-2013", "paper-2013-model"];
 
@@ -113,11 +123,11 @@ impl ServiceCurve {
     /// A curve through points.
     ///
     /// # Errors
-    /// With what was expected, if lengths do not ascend from 1 B or a time is not above zero.
-    pub fn new(points: Vec<(Bytes, Seconds)>) -> Result<Self, &'static str> {
+    /// If lengths do not ascend from 1 B or a time is not above zero.
+    pub fn new(points: Vec<(Bytes, Seconds)>) -> Result<Self, ServiceCurveError> {
         let ascending = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
         if !ascending || points.iter().any(|(length, time)| length.0 == 0 || time.0 <= 0.0) {
-            return Err("lengths that ascend from 1 B, and times above zero");
+            return Err(ServiceCurveError);
         }
         Ok(Self(points))
     }

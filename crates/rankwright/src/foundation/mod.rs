@@ -1,9 +1,12 @@
-//! What every other module stands on, one of each: units, index types, parallel loops, statistics, files.
+//! What every other module stands on, one of each: units, index types, names with options, parallel
+//! loops, random numbers, statistics, files.
 //!
 //! The crate root re-exports these modules: `crate::units`, `crate::files`.
 
 pub mod files;
 pub mod ids;
+pub(crate) mod named_options;
 pub mod parallel;
+pub(crate) mod random;
 pub mod statistics;
 pub mod units;

@@ -26,6 +26,7 @@ pub use request::{Binding, Request, Task};
 use request::{Part, text_file};
 use serde::Serialize;
 
+use crate::cluster::hostlist::is_host_name;
 use crate::files::InputError;
 use crate::ids::LARGEST_INDEX;
 use crate::placement::{JobEntry, PlacementFile};
@@ -309,10 +310,4 @@ pub fn select_jobs<'a>(
         }
     }
     Ok(chosen)
-}
-
-fn is_host_name(name: &str) -> bool {
-    (1..=255).contains(&name.len())
-        && !name.starts_with(['-', '.'])
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }

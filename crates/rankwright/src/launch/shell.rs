@@ -17,12 +17,20 @@ pub fn join(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
+/// A quote that begins a word, or a part of one, and does not end it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{quote} that is not closed")]
+pub struct OpenQuote {
+    /// Which one, `'` or `"`.
+    pub quote: char,
+}
+
 /// The words of a text, as a shell splits them: blanks separate, quotes and backslashes keep
 /// together; nothing is expanded.
 ///
 /// # Errors
-/// If a quote is not closed; the error is the quote.
-pub fn split(text: &str) -> Result<Vec<String>, char> {
+/// If a quote is not closed.
+pub fn split(text: &str) -> Result<Vec<String>, OpenQuote> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut characters = text.chars();
@@ -31,10 +39,11 @@ pub fn split(text: &str) -> Result<Vec<String>, char> {
             blank if blank.is_whitespace() => words.extend(word.take()),
             quote @ ('\'' | '"') => {
                 let word = word.get_or_insert_default();
+                let open = OpenQuote { quote };
                 loop {
-                    match characters.next().ok_or(quote)? {
+                    match characters.next().ok_or(open)? {
                         end if end == quote => break,
-                        '\\' if quote == '"' => match characters.next().ok_or(quote)? {
+                        '\\' if quote == '"' => match characters.next().ok_or(open)? {
                             escaped @ ('"' | '\\' | '$' | '`') => word.push(escaped),
                             other => word.extend(['\\', other]),
                         },
@@ -69,7 +78,9 @@ mod tests {
         let text = r#"--mca btl "self,tcp" -x "A=\"b\" \c" x\ y ''"#;
         let words = ["--mca", "btl", "self,tcp", "-x", r#"A="b" \c"#, "x y", ""];
         assert_eq!(split(text).unwrap(), words);
-        assert_eq!(split("a 'b"), Err('\''));
+        assert_eq!(split("a # 'b'"), Ok(["a", "#", "b"].map(str::to_owned).into()));
+        assert_eq!(split("a 'b").unwrap_err().to_string(), "' that is not closed");
+        assert_eq!(split(r#"a "b\"#), Err(OpenQuote { quote: '"' }));
     }
 
     proptest! {

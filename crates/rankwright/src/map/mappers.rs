@@ -33,7 +33,7 @@ pub const MAPPERS: &[MapperEntry] = &[
     MapperEntry {
         name: "random",
         summary: "any rank anywhere, to judge the others by",
-        source: "Fisher-Yates shuffle, ChaCha8",
+        source: "Fisher-Yates shuffle, xoroshiro128++",
         options: &[SEED],
         part: Part::Alone,
         binds: true,

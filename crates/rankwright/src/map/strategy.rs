@@ -6,6 +6,7 @@ use std::str::FromStr;
 use super::mappers::{MAPPERS, MapperEntry, Part, find};
 use super::options::{EFFORT, MOVES, OBJECTIVE, Options, SEED};
 use super::{Budget, DeviceMapping, MapError, Mapper, Objective, Problem};
+use crate::named_options::{NamedOption, NamedOptions};
 use crate::placement::Mapping;
 
 /// A strategy as the user named it, ready to run.
@@ -197,16 +198,17 @@ impl FromStr for Strategy {
 
     /// Reads `name` or `name:key=value,key=value`.
     fn from_str(text: &str) -> Result<Self, StrategyError> {
-        let (name, options) = text.split_once(':').unwrap_or((text, ""));
+        let named = NamedOptions::new(text);
         let list = |names: Vec<&str>| names.join(", ");
-        let entry = find(name).ok_or_else(|| StrategyError::Unknown {
-            name: name.to_owned(),
+        let entry = find(named.name).ok_or_else(|| StrategyError::Unknown {
+            name: named.name.to_owned(),
             known: list(MAPPERS.iter().map(|entry| entry.name).collect()),
         })?;
         let mut given = Options::new(entry.name);
-        for option in options.split(',').filter(|option| !option.is_empty()) {
-            let (key, value) = option.split_once('=').ok_or_else(|| {
-                StrategyError::NotAnOption { strategy: entry.name, found: option.to_owned() }
+        for NamedOption { text, key, value } in named.options() {
+            let value = value.ok_or_else(|| StrategyError::NotAnOption {
+                strategy: entry.name,
+                found: text.to_owned(),
             })?;
             if entry.options.iter().all(|known| known.name != key) {
                 let names: Vec<String> =

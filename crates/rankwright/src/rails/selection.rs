@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::named_options::{NamedOption, NamedOptions, one_of};
+
 /// A way to choose devices.
 #[derive(Debug)]
 pub struct SelectionEntry {
@@ -135,17 +137,17 @@ impl FromStr for Selection {
     type Err = SelectionParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (name, options) = text.split_once(':').unwrap_or((text, ""));
+        let named = NamedOptions::new(text);
         let wrong = |found: &str, expected: String| SelectionParseError {
             found: found.to_owned(),
             expected,
         };
-        let entry = SELECTIONS.iter().find(|entry| entry.name == name).ok_or_else(|| {
-            wrong(name, format!("one of {}", SELECTIONS.map(|entry| entry.name).join(", ")))
-        })?;
+        let entry = SELECTIONS.iter().find(|entry| entry.name == named.name);
+        let entry = entry
+            .ok_or_else(|| wrong(named.name, one_of(SELECTIONS.iter().map(|entry| entry.name))))?;
         let mut selection = Self { kind: entry.kind, ..Self::NONE };
-        for option in options.split(',').filter(|option| !option.is_empty()) {
-            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        for NamedOption { text: option, key: name, value } in named.options() {
+            let value = value.unwrap_or_default();
             if name != "devices" && !entry.options.contains(&name) {
                 let known: Vec<&str> = entry.options.iter().copied().chain(["devices"]).collect();
                 let expected = format!("an option of {}: {}", entry.name, known.join(", "));

@@ -1,11 +1,12 @@
 //! The same simulation with several seeds, and how much its results differ.
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Options, Outcome, Progress, SimulationError, simulate};
 use crate::cluster::Cluster;
+use crate::parallel;
 use crate::placement::Placement;
 use crate::statistics::Estimate;
 use crate::traffic::Workload;
@@ -41,33 +42,20 @@ pub fn replicate(
     (count, threads): (usize, usize),
     observer: &(dyn Fn(usize, &Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Replications, SimulationError> {
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(vec![None; count]);
-    let work = || {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
-                return;
-            }
-            let options = Options { seed: options.seed.wrapping_add(number as u64), ..*options };
-            let mut observer = |progress: &Progress| observer(number, progress);
-            let result = simulate(cluster, workload, placement, &options, &mut observer);
-            let stopped = result.as_ref().map_or(true, |outcome| outcome.stopped.is_some());
-            if stopped {
-                next.fetch_max(count, Ordering::Relaxed);
-            }
-            if let Ok(mut results) = results.lock() {
-                results[number] = Some(result);
-            }
+    let stopped = AtomicBool::new(false);
+    let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
+    let results = parallel::map(&vec![(); count], threads, |number, ()| {
+        if stopped.load(Ordering::Relaxed) {
+            return None;
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(count) {
-            scope.spawn(work);
+        let options = Options { seed: options.seed.wrapping_add(number as u64), ..*options };
+        let mut observer = |progress: &Progress| observer(number, progress);
+        let result = simulate(cluster, workload, placement, &options, &mut observer);
+        if result.as_ref().map_or(true, |outcome| outcome.stopped.is_some()) {
+            stopped.store(true, Ordering::Relaxed);
         }
-        work();
+        Some(result)
     });
-    let results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let outcomes: Vec<Outcome> = results.into_iter().flatten().collect::<Result<_, _>>()?;
     Ok(together(outcomes))
 }

@@ -9,7 +9,7 @@ use rankwright::choose::{Candidate, judge};
 use rankwright::cluster::Cluster;
 use rankwright::estimate::{Fluid, Prediction};
 use rankwright::map::{Problem, Strategy};
-use rankwright::parallel::side_by_side;
+use rankwright::parallel;
 use rankwright::report::Comparison;
 use rankwright::report::waiting::{WaitingComparison, WaitingRow};
 use rankwright::sim::{Progress, SimulationError, simulate};
@@ -116,7 +116,7 @@ impl Compare {
         workload: &Workload,
         candidates: &[Candidate],
     ) -> anyhow::Result<WaitingComparison> {
-        let rows = side_by_side(candidates, self.search.threads, |_, candidate| {
+        let rows = parallel::map(candidates, self.search.threads, |_, candidate| {
             let begin = Instant::now();
             let prediction = Prediction::new(cluster, workload, &candidate.placement)?;
             let fluid = Fluid::of_placement(cluster, workload, &candidate.placement)?;
@@ -137,7 +137,7 @@ impl Compare {
         let workloads = inputs::split(&self.workload);
         let options = self.simulation.options(self.search.seed(), &workloads);
         let watch = Watch::new(verbosity, candidates.len());
-        let rows = side_by_side(candidates, self.search.threads, |position, candidate| {
+        let rows = parallel::map(candidates, self.search.threads, |position, candidate| {
             let begin = Instant::now();
             let mut observer = |progress: &Progress| watch.observe(position, progress);
             let placement = &candidate.placement;

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use super::time::Shares;
 use super::{Contender, Search, SearchError, has_clocks};
 use crate::map::{Budget, DeviceMapping, Known, MapError, Problem, Strategy};
-use crate::parallel::side_by_side;
+use crate::parallel;
 use crate::placement::{JobShape, Placement};
 use crate::rails;
 
@@ -99,7 +99,7 @@ impl Answers {
         };
         let (last, first): (Vec<&Strategy>, Vec<&Strategy>) =
             needed.iter().partition(|strategy| strategy.begins_with_others());
-        let found = side_by_side(&first, search.threads, |_, strategy| {
+        let found = parallel::map(&first, search.threads, |_, strategy| {
             run(strategy, NonZeroUsize::MIN, &[])
         });
         self.of.extend(found);
@@ -124,7 +124,7 @@ impl Answers {
                 different.push(made.clone());
             }
         }
-        let placements = side_by_side(&different, threads, |_, made| made.placement(problem));
+        let placements = parallel::map(&different, threads, |_, made| made.placement(problem));
         let mut numbers = Vec::with_capacity(placements.len());
         for placement in &placements {
             numbers.push(self.placements.len());

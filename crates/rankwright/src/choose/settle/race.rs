@@ -7,7 +7,7 @@ use super::run::{Run, seed};
 use super::{Contender, Measure, Settled, Settling, Times, Unsettled, fluid_of};
 use crate::estimate::FluidOutcome;
 use crate::map::{Cost, Criterion, Problem};
-use crate::parallel::side_by_side;
+use crate::parallel;
 use crate::sim::{Options, Pacing, Progress, simulate};
 use crate::statistics::Estimate;
 
@@ -185,7 +185,7 @@ impl<'a> Race<'a> {
     /// The outcomes of some answers; `None` if the time is over.
     fn simulate(&self, run: &Run, of: &[usize]) -> Result<Option<Vec<Times>>, Unsettled> {
         let options = Options { seed: run.seed, ..self.settling.simulation };
-        let results = side_by_side(of, self.settling.threads, |_, at| {
+        let results = parallel::map(of, self.settling.threads, |_, at| {
             let mut seen = 0;
             let mut observer = |progress: &Progress| {
                 self.simulated.fetch_add(progress.delivered - seen, Ordering::Relaxed);

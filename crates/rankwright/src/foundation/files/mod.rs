@@ -2,13 +2,18 @@
 //! writing an output file whole or not at all.
 
 mod toml_text;
+mod xml_reader;
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use tempfile::TempPath;
+
 pub(crate) use toml_text::TomlText;
+pub(crate) use xml_reader::{XmlReader, xml_attribute};
 
 /// The largest text input that is read; anything larger is not one of our inputs.
 pub const LARGEST_TEXT: u64 = 1 << 30;
@@ -183,6 +188,11 @@ pub fn describe(error: &io::Error) -> String {
     }
 }
 
+/// The mode of new files, less what the umask takes away.
+const MODE: u32 = 0o666;
+/// The same of the files that SQLite makes.
+const MODE_OF_SQLITE: u32 = 0o644;
+
 /// An output file that could not be written. Nothing of it is left behind.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: cannot be written: {why}", path.display())]
@@ -205,7 +215,7 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), WriteError> 
         let written = written.and_then(|mut file| file.write_all(contents));
         return written.map_err(|why| WriteError { path: path.to_owned(), why });
     }
-    replace_atomically(path, |temporary| write_whole(temporary, contents))
+    Staged::new(path, MODE, |temporary| write_whole(temporary, contents))?.commit()
 }
 
 /// As [`write_atomically`], for contents that are made piece by piece.
@@ -216,11 +226,12 @@ pub fn stream_atomically(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), WriteError> {
-    replace_atomically(path, |temporary| {
+    let staged = Staged::new(path, MODE, |temporary| {
         let mut file = BufWriter::new(File::create(temporary)?);
         write(&mut file)?;
         file.flush()
-    })
+    });
+    staged?.commit()
 }
 
 /// Makes a folder, and those that it lies in; there may be one already.
@@ -231,8 +242,9 @@ pub fn make_folder(path: &Path) -> Result<(), WriteError> {
     fs::create_dir_all(path).map_err(|why| WriteError { path: path.to_owned(), why })
 }
 
-/// Lets `write` make a file at a temporary path beside `path` and renames it to `path` if that
-/// succeeds. A symbolic link stays; the file that it points to is replaced.
+/// Lets `write` fill a file at a temporary path beside `path`, empty before, and renames it to `path`
+/// if that succeeds. A symbolic link stays; the file that it points to is replaced. The file has the
+/// mode that SQLite gives its files.
 ///
 /// # Errors
 /// Whatever `write` returns, that `path` is a device, pipe or directory, or that the rename failed;
@@ -241,7 +253,7 @@ pub fn replace_atomically(
     path: &Path,
     write: impl FnOnce(&Path) -> io::Result<()>,
 ) -> Result<(), WriteError> {
-    Staged::new(path, write)?.commit()
+    Staged::new(path, MODE_OF_SQLITE, write)?.commit()
 }
 
 /// Writes several files, each as [`write_atomically`] does, or none of them: all are whole before
@@ -252,7 +264,8 @@ pub fn replace_atomically(
 pub fn write_together<'a>(
     files: impl IntoIterator<Item = (&'a Path, &'a [u8])>,
 ) -> Result<(), WriteError> {
-    let stage = |(path, contents)| Staged::new(path, |temporary| write_whole(temporary, contents));
+    let stage =
+        |(path, contents)| Staged::new(path, MODE, |temporary| write_whole(temporary, contents));
     let staged: Vec<Staged> = files.into_iter().map(stage).collect::<Result<_, _>>()?;
     staged.into_iter().try_for_each(Staged::commit)
 }
@@ -267,37 +280,43 @@ fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
 struct Staged {
     path: PathBuf,
     target: PathBuf,
-    temporary: PathBuf,
+    temporary: TempPath,
 }
 
 impl Staged {
-    fn new(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<Self, WriteError> {
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let mut name = target.file_name().unwrap_or_default().to_os_string();
-        name.push(format!(".partial-{}", std::process::id()));
-        let temporary = target.with_file_name(name);
-        let staged = Self { path: path.to_owned(), target, temporary };
+    fn new(
+        path: &Path,
+        mode: u32,
+        write: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> Result<Self, WriteError> {
+        let failed = |why| WriteError { path: path.to_owned(), why };
         if is_special(path) {
-            return Err(staged.failed(io::Error::other("it is no regular file")));
+            return Err(failed(io::Error::other("it is no regular file")));
         }
-        write(&staged.temporary).map_err(|why| staged.failed(why))?;
-        Ok(staged)
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let temporary = temporary_beside(&target, mode).map_err(failed)?;
+        write(&temporary).map_err(failed)?;
+        Ok(Self { path: path.to_owned(), target, temporary })
     }
 
     fn commit(self) -> Result<(), WriteError> {
-        fs::rename(&self.temporary, &self.target).map_err(|why| self.failed(why))
-    }
-
-    fn failed(&self, why: io::Error) -> WriteError {
-        WriteError { path: self.path.clone(), why }
+        let Self { path, target, temporary } = self;
+        temporary.persist(target).map_err(|failed| WriteError { path, why: failed.error })
     }
 }
 
-impl Drop for Staged {
-    fn drop(&mut self) {
-        // Not there after a rename; an error on the way is the one worth telling.
-        let _ = fs::remove_file(&self.temporary);
-    }
+/// An empty file in the folder of `target` with a name of its own.
+fn temporary_beside(target: &Path, mode: u32) -> io::Result<TempPath> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut prefix = target.file_name().unwrap_or_default().to_os_string();
+    prefix.push(".partial-");
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(mode);
+    let mut builder = tempfile::Builder::new();
+    // The file is opened here, for its mode and for errors without its random name.
+    let open = |path: &Path| options.open(path);
+    let file = builder.prefix(&prefix).make_in(folder.unwrap_or(Path::new(".")), open)?;
+    Ok(file.into_temp_path())
 }
 
 /// Whether there is something that a rename would destroy: `/dev/null`, a pipe, a directory.
@@ -332,6 +351,39 @@ mod tests {
         assert!(result.unwrap_err().to_string().contains("disk full"));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn threads_that_write_one_path_leave_one_whole_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.json");
+        let contents: Vec<String> = (0..8).map(|thread| format!("{thread}").repeat(9999)).collect();
+        std::thread::scope(|scope| {
+            for contents in &contents {
+                scope.spawn(|| write_atomically(&path, contents.as_bytes()).unwrap());
+            }
+        });
+        assert!(contents.contains(&fs::read_to_string(&path).unwrap()));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn new_files_have_the_mode_of_any_other_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let [plain, ours] = ["plain", "ours"].map(|name| folder.path().join(name));
+        fs::write(&plain, b"x").unwrap();
+        write_atomically(&ours, b"x").unwrap();
+        let mode = |path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&plain));
+    }
+
+    #[test]
+    fn a_missing_folder_is_an_error_without_the_temporary_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = write_atomically(&folder.path().join("no/out.json"), b"x").unwrap_err();
+        assert_eq!(error.why.kind(), io::ErrorKind::NotFound);
+        assert!(!error.to_string().contains("partial"), "{error}");
     }
 
     #[test]

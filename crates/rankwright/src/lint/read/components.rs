@@ -24,8 +24,7 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
         return Err(source.wrong(Some(again), text.trim(), "one srun in the script"));
     }
     let wrong = |found: &str| source.wrong(Some(number), found, EXPECTED);
-    let words =
-        shell::split(text).map_err(|quote| wrong(&format!("a {quote} that is not closed")))?;
+    let words = shell::split(text).map_err(|open| wrong(&format!("a {open}")))?;
     let words: Vec<String> = words.into_iter().skip_while(|word| !is_srun(word)).skip(1).collect();
     for component in words.split(|word| word == ":") {
         let arguments = Arguments::new(component);

@@ -21,7 +21,7 @@ use super::{Chosen, SelectionError};
 use crate::cluster::Cluster;
 use crate::network::FarDevice;
 use crate::units::Seconds;
-use assign::{Choice, assign};
+use assign::{Choice, NoRoom, assign};
 pub use sets::DeviceSets;
 
 /// How much longer than the lower bound the busiest device may take before ranks are striped.
@@ -129,7 +129,7 @@ impl Problem<'_> {
     fn solve(&self, options: &Options<'_>) -> Result<Chosen, SelectionError> {
         let single = self.work(options, false);
         let contexts = self.contexts();
-        let taken = assign(&single.choices, &contexts, None).map_err(|item| self.no_room(item))?;
+        let taken = assign(&single.choices, &contexts, None).map_err(|full| self.no_room(full))?;
         let chosen = self.chosen(&single, &taken);
         let bound = lower_bound(self.views, self.traffic);
         if self.busiest(&chosen) <= bound.0 * GOOD_ENOUGH {
@@ -145,7 +145,7 @@ impl Problem<'_> {
     }
 
     /// Why there is no choice: an item found no room.
-    fn no_room(&self, item: usize) -> SelectionError {
+    fn no_room(&self, full: NoRoom) -> SelectionError {
         let name = |view: &LocalView| self.cluster.node(view.node).name.clone();
         let is_full = |view: &&LocalView| {
             let served = view.active().map(|device| view.devices[device].contexts.map(u64::from));
@@ -154,7 +154,8 @@ impl Problem<'_> {
         if let Some(view) = self.views.iter().find(is_full) {
             return exhausted(view, &name(view));
         }
-        let ranks_on = |node: usize| self.items[item].iter().filter(|(at, _)| *at == node).count();
+        let ranks_on =
+            |node: usize| self.items[full.work].iter().filter(|(at, _)| *at == node).count();
         let nodes = (0..self.views.len()).rev();
         let fullest = nodes.max_by_key(|node| ranks_on(*node)).unwrap_or_default();
         SelectionError::RailsExhausted {

@@ -90,7 +90,7 @@ impl Check {
         }
         if found.ranks.is_empty() {
             let of_job = job.map_or(String::new(), |job| format!(" of job {job}"));
-            anyhow::bail!("no rank{of_job} runs on {}", this_host::name()?);
+            anyhow::bail!("no rank{of_job} runs on {}", this_host::name());
         }
         Ok(found.ranks)
     }
@@ -106,7 +106,7 @@ impl Check {
     ) -> anyhow::Result<usize> {
         let prepared = Prepared::read(&self.options, file)?;
         let (placement, job) = (prepared.placement(), prepared.one_job()?);
-        let host = this_host::name()?;
+        let host = this_host::name();
         let (settings, notes) = plan::planned(&prepared, job, running)?;
         notes.iter().for_each(|text| note(verbosity, format_args!("note: {text}")));
         let planned = |one: &Running| plan::of_process(&settings, job, one);

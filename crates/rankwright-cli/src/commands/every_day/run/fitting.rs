@@ -33,7 +33,7 @@ pub(super) fn misfits(
         }
     }
     if !placement.cluster.emulated {
-        let here = this_host::name()?;
+        let here = this_host::name();
         let ranks: Vec<&RankEntry> =
             job.ranks.iter().filter(|entry| same_host(&entry.node, &here)).collect();
         if !ranks.is_empty() {

@@ -102,9 +102,8 @@ impl Lint {
     fn read(&self, cluster: Option<&Cluster>) -> anyhow::Result<Reading> {
         let text = read_text_or_stdin(&self.file, self.from.summary)?;
         let arguments = self.launcher_args.as_deref().unwrap_or_default();
-        let arguments = shell::split(arguments).map_err(|quote| {
-            UsageError(format!("--launcher-args: found {quote} that is not closed in: {arguments}"))
-        })?;
+        let arguments = shell::split(arguments)
+            .map_err(|open| UsageError(format!("--launcher-args: found {open} in: {arguments}")))?;
         Ok(self.from.read(&text, &self.file.display().to_string(), &arguments, cluster)?)
     }
 

@@ -20,7 +20,7 @@ pub fn lsf(variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Granted>, In
     };
     let words: Vec<&str> = text.split_whitespace().collect();
     let pair = |pair: &[&str]| match pair {
-        [host, cpus] if hostlist::is_name(host) => {
+        [host, cpus] if hostlist::is_host_name(host) => {
             let cpus = cpus.parse().ok().filter(|cpus: &u32| *cpus > 0)?;
             Some(((*host).to_owned(), cpus))
         }
@@ -52,7 +52,7 @@ pub fn lsf_affinity(text: &str, file: &str) -> Result<LsfAffinity, InputError> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     for (number, line) in lines {
         let mut words = line.split_whitespace();
-        let host = words.next().filter(|host| hostlist::is_name(host));
+        let host = words.next().filter(|host| hostlist::is_host_name(host));
         let pus = words.next().and_then(|list| list.parse::<PuSet>().ok());
         let (Some(host), Some(pus)) = (host, pus.filter(|pus| !pus.is_empty())) else {
             let expected = "a host and the CPUs of a task like `n0 0,1,2-3`";

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::EXPECTED;
-use crate::files::InputError;
+use crate::files::{InputError, XmlReader};
 
 /// No machine's tree is deeper; what is deeper wants to exhaust the stack.
 const DEEPEST: usize = 256;
@@ -53,99 +52,48 @@ impl Element {
 
 /// Reads the root element.
 pub(super) fn parse(text: &str, file: &str) -> Result<Element, InputError> {
-    Parser { text, file, counted: 0, line: 1 }.root()
-}
-
-struct Parser<'a> {
-    text: &'a str,
-    file: &'a str,
-    /// Up to which byte the lines are counted.
-    counted: usize,
-    /// The line of that byte.
-    line: usize,
-}
-
-impl Parser<'_> {
-    fn root(&mut self) -> Result<Element, InputError> {
-        let mut reader = Reader::from_str(self.text);
-        let mut open: Vec<Element> = Vec::new();
-        loop {
-            let start = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
-            let event = reader.read_event().map_err(|error| {
-                let position = usize::try_from(reader.error_position()).unwrap_or(start);
-                self.error(position, format!("broken XML ({error})"))
-            })?;
-            let closed = match event {
-                Event::Start(tag) => {
-                    if open.len() >= DEEPEST {
-                        let found = format!("elements nested deeper than {DEEPEST}");
-                        return Err(self.error(start, found));
+    let mut reader = XmlReader::new(text, file, EXPECTED);
+    let mut open: Vec<Element> = Vec::new();
+    loop {
+        let closed = match reader.event()? {
+            Event::Start(tag) => {
+                if open.len() >= DEEPEST {
+                    return Err(reader.error(format!("elements nested deeper than {DEEPEST}")));
+                }
+                open.push(element(&mut reader, &tag)?);
+                None
+            }
+            Event::Empty(tag) => Some(element(&mut reader, &tag)?),
+            Event::End(_) => open.pop(),
+            Event::Text(text) => {
+                if let Some(element) = open.last_mut() {
+                    element.text.push_str(text.as_ref());
+                }
+                None
+            }
+            Event::DocType(definition) if definition.as_ref().contains('[') => {
+                return Err(reader.error("a document type that defines entities"));
+            }
+            Event::Eof => {
+                return Err(match open.last() {
+                    Some(last) => {
+                        reader.error(format!("the end of the file inside <{}>", last.name))
                     }
-                    let element = self.element(start, &tag)?;
-                    open.push(element);
-                    None
-                }
-                Event::Empty(tag) => Some(self.element(start, &tag)?),
-                Event::End(_) => open.pop(),
-                Event::Text(text) => {
-                    if let Some(element) = open.last_mut() {
-                        element.text.push_str(text.as_ref());
-                    }
-                    None
-                }
-                Event::DocType(definition) if definition.as_ref().contains('[') => {
-                    return Err(
-                        self.error(start, "a document type that defines entities".to_owned())
-                    );
-                }
-                Event::Eof => {
-                    let found = match open.last() {
-                        Some(element) => format!("the end of the file inside <{}>", element.name),
-                        None => "no element".to_owned(),
-                    };
-                    return Err(self.error(start, found));
-                }
-                _ => None,
-            };
-            if let Some(element) = closed {
-                match open.last_mut() {
-                    Some(parent) => parent.children.push(element),
-                    None => return Ok(element),
-                }
+                    None => reader.error("no element"),
+                });
+            }
+            _ => None,
+        };
+        if let Some(element) = closed {
+            match open.last_mut() {
+                Some(parent) => parent.children.push(element),
+                None => return Ok(element),
             }
         }
     }
+}
 
-    fn element(&mut self, start: usize, tag: &BytesStart<'_>) -> Result<Element, InputError> {
-        let mut element = Element {
-            name: tag.name().as_ref().to_owned(),
-            line: self.line_of(start),
-            ..Element::default()
-        };
-        for attribute in tag.attributes() {
-            let attribute =
-                attribute.map_err(|error| self.error(start, format!("broken XML ({error})")))?;
-            let value = attribute
-                .normalized_value(quick_xml::XmlVersion::Implicit1_0)
-                .map_err(|error| self.error(start, format!("broken XML ({error})")))?;
-            element.attributes.push((attribute.key.as_ref().to_owned(), value.into_owned()));
-        }
-        Ok(element)
-    }
-
-    fn error(&mut self, position: usize, found: String) -> InputError {
-        let line = self.line_of(position);
-        InputError::new(self.file, found, EXPECTED).at_line(line)
-    }
-
-    /// The line of a byte; the bytes asked for ascend, so that each is looked at once.
-    fn line_of(&mut self, position: usize) -> usize {
-        let end = position.min(self.text.len());
-        if end > self.counted {
-            let passed = &self.text.as_bytes()[self.counted..end];
-            self.line += passed.iter().filter(|byte| **byte == b'\n').count();
-            self.counted = end;
-        }
-        self.line
-    }
+fn element(reader: &mut XmlReader<'_>, tag: &BytesStart<'_>) -> Result<Element, InputError> {
+    let (name, attributes) = (tag.name().as_ref().to_owned(), reader.attributes(tag)?);
+    Ok(Element { name, attributes, line: reader.line(), ..Element::default() })
 }

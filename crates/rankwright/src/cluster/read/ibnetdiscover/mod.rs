@@ -179,7 +179,7 @@ fn host_name(description: &str) -> Option<&str> {
     let number = first.strip_prefix("MT").unwrap_or_default();
     let chip = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     let product = description.split_whitespace().any(|word| PRODUCTS.contains(&word));
-    (hostlist::is_name(first) && !chip && !product).then_some(first)
+    (hostlist::is_host_name(first) && !chip && !product).then_some(first)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(super) fn names(fabric: &Fabric) -> BTreeMap<usize, String> {
         let left = switches.iter().filter(|switch| !names.contains_key(*switch));
         let name = |switch: &usize| {
             let name = form(&fabric.devices[*switch].description)?;
-            hostlist::is_name(&name).then_some((*switch, name))
+            hostlist::is_host_name(&name).then_some((*switch, name))
         };
         let made: Vec<(usize, String)> = left.filter_map(name).collect();
         let mut count: BTreeMap<&str, usize> = BTreeMap::new();

@@ -7,7 +7,7 @@ use ::toml::Spanned;
 use super::schema::{RatesField, RatesTable, Text};
 use super::write::{bandwidth, exact, latency, line, quoted};
 use super::{InputError, TomlText, quantity_into};
-use crate::cluster::{NAMED_RATES, Rates, ServiceCurve};
+use crate::cluster::{NAMED_RATES, Rates, ServiceCurve, ServiceCurveError};
 use crate::units::{Bytes, Seconds};
 
 /// What `rates` may be.
@@ -95,8 +95,9 @@ fn curve(
         Ok((source.quantity(length, field)?, source.quantity(time, field)?))
     };
     let read: Result<Vec<_>, _> = points.get_ref().iter().map(point).collect();
-    ServiceCurve::new(read?).map_err(|expected| {
-        source.error(points.span(), field, "points in another order or of no time", expected)
+    ServiceCurve::new(read?).map_err(|_| {
+        let found = "points in another order or of no time";
+        source.error(points.span(), field, found, ServiceCurveError::EXPECTED)
     })
 }
 

@@ -153,8 +153,7 @@ fn block(
     reading: &mut Reading,
 ) -> Result<Option<Block>, InputError> {
     let wrong = |found: &str| source.wrong(Some(line), found, EXPECTED);
-    let words =
-        shell::split(text).map_err(|quote| wrong(&format!("a {quote} that is not closed")))?;
+    let words = shell::split(text).map_err(|open| wrong(&format!("a {open}")))?;
     let (mut ranks, mut host, mut variables) = (1, None, HashMap::new());
     let mut rest = &words[..];
     while let [option, behind @ ..] = rest {

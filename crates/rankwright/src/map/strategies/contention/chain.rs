@@ -1,14 +1,12 @@
 //! Annealing: one way through the placements.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
-
 use super::berths::Berths;
 use super::layout::Layout;
-use super::neighbourhood::{Neighbourhood, share};
+use super::neighbourhood::Neighbourhood;
 use super::scale::{Measure, Scale};
 use crate::estimate::{Fluid, OfferedLoad, RoundTrips};
 use crate::map::{Budget, Problem};
+use crate::random::Generator;
 
 /// What a chain is given.
 pub(super) struct Chain<'a> {
@@ -52,7 +50,7 @@ struct Walk<'a> {
     chain: Chain<'a>,
     layout: Layout<'a>,
     neighbourhood: Neighbourhood,
-    random: ChaCha8Rng,
+    random: Generator,
     /// What the present placement costs by the offered load, and by the fluid.
     rough: f64,
     cost: f64,
@@ -99,7 +97,7 @@ impl<'a> Chain<'a> {
             chain: self,
             layout: Layout::new(problem, berths, berth_of),
             neighbourhood: Neighbourhood::new(problem),
-            random: ChaCha8Rng::seed_from_u64(seed),
+            random: Generator::new(seed),
             rough: 0.0,
             cost: 0.0,
         };
@@ -124,13 +122,13 @@ impl<'a> Chain<'a> {
         &mut self,
         present: f64,
         temperature: f64,
-        random: &mut ChaCha8Rng,
+        random: &mut Generator,
     ) -> Option<f64> {
         let cost = self.rough.cost(&without_trips(&self.offered));
         if self.rough_trips.is_none() {
             return accepts(cost - present, temperature, random).then_some(cost);
         }
-        let most = present - temperature * share(random).ln();
+        let most = present - temperature * random.share().ln();
         if cost > most {
             return None;
         }
@@ -268,6 +266,6 @@ impl Walk<'_> {
 }
 
 /// Whether a step that costs so much more is taken (Metropolis).
-fn accepts(rise: f64, temperature: f64, random: &mut ChaCha8Rng) -> bool {
-    rise <= 0.0 || share(random) < (-rise / temperature).exp()
+fn accepts(rise: f64, temperature: f64, random: &mut Generator) -> bool {
+    rise <= 0.0 || random.share() < (-rise / temperature).exp()
 }

@@ -24,7 +24,7 @@ use crate::map::options::{EFFORT, MOVES, OBJECTIVE, OptionEntry, Options, SEED};
 use crate::map::{
     Budget, DeviceMapping, Effort, MapError, Mapper, Objective, Problem, StrategyError,
 };
-use crate::parallel::side_by_side;
+use crate::parallel;
 use crate::placement::{JobShape, Mapping, Placement, PlacementError};
 use crate::rails;
 use berths::Berths;
@@ -117,7 +117,7 @@ impl Contention {
         // All chains look at the same clock.
         let chains = if budget.time_passed().is_some() { threads.get() } else { HEATS.len() };
         let numbers: Vec<usize> = (0..chains).collect();
-        let found = side_by_side(&numbers, threads, chain);
+        let found = parallel::map(&numbers, threads, chain);
         Ok(search.in_order(found))
     }
 }

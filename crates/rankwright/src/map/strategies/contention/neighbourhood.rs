@@ -1,12 +1,10 @@
 //! What can be changed about a placement in one step.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng;
-
 use super::layout::Layout;
 use crate::estimate::OfferedLoad;
 use crate::ids::{GlobalRank, SlotId};
 use crate::map::Problem;
+use crate::random::Generator;
 
 /// One step in so many moves a group, and one a run.
 const MIX: usize = 8;
@@ -46,16 +44,16 @@ impl Neighbourhood {
         &mut self,
         layout: &Layout,
         load: &OfferedLoad,
-        random: &mut ChaCha8Rng,
+        random: &mut Generator,
     ) -> &[(usize, usize)] {
         self.moves.clear();
-        let rank = below(random, layout.berth_of().len());
-        match below(random, MIX) {
+        let rank = random.below(layout.berth_of().len());
+        match random.below(MIX) {
             0 => self.group(layout, random, rank),
             1 => self.run(layout, random, rank),
             2 | 3 if layout.berths().is_choice() => self.devices(layout, random, rank),
             _ => {
-                let slot = below(random, self.node_of.len());
+                let slot = random.below(self.node_of.len());
                 self.single(layout, load, random, rank, slot);
             }
         }
@@ -70,7 +68,7 @@ impl Neighbourhood {
         &mut self,
         layout: &Layout,
         load: &OfferedLoad,
-        random: &mut ChaCha8Rng,
+        random: &mut Generator,
         rank: usize,
         slot: usize,
     ) {
@@ -81,10 +79,10 @@ impl Neighbourhood {
         }
         let others = layout.ranks_at(slot);
         let moves = layout.has_room(slot, rank);
-        if moves && (others.is_empty() || below(random, 2) == 0) {
+        if moves && (others.is_empty() || random.below(2) == 0) {
             self.moves.push((rank, to));
         } else if !others.is_empty() {
-            let other = others[below(random, others.len())] as usize;
+            let other = others[random.below(others.len())] as usize;
             let back = berth_of_new(layout, random, other, layout.slot(rank));
             let nothing = (layout.berth_of()[other], from) == (to, back)
                 && load.alike(GlobalRank::from_index(rank), GlobalRank::from_index(other));
@@ -96,17 +94,17 @@ impl Neighbourhood {
 
     /// A rank takes other devices, with all who must use the same rail; or two ranks of a node change
     /// theirs.
-    fn devices(&mut self, layout: &Layout, random: &mut ChaCha8Rng, rank: usize) {
+    fn devices(&mut self, layout: &Layout, random: &mut Generator, rank: usize) {
         let (berths, slot) = (layout.berths(), layout.slot(rank));
-        let position = below(random, berths.count(slot));
+        let position = random.below(berths.count(slot));
         if let Some(group) = berths.group(rank) {
             let to = |rank: &usize| (*rank, berths.at(layout.slot(*rank), position));
             self.moves.extend(group.iter().map(to));
-        } else if below(random, 2) == 0 {
+        } else if random.below(2) == 0 {
             self.moves.push((rank, berths.at(slot, position)));
         } else {
             let node = self.nodes[self.node_of[slot] as usize].clone();
-            let offset = node.start + below(random, node.len());
+            let offset = node.start + random.below(node.len());
             let other = rotated(node, offset).find_map(|slot| layout.ranks_at(slot).first());
             if let Some(other) = other.map(|other| *other as usize).filter(|other| *other != rank) {
                 let [mine, theirs] = [rank, other].map(|rank| layout.berth_of()[rank]);
@@ -118,10 +116,10 @@ impl Neighbourhood {
     }
 
     /// Some ranks of one job on one node change places with as many of one other node.
-    fn group(&mut self, layout: &Layout, random: &mut ChaCha8Rng, rank: usize) {
+    fn group(&mut self, layout: &Layout, random: &mut Generator, rank: usize) {
         let here = self.node_of[layout.slot(rank)] as usize;
-        let there = below(random, self.nodes.len());
-        let count = 2 + below(random, self.most - self.most / 2);
+        let there = random.below(self.nodes.len());
+        let count = 2 + random.below(self.most - self.most / 2);
         if here == there {
             return;
         }
@@ -132,7 +130,7 @@ impl Neighbourhood {
             ranks.len() == 1 && self.job_of[ranks[0] as usize] == job
         };
         let ours: Vec<usize> = slots.filter(of_job).take(count).collect();
-        let offset = self.nodes[there].start + below(random, self.nodes[there].len());
+        let offset = self.nodes[there].start + random.below(self.nodes[there].len());
         let mut theirs = rotated(self.nodes[there].clone(), offset);
         // Whoever is there, all of one other job, or nobody.
         let wanted = layout.ranks_at(offset).first().map(|other| self.job_of[*other as usize]);
@@ -149,10 +147,10 @@ impl Neighbourhood {
     }
 
     /// Ranks that follow each other in one job go to one node.
-    fn run(&mut self, layout: &Layout, random: &mut ChaCha8Rng, rank: usize) {
-        let there = below(random, self.nodes.len());
-        let count = 2 + below(random, self.most - self.most / 2);
-        let offset = self.nodes[there].start + below(random, self.nodes[there].len());
+    fn run(&mut self, layout: &Layout, random: &mut Generator, rank: usize) {
+        let there = random.below(self.nodes.len());
+        let count = 2 + random.below(self.most - self.most / 2);
+        let offset = self.nodes[there].start + random.below(self.nodes[there].len());
         let mut theirs = rotated(self.nodes[there].clone(), offset);
         let last = self.job_of.len().min(rank + count);
         for next in rank..last {
@@ -190,10 +188,10 @@ fn exchange(moves: &mut Vec<(usize, usize)>, layout: &Layout, from: usize, to: u
 
 /// The berth that a rank takes at another slot: one like its own, or where it is free to choose
 /// every other time any.
-fn berth_of_new(layout: &Layout, random: &mut ChaCha8Rng, rank: usize, slot: usize) -> usize {
+fn berth_of_new(layout: &Layout, random: &mut Generator, rank: usize, slot: usize) -> usize {
     let berths = layout.berths();
-    if berths.is_choice() && berths.group(rank).is_none() && below(random, 2) == 0 {
-        return berths.at(slot, below(random, berths.count(slot)));
+    if berths.is_choice() && berths.group(rank).is_none() && random.below(2) == 0 {
+        return berths.at(slot, random.below(berths.count(slot)));
     }
     berths.alike(layout.berth_of()[rank], slot)
 }
@@ -201,15 +199,4 @@ fn berth_of_new(layout: &Layout, random: &mut ChaCha8Rng, rank: usize, slot: usi
 /// A range from one of its members to the end, then from its beginning.
 fn rotated(range: std::ops::Range<usize>, first: usize) -> impl Iterator<Item = usize> {
     (first..range.end).chain(range.start..first)
-}
-
-/// A number below `count` at random. Written out so that a seed means the same with every version of
-/// the random number library.
-pub(super) fn below(random: &mut ChaCha8Rng, count: usize) -> usize {
-    ((u128::from(random.next_u64()) * count as u128) >> 64) as usize
-}
-
-/// A number from 0 to 1 at random.
-pub(super) fn share(random: &mut ChaCha8Rng) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }

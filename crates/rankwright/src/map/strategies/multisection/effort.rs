@@ -9,7 +9,7 @@ use super::swaps::AcceptanceRatios;
 use super::tilings::tilings;
 use crate::map::search::tree::BinId;
 use crate::map::{Budget, Effort, MapError};
-use crate::parallel::side_by_side;
+use crate::parallel;
 
 /// First assignments of the first halving, at most.
 const FIRST_ASSIGNMENTS: usize = 8;
@@ -98,7 +98,7 @@ impl WorkPlan {
             divided -= tilings.len();
         }
         let positions: Vec<usize> = (0..tilings.len() + divided).collect();
-        let constructed = side_by_side(&positions, left.threads, |position, _| {
+        let constructed = parallel::map(&positions, left.threads, |position, _| {
             if (position > 0 || number > 0) && (left.is_over)() {
                 return None;
             }

@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 
 use super::swaps::{AcceptanceRatios, CoolingLimit, LocalSearch, Solution};
-use crate::parallel::side_by_side;
+use crate::parallel;
 
 /// How long and how hot candidates are annealed.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +45,7 @@ pub(super) fn successive_halving(
         candidates.sort_by_key(|candidate| candidate.cost);
         let left = budget.moves;
         let is_over = budget.is_over;
-        let annealed = side_by_side(&candidates, budget.threads, |place, candidate| {
+        let annealed = parallel::map(&candidates, budget.threads, |place, candidate| {
             let moves = left.saturating_sub(length.saturating_mul(place as u64));
             let limit = CoolingLimit { length, moves, is_over };
             let ratios = schedule.ratios[(place + round) % schedule.ratios.len()];

@@ -17,7 +17,6 @@
 mod bin_codes;
 mod construct;
 mod effort;
-mod generator;
 mod halving;
 mod mapper;
 mod multilevel;

@@ -6,7 +6,7 @@ use super::swaps::LocalSearch;
 use crate::map::search::graph::Graph;
 use crate::map::search::tree::{BinId, Tree};
 use crate::map::{Budget, Effort, MapError};
-use crate::parallel::side_by_side;
+use crate::parallel;
 
 /// The assignment problem that is searched: vertices of a graph to bins at the leaves of a tree.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ impl Subproblem<'_> {
 /// The bin of each vertex.
 ///
 /// # Errors
-/// If the graph is too large to be divided, or threads cannot be started.
+/// If the graph is too large to be divided.
 pub(super) fn search(problem: &Subproblem, budget: &Budget) -> Result<Vec<BinId>, MapError> {
     let plan = WorkPlan::new(problem);
     let timed = problem.moves.is_none() && budget.time_passed().is_some();
@@ -85,7 +85,7 @@ fn improve(
     let Subproblem { tree, graph, loads, capacity, seed, .. } = *problem;
     let search = LocalSearch::new(tree, graph, loads, capacity, starts);
     let improved = search.map_or_else(Vec::new, |search| {
-        let candidates = side_by_side(starts, left.threads, |_, start| match plan.crowded {
+        let candidates = parallel::map(starts, left.threads, |_, start| match plan.crowded {
             true => search.evaluate(start),
             false => search.descend(start),
         });
@@ -107,8 +107,8 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
-    use crate::map::strategies::multisection::generator::{Generator, below};
     use crate::map::strategies::multisection::testing::{bins, uniform_tree};
+    use crate::random::{Generator, below_u32};
 
     const NORMAL: Effort = Effort::Normal;
 
@@ -136,7 +136,7 @@ mod tests {
     /// A graph with edges between random vertices.
     fn random_graph(vertices: u32, edges: usize, seed: u64) -> Graph {
         let mut generator = Generator::new(seed);
-        let mut number = |count| below(generator.next() as u32, count);
+        let mut number = |count| below_u32(generator.bits() as u32, count);
         let edge = |_| (number(vertices), number(vertices), 1 + u64::from(number(20)));
         Graph::from_edges(vertices as usize, (0..edges).map(edge).collect())
     }

@@ -40,16 +40,23 @@ const PRECISION: f64 = 1e-9;
 /// How often all work is gone through at most.
 const MOST_ROUNDS: usize = 100;
 
+/// A piece of work that finds no device with room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NoRoom {
+    /// Its position in the work.
+    pub(super) work: usize,
+}
+
 /// The choice of each piece of work. `capacities` are how many ranks each device serves; `known` is a
 /// way that there is, if the caller has one: none that is worse is given.
 ///
 /// # Errors
-/// A piece of work that found no device with room.
+/// If a piece of work finds no device with room.
 pub(super) fn assign(
     work: &[Vec<Choice>],
     capacities: &[Option<u32>],
     known: Option<&[usize]>,
-) -> Result<Vec<usize>, usize> {
+) -> Result<Vec<usize>, NoRoom> {
     let shortest =
         |choices: &Vec<Choice>| choices.iter().map(Choice::longest).fold(f64::INFINITY, f64::min);
     let lengths: Vec<f64> = work.iter().map(shortest).collect();
@@ -138,8 +145,8 @@ impl State<'_> {
     }
 
     /// One piece of work after the other takes the choice after which its devices are busy for the
-    /// shortest time, of those that leave contexts to all that come later; or the one that found none.
-    fn longest_first(&mut self, order: &[usize]) -> Result<(), usize> {
+    /// shortest time, of those that leave contexts to all that come later.
+    fn longest_first(&mut self, order: &[usize]) -> Result<(), NoRoom> {
         let (work, capacities) = (self.work, self.capacities);
         let least = |item: &usize| {
             work[*item].iter().map(|choice| choice.contexts(capacities)).min().unwrap_or(0)
@@ -151,7 +158,7 @@ impl State<'_> {
             needed -= least(item);
             let leaves_enough =
                 |choice: &Choice| free >= needed.saturating_add(choice.contexts(capacities));
-            let taken = self.best(*item, leaves_enough).ok_or(*item)?;
+            let taken = self.best(*item, leaves_enough).ok_or(NoRoom { work: *item })?;
             let choice = &work[*item][taken];
             free -= choice.contexts(capacities);
             self.taken[*item] = taken;
@@ -161,8 +168,8 @@ impl State<'_> {
     }
 
     /// Of all work that of most ranks first takes the choice with the fullest devices: that leaves
-    /// room for many ranks at once. Or what found none.
-    fn most_ranks_first(&mut self) -> Result<(), usize> {
+    /// room for many ranks at once.
+    fn most_ranks_first(&mut self) -> Result<(), NoRoom> {
         let (work, capacities) = (self.work, self.capacities);
         let most = |item: &usize| {
             work[*item].iter().map(|choice| choice.contexts(capacities)).max().unwrap_or(0)
@@ -178,7 +185,7 @@ impl State<'_> {
             };
             let fitting = work[item].iter().enumerate().filter(|(_, choice)| self.fits(choice));
             let best = fitting.rev().max_by_key(|(_, choice)| fullest(choice));
-            let (taken, choice) = best.ok_or(item)?;
+            let (taken, choice) = best.ok_or(NoRoom { work: item })?;
             self.taken[item] = taken;
             self.put(choice, 1.0);
         }

@@ -24,7 +24,7 @@ fn longest(work: &[Vec<Choice>], devices: usize, taken: &[usize]) -> f64 {
 fn devices_take_no_more_ranks_than_they_serve() {
     let work = vec![vec![choice(0, 1.0, 0.0), choice(1, 5.0, 0.0)]; 3];
     assert_eq!(assign(&work, &[Some(1), Some(2)], None), Ok(vec![0, 1, 1]));
-    assert_eq!(assign(&work, &[Some(1), Some(1)], None), Err(2));
+    assert_eq!(assign(&work, &[Some(1), Some(1)], None), Err(NoRoom { work: 2 }));
 }
 
 proptest! {

@@ -1,22 +1,23 @@
 //! The names of runs: `cg.B.32:time=12s,rate=0.5`.
 
 use super::{BENCHMARKS, Benchmark, CLASSES, Class, NasError, NasJob};
+use crate::named_options::{NamedOptions, one_of};
 use crate::units::{Seconds, UnitError};
 
-const OPTIONS: &str = "time, rate, cv, iterations";
+const OPTIONS: [&str; 4] = ["time", "rate", "cv", "iterations"];
 
 pub(super) fn parse(text: &str) -> Result<NasJob, NasError> {
-    let (name, options) = text.split_once(':').unwrap_or((text, ""));
-    let (program, ranks) = name.rsplit_once('.').ok_or_else(|| no_name(name))?;
-    let (benchmark, class) = benchmark_and_class(program, name)?;
+    let run = NamedOptions::new(text);
+    let (program, ranks) = run.name.rsplit_once('.').ok_or_else(|| no_name(run.name))?;
+    let (benchmark, class) = benchmark_and_class(program, run.name)?;
     let ranks = number("processes", ranks, "a number of processes")?;
-    with_options(NasJob::new(benchmark, class, ranks), options)
+    with_options(NasJob::new(benchmark, class, ranks), run)
 }
 
 pub(super) fn parse_for(text: &str, ranks: u32) -> Result<NasJob, NasError> {
-    let (name, options) = text.split_once(':').unwrap_or((text, ""));
-    let (benchmark, class) = benchmark_and_class(name, name)?;
-    with_options(NasJob::new(benchmark, class, ranks), options)
+    let run = NamedOptions::new(text);
+    let (benchmark, class) = benchmark_and_class(run.name, run.name)?;
+    with_options(NasJob::new(benchmark, class, ranks), run)
 }
 
 fn no_name(name: &str) -> NasError {
@@ -27,8 +28,7 @@ fn benchmark_and_class(program: &str, whole: &str) -> Result<(Benchmark, Class),
     let (name, letter) = program.split_once('.').ok_or_else(|| no_name(whole))?;
     let benchmark = BENCHMARKS.iter().find(|(known, _, _)| known.eq_ignore_ascii_case(name));
     let (_, benchmark, _) = benchmark.ok_or_else(|| {
-        let known: Vec<&str> = BENCHMARKS.iter().map(|(known, _, _)| *known).collect();
-        let expected = format!("one of {}", known.join(", "));
+        let expected = one_of(BENCHMARKS.iter().map(|(known, _, _)| *known));
         NasError::field("benchmark", format!("`{name}`"), expected)
     })?;
     let class = CLASSES.iter().find(|class| class.to_string().eq_ignore_ascii_case(letter));
@@ -40,10 +40,9 @@ fn benchmark_and_class(program: &str, whole: &str) -> Result<(Benchmark, Class),
 }
 
 /// The run with options `key=value,...`; everything is checked.
-fn with_options(mut job: NasJob, options: &str) -> Result<NasJob, NasError> {
-    for option in options.split(',').filter(|option| !option.is_empty()) {
-        let (key, value) = option.split_once('=').unwrap_or((option, ""));
-        job.set(key.trim(), value.trim())?;
+fn with_options(mut job: NasJob, run: NamedOptions<'_>) -> Result<NasJob, NasError> {
+    for option in run.options() {
+        job.set(option.key, option.value.unwrap_or_default())?;
     }
     job.check_ranks()?;
     job.check_options()?;
@@ -71,8 +70,7 @@ impl NasJob {
                 self.iterations = Some(number("iterations", value, "a number from 1 up")?);
             }
             _ => {
-                let expected = format!("one of {OPTIONS}");
-                return Err(NasError::field("option", format!("`{key}`"), expected));
+                return Err(NasError::field("option", format!("`{key}`"), one_of(OPTIONS)));
             }
         }
         Ok(())

@@ -8,11 +8,9 @@
 
 use std::collections::BTreeSet;
 
-use rand::seq::SliceRandom;
-use rand::{Rng, RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use crate::ids::Rank;
+use crate::named_options::{NamedOptions, one_of};
+use crate::random::Generator;
 use crate::traffic::source::{self, LARGEST_CV};
 use crate::traffic::{Flow, Job, Send, Source};
 use crate::units::{Bytes, PerSecond};
@@ -100,8 +98,8 @@ impl Shape {
     pub fn named(name: &str) -> Result<Self, PatternError> {
         let shape = SHAPES.iter().find(|(known, _, _)| *known == name);
         shape.map(|(_, shape, _)| *shape).ok_or_else(|| {
-            let known: Vec<&str> = SHAPES.iter().map(|(known, _, _)| *known).collect();
-            PatternError::new("shape", format!("`{name}`"), format!("one of {}", known.join(", ")))
+            let known = one_of(SHAPES.iter().map(|(known, _, _)| *known));
+            PatternError::new("shape", format!("`{name}`"), known)
         })
     }
 
@@ -116,8 +114,10 @@ impl Shape {
 /// More pairs than this are not generated; the file would not fit anywhere.
 pub(in crate::traffic) const MOST_PAIRS: u64 = 1 << 28;
 
-const OPTIONS: &str = "points, grid, periodic, degree, length, messages, rate, cv, in_step, renumber, \
-                       seed";
+const OPTIONS: [&str; 11] = [
+    "points", "grid", "periodic", "degree", "length", "messages", "rate", "cv", "in_step",
+    "renumber", "seed",
+];
 
 impl Pattern {
     /// A pattern with default options: 100 messages of 64 KiB per pair.
@@ -145,15 +145,12 @@ impl Pattern {
     /// # Errors
     /// If the shape or an option is unknown, or a value is wrong.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
-        let mut parts = text.splitn(3, ':');
-        let name = parts.next().unwrap_or_default();
-        let shape = Shape::named(name)?;
-        let ranks = parts.next().unwrap_or_default();
-        let ranks = number("ranks", ranks)?;
-        let mut pattern = Self::new(shape, ranks);
-        for option in parts.next().unwrap_or_default().split(',').filter(|o| !o.is_empty()) {
-            let (key, value) = option.split_once('=').unwrap_or((option, ""));
-            pattern.set(key.trim(), value.trim())?;
+        let (shape, rest) = text.split_once(':').unwrap_or((text, ""));
+        let shape = Shape::named(shape)?;
+        let ranks = NamedOptions::new(rest);
+        let mut pattern = Self::new(shape, number("ranks", ranks.name)?);
+        for option in ranks.options() {
+            pattern.set(option.key, option.value.unwrap_or_default())?;
         }
         Ok(pattern)
     }
@@ -197,7 +194,7 @@ impl Pattern {
             }
             "renumber" => self.renumber = flag(key, value)?,
             "seed" => self.seed = number(key, value)?,
-            _ => return Err(PatternError::new("option", format!("`{key}`"), OPTIONS)),
+            _ => return Err(PatternError::new("option", format!("`{key}`"), one_of(OPTIONS))),
         }
         Ok(())
     }
@@ -226,11 +223,11 @@ impl Pattern {
         if self.shape == Shape::Outside && self.rate.is_none() {
             return Err(PatternError::new("rate", "none", "how often each rank sends: rate=100"));
         }
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut rng = Generator::new(self.seed);
         let mut flows = self.flows(&mut rng)?;
         if self.renumber {
             let mut numbers: Vec<u32> = (0..self.ranks).collect();
-            numbers.shuffle(&mut rng);
+            rng.shuffle(&mut numbers);
             for flow in &mut flows {
                 flow.source = Rank(numbers[flow.source.index()]);
                 if let Some(number) = numbers.get(flow.destination.index()) {
@@ -270,7 +267,7 @@ impl Pattern {
         flows.chunk_by(|a, b| a.source == b.source).map(source).collect()
     }
 
-    fn flows(&self, rng: &mut impl Rng) -> Result<Vec<Flow>, PatternError> {
+    fn flows(&self, rng: &mut Generator) -> Result<Vec<Flow>, PatternError> {
         let n = self.ranks;
         let all = |pairs: &mut dyn Iterator<Item = (u32, u32)>| {
             pairs.map(|(source, destination)| self.flow(source, destination, 1)).collect()
@@ -303,13 +300,13 @@ impl Pattern {
     }
 
     /// Floyd's sampling: as many draws as destinations, however many of the others that are.
-    fn random_flows(&self, rng: &mut impl Rng) -> Vec<Flow> {
+    fn random_flows(&self, rng: &mut Generator) -> Vec<Flow> {
         let others = self.ranks - 1;
         let mut flows = Vec::new();
         for source in 0..self.ranks {
             let mut drawn = BTreeSet::new();
             for last in others - self.degree.min(others)..others {
-                let other = rng.random_range(0..=last);
+                let other = rng.below(last as usize + 1) as u32;
                 if !drawn.insert(other) {
                     drawn.insert(last);
                 }

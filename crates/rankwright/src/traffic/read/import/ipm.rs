@@ -5,12 +5,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::mpi_functions::Call;
 use super::{MOST_RANKS, Sources};
-use crate::files::InputError;
+use crate::files::{InputError, XmlReader, xml_attribute};
 use crate::ids::Rank;
 use crate::traffic::Flow;
 use crate::traffic::profile::{FlowRecord, Profile, RankRecord, Run, TimeInMpi};
@@ -60,22 +59,11 @@ pub fn read(sources: &mut Sources<'_>) -> Result<Profile, InputError> {
     let source =
         sources.next().unwrap_or_else(|| Err(InputError::new("-", "no file", EXPECTED)))?;
     let mut run = Tasks { file: &source.file, ..Tasks::default() };
-    let mut reader = Reader::from_str(&source.text);
     // IPM writes command lines as they are.
-    reader.config_mut().allow_dangling_amp = true;
+    let reader = XmlReader::new(&source.text, &source.file, EXPECTED);
+    let mut reader = reader.with_bare_ampersands();
     loop {
-        let at = |mut error: InputError, position: u64| {
-            let end = usize::try_from(position).unwrap_or(usize::MAX).min(source.text.len());
-            let lines = source.text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n');
-            error.line = error.line.or(u32::try_from(1 + lines.count()).ok());
-            error
-        };
-        let begin = reader.buffer_position();
-        let event = reader.read_event().map_err(|error| {
-            let found = format!("broken XML ({error})");
-            at(InputError::new(&source.file, found, EXPECTED), reader.error_position())
-        })?;
-        let done = match event {
+        let done = match reader.event()? {
             Event::Start(tag) => run.open(&tag, false),
             Event::Empty(tag) => run.open(&tag, true),
             Event::End(tag) => run.close(tag.name().as_ref()),
@@ -83,7 +71,7 @@ pub fn read(sources: &mut Sources<'_>) -> Result<Profile, InputError> {
             Event::Eof => break,
             _ => Ok(()),
         };
-        done.map_err(|error| at(error, begin))?;
+        done.map_err(|error| error.at_line(reader.line()))?;
     }
     run.finish()
 }
@@ -128,7 +116,7 @@ impl Tasks<'_> {
             "hent" => self.calls(tag)?,
             "perf" if self.open.last().is_some_and(|open| open == "task") => self.wall(tag),
             "cmdline" if self.program.is_empty() => {
-                let path = attribute(tag, "realpath").unwrap_or_default();
+                let path = xml_attribute(tag, "realpath").unwrap_or_default();
                 self.program = path.rsplit('/').next().unwrap_or_default().to_owned();
             }
             _ => {}
@@ -188,7 +176,7 @@ impl Tasks<'_> {
             return Err(self.error(format!("mpi_size {ranks}"), &expected));
         }
         self.ranks = ranks;
-        let begin = attribute(tag, "stamp_init").and_then(|stamp| stamp.parse::<f64>().ok());
+        let begin = xml_attribute(tag, "stamp_init").and_then(|stamp| stamp.parse::<f64>().ok());
         let begin = begin.filter(|seconds| (0.0..9e9).contains(seconds)).unwrap_or_default();
         let start_unix_ns = (begin * 1e9) as i64;
         let record = RankRecord { start_unix_ns, ..RankRecord::default() };
@@ -201,7 +189,7 @@ impl Tasks<'_> {
 
     /// The run time of a rank.
     fn wall(&mut self, tag: &BytesStart<'_>) {
-        let wall = attribute(tag, "wtime").and_then(|seconds| seconds.parse::<f64>().ok());
+        let wall = xml_attribute(tag, "wtime").and_then(|seconds| seconds.parse::<f64>().ok());
         let wall = wall.filter(|seconds| (0.0..1e12).contains(seconds)).unwrap_or_default();
         if let Some(record) = self.rank.and_then(|rank| self.tasks.get_mut(&rank)) {
             record.wall = Seconds(wall);
@@ -209,7 +197,7 @@ impl Tasks<'_> {
     }
 
     fn calls(&mut self, tag: &BytesStart<'_>) -> Result<(), InputError> {
-        let call = attribute(tag, "call").unwrap_or_default();
+        let call = xml_attribute(tag, "call").unwrap_or_default();
         self.call = Some((Call::named(&call), self.number(tag, "count", 1, MOST_CALLS)?));
         if call.ends_with("send_init") || call == "MPI_Send_init" {
             let error = self.error(format!("persistent sends ({call})"), "other sends only");
@@ -219,7 +207,7 @@ impl Tasks<'_> {
             return Ok(());
         }
         let source = self.rank.ok_or_else(|| self.error("a <hent> outside a <task>", EXPECTED))?;
-        if attribute(tag, "orank").is_some_and(|rank| rank.starts_with('-')) {
+        if xml_attribute(tag, "orank").is_some_and(|rank| rank.starts_with('-')) {
             let error = self.error("a rank below 0 in orank", "the rank that was sent to");
             return Err(error.with_advice(RELATIVE));
         }
@@ -250,7 +238,7 @@ impl Tasks<'_> {
         least: i64,
         most: i64,
     ) -> Result<u64, InputError> {
-        let value = attribute(tag, name);
+        let value = xml_attribute(tag, name);
         let number = value.as_ref().and_then(|value| value.parse::<i64>().ok());
         let number = number.filter(|number| (least..=most).contains(number));
         number.and_then(|number| u64::try_from(number).ok()).ok_or_else(|| {
@@ -298,12 +286,6 @@ fn add_time(record: &mut RankRecord, call: Call, calls: u64, seconds: f64) {
     };
     sum.calls = sum.calls.saturating_add(calls);
     sum.time.0 += seconds;
-}
-
-fn attribute(tag: &BytesStart<'_>, name: &str) -> Option<String> {
-    let attribute = tag.try_get_attribute(name).ok().flatten()?;
-    let value = attribute.normalized_value(quick_xml::XmlVersion::Implicit1_0);
-    value.ok().map(std::borrow::Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ fn unknown(host: &str, what: &str) -> Infeasible {
 
 /// What the batch system calls a CPU: what makes its numbers those of the kernel on this host.
 fn counted(described: &Cluster, hosts: &[Granted]) -> Cpu {
-    let (Ok(here), Some(pus)) = (this_host::name(), pus_here()) else { return Cpu::Thread };
+    let (here, Some(pus)) = (this_host::name(), pus_here()) else { return Cpu::Thread };
     let Some(granted) = hosts.iter().find(|granted| same_host(&granted.host, &here)) else {
         return Cpu::Thread;
     };

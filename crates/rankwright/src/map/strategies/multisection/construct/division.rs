@@ -4,9 +4,6 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use super::capacities::{Capacities, split_position};
 use super::plan::DivisionPlan;
 use crate::map::search::graph::{BisectionEffort, CompactGraph, Graph, VertexId, bisect};
@@ -16,6 +13,8 @@ use crate::map::strategies::multisection::bin_codes::BinCodes;
 use crate::map::strategies::multisection::multilevel::{Bins, improve};
 use crate::map::strategies::multisection::swaps::{CoolingLimit, LocalSearch};
 use crate::map::{Effort, MapError};
+use crate::parallel::Forks;
+use crate::random::Generator;
 
 /// What the bins may hold, and how to divide.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +38,7 @@ pub(in super::super) struct Request<'a> {
 /// even if each had capacity left for the largest vertex less 1.
 ///
 /// # Errors
-/// If the graph has 2^30 edges or more, or threads cannot be started.
+/// If the graph has 2^30 edges or more.
 pub(in super::super) fn construct(
     request: Request<'_>,
     graph: &Graph,
@@ -50,7 +49,7 @@ pub(in super::super) fn construct(
     let division = Division::new(request, &compact);
     let mut bin_of = match request.start {
         Some(start) => start.to_vec(),
-        None => in_pool(request.threads, || division.assign(compact))?,
+        None => division.assign(compact),
     };
     if division.improves_whole() {
         // The division consumed its graph: only one exists at a time.
@@ -59,17 +58,6 @@ pub(in super::super) fn construct(
     }
     repair(request.tree, request.capacity, graph, loads, &mut bin_of);
     Ok(bin_of)
-}
-
-/// Runs a function in a pool of threads.
-fn in_pool<T: Send>(threads: NonZeroUsize, run: impl FnOnce() -> T + Send) -> Result<T, MapError> {
-    if threads.get() == 1 {
-        return Ok(run());
-    }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build();
-    let pool =
-        pool.map_err(|error| MapError::Library { library: "rayon", what: error.to_string() })?;
-    Ok(pool.install(run))
 }
 
 /// Smaller graphs are not worth another thread.
@@ -93,12 +81,14 @@ struct Division<'a> {
     request: Request<'a>,
     plan: DivisionPlan,
     capacities: Capacities<'a>,
+    forks: Forks,
 }
 
 impl<'a> Division<'a> {
     fn new(request: Request<'a>, graph: &CompactGraph) -> Self {
         let capacities = Capacities::new(request.tree, request.capacity, graph);
-        Self { request, plan: DivisionPlan::new(request, capacities.one_each), capacities }
+        let plan = DivisionPlan::new(request, capacities.one_each);
+        Self { request, plan, capacities, forks: Forks::new(request.threads) }
     }
 
     fn assign(&self, graph: CompactGraph) -> Vec<BinId> {
@@ -126,9 +116,10 @@ impl<'a> Division<'a> {
 
     /// Random numbers for the division of some bins: a stream of their own, so that threads change
     /// nothing.
-    fn generator(&self, bins: &Range<usize>) -> ChaCha8Rng {
+    fn generator(&self, bins: &Range<usize>) -> Generator {
         let bins = bins.start as u64 ^ (bins.end as u64) << 32;
-        ChaCha8Rng::seed_from_u64(self.request.seed ^ bins.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        // Another factor than the generator's own, whose multiples are seeds of overlapping numbers.
+        Generator::new(self.request.seed ^ bins.wrapping_mul(0xD1B5_4A32_D192_ED03))
     }
 
     /// Divides vertices among the bins of a group of `level`: sorts `order` by bin and writes the bin of
@@ -194,12 +185,12 @@ impl<'a> Division<'a> {
         let middle = groups.len() / 2;
         let later = graphs.split_off(middle);
         let first: usize = graphs.iter().map(CompactGraph::vertex_count).sum();
-        let parallel = order.len() > PARALLEL && self.request.threads.get() > 1;
+        let vertices = order.len();
         let (order, later_order) = order.split_at_mut(first);
         let (bins, later_bins) = bins.split_at_mut(first);
         let (groups, later_groups) = groups.split_at(middle);
-        both(
-            parallel,
+        self.both(
+            vertices,
             || self.divide_all(graphs, order, bins, level, groups),
             || self.divide_all(later, later_order, later_bins, level, later_groups),
         );
@@ -211,7 +202,7 @@ impl<'a> Division<'a> {
         graph: &CompactGraph,
         capacities: &[u64],
         part_of: Vec<u32>,
-        rng: &mut ChaCha8Rng,
+        rng: &mut Generator,
     ) -> Vec<u32> {
         let vertices = graph.vertex_count();
         let Some(plan) = self.plan.annealing.filter(|plan| capacities.len() >= plan.groups) else {
@@ -228,7 +219,7 @@ impl<'a> Division<'a> {
         let Some(search) = LocalSearch::for_division(graph, &sizes) else { return part_of };
         let length = plan.length * vertices as u64;
         let limit = CoolingLimit { length, moves: length, is_over: &|| false };
-        search.anneal(&search.descend(&part_of), plan.ratios, &limit, rng.random()).0.bin_of
+        search.anneal(&search.descend(&part_of), plan.ratios, &limit, rng.bits()).0.bin_of
     }
 
     /// The group of each vertex, by recursive bisection.
@@ -237,14 +228,14 @@ impl<'a> Division<'a> {
         graph: &CompactGraph,
         range: GroupRange<'_>,
         part_of: &mut [u32],
-        rng: &mut ChaCha8Rng,
+        rng: &mut Generator,
     ) {
         let GroupRange { capacities, first, effort } = range;
         if capacities.len() == 1 || graph.vertex_count() == 0 {
             part_of.fill(first);
             return;
         }
-        let percent = if self.request.uneven { rng.random_range(20..=50) } else { 50 };
+        let percent = if self.request.uneven { 20 + rng.below(31) as u8 } else { 50 };
         let middle = split_position(capacities, percent);
         let (before, after) = capacities.split_at(middle);
         let sides = self.capacities.of_sides(graph.total_load(), before, after);
@@ -258,11 +249,11 @@ impl<'a> Division<'a> {
         let (Some(right), Some(left)) = (graphs.pop(), graphs.pop()) else { return };
         let mut parts = [vec![0; left.vertex_count()], vec![0; right.vertex_count()]];
         let [left_parts, right_parts] = &mut parts;
-        let mut right_rng = ChaCha8Rng::from_rng(rng);
+        let mut right_rng = Generator::new(rng.bits());
         let left_range = GroupRange { capacities: before, ..range };
         let right_range = GroupRange { capacities: after, first: first + middle as u32, effort };
-        both(
-            graph.vertex_count() > PARALLEL && self.request.threads.get() > 1,
+        self.both(
+            graph.vertex_count(),
             || self.bisect_recursively(&left, left_range, left_parts, rng),
             || self.bisect_recursively(&right, right_range, right_parts, &mut right_rng),
         );
@@ -272,14 +263,15 @@ impl<'a> Division<'a> {
             *part = next[side as usize].next().unwrap_or(first);
         }
     }
-}
 
-fn both(parallel: bool, first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
-    if parallel {
-        rayon::join(first, second);
-    } else {
-        first();
-        second();
+    /// Runs both halves of a division, at the same time if the graph is large enough.
+    fn both(&self, vertices: usize, first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
+        if vertices > PARALLEL {
+            self.forks.join(first, second);
+        } else {
+            first();
+            second();
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::assignment::Assignment;
 use super::locations::LocationId;
 use crate::map::search::graph::VertexId;
-use crate::map::strategies::multisection::generator::{Generator, below};
+use crate::random::{Generator, below_u32};
 
 /// The shares of trial swaps that raise the cost and are accepted: at the first temperature and at
 /// the last.
@@ -80,7 +80,7 @@ impl<'s, 'a> Annealing<'s, 'a> {
         let temperature = temperature as f32;
         for _ in 0..moves {
             let Some((vertex, location)) = self.propose() else { continue };
-            let bits = self.generator.next();
+            let bits = self.generator.bits();
             let max_rise = temperature * self.logarithms[bits as usize % LOGARITHMS];
             let least = self.lower_bounds[self.assignment.vertex_at(location) as usize];
             let costs = self.assignment.try_swap(vertex, location, least, max_rise as i64);
@@ -96,23 +96,23 @@ impl<'s, 'a> Annealing<'s, 'a> {
     fn propose(&mut self) -> Option<(VertexId, LocationId)> {
         let assignment = &self.assignment;
         let graph = assignment.graph();
-        let bits = self.generator.next();
-        let vertex = below(bits as u32, graph.vertex_count() as u32);
+        let bits = self.generator.bits();
+        let vertex = below_u32(bits as u32, graph.vertex_count() as u32);
         let range = graph.range(vertex);
         if range.is_empty() {
             return None;
         }
-        let edge = below((bits >> 32) as u32, range.len() as u32);
+        let edge = below_u32((bits >> 32) as u32, range.len() as u32);
         let neighbour = graph.neighbours()[range.start + edge as usize];
         let height = assignment.height(vertex, neighbour) as u32;
         let lowest = assignment.locations().lowest_shared_height();
         if height <= lowest {
             return None;
         }
-        let bits = self.generator.next();
-        let nearer = lowest + below((bits >> 32) as u32, height - lowest);
+        let bits = self.generator.bits();
+        let nearer = lowest + below_u32((bits >> 32) as u32, height - lowest);
         let (first, count) =
             assignment.locations().group(nearer as usize, assignment.location(neighbour));
-        Some((vertex, first + below(bits as u32, count)))
+        Some((vertex, first + below_u32(bits as u32, count)))
     }
 }
