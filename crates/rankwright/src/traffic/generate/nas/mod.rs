@@ -7,7 +7,7 @@
 //! parses `cg.B.32:option=value`, `program` collects the clocks of a benchmark.
 //!
 //! ```
-//! use rankwright::traffic::nas::{self, Benchmark, Class};
+//! use rankwright::traffic::generate::nas::{self, Benchmark, Class};
 //! let job = nas::job(Benchmark::Cg, Class::B, 32).unwrap();
 //! assert_eq!(job, nas::parse("cg.B.32").unwrap().job().unwrap());
 //! ```

@@ -2,7 +2,7 @@
 //! programs.
 //!
 //! ```
-//! use rankwright::traffic::pattern::Pattern;
+//! use rankwright::traffic::generate::pattern::Pattern;
 //! let job = Pattern::parse("halo-2d:16:points=9,length=64KiB").unwrap().job().unwrap();
 //! assert_eq!(job.ranks, 16);
 //! ```
