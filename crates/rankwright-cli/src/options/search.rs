@@ -84,7 +84,7 @@ impl SearchOptions {
     /// part in every comparison.
     pub(crate) fn strategies(&self, list: Option<&str>) -> anyhow::Result<Vec<Strategy>> {
         let Some(list) = list else {
-            let all = MAPPERS.iter().filter(|entry| entry.part.is_candidate());
+            let all = MAPPERS.iter().filter(|entry| entry.role.is_candidate());
             return all.map(|entry| self.strategy(entry.name)).collect();
         };
         let mut texts: Vec<String> = Vec::new();

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use anyhow::{Context, bail};
 use rankwright::choose::{Candidate, Search, SearchError, Settled, Unsettled, candidates};
-use rankwright::map::{Problem, Strategy};
+use rankwright::map::{Problem, Strategy, StrategyId};
 use rankwright::sim::{Options, Pacing};
 
 use crate::host::signals::interrupt;
@@ -135,7 +135,7 @@ pub(crate) fn note_choice(verbosity: &Verbosity, candidate: &Candidate) {
 }
 
 /// Tells how many moves a search made, so that it can be repeated.
-pub(crate) fn note_moves(verbosity: &Verbosity, strategy: &str, moves: u64) {
+pub(crate) fn note_moves(verbosity: &Verbosity, strategy: &StrategyId, moves: u64) {
     if moves > 0 {
         output::note(verbosity, format!("{strategy}: {moves} moves tried"));
     }

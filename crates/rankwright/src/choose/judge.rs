@@ -21,11 +21,11 @@ pub fn judge(cluster: &Cluster, candidates: &[Candidate]) -> Verdict {
     let all: Vec<usize> = (0..candidates.len()).filter(on_fewest).collect();
     let by_time = least(&all, |at| candidates[at].load.busiest_nic_time().0);
     let by_hops = least(&by_time, |at| hop_bytes(&candidates[at]));
-    let blocked = all.iter().copied().find(|at| name(&candidates[*at]) == "blocked");
+    let blocked = all.iter().copied().find(|at| candidates[*at].strategy.is_launcher_default());
     let best = blocked.filter(|at| by_hops.contains(at)).unwrap_or(by_hops[0]);
     let wider = wider_than(fewest.unwrap_or_default(), candidates.len() - all.len());
     if by_hops.len() == all.len() && all.len() > 1 {
-        let unasked = candidates.iter().any(|candidate| name(candidate) == "blocked");
+        let unasked = candidates.iter().any(|candidate| candidate.strategy.is_launcher_default());
         let advice = match (blocked, unasked) {
             (Some(_), _) => DEFAULT_WILL_DO,
             (None, true) => " blocked, what launchers do unasked, is not among them.",
@@ -103,8 +103,11 @@ fn explain(cluster: &Cluster, best: &Candidate, other: &Candidate) -> String {
     );
     let second = match best.load.busiest_nic() {
         _ if equal(other_time.0, time.0) && equal(hop_bytes(other), hop_bytes(best)) => {
-            let why =
-                if best_name == "blocked" { "what launchers do unasked" } else { "named first" };
+            let why = if best.strategy.is_launcher_default() {
+                "what launchers do unasked"
+            } else {
+                "named first"
+            };
             let limit = TOLERANCE * 100.0;
             format!("The two are within {limit:.0} % of each other, and {best_name} is {why}.")
         }

@@ -61,7 +61,7 @@ pub fn verdict(cluster: &Cluster, candidates: &[Candidate], settled: Option<&Set
     let eligible: Vec<Candidate> = balanced.iter().map(|at| candidates[*at].clone()).collect();
     let mut verdict = verdict_of_all(cluster, &eligible, settled);
     verdict.best = balanced[verdict.best];
-    verdict.matters |= others.iter().any(|at| name(&candidates[*at]) == "blocked");
+    verdict.matters |= others.iter().any(|at| candidates[*at].strategy.is_launcher_default());
     if let [only] = eligible.as_slice() {
         verdict.reason = format!("Only {} keeps the ranks from computing longer.", name(only));
     }
@@ -100,7 +100,7 @@ fn verdict_of_all(
     let costs: Vec<Cost> = judged.iter().map(|(_, measure)| measure.times.cost()).collect();
     let best = settled.criterion.best(&costs);
     let table = Table { candidates, judged, costs, settled };
-    let blocked = (0..candidates.len()).find(|at| name(&candidates[*at]) == "blocked");
+    let blocked = (0..candidates.len()).find(|at| candidates[*at].strategy.is_launcher_default());
     let equal = |at: &usize| table.counts_as_equal(best, *at);
     let matters = match blocked {
         Some(blocked) if blocked != best => !equal(&blocked),
@@ -239,7 +239,7 @@ fn confidence((best, rival): (&str, &str), versus: &Versus) -> String {
 
 /// The strategy's name without options.
 pub(super) fn name(candidate: &Candidate) -> &str {
-    candidate.strategy.split(':').next().unwrap_or_default()
+    candidate.strategy.name()
 }
 
 /// How many nodes hold ranks.

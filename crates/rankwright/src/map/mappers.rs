@@ -17,8 +17,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "fills one node after the other, in the order of ranks",
         source: "the default of most launchers",
         options: &[],
-        part: Part::Alone,
+        role: Role::Independent,
         binds: true,
+        is_launcher_default: true,
+        largest_at_start: Some(usize::MAX),
         make: |_| Ok(Box::new(blocked::Blocked)),
     },
     MapperEntry {
@@ -26,8 +28,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "gives one rank to each node in turn",
         source: "`--map-by node` of launchers",
         options: &[],
-        part: Part::Alone,
+        role: Role::Independent,
         binds: true,
+        is_launcher_default: false,
+        largest_at_start: Some(usize::MAX),
         make: |_| Ok(Box::new(cyclic::Cyclic)),
     },
     MapperEntry {
@@ -35,8 +39,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "any rank anywhere, to judge the others by",
         source: "Fisher-Yates shuffle, ChaCha8",
         options: &[SEED],
-        part: Part::Alone,
+        role: Role::Independent,
         binds: true,
+        is_launcher_default: false,
+        largest_at_start: None,
         make: |options| Ok(Box::new(random::Random { seed: options.seed()? })),
     },
     #[cfg(feature = "scotch")]
@@ -45,8 +51,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "dual recursive bipartitioning of ranks and machine together (Scotch)",
         source: "Pellegrini 1994; Scotch 7",
         options: &[SEED, WEIGHTS],
-        part: Part::Alone,
+        role: Role::Independent,
         binds: true,
+        is_launcher_default: false,
+        largest_at_start: Some(70_000),
         make: |options| Ok(Box::new(Drb { seed: options.seed()?, weights: options.weights()? })),
     },
     MapperEntry {
@@ -54,8 +62,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "k-way partitioning over nodes, then again inside every node (METIS)",
         source: "Karypis and Kumar 1998; METIS 5",
         options: &[SEED, WEIGHTS],
-        part: Part::Alone,
+        role: Role::Independent,
         binds: true,
+        is_launcher_default: false,
+        largest_at_start: Some(300_000),
         make: |options| {
             Ok(Box::new(kway::Kway { seed: options.seed()?, weights: options.weights()? }))
         },
@@ -65,8 +75,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "groups ranks bottom-up for every level of the machine (TreeMatch)",
         source: "Jeannot and Mercier 2010; Jeannot, Mercier and Tessier 2014",
         options: &[WEIGHTS],
-        part: Part::Alone,
+        role: Role::Independent,
         binds: true,
+        is_launcher_default: false,
+        largest_at_start: Some(3_000_000),
         make: |options| Ok(Box::new(treematch::TreeMatch { weights: options.weights()? })),
     },
     MapperEntry {
@@ -74,8 +86,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "divides level by level, then swaps and anneals for the least traffic times distance",
         source: "Sanders and Schulz 2011 (multisection); Kirkpatrick et al. 1983 (annealing)",
         options: multisection::OPTIONS,
-        part: Part::Alone,
+        role: Role::Independent,
         binds: true,
+        is_launcher_default: false,
+        largest_at_start: Some(100_000),
         make: |options| Ok(Box::new(multisection::Multisection::from_options(options)?)),
     },
     MapperEntry {
@@ -83,8 +97,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "spreads jobs over all nodes where ranks talk with more than a node holds",
         source: "Soryani, Analoui, Zarrinchian 2012, Fig. 1 and Eq. (2)",
         options: mapping_2012::OPTIONS,
-        part: Part::Alone,
+        role: Role::Independent,
         binds: true,
+        is_launcher_default: false,
+        largest_at_start: None,
         make: |options| Ok(Box::new(Mapping2012::from_options(options)?)),
     },
     MapperEntry {
@@ -92,8 +108,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "spreads jobs over as many nodes as let their messages wait least",
         source: "Soryani, Analoui, Zarrinchian 2013, Fig. 8 and Eqs. (13)-(23)",
         options: mapping_2013::OPTIONS,
-        part: Part::Alone,
+        role: Role::Independent,
         binds: true,
+        is_launcher_default: false,
+        largest_at_start: Some(500_000),
         make: |options| Ok(Box::new(Mapping2013::from_options(options)?)),
     },
     MapperEntry {
@@ -101,8 +119,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "searches for the least predicted waiting, from the answers of all others",
         source: "simulated annealing on the queueing model",
         options: contention::OPTIONS,
-        part: Part::BeginsWithOthers,
+        role: Role::StartsFromOthers,
         binds: true,
+        is_launcher_default: false,
+        largest_at_start: Some(2_000),
         make: |options| Ok(Box::new(contention::Contention::from_options(options)?)),
     },
     MapperEntry {
@@ -110,8 +130,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "tries all others and takes the best, simulated where jobs say when they send",
         source: "what `place` does",
         options: auto::OPTIONS,
-        part: Part::Chooses,
+        role: Role::ChoosesAmongOthers,
         binds: true,
+        is_launcher_default: false,
+        largest_at_start: None,
         make: auto::Auto::from_options,
     },
     MapperEntry {
@@ -119,8 +141,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "rank modulo number of nodes, as few nodes as hold all; unbound",
         source: "Mercier and Clet-Ortega 2009, section 3.2",
         options: &[],
-        part: Part::Historic,
+        role: Role::Historic,
         binds: false,
+        is_launcher_default: false,
+        largest_at_start: None,
         make: |_| Ok(Box::new(RoundRobin)),
     },
     MapperEntry {
@@ -128,8 +152,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "the same, bound",
         source: "Mercier and Clet-Ortega 2009, section 3.3",
         options: &[],
-        part: Part::Historic,
+        role: Role::Historic,
         binds: true,
+        is_launcher_default: false,
+        largest_at_start: None,
         make: |_| Ok(Box::new(RoundRobin)),
     },
     #[cfg(feature = "scotch")]
@@ -138,8 +164,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "ranks that talk on one node (Scotch), unbound there",
         source: "Mercier and Clet-Ortega 2009, section 3.3",
         options: &[SEED],
-        part: Part::Historic,
+        role: Role::Historic,
         binds: false,
+        is_launcher_default: false,
+        largest_at_start: None,
         make: |options| Ok(Box::new(Placed { seed: options.seed()?, inside: Inside::AsDivided })),
     },
     #[cfg(feature = "scotch")]
@@ -148,8 +176,10 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "ranks that talk on one node (Scotch), there on near cores by the machine matrix",
         source: "Mercier and Clet-Ortega 2009, sections 2.2 to 2.4",
         options: &[SEED],
-        part: Part::Historic,
+        role: Role::Historic,
         binds: true,
+        is_launcher_default: false,
+        largest_at_start: None,
         make: |options| Ok(Box::new(Placed { seed: options.seed()?, inside: Inside::Near })),
     },
     #[cfg(feature = "scotch")]
@@ -158,30 +188,32 @@ pub const MAPPERS: &[MapperEntry] = &[
         summary: "the same nodes, there on cores far from each other",
         source: "Mercier and Clet-Ortega 2009, section 3.3",
         options: &[SEED],
-        part: Part::Historic,
+        role: Role::Historic,
         binds: true,
+        is_launcher_default: false,
+        largest_at_start: None,
         make: |options| Ok(Box::new(Placed { seed: options.seed()?, inside: Inside::Far })),
     },
 ];
 
-/// What part a strategy plays among the others.
+/// How a strategy relates to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// Maps by itself; others may begin with its answer.
-    Alone,
-    /// Begins with the answers of the others, so that it should run after them.
-    BeginsWithOthers,
-    /// Only chooses among the answers of the others, so that a comparison of all needs no row of it.
-    Chooses,
+pub enum Role {
+    /// Maps without knowing of the others; they may start from its mapping.
+    Independent,
+    /// Starts from the mappings of the independent ones, so that it should run after them.
+    StartsFromOthers,
+    /// Takes the best mapping of the others, so that a comparison of all needs no row of it.
+    ChoosesAmongOthers,
     /// A policy of a paper that others are held against: takes part only where it is named.
     Historic,
 }
 
-impl Part {
-    /// Whether it has an answer of its own that takes part in every comparison.
+impl Role {
+    /// Whether it has a mapping of its own that takes part in every comparison.
     #[must_use]
     pub fn is_candidate(self) -> bool {
-        matches!(self, Self::Alone | Self::BeginsWithOthers)
+        matches!(self, Self::Independent | Self::StartsFromOthers)
     }
 }
 
@@ -196,22 +228,60 @@ pub struct MapperEntry {
     pub source: &'static str,
     /// What can be set.
     pub options: &'static [OptionEntry],
-    /// What part it plays among the others.
-    pub part: Part,
+    /// How it relates to the others.
+    pub role: Role,
     /// Whether its ranks are bound to their PUs; else each may run anywhere on its node.
     pub binds: bool,
+    /// Whether launchers do this by default.
+    pub is_launcher_default: bool,
+    /// Up to which size of a job it is tried where a job waits to be started: the number of its ranks
+    /// and of its pairs of ranks that send. `None` if it is not tried there. Of random graphs, which
+    /// take longest, a core of 2020 does all that are tried, and what is around them, in less than two
+    /// seconds (`benchmarks/start`).
+    pub largest_at_start: Option<usize>,
     pub(super) make: fn(&Options) -> Result<Box<dyn Mapper>, StrategyError>,
 }
 
 impl MapperEntry {
+    /// The mapper with these options.
+    pub(super) fn prepare(&self, given: &Options) -> Result<Box<dyn Mapper>, StrategyError> {
+        (self.make)(given)
+    }
+
     /// The mapper with all options at their defaults.
     pub(super) fn plain(&self) -> Result<Box<dyn Mapper>, StrategyError> {
-        (self.make)(&Options::new(self.name))
+        self.prepare(&Options::new(self.name))
     }
+}
+
+/// The strategies to try for a job of this size that waits to be started, the fastest first:
+/// [`MapperEntry::largest_at_start`].
+#[must_use]
+pub fn tried_at_start(size: usize) -> Vec<&'static MapperEntry> {
+    let largest = |entry: &&MapperEntry| entry.largest_at_start;
+    let fits = |entry: &&'static MapperEntry| largest(entry).is_some_and(|largest| size <= largest);
+    let mut tried: Vec<&MapperEntry> = MAPPERS.iter().filter(fits).collect();
+    tried.sort_by_key(|entry| std::cmp::Reverse(largest(entry)));
+    tried
 }
 
 /// The strategy with this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static MapperEntry> {
     MAPPERS.iter().find(|entry| entry.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_jobs_are_started_by_the_fast_strategies() {
+        let names = |size| tried_at_start(size).iter().map(|entry| entry.name).collect::<Vec<_>>();
+        let fastest = ["blocked", "cyclic", "treematch", "mapping-2013", "kway", "multisection"];
+        assert_eq!(names(usize::MAX), fastest[..2]);
+        assert_eq!(names(100_000), fastest);
+        assert_eq!(names(100_001), fastest[..5]);
+        assert_eq!(names(2_000).last(), Some(&"contention"));
+    }
 }

@@ -10,14 +10,15 @@ mod options;
 mod search;
 mod strategies;
 mod strategy;
+mod strategy_id;
 
 use std::fmt;
 
 pub use hierarchy::{Hierarchy, HierarchyError};
-pub use mappers::{MAPPERS, MapperEntry, Part, find};
+pub use mappers::{MAPPERS, MapperEntry, Role, find, tried_at_start};
 pub use objective::{Cost, Criterion, FINISH_TOLERANCE, OBJECTIVES, Objective};
 pub use options::OptionEntry;
-pub use search::budget::{Budget, Clock, Effort, Known};
+pub use search::budget::{Budget, Clock, Effort, Start};
 pub use search::compute_balance::{ComputeBalance, DEFAULT_BALANCE};
 pub use search::graph::Graph;
 pub use search::node_groups::{GroupOrigin, NodeGroups};
@@ -25,6 +26,7 @@ pub use search::problem::Problem;
 pub use strategies::job_spreading::mapping_2012::Mapping2012;
 pub use strategies::job_spreading::mapping_2013::Mapping2013;
 pub use strategy::{Strategy, StrategyError};
+pub use strategy_id::StrategyId;
 
 use crate::placement::Mapping;
 use crate::rails::SelectionError;

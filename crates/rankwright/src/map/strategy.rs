@@ -3,17 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::mappers::{MAPPERS, MapperEntry, Part, find};
+use super::mappers::{MAPPERS, MapperEntry, Role};
 use super::options::{EFFORT, MOVES, OBJECTIVE, Options, SEED};
-use super::{Budget, DeviceMapping, MapError, Mapper, Objective, Problem};
-use crate::named_options::{NamedOption, NamedOptions};
+use super::{Budget, DeviceMapping, MapError, Mapper, Objective, Problem, StrategyId};
 use crate::placement::Mapping;
 
 /// A strategy as the user named it, ready to run.
 #[derive(Debug)]
 pub struct Strategy {
-    entry: &'static MapperEntry,
-    given: Options,
+    id: StrategyId,
     mapper: Box<dyn Mapper>,
 }
 
@@ -66,60 +64,72 @@ impl Strategy {
     /// # Errors
     /// If the option cannot take the value.
     pub fn with_default(mut self, option: &str, value: &str) -> Result<Self, StrategyError> {
-        let known = self.entry.options.iter().any(|known| known.name == option);
-        if known && !self.given.has(option) {
-            self.given.set(option, value);
-            self.mapper = (self.entry.make)(&self.given)?;
+        let exists = self.entry().options.iter().any(|entry| entry.name == option);
+        if exists && !self.id.given().has(option) {
+            self.id.set(option, value);
+            self.mapper = self.entry().prepare(self.id.given())?;
         }
         Ok(self)
+    }
+
+    /// Which it is, with which options.
+    #[must_use]
+    pub fn id(&self) -> &StrategyId {
+        &self.id
+    }
+
+    fn entry(&self) -> &'static MapperEntry {
+        self.id.entry()
     }
 
     /// Its name, without options.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.entry.name
+        self.entry().name
     }
 
     /// Whether its ranks are bound to their PUs; else each may run anywhere on its node.
     #[must_use]
     pub fn binds(&self) -> bool {
-        self.entry.binds
+        self.entry().binds
     }
 
-    /// Whether it begins with the answers of the others ([`Budget::with_known`]).
+    /// Whether it starts from the mappings of the others ([`Budget::with_starts`]).
     #[must_use]
-    pub fn begins_with_others(&self) -> bool {
-        self.entry.part == Part::BeginsWithOthers || self.chooses()
+    pub fn starts_from_others(&self) -> bool {
+        self.entry().role == Role::StartsFromOthers || self.chooses()
     }
 
     /// Whether it searches for as long as it may, so that a time limit is for it.
     #[must_use]
     pub fn searches(&self) -> bool {
-        !self.chooses() && self.entry.options.iter().any(|option| option.name == MOVES.name)
+        !self.chooses() && self.entry().options.iter().any(|option| option.name == MOVES.name)
     }
 
-    /// Whether it only chooses among the answers of [`Strategy::others`].
+    /// Whether it takes the best mapping of [`Strategy::others`].
     #[must_use]
     pub fn chooses(&self) -> bool {
-        self.entry.part == Part::Chooses
+        self.entry().role == Role::ChoosesAmongOthers
     }
 
     /// What should be small, if the user said that of this strategy.
     #[must_use]
     pub fn objective(&self) -> Option<Objective> {
-        if self.given.has(OBJECTIVE.name) { self.given.objective().ok() } else { None }
+        let given = self.id.given();
+        if given.has(OBJECTIVE.name) { given.objective().ok() } else { None }
     }
 
-    /// The strategies whose answers it begins with, or chooses among, with its own seed, effort,
+    /// The strategies whose mappings it starts from, or chooses among, with its own seed, effort,
     /// moves and objective; none for all others.
     ///
     /// # Errors
     /// If one of them cannot take such a value.
     pub fn others(&self) -> Result<Vec<Self>, StrategyError> {
-        match self.entry.part {
-            Part::Chooses => others(&self.given, |entry| entry.part.is_candidate()),
-            Part::BeginsWithOthers => others(&self.given, |entry| entry.part == Part::Alone),
-            Part::Alone | Part::Historic => Ok(Vec::new()),
+        let given = self.id.given();
+        match self.entry().role {
+            Role::ChoosesAmongOthers => others(given, |entry| entry.role.is_candidate()),
+            Role::StartsFromOthers => others(given, |entry| entry.role == Role::Independent),
+            Role::Independent | Role::Historic => Ok(Vec::new()),
         }
     }
 
@@ -166,8 +176,7 @@ impl Strategy {
             let mappings = self.mappings(problem, budget)?;
             return Ok(mappings.into_iter().map(DeviceMapping::from).collect());
         }
-        let [first, second] =
-            [0, 1].map(|half| budget.part(half, 2).with_known(budget.all_known()));
+        let [first, second] = [0, 1].map(|half| budget.part(half, 2).with_starts(budget.starts()));
         let plain = self.mappings(problem, &first)?;
         let mut mappings = self.mapper.with_devices(problem, &second, &plain)?;
         mappings.iter().try_for_each(|placed| problem.check(placed.mapping.as_indices()))?;
@@ -198,44 +207,16 @@ impl FromStr for Strategy {
 
     /// Reads `name` or `name:key=value,key=value`.
     fn from_str(text: &str) -> Result<Self, StrategyError> {
-        let named = NamedOptions::new(text);
-        let list = |names: Vec<&str>| names.join(", ");
-        let entry = find(named.name).ok_or_else(|| StrategyError::Unknown {
-            name: named.name.to_owned(),
-            known: list(MAPPERS.iter().map(|entry| entry.name).collect()),
-        })?;
-        let mut given = Options::new(entry.name);
-        for NamedOption { text, key, value } in named.options() {
-            let value = value.ok_or_else(|| StrategyError::NotAnOption {
-                strategy: entry.name,
-                found: text.to_owned(),
-            })?;
-            if entry.options.iter().all(|known| known.name != key) {
-                let names: Vec<String> =
-                    entry.options.iter().map(|known| format!("`{}`", known.name)).collect();
-                let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                return Err(StrategyError::UnknownOption {
-                    strategy: entry.name,
-                    option: key.to_owned(),
-                    known,
-                });
-            }
-            given.set(key, value);
-        }
-        let mapper = (entry.make)(&given)?;
-        Ok(Self { entry, given, mapper })
+        let id: StrategyId = text.parse()?;
+        let mapper = id.entry().prepare(id.given())?;
+        Ok(Self { id, mapper })
     }
 }
 
 impl fmt::Display for Strategy {
     /// As it is written on the command line, options in the order of their names.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.entry.name)?;
-        for (position, (key, value)) in self.given.iter().enumerate() {
-            let before = if position == 0 { ':' } else { ',' };
-            write!(f, "{before}{key}={value}")?;
-        }
-        Ok(())
+        self.id.fmt(f)
     }
 }
 

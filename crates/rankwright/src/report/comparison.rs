@@ -9,6 +9,7 @@ use super::judged::{JudgedRow, JudgingRow};
 use crate::choose::{By, Candidate, Settled, Verdict};
 use crate::cluster::Cluster;
 use crate::estimate::{Direction, LevelCut};
+use crate::map::StrategyId;
 use crate::units::Seconds;
 
 /// A comparison as it is shown. Its JSON form is described in `docs/src/formats.md`.
@@ -20,7 +21,7 @@ pub struct Comparison {
     #[serde(flatten)]
     pub judging: Option<JudgingRow>,
     /// The name of the winner, with options.
-    pub best: String,
+    pub best: StrategyId,
     /// Whether the choice makes a difference.
     pub matters: bool,
     /// Why the winner wins.
@@ -42,10 +43,10 @@ pub struct Comparison {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StrategyRow {
     /// Its name, with options.
-    pub name: String,
+    pub name: StrategyId,
     /// The strategy whose answer it took, where that is another.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub made_by: Option<String>,
+    pub made_by: Option<StrategyId>,
     /// What it costs in time, where that was judged.
     #[serde(flatten)]
     pub judged: Option<JudgedRow>,
@@ -251,7 +252,7 @@ impl Comparison {
         header.extend(cuts.iter().map(|cut| cut.level.clone()));
         let row = |row: &StrategyRow| {
             let amount = |cut: &LevelCutRow| format!("{:.1}", crate::units::Bytes(cut.bytes));
-            [row.name.clone()].into_iter().chain(row.cut.iter().map(amount)).collect()
+            [row.name.to_string()].into_iter().chain(row.cut.iter().map(amount)).collect()
         };
         (header, self.strategies.iter().map(row).collect())
     }
@@ -281,7 +282,7 @@ impl Comparison {
         let row = |row: &StrategyRow| {
             let nic = row.busiest_nic.as_ref();
             let mut cells = vec![
-                row.name.clone(),
+                row.name.to_string(),
                 (row.name == self.best).to_string(),
                 row.nodes.to_string(),
                 row.inter_node_bytes.to_string(),

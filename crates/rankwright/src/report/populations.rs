@@ -184,7 +184,7 @@ impl PopulationRow {
             nodes: population.nodes,
             fewest_ranks_per_node: best.map(|best| best.ranks_per_node.0),
             most_ranks_per_node: best.map(|best| best.ranks_per_node.1),
-            strategy: best.map(|best| best.candidate.strategy.clone()),
+            strategy: best.map(|best| best.candidate.strategy.to_string()),
             time_s: best.map(|best| best.estimate.time.0),
             node_hours: population.node_hours(),
             busiest_nic_time_s: best.map(|best| best.candidate.load.busiest_nic_time().0),

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::choose::Candidate;
 use crate::cluster::Cluster;
 use crate::estimate::{FluidOutcome, Prediction};
+use crate::map::StrategyId;
 use crate::sim::Outcome;
 use crate::units::Seconds;
 
@@ -16,7 +17,7 @@ pub struct WaitingComparison {
     /// By what the strategies were judged: `simulation` or `model`.
     pub by: &'static str,
     /// The name of the winner, with options: messages wait least in all.
-    pub best: String,
+    pub best: StrategyId,
     /// Where the rates come from.
     pub rates: String,
     /// Whether they were measured on this cluster.
@@ -48,7 +49,7 @@ pub struct WaitingTimes {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaitingRow {
     /// Its name, with options.
-    pub name: String,
+    pub name: StrategyId,
     /// How many nodes hold ranks.
     pub nodes: usize,
     /// How long messages wait, and when all is over.
@@ -243,7 +244,7 @@ impl WaitingComparison {
         }
         let row = |row: &WaitingRow| {
             vec![
-                row.name.clone(),
+                row.name.to_string(),
                 (row.name == self.best).to_string(),
                 row.nodes.to_string(),
                 row.times.total_waiting_s.to_string(),

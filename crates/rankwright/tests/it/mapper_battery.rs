@@ -7,7 +7,7 @@ use std::thread;
 use proptest::prelude::*;
 use rankwright::choose::{Search, candidates};
 use rankwright::cluster::Cluster;
-use rankwright::map::{Budget, Clock, Known, MAPPERS, Problem, Strategy};
+use rankwright::map::{Budget, Clock, MAPPERS, Problem, Start, Strategy};
 use rankwright::placement::{Granularity, JobShape, Placement};
 use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Workload};
@@ -177,14 +177,14 @@ fn problem(case: &Case) -> Problem<'_> {
     Problem::new(&case.cluster, &case.workload, case.granularity).expect(case.name)
 }
 
-/// What the strategies that do not begin with others find.
-fn known(problem: &Problem) -> Vec<Known> {
-    let begins_alone = strategies().into_iter().filter(|strategy| !strategy.begins_with_others());
-    let answer = |strategy: Strategy| Known {
-        strategy: strategy.name().to_owned(),
-        slot_of: strategy.map(problem, &Budget::default()).expect("a mapping").into_indices(),
+/// The mappings of the strategies that do not start from others.
+fn starts(problem: &Problem) -> Vec<Start> {
+    let independent = strategies().into_iter().filter(|strategy| !strategy.starts_from_others());
+    let start = |strategy: Strategy| Start {
+        strategy: strategy.name().parse().expect("a plain name is a strategy"),
+        mapping: strategy.map(problem, &Budget::default()).expect("a mapping"),
     };
-    begins_alone.map(answer).collect()
+    independent.map(start).collect()
 }
 
 fn threads(count: usize) -> NonZeroUsize {
@@ -231,10 +231,10 @@ fn every_strategy_gives_the_same_answer_again_and_beside_others() {
 fn answers_do_not_depend_on_the_number_of_threads() {
     for case in cases() {
         let problem = problem(&case);
-        let known = known(&problem);
+        let starts = starts(&problem);
         for strategy in strategies() {
             let with = |count| {
-                let budget = Budget::default().with_threads(threads(count)).with_known(&known);
+                let budget = Budget::default().with_threads(threads(count)).with_starts(&starts);
                 (strategy.mappings(&problem, &budget).expect(case.name), budget.moves())
             };
             let one = with(1);
@@ -250,10 +250,10 @@ fn a_search_whose_time_is_over_answers_at_once() {
     let over: &Clock = &over;
     for case in cases() {
         let problem = problem(&case);
-        let known = known(&problem);
+        let starts = starts(&problem);
         for strategy in strategies() {
-            for known in [&known[..], &[]] {
-                let budget = Budget::default().with_clock(over).with_known(known);
+            for starts in [&starts[..], &[]] {
+                let budget = Budget::default().with_clock(over).with_starts(starts);
                 let answer = strategy.map(&problem, &budget);
                 assert!(answer.is_ok(), "{}, {strategy}: {answer:?}", case.name);
             }
@@ -324,9 +324,9 @@ proptest! {
             each => with_switches(cluster, each),
         };
         for problem in problems(&cluster, &jobs, granularity) {
-            let known = known(&problem);
+            let starts = starts(&problem);
             for strategy in strategies() {
-                let budget = || Budget::default().with_known(&known);
+                let budget = || Budget::default().with_starts(&starts);
                 // It checks the answer.
                 let mapping = strategy.map(&problem, &budget());
                 prop_assert!(mapping.is_ok(), "{}: {:?}", strategy, mapping);

@@ -153,7 +153,7 @@ fn a_rank_stays_inside_one_numa_node_where_it_fits() {
         let jobs = workload(vec![ring("a", ranks, 10)]);
         let problem = Problem::new(&cluster, &jobs, Granularity::Cores(2)).unwrap();
         // One that searches takes any core that makes no message wait.
-        for strategy in strategies().into_iter().filter(|strategy| !strategy.begins_with_others()) {
+        for strategy in strategies().into_iter().filter(|strategy| !strategy.starts_from_others()) {
             let mapping = strategy.map(&problem, &Budget::default()).unwrap();
             let crosses = |slot: &&usize| problem.slots()[**slot].numa.is_none();
             let slots = mapping.as_indices().iter();

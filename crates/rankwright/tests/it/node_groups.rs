@@ -41,7 +41,7 @@ fn all_keep(cluster: &Cluster, workload: &Workload, problem: &Problem, groups: &
     for candidate in found {
         let candidate = candidate.unwrap();
         let shapes = JobShape::of(workload);
-        let (slots, slot_of) = (problem.slots(), &candidate.slot_of);
+        let (slots, slot_of) = (problem.slots(), candidate.mapping.as_indices());
         let placement = Placement::from_slots(cluster, &shapes, "x", slots, slot_of).unwrap();
         assert_eq!(groups.changed(&placement), 0, "{}", candidate.strategy);
     }

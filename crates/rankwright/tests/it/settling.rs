@@ -169,9 +169,9 @@ fn auto_says_whose_answer_it_takes_and_each_strategy_runs_once() {
         &Search { messages: 1_000_000, ..Search::default() },
     );
     let auto = &whole(&found)[0];
-    assert_eq!(auto.strategy, "auto");
+    assert_eq!(auto.strategy.name(), "auto");
     let others = strategies(&["auto"])[0].others().unwrap();
-    assert!(others.iter().any(|other| other.to_string() == auto.made_by), "{}", auto.made_by);
+    assert!(others.iter().any(|other| *other.id() == auto.made_by), "{}", auto.made_by);
     assert!(settled(&found).measures.len() <= others.len());
     // Its options are theirs.
     let seeded = strategies(&["auto:seed=7,objective=waiting"]);

@@ -68,7 +68,7 @@ enum By {
 impl Compare {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let strategies = self.search.strategies(self.strategies.as_deref())?;
-        let settled = |strategy: &Strategy| strategy.chooses() || strategy.begins_with_others();
+        let settled = |strategy: &Strategy| strategy.chooses() || strategy.starts_from_others();
         if self.by != By::Simulation && !strategies.iter().any(settled) {
             let why = " is for `--by simulation` and for strategies that simulate";
             refuse(&[(self.given.first_of::<SimulationOptions>(), why)])?;

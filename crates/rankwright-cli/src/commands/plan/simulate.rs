@@ -200,7 +200,7 @@ impl Simulate {
         let planned = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
         let candidate = planned.candidates.into_iter().next().context("no strategy")?;
         candidates::note_choice(verbosity, &candidate);
-        Ok((candidate.strategy, candidate.placement))
+        Ok((candidate.strategy.to_string(), candidate.placement))
     }
 
     fn options(&self) -> Options {

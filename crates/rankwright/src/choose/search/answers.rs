@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 
 use super::time::Shares;
 use super::{Contender, Search, SearchError, has_clocks};
-use crate::map::{Budget, DeviceMapping, Known, MapError, Problem, Strategy};
+use crate::map::{Budget, DeviceMapping, MapError, Problem, Start, Strategy, StrategyId};
 use crate::parallel;
-use crate::placement::{JobShape, Placement};
+use crate::placement::{JobShape, Mapping, Placement};
 use crate::rails;
 
 /// All answers, by strategy: first those of strategies that begin with nothing, then those of the
@@ -18,7 +18,7 @@ pub(super) struct Answers {
 
 /// The answers of a strategy, or why there is none.
 struct Of {
-    strategy: String,
+    strategy: StrategyId,
     made: Result<Vec<Made>, SearchError>,
 }
 
@@ -26,8 +26,8 @@ struct Of {
 #[derive(Debug, Clone)]
 pub(super) struct Made {
     /// The strategy that gave it.
-    pub(super) strategy: String,
-    pub(super) slot_of: Vec<usize>,
+    pub(super) strategy: StrategyId,
+    pub(super) mapping: Mapping,
     /// The network devices of its ranks, if the strategy chose them.
     nics: Option<Vec<Vec<String>>>,
     /// Whether its ranks are bound to their slots.
@@ -40,14 +40,15 @@ pub(super) struct Made {
 impl Made {
     /// Whether another answer is the same, whoever gave it.
     fn is_same(&self, other: &Self) -> bool {
-        (&self.slot_of, &self.nics, self.binds) == (&other.slot_of, &other.nics, other.binds)
+        (&self.mapping, &self.nics, self.binds) == (&other.mapping, &other.nics, other.binds)
     }
 
     /// It as a placement with network devices.
     fn placement(&self, problem: &Problem) -> Result<Placement, SearchError> {
         let (cluster, shapes) = (problem.cluster, JobShape::of(problem.workload));
         let slots = problem.slots();
-        let bound = Placement::from_slots(cluster, &shapes, &self.strategy, slots, &self.slot_of)?;
+        let (strategy, slot_of) = (self.strategy.to_string(), self.mapping.as_indices());
+        let bound = Placement::from_slots(cluster, &shapes, &strategy, slots, slot_of)?;
         let placement = if self.binds { bound } else { bound.unbound(cluster) };
         let selection = problem.selection();
         match &self.nics {
@@ -67,14 +68,13 @@ impl Answers {
             match strategy.others() {
                 Ok(found) => others.extend(found),
                 Err(error) => {
-                    of.push(Of { strategy: strategy.to_string(), made: Err(error.into()) });
+                    of.push(Of { strategy: strategy.id().clone(), made: Err(error.into()) });
                 }
             }
         }
         let mut needed: Vec<&Strategy> = Vec::new();
         for strategy in strategies.iter().chain(&others) {
-            let name = strategy.to_string();
-            if !strategy.chooses() && needed.iter().all(|known| known.to_string() != name) {
+            if !strategy.chooses() && needed.iter().all(|other| other.id() != strategy.id()) {
                 needed.push(strategy);
             }
         }
@@ -88,9 +88,9 @@ impl Answers {
         let searches = needed.iter().filter(|strategy| strategy.searches()).count();
         let simulated = search.messages > 0 && has_clocks(problem);
         let shares = search.clock.map(|clock| Shares::new(clock, searches, simulated));
-        let run = |strategy: &Strategy, threads, known: &[Known]| {
+        let run = |strategy: &Strategy, threads, starts: &[Start]| {
             let clock = shares.as_ref().map(|shares| shares.begin(strategy));
-            let budget = Budget::default().with_threads(threads).with_known(known);
+            let budget = Budget::default().with_threads(threads).with_starts(starts);
             let budget = match &clock {
                 Some(clock) => budget.with_clock(clock),
                 None => budget,
@@ -98,18 +98,18 @@ impl Answers {
             Of::new(problem, strategy, &budget)
         };
         let (last, first): (Vec<&Strategy>, Vec<&Strategy>) =
-            needed.iter().partition(|strategy| strategy.begins_with_others());
+            needed.iter().partition(|strategy| strategy.starts_from_others());
         let found = parallel::map(&first, search.threads, |_, strategy| {
             run(strategy, NonZeroUsize::MIN, &[])
         });
         self.of.extend(found);
         for strategy in last {
-            let known = |made: &Made| Known {
+            let start = |made: &Made| Start {
                 strategy: made.strategy.clone(),
-                slot_of: made.slot_of.clone(),
+                mapping: made.mapping.clone(),
             };
-            let known: Vec<Known> = self.made().map(known).collect();
-            self.of.push(run(strategy, search.threads, &known));
+            let starts: Vec<Start> = self.made().map(start).collect();
+            self.of.push(run(strategy, search.threads, &starts));
         }
     }
 
@@ -147,8 +147,8 @@ impl Answers {
     }
 
     /// An answer as a placement, which is said to be of this strategy.
-    pub(super) fn placement(&self, made: &Made, strategy: &str) -> Placement {
-        self.placements[made.contender].clone().named(strategy)
+    pub(super) fn placement(&self, made: &Made, strategy: &StrategyId) -> Placement {
+        self.placements[made.contender].clone().named(&strategy.to_string())
     }
 
     /// All that differ.
@@ -157,7 +157,7 @@ impl Answers {
         let numbered = self.placements.iter().enumerate();
         numbered
             .filter_map(|(number, placement)| {
-                Some(Contender { slot_of: &slot_of(number)?.slot_of, placement })
+                Some(Contender { slot_of: slot_of(number)?.mapping.as_indices(), placement })
             })
             .collect()
     }
@@ -169,14 +169,12 @@ impl Answers {
 
     /// Those of a strategy.
     pub(super) fn of(&self, strategy: &Strategy) -> Vec<&Made> {
-        let name = strategy.to_string();
-        self.made().filter(|made| made.strategy == name).collect()
+        self.made().filter(|made| made.strategy == *strategy.id()).collect()
     }
 
     /// An error if a strategy failed.
     pub(super) fn failure(&self, strategy: &Strategy) -> Result<(), SearchError> {
-        let name = strategy.to_string();
-        self.first_failure(|of| of.strategy == name)
+        self.first_failure(|of| of.strategy == *strategy.id())
     }
 
     /// An error if any strategy failed.
@@ -192,22 +190,25 @@ impl Answers {
 
 impl Of {
     fn new(problem: &Problem, strategy: &Strategy, budget: &Budget) -> Self {
-        let name = strategy.to_string();
+        let id = strategy.id().clone();
         let answers = strategy.mappings_with_devices(problem, budget);
         let moves = budget.moves();
         let binds = strategy.binds();
-        let made = |DeviceMapping { mapping, nics }| {
-            let slot_of = mapping.into_indices();
-            let (strategy, contender) = (name.clone(), 0);
-            Made { strategy, slot_of, nics, binds, moves, contender }
+        let made = |DeviceMapping { mapping, nics }| Made {
+            strategy: id.clone(),
+            mapping,
+            nics,
+            binds,
+            moves,
+            contender: 0,
         };
         let made = match answers {
             Ok(answers) => Ok(answers.into_iter().map(made).collect()),
             Err(MapError::Selection(error)) => {
                 Err(SearchError::selection(problem.selection(), error))
             }
-            Err(error) => Err(SearchError::Map { strategy: name.clone(), error }),
+            Err(error) => Err(SearchError::Map { strategy: id.clone(), error }),
         };
-        Self { strategy: name, made }
+        Self { strategy: id, made }
     }
 }

@@ -10,8 +10,10 @@ use std::ops::ControlFlow;
 use super::settle::{Contender, Measure, Settled, Settling, Unsettled, predict, settle};
 use super::{Observer, Verdict, judge};
 use crate::estimate::Load;
-use crate::map::{Clock, Cost, Criterion, MapError, Objective, Problem, Strategy, StrategyError};
-use crate::placement::{Placement, PlacementError};
+use crate::map::{
+    Clock, Cost, Criterion, MapError, Objective, Problem, Strategy, StrategyError, StrategyId,
+};
+use crate::placement::{Mapping, Placement, PlacementError};
 use crate::rails::{Selection, SelectionError};
 use crate::sim::{Options, Pacing};
 use crate::units::Seconds;
@@ -21,11 +23,11 @@ use answers::{Answers, Made};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// The strategy with its options, as on the command line.
-    pub strategy: String,
-    /// Whose answer it is: another strategy's, where this one chose it.
-    pub made_by: String,
+    pub strategy: StrategyId,
+    /// Whose mapping it is: another strategy's, where this one chose it.
+    pub made_by: StrategyId,
     /// The slot of each rank, among those of the problem.
-    pub slot_of: Vec<usize>,
+    pub mapping: Mapping,
     /// The placement.
     pub placement: Placement,
     /// Its load.
@@ -103,7 +105,7 @@ pub enum SearchError {
     #[error("{strategy}: {error}")]
     Map {
         /// The strategy.
-        strategy: String,
+        strategy: StrategyId,
         /// What went wrong.
         error: MapError,
     },
@@ -178,7 +180,7 @@ pub fn candidates(problem: &Problem, strategies: &[Strategy], search: &Search) -
     };
     let candidates = strategies.iter().map(|strategy| {
         let made = choose(problem, strategy, &answers, settled.as_ref(), search)?;
-        Ok(candidate(problem, &strategy.to_string(), &answers, made, settled.as_ref()))
+        Ok(candidate(problem, strategy.id(), &answers, made, settled.as_ref()))
     });
     Found { candidates: candidates.collect(), settled, unsettled }
 }
@@ -231,7 +233,7 @@ fn choose<'a>(
     search: &Search,
 ) -> Result<&'a Made, SearchError> {
     let mut pool = answers.of(strategy);
-    let all = strategy.chooses() || (strategy.begins_with_others() && settled.is_some());
+    let all = strategy.chooses() || (strategy.starts_from_others() && settled.is_some());
     if !strategy.chooses() {
         answers.failure(strategy)?;
     }
@@ -241,14 +243,14 @@ fn choose<'a>(
         pool.extend(others.collect::<Vec<_>>());
     }
     if let Some(balance) = problem.compute_balance()
-        && pool.iter().any(|made| balance.is_met(&made.slot_of))
+        && pool.iter().any(|made| balance.is_met(made.mapping.as_indices()))
     {
-        pool.retain(|made| balance.is_met(&made.slot_of));
+        pool.retain(|made| balance.is_met(made.mapping.as_indices()));
     }
     let Some(first) = pool.first().copied() else {
         answers.any_failure()?;
         return Err(SearchError::Map {
-            strategy: strategy.to_string(),
+            strategy: strategy.id().clone(),
             error: MapError::Invalid { what: "there is no answer".to_owned() },
         });
     };
@@ -270,7 +272,7 @@ fn choose<'a>(
 
 fn candidate(
     problem: &Problem,
-    strategy: &str,
+    strategy: &StrategyId,
     answers: &Answers,
     made: &Made,
     settled: Option<&Settled>,
@@ -279,13 +281,13 @@ fn candidate(
     let load = Load::new(problem.cluster, problem.levels(), problem.workload, &placement);
     let judged = settled.map(|settled| (made.contender, settled.measures[made.contender].clone()));
     Candidate {
-        strategy: strategy.to_owned(),
+        strategy: strategy.clone(),
         made_by: made.strategy.clone(),
-        slot_of: made.slot_of.clone(),
+        mapping: made.mapping.clone(),
         placement,
         load,
         moves: made.moves,
-        computing: Computing::of(problem, &made.slot_of),
+        computing: Computing::of(problem, made.mapping.as_indices()),
         judged,
     }
 }

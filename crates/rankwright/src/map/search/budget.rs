@@ -4,6 +4,9 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::map::{MapperEntry, StrategyId};
+use crate::placement::Mapping;
+
 /// How long a search goes on: a fixed amount of work, so that the result is the same on every
 /// machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +26,7 @@ pub struct Budget<'a> {
     clock: Option<&'a Clock<'a>>,
     /// Which of how many equal parts of the time this is.
     part: Option<(f64, f64)>,
-    known: &'a [Known],
+    starts: &'a [Start],
     moves: AtomicU64,
 }
 
@@ -31,13 +34,13 @@ pub struct Budget<'a> {
 /// asked from any thread.
 pub type Clock<'a> = dyn Fn() -> f64 + Sync + 'a;
 
-/// An answer that the caller has already.
+/// A mapping of another strategy, for one that starts from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
-    /// The strategy with its options, as on the command line.
-    pub strategy: String,
+pub struct Start {
+    /// Whose it is.
+    pub strategy: StrategyId,
     /// The slot of each rank.
-    pub slot_of: Vec<usize>,
+    pub mapping: Mapping,
 }
 
 impl<'a> Budget<'a> {
@@ -56,7 +59,7 @@ impl<'a> Budget<'a> {
     }
 
     /// The budget of one of several problems that one falls into, counted from 0: each gets the same
-    /// part of the time. It knows no answers.
+    /// part of the time. It has no starts.
     #[must_use]
     pub(in crate::map) fn part(&self, number: usize, parts: usize) -> Self {
         let (number, parts) = (number as f64, parts as f64);
@@ -65,17 +68,17 @@ impl<'a> Budget<'a> {
         Self { threads: self.threads, clock: self.clock, part, ..Self::default() }
     }
 
-    /// With answers of other strategies, for those that begin with them.
+    /// With mappings of other strategies, for those that start from them.
     #[must_use]
-    pub fn with_known(mut self, known: &'a [Known]) -> Self {
-        self.known = known;
+    pub fn with_starts(mut self, starts: &'a [Start]) -> Self {
+        self.starts = starts;
         self
     }
 
-    /// The same threads and the same clock for another strategy, that begins with other answers; its
-    /// moves are counted for themselves.
-    pub(in crate::map) fn beginning_with<'b>(&'b self, known: &'b [Known]) -> Budget<'b> {
-        Budget { known, moves: AtomicU64::new(0), ..*self }
+    /// The same threads and the same clock for another strategy, which starts from other mappings;
+    /// its moves are counted for themselves.
+    pub(in crate::map) fn starting_from<'b>(&'b self, starts: &'b [Start]) -> Budget<'b> {
+        Budget { starts, moves: AtomicU64::new(0), ..*self }
     }
 
     /// How many threads may work at the same time.
@@ -91,18 +94,18 @@ impl<'a> Budget<'a> {
         Some(self.part.map_or(passed, |(number, parts)| (passed * parts - number).max(0.0)))
     }
 
-    /// The answer of a strategy, if the caller has it; of its name alone, with whatever options.
+    /// The mapping of a strategy, if the caller has it: with all options at their defaults, else with
+    /// whatever options.
     #[must_use]
-    pub fn known(&self, strategy: &str) -> Option<&'a [usize]> {
-        let name = |known: &Known| known.strategy.split(':').next() == Some(strategy);
-        let exactly = self.known.iter().find(|known| known.strategy == strategy);
-        let known = exactly.or_else(|| self.known.iter().find(|known| name(known)));
-        known.map(|known| &known.slot_of[..])
+    pub fn start(&self, strategy: &MapperEntry) -> Option<&'a Mapping> {
+        let mut named = self.starts.iter().filter(|start| start.strategy.name() == strategy.name);
+        let plain = named.clone().find(|start| start.strategy.is_plain());
+        plain.or_else(|| named.next()).map(|start| &start.mapping)
     }
 
-    /// All answers that the caller has.
-    pub(in crate::map) fn all_known(&self) -> &'a [Known] {
-        self.known
+    /// All mappings that the caller has.
+    pub(in crate::map) fn starts(&self) -> &'a [Start] {
+        self.starts
     }
 
     /// Counts moves that a search has tried.
@@ -122,7 +125,7 @@ impl fmt::Debug for Budget<'_> {
         f.debug_struct("Budget")
             .field("threads", &self.threads())
             .field("time_passed", &self.time_passed())
-            .field("known", &self.known)
+            .field("starts", &self.starts)
             .field("moves", &self.moves())
             .finish()
     }

@@ -7,7 +7,7 @@
 use crate::estimate::Fluid;
 use crate::map::objective::{Cost, Criterion, Objective};
 use crate::map::options::{EFFORT, MOVES, OBJECTIVE, OptionEntry, Options, SEED};
-use crate::map::{Budget, Known, MapError, Mapper, Problem, Strategy, StrategyError, strategy};
+use crate::map::{Budget, MapError, Mapper, Problem, Start, Strategy, StrategyError, strategy};
 use crate::placement::Mapping;
 
 pub(in crate::map) const OPTIONS: &[OptionEntry] = &[SEED, EFFORT, MOVES, OBJECTIVE];
@@ -25,31 +25,28 @@ impl Auto {
         // Both are read by those of the others that search; a wrong value is an error of ours too.
         options.effort()?;
         options.moves()?;
-        let others = strategy::others(options, |entry| entry.part.is_candidate())?;
+        let others = strategy::others(options, |entry| entry.role.is_candidate())?;
         Ok(Box::new(Self { others, objective: options.objective()? }))
     }
 
-    /// The answers of all that give one.
-    fn known(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Known>, MapError> {
-        let mut known: Vec<Known> = Vec::new();
+    /// The mappings of all that give one.
+    fn mappings_of_others(
+        &self,
+        problem: &Problem,
+        budget: &Budget,
+    ) -> Result<Vec<Start>, MapError> {
+        let mut known: Vec<Start> = Vec::new();
         let mut failed = None;
         let (last, first): (Vec<&Strategy>, Vec<&Strategy>) =
-            self.others.iter().partition(|strategy| strategy.begins_with_others());
+            self.others.iter().partition(|strategy| strategy.starts_from_others());
         for strategy in first.into_iter().chain(last) {
-            let name = strategy.to_string();
-            if let Some(slot_of) = budget.known(&name) {
-                known.push(Known { strategy: name, slot_of: slot_of.to_vec() });
-                continue;
-            }
-            let inner = budget.beginning_with(&known);
+            let inner = budget.starting_from(&known);
             let mappings = strategy.mappings(problem, &inner);
             budget.count_moves(inner.moves());
             match mappings {
                 Ok(mappings) => {
-                    let answer = |mapping: Mapping| Known {
-                        strategy: name.clone(),
-                        slot_of: mapping.into_indices(),
-                    };
+                    let strategy = strategy.id();
+                    let answer = |mapping| Start { strategy: strategy.clone(), mapping };
                     known.extend(mappings.into_iter().map(answer));
                 }
                 Err(error) => failed = failed.or(Some(error)),
@@ -62,12 +59,12 @@ impl Auto {
     }
 
     /// The position of the best of some answers.
-    fn best(&self, problem: &Problem, known: &[Known]) -> usize {
+    fn best(&self, problem: &Problem, known: &[Start]) -> usize {
         let clocks = problem.workload.jobs.iter().all(|job| !job.sources.is_empty());
         let fluid = Fluid::new(problem.cluster, problem.workload, problem.slots());
         if let Some(mut fluid) = fluid.ok().filter(|_| clocks) {
-            let cost = |known: &Known| {
-                let outcome = fluid.evaluate(&Mapping::from(&known.slot_of[..]));
+            let cost = |known: &Start| {
+                let outcome = fluid.evaluate(&known.mapping);
                 Cost { waiting: outcome.total_waiting.0, finish: outcome.workload_finish.0 }
             };
             let costs: Vec<Cost> = known.iter().map(cost).collect();
@@ -75,15 +72,15 @@ impl Auto {
             let criterion = Criterion { objective: self.objective, closed_loop, ranks };
             return criterion.best(&costs);
         }
-        let cost = |at: &usize| problem.cost(&known[*at].slot_of);
+        let cost = |at: &usize| problem.cost(known[*at].mapping.as_indices());
         (0..known.len()).min_by_key(cost).unwrap_or_default()
     }
 }
 
 impl Mapper for Auto {
     fn map(&self, problem: &Problem, budget: &Budget) -> Result<Mapping, MapError> {
-        let mut known = self.known(problem, budget)?;
+        let mut known = self.mappings_of_others(problem, budget)?;
         let best = self.best(problem, &known);
-        Ok(known.swap_remove(best).slot_of.into())
+        Ok(known.swap_remove(best).mapping)
     }
 }

@@ -92,7 +92,7 @@ impl Place {
             Gpus::Near,
             verbosity,
         )?;
-        self.files.write(file, &best.strategy, line.as_ref(), verbosity)?;
+        self.files.write(file, &best.strategy.to_string(), line.as_ref(), verbosity)?;
         Ok(ExitCode::SUCCESS)
     }
 

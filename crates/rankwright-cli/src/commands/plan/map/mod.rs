@@ -85,7 +85,7 @@ impl Map {
             let mapping = self.bare_graph.map(graph, &strategy, &self.search)?;
             self.write(&list(mapping.cores.iter().copied()))?;
             output::note(verbosity, format!("J = {}", mapping.cost));
-            candidates::note_moves(verbosity, &strategy.to_string(), mapping.moves);
+            candidates::note_moves(verbosity, strategy.id(), mapping.moves);
             return Ok(ExitCode::SUCCESS);
         }
         // clap has made sure that both are there.
@@ -123,7 +123,7 @@ impl Map {
     fn refuse_without_effect(&self, strategy: &Strategy) -> Result<(), UsageError> {
         let simulation = self.given.first_of::<SimulationOptions>();
         if self.bare_graph.graph.is_none() {
-            let simulates = strategy.chooses() || strategy.begins_with_others();
+            let simulates = strategy.chooses() || strategy.starts_from_others();
             let name = &self.strategy;
             let why =
                 format!(" does not go with --strategy {name}: it is for strategies that simulate");

@@ -8,7 +8,7 @@ use super::groups::{NodeGroup, NodeGroups};
 use super::packing::NodeSlots;
 use super::quotient::quotient;
 use crate::ids::GlobalRank;
-use crate::map::{Budget, Known, MapError, Problem};
+use crate::map::{Budget, MapError, Problem, Start};
 use crate::placement::{Mapping, PlacementError, Slot};
 
 /// Groups of ranks that have to share a node each, and nodes where they all fit.
@@ -124,17 +124,17 @@ impl Subproblem<'_> {
         problem: &Problem,
         mut restrict: impl FnMut(&[usize]) -> Vec<usize>,
     ) -> Result<Vec<usize>, MapError> {
-        let known: Vec<Known> = self
+        let starts: Vec<Start> = self
             .budget
-            .all_known()
+            .starts()
             .iter()
-            .map(|whole| Known {
+            .map(|whole| Start {
                 strategy: whole.strategy.clone(),
-                slot_of: restrict(&whole.slot_of),
+                mapping: restrict(whole.mapping.as_indices()).into(),
             })
-            .filter(|restricted| problem.check(&restricted.slot_of).is_ok())
+            .filter(|start| problem.check(start.mapping.as_indices()).is_ok())
             .collect();
-        let budget = self.budget.part(self.number, self.count).with_known(&known);
+        let budget = self.budget.part(self.number, self.count).with_starts(&starts);
         let slot_of = (self.run)(problem, &budget)?.into_indices();
         problem.check(&slot_of)?;
         self.budget.count_moves(budget.moves());
@@ -179,6 +179,7 @@ mod tests {
     use crate::cluster::read::synthetic;
     use crate::cluster::{Cluster, NodeGroup, Switch};
     use crate::ids::SlotId;
+    use crate::map::find;
     use crate::placement::Granularity;
     use crate::traffic::{Job, Workload};
 
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn known_mappings_time_and_moves_are_divided() {
+    fn starts_time_and_moves_are_divided() {
         let cluster = two_nodes();
         let workload = Workload::single(Job::new("job", 8, []).unwrap());
         let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
@@ -203,14 +204,16 @@ mod tests {
         let kept = KeptGroups::new(&problem, groups).unwrap();
         // The nodes change places, and the ranks inside them.
         let slot_of: Vec<usize> = (0..8).rev().collect();
-        let known = [Known { strategy: "other".to_owned(), slot_of: slot_of.clone() }];
+        let strategy = "cyclic".parse().unwrap();
+        let starts = [Start { strategy, mapping: slot_of.clone().into() }];
         let half = || 0.5;
-        let budget = Budget::default().with_known(&known).with_clock(&half);
+        let budget = Budget::default().with_starts(&starts).with_clock(&half);
         let passed = Mutex::new(Vec::new());
         let run = |_: &Problem, budget: &Budget| {
             budget.count_moves(10);
             passed.lock().unwrap().push(budget.time_passed());
-            Ok(budget.known("other").expect("a mapping of this subproblem").to_vec().into())
+            let cyclic = find("cyclic").unwrap();
+            Ok(budget.start(cyclic).expect("a mapping of this subproblem").clone())
         };
         assert_eq!(kept.map(&problem, &budget, &run).unwrap().as_indices(), slot_of);
         assert_eq!(budget.moves(), 30);

@@ -1,17 +1,17 @@
 //! What the search begins with.
 
-use crate::map::{Budget, MAPPERS, MapError, Part, Problem};
+use crate::map::{Budget, MAPPERS, MapError, Problem, Role};
 use crate::placement::Mapping;
 
-/// The answers of all other strategies of the table, each once, in the order of the table; those
-/// that the caller knows are not found again. All are made to keep the balance of what ranks compute
+/// The mappings of all independent strategies of the table, each once, in the order of the table;
+/// those that the caller has are not computed again. All are made to keep the balance of what ranks compute
 /// ([`Problem::compute_balance`]). One that fails is left out unless all do.
 pub(super) fn starts(problem: &Problem, budget: &Budget) -> Result<Vec<Mapping>, MapError> {
     let mut starts: Vec<Mapping> = Vec::new();
     let mut failure = None;
-    for entry in MAPPERS.iter().filter(|entry| entry.part == Part::Alone) {
-        let mapping = match budget.known(entry.name) {
-            Some(known) => Ok(known.to_vec().into()),
+    for entry in MAPPERS.iter().filter(|entry| entry.role == Role::Independent) {
+        let mapping = match budget.start(entry) {
+            Some(mapping) => Ok(mapping.clone()),
             None => match entry.plain() {
                 Ok(mapper) => mapper.map(problem, &Budget::default()),
                 Err(_) => continue,

@@ -9,7 +9,7 @@ use super::berths::Berths;
 use super::{HEATS, Objective, Scale, Search, exactly};
 use crate::cluster::{Cluster, NodeGroup};
 use crate::estimate::{Fluid, RoundTrips};
-use crate::map::{Budget, Known, Problem, Strategy};
+use crate::map::{Budget, Problem, Start, Strategy};
 use crate::placement::{Granularity, Mapping};
 use crate::traffic::Workload;
 use crate::traffic::generate::pattern::Pattern;
@@ -205,7 +205,7 @@ fn objectives_differ_and_each_is_best_at_its_own() {
 }
 
 #[test]
-fn threads_and_known_answers_change_nothing() {
+fn threads_and_starts_of_the_caller_change_nothing() {
     let (cluster, workload) = (cluster(4, 2, 2, ""), workload(&SATURATED));
     let problem = problem(&cluster, &workload);
     let strategy: Strategy = "contention:moves=4000".parse().unwrap();
@@ -216,8 +216,9 @@ fn threads_and_known_answers_change_nothing() {
         assert_eq!(strategy.mappings(&problem, &budget).unwrap(), alone);
         assert!(budget.moves() >= 4000);
     }
-    let known = vec![Known { strategy: "kway".to_owned(), slot_of: map(&problem, "kway") }];
-    let budget = Budget::default().with_known(&known);
+    let mapping = map(&problem, "kway").into();
+    let starts = [Start { strategy: "kway".parse().unwrap(), mapping }];
+    let budget = Budget::default().with_starts(&starts);
     assert_eq!(strategy.mappings(&problem, &budget).unwrap(), alone);
 }
 
