@@ -33,6 +33,8 @@ pub mod placement;
 
 pub mod network;
 
+pub mod ranking;
+
 pub mod estimate;
 pub mod sim;
 

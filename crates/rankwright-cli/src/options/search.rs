@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use clap::Args;
-use rankwright::map::{Clock, DEFAULT_BALANCE, MAPPERS, Objective, Strategy};
+use rankwright::map::{Clock, DEFAULT_BALANCE, MAPPERS, Strategy};
+use rankwright::ranking::Objective;
 use rankwright::units::{Seconds, UnitError};
 
 use crate::output::exit_code::UsageError;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use rankwright::choose::SearchError;
+use rankwright::choose::CandidateError;
 use rankwright::estimate::ModelError;
 use rankwright::files::InputError;
 use rankwright::placement::PlacementError;
@@ -103,7 +103,7 @@ fn is_input(cause: &(dyn std::error::Error + 'static)) -> bool {
 fn is_infeasible(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause.is::<PlacementError>()
         || cause.is::<Infeasible>()
-        || matches!(cause.downcast_ref(), Some(SearchError::Selection { .. }))
+        || matches!(cause.downcast_ref(), Some(CandidateError::Selection { .. }))
 }
 
 #[cfg(test)]

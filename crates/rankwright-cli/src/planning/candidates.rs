@@ -4,8 +4,14 @@ use std::mem::discriminant;
 use std::ops::ControlFlow;
 
 use anyhow::{Context, bail};
-use rankwright::choose::{Candidate, Search, SearchError, Settled, Unsettled, candidates};
+use rankwright::choose::{
+    Candidate, CandidateError, ChooseOptions, Evaluation, NotSimulated, RankedCandidates,
+    candidates, rank_candidates,
+};
+use rankwright::cluster::Cluster;
 use rankwright::map::{Problem, Strategy, StrategyId};
+use rankwright::ranking::ObjectiveRule;
+use rankwright::report::Comparison;
 use rankwright::sim::{Options, Pacing};
 
 use crate::host::signals::interrupt;
@@ -13,15 +19,15 @@ use crate::host::signals::termination::ended_by_sigterm;
 use crate::options::SearchOptions;
 use crate::output::{self, Verbosity};
 
-/// What all strategies make of a problem, and how their answers were judged. One that fails is warned
-/// of; an error if none is left.
+/// Runs all strategies and evaluates their mappings. One that fails is warned of; an error if none is
+/// left.
 pub(crate) fn search(
     options: &SearchOptions,
     problem: Problem,
     strategies: &[Strategy],
-    judging: Judging,
+    request: EvaluationRequest,
     verbosity: &Verbosity,
-) -> anyhow::Result<Planned> {
+) -> anyhow::Result<EvaluatedCandidates> {
     let spinner = output::spinner(verbosity, format!("strategies to try: {}", strategies.len()));
     let observer = |messages: u64| {
         // Until the first simulation an interrupt ends the program at once.
@@ -32,28 +38,29 @@ pub(crate) fn search(
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let clock = options.start_clock();
-    let (messages, seeds) = options.simulated(judging.closed_loop(), problem.rank_count());
-    let search = Search {
+    let (messages, seeds) = options.simulated(request.closed_loop(), problem.rank_count());
+    let choose = ChooseOptions {
         threads: options.threads,
         clock: clock.as_deref(),
         objective: options.objective()?,
-        simulation: judging.simulation,
+        simulation: request.simulation,
         messages,
         seeds,
-        judge_all: judging.all,
+        evaluate_all: request.all,
         observer: &observer,
     };
-    let searched = ended_by_sigterm(|| candidates(&problem, strategies, &search));
+    let rule = choose.rule(&problem);
+    let run = ended_by_sigterm(|| candidates(&problem, strategies, &choose));
     spinner.finish_and_clear();
-    if let Some(unsettled) = &searched.unsettled {
-        if *unsettled == Unsettled::Stopped {
+    if let Some(why) = &run.not_simulated {
+        if *why == NotSimulated::Stopped {
             bail!("interrupted");
         }
-        let by = if searched.settled.is_some() { "the model" } else { "static estimates" };
-        output::warn(verbosity, format_args!("judged by {by}, not by simulation: {unsettled}"));
+        let by = if run.evaluation.is_some() { "the model" } else { "static estimates" };
+        output::warn(verbosity, format_args!("ranked by {by}, not by simulation: {why}"));
     }
     let (mut candidates, mut left_out) = (Vec::new(), Vec::new());
-    for (strategy, candidate) in strategies.iter().zip(searched.candidates) {
+    for (strategy, candidate) in strategies.iter().zip(run.results) {
         match candidate {
             Ok(candidate) => candidates.push(candidate),
             Err(error) => left_out.push((strategy.to_string(), error)),
@@ -66,30 +73,31 @@ pub(crate) fn search(
     for text in by_reason(&left_out) {
         output::warn(verbosity, format_args!("left out: {text}"));
     }
-    Ok(Planned { candidates, settled: searched.settled })
+    Ok(EvaluatedCandidates { candidates, evaluation: run.evaluation, rule })
 }
 
 /// Strategies that failed for the same reason, with that: a line each. Where devices cannot be chosen
 /// for several, only what is said of nodes and ranks differs: that of the first is told.
-fn by_reason(failed: &[(String, SearchError)]) -> Vec<String> {
-    let why = |error: &SearchError| match error {
-        SearchError::Map { error, .. } => error.to_string(),
+fn by_reason(failed: &[(String, CandidateError)]) -> Vec<String> {
+    let why = |error: &CandidateError| match error {
+        CandidateError::Map { error, .. } => error.to_string(),
         other => other.to_string(),
     };
-    let alike = |a: &SearchError, b: &SearchError| match (a, b) {
-        (SearchError::Selection { error: a, .. }, SearchError::Selection { error: b, .. }) => {
-            discriminant(a) == discriminant(b)
-        }
+    let alike = |a: &CandidateError, b: &CandidateError| match (a, b) {
+        (
+            CandidateError::Selection { error: a, .. },
+            CandidateError::Selection { error: b, .. },
+        ) => discriminant(a) == discriminant(b),
         _ => why(a) == why(b),
     };
-    let mut reasons: Vec<Vec<&(String, SearchError)>> = Vec::new();
+    let mut reasons: Vec<Vec<&(String, CandidateError)>> = Vec::new();
     for failure in failed {
         match reasons.iter_mut().find(|reason| alike(&reason[0].1, &failure.1)) {
             Some(reason) => reason.push(failure),
             None => reasons.push(vec![failure]),
         }
     }
-    let line = |reason: &Vec<&(String, SearchError)>| {
+    let line = |reason: &Vec<&(String, CandidateError)>| {
         let names: Vec<&str> = reason.iter().map(|(strategy, _)| strategy.as_str()).collect();
         let (names, first) = (names.join(", "), why(&reason[0].1));
         match reason.iter().all(|(_, error)| why(error) == first) {
@@ -100,32 +108,43 @@ fn by_reason(failed: &[(String, SearchError)]) -> Vec<String> {
     reasons.iter().map(line).collect()
 }
 
-/// How the answers of strategies are judged.
+/// How mappings are evaluated.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Judging {
+pub(crate) struct EvaluationRequest {
     /// How they are simulated.
     pub(crate) simulation: Options,
-    /// Whether all are judged, also where no strategy needs that.
+    /// Whether all are evaluated, also where no strategy needs that.
     pub(crate) all: bool,
 }
 
-impl Judging {
+impl EvaluationRequest {
     /// Whether senders wait before their next round.
     pub(crate) fn closed_loop(&self) -> bool {
         self.simulation.pacing != Pacing::Open
     }
 }
 
-/// What strategies made.
+/// The candidates of the strategies that have one.
 #[derive(Debug)]
-pub(crate) struct Planned {
-    /// A candidate of each strategy that gave one.
+pub(crate) struct EvaluatedCandidates {
     pub(crate) candidates: Vec<Candidate>,
-    /// How they were judged, where they were.
-    pub(crate) settled: Option<Settled>,
+    /// Their times, where they were evaluated.
+    pub(crate) evaluation: Option<Evaluation>,
+    /// By what they are compared where their times are known.
+    pub(crate) rule: ObjectiveRule,
 }
 
-/// Tells whose answer a strategy chose, and how many moves were tried for it.
+impl EvaluatedCandidates {
+    /// Ranks them as `place` does: which to take, and the comparison that says why.
+    pub(crate) fn ranked(&self, cluster: &Cluster) -> (RankedCandidates, Comparison) {
+        let evaluation = self.evaluation.as_ref();
+        let ranked = rank_candidates(&self.candidates, evaluation);
+        let comparison = Comparison::new(cluster, &self.candidates, &ranked, evaluation);
+        (ranked, comparison)
+    }
+}
+
+/// Tells whose mapping a strategy chose, and how many moves were tried for it.
 pub(crate) fn note_choice(verbosity: &Verbosity, candidate: &Candidate) {
     if candidate.made_by != candidate.strategy {
         let text = format!("{}: the answer of {}", candidate.strategy, candidate.made_by);

@@ -7,13 +7,13 @@ use crate::output;
 
 /// A comparison in one of the formats.
 pub(crate) fn show(comparison: &Comparison, format: Format) -> String {
-    let judged = comparison.judging.is_some();
+    let timed = comparison.evaluation.is_some();
     match format {
         Format::Table => {
             let (header, rows) =
-                if judged { comparison.judged_table() } else { comparison.table() };
+                if timed { comparison.evaluated_table() } else { comparison.table() };
             let mut tables = output::table(&header, &rows);
-            if !judged {
+            if !timed {
                 let (header, rows) = comparison.cut_table();
                 let header: Vec<&str> = header.iter().map(String::as_str).collect();
                 tables += &format!("\n{}", output::table(&header, &rows));
@@ -25,7 +25,7 @@ pub(crate) fn show(comparison: &Comparison, format: Format) -> String {
         }
         Format::Json => comparison.to_json(),
         Format::Csv => {
-            let (header, rows) = if judged { comparison.judged_csv() } else { comparison.csv() };
+            let (header, rows) = if timed { comparison.evaluated_csv() } else { comparison.csv() };
             let header: Vec<&str> = header.iter().map(String::as_str).collect();
             output::csv(&header, &rows)
         }

@@ -3,7 +3,7 @@
 use rankwright::map::{NodeGroups, Problem};
 use rankwright::rails::Selection;
 
-use super::candidates::Judging;
+use super::candidates::EvaluationRequest;
 use super::devices::with_selection;
 use crate::options::{KeepAs, SearchOptions};
 
@@ -23,12 +23,12 @@ pub(crate) struct Conditions<'a> {
 
 impl<'a> Conditions<'a> {
     /// Those of a search, without devices and groups.
-    pub(crate) fn new(search: &SearchOptions, judging: &Judging) -> Self {
+    pub(crate) fn new(search: &SearchOptions, request: &EvaluationRequest) -> Self {
         Self {
             selection: None,
             node_groups: None,
             balance: search.balance,
-            closed_loop: judging.closed_loop(),
+            closed_loop: request.closed_loop(),
         }
     }
 

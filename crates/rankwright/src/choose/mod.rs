@@ -1,21 +1,32 @@
-//! Several strategies for the same jobs, and which of their placements to take.
+//! From strategies to a winner.
+//!
+//! ```text
+//! candidates   runs the strategies, those that start from others last; drops equal mappings
+//!     |
+//! evaluate     a score for each mapping: static, in the fluid, or by a race of simulations
+//!     |
+//! ranked       what `ranking` makes of the scores: the best, and what counts as equal to it
+//! ```
+//!
+//! `place`, `compare`, `run --profile` and the strategy `auto` go this way; [`populations`] goes it
+//! once for each number of nodes.
 
-mod judge;
+mod candidates;
+mod evaluate;
 mod paired_runs;
 mod permutation;
 mod population;
-mod search;
-mod settle;
-mod verdict;
+mod race;
+mod ranked;
 
-pub use judge::judge;
+pub use candidates::{
+    Candidate, CandidateError, Candidates, ChooseOptions, Computing, Observer, candidates, map,
+};
+pub use evaluate::{Basis, Evaluation, MappingEvaluation, PlacedMapping, SeedComparison};
 pub use paired_runs::{PairedDifference, PairedVerdict};
 pub use permutation::{CollectiveEffects, PermutationEffects};
 pub use population::{
     Estimate, MemoryTraffic, Populated, Population, Preference, TimeEstimate, populations,
 };
-pub use search::{Candidate, Computing, Found, Search, SearchError, candidates};
-pub use settle::{
-    Contender, Measure, Observer, Settled, Settling, Times, Unsettled, Versus, predict, settle,
-};
-pub use verdict::{By, TOLERANCE, Verdict, verdict};
+pub use race::NotSimulated;
+pub use ranked::{RankedCandidates, rank_by_bytes, rank_candidates};

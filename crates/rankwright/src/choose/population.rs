@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Candidate, TOLERANCE};
+use super::Candidate;
 use crate::cluster::Cluster;
 use crate::estimate::Fluid;
 use crate::ids::{NodeId, NumaId};
 use crate::map::Problem;
 use crate::placement::{Granularity, Placement, PlacementError, RankPlacement, Slot, slots};
+use crate::ranking::{Rule, Score, rank};
 use crate::traffic::{Job, Workload};
 use crate::units::{BytesPerSecond, Seconds};
 
@@ -52,10 +53,9 @@ pub enum Preference {
 }
 
 /// Maps the ranks on the first n nodes of a cluster, for each n of `counts`, as evenly as the nodes
-/// allow and spread over the memories of each. `problem` makes what is asked of `candidates` (it may
-/// add conditions), `estimate` judges what comes back, for a cluster of these nodes alone. Of
-/// candidates with about the same time the least time at the busiest network device wins, then the
-/// least bytes times hops, then the first.
+/// allow and spread over the memories of each. `candidates` is asked for a cluster of these nodes alone
+/// (it may add conditions), `estimate` says what each candidate takes there. The best of them is that
+/// of [`Rule::RunTime`].
 pub fn populations<E: std::fmt::Display>(
     cluster: &Cluster,
     workload: &Workload,
@@ -73,13 +73,13 @@ pub fn populations<E: std::fmt::Display>(
             return Err(format!("{} ranks would use only {used} of them", workload.rank_count()));
         }
         let found = candidates(Problem::in_slots(&part, workload, slots));
-        let found = found.map_err(|error| error.to_string())?;
-        let judge = |candidate: Candidate| {
-            let estimate = estimate(&part, &candidate).map_err(|error| error.to_string())?;
-            Ok((candidate, estimate))
-        };
-        let judged: Vec<Judged> = found.into_iter().map(judge).collect::<Result<_, String>>()?;
-        let (candidate, estimate) = best(judged).ok_or("no strategy gave a placement")?;
+        let mut found = found.map_err(|error| error.to_string())?;
+        let estimates = found
+            .iter()
+            .map(|candidate| estimate(&part, candidate).map_err(|error| error.to_string()));
+        let estimates: Vec<Estimate> = estimates.collect::<Result<_, String>>()?;
+        let best = best(&found, &estimates).ok_or("no strategy gave a placement")?;
+        let (candidate, estimate) = (found.swap_remove(best), estimates[best]);
         let ranks_per_node = ranks_per_node(&candidate.placement);
         Ok(Populated { ranks_per_node, candidate, estimate })
     };
@@ -87,51 +87,45 @@ pub fn populations<E: std::fmt::Display>(
     counts.iter().map(row).collect()
 }
 
-type Judged = (Candidate, Estimate);
-
-/// The one with the least time; of those that count as equal, that with the least at the busiest
-/// network device, then with the least bytes times hops; then the first.
-fn best(mut judged: Vec<Judged>) -> Option<Judged> {
-    let keys: [fn(&Judged) -> f64; 3] = [
-        |(_, estimate)| estimate.time.0,
-        |(candidate, _)| candidate.load.busiest_nic_time().0,
-        |(candidate, _)| candidate.load.hop_bytes as f64,
-    ];
-    for key in keys {
-        let least = judged.iter().map(key).fold(f64::INFINITY, f64::min);
-        judged.retain(|one| key(one) <= least * (1.0 + TOLERANCE));
-    }
-    judged.into_iter().next()
+/// The position of the best candidate for a number of nodes: [`Rule::RunTime`].
+fn best(candidates: &[Candidate], estimates: &[Estimate]) -> Option<usize> {
+    let score = |(candidate, estimate): (&Candidate, &Estimate)| Score {
+        finish: Some(estimate.time),
+        busiest_nic: candidate.score.busiest_nic,
+        hop_bytes: candidate.score.hop_bytes,
+        ..Score::default()
+    };
+    let scores: Vec<Score> = candidates.iter().zip(estimates).map(score).collect();
+    (!scores.is_empty()).then(|| rank(&scores, &Rule::RunTime).best())
 }
 
 impl Population {
     /// Nodes times run time, in hours.
     #[must_use]
     pub fn node_hours(&self) -> Option<f64> {
-        let best = self.best.as_ref().ok()?;
-        Some(self.nodes as f64 * best.estimate.time.0 / 3600.0)
+        self.score().node_hours()
     }
 
-    fn time(&self) -> Option<f64> {
-        Some(self.best.as_ref().ok()?.estimate.time.0)
+    fn score(&self) -> Score {
+        let best = self.best.as_ref().ok();
+        Score {
+            finish: best.map(|best| best.estimate.time),
+            nodes: Some(self.nodes),
+            ..Score::default()
+        }
     }
 
     /// The position of the best of several: with the least time, or the fewest node-hours. Of those
     /// that count as equal the one with the least of the other; `None` if there is no placement.
     #[must_use]
     pub fn preferred(populations: &[Self], preference: Preference) -> Option<usize> {
-        let keys = |at: usize| {
-            let (time, hours) = (populations[at].time()?, populations[at].node_hours()?);
-            Some(match preference {
-                Preference::Time => (time, hours),
-                Preference::NodeHours => (hours, time),
-            })
+        let scores: Vec<Score> = populations.iter().map(Self::score).collect();
+        let rule = match preference {
+            Preference::Time => Rule::Fastest,
+            Preference::NodeHours => Rule::FewestNodeHours,
         };
-        let known: Vec<(usize, (f64, f64))> =
-            (0..populations.len()).filter_map(|at| Some((at, keys(at)?))).collect();
-        let least = known.iter().map(|(_, key)| key.0).fold(f64::INFINITY, f64::min);
-        let equal = known.iter().filter(|(_, key)| key.0 <= least * (1.0 + TOLERANCE));
-        equal.min_by(|(_, a), (_, b)| a.1.total_cmp(&b.1)).map(|(at, _)| *at)
+        let any = scores.iter().any(|score| score.finish.is_some());
+        any.then(|| rank(&scores, &rule).best())
     }
 }
 

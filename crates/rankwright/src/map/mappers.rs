@@ -21,7 +21,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: true,
         largest_at_start: Some(usize::MAX),
-        make: |_| Ok(Box::new(blocked::Blocked)),
+        make: Make::Mapper(|_| Ok(Box::new(blocked::Blocked))),
     },
     MapperEntry {
         name: "cyclic",
@@ -32,7 +32,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: false,
         largest_at_start: Some(usize::MAX),
-        make: |_| Ok(Box::new(cyclic::Cyclic)),
+        make: Make::Mapper(|_| Ok(Box::new(cyclic::Cyclic))),
     },
     MapperEntry {
         name: "random",
@@ -43,7 +43,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: false,
         largest_at_start: None,
-        make: |options| Ok(Box::new(random::Random { seed: options.seed()? })),
+        make: Make::Mapper(|options| Ok(Box::new(random::Random { seed: options.seed()? }))),
     },
     #[cfg(feature = "scotch")]
     MapperEntry {
@@ -55,7 +55,9 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: false,
         largest_at_start: Some(70_000),
-        make: |options| Ok(Box::new(Drb { seed: options.seed()?, weights: options.weights()? })),
+        make: Make::Mapper(|options| {
+            Ok(Box::new(Drb { seed: options.seed()?, weights: options.weights()? }))
+        }),
     },
     MapperEntry {
         name: "kway",
@@ -66,9 +68,9 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: false,
         largest_at_start: Some(300_000),
-        make: |options| {
+        make: Make::Mapper(|options| {
             Ok(Box::new(kway::Kway { seed: options.seed()?, weights: options.weights()? }))
-        },
+        }),
     },
     MapperEntry {
         name: "treematch",
@@ -79,7 +81,9 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: false,
         largest_at_start: Some(3_000_000),
-        make: |options| Ok(Box::new(treematch::TreeMatch { weights: options.weights()? })),
+        make: Make::Mapper(|options| {
+            Ok(Box::new(treematch::TreeMatch { weights: options.weights()? }))
+        }),
     },
     MapperEntry {
         name: "multisection",
@@ -90,7 +94,9 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: false,
         largest_at_start: Some(100_000),
-        make: |options| Ok(Box::new(multisection::Multisection::from_options(options)?)),
+        make: Make::Mapper(|options| {
+            Ok(Box::new(multisection::Multisection::from_options(options)?))
+        }),
     },
     MapperEntry {
         name: "mapping-2012",
@@ -101,7 +107,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: false,
         largest_at_start: None,
-        make: |options| Ok(Box::new(Mapping2012::from_options(options)?)),
+        make: Make::Mapper(|options| Ok(Box::new(Mapping2012::from_options(options)?))),
     },
     MapperEntry {
         name: "mapping-2013",
@@ -112,7 +118,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: false,
         largest_at_start: Some(500_000),
-        make: |options| Ok(Box::new(Mapping2013::from_options(options)?)),
+        make: Make::Mapper(|options| Ok(Box::new(Mapping2013::from_options(options)?))),
     },
     MapperEntry {
         name: "contention",
@@ -123,7 +129,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: false,
         largest_at_start: Some(2_000),
-        make: |options| Ok(Box::new(contention::Contention::from_options(options)?)),
+        make: Make::Mapper(|options| Ok(Box::new(contention::Contention::from_options(options)?))),
     },
     MapperEntry {
         name: "auto",
@@ -134,7 +140,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: false,
         largest_at_start: None,
-        make: auto::Auto::from_options,
+        make: Make::Choice(auto::check),
     },
     MapperEntry {
         name: "round-robin",
@@ -145,7 +151,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: false,
         is_launcher_default: false,
         largest_at_start: None,
-        make: |_| Ok(Box::new(RoundRobin)),
+        make: Make::Mapper(|_| Ok(Box::new(RoundRobin))),
     },
     MapperEntry {
         name: "round-robin-core-binding",
@@ -156,7 +162,7 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: false,
         largest_at_start: None,
-        make: |_| Ok(Box::new(RoundRobin)),
+        make: Make::Mapper(|_| Ok(Box::new(RoundRobin))),
     },
     #[cfg(feature = "scotch")]
     MapperEntry {
@@ -168,7 +174,9 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: false,
         is_launcher_default: false,
         largest_at_start: None,
-        make: |options| Ok(Box::new(Placed { seed: options.seed()?, inside: Inside::AsDivided })),
+        make: Make::Mapper(|options| {
+            Ok(Box::new(Placed { seed: options.seed()?, inside: Inside::AsDivided }))
+        }),
     },
     #[cfg(feature = "scotch")]
     MapperEntry {
@@ -180,7 +188,9 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: false,
         largest_at_start: None,
-        make: |options| Ok(Box::new(Placed { seed: options.seed()?, inside: Inside::Near })),
+        make: Make::Mapper(|options| {
+            Ok(Box::new(Placed { seed: options.seed()?, inside: Inside::Near }))
+        }),
     },
     #[cfg(feature = "scotch")]
     MapperEntry {
@@ -192,7 +202,9 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         is_launcher_default: false,
         largest_at_start: None,
-        make: |options| Ok(Box::new(Placed { seed: options.seed()?, inside: Inside::Far })),
+        make: Make::Mapper(|options| {
+            Ok(Box::new(Placed { seed: options.seed()?, inside: Inside::Far }))
+        }),
     },
 ];
 
@@ -239,17 +251,32 @@ pub struct MapperEntry {
     /// take longest, a core of 2020 does all that are tried, and what is around them, in less than two
     /// seconds (`benchmarks/start`).
     pub largest_at_start: Option<usize>,
-    pub(super) make: fn(&Options) -> Result<Box<dyn Mapper>, StrategyError>,
+    pub(super) make: Make,
+}
+
+/// What a strategy is made of its options.
+#[derive(Debug)]
+pub(super) enum Make {
+    /// A mapper.
+    Mapper(fn(&Options) -> Result<Box<dyn Mapper>, StrategyError>),
+    /// A choice among the mappings of others; this only checks the options.
+    Choice(fn(&Options) -> Result<(), StrategyError>),
 }
 
 impl MapperEntry {
-    /// The mapper with these options.
-    pub(super) fn prepare(&self, given: &Options) -> Result<Box<dyn Mapper>, StrategyError> {
-        (self.make)(given)
+    /// The mapper with these options; `None` for one that chooses among others.
+    pub(super) fn prepare(
+        &self,
+        given: &Options,
+    ) -> Result<Option<Box<dyn Mapper>>, StrategyError> {
+        match self.make {
+            Make::Mapper(make) => make(given).map(Some),
+            Make::Choice(check) => check(given).map(|()| None),
+        }
     }
 
     /// The mapper with all options at their defaults.
-    pub(super) fn plain(&self) -> Result<Box<dyn Mapper>, StrategyError> {
+    pub(super) fn plain(&self) -> Result<Option<Box<dyn Mapper>>, StrategyError> {
         self.prepare(&Options::new(self.name))
     }
 }

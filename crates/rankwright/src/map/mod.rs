@@ -5,7 +5,6 @@
 
 mod hierarchy;
 mod mappers;
-mod objective;
 mod options;
 mod search;
 mod strategies;
@@ -16,7 +15,6 @@ use std::fmt;
 
 pub use hierarchy::{Hierarchy, HierarchyError};
 pub use mappers::{MAPPERS, MapperEntry, Role, find, tried_at_start};
-pub use objective::{Cost, Criterion, FINISH_TOLERANCE, OBJECTIVES, Objective};
 pub use options::OptionEntry;
 pub use search::budget::{Budget, Clock, Effort, Start};
 pub use search::compute_balance::{ComputeBalance, DEFAULT_BALANCE};
@@ -107,6 +105,13 @@ pub enum MapError {
     /// Network devices cannot be chosen.
     #[error(transparent)]
     Selection(#[from] SelectionError),
+    /// The strategy takes the best mapping of others, which is the business of
+    /// `choose`.
+    #[error("{strategy} has no mapping of its own, it takes the best of others")]
+    OnlyChooses {
+        /// The strategy.
+        strategy: &'static str,
+    },
     /// The mapper gave something that is not a mapping of this problem.
     #[error("the mapper is wrong: {what}; please report this")]
     Invalid {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::objective::{OBJECTIVES, Objective};
 use super::search::graph::EdgeWeights;
 use super::{Effort, StrategyError};
+use crate::ranking::{OBJECTIVES, Objective};
 
 /// An option of a strategy.
 #[derive(Debug)]

@@ -5,14 +5,16 @@ use std::str::FromStr;
 
 use super::mappers::{MAPPERS, MapperEntry, Role};
 use super::options::{EFFORT, MOVES, OBJECTIVE, Options, SEED};
-use super::{Budget, DeviceMapping, MapError, Mapper, Objective, Problem, StrategyId};
+use super::{Budget, DeviceMapping, MapError, Mapper, Problem, StrategyId};
 use crate::placement::Mapping;
+use crate::ranking::Objective;
 
 /// A strategy as the user named it, ready to run.
 #[derive(Debug)]
 pub struct Strategy {
     id: StrategyId,
-    mapper: Box<dyn Mapper>,
+    /// `None` for one that chooses among the mappings of others.
+    mapper: Option<Box<dyn Mapper>>,
 }
 
 /// Why a text names no strategy.
@@ -133,12 +135,17 @@ impl Strategy {
         }
     }
 
+    fn mapper(&self) -> Result<&dyn Mapper, MapError> {
+        self.mapper.as_deref().ok_or(MapError::OnlyChooses { strategy: self.name() })
+    }
+
     /// The slot of each rank, checked: every rank has one and no slot holds more than it may.
     ///
     /// # Errors
-    /// If a partitioner fails.
+    /// If a partitioner fails, or the strategy only chooses among others.
     pub fn map(&self, problem: &Problem, budget: &Budget) -> Result<Mapping, MapError> {
-        let run = |problem: &Problem, budget: &Budget| self.mapper.map(problem, budget);
+        let mapper = self.mapper()?;
+        let run = |problem: &Problem, budget: &Budget| mapper.map(problem, budget);
         let mapping = match problem.kept_groups() {
             Some(kept) => kept.map(problem, budget, &run)?,
             None => run(problem, budget)?,
@@ -151,12 +158,12 @@ impl Strategy {
     /// else one. All are checked.
     ///
     /// # Errors
-    /// If a partitioner fails.
+    /// As [`Strategy::map`].
     pub fn mappings(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Mapping>, MapError> {
         if problem.kept_groups().is_some() {
             return Ok(vec![self.map(problem, budget)?]);
         }
-        let mappings = self.mapper.mappings(problem, budget)?;
+        let mappings = self.mapper()?.mappings(problem, budget)?;
         mappings.iter().try_for_each(|mapping| problem.check(mapping.as_indices()))?;
         Ok(mappings)
     }
@@ -165,20 +172,21 @@ impl Strategy {
     /// slots, behind the mappings for which it did so. Time is shared in halves.
     ///
     /// # Errors
-    /// If a partitioner fails, or devices cannot be chosen.
+    /// As [`Strategy::map`], or if devices cannot be chosen.
     pub fn mappings_with_devices(
         &self,
         problem: &Problem,
         budget: &Budget,
     ) -> Result<Vec<DeviceMapping>, MapError> {
-        let together = self.mapper.chooses_devices() && problem.selection().is_by_load();
+        let mapper = self.mapper()?;
+        let together = mapper.chooses_devices() && problem.selection().is_by_load();
         if !together || problem.kept_groups().is_some() {
             let mappings = self.mappings(problem, budget)?;
             return Ok(mappings.into_iter().map(DeviceMapping::from).collect());
         }
         let [first, second] = [0, 1].map(|half| budget.part(half, 2).with_starts(budget.starts()));
         let plain = self.mappings(problem, &first)?;
-        let mut mappings = self.mapper.with_devices(problem, &second, &plain)?;
+        let mut mappings = mapper.with_devices(problem, &second, &plain)?;
         mappings.iter().try_for_each(|placed| problem.check(placed.mapping.as_indices()))?;
         mappings.extend(plain.into_iter().map(DeviceMapping::from));
         budget.count_moves(first.moves() + second.moves());

@@ -1,12 +1,11 @@
 //! Strategies side by side.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 
 use super::PermutationReport;
-use super::judged::{JudgedRow, JudgingRow};
-use crate::choose::{By, Candidate, Settled, Verdict};
+use super::evaluated::{EvaluatedRow, EvaluationRow};
+use super::explain;
+use crate::choose::{Basis, Candidate, Evaluation, RankedCandidates};
 use crate::cluster::Cluster;
 use crate::estimate::{Direction, LevelCut};
 use crate::map::StrategyId;
@@ -15,11 +14,11 @@ use crate::units::Seconds;
 /// A comparison as it is shown. Its JSON form is described in `docs/src/formats.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// By what the strategies were judged: `static`, `model` or `simulation`.
-    pub by: By,
-    /// How, where it was by model or simulation.
+    /// By what the strategies are ranked: `static`, `model` or `simulation`.
+    pub by: Basis,
+    /// How, where it is by model or simulation.
     #[serde(flatten)]
-    pub judging: Option<JudgingRow>,
+    pub evaluation: Option<EvaluationRow>,
     /// The name of the winner, with options.
     pub best: StrategyId,
     /// Whether the choice makes a difference.
@@ -47,9 +46,9 @@ pub struct StrategyRow {
     /// The strategy whose answer it took, where that is another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_by: Option<StrategyId>,
-    /// What it costs in time, where that was judged.
+    /// Its times, where it was evaluated.
     #[serde(flatten)]
-    pub judged: Option<JudgedRow>,
+    pub evaluated: Option<EvaluatedRow>,
     /// How long the rank that computes longest does so, in seconds, where nodes differ in speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub makespan_s: Option<f64>,
@@ -124,21 +123,40 @@ pub struct MemoryRow {
 }
 
 impl Comparison {
-    /// The comparison of candidates for a cluster.
+    /// The comparison of candidates for a cluster, which were ranked by `evaluation` or by bytes.
     #[must_use]
-    pub fn new(cluster: &Cluster, candidates: &[Candidate], verdict: &Verdict) -> Self {
+    pub fn new(
+        cluster: &Cluster,
+        candidates: &[Candidate],
+        ranked: &RankedCandidates,
+        evaluation: Option<&Evaluation>,
+    ) -> Self {
+        let best = &candidates[ranked.best()];
         Self {
-            by: By::Static,
-            judging: None,
-            best: candidates[verdict.best].strategy.clone(),
-            matters: verdict.matters,
-            reason: verdict.reason.clone(),
-            total_bytes: candidates[verdict.best].load.total.0,
+            by: evaluation.map_or(Basis::Static, Evaluation::basis),
+            evaluation: evaluation.map(EvaluationRow::new),
+            best: best.strategy.clone(),
+            matters: ranked.ranking.matters(),
+            reason: explain::reason(cluster, candidates, ranked, evaluation),
+            total_bytes: best.load.total.0,
             rates: cluster.rates.name.clone(),
             calibrated: cluster.rates.calibrated,
             permutation: None,
-            strategies: candidates.iter().map(|one| StrategyRow::new(cluster, one)).collect(),
+            strategies: candidates
+                .iter()
+                .map(|candidate| StrategyRow::new(cluster, candidate, evaluation.is_some()))
+                .collect(),
         }
+    }
+
+    /// The comparison where the ranks of a node are kept together: the launcher's default may not
+    /// keep them, so that it is not advised.
+    #[must_use]
+    pub fn with_kept_node_groups(mut self) -> Self {
+        if !self.matters && self.strategies.len() > 1 {
+            self.reason = explain::equal_with_kept_node_groups();
+        }
+        self
     }
 
     /// What collective operations gain or lose by the best placement, where that is known.
@@ -147,34 +165,17 @@ impl Comparison {
         self.permutation.as_ref()?.collectives_sentence(self.total_bytes)
     }
 
-    /// The comparison of candidates that were settled.
-    #[must_use]
-    pub fn settled(
-        cluster: &Cluster,
-        candidates: &[Candidate],
-        verdict: &Verdict,
-        settled: &Settled,
-    ) -> Self {
-        let mut comparison = Self::new(cluster, candidates, verdict);
-        comparison.by = settled.by();
-        comparison.judging = Some(JudgingRow::new(settled));
-        for (row, candidate) in comparison.strategies.iter_mut().zip(candidates) {
-            row.judged = JudgedRow::new(candidate);
-        }
-        comparison
-    }
-
     /// What must be said with every estimate.
     #[must_use]
     pub fn caveat(&self) -> String {
-        let part = self.judging.as_ref().and_then(|judging| judging.simulated_share);
+        let part = self.evaluation.as_ref().and_then(|evaluation| evaluation.simulated_share);
         let how = match (self.by, part) {
-            (By::Simulation, Some(part)) if part < 1.0 => {
+            (Basis::Simulation, Some(part)) if part < 1.0 => {
                 format!("simulation of {:.2} % of the messages", 100.0 * part)
             }
-            (By::Simulation, _) => "simulation".to_owned(),
-            (By::Model, _) => "model".to_owned(),
-            (By::Static, _) => "static estimate".to_owned(),
+            (Basis::Simulation, _) => "simulation".to_owned(),
+            (Basis::Model, _) => "model".to_owned(),
+            (Basis::Static, _) => "static estimate".to_owned(),
         };
         let known = if self.calibrated { "calibrated" } else { "assumed" };
         format!("{how}, rates {known}: {}", self.rates)
@@ -317,7 +318,7 @@ impl StrategyRow {
         self.makespan_s.map_or_else(|| "-".to_owned(), |time| format!("{:.2}", Seconds(time)))
     }
 
-    fn new(cluster: &Cluster, candidate: &Candidate) -> Self {
+    fn new(cluster: &Cluster, candidate: &Candidate, with_times: bool) -> Self {
         let load = &candidate.load;
         let name = |node| cluster.node(node).name.clone();
         let busiest = load.busiest_nic().map(|nic| NicRow {
@@ -342,9 +343,9 @@ impl StrategyRow {
         Self {
             name: candidate.strategy.clone(),
             made_by: (candidate.made_by != candidate.strategy).then(|| candidate.made_by.clone()),
-            judged: None,
+            evaluated: EvaluatedRow::new(candidate).filter(|_| with_times),
             makespan_s: candidate.computing.map(|computing| computing.makespan.0),
-            nodes: candidate.placement.ranks().map(|rank| rank.node).collect::<BTreeSet<_>>().len(),
+            nodes: candidate.score.nodes.unwrap_or_default(),
             inter_node_bytes: load.inter_node.0,
             inter_node_share: load.inter_node_share(),
             inter_node_messages: load.inter_node_messages,

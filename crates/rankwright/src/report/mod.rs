@@ -3,7 +3,8 @@
 mod boxes;
 mod cluster_picture;
 mod comparison;
-mod judged;
+mod evaluated;
+mod explain;
 mod mapping;
 pub mod partial;
 mod permutation;
@@ -17,7 +18,7 @@ pub mod workload;
 
 pub use cluster_picture::cluster_picture;
 pub use comparison::{Comparison, LevelCutRow, MemoryRow, NicLoadRow, NicRow, StrategyRow};
-pub use judged::{JudgedRow, JudgingRow};
+pub use evaluated::{EvaluatedRow, EvaluationRow};
 pub use mapping::{mapping_header, mapping_rows};
 pub use permutation::{CollectiveCostRow, CollectivesRow, OperationRow, PermutationReport};
 pub use populations::{PopulationReport, PopulationRow};

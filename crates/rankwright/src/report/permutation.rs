@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use crate::choose::{CollectiveEffects, PermutationEffects, TOLERANCE};
+use crate::choose::{CollectiveEffects, PermutationEffects};
 use crate::estimate::{CollectiveCost, OperationCost};
+use crate::ranking::counts_as_equal;
 use crate::units::{Bytes, Seconds};
 
 /// The effects of a placement as they are shown, against ranks in their order. Its JSON form is
@@ -157,5 +158,5 @@ impl CollectiveCostRow {
 }
 
 fn alike(value: f64, other: f64) -> bool {
-    value <= other * (1.0 + TOLERANCE) && other <= value * (1.0 + TOLERANCE)
+    counts_as_equal(value, other) && counts_as_equal(other, value)
 }

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use crate::choose::{MemoryTraffic, Populated, Population, Preference, TOLERANCE, TimeEstimate};
+use crate::choose::{MemoryTraffic, Populated, Population, Preference, TimeEstimate};
 use crate::cluster::Cluster;
+use crate::ranking::TOLERANCE;
 use crate::units::Seconds;
 
 /// The same ranks on different numbers of nodes. Its JSON form is described in

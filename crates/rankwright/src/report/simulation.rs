@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::waiting::WaitingTimes;
+use super::waiting::times;
 use crate::cluster::Cluster;
+use crate::ranking::Score;
 use crate::sim::replay::RankTimes;
 use crate::sim::{JobStatistics, Outcome, Replications, ServerStatistics};
 use crate::statistics::Estimate;
@@ -40,8 +41,8 @@ pub struct SimulationReport {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SimulationTotals {
     /// How long messages waited, and when all was over.
-    #[serde(flatten)]
-    pub times: WaitingTimes,
+    #[serde(flatten, serialize_with = "times")]
+    pub score: Score,
     /// Messages that arrived.
     pub messages: u64,
     /// Departures from servers and ticks of clocks.
@@ -177,35 +178,36 @@ impl SimulationReport {
     /// The main numbers for people: name, value, and the interval where there is one.
     #[must_use]
     pub fn totals_table(&self) -> Vec<Vec<String>> {
-        let times = &self.totals.times;
+        let score = &self.totals.score;
+        let waiting = score.waiting.unwrap_or_default();
         let interval = |of: fn(&ReplicationsReport) -> EstimateRow| {
             self.replications.as_ref().map_or_else(String::new, |replications| {
                 let EstimateRow { mean, half_width } = of(replications);
                 format!("{:.4} ± {:.4} (95 %)", Seconds(mean), Seconds(half_width))
             })
         };
-        let row = |name: &str, value: f64, interval: String| {
-            vec![name.to_owned(), format!("{:.4}", Seconds(value)), interval]
+        let row = |name: &str, time: Seconds, interval: String| {
+            vec![name.to_owned(), format!("{time:.4}"), interval]
         };
         let mut rows = vec![
-            row("waiting, all", times.total_waiting_s, interval(|r| r.total_waiting_s)),
-            row("  network devices", times.nic_waiting_s, interval(|r| r.nic_waiting_s)),
-            row("  memories", times.memory_waiting_s, interval(|r| r.memory_waiting_s)),
+            row("waiting, all", waiting.total, interval(|r| r.total_waiting_s)),
+            row("  network devices", waiting.nics, interval(|r| r.nic_waiting_s)),
+            row("  memories", waiting.memories, interval(|r| r.memory_waiting_s)),
         ];
-        if times.link_waiting_s > 0.0 {
-            rows.push(row("  links", times.link_waiting_s, String::new()));
+        if waiting.links.0 > 0.0 {
+            rows.push(row("  links", waiting.links, String::new()));
         }
-        if times.queue_pair_waiting_s > 0.0 {
-            rows.push(row("  queue pairs", times.queue_pair_waiting_s, String::new()));
+        if waiting.queue_pairs.0 > 0.0 {
+            rows.push(row("  queue pairs", waiting.queue_pairs, String::new()));
         }
         let finish = interval(|r| r.workload_finish_s);
-        rows.push(row("workload finish", times.workload_finish_s, finish));
+        rows.push(row("workload finish", score.last_arrival(), finish));
         let finish = interval(|r| r.total_finish_s);
-        rows.push(row("total finish", times.total_finish_s, finish));
+        rows.push(row("total finish", score.total_finish.unwrap_or_default(), finish));
         if !self.per_rank.is_empty() {
             let waited: f64 = self.per_rank.iter().map(|rank| rank.waited_s).sum();
             let mean = waited / self.per_rank.len() as f64;
-            rows.push(row("ranks waited, mean", mean, String::new()));
+            rows.push(row("ranks waited, mean", Seconds(mean), String::new()));
         }
         rows
     }
@@ -296,7 +298,7 @@ impl SimulationTotals {
     #[must_use]
     pub fn new(outcome: &Outcome) -> Self {
         Self {
-            times: WaitingTimes::from(outcome),
+            score: Score::from(outcome),
             messages: outcome.messages,
             events: outcome.events,
             stopped_at_s: outcome.stopped.map(|time| time.0),

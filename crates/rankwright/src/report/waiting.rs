@@ -1,22 +1,22 @@
 //! Strategies side by side by how long messages wait, simulated or predicted.
 
-use std::collections::BTreeSet;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 
-use serde::Serialize;
-
-use crate::choose::Candidate;
+use crate::choose::{Basis, Candidate};
 use crate::cluster::Cluster;
 use crate::estimate::{FluidOutcome, Prediction};
 use crate::map::StrategyId;
+use crate::ranking::{Ranking, Score, Waiting};
 use crate::sim::Outcome;
 use crate::units::Seconds;
 
 /// A comparison as it is shown. Its JSON form is described in `docs/src/formats.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaitingComparison {
-    /// By what the strategies were judged: `simulation` or `model`.
-    pub by: &'static str,
-    /// The name of the winner, with options: messages wait least in all.
+    /// By what the strategies are ranked: `simulation` or `model`.
+    pub by: Basis,
+    /// The name of the best by the objective, with options.
     pub best: StrategyId,
     /// Where the rates come from.
     pub rates: String,
@@ -26,23 +26,24 @@ pub struct WaitingComparison {
     pub strategies: Vec<WaitingRow>,
 }
 
-/// How long messages wait, and when all is over, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct WaitingTimes {
-    /// Waiting at all servers, summed over messages.
-    pub total_waiting_s: f64,
-    /// At network devices.
-    pub nic_waiting_s: f64,
-    /// At memories.
-    pub memory_waiting_s: f64,
-    /// At links between switches.
-    pub link_waiting_s: f64,
-    /// At queue pairs and their processing hardware; the fluid leaves them out.
-    pub queue_pair_waiting_s: f64,
-    /// When the last message arrives.
-    pub workload_finish_s: f64,
-    /// The sum over jobs of when their last message arrives.
-    pub total_finish_s: f64,
+/// The times of a score in seconds, under the names of `docs/src/formats.md`; 0 where one is not
+/// known.
+pub(super) fn times<S: Serializer>(score: &Score, serializer: S) -> Result<S::Ok, S::Error> {
+    let waiting = score.waiting.unwrap_or_default();
+    let times = [
+        ("total_waiting_s", waiting.total),
+        ("nic_waiting_s", waiting.nics),
+        ("memory_waiting_s", waiting.memories),
+        ("link_waiting_s", waiting.links),
+        ("queue_pair_waiting_s", waiting.queue_pairs),
+        ("workload_finish_s", score.last_arrival()),
+        ("total_finish_s", score.total_finish.unwrap_or_default()),
+    ];
+    let mut map = serializer.serialize_map(Some(times.len()))?;
+    for (name, Seconds(time)) in times {
+        map.serialize_entry(name, &time)?;
+    }
+    map.end()
 }
 
 /// A strategy. Times are seconds.
@@ -53,8 +54,8 @@ pub struct WaitingRow {
     /// How many nodes hold ranks.
     pub nodes: usize,
     /// How long messages wait, and when all is over.
-    #[serde(flatten)]
-    pub times: WaitingTimes,
+    #[serde(flatten, serialize_with = "times")]
+    pub score: Score,
     /// How many messages there were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
@@ -70,36 +71,8 @@ pub struct WaitingRow {
     /// How many servers have a ρ of 1 or more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saturated_servers: Option<usize>,
-    /// How long it took to judge it.
+    /// How long the evaluation took.
     pub wall_s: f64,
-}
-
-impl From<&Outcome> for WaitingTimes {
-    fn from(outcome: &Outcome) -> Self {
-        Self {
-            total_waiting_s: outcome.total_waiting.0,
-            nic_waiting_s: outcome.nic_waiting.0,
-            memory_waiting_s: outcome.memory_waiting.0,
-            link_waiting_s: outcome.link_waiting.0,
-            queue_pair_waiting_s: outcome.other_waiting.0,
-            workload_finish_s: outcome.workload_finish.0,
-            total_finish_s: outcome.total_finish.0,
-        }
-    }
-}
-
-impl From<&FluidOutcome> for WaitingTimes {
-    fn from(fluid: &FluidOutcome) -> Self {
-        Self {
-            total_waiting_s: fluid.total_waiting.0,
-            nic_waiting_s: fluid.nic_waiting.0,
-            memory_waiting_s: fluid.memory_waiting.0,
-            link_waiting_s: fluid.link_waiting.0,
-            queue_pair_waiting_s: 0.0,
-            workload_finish_s: fluid.workload_finish.0,
-            total_finish_s: fluid.total_finish.0,
-        }
-    }
 }
 
 impl WaitingRow {
@@ -108,8 +81,8 @@ impl WaitingRow {
     pub fn simulated(candidate: &Candidate, outcome: &Outcome, wall: Seconds) -> Self {
         Self {
             name: candidate.strategy.clone(),
-            nodes: nodes(candidate),
-            times: WaitingTimes::from(outcome),
+            nodes: candidate.score.nodes.unwrap_or_default(),
+            score: of_candidate(Score::from(outcome), candidate),
             messages: Some(outcome.messages),
             stopped_at_s: outcome.stopped.map(|time| time.0),
             highest_utilisation: None,
@@ -130,8 +103,8 @@ impl WaitingRow {
     ) -> Self {
         Self {
             name: candidate.strategy.clone(),
-            nodes: nodes(candidate),
-            times: WaitingTimes::from(fluid),
+            nodes: candidate.score.nodes.unwrap_or_default(),
+            score: of_candidate(Score::from(fluid), candidate),
             messages: None,
             stopped_at_s: None,
             highest_utilisation: Some(steady.highest_utilisation()),
@@ -140,28 +113,29 @@ impl WaitingRow {
             wall_s: wall.0,
         }
     }
+
+    fn waiting(&self) -> Waiting {
+        self.score.waiting.unwrap_or_default()
+    }
 }
 
-fn nodes(candidate: &Candidate) -> usize {
-    candidate.placement.ranks().map(|rank| rank.node).collect::<BTreeSet<_>>().len()
+/// An evaluation of a candidate: what excludes the candidate excludes it here too.
+fn of_candidate(score: Score, candidate: &Candidate) -> Score {
+    Score { excluded: score.excluded || candidate.score.excluded, ..score }
 }
 
 impl WaitingComparison {
-    /// The comparison of some rows. The winner is the one under which messages wait least in all; of
-    /// equals the first. What was stopped wins only where all were.
-    ///
-    /// # Panics
-    /// If there is no row.
+    /// The comparison of some rows, which were ranked by their scores.
     #[must_use]
-    pub fn new(cluster: &Cluster, by: &'static str, strategies: Vec<WaitingRow>) -> Self {
-        let order = |a: &&WaitingRow, b: &&WaitingRow| {
-            let whole = a.stopped_at_s.is_some().cmp(&b.stopped_at_s.is_some());
-            whole.then(a.times.total_waiting_s.total_cmp(&b.times.total_waiting_s))
-        };
-        let best = strategies.iter().min_by(order);
+    pub fn new(
+        cluster: &Cluster,
+        by: Basis,
+        strategies: Vec<WaitingRow>,
+        ranking: &Ranking,
+    ) -> Self {
         Self {
             by,
-            best: best.expect("a strategy").name.clone(),
+            best: strategies[ranking.best()].name.clone(),
             rates: cluster.rates.name.clone(),
             calibrated: cluster.rates.calibrated,
             strategies,
@@ -172,18 +146,24 @@ impl WaitingComparison {
     #[must_use]
     pub fn caveat(&self) -> String {
         let known = if self.calibrated { "calibrated" } else { "assumed" };
-        format!("{}, rates {known}: {}", self.by, self.rates)
+        let by = match self.by {
+            Basis::Static => "static estimate",
+            Basis::Model => "model",
+            Basis::Simulation => "simulation",
+        };
+        format!("{by}, rates {known}: {}", self.rates)
     }
 
     /// The numbers for people: header and rows. The winner has a star.
     #[must_use]
     pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
-        let time = |seconds: f64| format!("{:.3}", Seconds(seconds));
-        let best = self.strategies.iter().find(|row| row.name == self.best);
-        let least = best.map_or(0.0, |best| best.times.total_waiting_s);
-        let over = |row: &WaitingRow| match (&row.stopped_at_s, row.times.total_waiting_s / least) {
-            (Some(time), _) => format!("stopped at {:.1}", Seconds(*time)),
-            (None, over) if over.is_finite() && row.name != self.best => format!("{over:.2} x"),
+        let time = |time: Seconds| format!("{time:.3}");
+        let least = self.least_waiting();
+        let over = |row: &WaitingRow| match (row.stopped_at_s, row.waiting().total.0 / least) {
+            (Some(time), _) => format!("stopped at {:.1}", Seconds(time)),
+            (None, over) if over.is_finite() && (row.name != self.best || over > 1.0) => {
+                format!("{over:.2} x")
+            }
             _ => String::new(),
         };
         type Column<'a> = (&'static str, Box<dyn Fn(&WaitingRow) -> String + 'a>);
@@ -191,20 +171,23 @@ impl WaitingComparison {
         let mut columns: Vec<Column> = vec![
             ("strategy", Box::new(move |row| format!("{}{}", row.name, star(row)))),
             ("nodes", Box::new(|row| row.nodes.to_string())),
-            ("waiting", Box::new(move |row| time(row.times.total_waiting_s))),
-            ("at NICs", Box::new(move |row| time(row.times.nic_waiting_s))),
-            ("at memories", Box::new(move |row| time(row.times.memory_waiting_s))),
+            ("waiting", Box::new(move |row| time(row.waiting().total))),
+            ("at NICs", Box::new(move |row| time(row.waiting().nics))),
+            ("at memories", Box::new(move |row| time(row.waiting().memories))),
         ];
-        if self.strategies.iter().any(|row| row.times.link_waiting_s > 0.0) {
-            columns.push(("at links", Box::new(move |row| time(row.times.link_waiting_s))));
+        if self.strategies.iter().any(|row| row.waiting().links.0 > 0.0) {
+            columns.push(("at links", Box::new(move |row| time(row.waiting().links))));
         }
-        if self.strategies.iter().any(|row| row.times.queue_pair_waiting_s > 0.0) {
-            let cell = move |row: &WaitingRow| time(row.times.queue_pair_waiting_s);
+        if self.strategies.iter().any(|row| row.waiting().queue_pairs.0 > 0.0) {
+            let cell = move |row: &WaitingRow| time(row.waiting().queue_pairs);
             columns.push(("at queue pairs", Box::new(cell)));
         }
-        columns.push(("over best", Box::new(over)));
-        columns.push(("workload finish", Box::new(move |row| time(row.times.workload_finish_s))));
-        columns.push(("total finish", Box::new(move |row| time(row.times.total_finish_s))));
+        columns.push(("over least", Box::new(over)));
+        columns.push(("workload finish", Box::new(move |row| time(row.score.last_arrival()))));
+        columns.push((
+            "total finish",
+            Box::new(move |row| time(row.score.total_finish.unwrap_or_default())),
+        ));
         // Only the model knows how busy the busiest server is while all clocks tick.
         if self.strategies.iter().any(|row| row.highest_utilisation.is_some()) {
             let busiest = |row: &WaitingRow| {
@@ -216,6 +199,16 @@ impl WaitingComparison {
         let cells = |row: &WaitingRow| columns.iter().map(|(_, cell)| cell(row)).collect();
         let rows = self.strategies.iter().map(cells).collect();
         (columns.iter().map(|(name, _)| *name).collect(), rows)
+    }
+
+    /// What messages wait under the strategy where they wait least, of those whose simulation came to
+    /// its end, if there is any.
+    fn least_waiting(&self) -> f64 {
+        let of_those = |stopped: bool| {
+            let rows = self.strategies.iter().filter(|row| row.stopped_at_s.is_some() == stopped);
+            rows.map(|row| row.waiting().total.0).reduce(f64::min)
+        };
+        of_those(false).or_else(|| of_those(true)).unwrap_or_default()
     }
 
     /// All numbers in plain units: header and rows.
@@ -247,13 +240,13 @@ impl WaitingComparison {
                 row.name.to_string(),
                 (row.name == self.best).to_string(),
                 row.nodes.to_string(),
-                row.times.total_waiting_s.to_string(),
-                row.times.nic_waiting_s.to_string(),
-                row.times.memory_waiting_s.to_string(),
-                row.times.link_waiting_s.to_string(),
-                row.times.queue_pair_waiting_s.to_string(),
-                row.times.workload_finish_s.to_string(),
-                row.times.total_finish_s.to_string(),
+                row.waiting().total.0.to_string(),
+                row.waiting().nics.0.to_string(),
+                row.waiting().memories.0.to_string(),
+                row.waiting().links.0.to_string(),
+                row.waiting().queue_pairs.0.to_string(),
+                row.score.last_arrival().0.to_string(),
+                row.score.total_finish.unwrap_or_default().0.to_string(),
                 optional(row.messages),
                 optional(row.stopped_at_s),
                 optional(row.highest_utilisation),

@@ -5,6 +5,7 @@ use super::server::Server;
 use super::time::{PER_SECOND, seconds};
 use crate::ids::ServerId;
 use crate::network::{ServerKind, ServerPart, Servers};
+use crate::ranking::{Score, Waiting};
 use crate::units::Seconds;
 
 /// The result of a simulation. Waiting is the time from the arrival at a server to the start of
@@ -36,6 +37,26 @@ pub struct Outcome {
     pub servers: Vec<ServerStatistics>,
     /// Every job, in the order of the workload.
     pub jobs: Vec<JobStatistics>,
+}
+
+impl From<&Outcome> for Score {
+    /// What was stopped before its end is excluded.
+    fn from(outcome: &Outcome) -> Self {
+        let waiting = Waiting {
+            total: outcome.total_waiting,
+            nics: outcome.nic_waiting,
+            memories: outcome.memory_waiting,
+            links: outcome.link_waiting,
+            queue_pairs: outcome.other_waiting,
+        };
+        Self {
+            waiting: Some(waiting),
+            finish: Some(outcome.workload_finish),
+            total_finish: Some(outcome.total_finish),
+            excluded: outcome.stopped.is_some(),
+            ..Self::default()
+        }
+    }
 }
 
 /// One server.

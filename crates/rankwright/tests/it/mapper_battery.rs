@@ -5,10 +5,10 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use proptest::prelude::*;
-use rankwright::choose::{Search, candidates};
+use rankwright::choose::{self, ChooseOptions, candidates};
 use rankwright::cluster::Cluster;
-use rankwright::map::{Budget, Clock, MAPPERS, Problem, Start, Strategy};
-use rankwright::placement::{Granularity, JobShape, Placement};
+use rankwright::map::{Budget, Clock, MAPPERS, MapError, Problem, Start, Strategy};
+use rankwright::placement::{Granularity, JobShape, Mapping, Placement};
 use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Workload};
 
@@ -187,6 +187,18 @@ fn starts(problem: &Problem) -> Vec<Start> {
     independent.map(start).collect()
 }
 
+/// The mappings of any strategy; of one that chooses among others, the one that it takes.
+fn mappings(
+    strategy: &Strategy,
+    problem: &Problem,
+    budget: &Budget,
+) -> Result<Vec<Mapping>, MapError> {
+    if strategy.chooses() {
+        return Ok(vec![choose::map(problem, strategy, budget)?]);
+    }
+    strategy.mappings(problem, budget)
+}
+
 fn threads(count: usize) -> NonZeroUsize {
     NonZeroUsize::new(count).expect("not 0")
 }
@@ -196,7 +208,7 @@ fn every_strategy_gives_a_valid_placement_in_every_case() {
     for case in cases() {
         let problem = problem(&case);
         for strategy in strategies() {
-            let mappings = strategy.mappings(&problem, &Budget::default());
+            let mappings = mappings(&strategy, &problem, &Budget::default());
             let mappings = mappings.unwrap_or_else(|e| panic!("{}, {strategy}: {e}", case.name));
             assert!(!mappings.is_empty(), "{}, {strategy}", case.name);
             for mapping in mappings {
@@ -215,9 +227,10 @@ fn every_strategy_gives_the_same_answer_again_and_beside_others() {
     for case in cases() {
         let problem = problem(&case);
         for strategy in strategies() {
-            let first = strategy.map(&problem, &Budget::default()).expect(case.name);
+            let first = choose::map(&problem, &strategy, &Budget::default()).expect(case.name);
             thread::scope(|scope| {
-                let again = || strategy.map(&problem, &Budget::default()).expect(case.name);
+                let again =
+                    || choose::map(&problem, &strategy, &Budget::default()).expect(case.name);
                 let others: Vec<_> = (0..4).map(|_| scope.spawn(again)).collect();
                 for other in others {
                     assert_eq!(other.join().unwrap(), first, "{}, {strategy}", case.name);
@@ -235,7 +248,7 @@ fn answers_do_not_depend_on_the_number_of_threads() {
         for strategy in strategies() {
             let with = |count| {
                 let budget = Budget::default().with_threads(threads(count)).with_starts(&starts);
-                (strategy.mappings(&problem, &budget).expect(case.name), budget.moves())
+                (mappings(&strategy, &problem, &budget).expect(case.name), budget.moves())
             };
             let one = with(1);
             assert_eq!(with(2), one, "{}, {strategy}, 2 threads", case.name);
@@ -254,7 +267,7 @@ fn a_search_whose_time_is_over_answers_at_once() {
         for strategy in strategies() {
             for starts in [&starts[..], &[]] {
                 let budget = Budget::default().with_clock(over).with_starts(starts);
-                let answer = strategy.map(&problem, &budget);
+                let answer = choose::map(&problem, &strategy, &budget);
                 assert!(answer.is_ok(), "{}, {strategy}: {answer:?}", case.name);
             }
         }
@@ -266,8 +279,8 @@ fn candidates_do_not_depend_on_the_number_of_threads() {
     let (cluster, jobs) = (four_by_four(), workload(patterns()));
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
     let with = |count| {
-        let search = Search { threads: threads(count), ..Search::default() };
-        candidates(&problem, &strategies(), &search).candidates
+        let options = ChooseOptions { threads: threads(count), ..ChooseOptions::default() };
+        candidates(&problem, &strategies(), &options).results
     };
     assert_eq!(with(1), with(8));
 }
@@ -281,7 +294,7 @@ fn several_ranks_share_a_slot_within_the_limit() {
         let one = Granularity::Cores(1);
         let problem = Problem::sharing(&cluster, &jobs, one, loads.clone(), 0.03).unwrap();
         for strategy in strategies() {
-            let mapping = strategy.map(&problem, &Budget::default()).unwrap();
+            let mapping = choose::map(&problem, &strategy, &Budget::default()).unwrap();
             let mut filled = [0; 16];
             mapping.iter().zip(&loads).for_each(|((_, slot), load)| filled[slot.index()] += load);
             assert!(filled.iter().all(|held| *held <= limit), "{strategy}: {filled:?} of {sum}");
@@ -328,9 +341,9 @@ proptest! {
             for strategy in strategies() {
                 let budget = || Budget::default().with_starts(&starts);
                 // It checks the answer.
-                let mapping = strategy.map(&problem, &budget());
+                let mapping = choose::map(&problem, &strategy, &budget());
                 prop_assert!(mapping.is_ok(), "{}: {:?}", strategy, mapping);
-                let again = strategy.map(&problem, &budget().with_threads(threads(2)));
+                let again = choose::map(&problem, &strategy, &budget().with_threads(threads(2)));
                 prop_assert_eq!(again, mapping, "{}", strategy);
             }
         }

@@ -1,5 +1,6 @@
 //! What strategies must find.
 
+use rankwright::choose;
 use rankwright::map::{Budget, Problem, Strategy, find};
 use rankwright::placement::{Granularity, PlacementError};
 
@@ -168,7 +169,7 @@ fn ranks_without_load_find_a_place_when_all_slots_are_full() {
     let loads = [vec![1; 16], vec![0; 2]].concat();
     let problem = Problem::sharing(&cluster, &jobs, Granularity::Cores(1), loads, 0.0).unwrap();
     for strategy in strategies() {
-        let mapping = strategy.map(&problem, &Budget::default());
+        let mapping = choose::map(&problem, &strategy, &Budget::default());
         assert_eq!(mapping.map(|mapping| mapping.len()), Ok(18), "{strategy}");
     }
 }

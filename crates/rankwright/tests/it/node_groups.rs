@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
-use rankwright::choose::{Search, candidates};
+use rankwright::choose::{ChooseOptions, candidates};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Budget, MAPPERS, NodeGroups, Problem, Strategy};
 use rankwright::placement::{Granularity, JobShape, Placement, PlacementError};
@@ -36,7 +36,7 @@ fn recorded(cluster: &Cluster, workload: &Workload) -> Result<NodeGroups, Placem
 
 /// Every strategy keeps the groups, also beside others whose answers it begins with.
 fn all_keep(cluster: &Cluster, workload: &Workload, problem: &Problem, groups: &NodeGroups) {
-    let found = candidates(problem, &strategies(), &Search::default()).candidates;
+    let found = candidates(problem, &strategies(), &ChooseOptions::default()).results;
     assert_eq!(found.len(), MAPPERS.len());
     for candidate in found {
         let candidate = candidate.unwrap();

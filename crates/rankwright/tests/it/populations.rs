@@ -1,7 +1,7 @@
 //! Pack or spread.
 
 use rankwright::choose::{
-    Candidate, MemoryTraffic, Population, Preference, Search, SearchError, TimeEstimate,
+    Candidate, CandidateError, ChooseOptions, MemoryTraffic, Population, Preference, TimeEstimate,
     candidates, populations,
 };
 use rankwright::cluster::Cluster;
@@ -22,8 +22,8 @@ fn compared(
 ) -> Vec<Population> {
     let by = TimeEstimate::of(jobs);
     let strategies = ["blocked".parse().unwrap(), "cyclic".parse().unwrap()];
-    let mut all = |problem: Problem| -> Result<Vec<Candidate>, SearchError> {
-        candidates(&problem, &strategies, &Search::default()).candidates.into_iter().collect()
+    let mut all = |problem: Problem| -> Result<Vec<Candidate>, CandidateError> {
+        candidates(&problem, &strategies, &ChooseOptions::default()).results.into_iter().collect()
     };
     let estimate = |part: &Cluster, one: &Candidate| by.estimate(part, jobs, one, traffic);
     populations(cluster, jobs, Granularity::Cores(1), counts, &mut all, &estimate)

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use rankwright::choose;
 use rankwright::cluster::Cluster;
 use rankwright::cluster::read::toml;
 use rankwright::map::{Budget, MAPPERS, Problem, Strategy};
@@ -63,7 +64,7 @@ fn every_strategy_can_be_simulated_on_them() {
         for entry in MAPPERS {
             let strategy: Strategy = entry.name.parse().unwrap();
             let strategy = strategy.with_default("effort", "fast").unwrap();
-            let mapping = strategy.map(&problem, &Budget::default()).unwrap();
+            let mapping = choose::map(&problem, &strategy, &Budget::default()).unwrap();
             let (shapes, slots) = (JobShape::of(&workload), problem.slots());
             let placement =
                 Placement::from_slots(&cluster, &shapes, "test", slots, mapping.as_indices());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rankwright::choose::{Candidate, Search, candidates};
+use rankwright::choose::{Candidate, CandidateError, ChooseOptions, candidates};
 use rankwright::cluster::Cluster;
 use rankwright::cluster::read::toml;
 use rankwright::ids::GlobalRank;
@@ -49,20 +49,18 @@ fn cores_and_devices_together_are_never_worse_than_one_after_the_other() {
     let problem = problem.with_selection("by-load".parse().unwrap()).unwrap();
     let names = ["blocked", "kway", "contention:moves=1200"];
     let strategies = names.map(|name| name.parse::<Strategy>().unwrap());
-    let found = candidates(&problem, &strategies, &Search::default());
-    let settled = found.settled.expect("simulations");
-    let candidates: Vec<Candidate> = found.candidates.into_iter().map(Result::unwrap).collect();
+    let made = candidates(&problem, &strategies, &ChooseOptions::default());
+    let evaluation = made.evaluation.expect("simulations");
+    let candidates: Vec<Candidate> = made.results.into_iter().map(Result::unwrap).collect();
     for candidate in &candidates {
         assert!(candidate.placement.ranks().all(|rank| !rank.nics.is_empty()));
     }
-    let (ours, _) = candidates[2].judged.as_ref().expect("a measure");
-    let costs: Vec<_> = settled.measures.iter().map(|measure| measure.times.cost()).collect();
-    let losses = settled.criterion.losses(&costs);
-    assert!(losses.iter().all(|other| losses[*ours] <= *other), "{losses:?}");
-    // The same with any number of threads.
-    let again = Search { threads: 3.try_into().unwrap(), ..Search::default() };
-    let again = rankwright::choose::candidates(&problem, &strategies, &again);
-    assert_eq!(again.candidates[2].as_ref().unwrap().placement, candidates[2].placement);
+    let losses: Vec<f64> = evaluation.mappings.iter().map(|mapping| mapping.loss).collect();
+    assert!(losses.iter().all(|other| losses[candidates[2].number] <= *other), "{losses:?}");
+    // With another number of threads the placement is the same.
+    let options = ChooseOptions { threads: 3.try_into().unwrap(), ..ChooseOptions::default() };
+    let again = rankwright::choose::candidates(&problem, &strategies, &options);
+    assert_eq!(again.results[2].as_ref().unwrap().placement, candidates[2].placement);
 }
 
 /// What strategies give on three nodes of two sockets with two cores each; devices by load. Per
@@ -80,15 +78,15 @@ fn by_load(devices: &str, pattern: &str, strategies: &[&str]) -> Vec<Result<Vec<
         Err(error) => return vec![Err(error.to_string())],
     };
     let strategies: Vec<Strategy> = strategies.iter().map(|name| name.parse().unwrap()).collect();
-    let found = candidates(&problem, &strategies, &Search::default());
+    let made = candidates(&problem, &strategies, &ChooseOptions::default());
     let nodes = |candidate: Candidate| {
         assert!(candidate.placement.ranks().all(|rank| !rank.nics.is_empty()));
         candidate.placement.ranks().map(|rank| rank.node.0).collect()
     };
     let one = |candidate: Result<Candidate, _>| {
-        candidate.map(nodes).map_err(|error: rankwright::choose::SearchError| error.to_string())
+        candidate.map(nodes).map_err(|error: CandidateError| error.to_string())
     };
-    found.candidates.into_iter().map(one).collect()
+    made.results.into_iter().map(one).collect()
 }
 
 #[test]

@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use rankwright::choose::{Candidate, judge};
+use rankwright::choose::{Basis, Candidate, rank_by_bytes};
 use rankwright::cluster::Cluster;
 use rankwright::estimate::{Fluid, Prediction};
 use rankwright::map::{Problem, Strategy};
 use rankwright::parallel;
+use rankwright::ranking::{Rule, Score, rank};
 use rankwright::report::Comparison;
 use rankwright::report::waiting::{WaitingComparison, WaitingRow};
 use rankwright::sim::{Progress, SimulationError, simulate};
@@ -22,7 +23,7 @@ use crate::options::{
     inputs, refuse, strategy_help,
 };
 use crate::output::{self, Verbosity};
-use crate::planning::candidates::{self, Judging};
+use crate::planning::candidates::{self, EvaluatedCandidates, EvaluationRequest};
 use crate::planning::comparison;
 use crate::planning::problem::Conditions;
 use crate::planning::simulations::Watch;
@@ -37,9 +38,9 @@ pub(crate) struct Compare {
     workload: String,
     #[command(flatten)]
     cluster: ClusterOptions,
-    /// By what the strategies are judged
-    #[arg(long, value_enum, default_value_t)]
-    by: By,
+    /// By what the strategies are ranked [default: by what `place` would rank them]
+    #[arg(long, value_enum)]
+    by: Option<By>,
     /// The strategies, separated by commas; all of them by default
     #[arg(long, value_name = "LIST")]
     strategies: Option<String>,
@@ -53,11 +54,10 @@ pub(crate) struct Compare {
     simulation: SimulationOptions,
 }
 
-/// The judges that exist.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+/// One evaluation of each candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum By {
     /// Bytes through network devices and memories, and how far they travel
-    #[default]
     Static,
     /// How long messages wait, predicted by the queueing model; needs jobs that say when they send
     Model,
@@ -68,8 +68,9 @@ enum By {
 impl Compare {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let strategies = self.search.strategies(self.strategies.as_deref())?;
-        let settled = |strategy: &Strategy| strategy.chooses() || strategy.starts_from_others();
-        if self.by != By::Simulation && !strategies.iter().any(settled) {
+        let simulates = |strategy: &Strategy| strategy.chooses() || strategy.starts_from_others();
+        let unused = matches!(self.by, Some(By::Static | By::Model));
+        if unused && !strategies.iter().any(simulates) {
             let why = " is for `--by simulation` and for strategies that simulate";
             refuse(&[(self.given.first_of::<SimulationOptions>(), why)])?;
         }
@@ -77,27 +78,11 @@ impl Compare {
         let workload = inputs::workload(&self.workload, verbosity)?;
         let simulation =
             self.simulation.options(self.search.seed(), &inputs::split(&self.workload));
-        let judging = Judging { simulation, all: false };
+        let request = EvaluationRequest { simulation, all: self.by.is_none() };
         let problem = Problem::new(&cluster, &workload, self.rank_size.granularity())?;
-        let problem = Conditions::new(&self.search, &judging).apply(problem)?;
-        let planned = candidates::search(&self.search, problem, &strategies, judging, verbosity)?;
-        let candidates = planned.candidates;
-        let (text, caveat) = match self.by {
-            By::Static => {
-                let verdict = judge(&cluster, &candidates);
-                let comparison = Comparison::new(&cluster, &candidates, &verdict);
-                (comparison::show(&comparison, self.result.format), comparison.caveat())
-            }
-            By::Model => {
-                warn_of_clocks_in_step(&workload, verbosity);
-                let comparison = self.predicted(&cluster, &workload, &candidates)?;
-                (show_waiting(&comparison, self.result.format), comparison.caveat())
-            }
-            By::Simulation => {
-                let comparison = self.simulated(&cluster, &workload, &candidates, verbosity)?;
-                (show_waiting(&comparison, self.result.format), comparison.caveat())
-            }
-        };
+        let problem = Conditions::new(&self.search, &request).apply(problem)?;
+        let evaluated = candidates::search(&self.search, problem, &strategies, request, verbosity)?;
+        let (text, caveat) = self.compared(&cluster, &workload, &evaluated, verbosity)?;
         self.result.write(&text)?;
         if interrupt::requested() {
             bail!(
@@ -110,12 +95,51 @@ impl Compare {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// The comparison as it is shown, and what must be said with it.
+    fn compared(
+        &self,
+        cluster: &Cluster,
+        workload: &Workload,
+        evaluated: &EvaluatedCandidates,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<(String, String)> {
+        let candidates = &evaluated.candidates;
+        let (basis, rows) = match self.by {
+            None => {
+                let (_, comparison) = evaluated.ranked(cluster);
+                return Ok((
+                    comparison::show(&comparison, self.result.format),
+                    comparison.caveat(),
+                ));
+            }
+            Some(By::Static) => {
+                let ranked = rank_by_bytes(candidates);
+                let comparison = Comparison::new(cluster, candidates, &ranked, None);
+                return Ok((
+                    comparison::show(&comparison, self.result.format),
+                    comparison.caveat(),
+                ));
+            }
+            Some(By::Model) => {
+                warn_of_clocks_in_step(workload, verbosity);
+                (Basis::Model, self.predicted(cluster, workload, candidates)?)
+            }
+            Some(By::Simulation) => {
+                (Basis::Simulation, self.simulated(cluster, workload, candidates, verbosity)?)
+            }
+        };
+        let scores: Vec<Score> = rows.iter().map(|row| row.score).collect();
+        let ranking = rank(&scores, &Rule::Objective(evaluated.rule));
+        let comparison = WaitingComparison::new(cluster, basis, rows, &ranking);
+        Ok((show_waiting(&comparison, self.result.format), comparison.caveat()))
+    }
+
     fn predicted(
         &self,
         cluster: &Cluster,
         workload: &Workload,
         candidates: &[Candidate],
-    ) -> anyhow::Result<WaitingComparison> {
+    ) -> anyhow::Result<Vec<WaitingRow>> {
         let rows = parallel::map(candidates, self.search.threads, |_, candidate| {
             let begin = Instant::now();
             let prediction = Prediction::new(cluster, workload, &candidate.placement)?;
@@ -123,8 +147,7 @@ impl Compare {
             let wall = Seconds(begin.elapsed().as_secs_f64());
             Ok(WaitingRow::predicted(candidate, &fluid, &prediction, wall))
         });
-        let rows: Vec<WaitingRow> = rows.into_iter().collect::<anyhow::Result<_>>()?;
-        Ok(WaitingComparison::new(cluster, "model", rows))
+        rows.into_iter().collect()
     }
 
     fn simulated(
@@ -133,7 +156,7 @@ impl Compare {
         workload: &Workload,
         candidates: &[Candidate],
         verbosity: &Verbosity,
-    ) -> anyhow::Result<WaitingComparison> {
+    ) -> anyhow::Result<Vec<WaitingRow>> {
         let workloads = inputs::split(&self.workload);
         let options = self.simulation.options(self.search.seed(), &workloads);
         let watch = Watch::new(verbosity, candidates.len());
@@ -146,8 +169,7 @@ impl Compare {
             Ok(WaitingRow::simulated(candidate, &outcome, wall))
         });
         drop(watch);
-        let rows: Vec<WaitingRow> = rows.into_iter().collect::<Result<_, SimulationError>>()?;
-        Ok(WaitingComparison::new(cluster, "simulation", rows))
+        Ok(rows.into_iter().collect::<Result<_, SimulationError>>()?)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::options::{
 };
 use crate::output::exit_code::{Infeasible, UsageError};
 use crate::output::{self, Verbosity};
-use crate::planning::candidates::{self, Judging};
+use crate::planning::candidates::{self, EvaluationRequest};
 use crate::planning::problem::Conditions;
 use crate::planning::simulations::Watch;
 
@@ -194,11 +194,11 @@ impl Simulate {
             return Ok((file.strategy, placement));
         }
         let strategy = self.search.strategy(self.strategy.as_deref().unwrap_or_default())?;
-        let judging = Judging { simulation: self.options(), all: false };
+        let request = EvaluationRequest { simulation: self.options(), all: false };
         let problem = Problem::new(cluster, workload, self.rank_size.granularity())?;
-        let problem = Conditions::new(&self.search, &judging).apply(problem)?;
-        let planned = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
-        let candidate = planned.candidates.into_iter().next().context("no strategy")?;
+        let problem = Conditions::new(&self.search, &request).apply(problem)?;
+        let evaluated = candidates::search(&self.search, problem, &[strategy], request, verbosity)?;
+        let candidate = evaluated.candidates.into_iter().next().context("no strategy")?;
         candidates::note_choice(verbosity, &candidate);
         Ok((candidate.strategy.to_string(), candidate.placement))
     }

@@ -20,6 +20,7 @@ use crate::cluster::Cluster;
 use crate::ids::ServerId;
 use crate::network::{ServerKind, SiteModel};
 use crate::placement::{Mapping, Placement, PlacementError, RankPlacement, Slot};
+use crate::ranking::{Score, Waiting};
 use crate::traffic::Workload;
 use crate::units::Seconds;
 use finish::Finish;
@@ -43,6 +44,24 @@ pub struct FluidOutcome {
     pub workload_finish: Seconds,
     /// The sum over all jobs of when their last message arrives.
     pub total_finish: Seconds,
+}
+
+impl From<&FluidOutcome> for Score {
+    fn from(fluid: &FluidOutcome) -> Self {
+        let waiting = Waiting {
+            total: fluid.total_waiting,
+            nics: fluid.nic_waiting,
+            memories: fluid.memory_waiting,
+            links: fluid.link_waiting,
+            queue_pairs: Seconds(0.0),
+        };
+        Self {
+            waiting: Some(waiting),
+            finish: Some(fluid.workload_finish),
+            total_finish: Some(fluid.total_finish),
+            ..Self::default()
+        }
+    }
 }
 
 /// Evaluates mappings of a workload, one after the other.

@@ -75,12 +75,6 @@ impl<'a> Budget<'a> {
         self
     }
 
-    /// The same threads and the same clock for another strategy, which starts from other mappings;
-    /// its moves are counted for themselves.
-    pub(in crate::map) fn starting_from<'b>(&'b self, starts: &'b [Start]) -> Budget<'b> {
-        Budget { starts, moves: AtomicU64::new(0), ..*self }
-    }
-
     /// How many threads may work at the same time.
     #[must_use]
     pub fn threads(&self) -> NonZeroUsize {

@@ -6,10 +6,10 @@ mod populations;
 use std::process::ExitCode;
 
 use clap::Args;
-use rankwright::choose::{Candidate, PermutationEffects, verdict};
+use rankwright::choose::{Candidate, PermutationEffects};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Problem, Strategy};
-use rankwright::report::{Comparison, PermutationReport};
+use rankwright::report::PermutationReport;
 use rankwright::traffic::Workload;
 
 use files::FileOptions;
@@ -21,7 +21,7 @@ use crate::options::{
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
-use crate::planning::candidates::{self, Judging, Planned};
+use crate::planning::candidates::{self, EvaluatedCandidates, EvaluationRequest};
 use crate::planning::problem::Conditions;
 use crate::planning::{comparison, devices};
 
@@ -106,7 +106,7 @@ impl Place {
         verbosity: &Verbosity,
     ) -> anyhow::Result<Candidate> {
         let mut candidates = |problem: Problem| {
-            Ok(self.search(problem, strategies, self.judging(false), verbosity)?.candidates)
+            Ok(self.search(problem, strategies, self.evaluation(false), verbosity)?.candidates)
         };
         let granularity = self.rank_size.granularity();
         let compared =
@@ -127,24 +127,16 @@ impl Place {
     ) -> anyhow::Result<Candidate> {
         let granularity = self.rank_size.granularity();
         let problem = Problem::new(cluster, workload, granularity)?;
-        let planned = self.search(problem, strategies, self.judging(true), verbosity)?;
-        let mut candidates = planned.candidates;
-        let verdict = verdict(cluster, &candidates, planned.settled.as_ref());
-        let mut comparison = match &planned.settled {
-            Some(settled) => Comparison::settled(cluster, &candidates, &verdict, settled),
-            None => Comparison::new(cluster, &candidates, &verdict),
-        };
-        let best = candidates.swap_remove(verdict.best);
+        let mut evaluated = self.search(problem, strategies, self.evaluation(true), verbosity)?;
+        let (ranked, mut comparison) = evaluated.ranked(cluster);
+        let best = evaluated.candidates.swap_remove(ranked.best());
         candidates::note_moves(verbosity, &best.made_by, best.moves);
         let effects = PermutationEffects::new(cluster, workload, granularity, &best.placement)?;
         let effects = PermutationReport::new(&effects);
         let warning = effects.node_groups_warning();
         comparison.permutation = Some(effects);
-        if self.node_groups.keep.is_some() && !verdict.matters && comparison.strategies.len() > 1 {
-            // The launcher's default may not keep them.
-            comparison.reason = "All strategies are within 2 % of each other where the ranks of a \
-                                 node are kept together."
-                .to_owned();
+        if self.node_groups.keep.is_some() {
+            comparison = comparison.with_kept_node_groups();
         }
         output::print(&comparison::show(&comparison, self.format))?;
         if let Some(warning) = warning {
@@ -158,21 +150,21 @@ impl Place {
         &self,
         problem: Problem,
         strategies: &[Strategy],
-        judging: Judging,
+        request: EvaluationRequest,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<Planned> {
+    ) -> anyhow::Result<EvaluatedCandidates> {
         let conditions = Conditions {
             node_groups: self.node_groups.keep,
-            ..Conditions::new(&self.search, &judging).with_devices(&self.selection.nics)
+            ..Conditions::new(&self.search, &request).with_devices(&self.selection.nics)
         };
         let problem = conditions.apply(problem)?;
-        candidates::search(&self.search, problem, strategies, judging, verbosity)
+        candidates::search(&self.search, problem, strategies, request, verbosity)
     }
 
-    /// How answers are judged: all of them, or only where a strategy needs it.
-    fn judging(&self, all: bool) -> Judging {
+    /// How mappings are evaluated: all of them, or only where a strategy needs it.
+    fn evaluation(&self, all: bool) -> EvaluationRequest {
         let simulation = self.simulation.options(self.search.seed(), &self.workloads);
-        Judging { simulation, all }
+        EvaluationRequest { simulation, all }
     }
 
     /// All jobs together.

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rankwright::choose;
 use rankwright::map::{Budget, Hierarchy, Problem, Strategy};
 use rankwright::placement::{Granularity, PlacementError};
 use rankwright::traffic::read::import::metis;
@@ -84,7 +85,7 @@ impl BareGraph {
             Some(clock) => budget.with_clock(clock),
             None => budget,
         };
-        let mapping = ended_by_sigterm(|| strategy.map(&problem, &budget))?;
+        let mapping = ended_by_sigterm(|| choose::map(&problem, strategy, &budget))?;
         Ok(BareMapping {
             cost: problem.cost(mapping.as_indices()),
             moves: budget.moves(),

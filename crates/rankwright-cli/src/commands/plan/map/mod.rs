@@ -19,7 +19,7 @@ use crate::options::{
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
-use crate::planning::candidates::{self, Judging};
+use crate::planning::candidates::{self, EvaluationRequest};
 use crate::planning::devices;
 use crate::planning::problem::Conditions;
 
@@ -95,12 +95,12 @@ impl Map {
         let name = self.workload.as_deref().context("no workload")?;
         let workload = inputs::workload(name, verbosity)?;
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(name));
-        let judging = Judging { simulation, all: false };
+        let request = EvaluationRequest { simulation, all: false };
         let problem = Problem::new(&cluster, &workload, self.rank_size.granularity())?;
-        let conditions = Conditions::new(&self.search, &judging);
+        let conditions = Conditions::new(&self.search, &request);
         let problem = conditions.with_devices(&self.selection.nics).apply(problem)?;
-        let planned = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
-        let candidate = planned.candidates.first().context("no strategy")?;
+        let evaluated = candidates::search(&self.search, problem, &[strategy], request, verbosity)?;
+        let candidate = evaluated.candidates.first().context("no strategy")?;
         candidates::note_choice(verbosity, candidate);
         let file = devices::placement_file(
             &self.selection,

@@ -21,7 +21,7 @@ use crate::options::{
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
-use crate::planning::candidates::{self, Judging};
+use crate::planning::candidates::{self, EvaluationRequest};
 use crate::planning::devices::{self, Balance};
 use crate::planning::problem::Conditions;
 use report::NicReport;
@@ -160,12 +160,12 @@ impl Nic {
         let workload = inputs::workload(input, verbosity)?;
         let strategy = self.search.strategy(self.strategy.as_deref().unwrap_or("blocked"))?;
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(input));
-        let judging = Judging { simulation, all: false };
+        let request = EvaluationRequest { simulation, all: false };
         let problem = Problem::new(cluster, &workload, self.rank_size.granularity())?;
-        let conditions = Conditions::new(&self.search, &judging).with_devices(&selection);
+        let conditions = Conditions::new(&self.search, &request).with_devices(&selection);
         let problem = conditions.apply(problem)?;
-        let planned = candidates::search(&self.search, problem, &[strategy], judging, verbosity)?;
-        let candidate = planned.candidates.first().context("no strategy")?;
+        let evaluated = candidates::search(&self.search, problem, &[strategy], request, verbosity)?;
+        let candidate = evaluated.candidates.first().context("no strategy")?;
         candidates::note_choice(verbosity, candidate);
         let chosen = devices::chosen(cluster, &workload, candidate, &selection, Gpus::Near)?;
         self.report(Some(cluster), &chosen.file, Some(&selection), chosen.balance)

@@ -6,10 +6,11 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use super::berths::Berths;
 use super::layout::Layout;
 use super::neighbourhood::Neighbourhood;
-use super::scale::{Measure, Scale};
-use crate::estimate::{Fluid, OfferedLoad, RoundTrips};
+use crate::estimate::{Fluid, OfferedLoad, RoundTripTimes, RoundTrips};
 use crate::map::{Budget, Problem};
 use crate::random::share;
+use crate::ranking::{Score, SmoothObjective, Waiting};
+use crate::units::Seconds;
 
 /// What a chain is given.
 pub(super) struct Chain<'a> {
@@ -17,8 +18,8 @@ pub(super) struct Chain<'a> {
     pub(super) budget: &'a Budget<'a>,
     pub(super) berths: &'a Berths,
     /// What placements cost by the fluid, and by the offered load.
-    pub(super) scale: Scale,
-    pub(super) rough: Scale,
+    pub(super) objective: SmoothObjective,
+    pub(super) rough: SmoothObjective,
     pub(super) fluid: Fluid,
     pub(super) offered: OfferedLoad,
     /// Where ranks wait for their messages.
@@ -61,33 +62,53 @@ struct Walk<'a> {
 
 /// What a model says of the placement of `offered`, with what the offered load and the round trips
 /// say.
-pub(super) fn roughly(offered: &OfferedLoad, trips: &mut Option<RoundTrips>) -> Measure {
-    let measure = without_trips(offered);
+pub(super) fn roughly(offered: &OfferedLoad, trips: &mut Option<RoundTrips>) -> Score {
+    let score = without_trips(offered);
     match trips {
-        Some(trips) => measure.or_later(trips.evaluate(offered.mapping())),
-        None => measure,
+        Some(trips) => or_later(&score, trips.evaluate(offered.mapping())),
+        None => score,
     }
 }
 
-fn without_trips(offered: &OfferedLoad) -> Measure {
-    let (waiting, finish) = (offered.waiting().0 + offered.far().0, offered.latest().0);
-    Measure { waiting, finish, smooth: offered.finish().0 }
+/// Waiting includes what cores have to do more because of where devices are.
+fn without_trips(offered: &OfferedLoad) -> Score {
+    timed(offered.waiting().0 + offered.far().0, offered.latest(), offered.finish())
 }
 
-/// The same with what the fluid says of it instead of the offered load.
+fn timed(waiting: f64, finish: Seconds, smooth_finish: Seconds) -> Score {
+    Score {
+        waiting: Some(Waiting { total: Seconds(waiting), ..Waiting::default() }),
+        finish: Some(finish),
+        smooth_finish: Some(smooth_finish),
+        ..Score::default()
+    }
+}
+
+/// A score where the rounds of each source take at least so long.
+fn or_later(score: &Score, trips: RoundTripTimes) -> Score {
+    let finish = score.last_arrival().0.max(trips.longest.0);
+    let smooth = score.smooth_finish.unwrap_or_default().0;
+    Score {
+        finish: Some(Seconds(finish)),
+        smooth_finish: Some(Seconds((smooth.powi(8) + trips.powers).powf(0.125))),
+        ..*score
+    }
+}
+
+/// What the fluid says of the placement of `offered`, with what the round trips say.
 pub(super) fn exactly(
     fluid: &mut Fluid,
     offered: &OfferedLoad,
     trips: &mut Option<RoundTrips>,
-) -> Measure {
+) -> Score {
     let outcome = fluid.evaluate(offered.mapping());
     let rough = roughly(offered, trips);
-    let waiting = outcome.total_waiting.0 + offered.far().0;
     let finish = match trips {
-        Some(_) => rough.finish.max(outcome.workload_finish.0),
+        Some(_) => rough.last_arrival().0.max(outcome.workload_finish.0),
         None => outcome.workload_finish.0,
     };
-    Measure { waiting, finish, smooth: rough.smooth }
+    let waiting = outcome.total_waiting.0 + offered.far().0;
+    timed(waiting, Seconds(finish), rough.smooth_finish.unwrap_or_default())
 }
 
 impl<'a> Chain<'a> {
@@ -147,7 +168,7 @@ impl Walk<'_> {
         chain.offered.restart(&berth_of.into());
         self.rough = chain.rough.cost(&roughly(&chain.offered, &mut chain.rough_trips));
         let exact = exactly(&mut chain.fluid, &chain.offered, &mut chain.trips);
-        self.cost = chain.scale.cost(&exact);
+        self.cost = chain.objective.cost(&exact);
     }
 
     /// The median of what steps that make it worse cost by the offered load; `None` if no step makes
@@ -248,8 +269,8 @@ impl Walk<'_> {
                 continue;
             };
             let expected = rough - self.rough;
-            let Chain { offered, fluid, trips, scale, .. } = &mut self.chain;
-            let cost = scale.cost(&exactly(fluid, offered, trips));
+            let Chain { offered, fluid, trips, objective, .. } = &mut self.chain;
+            let cost = objective.cost(&exactly(fluid, offered, trips));
             evaluations += 1 + fluid.server_steps() / LARGE_EVALUATION;
             if !accepts(cost - self.cost - expected, temperature, &mut self.random) {
                 offered.undo();

@@ -13,8 +13,9 @@ use super::neighbourhood::Neighbourhood;
 use super::{Search, by_load, exactly, starts};
 use crate::cluster::Cluster;
 use crate::cluster::read::toml;
-use crate::map::{Budget, DeviceMapping, Objective, Problem, Strategy};
+use crate::map::{Budget, DeviceMapping, Problem, Strategy};
 use crate::placement::Granularity;
+use crate::ranking::Objective;
 use crate::traffic::Workload;
 use crate::traffic::generate::pattern::Pattern;
 
@@ -66,10 +67,10 @@ fn cost_of(problem: &Problem, berths: &Berths, places: &[Vec<usize>]) -> Vec<f64
     let budget = Budget::default();
     let first = vec![places[0].clone()];
     let search = Search::new(Objective::Balanced, problem, berths, &budget, first).unwrap();
-    let Search { scale, mut fluid, mut offered, mut trips, .. } = search;
+    let Search { objective, mut fluid, mut offered, mut trips, .. } = search;
     let cost = |berth_of: &Vec<usize>| {
         offered.restart(&berth_of[..].into());
-        scale.cost(&exactly(&mut fluid, &offered, &mut trips))
+        objective.cost(&exactly(&mut fluid, &offered, &mut trips))
     };
     places.iter().map(cost).collect()
 }

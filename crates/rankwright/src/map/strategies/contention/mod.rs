@@ -14,22 +14,19 @@ mod chain;
 mod device_tests;
 mod layout;
 mod neighbourhood;
-mod scale;
 mod starts;
 #[cfg(test)]
 mod tests;
 
 use crate::estimate::{Fluid, OfferedLoad, RoundTrips};
 use crate::map::options::{EFFORT, MOVES, OBJECTIVE, OptionEntry, Options, SEED};
-use crate::map::{
-    Budget, DeviceMapping, Effort, MapError, Mapper, Objective, Problem, StrategyError,
-};
+use crate::map::{Budget, DeviceMapping, Effort, MapError, Mapper, Problem, StrategyError};
 use crate::parallel;
 use crate::placement::{JobShape, Mapping, Placement, PlacementError};
 use crate::rails;
+use crate::ranking::{Objective, Rule, Score, SmoothObjective, rank};
 use berths::Berths;
 use chain::{Chain, exactly, roughly};
-use scale::{Measure, Scale};
 
 pub(in crate::map) const OPTIONS: &[OptionEntry] = &[OBJECTIVE, EFFORT, SEED, MOVES];
 
@@ -59,14 +56,15 @@ struct Search<'a> {
     problem: &'a Problem<'a>,
     budget: &'a Budget<'a>,
     berths: &'a Berths,
-    scale: Scale,
-    rough: Scale,
+    /// What placements cost by the fluid, and by the offered load.
+    objective: SmoothObjective,
+    rough: SmoothObjective,
     fluid: Fluid,
     offered: OfferedLoad,
     trips: Option<RoundTrips>,
     rough_trips: Option<RoundTrips>,
-    /// What the search begins with, as the berth of each rank, with its costs, the best first.
-    starts: Vec<(f64, Vec<usize>)>,
+    /// What the search begins with, as the berth of each rank, the best first.
+    starts: Vec<(Score, Vec<usize>)>,
 }
 
 impl Contention {
@@ -208,17 +206,15 @@ impl<'a> Search<'a> {
             exact.push(exactly(&mut fluid, &offered, &mut trips));
             rough.push(roughly(&offered, &mut rough_trips));
         }
-        let scale =
-            |measures: &[Measure]| Scale::new(objective, problem.is_closed_loop(), measures);
-        let (scale, rough) = (scale(&exact), scale(&rough).with_smooth_end());
-        let costs = exact.iter().map(|measure| scale.cost(measure));
-        let mut starts: Vec<(f64, Vec<usize>)> = costs.zip(starts).collect();
-        starts.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let closed_loop = problem.is_closed_loop();
+        let relative_to = |scores: &[Score]| SmoothObjective::new(objective, closed_loop, scores);
+        let (objective, rough) = (relative_to(&exact), relative_to(&rough).with_smooth_end());
+        let starts = best_first(&objective, exact.into_iter().zip(starts).collect());
         Ok(Self {
             problem,
             budget,
             berths,
-            scale,
+            objective,
             rough,
             fluid,
             offered,
@@ -236,7 +232,7 @@ impl<'a> Search<'a> {
             problem: self.problem,
             budget: self.budget,
             berths: self.berths,
-            scale: self.scale,
+            objective: self.objective,
             rough: self.rough.with_patience(patience),
             fluid: self.fluid.clone(),
             offered: self.offered.clone(),
@@ -250,17 +246,28 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Placements and the best start by their costs, each once.
+    /// Placements and the best start, each once, the best first.
     fn in_order(&mut self, found: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
-        let mut answers = vec![self.starts.swap_remove(0)];
+        let mut candidates = vec![self.starts.swap_remove(0)];
         for berth_of in found {
             self.offered.restart(&Mapping::from(&berth_of[..]));
-            let cost = self.scale.cost(&exactly(&mut self.fluid, &self.offered, &mut self.trips));
-            if answers.iter().all(|(_, known)| *known != berth_of) {
-                answers.push((cost, berth_of));
+            let score = exactly(&mut self.fluid, &self.offered, &mut self.trips);
+            if candidates.iter().all(|(_, other)| *other != berth_of) {
+                candidates.push((score, berth_of));
             }
         }
-        answers.sort_by(|a, b| a.0.total_cmp(&b.0));
-        answers.into_iter().map(|(_, berth_of)| berth_of).collect()
+        let candidates = best_first(&self.objective, candidates);
+        candidates.into_iter().map(|(_, berth_of)| berth_of).collect()
     }
+}
+
+/// Placements in the order of their scores.
+fn best_first(
+    objective: &SmoothObjective,
+    placements: Vec<(Score, Vec<usize>)>,
+) -> Vec<(Score, Vec<usize>)> {
+    let scores: Vec<Score> = placements.iter().map(|(score, _)| *score).collect();
+    let mut placements: Vec<_> = placements.into_iter().map(Some).collect();
+    let ranking = rank(&scores, &Rule::Smooth(*objective));
+    ranking.order().iter().filter_map(|at| placements[*at].take()).collect()
 }

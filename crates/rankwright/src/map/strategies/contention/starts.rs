@@ -13,8 +13,8 @@ pub(super) fn starts(problem: &Problem, budget: &Budget) -> Result<Vec<Mapping>,
         let mapping = match budget.start(entry) {
             Some(mapping) => Ok(mapping.clone()),
             None => match entry.plain() {
-                Ok(mapper) => mapper.map(problem, &Budget::default()),
-                Err(_) => continue,
+                Ok(Some(mapper)) => mapper.map(problem, &Budget::default()),
+                Ok(None) | Err(_) => continue,
             },
         };
         let checked = mapping.and_then(|mapping| {

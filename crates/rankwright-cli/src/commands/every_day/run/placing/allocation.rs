@@ -1,12 +1,11 @@
 //! The nodes that a job has, and its placement on them.
 
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 
 use anyhow::Context;
-use rankwright::choose::{Search, candidates, verdict};
+use rankwright::choose::{ChooseOptions, candidates, rank_candidates};
 use rankwright::cluster::{Cluster, hostlist};
-use rankwright::map::{DEFAULT_BALANCE, Objective, Problem};
+use rankwright::map::{DEFAULT_BALANCE, Problem};
 use rankwright::placement::{Granularity, PlacementFile};
 use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
@@ -78,15 +77,11 @@ impl Allocation {
         };
         let problem = Problem::new(&self.cluster, &self.workload, self.granularity)?;
         let pacing = Pacing::AfterArrival;
-        let search = Search {
+        let options = ChooseOptions {
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-            clock: None,
-            objective: Objective::default(),
             simulation: Options { pacing, ..Options::default() },
             messages: 0,
-            seeds: 1,
-            judge_all: false,
-            observer: &|_| ControlFlow::Continue(()),
+            ..ChooseOptions::default()
         };
         let conditions = Conditions {
             selection: Some(&self.selection.nics),
@@ -95,15 +90,14 @@ impl Allocation {
             closed_loop: true,
         };
         let problem = conditions.apply(problem)?;
-        let searched = ended_by_sigterm(|| candidates(&problem, &strategies, &search));
-        let (whole, failed): (Vec<_>, Vec<_>) =
-            searched.candidates.into_iter().partition(Result::is_ok);
+        let run = ended_by_sigterm(|| candidates(&problem, &strategies, &options));
+        let (whole, failed): (Vec<_>, Vec<_>) = run.results.into_iter().partition(Result::is_ok);
         let mut whole: Vec<_> = whole.into_iter().filter_map(Result::ok).collect();
         if whole.is_empty() {
             let error = failed.into_iter().find_map(Result::err);
             return Err(error.context("no strategy was named")?.into());
         }
-        let best = verdict(&self.cluster, &whole, searched.settled.as_ref()).best;
+        let best = rank_candidates(&whole, run.evaluation.as_ref()).best();
         let best = whole.swap_remove(best);
         // Which GPUs are granted is not known: nothing is said of them unless devices are asked for.
         let gpus = if self.selection.nics.is_none() { Gpus::None } else { Gpus::Near };

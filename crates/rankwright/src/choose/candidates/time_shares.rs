@@ -4,17 +4,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::map::{Clock, Strategy};
 
-/// What strategies that search may have of the time where their answers are simulated afterwards.
+/// What strategies that search may have of the time where their mappings are simulated afterwards.
 const SEARCHING: f64 = 0.7;
 
 /// Shares the time among strategies that search: those that begin later have what is left.
-pub(super) struct Shares<'a> {
+pub(super) struct TimeShares<'a> {
     clock: &'a Clock<'a>,
     end: f64,
     searches: AtomicUsize,
 }
 
-impl<'a> Shares<'a> {
+impl<'a> TimeShares<'a> {
     pub(super) fn new(clock: &'a Clock<'a>, searches: usize, simulated: bool) -> Self {
         let end = if simulated { SEARCHING } else { 1.0 };
         Self { clock, end, searches: AtomicUsize::new(searches) }
@@ -42,7 +42,7 @@ mod tests {
     fn each_search_has_its_part_of_what_is_left() {
         let now = Mutex::new(0.0);
         let clock = || *now.lock().unwrap();
-        let shares = Shares::new(&clock, 2, true);
+        let shares = TimeShares::new(&clock, 2, true);
         let auto: Strategy = "auto".parse().unwrap();
         let plain: Strategy = "blocked".parse().unwrap();
         assert!(!auto.searches() && !plain.searches());

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use super::Comparison;
 use super::comparison::StrategyRow;
-use crate::choose::{By, Candidate, Measure, Settled};
+use crate::choose::{Basis, Candidate, Evaluation, MappingEvaluation};
 use crate::units::{Bytes, Seconds};
 
-/// How the strategies were judged.
+/// How the strategies were evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct JudgingRow {
+pub struct EvaluationRow {
     /// What should be small: `waiting`, `finish` or `balanced`.
     pub objective: String,
     /// What part of the messages the simulations had: 1 for all.
@@ -22,7 +22,7 @@ pub struct JudgingRow {
 
 /// What a strategy costs in time. Times are seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct JudgedRow {
+pub struct EvaluatedRow {
     /// Waiting at all servers, summed over messages.
     pub total_waiting_s: f64,
     /// At network devices.
@@ -44,29 +44,30 @@ pub struct JudgedRow {
     pub predicted_finish_s: Option<f64>,
 }
 
-impl JudgingRow {
-    pub(super) fn new(settled: &Settled) -> Self {
-        let simulated = settled.share > 0.0;
+impl EvaluationRow {
+    pub(super) fn new(evaluation: &Evaluation) -> Self {
+        let simulated = evaluation.basis() == Basis::Simulation;
         Self {
-            objective: settled.criterion.objective.to_string(),
-            simulated_share: simulated.then_some(settled.share),
-            simulated_messages: simulated.then_some(settled.simulated),
+            objective: evaluation.rule.objective.to_string(),
+            simulated_share: simulated.then_some(evaluation.share),
+            simulated_messages: simulated.then_some(evaluation.simulated_messages),
         }
     }
 }
 
-impl JudgedRow {
+impl EvaluatedRow {
     pub(super) fn new(candidate: &Candidate) -> Option<Self> {
-        let Measure { times, loss, runs, predicted } = &candidate.judged.as_ref()?.1;
+        let MappingEvaluation { score, loss, runs, fluid } = candidate.evaluation.as_ref()?;
+        let waiting = score.waiting?;
         Some(Self {
-            total_waiting_s: times.waiting,
-            nic_waiting_s: times.nic_waiting,
-            memory_waiting_s: times.memory_waiting,
-            workload_finish_s: times.finish,
+            total_waiting_s: waiting.total.0,
+            nic_waiting_s: waiting.nics.0,
+            memory_waiting_s: waiting.memories.0,
+            workload_finish_s: score.finish?.0,
             loss: *loss,
             seeds: runs.iter().flatten().count(),
-            predicted_waiting_s: predicted.map(|fluid| fluid.total_waiting.0),
-            predicted_finish_s: predicted.map(|fluid| fluid.workload_finish.0),
+            predicted_waiting_s: fluid.map(|fluid| fluid.total_waiting().0),
+            predicted_finish_s: fluid.map(|fluid| fluid.last_arrival().0),
         })
     }
 
@@ -87,8 +88,8 @@ impl JudgedRow {
     }
 }
 
-/// The columns that [`Comparison::judged_csv`] adds.
-const JUDGED: [&str; 8] = [
+/// The columns that [`Comparison::evaluated_csv`] adds.
+const EVALUATED: [&str; 8] = [
     "total_waiting_s",
     "nic_waiting_s",
     "memory_waiting_s",
@@ -100,13 +101,13 @@ const JUDGED: [&str; 8] = [
 ];
 
 impl Comparison {
-    /// What was judged and the main loads, for people: header and rows. The winner has a star.
+    /// The times and the main loads, for people: header and rows. The winner has a star.
     #[must_use]
-    pub fn judged_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    pub fn evaluated_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         type Column<'a> = (&'static str, Box<dyn Fn(&StrategyRow) -> String + 'a>);
         let time = |seconds: f64| format!("{:.3}", Seconds(seconds));
-        let of = move |row: &StrategyRow, of: fn(&JudgedRow) -> Option<f64>| {
-            row.judged.as_ref().and_then(of).map_or_else(|| "-".to_owned(), time)
+        let of = move |row: &StrategyRow, of: fn(&EvaluatedRow) -> Option<f64>| {
+            row.evaluated.as_ref().and_then(of).map_or_else(|| "-".to_owned(), time)
         };
         let mut columns: Vec<Column> = vec![
             ("strategy", Box::new(|row| self.label(row))),
@@ -117,14 +118,18 @@ impl Comparison {
         if self.strategies.iter().any(|row| row.makespan_s.is_some()) {
             columns.push(("compute", Box::new(StrategyRow::computing)));
         }
-        if self.by == By::Simulation {
-            let seeds = |row: &StrategyRow| match row.judged.map_or(0, |row| row.seeds) {
+        if self.by == Basis::Simulation {
+            let seeds = |row: &StrategyRow| match row.evaluated.map_or(0, |row| row.seeds) {
                 0 => "-".to_owned(),
                 seeds => seeds.to_string(),
             };
             columns.push(("seeds", Box::new(seeds)));
-            let predicted = |row: &JudgedRow| row.predicted_waiting_s;
-            if self.strategies.iter().any(|row| row.judged.as_ref().and_then(predicted).is_some()) {
+            let predicted = |row: &EvaluatedRow| row.predicted_waiting_s;
+            if self
+                .strategies
+                .iter()
+                .any(|row| row.evaluated.as_ref().and_then(predicted).is_some())
+            {
                 columns.push(("model: waiting", Box::new(move |row| of(row, predicted))));
             }
         }
@@ -140,13 +145,13 @@ impl Comparison {
         (columns.iter().map(|(name, _)| *name).collect(), rows)
     }
 
-    /// [`Comparison::csv`] with what was judged.
+    /// [`Comparison::csv`] with the times.
     #[must_use]
-    pub fn judged_csv(&self) -> (Vec<String>, Vec<Vec<String>>) {
+    pub fn evaluated_csv(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let (mut header, mut rows) = self.csv();
-        header.extend(JUDGED.map(str::to_owned));
+        header.extend(EVALUATED.map(str::to_owned));
         for (cells, row) in rows.iter_mut().zip(&self.strategies) {
-            cells.extend(JudgedRow::csv(row.judged.as_ref()));
+            cells.extend(EvaluatedRow::csv(row.evaluated.as_ref()));
         }
         (header, rows)
     }

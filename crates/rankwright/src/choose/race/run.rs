@@ -1,40 +1,41 @@
-//! One simulation of several answers with the same clocks.
+//! One run: several mappings simulated with the same clocks (common random numbers).
 
 use std::borrow::Cow;
 
-use super::Times;
-use crate::estimate::FluidOutcome;
+use crate::ranking::Score;
 use crate::traffic::Workload;
 
-/// The same clocks for all that are in it.
+/// A seed, a part of the workload, and what each mapping scored with them.
 pub(super) struct Run<'a> {
     pub(super) workload: Cow<'a, Workload>,
+    /// Of the workload's clocks.
     pub(super) messages: u64,
     pub(super) seed: u64,
-    /// By how much waiting and time to the end are more in a run of all messages, for each answer.
+    /// By which factors waiting and the time to the end are longer in a run of all messages, for
+    /// each mapping.
     pub(super) factors: Vec<(f64, f64)>,
-    pub(super) times: Vec<Option<Times>>,
+    /// For each mapping, as for a run of all messages; `None` for those that were not simulated.
+    pub(super) scores: Vec<Option<Score>>,
 }
 
 impl<'a> Run<'a> {
-    /// With so large a part of the messages of a workload; nobody has been simulated.
-    pub(super) fn new(whole: &'a Workload, share: f64, seed: u64, contenders: usize) -> Self {
+    /// A run of a share of the messages of a workload in which nothing has been simulated yet.
+    pub(super) fn new(whole: &'a Workload, share: f64, seed: u64, mappings: usize) -> Self {
         let shorter = if share < 1.0 { whole.shortened(share).ok() } else { None };
         let workload = shorter.map_or(Cow::Borrowed(whole), Cow::Owned);
         let messages = workload.clocked_messages();
         let times = whole.clocked_messages().max(1) as f64 / messages.max(1) as f64;
-        let factors = vec![(times, times); contenders];
-        Self { workload, messages, seed, factors, times: vec![None; contenders] }
+        let factors = vec![(times, times); mappings];
+        Self { workload, messages, seed, factors, scores: vec![None; mappings] }
     }
 
-    /// Takes from what the fluid says of all messages and of those of this run by how much more there
-    /// is of waiting and of time.
-    pub(super) fn extrapolate(&mut self, all: &[FluidOutcome], short: &[FluidOutcome]) {
+    /// Takes the factors from what the fluid says of all messages and of those of this run.
+    pub(super) fn extrapolate(&mut self, all: &[Score], short: &[Score]) {
         for (factor, (all, short)) in self.factors.iter_mut().zip(all.iter().zip(short)) {
             let times = factor.0;
             let ratio = |all: f64, short: f64| if short > 0.0 { all / short } else { times };
-            let waiting = ratio(all.total_waiting.0, short.total_waiting.0);
-            let finish = ratio(all.workload_finish.0, short.workload_finish.0);
+            let waiting = ratio(all.total_waiting().0, short.total_waiting().0);
+            let finish = ratio(all.last_arrival().0, short.last_arrival().0);
             // Waiting grows in proportion to the run where servers keep up, with its square where
             // they do not.
             *factor = (waiting.clamp(times, times * times), finish.clamp(1.0, times));
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seeds_differ_and_nobody_else_has_them() {
+    fn seeds_of_runs_differ_and_users_cannot_name_them() {
         let seeds: BTreeSet<u64> =
             (0..100).flat_map(|search| (0..20).map(move |run| seed(search, run))).collect();
         assert_eq!(seeds.len(), 2000);

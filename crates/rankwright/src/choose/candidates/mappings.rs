@@ -1,0 +1,175 @@
+//! All mappings of the strategies that are named or needed, each once.
+
+use super::run::{Limits, StrategyRun, run};
+use super::{CandidateError, ChooseOptions, has_message_timing};
+use crate::choose::PlacedMapping;
+use crate::map::{DeviceMapping, MapError, Problem, Strategy, StrategyId};
+use crate::parallel;
+use crate::placement::{JobShape, Mapping, Placement};
+use crate::rails;
+
+/// The mappings, and which strategy proposed which: first strategies that start from nothing, then
+/// those that start from others.
+pub(super) struct Mappings {
+    placed: Vec<PlacedMapping>,
+    proposals: Vec<Proposals>,
+}
+
+/// What a strategy proposed: numbers of mappings, or why there is none.
+struct Proposals {
+    strategy: StrategyId,
+    moves: u64,
+    numbers: Result<Vec<usize>, CandidateError>,
+}
+
+/// A mapping that a strategy proposed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Proposed<'a> {
+    pub(super) strategy: &'a StrategyId,
+    /// How many moves its search tried.
+    pub(super) moves: u64,
+    /// The position among the different mappings.
+    pub(super) number: usize,
+}
+
+/// What makes mappings different: slots, devices, and whether ranks are bound.
+type Key<'a> = (&'a DeviceMapping, bool);
+
+impl Mappings {
+    pub(super) fn new(problem: &Problem, strategies: &[Strategy], options: &ChooseOptions) -> Self {
+        let (mut proposals, mut others) = (Vec::new(), Vec::new());
+        for strategy in strategies {
+            match strategy.others() {
+                Ok(needed) => others.extend(needed),
+                Err(error) => proposals.push(Proposals {
+                    strategy: strategy.id().clone(),
+                    moves: 0,
+                    numbers: Err(error.into()),
+                }),
+            }
+        }
+        let mut needed: Vec<&Strategy> = Vec::new();
+        for strategy in strategies.iter().chain(&others) {
+            if !strategy.chooses() && needed.iter().all(|other| other.id() != strategy.id()) {
+                needed.push(strategy);
+            }
+        }
+        let simulated = options.messages > 0 && has_message_timing(problem);
+        let limits = Limits { threads: options.threads, clock: options.clock, simulated };
+        let runs = run(problem, &needed, &limits);
+        let mut mappings = Self { placed: Vec::new(), proposals };
+        mappings.place(problem, runs, options);
+        mappings
+    }
+
+    /// Makes placements of the mappings, of equal ones a single one. A mapping whose ranks cannot be
+    /// given devices is left out, unless that is so for all of its strategy.
+    fn place(&mut self, problem: &Problem, runs: Vec<StrategyRun>, options: &ChooseOptions) {
+        let mut different: Vec<(Key, &StrategyId)> = Vec::new();
+        let mut keys_of_runs: Vec<Vec<usize>> = Vec::new();
+        for run in &runs {
+            let binds = run.strategy.entry().binds;
+            let mut number = |mapping| {
+                let key = (mapping, binds);
+                let known = different.iter().position(|(other, _)| *other == key);
+                known.unwrap_or_else(|| {
+                    different.push((key, &run.strategy));
+                    different.len() - 1
+                })
+            };
+            keys_of_runs.push(run.mappings.iter().flatten().map(&mut number).collect());
+        }
+        let placements = parallel::map(&different, options.threads, |_, ((mapping, binds), id)| {
+            placement(problem, mapping, *binds, id)
+        });
+        let mut numbers = Vec::with_capacity(placements.len());
+        for (((device_mapping, _), _), placement) in different.iter().zip(&placements) {
+            numbers.push(self.placed.len());
+            let mapping = device_mapping.mapping.clone();
+            let placement = placement.as_ref().ok().cloned();
+            self.placed.extend(placement.map(|placement| PlacedMapping { mapping, placement }));
+        }
+        for (run, keys) in runs.iter().zip(keys_of_runs) {
+            let failure = keys.iter().find_map(|key| placements[*key].as_ref().err());
+            let placed = keys.iter().filter(|key| placements[**key].is_ok());
+            let placed: Vec<usize> = placed.map(|key| numbers[*key]).collect();
+            let result = match (&run.mappings, failure) {
+                (Err(MapError::Selection(error)), _) => {
+                    Err(CandidateError::selection(problem.selection(), error.clone()))
+                }
+                (Err(error), _) => Err(CandidateError::Map {
+                    strategy: run.strategy.clone(),
+                    error: error.clone(),
+                }),
+                (Ok(_), Some(CandidateError::Selection { .. })) if !placed.is_empty() => Ok(placed),
+                (Ok(_), Some(error)) => Err(error.clone()),
+                (Ok(_), None) => Ok(placed),
+            };
+            let (strategy, moves) = (run.strategy.clone(), run.moves);
+            self.proposals.push(Proposals { strategy, moves, numbers: result });
+        }
+    }
+
+    /// All different mappings.
+    pub(super) fn placed(&self) -> &[PlacedMapping] {
+        &self.placed
+    }
+
+    pub(super) fn mapping(&self, proposed: &Proposed) -> &Mapping {
+        &self.placed[proposed.number].mapping
+    }
+
+    pub(super) fn placement(&self, proposed: &Proposed) -> &Placement {
+        &self.placed[proposed.number].placement
+    }
+
+    /// What all strategies proposed.
+    pub(super) fn proposed(&self) -> impl Iterator<Item = Proposed<'_>> {
+        self.proposals.iter().flat_map(|proposals| {
+            let numbers = proposals.numbers.iter().flatten().copied();
+            let (strategy, moves) = (&proposals.strategy, proposals.moves);
+            numbers.map(move |number| Proposed { strategy, moves, number })
+        })
+    }
+
+    /// What a strategy proposed.
+    pub(super) fn of(&self, strategy: &Strategy) -> Vec<Proposed<'_>> {
+        self.proposed().filter(|proposed| proposed.strategy == strategy.id()).collect()
+    }
+
+    /// An error if a strategy failed.
+    pub(super) fn failure(&self, strategy: &Strategy) -> Result<(), CandidateError> {
+        self.first_failure(|proposals| proposals.strategy == *strategy.id())
+    }
+
+    /// An error if any strategy failed.
+    pub(super) fn any_failure(&self) -> Result<(), CandidateError> {
+        self.first_failure(|_| true)
+    }
+
+    fn first_failure(&self, wanted: impl Fn(&Proposals) -> bool) -> Result<(), CandidateError> {
+        let mut wanted = self.proposals.iter().filter(|proposals| wanted(proposals));
+        let failure = wanted.find_map(|proposals| proposals.numbers.as_ref().err());
+        failure.map_or(Ok(()), |error| Err(error.clone()))
+    }
+}
+
+/// A mapping as a placement with network devices.
+fn placement(
+    problem: &Problem,
+    placed: &DeviceMapping,
+    binds: bool,
+    strategy: &StrategyId,
+) -> Result<Placement, CandidateError> {
+    let (cluster, shapes) = (problem.cluster, JobShape::of(problem.workload));
+    let (name, slot_of) = (strategy.to_string(), placed.mapping.as_indices());
+    let bound = Placement::from_slots(cluster, &shapes, &name, problem.slots(), slot_of)?;
+    let placement = if binds { bound } else { bound.unbound(cluster) };
+    let selection = problem.selection();
+    match &placed.nics {
+        Some(nics) => Ok(placement.with_devices(cluster, nics.clone())?),
+        None if selection.is_none() => Ok(placement),
+        None => rails::select(cluster, problem.workload, placement, selection)
+            .map_err(|error| CandidateError::selection(selection, error)),
+    }
+}

@@ -1,0 +1,348 @@
+//! Runs strategies and takes the best mapping of each as its candidate.
+
+mod mappings;
+mod run;
+mod time_shares;
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use super::evaluate::{evaluate_in_fluid, fluid_scores_in_slots, static_score};
+use super::race::race;
+use super::{Evaluation, MappingEvaluation, NotSimulated};
+use crate::estimate::Load;
+use crate::map::{Budget, Clock, MapError, Problem, Strategy, StrategyError, StrategyId};
+use crate::placement::{Mapping, Placement, PlacementError};
+use crate::rails::{Selection, SelectionError};
+use crate::ranking::{Objective, ObjectiveRule, Rule, Score, rank};
+use crate::sim::{Options, Pacing};
+use crate::units::Seconds;
+use mappings::{Mappings, Proposed};
+use run::{Limits, run};
+
+/// What a strategy puts up: its best mapping, or where it chooses among others, theirs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The strategy.
+    pub strategy: StrategyId,
+    /// Whose mapping it is: another strategy's, where this one chose it.
+    pub made_by: StrategyId,
+    /// The slot of each rank, among those of the problem.
+    pub mapping: Mapping,
+    /// The number of the mapping, among those of [`Candidates::evaluation`]: equal mappings have
+    /// equal numbers.
+    pub number: usize,
+    /// Where the ranks are.
+    pub placement: Placement,
+    /// What passes network devices and memories.
+    pub load: Load,
+    /// How many moves a search tried; 0 for strategies that do not search.
+    pub moves: u64,
+    /// How long the ranks compute, where that depends on the mapping.
+    pub computing: Option<Computing>,
+    /// What it is ranked by: bytes always, times where it was evaluated.
+    pub score: Score,
+    /// Its times, where it was evaluated.
+    pub evaluation: Option<MappingEvaluation>,
+}
+
+/// How long ranks compute on nodes of different speed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Computing {
+    /// The longest of any rank.
+    pub makespan: Seconds,
+    /// No mapping has a shorter one.
+    pub lower_bound: Seconds,
+    /// Whether it is as short as [`ComputeBalance`](crate::map::ComputeBalance) wants it.
+    pub is_balanced: bool,
+}
+
+impl Computing {
+    fn new(problem: &Problem, mapping: &Mapping) -> Option<Self> {
+        let (balance, slot_of) = (problem.compute_balance()?, mapping.as_indices());
+        Some(Self {
+            makespan: balance.makespan(slot_of),
+            lower_bound: balance.lower_bound(),
+            is_balanced: balance.is_met(slot_of),
+        })
+    }
+}
+
+/// The candidates of several strategies.
+#[derive(Debug)]
+pub struct Candidates {
+    /// The candidate of each strategy, or why there is none, in their order.
+    pub results: Vec<Result<Candidate, CandidateError>>,
+    /// The times of all different mappings, where they were evaluated.
+    pub evaluation: Option<Evaluation>,
+    /// Why they were not simulated, where they should have been.
+    pub not_simulated: Option<NotSimulated>,
+}
+
+/// What strategies and evaluations may use, and by what mappings are compared.
+#[derive(Clone, Copy)]
+pub struct ChooseOptions<'a> {
+    /// How many strategies or simulations may run at the same time.
+    pub threads: NonZeroUsize,
+    /// The share of the time that has passed, where time is limited: strategies that search and the
+    /// simulations share it. The result then depends on the machine.
+    pub clock: Option<&'a Clock<'a>>,
+    /// What should be small, where message timing is known.
+    pub objective: Objective,
+    /// How mappings are simulated. The seed is that of the choice: the runs draw from seeds of 2^63
+    /// and more that follow from it, so none has a seed that a user can simulate the result with.
+    pub simulation: Options,
+    /// How many messages may be simulated, over all mappings and runs; with 0 open loops are
+    /// evaluated in the fluid, closed ones not at all.
+    pub messages: u64,
+    /// With how many seeds a mapping is simulated at most; 16 times as many where that takes little
+    /// of the messages.
+    pub seeds: usize,
+    /// Whether all mappings are evaluated, also where no strategy needs that.
+    pub evaluate_all: bool,
+    /// Told from several threads how many messages have been simulated; when it breaks, all
+    /// simulations stop.
+    pub observer: &'a Observer<'a>,
+}
+
+/// Is told how many messages have been simulated, and may stop the simulations.
+pub type Observer<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
+
+impl ChooseOptions<'_> {
+    /// By what mappings of a problem are compared where their times are known.
+    #[must_use]
+    pub fn rule(&self, problem: &Problem) -> ObjectiveRule {
+        let closed_loop = self.simulation.pacing != Pacing::Open;
+        ObjectiveRule { objective: self.objective, closed_loop, ranks: problem.rank_count() }
+    }
+}
+
+impl Default for ChooseOptions<'_> {
+    fn default() -> Self {
+        Self {
+            threads: NonZeroUsize::MIN,
+            clock: None,
+            objective: Objective::default(),
+            simulation: Options::default(),
+            messages: 100_000_000,
+            seeds: 3,
+            evaluate_all: false,
+            observer: &|_| ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Why a strategy has no candidate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CandidateError {
+    /// The strategy failed.
+    #[error("{strategy}: {error}")]
+    Map {
+        /// The strategy.
+        strategy: StrategyId,
+        /// What went wrong.
+        error: MapError,
+    },
+    /// One whose mapping it needs cannot take its options.
+    #[error(transparent)]
+    Strategy(#[from] StrategyError),
+    /// Its ranks cannot be given network devices.
+    #[error("network devices by {selection}: {error}")]
+    Selection {
+        /// How they were to be chosen.
+        selection: String,
+        /// Why not.
+        error: SelectionError,
+    },
+    /// Its mapping is not a valid placement.
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
+}
+
+impl CandidateError {
+    fn selection(selection: &Selection, error: SelectionError) -> Self {
+        Self::Selection { selection: selection.to_string(), error }
+    }
+}
+
+/// The candidates of strategies. Those that start from others run after them. Where a strategy has
+/// several mappings, or chooses among those of others, the evaluation decides.
+#[must_use]
+pub fn candidates(
+    problem: &Problem,
+    strategies: &[Strategy],
+    options: &ChooseOptions,
+) -> Candidates {
+    let mappings = Mappings::new(problem, strategies, options);
+    let needs_evaluation =
+        |strategy: &Strategy| strategy.chooses() || mappings.of(strategy).len() > 1;
+    let wanted = options.evaluate_all || strategies.iter().any(needs_evaluation);
+    let (evaluation, not_simulated) = if wanted && has_message_timing(problem) {
+        evaluate(problem, &mappings, options)
+    } else {
+        (None, None)
+    };
+    let result = |strategy: &Strategy| {
+        let proposed = best_proposed(problem, strategy, &mappings, evaluation.as_ref(), options)?;
+        Ok(candidate(problem, strategy.id(), &mappings, &proposed, evaluation.as_ref()))
+    };
+    let results = strategies.iter().map(result).collect();
+    Candidates { results, evaluation, not_simulated }
+}
+
+/// The mapping of a strategy, where nothing can be placed or simulated, as on a bare graph. Of one
+/// that chooses among others it is the best in the fluid, or without message timing the one with the
+/// least bytes times distance.
+///
+/// # Errors
+/// If the strategy fails, or all that it chooses among.
+pub fn map(problem: &Problem, strategy: &Strategy, budget: &Budget) -> Result<Mapping, MapError> {
+    if !strategy.chooses() {
+        return strategy.map(problem, budget);
+    }
+    let others =
+        strategy.others().map_err(|error| MapError::Invalid { what: error.to_string() })?;
+    let clock = || budget.time_passed().unwrap_or(1.0);
+    let clock: Option<&Clock> = if budget.time_passed().is_some() { Some(&clock) } else { None };
+    let limits = Limits { threads: budget.threads(), clock, simulated: false };
+    let runs = run(problem, &others.iter().collect::<Vec<_>>(), &limits);
+    budget.count_moves(runs.iter().map(|run| run.moves).sum());
+    let (mut mappings, mut failure) = (Vec::new(), None);
+    for run in runs {
+        match run.mappings {
+            Ok(placed) => mappings.extend(placed.into_iter().map(|placed| placed.mapping)),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    if let (true, Some(error)) = (mappings.is_empty(), failure) {
+        return Err(error);
+    }
+    let timed = has_message_timing(problem);
+    let in_fluid = || fluid_scores_in_slots(problem, problem.workload, mappings.iter());
+    let ranking = match timed.then(in_fluid).flatten() {
+        Some(scores) => {
+            let objective = strategy.objective().unwrap_or_default();
+            let (closed_loop, ranks) = (problem.is_closed_loop(), problem.rank_count());
+            let rule = ObjectiveRule { objective, closed_loop, ranks };
+            rank(&scores, &Rule::Objective(rule))
+        }
+        None => {
+            let score = |mapping: &Mapping| {
+                let hop_bytes = Some(problem.cost(mapping.as_indices()));
+                Score { hop_bytes, ..Score::default() }
+            };
+            rank(&mappings.iter().map(score).collect::<Vec<_>>(), &Rule::HopBytes)
+        }
+    };
+    Ok(mappings.swap_remove(ranking.best()))
+}
+
+/// Whether all jobs that send have message timing.
+fn has_message_timing(problem: &Problem) -> bool {
+    let jobs = &problem.workload.jobs;
+    jobs.iter().all(|job| !job.sources.is_empty() || job.flows.is_empty())
+        && jobs.iter().any(|job| !job.sources.is_empty())
+}
+
+/// Evaluates all mappings: by simulation, where that is not possible in the fluid.
+fn evaluate(
+    problem: &Problem,
+    mappings: &Mappings,
+    options: &ChooseOptions,
+) -> (Option<Evaluation>, Option<NotSimulated>) {
+    let placed = mappings.placed();
+    if placed.is_empty() {
+        return (None, None);
+    }
+    let not_simulated = match options.messages {
+        0 => None,
+        _ => match race(problem, placed, options) {
+            Ok(evaluation) => return (Some(evaluation), None),
+            Err(not_simulated) => Some(not_simulated),
+        },
+    };
+    // The fluid knows nothing of senders that wait.
+    let open = options.simulation.pacing == Pacing::Open;
+    let rule = options.rule(problem);
+    (open.then(|| evaluate_in_fluid(problem, placed, rule)).flatten(), not_simulated)
+}
+
+/// The mapping that a strategy is given: of its own the best; where it chooses among others, or
+/// started from them and all were evaluated, of all.
+fn best_proposed<'a>(
+    problem: &Problem,
+    strategy: &Strategy,
+    mappings: &'a Mappings,
+    evaluation: Option<&Evaluation>,
+    options: &ChooseOptions,
+) -> Result<Proposed<'a>, CandidateError> {
+    if !strategy.chooses() {
+        mappings.failure(strategy)?;
+    }
+    let mut pool = mappings.of(strategy);
+    if strategy.chooses() || (strategy.starts_from_others() && evaluation.is_some()) {
+        let is_other = |proposed: &Proposed| proposed.strategy != strategy.id();
+        pool.extend(mappings.proposed().filter(is_other));
+    }
+    if let Some(balance) = problem.compute_balance() {
+        let is_met = |proposed: &Proposed| balance.is_met(mappings.mapping(proposed).as_indices());
+        if pool.iter().any(is_met) {
+            pool.retain(is_met);
+        }
+    }
+    let Some(first) = pool.first().copied() else {
+        mappings.any_failure()?;
+        return Err(CandidateError::Map {
+            strategy: strategy.id().clone(),
+            error: MapError::Invalid { what: "there is no mapping".to_owned() },
+        });
+    };
+    let ranking = if let Some(evaluation) = evaluation {
+        let objective = strategy.objective().unwrap_or(options.objective);
+        let rule = ObjectiveRule { objective, ..evaluation.rule };
+        let score = |proposed: &Proposed| evaluation.mappings[proposed.number].score;
+        rank(&pool.iter().map(score).collect::<Vec<_>>(), &Rule::Objective(rule))
+    } else if strategy.chooses() && pool.len() > 1 {
+        let score = |proposed: &Proposed| {
+            candidate(problem, proposed.strategy, mappings, proposed, None).score
+        };
+        rank(&pool.iter().map(score).collect::<Vec<_>>(), &Rule::Static)
+    } else {
+        return Ok(first);
+    };
+    Ok(pool[ranking.best()])
+}
+
+fn candidate(
+    problem: &Problem,
+    strategy: &StrategyId,
+    mappings: &Mappings,
+    proposed: &Proposed,
+    evaluation: Option<&Evaluation>,
+) -> Candidate {
+    let mapping = mappings.mapping(proposed);
+    let placement = mappings.placement(proposed).clone().named(strategy.to_string());
+    let load = Load::new(problem.cluster, problem.levels(), problem.workload, &placement);
+    let computing = Computing::new(problem, mapping);
+    let evaluation = evaluation.map(|evaluation| evaluation.mappings[proposed.number].clone());
+    let by_bytes = static_score(strategy, &placement, &load, computing);
+    let times = evaluation.as_ref().map(|evaluation| evaluation.score).unwrap_or_default();
+    let score = Score {
+        waiting: times.waiting,
+        finish: times.finish,
+        total_finish: times.total_finish,
+        ..by_bytes
+    };
+    Candidate {
+        strategy: strategy.clone(),
+        made_by: proposed.strategy.clone(),
+        mapping: mapping.clone(),
+        number: proposed.number,
+        placement,
+        load,
+        moves: proposed.moves,
+        computing,
+        score,
+        evaluation,
+    }
+}

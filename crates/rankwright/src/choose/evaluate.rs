@@ -1,0 +1,193 @@
+//! What mappings are worth: by bytes alone, in the fluid, or simulated. Each evaluation gives one
+//! [`Score`] per mapping.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::Computing;
+use crate::estimate::{Fluid, Load};
+use crate::map::{Problem, StrategyId};
+use crate::placement::{Mapping, Placement};
+use crate::ranking::{ObjectiveRule, Rule, Score, rank};
+use crate::statistics::Estimate;
+use crate::traffic::Workload;
+
+/// By what candidates are ranked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// Bytes through network devices, and how far they travel.
+    Static,
+    /// The model: the times of a run in the fluid.
+    Model,
+    /// The times of simulated runs.
+    Simulation,
+}
+
+/// A mapping with its placement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlacedMapping {
+    /// The slot of each rank, among those of the problem.
+    pub mapping: Mapping,
+    /// Where that is, with network devices.
+    pub placement: Placement,
+}
+
+/// The times of several mappings, all from the same fluid or from simulations with the same clocks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// The position of the best mapping.
+    pub best: usize,
+    /// Each mapping in the order in which they were given.
+    pub mappings: Vec<MappingEvaluation>,
+    /// Which share of the messages the longest runs had: 1 for all, 0 where only the fluid was
+    /// evaluated.
+    pub share: f64,
+    /// How many messages were simulated, over all mappings and runs.
+    pub simulated_messages: u64,
+    /// By what the mappings are compared.
+    pub rule: ObjectiveRule,
+}
+
+/// The times of one mapping.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MappingEvaluation {
+    /// The mean over all seeds. Where a mapping was eliminated before, its ratio to the winner with
+    /// the seeds that both have is taken for the ratio with all.
+    pub score: Score,
+    /// How many times worse than the best it is, by the objective.
+    pub loss: f64,
+    /// With each seed of the longest runs; `None` for those before which it was eliminated.
+    pub runs: Vec<Option<Score>>,
+    /// What the fluid says; only of open loops.
+    pub fluid: Option<Score>,
+}
+
+/// Two mappings with the seeds that both were simulated with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SeedComparison {
+    /// How many seeds.
+    pub seeds: usize,
+    /// With how many of them the first is at least as good, by the objective.
+    pub wins: usize,
+    /// By what share of the other's its waiting is less.
+    pub waiting: Estimate,
+    /// By what share of the other's time it ends earlier.
+    pub finish: Estimate,
+}
+
+impl Evaluation {
+    /// Simulation, or where nothing was simulated, the model.
+    #[must_use]
+    pub fn basis(&self) -> Basis {
+        if self.share > 0.0 { Basis::Simulation } else { Basis::Model }
+    }
+
+    /// Compares two mappings, by their positions.
+    #[must_use]
+    pub fn by_seeds(&self, first: usize, second: usize) -> SeedComparison {
+        let runs = self.mappings[first].runs.iter().zip(&self.mappings[second].runs);
+        let pairs: Vec<(Score, Score)> = runs.filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
+        let saved = |time: fn(&Score) -> f64| {
+            let shares: Vec<f64> = pairs.iter().map(|(a, b)| saved(time(a), time(b))).collect();
+            Estimate::of(&shares)
+        };
+        let wins = |(a, b): &&(Score, Score)| {
+            let ranking = rank(&[*a, *b], &Rule::Objective(self.rule));
+            ranking.loss(0) <= ranking.loss(1)
+        };
+        SeedComparison {
+            seeds: pairs.len(),
+            wins: pairs.iter().filter(wins).count(),
+            waiting: saved(|score| score.total_waiting().0),
+            finish: saved(|score| score.last_arrival().0),
+        }
+    }
+}
+
+/// By which share of `other` a value is less.
+fn saved(value: f64, other: f64) -> f64 {
+    if other > 0.0 {
+        1.0 - value / other
+    } else if value > 0.0 {
+        -1.0
+    } else {
+        0.0
+    }
+}
+
+/// What bytes alone say of a strategy's placement.
+pub(super) fn static_score(
+    strategy: &StrategyId,
+    placement: &Placement,
+    load: &Load,
+    computing: Option<Computing>,
+) -> Score {
+    let nodes: BTreeSet<_> = placement.ranks().map(|rank| rank.node).collect();
+    Score {
+        busiest_nic: Some(load.busiest_nic_time()),
+        hop_bytes: Some(load.hop_bytes),
+        nodes: Some(nodes.len()),
+        launcher_default: strategy.is_launcher_default(),
+        excluded: computing.is_some_and(|computing| !computing.is_balanced),
+        ..Score::default()
+    }
+}
+
+/// What the fluid says of mappings, with a part of the workload or all of it; `None` if a slot does
+/// not exist.
+pub(super) fn fluid_scores(
+    problem: &Problem,
+    workload: &Workload,
+    mappings: &[PlacedMapping],
+) -> Option<Vec<Score>> {
+    if !problem.selection().is_none() {
+        // Two mappings may differ in their devices alone.
+        let score = |placed: &PlacedMapping| {
+            let outcome = Fluid::of_placement(problem.cluster, workload, &placed.placement);
+            outcome.ok().map(|outcome| Score::from(&outcome))
+        };
+        return mappings.iter().map(score).collect();
+    }
+    let mappings = mappings.iter().map(|placed| &placed.mapping);
+    fluid_scores_in_slots(problem, workload, mappings)
+}
+
+/// [`fluid_scores`] where devices follow from the slots.
+pub(super) fn fluid_scores_in_slots<'a>(
+    problem: &Problem,
+    workload: &Workload,
+    mappings: impl Iterator<Item = &'a Mapping>,
+) -> Option<Vec<Score>> {
+    let mut fluid = Fluid::new(problem.cluster, workload, problem.slots()).ok()?;
+    Some(mappings.map(|mapping| Score::from(&fluid.evaluate(mapping))).collect())
+}
+
+/// Evaluates mappings in the fluid alone. It knows nothing of senders that wait, so this is for open
+/// loops. `None` if a slot does not exist.
+///
+/// # Panics
+/// If there is no mapping.
+#[must_use]
+pub(super) fn evaluate_in_fluid(
+    problem: &Problem,
+    mappings: &[PlacedMapping],
+    rule: ObjectiveRule,
+) -> Option<Evaluation> {
+    let scores = fluid_scores(problem, problem.workload, mappings)?;
+    let ranking = rank(&scores, &Rule::Objective(rule));
+    let evaluation = |(at, score): (usize, Score)| MappingEvaluation {
+        score,
+        loss: ranking.loss(at),
+        runs: Vec::new(),
+        fluid: Some(score),
+    };
+    Some(Evaluation {
+        best: ranking.best(),
+        mappings: scores.into_iter().enumerate().map(evaluation).collect(),
+        share: 0.0,
+        simulated_messages: 0,
+        rule,
+    })
+}

@@ -1,0 +1,380 @@
+//! The rounds of a race: who is simulated with how many messages, and who is eliminated.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::NotSimulated;
+use super::run::{Run, seed};
+use crate::choose::evaluate::fluid_scores;
+use crate::choose::{ChooseOptions, Evaluation, MappingEvaluation, PlacedMapping};
+use crate::map::Problem;
+use crate::parallel;
+use crate::ranking::{ObjectiveRule, Ranking, Rule, Score, rank};
+use crate::sim::{Options, Pacing, Progress, simulate};
+use crate::statistics::Estimate;
+
+/// Rounds of each clock that a shortened run has at least: fewer would not meet each other as those
+/// of the whole do.
+const FEWEST_ROUNDS: u64 = 4;
+
+/// Which share of the remaining budget one run of all survivors may take: a run of all messages, and
+/// one of a part of them.
+const BUDGET_OF_WHOLE_RUN: f64 = 0.6;
+const BUDGET_OF_PART: f64 = 0.3;
+
+/// With a time limit, how many messages the first run of all mappings has: it shows how long they
+/// take.
+const FIRST_MESSAGES: f64 = 2e6;
+
+/// A mapping is eliminated after one run if its loss is this many times that of the best.
+const CLEARLY_WORSE: f64 = 2.0;
+
+/// A mapping is eliminated after one run if its loss is this many times that of the best in the run
+/// and in the fluid, where more runs would cost too much.
+const WORSE_TWICE: f64 = 1.1;
+
+/// While less than one part in this many of the budget is used up, more seeds are tried: short runs
+/// differ much.
+const CHEAP: u64 = 5;
+
+/// How many times as many seeds then.
+const MORE_SEEDS: usize = 16;
+
+/// If the losses of all survivors are this close with all seeds, more seeds tell nothing.
+const SAME: f64 = 1.002;
+
+pub(super) struct Race<'a> {
+    problem: &'a Problem<'a>,
+    mappings: &'a [PlacedMapping],
+    options: &'a ChooseOptions<'a>,
+    rule: ObjectiveRule,
+    /// Of the whole workload, under one mapping.
+    messages: u64,
+    runs: Vec<Run<'a>>,
+    /// The mappings that have not been eliminated, ascending.
+    survivors: Vec<usize>,
+    /// What the fluid says of each mapping; only of open loops.
+    fluid: Option<Vec<Score>>,
+    /// Messages, over all mappings and runs.
+    simulated: AtomicU64,
+    /// The share of the time that had passed at the begin.
+    begin: f64,
+}
+
+impl<'a> Race<'a> {
+    pub(super) fn new(
+        problem: &'a Problem<'a>,
+        mappings: &'a [PlacedMapping],
+        options: &'a ChooseOptions<'a>,
+    ) -> Self {
+        let mut race = Self {
+            problem,
+            mappings,
+            options,
+            rule: options.rule(problem),
+            messages: problem.workload.clocked_messages(),
+            runs: Vec::new(),
+            survivors: (0..mappings.len()).collect(),
+            fluid: None,
+            simulated: AtomicU64::new(0),
+            begin: options.clock.map_or(0.0, |clock| clock()),
+        };
+        if options.simulation.pacing == Pacing::Open {
+            race.fluid = fluid_scores(problem, problem.workload, mappings);
+        }
+        race
+    }
+
+    pub(super) fn run(mut self) -> Result<Evaluation, NotSimulated> {
+        while let Some(share) = self.next_share() {
+            if !self.simulate_all(share)? {
+                break;
+            }
+            self.eliminate();
+        }
+        if self.runs.is_empty() {
+            let late = self.time_passed().is_some_and(|passed| passed >= 1.0);
+            return Err(if late { NotSimulated::Late } else { NotSimulated::TooMany });
+        }
+        self.evaluation()
+    }
+
+    /// Which share of the messages the next run has; `None` if there is none.
+    fn next_share(&mut self) -> Option<f64> {
+        let last = self.runs.last().map_or(0.0, |run| self.share(run));
+        if !self.runs.is_empty() && self.survivors.len() < 2 {
+            return None;
+        }
+        let budget = self.messages_left();
+        if last >= 1.0 {
+            let most = (budget / self.messages.max(1) as f64) as usize;
+            if self.enough_seeds() || most < 2 {
+                return None;
+            }
+            self.keep(most);
+            return Some(1.0);
+        }
+        let whole = (self.messages as f64 * self.survivors.len() as f64).max(1.0);
+        let (for_whole, for_part) = match (self.options.clock, self.runs.len()) {
+            (Some(_), 0) => (FIRST_MESSAGES.min(budget), FIRST_MESSAGES.min(budget)),
+            _ => (BUDGET_OF_WHOLE_RUN * budget, BUDGET_OF_PART * budget),
+        };
+        if whole <= for_whole {
+            return Some(1.0);
+        }
+        let sends = self.problem.workload.jobs.iter().flat_map(|job| &job.sources);
+        let sends: u64 = sends.map(|source| source.sends.len() as u64).sum();
+        let fewest = sends.saturating_mul(FEWEST_ROUNDS) as f64 / self.messages.max(1) as f64;
+        let share = (for_part / whole).max(fewest).min(1.0);
+        // A run that is hardly longer than the last tells nothing new.
+        let pays = share >= 1.5 * last || share >= 1.0;
+        (pays && share * whole <= budget).then_some(share)
+    }
+
+    /// Whether more seeds are not worth their time: there may be more where they cost next to nothing.
+    fn enough_seeds(&self) -> bool {
+        let seeds = self.longest().len();
+        seeds >= self.options.seeds * if self.is_cheap() { MORE_SEEDS } else { 1 }
+    }
+
+    fn is_cheap(&self) -> bool {
+        self.simulated.load(Ordering::Relaxed) < self.options.messages / CHEAP
+    }
+
+    /// How many messages may still be simulated.
+    fn messages_left(&self) -> f64 {
+        let simulated = self.simulated.load(Ordering::Relaxed);
+        let left = self.options.messages.saturating_sub(simulated) as f64;
+        match self.time_passed() {
+            None => left,
+            Some(passed) if passed >= 1.0 => 0.0,
+            Some(_) if simulated == 0 => left,
+            Some(passed) => {
+                let per_message = (passed - self.begin).max(1e-9) / simulated as f64;
+                left.min((1.0 - passed) / per_message)
+            }
+        }
+    }
+
+    fn time_passed(&self) -> Option<f64> {
+        self.options.clock.map(|clock| clock())
+    }
+
+    fn share(&self, run: &Run) -> f64 {
+        if self.messages == 0 { 1.0 } else { run.messages as f64 / self.messages as f64 }
+    }
+
+    /// The runs with the most messages.
+    fn longest(&self) -> &[Run<'a>] {
+        let most = self.runs.last().map_or(0, |run| run.messages);
+        let first = self.runs.partition_point(|run| run.messages < most);
+        &self.runs[first..]
+    }
+
+    /// Simulates all survivors with another seed; whether that ended in time.
+    fn simulate_all(&mut self, share: f64) -> Result<bool, NotSimulated> {
+        let mut run = self.prepare(share);
+        let scores = self.simulate(&run, &self.survivors)?;
+        let Some(scores) = scores else { return Ok(false) };
+        for (at, score) in self.survivors.iter().zip(scores) {
+            run.scores[*at] = Some(score);
+        }
+        self.runs.push(run);
+        Ok(true)
+    }
+
+    fn prepare(&self, share: f64) -> Run<'a> {
+        let seed = seed(self.options.simulation.seed, self.runs.len() as u64);
+        let mut run = Run::new(self.problem.workload, share, seed, self.mappings.len());
+        if let (Some(all), true) = (&self.fluid, run.messages < self.messages) {
+            let part = fluid_scores(self.problem, &run.workload, self.mappings);
+            run.extrapolate(all, &part.unwrap_or_default());
+        }
+        run
+    }
+
+    /// The scores of some mappings; `None` if the time is over.
+    fn simulate(&self, run: &Run, mappings: &[usize]) -> Result<Option<Vec<Score>>, NotSimulated> {
+        let options = Options { seed: run.seed, ..self.options.simulation };
+        let results = parallel::map(mappings, self.options.threads, |_, at| {
+            let mut seen = 0;
+            let mut observer = |progress: &Progress| {
+                self.simulated.fetch_add(progress.delivered - seen, Ordering::Relaxed);
+                seen = progress.delivered;
+                self.observe()
+            };
+            if self.observe().is_break() {
+                return Ok(None);
+            }
+            let (cluster, placement) = (self.problem.cluster, &self.mappings[*at].placement);
+            let outcome = simulate(cluster, &run.workload, placement, &options, &mut observer)?;
+            self.simulated.fetch_add(outcome.messages.saturating_sub(seen), Ordering::Relaxed);
+            let (waiting, finish) = run.factors[*at];
+            let whole = outcome.stopped.is_none();
+            Ok(whole.then(|| Score::from(&outcome).stretched(waiting, finish)))
+        });
+        let scores: Result<Option<Vec<Score>>, NotSimulated> = results.into_iter().collect();
+        let scores = scores?;
+        if scores.is_none() && self.stopped() {
+            return Err(NotSimulated::Stopped);
+        }
+        Ok(scores)
+    }
+
+    fn observe(&self) -> ControlFlow<()> {
+        let late = self.time_passed().is_some_and(|passed| passed >= 1.0);
+        if late || self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn stopped(&self) -> bool {
+        (self.options.observer)(self.simulated.load(Ordering::Relaxed)).is_break()
+    }
+
+    /// Eliminates mappings that are worse than the best beyond the noise.
+    fn eliminate(&mut self) {
+        let runs: Vec<Vec<f64>> = self.longest().iter().map(|run| self.losses(run)).collect();
+        let means = self.means();
+        let best = self.rank(&means).best();
+        let fluid = self.fluid.as_ref().map(|fluid| {
+            let scores: Vec<Score> = self.survivors.iter().map(|at| fluid[*at]).collect();
+            losses(&self.rank(&scores), scores.len())
+        });
+        let whole = self.longest().iter().all(|run| run.messages == self.messages);
+        let cheap = self.is_cheap();
+        let log_ratio = |at: usize| {
+            let logs: Vec<f64> = runs.iter().map(|run| (run[at] / run[best]).ln()).collect();
+            Estimate::of(&logs)
+        };
+        let times = |at: usize| (means[at].total_waiting(), means[at].last_arrival());
+        let stays = |at: usize| {
+            let worse = log_ratio(at);
+            let also_in_fluid =
+                fluid.as_ref().is_some_and(|fluid| fluid[at] > fluid[best] * WORSE_TWICE);
+            at == best
+                || !(worse.mean > CLEARLY_WORSE.ln()
+                    || (also_in_fluid && !cheap && worse.mean > WORSE_TWICE.ln())
+                    || worse.mean > worse.half_width
+                    // Equal to the last bit: the placements are the same by symmetry.
+                    || (whole && times(at) == times(best)))
+        };
+        let is_same = |at: usize| {
+            let worse = log_ratio(at);
+            worse.mean.abs() + worse.half_width < SAME.ln()
+        };
+        let stay: Vec<usize> = (0..self.survivors.len()).filter(|at| stays(*at)).collect();
+        let enough = stay.iter().all(|at| is_same(*at));
+        let best = self.survivors[best];
+        self.survivors = stay.into_iter().map(|at| self.survivors[at]).collect();
+        if enough {
+            self.survivors = vec![best];
+        }
+        if !whole {
+            self.keep(self.survivors.len().div_ceil(2).max(2));
+        }
+    }
+
+    /// Keeps the best `count` survivors.
+    fn keep(&mut self, count: usize) {
+        if count < self.survivors.len() {
+            let kept = self.rank(&self.means()).survivors(count);
+            self.survivors = kept.into_iter().map(|at| self.survivors[at]).collect();
+        }
+    }
+
+    fn rank(&self, scores: &[Score]) -> Ranking {
+        rank(scores, &Rule::Objective(self.rule))
+    }
+
+    /// The losses of the survivors in a run.
+    fn losses(&self, run: &Run) -> Vec<f64> {
+        let score = |at: &usize| run.scores[*at].unwrap_or_default();
+        let scores: Vec<Score> = self.survivors.iter().map(score).collect();
+        losses(&self.rank(&scores), scores.len())
+    }
+
+    /// The survivors' means over the longest runs.
+    fn means(&self) -> Vec<Score> {
+        let runs = self.longest();
+        let mean = |at: &usize| Score::mean(runs.iter().filter_map(|run| run.scores[*at].as_ref()));
+        self.survivors.iter().map(mean).collect()
+    }
+
+    /// The scores of all mappings. If by them one wins that was eliminated, it is simulated as often
+    /// as the winner.
+    fn evaluation(mut self) -> Result<Evaluation, NotSimulated> {
+        let mut reference = self.survivors[self.rank(&self.means()).best()];
+        loop {
+            let scores = self.estimates(reference);
+            let ranking = self.rank(&scores);
+            let best = ranking.best();
+            if best != reference && self.run_again(best)? {
+                reference = best;
+                continue;
+            }
+            let evaluation = |at: usize| MappingEvaluation {
+                score: scores[at],
+                loss: ranking.loss(at),
+                runs: self.longest().iter().map(|run| run.scores[at]).collect(),
+                fluid: self.fluid.as_ref().map(|fluid| fluid[at]),
+            };
+            return Ok(Evaluation {
+                best,
+                mappings: (0..self.mappings.len()).map(evaluation).collect(),
+                share: self.runs.last().map_or(0.0, |run| self.share(run)),
+                simulated_messages: self.simulated.load(Ordering::Relaxed),
+                rule: self.rule,
+            });
+        }
+    }
+
+    /// Simulates what a mapping lacks of the longest runs. Whether there was any and it ended.
+    fn run_again(&mut self, at: usize) -> Result<bool, NotSimulated> {
+        let first = self.runs.len() - self.longest().len();
+        let mut any = false;
+        for number in first..self.runs.len() {
+            if self.runs[number].scores[at].is_none() {
+                let Some(scores) = self.simulate(&self.runs[number], &[at])? else {
+                    return Ok(false);
+                };
+                self.runs[number].scores[at] = scores.first().copied();
+                any = true;
+            }
+        }
+        Ok(any)
+    }
+
+    /// The mean of each mapping over the longest runs. Where it lacks some, it is estimated by the
+    /// mapping's ratio to a reference that has them all.
+    fn estimates(&self, reference: usize) -> Vec<Score> {
+        let longest = self.longest();
+        let of_all = Score::mean(longest.iter().filter_map(|run| run.scores[reference].as_ref()));
+        let estimate = |at: usize| {
+            let both = |run: &&Run| run.scores[at].is_some() && run.scores[reference].is_some();
+            let mut shared: Vec<&Run> = longest.iter().filter(both).collect();
+            if shared.is_empty() {
+                shared = self.runs.iter().rev().find(both).into_iter().collect();
+            }
+            let mean =
+                |at: usize| Score::mean(shared.iter().filter_map(|run| run.scores[at].as_ref()));
+            if shared.is_empty() {
+                let last = self.runs.iter().rev().find_map(|run| run.scores[at]);
+                return last.unwrap_or_default();
+            }
+            if shared.len() == longest.len() {
+                return mean(at);
+            }
+            let of_shared = mean(reference);
+            let ratio = |time: fn(&Score) -> f64| {
+                let (shared, all) = (time(&of_shared), time(&of_all));
+                if shared > 0.0 { all / shared } else { 1.0 }
+            };
+            let waiting = ratio(|score| score.total_waiting().0);
+            mean(at).stretched(waiting, ratio(|score| score.last_arrival().0))
+        };
+        (0..self.mappings.len()).map(estimate).collect()
+    }
+}
+
+fn losses(ranking: &Ranking, count: usize) -> Vec<f64> {
+    (0..count).map(|at| ranking.loss(at)).collect()
+}

@@ -1,0 +1,68 @@
+//! Which candidate to take.
+
+use super::{Candidate, Evaluation};
+use crate::ranking::{Ranking, Rule, Score, rank};
+
+/// Candidates in the order of their scores, and those that the best is explained against.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedCandidates {
+    /// Positions among the candidates, the best first.
+    pub ranking: Ranking,
+    /// The next best with another mapping than the best; `None` if there is none.
+    pub runner_up: Option<usize>,
+    /// The next best that does not count as equal to the best; where all do, the runner-up.
+    pub rival: Option<usize>,
+}
+
+impl RankedCandidates {
+    /// The position of the candidate to take.
+    #[must_use]
+    pub fn best(&self) -> usize {
+        self.ranking.best()
+    }
+}
+
+/// Ranks candidates by their times, if all were evaluated, else by bytes.
+///
+/// By times the winner is the best by the objective, however small the difference, so no other
+/// candidate is better by the same evaluation.
+///
+/// # Panics
+/// If there is no candidate.
+#[must_use]
+pub fn rank_candidates(
+    candidates: &[Candidate],
+    evaluation: Option<&Evaluation>,
+) -> RankedCandidates {
+    let timed = evaluation.filter(|_| candidates.iter().all(|one| one.evaluation.is_some()));
+    let Some(evaluation) = timed else { return rank_by_bytes(candidates) };
+    let rule = Rule::Objective(evaluation.rule);
+    let ranking = rank(&scores(candidates), &rule);
+    let best = ranking.best();
+    let best_of = |positions: &[usize]| {
+        let scores: Vec<Score> = positions.iter().map(|at| candidates[*at].score).collect();
+        (!scores.is_empty()).then(|| positions[rank(&scores, &rule).best()])
+    };
+    let is_other = |at: &usize| candidates[*at].number != candidates[best].number;
+    let mut others: Vec<usize> = ranking.order().iter().copied().filter(is_other).collect();
+    others.sort_unstable();
+    let runner_up = best_of(&others);
+    others.retain(|at| !ranking.is_equal_to_best(*at));
+    RankedCandidates { rival: best_of(&others).or(runner_up), runner_up, ranking }
+}
+
+/// Ranks candidates by bytes alone.
+///
+/// # Panics
+/// If there is no candidate.
+#[must_use]
+pub fn rank_by_bytes(candidates: &[Candidate]) -> RankedCandidates {
+    let ranking = rank(&scores(candidates), &Rule::Static);
+    let runner_up = ranking.order().get(1).copied();
+    let default = ranking.launcher_default().filter(|at| *at != ranking.best());
+    RankedCandidates { rival: default.or(runner_up), runner_up, ranking }
+}
+
+fn scores(candidates: &[Candidate]) -> Vec<Score> {
+    candidates.iter().map(|candidate| candidate.score).collect()
+}

@@ -1,0 +1,133 @@
+//! What evaluations say of one mapping.
+
+use crate::units::Seconds;
+
+/// The numbers that mappings are ranked by. An evaluation fills in what it knows:
+///
+/// | | static | fluid | simulation |
+/// |---|---|---|---|
+/// | `busiest_nic`, `hop_bytes`, `nodes` | yes | | |
+/// | `waiting`, `finish`, `total_finish` | | yes | yes |
+/// | queue pairs in `waiting` | | 0 | yes |
+///
+/// A number that is not known ranks behind every number that is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Score {
+    /// How long messages wait, service not counted, summed over all messages.
+    pub waiting: Option<Waiting>,
+    /// When the last message of the last job arrives.
+    pub finish: Option<Seconds>,
+    /// The sum over all jobs of when their last message arrives.
+    pub total_finish: Option<Seconds>,
+    /// `finish` in a smooth form that also falls with servers that are nearly the busiest: for
+    /// [`SmoothObjective`](super::SmoothObjective).
+    pub smooth_finish: Option<Seconds>,
+    /// How long the busiest network device needs for its bytes, in its busier direction.
+    pub busiest_nic: Option<Seconds>,
+    /// The sum over all messages of bytes times hops.
+    pub hop_bytes: Option<u128>,
+    /// How many nodes hold ranks.
+    pub nodes: Option<usize>,
+    /// Whether it is what the launcher does by default.
+    pub launcher_default: bool,
+    /// Whether it can only win where all are excluded: ranks compute longer than they may under it,
+    /// or its simulation was stopped before the end.
+    pub excluded: bool,
+}
+
+/// How long messages wait, summed over all messages, by where they wait.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Waiting {
+    /// At all servers.
+    pub total: Seconds,
+    /// At network devices, both directions.
+    pub nics: Seconds,
+    /// At memories.
+    pub memories: Seconds,
+    /// At links between switches.
+    pub links: Seconds,
+    /// At queue pairs and their processing hardware.
+    pub queue_pairs: Seconds,
+}
+
+impl Score {
+    /// What messages wait in all; 0 where that is not known.
+    #[must_use]
+    pub fn total_waiting(&self) -> Seconds {
+        self.waiting.unwrap_or_default().total
+    }
+
+    /// When the last message arrives; 0 where that is not known.
+    #[must_use]
+    pub fn last_arrival(&self) -> Seconds {
+        self.finish.unwrap_or_default()
+    }
+
+    /// Whether times are known.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        self.waiting.is_some() && self.finish.is_some()
+    }
+
+    /// Nodes times the time to the end.
+    #[must_use]
+    pub fn node_hours(&self) -> Option<f64> {
+        Some(self.nodes? as f64 * self.finish?.0 / 3600.0)
+    }
+
+    /// The times of a longer run: waiting and arrivals multiplied by a factor each.
+    #[must_use]
+    pub fn stretched(self, waiting: f64, finish: f64) -> Self {
+        let later = |time: Seconds| Seconds(time.0 * finish);
+        Self {
+            waiting: self.waiting.map(|parts| parts.each(|part| part * waiting)),
+            finish: self.finish.map(later),
+            total_finish: self.total_finish.map(later),
+            ..self
+        }
+    }
+
+    /// The mean of the times over several runs; 0 for no run.
+    #[must_use]
+    pub fn mean<'a>(runs: impl Iterator<Item = &'a Self>) -> Self {
+        let (mut waiting, mut finish, mut total_finish) = (Waiting::default(), 0.0, 0.0);
+        let mut count: f64 = 0.0;
+        for run in runs {
+            waiting = waiting.plus(run.waiting.unwrap_or_default());
+            finish += run.last_arrival().0;
+            total_finish += run.total_finish.unwrap_or_default().0;
+            count += 1.0;
+        }
+        let count = count.max(1.0);
+        Self {
+            waiting: Some(waiting.each(|part| part / count)),
+            finish: Some(Seconds(finish / count)),
+            total_finish: Some(Seconds(total_finish / count)),
+            ..Self::default()
+        }
+    }
+}
+
+impl Waiting {
+    fn each(self, change: impl Fn(f64) -> f64) -> Self {
+        let change = |part: Seconds| Seconds(change(part.0));
+        Self {
+            total: change(self.total),
+            nics: change(self.nics),
+            memories: change(self.memories),
+            links: change(self.links),
+            queue_pairs: change(self.queue_pairs),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        let sum = |a: Seconds, b: Seconds| Seconds(a.0 + b.0);
+        Self {
+            total: sum(self.total, other.total),
+            nics: sum(self.nics, other.nics),
+            memories: sum(self.memories, other.memories),
+            links: sum(self.links, other.links),
+            queue_pairs: sum(self.queue_pairs, other.queue_pairs),
+        }
+    }
+}
