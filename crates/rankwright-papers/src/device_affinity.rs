@@ -148,7 +148,8 @@ fn printed_gains(cluster: &Cluster) -> anyhow::Result<Vec<Row>> {
 pub(crate) fn assumptions() -> anyhow::Result<Vec<Assumption>> {
     const FITTED: &str = "calibrated: gives the printed gains in latency and message rate, with 1.1 us from \
                           process to process";
-    let rates = built_in::cluster(CLUSTER)?.rates;
+    let cluster = built_in::cluster(CLUSTER)?;
+    let rates = &cluster.rates;
     let [short, .., long] = LENGTHS.map(Bytes);
     let microseconds = |time: Seconds| 1e6 * time.0;
     let core = |length| microseconds(rates.queue_pair.time(length));

@@ -1,14 +1,15 @@
 //! The host that this runs on.
 
-use rankwright::cluster::{Cluster, NodeGroup, hostlist};
+use rankwright::cluster::{Cluster, ClusterDescription, NodeGroup, hostlist};
 use rankwright::files::InputError;
 
 /// This host as a cluster of one node; the PUs that this process may use are free.
 pub(crate) fn cluster() -> anyhow::Result<Cluster> {
     let host = name()?;
     let names = hostlist::expand(&host)
+        .and_then(hostlist::distinct)
         .map_err(|error| InputError::new("host name", error.found, error.expected))?;
-    Ok(Cluster::uniform(&host, names, this_machine()?))
+    Ok(ClusterDescription::uniform(&host, names, this_machine()?).build()?)
 }
 
 #[cfg(feature = "hwloc")]

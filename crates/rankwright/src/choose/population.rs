@@ -65,7 +65,7 @@ pub fn populations<E: std::fmt::Display>(
     estimate: &dyn Fn(&Cluster, &Candidate) -> Result<Estimate, PlacementError>,
 ) -> Vec<Population> {
     let mut population = |nodes: usize| {
-        let part = first_nodes(cluster, nodes);
+        let part = cluster.clone().first_nodes(nodes);
         let slots = even_slots(&part, granularity, workload.rank_count());
         let slots = slots.map_err(|error| error.to_string())?;
         let used = slots.chunk_by(|a, b| a.node == b.node).count();
@@ -127,13 +127,6 @@ impl Population {
         let any = scores.iter().any(|score| score.finish.is_some());
         any.then(|| rank(&scores, &rule).best())
     }
-}
-
-/// The cluster without its other nodes.
-fn first_nodes(cluster: &Cluster, count: usize) -> Cluster {
-    let mut part = cluster.clone();
-    part.nodes.truncate(count);
-    part
 }
 
 /// As many slots as ranks: nodes get equally many, as far as they have room, and take them from

@@ -1,16 +1,16 @@
-//! The machine matrix of Mercier and Clet-Ortega 2009, section 2.2: how well two cores are
-//! connected.
+//! The machine matrix of Mercier and Clet-Ortega 2009, section 2.2: the closeness of each pair of
+//! cores.
 
 use serde::Serialize;
 
 use super::{Cluster, Machine};
 use crate::ids::{CoreId, NodeId, PuId};
 
-/// Two cores on one die (beside the same memory), fig. 3.
+/// Two cores on one die (one NUMA node), fig. 3.
 pub const SAME_DIE: u32 = 1000;
-/// Two cores whose memories are next to each other, fig. 3.
+/// Two cores of neighbouring NUMA nodes, fig. 3.
 pub const NEAR: u32 = 100;
-/// Two cores of one node whose memories are farther apart, fig. 3.
+/// Two cores of NUMA nodes of one node that are farther apart, fig. 3.
 pub const FAR: u32 = 10;
 /// Two cores of different nodes. The paper only says that it is the smallest weight.
 pub const NETWORK: u32 = 1;
@@ -18,8 +18,8 @@ pub const NETWORK: u32 = 1;
 /// The matrix: symmetric, larger is closer, 0 on the diagonal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MachineMatrix {
-    /// What each row and column stands for: the first PU of each core, nodes in the order of the
-    /// cluster and PUs by P# within a node, as the paper numbers them.
+    /// By row (and column): the node and the first PU (P#) of the core. Nodes are in the order of
+    /// the cluster, PUs by P# within a node, as the paper numbers them.
     pub cores: Vec<(NodeId, PuId)>,
     /// The weights, row by row.
     pub weights: Vec<Vec<u32>>,
@@ -28,9 +28,12 @@ pub struct MachineMatrix {
 impl MachineMatrix {
     /// The matrix of these nodes.
     ///
-    /// Which memories are near: those at the smallest remote distance of `numa_distance`; all
-    /// others are far. Where nobody says the distances, memories of one package are nearer than
-    /// those of different packages.
+    /// NUMA nodes at the smallest remote distance of `numa_distance` are near, all others are far.
+    /// Without `numa_distance`, NUMA nodes of one package are nearer than those of different
+    /// packages.
+    ///
+    /// # Panics
+    /// If the cluster does not have one of these nodes.
     #[must_use]
     pub fn new(cluster: &Cluster, nodes: &[NodeId]) -> Self {
         let mut cores: Vec<(NodeId, PuId, CoreId)> = Vec::new();
@@ -52,16 +55,16 @@ impl MachineMatrix {
     }
 }
 
-/// How well the cores of a node are connected: the matrix inside a node.
+/// The closeness of the cores of a node: the matrix inside of a node.
 #[derive(Debug, Clone, Copy)]
 pub struct Closeness<'a> {
     machine: &'a Machine,
-    /// The smallest distance between two different memories.
+    /// The smallest distance between two different NUMA nodes.
     nearest: u32,
 }
 
 impl<'a> Closeness<'a> {
-    /// That of a node's cores.
+    /// The closeness of the cores of a machine.
     #[must_use]
     pub fn new(machine: &'a Machine) -> Self {
         Self { machine, nearest: nearest_remote(machine) }
@@ -73,17 +76,20 @@ impl<'a> Closeness<'a> {
         let numa = |core: CoreId| self.machine.cores[core.index()].numa.index();
         let (from, to) = (numa(a), numa(b));
         let distance = |from, to| numa_distance(self.machine, from, to);
-        match () {
-            () if a == b => 0,
-            () if from == to => SAME_DIE,
+        if a == b {
+            0
+        } else if from == to {
+            SAME_DIE
+        } else if distance(from, to).min(distance(to, from)) <= self.nearest {
             // Firmware tables need not be symmetric; the matrix is.
-            () if distance(from, to).min(distance(to, from)) <= self.nearest => NEAR,
-            () => FAR,
+            NEAR
+        } else {
+            FAR
         }
     }
 }
 
-/// The smallest distance between two different memories that have cores.
+/// The smallest distance between two different NUMA nodes with cores.
 fn nearest_remote(machine: &Machine) -> u32 {
     let mut with_cores: Vec<usize> = machine.cores.iter().map(|core| core.numa.index()).collect();
     with_cores.sort_unstable();
@@ -93,7 +99,7 @@ fn nearest_remote(machine: &Machine) -> u32 {
     remote.map(|(a, b)| numa_distance(machine, a, b)).min().unwrap_or(0)
 }
 
-/// The firmware's distance, or one in its place that only tells packages apart.
+/// The firmware's distance, or 1 inside of a package and 2 otherwise.
 fn numa_distance(machine: &Machine, from: usize, to: usize) -> u32 {
     if let Some(distance) = &machine.numa_distance {
         return distance[from][to];
@@ -109,7 +115,7 @@ fn numa_distance(machine: &Machine, from: usize, to: usize) -> u32 {
 mod tests {
     use super::*;
     use crate::cluster::read::{built_in, synthetic};
-    use crate::cluster::{Cluster, NodeGroup};
+    use crate::cluster::{ClusterDescription, NodeGroup};
 
     #[test]
     fn figure_3_comes_out_for_the_opteron_node() {
@@ -148,7 +154,8 @@ mod tests {
     fn without_distances_the_package_decides() {
         let machine = synthetic::parse("pack:2 numa:2 core:1 pu:1").unwrap();
         let group = NodeGroup::all_free(machine);
-        let cluster = Cluster::uniform("c", vec!["n".to_owned()], group);
+        let names = vec!["n".to_owned()];
+        let cluster = ClusterDescription::uniform("c", names, group).build().unwrap();
         let matrix = MachineMatrix::new(&cluster, &[NodeId(0)]);
         assert_eq!(matrix.weights[0], [0, NEAR, FAR, FAR]);
     }

@@ -1,33 +1,35 @@
-//! Lists of host names as Slurm writes them: `node[00-15,20],login1`.
+//! Hostlists, Slurm's short form for host names: `node[00-15,20],login1`.
 
-/// How many names one hostlist, and one cluster, may have at most.
+use std::collections::HashSet;
+
+/// The most names of a hostlist, and the most nodes that readers accept in a cluster.
 pub const MOST_NAMES: usize = 100_000;
 
 /// The longest host name that POSIX promises.
 const LONGEST_NAME: usize = 255;
-/// Digits that always fit 64 bits.
+/// The most digits of a number in a host name; they fit 64 bits.
 const MOST_DIGITS: usize = 15;
 
 /// Why a text is not a hostlist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("found {found}, expected {expected}")]
 pub struct HostlistError {
-    /// The part that is wrong.
+    /// The wrong part.
     pub found: String,
-    /// What could stand there.
+    /// What may stand there.
     pub expected: String,
 }
 
-fn error(found: impl Into<String>, expected: impl Into<String>) -> HostlistError {
-    HostlistError { found: found.into(), expected: expected.into() }
+fn error(actual: impl Into<String>, expected: impl Into<String>) -> HostlistError {
+    HostlistError { found: actual.into(), expected: expected.into() }
 }
 
-/// The names of a hostlist, in the order written. A number keeps its leading zeros: `n[08-10]` is
-/// n08, n09, n10; the last of several brackets runs fastest.
+/// The names of a hostlist, in the order written. Numbers keep their leading zeros: `n[08-10]` is
+/// n08, n09, n10. The last of several brackets varies fastest. A name may occur several times.
 ///
 /// # Errors
-/// If the text is no hostlist, a name is no host name, or there are more than [`MOST_NAMES`]; they
-/// are counted before any is made.
+/// If the text is not a hostlist, a name is not a host name, or there are more than [`MOST_NAMES`]
+/// names; these are counted before memory is taken for them.
 pub fn expand(text: &str) -> Result<Vec<String>, HostlistError> {
     let mut entries = Vec::new();
     let mut names = 0_usize;
@@ -36,28 +38,40 @@ pub fn expand(text: &str) -> Result<Vec<String>, HostlistError> {
         let count = parts.iter().try_fold(1_usize, |product, part| product.checked_mul(part.len()));
         names = names.saturating_add(count.unwrap_or(usize::MAX));
         if names > MOST_NAMES {
-            let found = format!("more than {MOST_NAMES} names in `{text}`");
-            return Err(error(found, format!("at most {MOST_NAMES} host names")));
+            let actual = format!("more than {MOST_NAMES} names in `{text}`");
+            return Err(error(actual, format!("at most {MOST_NAMES} host names")));
         }
         entries.push(parts);
     }
     let mut all = Vec::with_capacity(names);
     for parts in &entries {
-        let mut made = vec![String::new()];
+        let mut expanded = vec![String::new()];
         for part in parts {
             let texts = part.texts();
-            made = made
+            expanded = expanded
                 .iter()
                 .flat_map(|start| texts.iter().map(move |text| format!("{start}{text}")))
                 .collect();
         }
-        all.append(&mut made);
+        all.append(&mut expanded);
     }
     all.iter().try_for_each(|name| check_name(name))?;
     Ok(all)
 }
 
-/// A text that is the same in all names of an entry, or the numbers of one bracket.
+/// The names, if none of them occurs twice.
+///
+/// # Errors
+/// If a name occurs twice.
+pub fn distinct(names: Vec<String>) -> Result<Vec<String>, HostlistError> {
+    let mut seen = HashSet::with_capacity(names.len());
+    match names.iter().find(|name| !seen.insert(name.as_str())) {
+        Some(name) => Err(error(format!("the host name `{name}` twice"), "every host once")),
+        None => Ok(names),
+    }
+}
+
+/// A part of an entry: a text that all its names share, or the numbers of one bracket.
 enum Part<'a> {
     Fixed(&'a str),
     Numbers(Vec<Range>),
@@ -87,17 +101,17 @@ impl Part<'_> {
         match self {
             Self::Fixed(text) => vec![(*text).to_owned()],
             Self::Numbers(ranges) => {
-                let one = |range: &Range| {
+                let numbers = |range: &Range| {
                     let width = range.width;
                     (range.first..=range.last).map(move |number| format!("{number:0width$}"))
                 };
-                ranges.iter().flat_map(one).collect()
+                ranges.iter().flat_map(numbers).collect()
             }
         }
     }
 }
 
-/// Cuts at the commas outside brackets.
+/// Splits at the commas outside of brackets.
 fn split_entries(text: &str) -> Result<Vec<&str>, HostlistError> {
     let mut entries = Vec::new();
     let mut start = 0;
@@ -108,7 +122,7 @@ fn split_entries(text: &str) -> Result<Vec<&str>, HostlistError> {
             ']' if inside => inside = false,
             '[' | ']' => {
                 let what = format!("`{c}` at character {} of `{text}`", index + 1);
-                return Err(error(what, "brackets in pairs, not inside each other"));
+                return Err(error(what, "brackets in pairs, not nested"));
             }
             ',' if !inside => {
                 entries.push(text[start..index].trim());
@@ -160,7 +174,7 @@ fn parse_range(text: &str) -> Result<Range, HostlistError> {
         last: number(last).ok_or_else(wrong)?,
         width: first.len(),
     };
-    // `1-010` leaves open how many digits are meant.
+    // The number of digits of `1-010` is ambiguous.
     let same_width =
         last.len() == first.len() || (last.len() > first.len() && !last.starts_with('0'));
     if range.first > range.last || !same_width { Err(wrong()) } else { Ok(range) }
@@ -175,7 +189,12 @@ pub fn is_host_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-/// What puts names into the order of the numbers in them: n2 before n10.
+/// `n0` of `n0.site`.
+pub(super) fn first_label(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+/// A sort key that compares the numbers in names by value: n2 before n10.
 pub(super) fn numeric_order(name: &str) -> Vec<(&str, u64)> {
     let mut parts = Vec::new();
     let mut rest = name;
@@ -199,8 +218,8 @@ fn check_name(name: &str) -> Result<(), HostlistError> {
     ))
 }
 
-/// A hostlist that expands to these names in this order. Neighbours that differ in one number are
-/// written as one entry, and such entries again: `x[0-7]b[0-1]`.
+/// A hostlist that expands to these names in this order. Neighbours that differ in one number
+/// become one entry, and so do entries that differ in one number: `x[0-7]b[0-1]`.
 #[must_use]
 pub fn compress<S: AsRef<str>>(names: &[S]) -> String {
     let mut entries = join_neighbours(names);
@@ -213,8 +232,8 @@ pub fn compress<S: AsRef<str>>(names: &[S]) -> String {
     }
 }
 
-/// Joins runs of entries that differ in one number in front of all brackets, where a further
-/// bracket runs slowest.
+/// Joins runs of entries that differ in one number before all brackets: a new bracket must vary
+/// slowest.
 fn join_neighbours<S: AsRef<str>>(names: &[S]) -> Vec<String> {
     let mut entries = Vec::new();
     let mut rest: &[S] = names;
@@ -234,11 +253,11 @@ fn join_neighbours<S: AsRef<str>>(names: &[S]) -> Vec<String> {
     entries
 }
 
-/// What stands around the one number in which two names differ.
+/// The texts before and after the only number in which two names differ.
 fn common_frame<'a>(a: &'a str, b: &str) -> Option<(&'a str, &'a str)> {
     let equal = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
     let is_digit = |byte: &u8| byte.is_ascii_digit();
-    // The number begins before the first difference if digits in front of it are equal.
+    // Equal digits before the first difference belong to the number.
     let start = equal - a.as_bytes()[..equal].iter().rev().take_while(|b| is_digit(b)).count();
     let digits = a.as_bytes()[start..].iter().take_while(|b| is_digit(b)).count();
     let (prefix, suffix) = (&a[..start], &a[start + digits..]);
@@ -253,7 +272,7 @@ fn number_in_frame<'a>(name: &'a str, prefix: &str, suffix: &str) -> Option<&'a 
     (plain && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(number)
 }
 
-/// Numbers with their leading zeros as `00-15,20`.
+/// Numbers, with their leading zeros, as ranges: `00-15,20`.
 fn ranges(numbers: &[&str]) -> String {
     let mut parts = Vec::new();
     let mut rest = numbers;
@@ -262,7 +281,7 @@ fn ranges(numbers: &[&str]) -> String {
         let width = first.len();
         let run = (start..)
             .zip(rest)
-            .take_while(|(wanted, text)| format!("{wanted:0width$}") == **text)
+            .take_while(|(next, text)| format!("{next:0width$}") == **text)
             .count()
             .max(1);
         parts.push(if run > 1 { format!("{first}-{}", rest[run - 1]) } else { first.to_owned() });
@@ -286,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hostlist_is_named() {
+    fn texts_that_are_not_hostlists_are_refused() {
         for text in [
             "",
             "a,",
@@ -315,6 +334,14 @@ mod tests {
         for name in ["", "-n", ".n", "n 0", "n$0", "nö", "a".repeat(256).as_str()] {
             assert!(!is_host_name(name), "{name}");
         }
+    }
+
+    #[test]
+    fn names_that_occur_twice_are_named() {
+        let names = |text: &str| distinct(expand(text).unwrap());
+        assert_eq!(names("n[0-1],m"), Ok(vec!["n0".to_owned(), "n1".to_owned(), "m".to_owned()]));
+        let error = names("n[0-1],n1").unwrap_err().to_string();
+        assert_eq!(error, "found the host name `n1` twice, expected every host once");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What two cores share: the same core, cache, NUMA node, package, node, switch or only the
-//! cluster; and how many hops lie between them.
+//! The hardware that two cores share: a core, cache, NUMA node, package, node, switch, or only the
+//! cluster; and the number of hops between them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,17 +9,19 @@ use serde::{Serialize, Serializer};
 use super::{Cluster, Core};
 use crate::ids::{CoreId, NodeId};
 
-/// The levels that cores of a cluster can share, from the core up. Each level divides all cores
-/// into groups, and every group lies within one group of the level above.
+/// The levels of a cluster, from the core up. Each level divides all cores into groups, and every
+/// group lies within one group of the level above.
 ///
-/// A level whose groups are those of its neighbour in every node is left out: a NUMA node that is
-/// a whole package is only a package here. Where the hardware does not nest (a cache that reaches
-/// over two NUMA nodes in one node type and lies within one in another), the finer level is cut at
-/// the borders of the coarser one.
+/// A level with the same groups as its neighbour is left out: a NUMA node that is a whole package
+/// is only a package here. Where the hardware does not nest (a cache that spans two NUMA nodes in
+/// one node type and lies within one in another), the finer level is split at the borders of the
+/// coarser one.
+///
+/// Here, cores are numbered over all nodes: see [`Levels::core`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Levels {
     levels: Vec<Level>,
-    /// The first core of each node when the cores of all nodes are counted through.
+    /// By [`NodeId`]: the number of the node's first core.
     first_core: Vec<usize>,
     core_count: usize,
 }
@@ -29,27 +31,27 @@ pub struct Levels {
 pub struct Level {
     kind: LevelKind,
     distance: u64,
-    /// The group of each core; groups are numbered in the order of their first cores.
+    /// By core: its group, numbered from 0 in the order of the groups' first cores.
     group_of: Vec<u32>,
     group_count: usize,
 }
 
-/// What the cores of a group have in common.
+/// The hardware that the cores of a group share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LevelKind {
-    /// The core itself.
+    /// The core.
     Core,
     /// The last-level cache.
     Cache,
-    /// The nearest memory.
+    /// The NUMA node of their local DRAM.
     Numa,
     /// The package (socket).
     Package,
     /// The node.
     Node,
-    /// A switch; 1 is the nearest to the nodes.
+    /// A switch at this height above the nodes, from 1.
     Switch(u32),
-    /// Nothing but the cluster.
+    /// Only the cluster.
     Cluster,
 }
 
@@ -74,25 +76,29 @@ impl Serialize for LevelKind {
 }
 
 impl Level {
-    /// What the cores of a group have in common.
+    /// The hardware that the cores of a group share.
     #[must_use]
     pub fn kind(&self) -> LevelKind {
         self.kind
     }
 
-    /// How far apart two cores are whose lowest common level this is.
+    /// The distance of two cores whose lowest common level this is, in hops or in the unit of
+    /// [`Levels::with_distances`].
     #[must_use]
     pub fn distance(&self) -> u64 {
         self.distance
     }
 
-    /// The group of a core; cores are counted over all nodes.
+    /// The group of a core, from 0.
+    ///
+    /// # Panics
+    /// If there is no such core.
     #[must_use]
     pub fn group_of(&self, core: usize) -> u32 {
         self.group_of[core]
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     #[must_use]
     pub fn group_count(&self) -> usize {
         self.group_count
@@ -100,9 +106,9 @@ impl Level {
 }
 
 impl Levels {
-    /// The levels of a cluster, with our distances: two **hops** for every level that two cores do
-    /// not share, one up and one down the tree. So 0 on the same core, 2 if the next level above
-    /// the core is common, and so on.
+    /// The levels of a cluster. Distances are in **hops**: two for every level that two cores do not
+    /// share, one up and one down the tree. So 0 on the same core, 2 if the cores share the next
+    /// level above, and so on.
     #[must_use]
     pub fn new(cluster: &Cluster) -> Self {
         let mut first_core = Vec::with_capacity(cluster.nodes.len());
@@ -126,10 +132,10 @@ impl Levels {
         Self { levels, first_core, core_count }
     }
 
-    /// The same levels with other distances, one per level from the core up.
+    /// These levels with other distances, one per level from the core up.
     ///
     /// # Panics
-    /// If there are not as many distances as levels.
+    /// If the number of distances is not that of the levels.
     #[must_use]
     pub fn with_distances(mut self, distances: &[u64]) -> Self {
         assert_eq!(distances.len(), self.levels.len(), "one distance per level");
@@ -145,46 +151,58 @@ impl Levels {
         &self.levels
     }
 
-    /// How many cores the cluster has.
+    /// The number of cores of the cluster.
     #[must_use]
     pub fn core_count(&self) -> usize {
         self.core_count
     }
 
-    /// A core's L# when the cores of all nodes are counted through.
+    /// The number of a core over all nodes: the cores of the first node by L#, then those of the
+    /// second, and so on.
+    ///
+    /// # Panics
+    /// If the cluster does not have this node.
     #[must_use]
     pub fn core(&self, node: NodeId, core: CoreId) -> usize {
         self.first_core[node.index()] + core.index()
     }
 
-    /// The position of the lowest level that two cores share: 0 for the same core.
+    /// The position in [`Levels::as_slice`] of the lowest level that two cores share: 0 for the same
+    /// core.
+    ///
+    /// # Panics
+    /// If there is no such core.
     #[must_use]
     pub fn lowest_common(&self, a: usize, b: usize) -> usize {
         let shared = |level: &Level| level.group_of[a] == level.group_of[b];
-        // Cores that share nothing, not even a switch, share the top.
+        // Cores without a common switch share the top level.
         self.levels.iter().position(shared).unwrap_or(self.levels.len() - 1)
     }
 
-    /// How far apart two cores are.
+    /// The distance of two cores, in hops unless other distances were set.
+    ///
+    /// # Panics
+    /// If there is no such core.
     #[must_use]
     pub fn distance(&self, a: usize, b: usize) -> u64 {
         self.levels[self.lowest_common(a, b)].distance
     }
 }
 
-/// What a core has in common with others at one level: equal labels, same group.
+/// Cores with equal labels are in one group of a level.
 type Label = (usize, usize, usize);
+/// By core, numbered over all nodes.
 type Labels = Vec<Label>;
 
-/// All levels that the description knows, from the core up, nested or not.
+/// All levels of the hardware, from the core up, nested or not.
 fn candidates(cluster: &Cluster) -> Vec<(LevelKind, Labels)> {
     let per_core = |label: &dyn Fn(usize, usize, &Core) -> Label| -> Labels {
         let label = &label;
-        let of_node = |node: NodeId| {
+        let node_labels = |node: NodeId| {
             let cores = cluster.machine(node).cores.iter().enumerate();
             cores.map(move |(index, core)| label(node.index(), index, core))
         };
-        cluster.node_ids().flat_map(of_node).collect()
+        cluster.node_ids().flat_map(node_labels).collect()
     };
     let cache = |node, _, core: &Core| match core.cache {
         Some(cache) => (node, 0, cache as usize),
@@ -195,7 +213,7 @@ fn candidates(cluster: &Cluster) -> Vec<(LevelKind, Labels)> {
         (LevelKind::Numa, per_core(&|node, _, core| (node, 0, core.numa.index()))),
         (LevelKind::Package, per_core(&|node, _, core| (node, 0, core.package))),
     ];
-    // Which of them contains which differs between machines: the more groups, the lower.
+    // The order differs between machines: the more groups, the lower.
     inside.sort_by_key(|(_, labels)| std::cmp::Reverse(refine(&vec![0; labels.len()], labels).1));
     let mut all = vec![(LevelKind::Core, per_core(&|node, index, _| (node, 1, index)))];
     all.extend(inside);
@@ -204,8 +222,8 @@ fn candidates(cluster: &Cluster) -> Vec<(LevelKind, Labels)> {
         cluster.nodes.iter().map(|node| switch_path(cluster, node.switch)).collect();
     let depth = paths.iter().map(Vec::len).max().unwrap_or_default();
     for height in 1..=depth {
-        // Counted from the top, so that two nodes meet at the switch where their ways meet; a
-        // shorter way ends in the same switch on all levels below.
+        // Counted from the top, so that two nodes meet at the switch where their paths meet. A
+        // shorter path has its lowest switch at all levels below.
         let switch = |node: usize| match paths[node].get(depth - height).or(paths[node].last()) {
             Some(switch) => (*switch, 0, 0),
             None => (node, 1, 0),
@@ -217,7 +235,7 @@ fn candidates(cluster: &Cluster) -> Vec<(LevelKind, Labels)> {
     all
 }
 
-/// The switches from the top down to the one that a node hangs on.
+/// The switches from the top down to `lowest`.
 fn switch_path(cluster: &Cluster, lowest: Option<usize>) -> Vec<usize> {
     let mut path: Vec<usize> =
         std::iter::successors(lowest, |switch| cluster.switches[*switch].parent).collect();
@@ -225,7 +243,8 @@ fn switch_path(cluster: &Cluster, lowest: Option<usize>) -> Vec<usize> {
     path
 }
 
-/// Divides the groups of the level above by labels.
+/// Divides the groups of the level above by labels. Returns the group of each core, and the number
+/// of groups.
 fn refine(above: &[u32], labels: &Labels) -> (Vec<u32>, usize) {
     let mut numbers = HashMap::new();
     let group = |pair| {
@@ -237,7 +256,7 @@ fn refine(above: &[u32], labels: &Labels) -> (Vec<u32>, usize) {
     (group_of, count)
 }
 
-/// Of neighbouring levels with the same groups, only the one that says the most to people.
+/// Of neighbouring levels with the same groups, only the best known one.
 fn without_repeats(nested: Vec<Level>) -> Vec<Level> {
     let importance = |level: &Level| match level.kind {
         LevelKind::Core => 6,
@@ -250,7 +269,7 @@ fn without_repeats(nested: Vec<Level>) -> Vec<Level> {
     };
     let mut kept: Vec<Level> = Vec::new();
     for level in nested {
-        // Nested levels with as many groups have the same groups.
+        // Nested levels with the same number of groups have the same groups.
         match kept.last_mut().filter(|below| below.group_count == level.group_count) {
             Some(below) if importance(&level) > importance(below) => *below = level,
             Some(_) => {}
@@ -263,35 +282,53 @@ fn without_repeats(nested: Vec<Level>) -> Vec<Level> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Machine, Node, NodeGroup, Rates, Switch};
-    use crate::ids::NumaId;
+    use crate::cluster::{
+        ClusterDescription, Machine, Node, NodeGroup, NumaNode, Pu, Rates, Switch,
+    };
+    use crate::ids::{NumaId, PuId};
 
     /// One core per entry: package, NUMA node, cache.
     fn group(cores: &[(usize, u32, Option<u32>)]) -> NodeGroup {
-        let core = |&(package, numa, cache): &(usize, u32, Option<u32>)| Core {
+        let core = |(id, &(package, numa, cache)): (u32, &(usize, u32, Option<u32>))| Core {
             package,
             numa: NumaId(numa),
             cache,
-            pus: Vec::new(),
+            pus: vec![PuId(id)],
         };
-        let machine = Machine { cores: cores.iter().map(core).collect(), ..Machine::default() };
-        NodeGroup { machine, free: Vec::new(), speed: 1.0 }
+        let pu = |id| Pu { id: PuId(id), core: CoreId(id) };
+        let numa_nodes = cores.iter().map(|(_, numa, _)| numa + 1).max().unwrap();
+        NodeGroup::all_free(Machine {
+            packages: cores.iter().map(|(package, ..)| package + 1).max().unwrap(),
+            numa_nodes: (0..numa_nodes).map(NumaNode::new).collect(),
+            cores: (0..).zip(cores).map(core).collect(),
+            pus: (0..cores.len() as u32).map(pu).collect(),
+            ..Machine::default()
+        })
     }
 
     fn cluster(groups: Vec<NodeGroup>, nodes: &[(usize, Option<usize>)]) -> Cluster {
+        with_switches(groups, nodes, Vec::new())
+    }
+
+    fn with_switches(
+        groups: Vec<NodeGroup>,
+        nodes: &[(usize, Option<usize>)],
+        switches: Vec<Switch>,
+    ) -> Cluster {
         let node = |(index, &(group, switch)): (usize, &(usize, Option<usize>))| Node {
             name: format!("n{index}"),
             group,
             switch,
         };
-        Cluster {
+        let description = ClusterDescription {
             name: "test".to_owned(),
             emulated: false,
             rates: Rates::default(),
             groups,
             nodes: nodes.iter().enumerate().map(node).collect(),
-            switches: Vec::new(),
-        }
+            switches,
+        };
+        description.build().unwrap()
     }
 
     fn kinds(levels: &Levels) -> Vec<String> {
@@ -310,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_below_and_a_cache_above_the_memory_stand_in_their_order() {
+    fn a_cache_may_be_below_or_above_the_numa_nodes() {
         let below = [(0, 0, Some(0)), (0, 0, Some(0)), (0, 0, Some(1)), (0, 0, Some(1))];
         let below: Vec<_> =
             below.into_iter().chain(below.map(|(_, _, c)| (1, 1, c.map(|c| c + 2)))).collect();
@@ -335,14 +372,14 @@ mod tests {
     }
 
     #[test]
-    fn nodes_meet_at_the_switch_where_their_ways_meet() {
-        let switch = |parent| Switch { name: format!("s{parent:?}"), parent, uplink: None };
+    fn nodes_meet_at_the_switch_where_their_paths_meet() {
+        let switch = |name: &str, parent| Switch { name: name.to_owned(), parent, uplink: None };
         // The top has node 4 itself; two switches below have two nodes each.
-        let mut tree = cluster(
+        let tree = with_switches(
             vec![group(&[(0, 0, None); 2])],
             &[(0, Some(0)), (0, Some(0)), (0, Some(1)), (0, Some(1)), (0, Some(2))],
+            vec![switch("a", Some(2)), switch("b", Some(2)), switch("top", None)],
         );
-        tree.switches = vec![switch(Some(2)), switch(Some(2)), switch(None)];
         let levels = Levels::new(&tree);
         assert_eq!(kinds(&levels), ["core", "node", "switch-1", "cluster"]);
         assert_eq!(levels.distance(0, 2), 4);

@@ -1,79 +1,94 @@
-//! One cluster of several: the node types of a mixed cluster, described one by one.
+//! One cluster from several: the node types of a mixed cluster, described one by one.
 
 use std::collections::BTreeMap;
 
-use super::{Cluster, hostlist};
+use super::{Cluster, ClusterDescription, hostlist};
 use crate::files::InputError;
 
-/// Puts the nodes and switches of all parts into one cluster, in their order; each part has the name
-/// of where it comes from, for errors. Name and rates are those of the first part.
+/// Puts the nodes and switches of all parts into one cluster, in the order of the parts. Each part
+/// has the name of its source, for errors. Name and rates are those of the first part.
 ///
 /// # Errors
-/// If two parts have a node or a switch of one name, some cores exist and others do not, or there
-/// are too many nodes.
+/// If two parts have a node or a switch of the same name, some parts are emulated and others are not,
+/// or there are more than [`hostlist::MOST_NAMES`] nodes.
 ///
 /// # Panics
 /// If there is no part.
 pub fn merge(parts: Vec<(String, Cluster)>) -> Result<Cluster, InputError> {
-    let mut nodes: BTreeMap<String, usize> = BTreeMap::new();
-    let mut switches: BTreeMap<String, usize> = BTreeMap::new();
     let sources: Vec<String> = parts.iter().map(|(source, _)| source.clone()).collect();
-    let mut all: Option<Cluster> = None;
-    for (index, (source, part)) in parts.into_iter().enumerate() {
-        let twice = |kind: &str, name: &str, first: usize| {
-            let found = format!("the {kind} `{name}`, which {} has already", sources[first]);
-            InputError::new(&source, found, format!("every {kind} in one of the parts"))
+    let last = sources.last().map_or("", String::as_str);
+    let mut names = Names::default();
+    let mut merged: Option<ClusterDescription> = None;
+    for (part, (source, cluster)) in parts.into_iter().enumerate() {
+        names.add(&cluster, part, &sources)?;
+        let Some(merged) = &mut merged else {
+            merged = Some(cluster.into_description());
+            continue;
         };
-        for node in &part.nodes {
-            if let Some(first) = nodes.insert(node.name.clone(), index) {
+        if cluster.emulated != merged.emulated {
+            let actual = format!("`emulated = {}`", cluster.emulated);
+            let expected = format!("{}, as in {}", merged.emulated, sources[0]);
+            return Err(InputError::new(&source, actual, expected));
+        }
+        append(merged, cluster.into_description());
+    }
+    let merged = merged.expect("at least one part");
+    if merged.nodes.len() > hostlist::MOST_NAMES {
+        let expected = format!("at most {}", hostlist::MOST_NAMES);
+        return Err(InputError::new(
+            last,
+            format!("{} nodes in all parts", merged.nodes.len()),
+            expected,
+        ));
+    }
+    merged.build().map_err(|error| error.in_source(last))
+}
+
+/// The names of nodes and switches, each with the position of its part.
+#[derive(Default)]
+struct Names {
+    nodes: BTreeMap<String, usize>,
+    switches: BTreeMap<String, usize>,
+}
+
+impl Names {
+    fn add(
+        &mut self,
+        cluster: &Cluster,
+        part: usize,
+        sources: &[String],
+    ) -> Result<(), InputError> {
+        let twice = |kind: &str, name: &str, first: usize| {
+            let actual = format!("the {kind} `{name}`, which {} has already", sources[first]);
+            InputError::new(&sources[part], actual, format!("every {kind} in one of the parts"))
+        };
+        for node in &cluster.nodes {
+            if let Some(first) = self.nodes.insert(node.name.clone(), part) {
                 return Err(twice("node", &node.name, first));
             }
         }
-        for switch in &part.switches {
-            if let Some(first) = switches.insert(switch.name.clone(), index) {
+        for switch in &cluster.switches {
+            if let Some(first) = self.switches.insert(switch.name.clone(), part) {
                 return Err(twice("switch", &switch.name, first));
             }
         }
-        let Some(all) = &mut all else {
-            all = Some(part);
-            continue;
-        };
-        if part.emulated != all.emulated {
-            let found = format!("`emulated = {}`", part.emulated);
-            let expected = format!("{}, as in {}", all.emulated, sources[0]);
-            return Err(InputError::new(&source, found, expected));
-        }
-        add(all, part);
+        Ok(())
     }
-    let all = all.expect("at least one part");
-    if all.nodes.len() > hostlist::MOST_NAMES {
-        let expected = format!("at most {}", hostlist::MOST_NAMES);
-        let last = sources.last().map_or("", String::as_str);
-        let found = format!("{} nodes in all parts", all.nodes.len());
-        return Err(InputError::new(last, found, expected));
-    }
-    Ok(all)
 }
 
-/// Adds a part whose names are all new; types that are equal become one.
-fn add(all: &mut Cluster, part: Cluster) {
-    let before = all.switches.len();
-    let mut groups = Vec::with_capacity(part.groups.len());
-    for group in part.groups {
-        let same = all.groups.iter().position(|known| *known == group);
-        groups.push(same.unwrap_or_else(|| {
-            all.groups.push(group);
-            all.groups.len() - 1
-        }));
-    }
+/// Appends a part whose names are all new; groups that are equal become one.
+fn append(merged: &mut ClusterDescription, part: ClusterDescription) {
+    let offset = merged.switches.len();
+    let groups: Vec<usize> =
+        part.groups.into_iter().map(|group| merged.group_index(group)).collect();
     for mut switch in part.switches {
-        switch.parent = switch.parent.map(|parent| before + parent);
-        all.switches.push(switch);
+        switch.parent = switch.parent.map(|parent| offset + parent);
+        merged.switches.push(switch);
     }
     for mut node in part.nodes {
         node.group = groups[node.group];
-        node.switch = node.switch.map(|switch| before + switch);
-        all.nodes.push(node);
+        node.switch = node.switch.map(|switch| offset + switch);
+        merged.nodes.push(node);
     }
 }
 

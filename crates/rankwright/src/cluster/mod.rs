@@ -1,203 +1,174 @@
-//! What there is: nodes with packages, NUMA nodes, cores, PUs, network devices and GPUs, and the
-//! switches between the nodes.
+//! What there is to run on: nodes with packages, NUMA nodes, cores, PUs, network devices and GPUs,
+//! and the switches between the nodes.
 //!
-//! [`read`] has one file or folder per source; all of them make the same [`Cluster`]. Indices: cores
-//! and NUMA nodes are L# (their position in the lists of the [`Machine`]), PUs are P#.
+//! A [`Cluster`] is built from a [`ClusterDescription`] by [`ClusterDescription::build`], which checks
+//! it, and is only read afterwards: code behind it need not check an index again. [`read`] has the
+//! readers, one file or folder per source; all of them make the same [`Cluster`].
+//!
+//! # Indices
+//!
+//! ```text
+//!            group             machine
+//!    nodes ────────► groups ───────────► Machine ─┬─ pus ── core ──► cores ── numa ──► numa_nodes
+//!      │                └─ free (one per PU)      ├─ cores ── pus (P#)                     ▲
+//!      │ switch                                   ├─ nics, gpus ── near ──────────────────┤
+//!      └────────► switches ◄─┐                    └─ numa_distance (row and column) ──────┘
+//!                     └──────┘ parent
+//! ```
+//!
+//! | number | kind | where | points to |
+//! |---|---|---|---|
+//! | [`NodeId`] | position | ids of nodes | [`ClusterDescription::nodes`] |
+//! | `usize` | position | [`Node::group`] | [`ClusterDescription::groups`] |
+//! | `usize` | position | [`Node::switch`], [`Switch::parent`] | [`ClusterDescription::switches`] |
+//! | `usize` | L# | position in [`NodeGroup::free`] | [`Machine::pus`] |
+//! | [`CoreId`](crate::ids::CoreId) | L# | [`Pu::core`], [`MemoryAccess::cores`] | [`Machine::cores`] |
+//! | [`NumaId`] | L# | [`Core::numa`], [`Nic::near`], [`Gpu::near`], rows and columns of [`Machine::numa_distance`] | [`Machine::numa_nodes`] |
+//! | `usize` | L# | [`Core::package`] | packages 0 to [`Machine::packages`] - 1 |
+//! | [`PuId`](crate::ids::PuId) | P# | [`Pu::id`], [`Core::pus`] | the operating system's CPUs |
+//! | `u32` | P# | [`NumaNode::os_index`] | the operating system's NUMA nodes |
+//! | `u32` | - | [`Core::cache`] | no list: equal numbers mean a shared cache |
+//!
+//! L# (hwloc's logical index) is the position in the list of the [`Machine`]. P# is a name that the
+//! operating system gives: it is printed and bound to, and never used as an index.
 
+mod check;
+mod description;
 pub mod distance;
 pub mod hostlist;
 mod levels;
+mod machine;
 mod memory;
 pub mod merge;
 mod network_device;
 mod rates;
 pub mod read;
 
-use std::fmt;
-use std::ops::Range;
+use std::ops::Deref;
 
 use serde::Serialize;
 
+pub use check::ClusterError;
+use check::MOST_SWITCH_LEVELS;
+pub use description::{ClusterDescription, Node, NodeGroup, SPEEDS, Switch};
 pub use levels::{Level, LevelKind, Levels};
+pub use machine::{Core, Gpu, Machine, Pu};
 pub use memory::{MemoryAccess, NumaNode};
 pub use network_device::{Link, Nic, NicKind, Port};
-pub use rates::{NAMED as NAMED_RATES, Rates, ServiceCurve, ServiceCurveError};
+pub use rates::{MEMORY_COPIES, REMOTE_MEMORY_FACTORS, Rates, ServiceCurve, ServiceCurveError};
 pub use read::switch_tree::SwitchTree;
 
-use crate::ids::{CoreId, NodeId, NumaId, PuId};
+use crate::ids::{NodeId, NumaId};
 use crate::units::BytesPerSecond;
 
-/// A cluster: nodes of one or several types, and the switches that connect them.
+/// A cluster: nodes of one or several types, and the switches that connect them. Its fields are
+/// those of [`ClusterDescription`], checked against each other, and can only be read.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Cluster {
-    /// Its name, for people.
-    pub name: String,
-    /// Whether the cores do not really exist (several hosts on one machine): binding is then to
-    /// PU modulo the real count and cannot be verified.
-    pub emulated: bool,
-    /// What data costs where a device does not say it.
-    pub rates: Rates,
-    /// Node groups: all nodes of one group are alike.
-    pub groups: Vec<NodeGroup>,
-    /// The nodes, in the order that `blocked` fills them.
-    pub nodes: Vec<Node>,
-    /// The switches, every parent behind its children; empty for one ideal switch.
-    pub switches: Vec<Switch>,
-}
+pub struct Cluster(ClusterDescription);
 
-/// Nodes that are alike.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NodeGroup {
-    /// The hardware of each of them.
-    pub machine: Machine,
-    /// Which PUs jobs may use, by position in [`Machine::pus`] (L#).
-    pub free: Vec<bool>,
-    /// How fast each core computes, compared with the other groups: at 2 in half the time of 1. 1
-    /// where nobody says.
-    pub speed: f64,
-}
+impl Deref for Cluster {
+    type Target = ClusterDescription;
 
-/// The speeds that nodes may have.
-pub const SPEEDS: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
-
-/// One node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Node {
-    /// Its host name; no other node of the cluster has it.
-    pub name: String,
-    /// Its type: position in [`Cluster::groups`].
-    pub group: usize,
-    /// The switch it hangs on: position in [`Cluster::switches`].
-    pub switch: Option<usize>,
-}
-
-/// A switch of the tree above the nodes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Switch {
-    /// Its name; no other switch of the cluster has it.
-    pub name: String,
-    /// The switch above: position in [`Cluster::switches`], behind this one.
-    pub parent: Option<usize>,
-    /// The link to the switch above, each way.
-    pub uplink: Option<BytesPerSecond>,
-}
-
-/// The hardware of one node.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Machine {
-    /// How many packages (sockets) there are.
-    pub packages: usize,
-    /// The memories, by L#.
-    pub numa_nodes: Vec<NumaNode>,
-    /// The cores, by L#.
-    pub cores: Vec<Core>,
-    /// The PUs, by L#: all PUs of a core stand together, cores in ascending order.
-    pub pus: Vec<Pu>,
-    /// The network devices, in PCI order where that is known.
-    pub nics: Vec<Nic>,
-    /// The GPUs, in PCI order where that is known.
-    pub gpus: Vec<Gpu>,
-    /// Relative cost from NUMA node (row, L#) to NUMA node (column), as the firmware tells (10 is
-    /// local); `None` where nobody says.
-    pub numa_distance: Option<Vec<Vec<u32>>>,
-}
-
-/// A core.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Core {
-    /// Its package, L#.
-    pub package: usize,
-    /// The nearest plain memory; a core beside several has the lowest.
-    pub numa: NumaId,
-    /// The last-level cache it shares, counted within the node; `None` where nobody says.
-    pub cache: Option<u32>,
-    /// Its PUs, P#, in L# order.
-    pub pus: Vec<PuId>,
-}
-
-/// A hardware thread.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Pu {
-    /// The operating system's number.
-    pub id: PuId,
-    /// Its core, L#.
-    pub core: CoreId,
-}
-
-/// A GPU.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Gpu {
-    /// Its name: `cuda0`, `rsmi0`, `card0`.
-    pub name: String,
-    /// The NUMA nodes next to it; empty where that is unknown.
-    pub near: Vec<NumaId>,
-    /// Its PCI address, where known.
-    pub pci: Option<String>,
-}
-
-impl NodeGroup {
-    /// Nodes with this hardware, all of it free.
-    #[must_use]
-    pub fn all_free(machine: Machine) -> Self {
-        let free = vec![true; machine.pus.len()];
-        Self { machine, free, speed: 1.0 }
+    fn deref(&self) -> &ClusterDescription {
+        &self.0
     }
 }
 
 impl Cluster {
-    /// A cluster of like nodes at one ideal switch, with assumed rates.
+    /// The parts of the cluster, to make another one from.
     #[must_use]
-    pub fn uniform(name: impl Into<String>, names: Vec<String>, group: NodeGroup) -> Self {
-        let node = |name| Node { name, group: 0, switch: None };
-        Self {
-            name: name.into(),
-            emulated: false,
-            rates: Rates::default(),
-            groups: vec![group],
-            nodes: names.into_iter().map(node).collect(),
-            switches: Vec::new(),
-        }
+    pub fn into_description(self) -> ClusterDescription {
+        self.0
+    }
+
+    /// This cluster with a change, checked again.
+    ///
+    /// # Errors
+    /// As [`ClusterDescription::build`].
+    pub fn edit(
+        mut self,
+        change: impl FnOnce(&mut ClusterDescription),
+    ) -> Result<Self, ClusterError> {
+        change(&mut self.0);
+        self.0.build()
+    }
+
+    /// This cluster with another name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.0.name = name.into();
+        self
+    }
+
+    /// This cluster with all PUs of all nodes free.
+    #[must_use]
+    pub fn all_free(mut self) -> Self {
+        self.0.groups.iter_mut().for_each(|group| group.free.fill(true));
+        self
+    }
+
+    /// The first `count` nodes of this cluster, or all if there are fewer; groups and switches stay.
+    ///
+    /// # Panics
+    /// If `count` is 0: a cluster has at least one node.
+    #[must_use]
+    pub fn first_nodes(mut self, count: usize) -> Self {
+        assert!(count > 0, "a cluster has at least one node");
+        self.0.nodes.truncate(count);
+        self
     }
 
     /// The node with this id.
+    ///
+    /// # Panics
+    /// If the cluster does not have this node.
     #[must_use]
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
     /// The hardware of a node.
+    ///
+    /// # Panics
+    /// If the cluster does not have this node.
     #[must_use]
     pub fn machine(&self, id: NodeId) -> &Machine {
         &self.group(id).machine
     }
 
-    /// The group that a node belongs to.
+    /// The group of a node.
+    ///
+    /// # Panics
+    /// If the cluster does not have this node.
     #[must_use]
     pub fn group(&self, id: NodeId) -> &NodeGroup {
-        &self.groups[self.nodes[id.index()].group]
+        &self.groups[self.node(id).group]
     }
 
-    /// The ids of all nodes, in order.
+    /// The ids of all nodes, ascending.
     pub fn node_ids(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
         (0..self.nodes.len()).map(NodeId::from_index)
     }
 
-    /// The node with this host name. A full name matches its first label and the reverse, because
-    /// launchers and `gethostname` disagree on which of the two they give.
+    /// The node with this host name. `n0` and `n0.site` match, because launchers and `gethostname`
+    /// disagree on which of the two they give; not if that leaves several nodes.
     #[must_use]
     pub fn find_node(&self, host: &str) -> Option<NodeId> {
         let exact = self.nodes.iter().position(|node| node.name == host);
-        let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
-        let found = exact.or_else(|| {
-            let host = short(host);
-            let mut same = (0..self.nodes.len()).filter(|i| short(&self.nodes[*i].name) == host);
-            // Two nodes of one short name: neither is meant for sure.
-            same.next().filter(|_| same.next().is_none())
-        });
-        found.map(NodeId::from_index)
+        let by_first_label = || {
+            let label = hostlist::first_label(host);
+            let mut matches = (0..self.nodes.len())
+                .filter(|index| hostlist::first_label(&self.nodes[*index].name) == label);
+            matches.next().filter(|_| matches.next().is_none())
+        };
+        exact.or_else(by_first_label).map(NodeId::from_index)
     }
 
-    /// How many bytes per second all usable network devices of a node carry each way.
+    /// Bandwidth of all usable network devices of a node together, each way; that of one device
+    /// if the node has none.
+    ///
+    /// # Panics
+    /// If the cluster does not have this node.
     #[must_use]
     pub fn node_bandwidth(&self, id: NodeId) -> BytesPerSecond {
         let usable = self.machine(id).nics.iter().filter(|nic| nic.is_usable());
@@ -205,91 +176,29 @@ impl Cluster {
         if sum > 0.0 { BytesPerSecond(sum) } else { self.rates.nic_bandwidth }
     }
 
-    /// How many bytes per second a network device carries each way.
+    /// Bandwidth of a network device, each way.
     #[must_use]
     pub fn nic_bandwidth(&self, nic: &Nic) -> BytesPerSecond {
         nic.known_bandwidth().unwrap_or(self.rates.nic_bandwidth)
     }
 
-    /// How many bytes per second a memory of a node gives.
+    /// Bandwidth of a NUMA node for the cores that reach it fastest.
+    ///
+    /// # Panics
+    /// If the cluster does not have this node.
     #[must_use]
     pub fn memory_bandwidth(&self, id: NodeId, numa: NumaId) -> BytesPerSecond {
         let memory = self.machine(id).numa_nodes.get(numa.index());
-        let known = memory.and_then(|memory| memory.best_access()?.bandwidth);
-        known.unwrap_or(self.rates.memory_bandwidth)
+        let bandwidth = memory.and_then(|memory| memory.best_access()?.bandwidth);
+        bandwidth.unwrap_or(self.rates.memory_bandwidth)
     }
 
-    /// How many cores the cluster has, free or not.
+    /// The number of cores of all nodes, free or not.
     #[must_use]
     pub fn core_count(&self) -> usize {
         self.node_ids().map(|id| self.machine(id).cores.len()).sum()
     }
 }
 
-impl Machine {
-    /// The ids of all cores, in order.
-    pub fn core_ids(&self) -> impl ExactSizeIterator<Item = CoreId> + use<> {
-        (0..self.cores.len()).map(CoreId::from_index)
-    }
-
-    /// The positions of a core's PUs among all PUs (L#).
-    #[must_use]
-    pub fn pus_of(&self, core: CoreId) -> Range<usize> {
-        let first = self.pus.partition_point(|pu| pu.core < core);
-        first..first + self.cores[core.index()].pus.len()
-    }
-
-    /// The cores next to each NUMA node.
-    #[must_use]
-    pub fn cores_by_numa(&self) -> Vec<Vec<CoreId>> {
-        let mut cores = vec![Vec::new(); self.numa_nodes.len()];
-        for (id, core) in self.core_ids().zip(&self.cores) {
-            cores[core.numa.index()].push(id);
-        }
-        cores
-    }
-
-    /// The package that each NUMA node is beside: that of its cores; none if those are in several.
-    /// One without cores of its own is beside the package from which it is fastest, where that is
-    /// known; none if that is so from several. Else it is where the one counted before it is.
-    #[must_use]
-    pub fn packages_beside(&self) -> Vec<Option<usize>> {
-        let package = |core: &CoreId| self.cores[core.index()].package;
-        let mut before = 0;
-        let beside = |(node, cores): (&NumaNode, Vec<CoreId>)| {
-            let near = match node.best_access() {
-                Some(best) if cores.is_empty() => &best.cores,
-                _ => &cores,
-            };
-            let mut packages = near.iter().map(package);
-            let Some(first) = packages.next() else { return Some(before) };
-            before = first;
-            packages.all(|other| other == first).then_some(first)
-        };
-        self.numa_nodes.iter().zip(self.cores_by_numa()).map(beside).collect()
-    }
-}
-
-impl fmt::Display for Machine {
-    /// `2 packages, 4 NUMA nodes, 64 cores, 128 PUs, 2 NICs`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = [
-            (self.packages, "package"),
-            (self.numa_nodes.len(), "NUMA node"),
-            (self.cores.len(), "core"),
-            (self.pus.len(), "PU"),
-            (self.nics.len(), "NIC"),
-            (self.gpus.len(), "GPU"),
-        ];
-        let mut shown = counts.iter().filter(|(count, name)| *count > 0 || *name == "NIC");
-        let Some((count, name)) = shown.next() else {
-            return Ok(());
-        };
-        write!(f, "{count} {name}{}", plural(*count))?;
-        shown.try_for_each(|(count, name)| write!(f, ", {count} {name}{}", plural(*count)))
-    }
-}
-
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
-}
+#[cfg(test)]
+mod tests;

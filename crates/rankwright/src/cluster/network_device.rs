@@ -1,36 +1,36 @@
-//! A network device of a node, and its ports.
+//! Network devices (NICs) of a node, and their ports.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::NumaId;
 use crate::units::{BytesPerSecond, Seconds};
 
-/// A network device: one PCI function, whatever number of names the system has for it.
+/// A network device: one PCI function, under all names that the system has for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Nic {
     /// The name by which libraries select it: `mlx5_0`, `hfi1_0`, `cxi0`, `eth0`.
     pub name: String,
     /// Further names of the same function: `ib0` of `mlx5_0`.
     pub aliases: Vec<String>,
-    /// The NUMA nodes next to it; empty where that is unknown or all are equally far.
+    /// The nearest NUMA nodes (L#), ascending; empty where they are unknown or all are equally far.
     pub near: Vec<NumaId>,
-    /// Each way, where known; else that of its ports, else [`Rates::nic_bandwidth`].
+    /// Bandwidth each way. `None`: that of its ports, else [`Rates::nic_bandwidth`].
     ///
     /// [`Rates::nic_bandwidth`]: super::Rates::nic_bandwidth
     pub bandwidth: Option<BytesPerSecond>,
-    /// To another device, where known; else [`Rates::nic_latency`].
+    /// Time to another network device. `None`: [`Rates::nic_latency`].
     ///
     /// [`Rates::nic_latency`]: super::Rates::nic_latency
     pub latency: Option<Seconds>,
-    /// How many processes can use it at a time, where it has such a limit.
+    /// The number of processes that can use it at a time, from 1; `None` without such a limit.
     pub contexts: Option<u32>,
-    /// Its PCI address, where known: `0000:41:00.0`.
+    /// The PCI address, where known: `0000:41:00.0`.
     pub pci: Option<String>,
-    /// Its ports, ascending; empty where nobody says.
+    /// Its ports, by ascending number; empty where they are unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<Port>,
-    /// On rail-optimised fabrics, the rail: devices of one rail hang on switches of their own in all
-    /// nodes, and what goes from rail to rail takes a longer way.
+    /// The rail on a rail-optimised fabric. In all nodes, the devices of one rail are attached to the
+    /// same switches; messages from rail to rail take a longer path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rail: Option<u32>,
 }
@@ -38,12 +38,12 @@ pub struct Nic {
 /// A port of a network device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Port {
-    /// Its number; those of InfiniBand and Omni-Path begin with 1.
+    /// The port number; InfiniBand and Omni-Path count from 1.
     pub number: u32,
-    /// Whether its link is up; `None` where the system does not tell.
+    /// The state of its link, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
-    /// How fast its link is each way, where known.
+    /// Bandwidth of its link each way, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<BytesPerSecond>,
 }
@@ -52,32 +52,32 @@ pub struct Port {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Link {
-    /// It carries data.
+    /// The link carries data.
     Up,
-    /// It carries none.
+    /// The link carries no data.
     Down,
 }
 
-/// What a network device is, as far as libraries tell devices apart.
+/// The kinds of network devices that communication libraries distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NicKind {
     /// Intel or Cornelis Omni-Path: `hfi1_0`.
     OmniPath,
-    /// InfiniBand and RoCE, what speaks verbs: `mlx5_0`, `ib0`.
+    /// InfiniBand and RoCE (verbs): `mlx5_0`, `ib0`.
     #[serde(rename = "infiniband")]
     InfiniBand,
     /// HPE Slingshot: `cxi0`, `hsn0`.
     Slingshot,
     /// Amazon's Elastic Fabric Adapter: `rdmap0s6`, `efa_0`.
     Efa,
-    /// An interface of the kernel, or a device that is not known: `eth0`.
+    /// A network interface of the kernel, or an unknown device: `eth0`.
     Ethernet,
 }
 
-/// What the names of devices begin with. Names of interfaces stand last: a device that has both is
-/// known by the other.
-const NAMES: [(&str, NicKind); 20] = [
+/// Beginnings of device names. Those of kernel interfaces come last: they do not decide if the
+/// device has a verbs name, too.
+const NAME_PREFIXES: [(&str, NicKind); 20] = [
     ("hfi1", NicKind::OmniPath),
     ("cxi", NicKind::Slingshot),
     ("efa", NicKind::Efa),
@@ -101,7 +101,7 @@ const NAMES: [(&str, NicKind); 20] = [
 ];
 
 impl NicKind {
-    /// What people call it.
+    /// The name in output.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -113,19 +113,19 @@ impl NicKind {
         }
     }
 
-    /// The kind of a device with these names; the first one that is known decides.
+    /// The kind of a device with these names; the first name with a known prefix decides.
     #[must_use]
     pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        let known = |name: &str| {
-            let row = NAMES.iter().find(|(start, _)| name.starts_with(start));
+        let kind = |name: &str| {
+            let row = NAME_PREFIXES.iter().find(|(prefix, _)| name.starts_with(prefix));
             row.map(|(_, kind)| *kind)
         };
-        names.into_iter().find_map(known).unwrap_or(Self::Ethernet)
+        names.into_iter().find_map(kind).unwrap_or(Self::Ethernet)
     }
 }
 
 impl Nic {
-    /// A network device of which only the name is known.
+    /// A network device with this name, everything else unknown.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -146,19 +146,19 @@ impl Nic {
         std::iter::once(self.name.as_str()).chain(self.aliases.iter().map(String::as_str))
     }
 
-    /// What it is.
+    /// Its kind, from its names.
     #[must_use]
     pub fn kind(&self) -> NicKind {
         NicKind::of(self.names())
     }
 
-    /// Whether anything can pass it: not where all its ports are down.
+    /// Whether messages can pass it: not if all its ports are down.
     #[must_use]
     pub fn is_usable(&self) -> bool {
         self.ports.is_empty() || self.ports.iter().any(|port| port.link != Some(Link::Down))
     }
 
-    /// How many bytes per second it carries each way, where the device or its ports say so.
+    /// Bandwidth each way: its own, else that of all its ports that are not down, where known.
     #[must_use]
     pub fn known_bandwidth(&self) -> Option<BytesPerSecond> {
         let up = self.ports.iter().filter(|port| port.link != Some(Link::Down));
@@ -166,13 +166,13 @@ impl Nic {
         self.bandwidth.or((sum > 0.0).then_some(BytesPerSecond(sum)))
     }
 
-    /// Adds what is known of a port to what was known before.
+    /// Adds a port, or to the port with its number what is newly known of it.
     pub(super) fn add_port(&mut self, port: Port) {
-        match self.ports.binary_search_by_key(&port.number, |known| known.number) {
+        match self.ports.binary_search_by_key(&port.number, |other| other.number) {
             Ok(index) => {
-                let known = &mut self.ports[index];
-                known.link = port.link.or(known.link);
-                known.bandwidth = port.bandwidth.or(known.bandwidth);
+                let same = &mut self.ports[index];
+                same.link = port.link.or(same.link);
+                same.bandwidth = port.bandwidth.or(same.bandwidth);
             }
             Err(index) => self.ports.insert(index, port),
         }
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_what_a_device_is() {
+    fn the_kind_of_a_device_follows_from_its_names() {
         for (names, kind) in [
             (&["hfi1_0", "ib0"][..], NicKind::OmniPath),
             (&["mlx5_0", "ib0"], NicKind::InfiniBand),

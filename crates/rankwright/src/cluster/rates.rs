@@ -1,75 +1,105 @@
-//! What data costs on its way: the service times of the queueing model and of the simulator.
+//! Rates: the bandwidths and latencies from which the queueing model and the simulator compute
+//! service times.
+
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
 use crate::units::{Bytes, BytesPerSecond, PerSecond, Seconds};
 
-/// What data costs on its way.
+/// Bandwidths and latencies of a cluster, used where a device has none of its own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rates {
-    /// Where the rates come from: one of [`NAMED`], or what `calibrated` says.
+    /// Where the rates come from: one of [`Rates::names`], or a text for people.
     pub name: String,
-    /// Whether the rates were measured on this cluster. If not, results say "rates assumed".
+    /// Whether the rates were measured on this cluster. Otherwise results say "rates assumed".
     pub calibrated: bool,
-    /// Of a network device that names none.
+    /// Bandwidth of a network device, each way; above 0.
     pub nic_bandwidth: BytesPerSecond,
-    /// From one network device to another, all switches between them included.
+    /// Time from one network device to another, including all switches between them.
     pub nic_latency: Seconds,
-    /// Of one NUMA node.
+    /// Bandwidth of one NUMA node; above 0.
     pub memory_bandwidth: BytesPerSecond,
-    /// How many times as long an access takes from another NUMA node of the same node; at least 1.
+    /// Time of an access to another NUMA node of the same node, relative to a local access;
+    /// within [`REMOTE_MEMORY_FACTORS`].
     pub remote_memory_factor: f64,
-    /// τ of Eq. (18), Soryani 2013: how many times a message inside a node passes the memory.
+    /// Number of times that a message inside a node passes the memory, within [`MEMORY_COPIES`]:
+    /// τ of Eq. (18), Soryani 2013.
     pub memory_copies: u32,
-    /// Of messages between cores that share a cache.
+    /// Bandwidth between cores that share a cache; above 0.
     pub cache_bandwidth: BytesPerSecond,
-    /// The longest message that goes through a shared cache; 0 if none does.
+    /// Longest message that goes through a shared cache; 0 B: no message does.
     pub cache_limit: Bytes,
-    /// How often each core fetches a word from its memory besides; `None` for never.
+    /// Rate of memory accesses by each core, apart from messages; `None`: no accesses.
     pub memory_accesses: Option<PerSecond>,
-    /// The bytes of such a word.
+    /// Length of one of these accesses.
     pub memory_access_length: Bytes,
-    /// The queue pair of a rank (QP), one for each direction; without points there is none.
+    /// Service time at the queue pair (QP) of a rank, one for each direction; empty: no such server.
     pub queue_pair: ServiceCurve,
-    /// The processing hardware of a queue pair (PHW); without points there is none.
+    /// Service time at the processing hardware (PHW) of a queue pair; empty: no such server.
     pub processing: ServiceCurve,
-    /// How much longer the sender's and the receiver's core have to do with a message that goes
-    /// through a network device beside another package; without points nothing.
+    /// Additional time for the sender's and the receiver's core if a message passes a network device
+    /// of another package; empty: none.
     #[serde(skip_serializing_if = "ServiceCurve::is_empty")]
     pub inter_socket: ServiceCurve,
 }
 
-/// Service times that are known for some lengths. Between two of them the logarithm of the time is
-/// linear in the logarithm of the length; above the last the time is proportional to the length,
-/// below the first it is that of the first.
+/// The range of [`Rates::remote_memory_factor`].
+pub const REMOTE_MEMORY_FACTORS: RangeInclusive<f64> = 1.0..=100.0;
+/// The range of [`Rates::memory_copies`].
+pub const MEMORY_COPIES: RangeInclusive<u32> = 1..=16;
+
+/// Service time by message length, from points. Between two points, log(time) is linear in
+/// log(length). Above the last point, time is proportional to length. Below the first point, it is
+/// that of the first point.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ServiceCurve(Vec<(Bytes, Seconds)>);
 
-/// Points that are no curve.
+/// Why points are not a [`ServiceCurve`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected {}", Self::EXPECTED)]
-pub struct ServiceCurveError;
-
-impl ServiceCurveError {
-    /// What the points must be.
-    pub const EXPECTED: &str = "lengths that ascend from 1 B, and times above zero";
+pub enum ServiceCurveError {
+    /// The length of the point at this position is 0 B, or not above the length before it.
+    #[error("points[{0}]: the length is 0 B, or not above the length before it")]
+    Length(usize),
+    /// The time of the point at this position is not above zero.
+    #[error("points[{0}]: the time is not above zero")]
+    Time(usize),
 }
 
-/// Sets of rates by name; the first is the default.
-pub const NAMED: [&str; 2] = ["paper-2013", "paper-2013-model"];
+const PAPER_2013: &str = "paper-2013";
+const PAPER_2013_MODEL: &str = "paper-2013-model";
+
+/// A set of rates and its name.
+type NamedRates = (&'static str, fn() -> Rates);
+
+/// All named sets; the first is the default.
+const NAMED: [NamedRates; 2] =
+    [(PAPER_2013, Rates::paper_2013), (PAPER_2013_MODEL, Rates::paper_2013_model)];
 
 impl Default for Rates {
     fn default() -> Self {
-        Self::simulated()
+        Self::paper_2013()
     }
 }
 
 impl Rates {
-    /// `paper-2013`: what the simulator of Soryani et al. 2013 (Table 2) and 2012 (Table 1) is
-    /// given. The bandwidth of the cache, which they do not print, only matters for finish times.
-    fn simulated() -> Self {
+    /// The set with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        NAMED.iter().find(|(other, _)| *other == name).map(|(_, rates)| rates())
+    }
+
+    /// The names of all sets; the first is that of [`Rates::default`].
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMED.iter().map(|(name, _)| *name)
+    }
+
+    /// `paper-2013`: the input of the simulator of Soryani et al. 2013 (Table 2) and 2012 (Table 1).
+    /// The papers do not print the bandwidth of the cache; it affects finish times only.
+    #[must_use]
+    pub fn paper_2013() -> Self {
         Self {
-            name: "paper-2013".to_owned(),
+            name: PAPER_2013.to_owned(),
             calibrated: false,
             nic_bandwidth: BytesPerSecond(1e9),
             nic_latency: Seconds(100e-9),
@@ -86,12 +116,13 @@ impl Rates {
         }
     }
 
-    /// `paper-2013-model`: what the analytic model of Soryani et al. 2013 (section 3) is given. The
+    /// `paper-2013-model`: the input of the analytic model of Soryani et al. 2013 (section 3). The
     /// paper does not print the service times of queue pairs and their processing hardware; these
-    /// are fitted to its Figs. 4 and 5 and Table 1, which 1 µs per 1024 bytes at the port and
-    /// 4 GiB/s at the memory fit best too. 100 ns at each of the two ports of the switch. All
-    /// messages inside a node use the memory (Eq. 10), once: the model has no cache.
-    fn modelled() -> Self {
+    /// are fitted to its Figs. 4 and 5 and Table 1, together with 1 µs per 1024 bytes at the port
+    /// and 4 GiB/s at the memory, which give the best fit. 100 ns at each of the two ports of the
+    /// switch. All messages inside a node pass the memory once (Eq. 10): the model has no cache.
+    #[must_use]
+    pub fn paper_2013_model() -> Self {
         let fitted =
             [(1 << 10, 6.2e-6), (1 << 16, 115.5e-6), (1 << 19, 643.4e-6), (1 << 20, 1377e-6)];
         let share = |share: f64| {
@@ -99,7 +130,7 @@ impl Rates {
             ServiceCurve(points.to_vec())
         };
         Self {
-            name: "paper-2013-model".to_owned(),
+            name: PAPER_2013_MODEL.to_owned(),
             nic_bandwidth: BytesPerSecond(1.024e9),
             nic_latency: Seconds(200e-9),
             memory_bandwidth: BytesPerSecond((1_u64 << 32) as f64),
@@ -108,55 +139,54 @@ impl Rates {
             memory_accesses: Some(PerSecond(1e5)),
             queue_pair: share(0.6),
             processing: share(0.4),
-            ..Self::simulated()
+            ..Self::paper_2013()
         }
-    }
-
-    /// The set with this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::simulated(), Self::modelled()].into_iter().find(|rates| rates.name == name)
     }
 }
 
 impl ServiceCurve {
-    /// A curve through points.
+    /// A curve through points; none for a server that does not exist.
     ///
     /// # Errors
-    /// If lengths do not ascend from 1 B or a time is not above zero.
+    /// If lengths do not ascend from 1 B, or a time is not above zero.
     pub fn new(points: Vec<(Bytes, Seconds)>) -> Result<Self, ServiceCurveError> {
-        let ascending = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        if !ascending || points.iter().any(|(length, time)| length.0 == 0 || time.0 <= 0.0) {
-            return Err(ServiceCurveError);
+        let mut before = Bytes(0);
+        for (position, (length, time)) in points.iter().enumerate() {
+            if *length <= before {
+                return Err(ServiceCurveError::Length(position));
+            }
+            if time.0 <= 0.0 || !time.0.is_finite() {
+                return Err(ServiceCurveError::Time(position));
+            }
+            before = *length;
         }
         Ok(Self(points))
     }
 
-    /// Whether there is no such server at all.
+    /// Whether the curve has no points: there is no such server.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The points.
+    /// The points, by ascending length.
     #[must_use]
     pub fn points(&self) -> &[(Bytes, Seconds)] {
         &self.0
     }
 
-    /// How long a message of this length is served; zero without points.
+    /// The service time of a message of this length; zero without points.
     #[must_use]
     pub fn time(&self, length: Bytes) -> Seconds {
-        let after = self.0.partition_point(|(known, _)| *known < length);
+        let after = self.0.partition_point(|(point, _)| *point < length);
         match (after.checked_sub(1).map(|before| self.0[before]), self.0.get(after)) {
             (None, None) => Seconds(0.0),
             (None, Some((_, first))) => *first,
-            (Some((known, time)), None) => Seconds(time.0 * length.0 as f64 / known.0 as f64),
+            (Some((last, time)), None) => Seconds(time.0 * length.0 as f64 / last.0 as f64),
             (Some((short, fast)), Some((long, slow))) => {
-                let logarithm = |value: f64| value.ln();
-                let way = logarithm(length.0 as f64 / short.0 as f64)
-                    / logarithm(long.0 as f64 / short.0 as f64);
-                Seconds(fast.0 * (slow.0 / fast.0).powf(way))
+                let share =
+                    (length.0 as f64 / short.0 as f64).ln() / (long.0 as f64 / short.0 as f64).ln();
+                Seconds(fast.0 * (slow.0 / fast.0).powf(share))
             }
         }
     }
@@ -181,17 +211,22 @@ mod tests {
 
     #[test]
     fn a_curve_ascends_from_one_byte() {
-        for points in [[(0, 1.0), (1, 2.0)], [(2, 1.0), (2, 2.0)], [(1, 0.0), (2, 2.0)]] {
+        for (points, error) in [
+            ([(0, 1.0), (1, 2.0)], ServiceCurveError::Length(0)),
+            ([(2, 1.0), (2, 2.0)], ServiceCurveError::Length(1)),
+            ([(1, 0.0), (2, 2.0)], ServiceCurveError::Time(0)),
+        ] {
             let points = points.map(|(length, time)| (Bytes(length), Seconds(time)));
-            assert!(ServiceCurve::new(points.to_vec()).is_err());
+            assert_eq!(ServiceCurve::new(points.to_vec()), Err(error));
         }
     }
 
     #[test]
     fn named_rates_have_their_names() {
-        for name in NAMED {
+        for name in Rates::names() {
             assert_eq!(Rates::named(name).unwrap().name, name);
         }
-        assert_eq!(NAMED[0], Rates::default().name);
+        assert_eq!(Rates::names().next(), Some(Rates::default().name.as_str()));
+        assert_eq!(Rates::named("paper-2020"), None);
     }
 }

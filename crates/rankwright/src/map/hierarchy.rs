@@ -2,7 +2,8 @@
 //! `1:10:100`.
 
 use crate::cluster::{
-    Cluster, Core, LevelKind, Machine, Node, NodeGroup, NumaNode, Pu, Rates, Switch,
+    Cluster, ClusterDescription, Core, LevelKind, Machine, Node, NodeGroup, NumaNode, Pu, Rates,
+    Switch,
 };
 use crate::ids::{CoreId, NumaId, PuId};
 
@@ -89,6 +90,9 @@ impl Hierarchy {
     /// The cluster with these levels. The highest level is the cluster and the one below it the
     /// nodes; a single level is one node. With more than five levels, those above the fourth are
     /// switches. Core L# counted over all nodes is the position in the hierarchy.
+    ///
+    /// # Panics
+    /// Never: every hierarchy is a valid cluster.
     #[must_use]
     pub fn cluster(&self) -> Cluster {
         let in_node = self.sizes.len().saturating_sub(1).clamp(1, MAX_LEVELS_IN_NODE);
@@ -101,15 +105,15 @@ impl Hierarchy {
             switch: leaf_size.map(|size| index / size),
         };
         let machine = machine(in_node);
-        let free = vec![true; machine.pus.len()];
-        Cluster {
+        let description = ClusterDescription {
             name: "hierarchy".to_owned(),
             emulated: false,
             rates: Rates::default(),
-            groups: vec![NodeGroup { machine, free, speed: 1.0 }],
+            groups: vec![NodeGroup::all_free(machine)],
             nodes: (0..nodes).map(node).collect(),
             switches,
-        }
+        };
+        description.build().expect("levels of whole numbers of equal parts are a cluster")
     }
 
     /// The distance of each level of [`Hierarchy::cluster`], from the same core (0) up.

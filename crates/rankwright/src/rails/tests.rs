@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
-use crate::cluster::Levels;
 use crate::cluster::read::toml;
+use crate::cluster::{ClusterDescription, Levels};
 use crate::estimate::Load;
 use crate::placement::{Granularity, slots};
 use crate::traffic::{Flow, Job};
@@ -119,12 +119,22 @@ fn a_unit_that_is_down_or_not_there_is_used_as_printed_and_refused_by_ours() {
     assert_eq!(error("by-load:devices=hfi1_0"), "node n0: the link of hfi1_0 is down");
 }
 
+/// The cluster with these contexts on the four network devices of its first node type.
+fn with_contexts(cluster: Cluster, contexts: [Option<u32>; 4]) -> Cluster {
+    let change = |parts: &mut ClusterDescription| {
+        let nics = &mut parts.groups[0].machine.nics;
+        assert_eq!(nics.len(), contexts.len());
+        nics.iter_mut().zip(contexts).for_each(|(nic, contexts)| nic.contexts = contexts);
+    };
+    cluster.edit(change).unwrap()
+}
+
 #[test]
 fn without_a_local_unit_ours_takes_the_nearest() {
     let devices = [("hfi1_0", 1, true), ("hfi1_1", 2, true)];
-    let mut cluster = node(3, &devices);
     let far = vec![vec![10, 30, 20], vec![30, 10, 20], vec![20, 20, 10]];
-    cluster.groups[0].machine.numa_distance = Some(far);
+    let cluster = node(3, &devices);
+    let cluster = cluster.edit(|parts| parts.groups[0].machine.numa_distance = Some(far)).unwrap();
     assert_eq!(of(&cluster, &[0, 1], "paper-2017"), ["hfi1_0", "hfi1_1"]);
     assert_eq!(of(&cluster, &[0, 1], "device-affinity"), ["hfi1_1", "hfi1_1"]);
 }
@@ -188,10 +198,7 @@ fn modes_of_psm2() {
 
 #[test]
 fn contexts_are_respected() {
-    let mut cluster = machine("four-hfis");
-    for nic in &mut cluster.groups[0].machine.nics {
-        nic.contexts = Some(1);
-    }
+    let cluster = with_contexts(machine("four-hfis"), [Some(1); 4]);
     let at = [0, 1, 2, 3];
     for text in ["device-affinity", "round-robin", "packed", "by-load"] {
         let mut units = of(&cluster, &at, text);
@@ -204,7 +211,7 @@ fn contexts_are_respected() {
             "{error}"
         );
     }
-    cluster.groups[0].machine.nics[2].contexts = None;
+    let cluster = with_contexts(cluster, [Some(1), Some(1), None, Some(1)]);
     let error = selected(&cluster, &placed(&cluster, &at), "packed").unwrap_err();
     assert!(error.starts_with("node h0: how many contexts hfi1_2 has is not known"), "{error}");
 }
@@ -262,7 +269,7 @@ fn few_ranks_are_striped_over_several_devices() {
 fn ranks_are_striped_as_far_as_contexts_are_left() {
     // Three ranks on each socket with two devices each: one device for each rank makes one of the
     // two a third busier than it must be; four contexts do not let all ranks use all devices.
-    let mut cluster = machine("four-hfis");
+    let cluster = machine("four-hfis");
     let at = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14];
     let placement = placed(&cluster, &at);
     let pairs = (0..12).flat_map(|from| (0..12).map(move |to| (from, to, 1_000_000)));
@@ -281,17 +288,15 @@ fn ranks_are_striped_as_far_as_contexts_are_left() {
     };
     assert!(ratio(&cluster) < 1.001);
     // One of each socket can be striped.
-    cluster.groups[0].machine.nics.iter_mut().for_each(|nic| nic.contexts = Some(2));
+    let cluster = with_contexts(cluster, [Some(2); 4]);
     assert!(ratio(&cluster) < 1.001);
-    cluster.groups[0].machine.nics.iter_mut().skip(1).for_each(|nic| nic.contexts = Some(1));
-    cluster.groups[0].machine.nics[0].contexts = Some(3);
+    let cluster = with_contexts(cluster, [Some(3), Some(1), Some(1), Some(1)]);
     assert!(ratio(&cluster) > 1.3);
 }
 
 #[test]
 fn ranks_that_cannot_share_a_rail_are_told_apart_from_full_devices() {
-    let mut cluster = machine("four-numa");
-    cluster.groups[0].machine.nics.iter_mut().for_each(|nic| nic.contexts = Some(2));
+    let cluster = with_contexts(machine("four-numa"), [Some(2); 4]);
     let ring = |ranks: u32| -> Vec<_> { (0..ranks).map(|a| (a, (a + 1) % ranks, 9)).collect() };
     let error = |at: &[usize], flows: &[(u32, u32, u64)]| {
         let traffic = workload(at.len(), flows);
@@ -307,7 +312,7 @@ fn ranks_that_cannot_share_a_rail_are_told_apart_from_full_devices() {
     let text = error(&at, &[]);
     assert!(text.starts_with("node t0 has 16 ranks, but its devices have 8 contexts"), "{text}");
     // A pair and single ranks fill the rails only if the pair goes first, whatever it sends.
-    cluster.groups[0].machine.nics.truncate(2);
+    let cluster = cluster.edit(|parts| parts.groups[0].machine.nics.truncate(2)).unwrap();
     let placement = placed(&cluster, &[0, 1, 2, 3, 16, 17, 18, 19]);
     let traffic = workload(8, &[(0, 4, 900), (1, 5, 900), (2, 6, 1), (3, 7, 1), (2, 7, 1)]);
     let nics: Vec<_> =

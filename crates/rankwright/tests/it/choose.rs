@@ -76,8 +76,8 @@ fn a_comparison_has_a_stable_json_form() {
 #[test]
 fn who_lets_ranks_compute_longer_than_they_must_cannot_win() {
     // Rank 0 computes four times as long as the others, and node 1 is twice as fast as node 0.
-    let mut cluster = cluster(&[(1, Kind(1, 1, 2, 1)), (1, Kind(1, 1, 2, 1))]);
-    cluster.groups[1].speed = 2.0;
+    let cluster = cluster(&[(1, Kind(1, 1, 2, 1)), (1, Kind(1, 1, 2, 1))]);
+    let cluster = cluster.edit(|parts| parts.groups[1].speed = 2.0).unwrap();
     let mut jobs = workload(vec![ring("a", 4, 1000)]);
     jobs.jobs[0].compute = [4.0, 1.0, 1.0, 1.0].map(Seconds).to_vec();
     let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();

@@ -1,7 +1,7 @@
 //! Small clusters for tests, described in a few numbers.
 
 use rankwright::cluster::{
-    Cluster, Core, Machine, Nic, Node, NodeGroup, NumaNode, Pu, Rates, Switch,
+    Cluster, ClusterDescription, Core, Machine, Nic, Node, NodeGroup, NumaNode, Pu, Rates, Switch,
 };
 use rankwright::ids::{CoreId, NumaId, PuId};
 use rankwright::units::BytesPerSecond;
@@ -18,14 +18,15 @@ pub(crate) fn cluster(kinds: &[(usize, Kind)]) -> Cluster {
             nodes.push(Node { name: format!("node{}", nodes.len()), group, switch: None });
         }
     }
-    Cluster {
+    let description = ClusterDescription {
         name: "test".to_owned(),
         emulated: false,
         rates: Rates::default(),
         groups: kinds.iter().map(|(_, kind)| group(*kind)).collect(),
         nodes,
         switches: Vec::new(),
-    }
+    };
+    description.build().unwrap()
 }
 
 /// 4 nodes of 4 cores.
@@ -34,39 +35,53 @@ pub(crate) fn four_by_four() -> Cluster {
 }
 
 /// The cluster with its nodes under switches of `each` nodes, and one switch above those.
-pub(crate) fn with_switches(mut cluster: Cluster, each: usize) -> Cluster {
+pub(crate) fn with_switches(cluster: Cluster, each: usize) -> Cluster {
     let leaves = cluster.nodes.len().div_ceil(each);
-    for (index, node) in cluster.nodes.iter_mut().enumerate() {
-        node.switch = Some(index / each);
-    }
     let switch = |index: usize| Switch {
         name: format!("switch{index}"),
         parent: (index < leaves).then_some(leaves),
         uplink: None,
     };
-    cluster.switches = (0..=leaves).map(switch).collect();
-    cluster
+    let change = |parts: &mut ClusterDescription| {
+        for (index, node) in parts.nodes.iter_mut().enumerate() {
+            node.switch = Some(index / each);
+        }
+        parts.switches = (0..=leaves).map(switch).collect();
+    };
+    cluster.edit(change).unwrap()
+}
+
+/// The cluster with uplinks of this bandwidth at all switches.
+pub(crate) fn with_uplinks(cluster: Cluster, uplink: BytesPerSecond) -> Cluster {
+    let change = |parts: &mut ClusterDescription| {
+        parts.switches.iter_mut().for_each(|switch| switch.uplink = Some(uplink));
+    };
+    cluster.edit(change).unwrap()
 }
 
 /// The cluster with the PUs of some cores (L#) of the first kind of node taken.
-pub(crate) fn without_cores(mut cluster: Cluster, taken: &[u32]) -> Cluster {
-    let group = &mut cluster.groups[0];
-    for (pu, free) in group.machine.pus.iter().zip(&mut group.free) {
-        *free &= !taken.contains(&pu.core.0);
-    }
-    cluster
+pub(crate) fn without_cores(cluster: Cluster, taken: &[u32]) -> Cluster {
+    let change = |parts: &mut ClusterDescription| {
+        let NodeGroup { machine, free, .. } = &mut parts.groups[0];
+        for (pu, free) in machine.pus.iter().zip(free) {
+            *free &= !taken.contains(&pu.core.0);
+        }
+    };
+    cluster.edit(change).unwrap()
 }
 
 /// The cluster with two network devices in each node: `fast` at 3 GB/s and `slow` at 1 GB/s.
-pub(crate) fn with_two_nics(mut cluster: Cluster) -> Cluster {
+pub(crate) fn with_two_nics(cluster: Cluster) -> Cluster {
     let nic = |name: &str, bandwidth| Nic {
         bandwidth: Some(BytesPerSecond(bandwidth)),
         ..Nic::new(name)
     };
-    for group in &mut cluster.groups {
-        group.machine.nics = vec![nic("fast", 3e9), nic("slow", 1e9)];
-    }
-    cluster
+    let change = |parts: &mut ClusterDescription| {
+        for group in &mut parts.groups {
+            group.machine.nics = vec![nic("fast", 3e9), nic("slow", 1e9)];
+        }
+    };
+    cluster.edit(change).unwrap()
 }
 
 fn group(Kind(packages, numa_nodes, cores, pus): Kind) -> NodeGroup {

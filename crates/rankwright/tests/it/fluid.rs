@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use rankwright::cluster::Cluster;
 use rankwright::cluster::read::built_in;
-use rankwright::cluster::{Cluster, Switch};
 use rankwright::estimate::{Fluid, FluidOutcome};
 use rankwright::ids::{SlotId, parse_index_list};
 use rankwright::network::ServerKind;
@@ -15,7 +15,7 @@ use rankwright::traffic::generate::built_in as workloads;
 use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::units::BytesPerSecond;
 
-use crate::clusters::{Kind, cluster, with_switches, with_two_nics};
+use crate::clusters::{Kind, cluster, with_switches, with_two_nics, with_uplinks};
 
 fn paper() -> (Cluster, Vec<Slot>) {
     let cluster = built_in::find("paper:2013").unwrap().cluster();
@@ -151,10 +151,7 @@ fn links_and_several_devices_are_waited_for() {
     assert_eq!(plain.link_waiting.0, 0.0);
     let two = evaluate(&with_two_nics(small()));
     assert!(two.nic_waiting.0 < plain.nic_waiting.0, "{two:?} {plain:?}");
-    let mut slow = small();
-    let uplink = |switch: Switch| Switch { uplink: Some(BytesPerSecond(2.5e8)), ..switch };
-    slow.switches = slow.switches.into_iter().map(uplink).collect();
-    let slow = evaluate(&slow);
+    let slow = evaluate(&with_uplinks(small(), BytesPerSecond(2.5e8)));
     assert!(slow.link_waiting.0 > plain.nic_waiting.0, "{slow:?} {plain:?}");
     // Each link passes 4 x 8 messages of 1 MiB a thousand times.
     let least = 32.0 * 1000.0 * 1_048_576.0 / 2.5e8;

@@ -1,7 +1,7 @@
 //! The offered load of placements that change.
 
 use proptest::prelude::*;
-use rankwright::cluster::{Cluster, Switch};
+use rankwright::cluster::Cluster;
 use rankwright::estimate::OfferedLoad;
 use rankwright::ids::{GlobalRank, ServerId, SlotId};
 use rankwright::network::Servers;
@@ -10,7 +10,7 @@ use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Send, Source, Workload};
 use rankwright::units::{Bytes, BytesPerSecond, Seconds};
 
-use crate::clusters::{Kind, cluster, with_switches, with_two_nics};
+use crate::clusters::{Kind, cluster, with_switches, with_two_nics, with_uplinks};
 
 /// 25 ranks of all kinds of senders, on 28 cores.
 fn mixed() -> Workload {
@@ -39,9 +39,7 @@ fn repeated(job: &Job) -> Job {
 fn machines(links: bool, nics: bool) -> Cluster {
     let mut cluster = cluster(&[(3, Kind(2, 1, 4, 1)), (1, Kind(1, 2, 2, 1))]);
     if links {
-        cluster = with_switches(cluster, 2);
-        let uplink = |switch: Switch| Switch { uplink: Some(BytesPerSecond(2e9)), ..switch };
-        cluster.switches = cluster.switches.into_iter().map(uplink).collect();
+        cluster = with_uplinks(with_switches(cluster, 2), BytesPerSecond(2e9));
     }
     if nics { with_two_nics(cluster) } else { cluster }
 }

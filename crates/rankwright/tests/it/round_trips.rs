@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use proptest::prelude::*;
-use rankwright::cluster::{Cluster, ServiceCurve, Switch};
+use rankwright::cluster::{Cluster, ClusterDescription, ServiceCurve};
 use rankwright::estimate::RoundTrips;
 use rankwright::ids::NumaId;
 use rankwright::placement::{Granularity, JobShape, Placement, slots};
@@ -12,7 +12,7 @@ use rankwright::traffic::Workload;
 use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::units::{Bytes, BytesPerSecond, Seconds};
 
-use crate::clusters::{Kind, cluster, with_switches, with_two_nics};
+use crate::clusters::{Kind, cluster, with_switches, with_two_nics, with_uplinks};
 use crate::workloads::workload;
 
 fn jobs(patterns: &[&str]) -> Workload {
@@ -21,9 +21,8 @@ fn jobs(patterns: &[&str]) -> Workload {
 
 /// Four nodes of eight cores on two switches.
 fn machines(two_nics: bool) -> Cluster {
-    let mut cluster = with_switches(cluster(&[(2, Kind(2, 1, 4, 1)), (2, Kind(1, 2, 4, 1))]), 2);
-    let uplink = |switch: Switch| Switch { uplink: Some(BytesPerSecond(2e9)), ..switch };
-    cluster.switches = cluster.switches.into_iter().map(uplink).collect();
+    let cluster = cluster(&[(2, Kind(2, 1, 4, 1)), (2, Kind(1, 2, 4, 1))]);
+    let cluster = with_uplinks(with_switches(cluster, 2), BytesPerSecond(2e9));
     if two_nics { with_two_nics(cluster) } else { cluster }
 }
 
@@ -71,10 +70,12 @@ proptest! {
         if let Some(far) = far {
             // The last device of each node is beside its first package.
             let points = vec![(Bytes(1 << 16), Seconds(far))];
-            cluster.rates.inter_socket = ServiceCurve::new(points).unwrap();
-            for nic in cluster.groups.iter_mut().filter_map(|group| group.machine.nics.last_mut()) {
-                nic.near = vec![NumaId(0)];
-            }
+            let change = |parts: &mut ClusterDescription| {
+                parts.rates.inter_socket = ServiceCurve::new(points).unwrap();
+                let nics = parts.groups.iter_mut().filter_map(|group| group.machine.nics.last_mut());
+                nics.for_each(|nic| nic.near = vec![NumaId(0)]);
+            };
+            cluster = cluster.edit(change).unwrap();
         }
         let (bound, finish) = bound_and_finish(&cluster, &workload, &order);
         prop_assert!(finish >= bound * (1.0 - 1e-9), "{} {}", finish, bound);

@@ -26,12 +26,12 @@ const REPLICATIONS: usize = 8;
 
 /// Two nodes of two cores; memories and network devices serve one message a second.
 fn slow_cluster() -> Cluster {
-    let mut cluster = cluster(&[(2, Kind(1, 1, 2, 1))]);
-    cluster.rates.memory_copies = 1;
-    cluster.rates.cache_limit = Bytes(0);
-    cluster.rates.memory_bandwidth = BytesPerSecond(1000.0);
-    cluster.rates.nic_bandwidth = BytesPerSecond(1000.0);
-    cluster
+    let mut parts = cluster(&[(2, Kind(1, 1, 2, 1))]).into_description();
+    parts.rates.memory_copies = 1;
+    parts.rates.cache_limit = Bytes(0);
+    parts.rates.memory_bandwidth = BytesPerSecond(1000.0);
+    parts.rates.nic_bandwidth = BytesPerSecond(1000.0);
+    parts.build().unwrap()
 }
 
 /// Rank 0 sends to the rank `destination`; 0 and 1 are on one node, 2 and 3 on the other.

@@ -379,22 +379,26 @@ fn built(shape: &Shape) -> Cluster {
     };
     let kinds: Vec<(usize, Kind)> = shape.kinds.iter().map(kind).collect();
     let mut cluster = cluster(&kinds);
+    if let Some((each, _)) = shape.switches {
+        cluster = with_switches(cluster, each);
+    }
+    let mut parts = cluster.into_description();
     let fast = if shape.tiny { 1e3 } else { 1.0 };
     if shape.modelled {
-        cluster.rates = Rates::named("paper-2013-model").unwrap();
+        parts.rates = Rates::named("paper-2013-model").unwrap();
     }
-    cluster.rates.memory_copies = shape.copies;
-    cluster.rates.nic_bandwidth.0 *= fast;
-    cluster.rates.memory_bandwidth.0 *= fast;
+    parts.rates.memory_copies = shape.copies;
+    parts.rates.nic_bandwidth.0 *= fast;
+    parts.rates.memory_bandwidth.0 *= fast;
     if shape.tiny {
-        cluster.rates.nic_latency = Seconds(2e-12);
+        parts.rates.nic_latency = Seconds(2e-12);
     }
     if let Some(far) = shape.far {
         let of = |part: u32| Seconds(f64::from(part) * if shape.tiny { 1e-12 } else { 1e-6 });
         let points = vec![(Bytes(1), of(far)), (Bytes(1 << 16), of(2 * far))];
-        cluster.rates.inter_socket = ServiceCurve::new(points).unwrap();
+        parts.rates.inter_socket = ServiceCurve::new(points).unwrap();
     }
-    for (number, group) in cluster.groups.iter_mut().enumerate() {
+    for (number, group) in parts.groups.iter_mut().enumerate() {
         for (position, (bandwidth, near)) in shape.nics.iter().enumerate() {
             let mut nic = Nic::new(format!("nic{position}"));
             nic.bandwidth = Some(BytesPerSecond((bandwidth * 1e9).round() * fast));
@@ -403,17 +407,16 @@ fn built(shape: &Shape) -> Cluster {
             group.machine.nics.push(nic);
         }
     }
-    if let Some((each, bandwidth)) = shape.switches {
-        cluster = with_switches(cluster, each);
-        let root = cluster.switches.len() - 1;
+    if let Some((_, bandwidth)) = shape.switches {
+        let root = parts.switches.len() - 1;
         // Every second link is finite, and there is one more switch above all.
-        cluster.switches[root].parent = Some(root + 1);
-        cluster.switches.push(Switch { name: "top".to_owned(), parent: None, uplink: None });
-        for switch in cluster.switches.iter_mut().step_by(2) {
+        parts.switches[root].parent = Some(root + 1);
+        parts.switches.push(Switch { name: "top".to_owned(), parent: None, uplink: None });
+        for switch in parts.switches.iter_mut().step_by(2) {
             switch.uplink = Some(BytesPerSecond(bandwidth * 1e9 * fast));
         }
     }
-    cluster
+    parts.build().unwrap()
 }
 
 fn source(ranks: u32, tiny: bool) -> impl Strategy<Value = Source> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rankwright::cluster::read::built_in::{self, BUILT_IN};
 use rankwright::cluster::read::{hwloc_xml, synthetic, toml};
-use rankwright::cluster::{Cluster, NodeGroup, hostlist};
+use rankwright::cluster::{Cluster, ClusterDescription, NodeGroup, hostlist};
 use rankwright::files::InputError;
 
 use super::text::read_text_or_stdin;
@@ -83,7 +83,7 @@ fn uniform(name: &str, group: NodeGroup, nodes: Count) -> anyhow::Result<Cluster
         return Err(UsageError(format!("--nodes {count}: expected 1 to {most}")).into());
     }
     let names = (0..count).map(|number| format!("node{number}")).collect();
-    Ok(Cluster::uniform(name, names, group))
+    Ok(ClusterDescription::uniform(name, names, group).build()?)
 }
 
 fn no_count(nodes: Count, text: &str) -> Result<(), UsageError> {

@@ -1,43 +1,43 @@
-//! Lists of hosts as MPI launchers read them: Open MPI hostfiles (`n0 slots=4 max_slots=8`), Hydra
-//! hostfiles of MPICH and Intel MPI (`n0:4`), and plain lists with one host or hostlist a line, as
-//! batch systems write them (a host once for each of its slots).
+//! Hostfiles of MPI launchers: those of Open MPI (`n0 slots=4 max_slots=8`), those of Hydra for MPICH
+//! and Intel MPI (`n0:4`), and plain lists with a host or hostlist per line, in which batch systems
+//! repeat a host for each of its slots.
 
 use std::collections::BTreeMap;
 
-use crate::cluster::{Cluster, NodeGroup, hostlist};
+use crate::cluster::{Cluster, ClusterDescription, ClusterError, Node, NodeGroup, hostlist};
 use crate::files::InputError;
 
 /// What a file must be, for error messages.
 pub const EXPECTED: &str = "a hostfile with lines like `n0`, `n0 slots=4` or `n0:4`";
 
-/// How often hosts may be named in all; batch systems name a host once for each slot.
+/// The most host names of a file; batch systems repeat a host for each of its slots.
 const MOST_LINES: usize = 100 * hostlist::MOST_NAMES;
 
-/// What Open MPI and Hydra also say about a host and what does not matter here.
-const PASSED_OVER: [&str; 6] = ["binding", "ifname", "map", "port", "user", "username"];
+/// Fields of Open MPI and Hydra that have no meaning for a placement.
+const IGNORED: [&str; 6] = ["binding", "ifname", "map", "port", "user", "username"];
 
-/// A host of the list.
+/// A host of a hostfile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// Its name.
+    /// The host name.
     pub name: String,
-    /// How many processes it takes; `None` if the list does not say.
+    /// The number of processes it takes, from 1; `None` if the file has no number.
     pub slots: Option<u32>,
 }
 
-/// Reads the text of a file; `file` names it in errors. Every host is in the result once, where it
-/// first stands; slots of the same host add up.
+/// Reads the text of a hostfile; `file` names it in errors. Each host is in the result once, at its
+/// first position; slots of one host add up.
 ///
 /// # Errors
-/// If a line is no host with known fields, there is no host or more than
+/// If a line is not a host with known fields, or the number of hosts is 0 or above
 /// [`hostlist::MOST_NAMES`]; the error has the line.
 pub fn parse(text: &str, file: &str) -> Result<Vec<Host>, InputError> {
     let mut hosts: Vec<Host> = Vec::new();
-    // Position, and how often a line without slots named it.
-    let mut known: BTreeMap<String, (usize, u32)> = BTreeMap::new();
+    // By host: its position, and the number of lines that name it without slots.
+    let mut entries: BTreeMap<String, (usize, u32)> = BTreeMap::new();
     let mut named = 0;
     for (index, line) in text.lines().enumerate() {
-        let wrong = |found: String| InputError::new(file, found, EXPECTED).at_line(index + 1);
+        let wrong = |actual: String| InputError::new(file, actual, EXPECTED).at_line(index + 1);
         let line = line.split('#').next().unwrap_or_default().trim();
         if line.is_empty() {
             continue;
@@ -48,7 +48,7 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Host>, InputError> {
             return Err(wrong(format!("hosts named more than {MOST_LINES} times")));
         }
         for name in names {
-            let (position, bare) = *known.entry(name.clone()).or_insert_with(|| {
+            let (position, bare) = *entries.entry(name.clone()).or_insert_with(|| {
                 hosts.push(Host { name: name.clone(), slots: None });
                 (hosts.len() - 1, 0)
             });
@@ -56,21 +56,21 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Host>, InputError> {
                 return Err(wrong(format!("more than {} hosts", hostlist::MOST_NAMES)));
             }
             let host = &mut hosts[position];
-            // A host named twice without slots has two of them.
+            // Each further line without a number is one more slot.
             let more = slots.or((bare > 0 || host.slots.is_some()).then_some(1));
             if let Some(more) = more {
                 let before = host.slots.unwrap_or(bare);
                 host.slots = Some(before.saturating_add(more));
             }
-            known.insert(name, (position, if slots.is_none() { bare + 1 } else { bare }));
+            entries.insert(name, (position, if slots.is_none() { bare + 1 } else { bare }));
         }
     }
     if hosts.is_empty() {
         return Err(InputError::new(file, "no host", EXPECTED));
     }
-    // Where hosts stand once for each slot, one that stands once has one slot.
-    let once_for_each_slot = known.values().any(|(_, bare)| *bare > 1);
-    for (position, bare) in known.into_values() {
+    // If some host is repeated for its slots, a host that is not repeated has one slot.
+    let once_for_each_slot = entries.values().any(|(_, bare)| *bare > 1);
+    for (position, bare) in entries.into_values() {
         if once_for_each_slot && bare == 1 && hosts[position].slots.is_none() {
             hosts[position].slots = Some(1);
         }
@@ -78,16 +78,16 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Host>, InputError> {
     Ok(hosts)
 }
 
-/// The names and the slots of a line, or what is wrong with it.
+/// The host names and the slots of a line; the error is what was found instead.
 fn parse_line(line: &str) -> Result<(Vec<String>, Option<u32>), String> {
-    // Blanks around `=` are allowed, and who logs in there does not matter.
+    // Blanks around `=` are allowed. The user name before `@` is ignored.
     let joined =
         line.replace([' ', '\t'], " ").split('=').map(str::trim).collect::<Vec<_>>().join("=");
     let mut words = joined.split_whitespace();
     let first = words.next().unwrap_or_default();
     let first = first.rsplit_once('@').map_or(first, |(_, host)| host);
     if first.starts_with(['^', '+']) {
-        return Err(format!("`{first}`: hosts that are excluded or counted from an allocation"));
+        return Err(format!("`{first}`: hosts excluded from, or relative to, an allocation"));
     }
     let (names, mut slots) = match first.rsplit_once(':') {
         Some((names, count)) => (names, Some(number(first, count)?)),
@@ -96,15 +96,15 @@ fn parse_line(line: &str) -> Result<(Vec<String>, Option<u32>), String> {
     let names = hostlist::expand(names).map_err(|error| error.found)?;
     for word in words {
         let Some((key, value)) = word.split_once('=') else {
-            return Err(format!("`{word}` behind a host"));
+            return Err(format!("`{word}` after a host"));
         };
         match key.to_ascii_lowercase().replace('-', "_").as_str() {
             "slots" | "slot" | "cpu" | "cpus" | "count" => slots = Some(number(word, value)?),
-            // How many processes may share the slots; ranks do not share cores here.
+            // A limit on oversubscription; ranks do not share cores here.
             "max_slots" | "slots_max" | "max" => {
                 number(word, value)?;
             }
-            key if PASSED_OVER.contains(&key) => {}
+            key if IGNORED.contains(&key) => {}
             _ => return Err(format!("the unknown field `{word}`")),
         }
     }
@@ -113,54 +113,75 @@ fn parse_line(line: &str) -> Result<(Vec<String>, Option<u32>), String> {
 
 fn number(word: &str, value: &str) -> Result<u32, String> {
     let number = value.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| format!("`{word}`, in which `{value}` is no number from 1"))
+    number.ok_or_else(|| format!("`{word}`, where `{value}` is not a number from 1"))
 }
 
-/// The cluster of these hosts, in their order, with hardware, rates and switches from a
-/// description: that of the node of the same name, else of the only type of node that there is.
-/// Switches without any of the hosts below them are left out. A host with fewer slots than free cores keeps as many of them free, from L#0 up.
+/// Why hosts cannot be made a cluster with the hardware of another one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HostsError {
+    /// The node type of this host is unknown: the other cluster does not have the host, and has
+    /// several node types.
+    #[error("the host `{0}` is unknown, and there are several node types")]
+    UnknownType(String),
+    /// The hosts, or the switches above them, contradict each other.
+    #[error(transparent)]
+    Invalid(#[from] ClusterError),
+}
+
+/// The cluster of these hosts, in their order, with hardware, rates and switches of `like`: those of
+/// the node of that name, else those of the only node type. Switches above none of the hosts are
+/// left out. Of a host with fewer slots than free cores, only the first free cores (L#) stay free.
 ///
 /// # Errors
-/// The first host that the description does not have, if it has several types of nodes.
-pub fn cluster(description: &Cluster, hosts: &[Host]) -> Result<Cluster, String> {
-    let names = Names::of(description);
-    let mut cluster = Cluster { groups: Vec::new(), nodes: Vec::new(), ..description.clone() };
-    // Which group a type with so many slots became.
-    let mut made: BTreeMap<(usize, Option<u32>), usize> = BTreeMap::new();
-    for host in hosts {
-        let like = names.find(&host.name).map(|index| &description.nodes[index]);
-        let group = match like {
-            Some(node) => node.group,
-            None if description.groups.len() == 1 => 0,
-            None => return Err(host.name.clone()),
-        };
-        let switch = like.and_then(|node| node.switch);
-        let group = *made.entry((group, host.slots)).or_insert_with(|| {
-            let limited = limited(&description.groups[group], host.slots);
-            let same = cluster.groups.iter().position(|known| *known == limited);
-            same.unwrap_or_else(|| {
-                cluster.groups.push(limited);
-                cluster.groups.len() - 1
-            })
-        });
-        cluster.nodes.push(crate::cluster::Node { name: host.name.clone(), group, switch });
-    }
-    drop_empty_switches(&mut cluster);
-    Ok(cluster)
+/// If a host is not in `like`, which has several node types; or if hosts have names that are not
+/// valid or not unique, which [`parse`] refuses.
+pub fn cluster(like: &Cluster, hosts: &[Host]) -> Result<Cluster, HostsError> {
+    Ok(describe(like, hosts)?.build()?)
 }
 
-/// Takes away the switches that no node is left below.
-fn drop_empty_switches(cluster: &mut Cluster) {
-    let mut used = vec![false; cluster.switches.len()];
-    cluster.nodes.iter().filter_map(|node| node.switch).for_each(|switch| used[switch] = true);
+/// As [`cluster`], not yet built.
+pub(super) fn describe(like: &Cluster, hosts: &[Host]) -> Result<ClusterDescription, HostsError> {
+    let names = NodesByName::new(like);
+    let mut description = ClusterDescription {
+        name: like.name.clone(),
+        emulated: like.emulated,
+        rates: like.rates.clone(),
+        groups: Vec::new(),
+        nodes: Vec::with_capacity(hosts.len()),
+        switches: like.switches.clone(),
+    };
+    // Group of `like` and number of slots, with the group they became.
+    let mut limits: BTreeMap<(usize, Option<u32>), usize> = BTreeMap::new();
+    for host in hosts {
+        let node = names.find(&host.name).map(|index| &like.nodes[index]);
+        let group = match node {
+            Some(node) => node.group,
+            None if like.groups.len() == 1 => 0,
+            None => return Err(HostsError::UnknownType(host.name.clone())),
+        };
+        let switch = node.and_then(|node| node.switch);
+        let group = *limits
+            .entry((group, host.slots))
+            .or_insert_with(|| description.group_index(limited(&like.groups[group], host.slots)));
+        description.nodes.push(Node { name: host.name.clone(), group, switch });
+    }
+    drop_empty_switches(&mut description);
+    Ok(description)
+}
+
+/// Removes the switches above no node.
+fn drop_empty_switches(description: &mut ClusterDescription) {
+    let ClusterDescription { nodes, switches, .. } = description;
+    let mut used = vec![false; switches.len()];
+    nodes.iter().filter_map(|node| node.switch).for_each(|switch| used[switch] = true);
     // Every parent stands behind its children.
-    for (index, switch) in cluster.switches.iter().enumerate() {
+    for (index, switch) in switches.iter().enumerate() {
         if let (true, Some(parent)) = (used[index], switch.parent) {
             used[parent] = true;
         }
     }
     let mut count = 0;
-    let place: Vec<usize> = used
+    let position: Vec<usize> = used
         .iter()
         .map(|used| {
             count += usize::from(*used);
@@ -168,57 +189,53 @@ fn drop_empty_switches(cluster: &mut Cluster) {
         })
         .collect();
     let mut kept = used.iter();
-    cluster.switches.retain(|_| kept.next().is_some_and(|used| *used));
-    for switch in &mut cluster.switches {
-        switch.parent = switch.parent.map(|parent| place[parent]);
+    switches.retain(|_| kept.next().is_some_and(|used| *used));
+    for switch in switches {
+        switch.parent = switch.parent.map(|parent| position[parent]);
     }
-    for node in &mut cluster.nodes {
-        node.switch = node.switch.map(|switch| place[switch]);
+    for node in nodes {
+        node.switch = node.switch.map(|switch| position[switch]);
     }
 }
 
-/// A group with at most so many cores free.
-pub(in crate::cluster) fn limited(group: &NodeGroup, slots: Option<u32>) -> NodeGroup {
+/// The group with only the first `slots` of its free cores (L#) free.
+pub(super) fn limited(group: &NodeGroup, slots: Option<u32>) -> NodeGroup {
     let mut group = group.clone();
     let most = slots.map_or(usize::MAX, |slots| slots as usize);
     let mut last = None;
-    let mut used = 0;
+    let mut cores = 0;
     for (pu, free) in group.machine.pus.iter().zip(&mut group.free) {
         if *free && last != Some(pu.core) {
             last = Some(pu.core);
-            used += 1;
+            cores += 1;
         }
-        *free = *free && used <= most;
+        *free = *free && cores <= most;
     }
     group
 }
 
-/// The nodes of a description by name and by the first label of it.
-struct Names<'a> {
-    whole: BTreeMap<&'a str, usize>,
-    /// Without those that several nodes share.
-    short: BTreeMap<&'a str, Option<usize>>,
+/// Positions of the nodes of a cluster, by name and by the first label of it.
+struct NodesByName<'a> {
+    full: BTreeMap<&'a str, usize>,
+    /// `None` for a label that several nodes share.
+    first_label: BTreeMap<&'a str, Option<usize>>,
 }
 
-impl<'a> Names<'a> {
-    fn of(cluster: &'a Cluster) -> Self {
-        let mut names = Self { whole: BTreeMap::new(), short: BTreeMap::new() };
+impl<'a> NodesByName<'a> {
+    fn new(cluster: &'a Cluster) -> Self {
+        let mut names = Self { full: BTreeMap::new(), first_label: BTreeMap::new() };
         for (index, node) in cluster.nodes.iter().enumerate() {
-            names.whole.insert(&node.name, index);
-            let short = names.short.entry(first_label(&node.name));
-            short.and_modify(|known| *known = None).or_insert(Some(index));
+            names.full.insert(&node.name, index);
+            let entry = names.first_label.entry(hostlist::first_label(&node.name));
+            entry.and_modify(|position| *position = None).or_insert(Some(index));
         }
         names
     }
 
     fn find(&self, host: &str) -> Option<usize> {
-        let short = || self.short.get(first_label(host)).copied().flatten();
-        self.whole.get(host).copied().or_else(short)
+        let short = || self.first_label.get(hostlist::first_label(host)).copied().flatten();
+        self.full.get(host).copied().or_else(short)
     }
-}
-
-fn first_label(name: &str) -> &str {
-    name.split('.').next().unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -253,9 +270,9 @@ mod tests {
         for (text, part) in [
             ("", "no host"),
             ("n0\nn1 slots=0", "hosts:2: found `slots=0`"),
-            ("n0:x", "`x` is no number"),
+            ("n0:x", "`x` is not a number"),
             ("n0 rack=3", "unknown field `rack=3`"),
-            ("n0 n1", "`n1` behind a host"),
+            ("n0 n1", "`n1` after a host"),
             ("^n0", "excluded"),
             ("+n2", "excluded"),
             ("n[0-999999]", "more than 100000 names"),
@@ -279,34 +296,63 @@ mod tests {
 
     #[test]
     fn hosts_get_their_hardware_by_name_or_from_the_only_type() {
-        let group = |text: &str| NodeGroup::all_free(synthetic::parse(text).unwrap());
-        let names = ["a.site", "b.site"].map(str::to_owned).to_vec();
-        let mut description = Cluster::uniform("c", names, group("core:2 pu:2"));
         let list = parse("b slots=1\nnew slots=9\na", "hosts").unwrap();
-        let cluster = super::cluster(&description, &list).unwrap();
-        let told: Vec<_> =
-            cluster.nodes.iter().map(|node| (node.name.as_str(), node.group)).collect();
-        assert_eq!(told, [("b", 0), ("new", 1), ("a", 1)]);
+        let cluster = super::cluster(&one_type().build().unwrap(), &list).unwrap();
+        let nodes: Vec<_> = cluster.nodes.iter().map(|n| (n.name.as_str(), n.group)).collect();
+        assert_eq!(nodes, [("b", 0), ("new", 1), ("a", 1)]);
         assert_eq!(cluster.groups[0].free, [true, true, false, false]);
         assert_eq!(cluster.groups[1].free, [true; 4]);
 
-        description.groups.push(group("core:8 pu:1"));
-        description.nodes[1].group = 1;
-        assert_eq!(super::cluster(&description, &list).unwrap_err(), "new");
+        let two_types = two_types().build().unwrap();
+        let unknown = HostsError::UnknownType("new".to_owned());
+        assert_eq!(super::cluster(&two_types, &list), Err(unknown));
+        let cluster = super::cluster(&two_types, &list[..1]).unwrap();
+        assert_eq!(cluster.groups[0].machine.cores.len(), 8);
+        assert_eq!(cluster.groups[0].free.iter().filter(|free| **free).count(), 1);
+    }
+
+    #[test]
+    fn switches_above_no_host_are_left_out() {
+        let mut description = two_types();
         let switch = |name: &str, parent| crate::cluster::Switch {
             name: name.to_owned(),
             parent,
             uplink: None,
         };
         description.switches =
-            vec![switch("other", Some(2)), switch("own", Some(2)), switch("top", None)];
+            vec![switch("a", Some(2)), switch("b", Some(2)), switch("top", None)];
         description.nodes[0].switch = Some(0);
         description.nodes[1].switch = Some(1);
-        let cluster = super::cluster(&description, &list[..1]).unwrap();
+        let list = parse("b", "hosts").unwrap();
+        let cluster = super::cluster(&description.build().unwrap(), &list).unwrap();
         let left: Vec<_> = cluster.switches.iter().map(|s| (s.name.as_str(), s.parent)).collect();
-        assert_eq!(left, [("own", Some(1)), ("top", None)]);
+        assert_eq!(left, [("b", Some(1)), ("top", None)]);
         assert_eq!(cluster.nodes[0].switch, Some(0));
-        assert_eq!(cluster.groups[0].machine.cores.len(), 8);
-        assert_eq!(cluster.groups[0].free.iter().filter(|free| **free).count(), 1);
+    }
+
+    #[test]
+    fn hosts_that_no_reader_lets_through_are_refused() {
+        let host = |name: &str| Host { name: name.to_owned(), slots: None };
+        let like = one_type().build().unwrap();
+        for hosts in [vec![host("n 0")], vec![host("n0"), host("n0")], vec![]] {
+            let error = super::cluster(&like, &hosts);
+            assert!(matches!(error, Err(HostsError::Invalid(_))), "{error:?}");
+        }
+    }
+
+    /// Nodes a.site and b.site of two cores.
+    fn one_type() -> ClusterDescription {
+        let names = ["a.site", "b.site"].map(str::to_owned).to_vec();
+        let machine = synthetic::parse("core:2 pu:2").unwrap();
+        ClusterDescription::uniform("c", names, NodeGroup::all_free(machine))
+    }
+
+    /// Node b.site has eight cores.
+    fn two_types() -> ClusterDescription {
+        let mut description = one_type();
+        let machine = synthetic::parse("core:8 pu:1").unwrap();
+        description.groups.push(NodeGroup::all_free(machine));
+        description.nodes[1].group = 1;
+        description
     }
 }

@@ -1,10 +1,9 @@
-//! How fast InfiniBand links are.
+//! Data rates of InfiniBand links.
 
 use crate::units::BytesPerSecond;
 
-/// What one lane carries each way, in Gbit/s of data: what is left of the signalling rate after the
-/// line coding (8 of 10 bits up to QDR, 64 of 66 from FDR10 on; InfiniBand Architecture
-/// Specification, volume 2).
+/// Data rate of one lane each way, in Gbit/s: the signalling rate less the line coding (8b/10b up to
+/// QDR, 64b/66b from FDR10 on; InfiniBand Architecture Specification, volume 2).
 const LANES: [(&str, f64); 9] = [
     ("SDR", 2.0),
     ("DDR", 4.0),
@@ -20,8 +19,8 @@ const LANES: [(&str, f64); 9] = [
 /// The most lanes of a link.
 const MOST_LANES: u32 = 12;
 
-/// The data rate, each way, of a link of so many lanes of one speed: `4xEDR`, or `4X EDR` as the
-/// kernel writes it. None if the speed is not known.
+/// The data rate, each way, of a link with this width and speed: `4xEDR`, or `4X EDR` as the kernel
+/// writes it. `None` if the speed is unknown.
 pub(in crate::cluster) fn link_rate(text: &str) -> Option<BytesPerSecond> {
     let (width, speed) = text.split_once(['x', 'X'])?;
     let width: u32 = width.trim().parse().ok().filter(|width| (1..=MOST_LANES).contains(width))?;

@@ -1,8 +1,7 @@
-//! This machine, as the system's libhwloc sees it, and the rates of its links, as the kernel tells
-//! them. The only file of the library that looks at the machine.
+//! This machine: its hardware from the system's libhwloc, and the rates of its links from the
+//! kernel's /sys. The only file of the library that looks at the machine.
 //!
-//! libhwloc is asked for its XML and nothing else: the layout of its structures, which changes
-//! between versions, is of no concern here.
+//! libhwloc is only asked for its XML, because the layout of its structures changes between versions.
 
 use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 use std::path::Path;
@@ -20,13 +19,13 @@ pub enum DiscoveryError {
     /// A call of libhwloc failed.
     #[error("libhwloc: {0} failed")]
     Hwloc(&'static str),
-    /// What libhwloc wrote cannot be read.
+    /// The XML of libhwloc cannot be read.
     #[error(transparent)]
     Input(#[from] InputError),
 }
 
-/// Discovers this node: its hardware, which PUs this process may use (the others are not free), and
-/// how fast its network devices are where the kernel knows it.
+/// Discovers this node: its hardware, the PUs that this process may use (the others are not free),
+/// and the link rates of its network devices, where the kernel has them.
 ///
 /// # Errors
 /// If libhwloc fails, or writes another version of XML than this library reads.
@@ -38,16 +37,15 @@ pub fn discover() -> Result<NodeGroup, DiscoveryError> {
     Ok(group)
 }
 
-/// Adds the kernel's word on a device: the ports that its InfiniBand layer knows, else the
-/// interface.
+/// Adds the ports of a device: those of the kernel's InfiniBand layer, else the network interface.
 fn ask_kernel(nic: &mut Nic, class: &Path) {
     let names: Vec<String> = nic.names().map(str::to_owned).collect();
-    let known = names.iter().find_map(|name| {
+    let known_ports = names.iter().find_map(|name| {
         let ports = infiniband_ports(&class.join("infiniband").join(name).join("ports"));
         Some(ports).filter(|ports| !ports.is_empty())
     });
     let interface = || names.iter().find_map(|name| interface(&class.join("net").join(name)));
-    for port in known.unwrap_or_else(|| interface().into_iter().collect()) {
+    for port in known_ports.unwrap_or_else(|| interface().into_iter().collect()) {
         nic.add_port(port);
     }
     nic.bandwidth = nic.known_bandwidth();
@@ -61,14 +59,16 @@ fn infiniband_ports(folder: &Path) -> Vec<Port> {
         let read = |file: &str| fs::read_to_string(entry.path().join(file)).ok();
         // `4: ACTIVE`, `1: DOWN`, `5: ACTIVE_DEFER`
         let state = |text: String| if text.contains("ACTIVE") { Link::Up } else { Link::Down };
-        let gigabits = read("rate").and_then(|text| gigabits(&text)).filter(|rate| *rate > 0.0);
+        let gigabits = read("rate")
+            .and_then(|text| gigabits(&text))
+            .filter(|rate| *rate > 0.0 && rate.is_finite());
         let bandwidth = gigabits.map(|rate| BytesPerSecond(rate * 1e9 / 8.0));
         Some(Port { number, link: read("state").map(state), bandwidth })
     };
     entries.filter_map(port).collect()
 }
 
-/// The one port of an interface of the kernel, from a folder like `/sys/class/net/eth0`.
+/// The port of a network interface, from a folder like `/sys/class/net/eth0`.
 fn interface(folder: &Path) -> Option<Port> {
     let state = fs::read_to_string(folder.join("operstate")).ok();
     let link = match state.as_deref().map(str::trim) {
@@ -78,13 +78,13 @@ fn interface(folder: &Path) -> Option<Port> {
     };
     let speed = fs::read_to_string(folder.join("speed")).ok();
     let megabits = speed.and_then(|text| text.trim().parse::<f64>().ok());
-    let bandwidth = megabits.filter(|speed| *speed > 0.0);
+    let bandwidth = megabits.filter(|speed| *speed > 0.0 && speed.is_finite());
     let bandwidth = bandwidth.map(|speed| BytesPerSecond(speed * 1e6 / 8.0));
     (link.is_some() || bandwidth.is_some()).then_some(Port { number: 1, link, bandwidth })
 }
 
-/// 100 from `100 Gb/sec (4X EDR)`. The kernel's number is the signalling rate where the line coding
-/// takes much of it (`40 Gb/sec (4X QDR)` carries 32), so the lanes come first.
+/// 100 from `100 Gb/sec (4X EDR)`. The kernel's number is the signalling rate, of which 8b/10b line
+/// coding leaves less (`40 Gb/sec (4X QDR)` carries 32 Gbit/s), so the lanes take precedence.
 fn gigabits(text: &str) -> Option<f64> {
     let (number, unit) = text.trim().split_once(' ')?;
     let lanes = unit.split_once('(').and_then(|(_, rest)| link_rate(rest.strip_suffix(')')?));
@@ -92,15 +92,15 @@ fn gigabits(text: &str) -> Option<f64> {
     lanes.map(|rate| rate.0 * 8.0 / 1e9).or(number)
 }
 
-/// libhwloc's XML of this machine, or of a synthetic string.
+/// The XML of libhwloc for this machine, or for a synthetic string.
 fn export(synthetic: Option<&CStr>) -> Result<String, DiscoveryError> {
     let topology = Topology::load(synthetic)?;
     topology.xml()
 }
 
-/// `HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED`: also the PUs that this process may not use.
+/// `HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED`: PUs that this process may not use, too.
 const INCLUDE_DISALLOWED: c_ulong = 1;
-/// `HWLOC_TYPE_FILTER_KEEP_IMPORTANT`: network devices, GPUs and what they hang on.
+/// `HWLOC_TYPE_FILTER_KEEP_IMPORTANT`: network devices, GPUs and the PCI devices above them.
 const KEEP_IMPORTANT: c_int = 3;
 
 #[link(name = "hwloc")]
@@ -193,13 +193,13 @@ mod tests {
         assert!(group.free.contains(&true));
     }
 
-    /// Our machine and libhwloc's for one synthetic string.
+    /// Our machine and libhwloc's for a synthetic string.
     fn both(text: &str) -> (crate::cluster::Machine, crate::cluster::Machine) {
         let ours = synthetic::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let description = CString::new(text).unwrap();
         let xml = export(Some(&description)).unwrap_or_else(|error| panic!("{text}: {error}"));
         let mut theirs = hwloc_xml::parse(&xml, text).unwrap().machine;
-        // libhwloc invents sizes where the string names none.
+        // libhwloc has default sizes where the string has none.
         for (theirs, ours) in theirs.numa_nodes.iter_mut().zip(&ours.numa_nodes) {
             theirs.memory = theirs.memory.filter(|_| ours.memory.is_some());
         }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn synthetic_strings_mean_what_libhwloc_makes_of_them() {
+    fn synthetic_strings_mean_the_same_to_libhwloc() {
         for text in [
             "4",
             "2 2",

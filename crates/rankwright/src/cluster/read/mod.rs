@@ -1,6 +1,16 @@
-//! Readers of cluster descriptions, one file or folder per source: [`toml`], [`hwloc_xml`],
-//! [`hostfile`], [`topology_conf`], [`ibnetdiscover`], the [`allocation`] of a batch job,
-//! [`synthetic`] strings, this machine. All of them make a [`Cluster`](super::Cluster).
+//! Readers of cluster descriptions, one file or folder per source.
+//!
+//! | source | reader | result |
+//! |---|---|---|
+//! | `cluster.toml` | [`toml`] | [`Cluster`](super::Cluster) |
+//! | a built-in name, `paper:2013` | [`built_in`] | [`Cluster`](super::Cluster) |
+//! | hwloc XML (`lstopo node.xml`) | [`hwloc_xml`] | [`NodeGroup`](super::NodeGroup) |
+//! | libhwloc and /sys on this machine | `live` (feature `hwloc`) | [`NodeGroup`](super::NodeGroup) |
+//! | a synthetic string of hwloc | [`synthetic`] | [`Machine`](super::Machine) |
+//! | hostfiles of MPI launchers | [`hostfile`] | hosts, then a [`Cluster`](super::Cluster) like another one |
+//! | variables of Slurm and LSF | [`allocation`] | hosts with CPUs, then a [`Cluster`](super::Cluster) like another one |
+//! | Slurm's `topology.conf` | [`topology_conf`] | [`SwitchTree`](super::SwitchTree), then a [`Cluster`](super::Cluster) like another one |
+//! | output of `ibnetdiscover` | [`ibnetdiscover`] | switches with adapters, then a [`Cluster`](super::Cluster) like another one |
 
 pub mod allocation;
 pub mod built_in;

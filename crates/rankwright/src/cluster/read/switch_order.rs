@@ -1,45 +1,46 @@
-//! The order in which a [`Cluster`](crate::cluster::Cluster) has its switches.
+//! Sorts switches as a [`Cluster`](crate::cluster::Cluster) has them: each before its parent.
 
 use std::collections::BTreeSet;
 
-/// The most switches above each other: no network has more.
-pub(in crate::cluster) const MOST_LEVELS: usize = 64;
+use crate::cluster::MOST_SWITCH_LEVELS;
 
-/// Why switches are no tree that can be used.
+/// Why switches are not a tree, or not a usable one. Holds the position of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cluster) enum NoTree {
-    /// The position of a switch that is below itself.
-    Circle(usize),
-    /// The position of one with too many above it.
+pub(in crate::cluster) enum NotATree {
+    /// The switch is below itself.
+    Cycle(usize),
+    /// The switch has more than [`MOST_SWITCH_LEVELS`] switches above it.
     TooDeep(usize),
 }
 
-impl NoTree {
-    /// The position, and what is wrong with the switch of this name there.
+impl NotATree {
+    /// The position, what was found there, and what was expected. `name` gives the name of a switch.
     pub(in crate::cluster) fn described(
         self,
         name: impl Fn(usize) -> String,
     ) -> (usize, String, String) {
         match self {
-            Self::Circle(index) => {
-                let found = format!("`{}` below itself", name(index));
-                (index, found, "a tree of switches without a circle".to_owned())
+            Self::Cycle(index) => {
+                let actual = format!("`{}` below itself", name(index));
+                (index, actual, "a tree of switches without a cycle".to_owned())
             }
             Self::TooDeep(index) => {
-                let found =
-                    format!("`{}` with more than {MOST_LEVELS} switches above", name(index));
-                (index, found, format!("a tree of at most {MOST_LEVELS} levels"))
+                let actual =
+                    format!("`{}` with more than {MOST_SWITCH_LEVELS} switches above", name(index));
+                (index, actual, format!("a tree of at most {MOST_SWITCH_LEVELS} levels"))
             }
         }
     }
 }
 
-/// The positions of the switches with every parent behind its children, otherwise ascending.
-/// `parents` has the switch above each.
+/// The positions of the switches, sorted: each before its parent, otherwise ascending. `parents` has
+/// the position of the switch above each.
 ///
 /// # Errors
 /// If a switch is below itself or too far below the top.
-pub(in crate::cluster) fn children_first(parents: &[Option<usize>]) -> Result<Vec<usize>, NoTree> {
+pub(in crate::cluster) fn children_first(
+    parents: &[Option<usize>],
+) -> Result<Vec<usize>, NotATree> {
     let mut waiting_for = vec![0_usize; parents.len()];
     parents.iter().flatten().for_each(|&parent| waiting_for[parent] += 1);
     let mut ready: BTreeSet<usize> =
@@ -55,15 +56,15 @@ pub(in crate::cluster) fn children_first(parents: &[Option<usize>]) -> Result<Ve
         }
     }
     if let Some(left) = (0..parents.len()).find(|index| waiting_for[*index] > 0) {
-        // Following the parents from any switch that is left ends in the circle.
+        // Following the parents from any switch that is left leads into the cycle.
         let inside = |inside: usize, _| parents[inside].unwrap_or(inside);
-        return Err(NoTree::Circle((0..parents.len()).fold(left, inside)));
+        return Err(NotATree::Cycle((0..parents.len()).fold(left, inside)));
     }
     let mut above = vec![0; parents.len()];
     for &index in order.iter().rev() {
         above[index] = parents[index].map_or(0, |parent| above[parent] + 1);
-        if above[index] >= MOST_LEVELS {
-            return Err(NoTree::TooDeep(index));
+        if above[index] >= MOST_SWITCH_LEVELS {
+            return Err(NotATree::TooDeep(index));
         }
     }
     Ok(order)
@@ -74,19 +75,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parents_stand_behind_their_children() {
+    fn switches_stand_before_their_parents() {
         assert_eq!(children_first(&[None, Some(0), Some(3), Some(0)]), Ok(vec![1, 2, 3, 0]));
         assert_eq!(children_first(&[]), Ok(vec![]));
-        let circle = children_first(&[Some(1), Some(2), Some(1)]);
-        assert!(matches!(circle, Err(NoTree::Circle(1 | 2))));
+        let cycle = children_first(&[Some(1), Some(2), Some(1)]);
+        assert!(matches!(cycle, Err(NotATree::Cycle(1 | 2))));
     }
 
     #[test]
-    fn no_tree_is_deeper_than_any_network() {
+    fn trees_have_at_most_64_levels() {
         let chain = |count: usize| -> Vec<Option<usize>> {
             (0..count).map(|index| Some(index + 1).filter(|next| *next < count)).collect()
         };
-        assert!(children_first(&chain(MOST_LEVELS)).is_ok());
-        assert_eq!(children_first(&chain(MOST_LEVELS + 1)), Err(NoTree::TooDeep(0)));
+        assert!(children_first(&chain(MOST_SWITCH_LEVELS)).is_ok());
+        assert_eq!(children_first(&chain(MOST_SWITCH_LEVELS + 1)), Err(NotATree::TooDeep(0)));
     }
 }

@@ -1,5 +1,5 @@
-//! The switches of Slurm's `topology.conf`, of its plugins `topology/tree` (`SwitchName=`) and
-//! `topology/block` (`BlockName=`).
+//! Slurm's `topology.conf`, for its plugins `topology/tree` (`SwitchName=`) and `topology/block`
+//! (`BlockName=`).
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::files::InputError;
 pub const EXPECTED: &str =
     "a Slurm topology.conf with lines like `SwitchName=s0 Nodes=n[0-7]` or `BlockName=b0 ...`";
 
-/// The switch above all blocks.
+/// The name of the switch above all blocks.
 const TOP: &str = "all-blocks";
 
-/// Whether a text is a `topology.conf` rather than anything else that names hosts.
+/// Whether a text is a `topology.conf`, judged by its first line.
 #[must_use]
 pub fn sniff(text: &str) -> bool {
     let first = text.lines().map(|line| line.trim_start().to_ascii_lowercase());
@@ -24,14 +24,14 @@ pub fn sniff(text: &str) -> bool {
     first.next().is_some_and(|line| starts.iter().any(|start| line.starts_with(start)))
 }
 
-/// Reads the text of a file; `file` names it in errors. Blocks become switches: those of the file,
-/// one for each group of them that `BlockSizes` makes (`block-16-0` for the first 16 nodes), and one
-/// above all. `LinkSpeed` has no unit and is passed over. What `scontrol show topology` prints of a
-/// tree is read too.
+/// Reads the text of a file; `file` names it in errors. Blocks become switches: one for each block,
+/// one for each group of blocks that `BlockSizes` defines (`block-16-0` for the first 16 nodes), and
+/// one above all. `LinkSpeed` has no unit and is ignored. The output of `scontrol show topology` for
+/// a tree is read, too.
 ///
 /// # Errors
-/// If a line has an unknown field or no name, a switch is twice, missing, or below itself, a node
-/// is at two switches, or there is no node; the error has the line.
+/// If a line has an unknown field or no name, a switch is defined twice, is missing or is below
+/// itself, a node is at two switches, or there is no node; the error has the line.
 pub fn parse(text: &str, file: &str) -> Result<SwitchTree, InputError> {
     let mut reader =
         Reader { file, entries: Vec::new(), names: 0, sizes: Vec::new(), blocks: false };
@@ -44,7 +44,8 @@ pub fn parse(text: &str, file: &str) -> Result<SwitchTree, InputError> {
     reader.tree()
 }
 
-/// The lines without comments, joined where one ends in a backslash, with the number of the first.
+/// The lines without comments, each with its number. A line that ends in a backslash is joined with
+/// the next one.
 fn logical_lines(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let mut open = false;
@@ -66,24 +67,28 @@ fn logical_lines(text: &str) -> Vec<(usize, String)> {
 
 /// A switch or block of the file.
 struct Entry {
+    /// Line number, from 1.
     line: usize,
     name: String,
     nodes: Vec<String>,
+    /// Names of the switches below.
     below: Vec<String>,
 }
 
 struct Reader<'a> {
     file: &'a str,
     entries: Vec<Entry>,
-    /// How many names the entries have.
+    /// The number of names in all entries.
     names: usize,
+    /// `BlockSizes`, in nodes.
     sizes: Vec<usize>,
+    /// Whether an entry is a block.
     blocks: bool,
 }
 
 impl Reader<'_> {
-    fn error(&self, line: usize, found: impl Into<String>, expected: &str) -> InputError {
-        InputError::new(self.file, found.into(), expected).at_line(line)
+    fn error(&self, line: usize, actual: impl Into<String>, expected: &str) -> InputError {
+        InputError::new(self.file, actual.into(), expected).at_line(line)
     }
 
     fn line(&mut self, number: usize, line: &str) -> Result<(), InputError> {
@@ -104,7 +109,7 @@ impl Reader<'_> {
             match key.to_ascii_lowercase().as_str() {
                 "switchname" | "blockname" => {
                     let [name] = names()?.try_into().map_err(|_| {
-                        self.error(number, format!("`{word}`, several names"), "one on each line")
+                        self.error(number, format!("`{word}`, several names"), "one per line")
                     })?;
                     entry.name = name;
                     self.blocks |= key.eq_ignore_ascii_case("blockname");
@@ -120,11 +125,11 @@ impl Reader<'_> {
                     sizes = true;
                 }
                 "linkspeed" => {}
-                // As `scontrol show topology` writes it, with all nodes below a switch.
+                // In the output of `scontrol show topology`, where `Nodes` has all nodes below.
                 "level" => levels = true,
                 _ => {
-                    let known = "SwitchName, Switches, Nodes, LinkSpeed, BlockName or BlockSizes";
-                    return Err(self.error(number, format!("the unknown field `{word}`"), known));
+                    let fields = "SwitchName, Switches, Nodes, LinkSpeed, BlockName or BlockSizes";
+                    return Err(self.error(number, format!("the unknown field `{word}`"), fields));
                 }
             }
         }
@@ -132,11 +137,11 @@ impl Reader<'_> {
             entry.nodes.clear();
         }
         self.names += entry.nodes.len() + entry.below.len() + 1;
-        // As many switches as nodes are more than any cluster has.
+        // No cluster has as many switches as nodes.
         if self.names > 2 * hostlist::MOST_NAMES {
-            let found = format!("more than {} names", 2 * hostlist::MOST_NAMES);
+            let actual = format!("more than {} names", 2 * hostlist::MOST_NAMES);
             let expected = format!("at most {} nodes", hostlist::MOST_NAMES);
-            return Err(self.error(number, found, &expected));
+            return Err(self.error(number, actual, &expected));
         }
         if !entry.name.is_empty() {
             self.entries.push(entry);
@@ -148,23 +153,24 @@ impl Reader<'_> {
         Err(self.error(number, "a line without a name", EXPECTED))
     }
 
-    /// Puts switches above the blocks: for each size after the first one for so many nodes, and one
-    /// for all.
+    /// Puts switches above the blocks: one per group of blocks, for each of `BlockSizes` after the
+    /// first, and one for all.
     fn join_blocks(&mut self) {
         let mut level: Vec<String> = self.entries.iter().map(|entry| entry.name.clone()).collect();
         let line = self.entries.last().map_or(0, |entry| entry.line);
         let above = |name, below| Entry { line, name, nodes: Vec::new(), below };
-        let mut covered = self.sizes.first().copied().unwrap_or(1);
+        // Nodes per switch of the current level.
+        let mut nodes_each = self.sizes.first().copied().unwrap_or(1);
         for &size in self.sizes.iter().skip(1) {
-            let together = size / covered;
-            if together > 1 && level.len() > 1 {
-                let chunks = level.chunks(together).map(<[String]>::to_vec);
-                let chunks: Vec<Vec<String>> = chunks.collect();
+            let switches_each = size / nodes_each;
+            if switches_each > 1 && level.len() > 1 {
+                let groups = level.chunks(switches_each).map(<[String]>::to_vec);
+                let groups: Vec<Vec<String>> = groups.collect();
                 let name = |index: usize| format!("block-{size}-{index}");
-                level = (0..chunks.len()).map(name).collect();
-                let joined = level.iter().cloned().zip(chunks);
-                self.entries.extend(joined.map(|(name, below)| above(name, below)));
-                covered = size;
+                level = (0..groups.len()).map(name).collect();
+                let switches = level.iter().cloned().zip(groups);
+                self.entries.extend(switches.map(|(name, below)| above(name, below)));
+                nodes_each = size;
             }
         }
         if level.len() > 1 {
@@ -174,18 +180,18 @@ impl Reader<'_> {
 
     fn tree(&self) -> Result<SwitchTree, InputError> {
         let parents = self.parents()?;
-        let order = children_first(&parents).map_err(|no_tree| {
-            let (index, found, expected) =
-                no_tree.described(|index| self.entries[index].name.clone());
-            self.error(self.entries[index].line, found, &expected)
+        let order = children_first(&parents).map_err(|error| {
+            let (index, actual, expected) =
+                error.described(|index| self.entries[index].name.clone());
+            self.error(self.entries[index].line, actual, &expected)
         })?;
-        let mut place = vec![0; order.len()];
+        let mut new_position = vec![0; order.len()];
         for (position, &index) in order.iter().enumerate() {
-            place[index] = position;
+            new_position[index] = position;
         }
         let switch = |&index: &usize| Switch {
             name: self.entries[index].name.clone(),
-            parent: parents[index].map(|parent| place[parent]),
+            parent: parents[index].map(|parent| new_position[parent]),
             uplink: None,
         };
         let switches = order.iter().map(switch).collect();
@@ -194,40 +200,40 @@ impl Reader<'_> {
         for (index, entry) in self.entries.iter().enumerate() {
             for name in &entry.nodes {
                 if let Some(first) = seen.insert(name, &entry.name) {
-                    let found = format!("node `{name}`, which is at `{first}` already");
-                    return Err(self.error(entry.line, found, "every node at one switch"));
+                    let actual = format!("node `{name}`, which is at `{first}` already");
+                    return Err(self.error(entry.line, actual, "every node at one switch"));
                 }
-                nodes.push((name.clone(), Some(place[index])));
+                nodes.push((name.clone(), Some(new_position[index])));
             }
         }
         if nodes.is_empty() || nodes.len() > hostlist::MOST_NAMES {
-            let found = format!("{} nodes", nodes.len());
+            let actual = format!("{} nodes", nodes.len());
             let expected = format!("1 to {} nodes at switches", hostlist::MOST_NAMES);
-            return Err(InputError::new(self.file, found, expected));
+            return Err(InputError::new(self.file, actual, expected));
         }
         Ok(SwitchTree { switches, nodes })
     }
 
-    /// The switch above each, as positions in the file.
+    /// The switch above each entry; positions in `entries`.
     fn parents(&self) -> Result<Vec<Option<usize>>, InputError> {
         let mut positions = BTreeMap::new();
         for (index, entry) in self.entries.iter().enumerate() {
             if positions.insert(entry.name.as_str(), index).is_some() {
-                let found = format!("a second `{}`", entry.name);
-                return Err(self.error(entry.line, found, "every switch and block once"));
+                let actual = format!("a second `{}`", entry.name);
+                return Err(self.error(entry.line, actual, "every switch and block once"));
             }
         }
         let mut parents: Vec<Option<usize>> = vec![None; self.entries.len()];
         for (index, entry) in self.entries.iter().enumerate() {
             for child in &entry.below {
                 let Some(&position) = positions.get(child.as_str()) else {
-                    let found = format!("`{child}`, which is no switch of this file");
-                    return Err(self.error(entry.line, found, "names of other lines"));
+                    let actual = format!("`{child}`, which is not a switch of this file");
+                    return Err(self.error(entry.line, actual, "the SwitchName of another line"));
                 };
                 if let Some(first) = parents[position].replace(index) {
                     let first = &self.entries[first].name;
-                    let found = format!("`{child}`, which is below `{first}` already");
-                    return Err(self.error(entry.line, found, "at most one switch above each"));
+                    let actual = format!("`{child}`, which is below `{first}` already");
+                    return Err(self.error(entry.line, actual, "at most one switch above each"));
                 }
             }
         }
@@ -239,7 +245,7 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    fn told(tree: &SwitchTree) -> Vec<(&str, Option<&str>)> {
+    fn listed(tree: &SwitchTree) -> Vec<(&str, Option<&str>)> {
         let name = |index: usize| tree.switches[index].name.as_str();
         tree.switches.iter().map(|s| (s.name.as_str(), s.parent.map(name))).collect()
     }
@@ -250,20 +256,20 @@ mod tests {
             switchname=s0 NODES=n[0-1],x\nSwitchName=s1 \\\n  Nodes=n2 # leaf\n";
         assert!(sniff(text));
         let tree = parse(text, "topology.conf").unwrap();
-        assert_eq!(told(&tree), [("s0", Some("top")), ("s1", Some("top")), ("top", None)]);
+        assert_eq!(listed(&tree), [("s0", Some("top")), ("s1", Some("top")), ("top", None)]);
         let nodes: Vec<_> =
             tree.nodes.iter().map(|(name, at)| (name.as_str(), at.unwrap())).collect();
         assert_eq!(nodes, [("n0", 0), ("n1", 0), ("x", 0), ("n2", 1)]);
     }
 
     #[test]
-    fn what_scontrol_shows_is_read() {
+    fn the_output_of_scontrol_is_read() {
         // From Slurm 22.05.
         let text = "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0-1]\n\
             SwitchName=s1 Level=0 LinkSpeed=1 Nodes=f0\n\
             SwitchName=top Level=1 LinkSpeed=1 Nodes=f0,n[0-1] Switches=s[0-1]\n";
         let tree = parse(text, "-").unwrap();
-        assert_eq!(told(&tree), [("s0", Some("top")), ("s1", Some("top")), ("top", None)]);
+        assert_eq!(listed(&tree), [("s0", Some("top")), ("s1", Some("top")), ("top", None)]);
         assert_eq!(tree.nodes.len(), 3);
     }
 
@@ -273,7 +279,7 @@ mod tests {
             BlockSizes=2,4\n";
         let tree = parse(text, "topology.conf").unwrap();
         assert_eq!(
-            told(&tree),
+            listed(&tree),
             [
                 ("a", Some("block-4-0")),
                 ("b", Some("block-4-0")),
@@ -283,8 +289,8 @@ mod tests {
                 (TOP, None)
             ]
         );
-        let one = parse("BlockSizes=4\nBlockName=a Nodes=n[0-3]", "topology.conf").unwrap();
-        assert_eq!(told(&one), [("a", None)]);
+        let single = parse("BlockSizes=4\nBlockName=a Nodes=n[0-3]", "topology.conf").unwrap();
+        assert_eq!(listed(&single), [("a", None)]);
     }
 
     proptest::proptest! {
@@ -301,10 +307,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tree_is_named() {
+    fn texts_that_are_not_trees_are_refused() {
         for (text, part) in [
             ("SwitchName=a Nodes=n0\nSwitchName=a Nodes=n1", ":2: found a second `a`"),
-            ("SwitchName=a Switches=b", ":1: found `b`, which is no switch"),
+            ("SwitchName=a Switches=b", ":1: found `b`, which is not a switch"),
             (
                 "SwitchName=a Nodes=n0\nSwitchName=b Nodes=n0",
                 ":2: found node `n0`, which is at `a`",

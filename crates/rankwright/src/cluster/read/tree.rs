@@ -1,31 +1,30 @@
-//! The tree of objects that hwloc describes a node with, whatever it was read from, and what
-//! becomes of it: a [`Machine`].
+//! hwloc's tree of objects, from XML or a synthetic string, and its conversion to a [`Machine`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cluster::{Core, Machine, NumaNode, Pu};
 use crate::ids::{CoreId, LARGEST_INDEX, NumaId, PuId};
 
-/// An object with all below it.
+/// An object of the tree.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cluster) struct Object {
-    /// What it is.
+    /// Its type.
     pub(in crate::cluster) kind: Kind,
-    /// The objects below it that hold PUs, in order.
+    /// The objects below, with or without PUs, in L# order.
     pub(in crate::cluster) children: Vec<Object>,
-    /// The memories attached to it, in order.
+    /// The NUMA nodes attached to it, in L# order.
     pub(in crate::cluster) memories: Vec<NumaNode>,
 }
 
-/// What an object is, as far as a [`Machine`] tells objects apart.
+/// The types of objects that a [`Machine`] distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cluster) enum Kind {
     Package,
     Cache,
     Core,
-    /// With its P#.
+    /// A hardware thread, with its P#.
     Pu(u32),
-    /// A group, a die, the machine.
+    /// A group, a die or the machine.
     Other,
 }
 
@@ -34,7 +33,7 @@ impl Object {
         Self { kind, children: Vec::new(), memories: Vec::new() }
     }
 
-    /// Whether a memory is attached to it or to anything below it.
+    /// Whether a NUMA node is attached to it or to an object below it.
     pub(in crate::cluster) fn has_memory(&self) -> bool {
         !self.memories.is_empty() || self.children.iter().any(Self::has_memory)
     }
@@ -44,20 +43,19 @@ impl Object {
         matches!(self.kind, Kind::Pu(_)) || self.children.iter().any(Self::has_pu)
     }
 
-    /// Counts through the memories: those of the children before those of the object itself, as
-    /// hwloc numbers them (L#).
+    /// Appends the NUMA nodes in hwloc's L# order: those of the children before those of the object.
     fn collect_memories(&self, into: &mut Vec<NumaNode>) {
         self.children.iter().for_each(|child| child.collect_memories(into));
         into.extend(self.memories.iter().cloned());
     }
 }
 
-/// Makes the machine: objects get their L# in the order of the tree. A node without packages is
-/// one package; PUs without a core are cores of their own.
+/// The machine of a tree without nested cores. Objects get L# in tree order. A machine without
+/// packages is one package; a PU without a core is a core.
 ///
 /// # Errors
-/// In words, with what was found first and what was expected behind: no PU, or two PUs or two NUMA
-/// nodes of one P#.
+/// If there is no PU, or two PUs or two NUMA nodes have the same P#: a pair of what was found and
+/// what was expected.
 pub(in crate::cluster) fn machine(root: &Object) -> Result<Machine, (String, String)> {
     let mut numa_nodes = Vec::new();
     root.collect_memories(&mut numa_nodes);
@@ -67,11 +65,11 @@ pub(in crate::cluster) fn machine(root: &Object) -> Result<Machine, (String, Str
     let mut logical = BTreeMap::new();
     for (index, node) in numa_nodes.iter().enumerate() {
         if logical.insert(node.os_index, NumaId::from_index(index)).is_some() {
-            let found = format!("two NUMA nodes P#{}", node.os_index);
-            return Err((found, "a number of its own for each".to_owned()));
+            let actual = format!("two NUMA nodes P#{}", node.os_index);
+            return Err((actual, "unique numbers".to_owned()));
         }
     }
-    // Where nothing is attached above a core, the first plain memory serves it.
+    // A core without NUMA nodes above it uses the first DRAM.
     let plain = numa_nodes.iter().position(|node| node.kind.is_none()).unwrap_or(0);
     let start = Above { package: None, cache: None, core: None, numa: NumaId::from_index(plain) };
     let mut builder = Builder { logical, machine: Machine::default(), packages: 0, caches: 0 };
@@ -90,32 +88,35 @@ fn check_pus(machine: &Machine) -> Result<(), (String, String)> {
     let mut seen = BTreeSet::new();
     for pu in &machine.pus {
         if pu.id.0 > LARGEST_INDEX {
-            let found = format!("PU P#{}", pu.id);
-            return Err((found, format!("numbers up to {LARGEST_INDEX}")));
+            let actual = format!("PU P#{}", pu.id);
+            return Err((actual, format!("numbers up to {LARGEST_INDEX}")));
         }
         if !seen.insert(pu.id) {
-            let found = format!("two PUs P#{}", pu.id);
-            return Err((found, "a number of its own for each".to_owned()));
+            let actual = format!("two PUs P#{}", pu.id);
+            return Err((actual, "unique numbers".to_owned()));
         }
     }
     Ok(())
 }
 
-/// What stands above an object.
+/// The objects above an object.
 #[derive(Clone, Copy)]
 struct Above {
+    /// L#.
     package: Option<usize>,
-    /// The outermost cache, which is the last level.
+    /// The outermost cache, which is the last level, numbered within the machine.
     cache: Option<u32>,
     core: Option<CoreId>,
     numa: NumaId,
 }
 
 struct Builder {
-    /// P# to L#.
+    /// L# of each NUMA node, by P#.
     logical: BTreeMap<u32, NumaId>,
     machine: Machine,
+    /// The number of packages so far.
     packages: usize,
+    /// The number of caches so far.
     caches: u32,
 }
 
@@ -139,7 +140,7 @@ impl Builder {
             Kind::Cache | Kind::Other => {}
         }
         object.children.iter().for_each(|child| self.visit(child, above));
-        // A core all of whose PUs are switched off is not there.
+        // A core whose PUs are all offline does not count.
         if object.kind == Kind::Core && self.machine.cores.last().is_some_and(|c| c.pus.is_empty())
         {
             self.machine.cores.pop();
@@ -161,7 +162,7 @@ impl Builder {
         let core = above.core.unwrap_or_else(|| self.add_core(above));
         let entry = &mut self.machine.cores[core.index()];
         if entry.pus.is_empty() {
-            // A memory may hang between the core and its PUs.
+            // A NUMA node may be attached between the core and its PUs.
             entry.numa = above.numa;
         }
         entry.pus.push(id);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::cluster::read::synthetic;
-use crate::cluster::{Cluster, Machine, Node, NodeGroup};
+use crate::cluster::{Cluster, ClusterDescription, Machine, Node, NodeGroup};
 use crate::ids::{CoreId, NodeId, NumaId, PuId, Rank};
 use crate::placement::{ClusterEntry, JobEntry, NodeEntry, PlacementFile, RankEntry};
 
@@ -134,11 +134,12 @@ type Place = (usize, usize, (Vec<CoreId>, Vec<PuId>));
 fn placed(shapes: &[Shape], places: Vec<Place>, jobs: usize, library: &str) -> Placed {
     let name = |node: usize| format!("node-{node}.cluster");
     let node = |node: usize| Node { name: name(node), group: node, switch: None };
-    let cluster = Cluster {
+    let description = ClusterDescription {
         groups: shapes.iter().map(Shape::group).collect(),
         nodes: (0..shapes.len()).map(node).collect(),
-        ..Cluster::uniform("c", Vec::new(), shapes[0].group())
+        ..ClusterDescription::uniform("c", Vec::new(), shapes[0].group())
     };
+    let cluster = description.build().unwrap();
     let ranks_per_job = places.len().div_ceil(jobs);
     let rank = |(index, (node, _, (cores, pus))): (usize, &Place)| RankEntry {
         rank: Rank::from_index(index),

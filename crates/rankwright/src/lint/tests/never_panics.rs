@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::cluster::read::synthetic;
-use crate::cluster::{Cluster, NodeGroup};
+use crate::cluster::{Cluster, ClusterDescription, NodeGroup};
 use crate::launch::LAUNCHERS;
 use crate::launch::testing::random_placement::{native, placements};
 use crate::lint::{FORMATS, find};
@@ -11,7 +11,7 @@ use crate::lint::{FORMATS, find};
 fn cluster() -> Cluster {
     let machine = synthetic::parse("pack:2 core:4 pu:2").unwrap();
     let names = (0..3).map(|node| format!("node-{node}.cluster")).collect();
-    Cluster::uniform("c", names, NodeGroup::all_free(machine))
+    ClusterDescription::uniform("c", names, NodeGroup::all_free(machine)).build().unwrap()
 }
 
 /// Reads a text as every format, with and without a cluster and some arguments.

@@ -8,7 +8,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use crate::cluster::read::synthetic;
-use crate::cluster::{Cluster, NodeGroup};
+use crate::cluster::{Cluster, ClusterDescription, NodeGroup};
 use crate::ids::{CoreId, PuId, PuSet};
 use crate::launch::testing::random_cluster::{Placed, unlike_nodes};
 use crate::launch::testing::random_placement::{native, placements};
@@ -29,7 +29,7 @@ fn cluster_of(placement: &PlacementFile) -> Cluster {
         core.pus = (0..threads).map(|thread| PuId(number + thread * node.cores)).collect();
     }
     let names = placement.nodes.iter().map(|node| node.name.clone()).collect();
-    Cluster::uniform("c", names, NodeGroup::all_free(machine))
+    ClusterDescription::uniform("c", names, NodeGroup::all_free(machine)).build().unwrap()
 }
 
 /// The same ranks, blocked and with the same cores on every node: what launchers can express that

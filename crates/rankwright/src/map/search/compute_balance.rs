@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
     use crate::cluster::read::synthetic;
-    use crate::cluster::{Cluster, NodeGroup};
+    use crate::cluster::{Cluster, ClusterDescription, NodeGroup};
     use crate::placement::Granularity;
     use crate::traffic::generate::pattern::Pattern;
 
@@ -157,10 +157,10 @@ mod tests {
     fn two_speeds(slow: usize, fast: usize) -> Cluster {
         let group = NodeGroup::all_free(synthetic::parse("core:4 pu:1").unwrap());
         let names = (0..slow + fast).map(|node| format!("n{node}")).collect();
-        let mut cluster = Cluster::uniform("two", names, group);
-        cluster.groups.push(NodeGroup { speed: 2.0, ..cluster.groups[0].clone() });
-        cluster.nodes[slow..].iter_mut().for_each(|node| node.group = 1);
-        cluster
+        let mut description = ClusterDescription::uniform("two", names, group.clone());
+        description.groups.push(NodeGroup { speed: 2.0, ..group });
+        description.nodes[slow..].iter_mut().for_each(|node| node.group = 1);
+        description.build().unwrap()
     }
 
     fn computing(pattern: &str, times: &[f64]) -> Workload {

@@ -152,6 +152,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::cluster::read::synthetic;
+    use crate::cluster::{ClusterDescription, Levels, NodeGroup};
 
     #[test]
     fn the_vertex_that_belongs_elsewhere_moves_there() {
@@ -164,18 +166,9 @@ mod tests {
 
     /// Four bins on two nodes of two cores.
     fn two_nodes() -> Tree {
-        use crate::cluster::{Cluster, Core, Levels, Machine, Node, NodeGroup, Rates};
-        let core = Core { package: 0, numa: crate::ids::NumaId(0), cache: None, pus: Vec::new() };
-        let machine = Machine { cores: vec![core; 2], ..Machine::default() };
-        let node = |name: &str| Node { name: name.to_owned(), group: 0, switch: None };
-        let cluster = Cluster {
-            name: "two".to_owned(),
-            emulated: false,
-            rates: Rates::default(),
-            groups: vec![NodeGroup { machine, free: Vec::new(), speed: 1.0 }],
-            nodes: vec![node("a"), node("b")],
-            switches: Vec::new(),
-        };
+        let group = NodeGroup::all_free(synthetic::parse("core:2 pu:1").unwrap());
+        let names = ["a", "b"].map(str::to_owned).to_vec();
+        let cluster = ClusterDescription::uniform("two", names, group).build().unwrap();
         Tree::new(&Levels::new(&cluster), &[0, 1, 2, 3]).0
     }
 

@@ -43,12 +43,12 @@ pub enum ServerKind {
     },
     /// The link from a switch to the one above it.
     LinkUp {
-        /// Position in [`Cluster::switches`].
+        /// Position in `cluster.switches`.
         switch: u32,
     },
     /// The link to a switch from the one above it.
     LinkDown {
-        /// Position in [`Cluster::switches`].
+        /// Position in `cluster.switches`.
         switch: u32,
     },
     /// The queue pair of a rank for the messages that it sends.
@@ -114,7 +114,7 @@ pub struct Servers<'a> {
     /// network devices, out before in. Index: [`NodeId`].
     first_of_node: Vec<usize>,
     /// The index in `kinds` of each switch's link up, the link down follows; `None` if the link has
-    /// no finite rate. Index: position in [`Cluster::switches`].
+    /// no finite rate. Index: position in `cluster.switches`.
     first_of_switch: Vec<Option<usize>>,
     /// The index in `kinds` of the first of rank 0's four queue pair servers; `None` if the rates
     /// have no queue pairs.
@@ -235,7 +235,7 @@ impl<'a> Servers<'a> {
         ServerId::from_index(first + 2 * nic as usize + direction as usize)
     }
 
-    /// `switch`: position in [`Cluster::switches`].
+    /// `switch`: position in `cluster.switches`.
     fn link_server(&self, switch: usize, direction: Direction) -> Option<ServerId> {
         let first = self.first_of_switch[switch]?;
         Some(ServerId::from_index(first + direction as usize))

@@ -1,6 +1,6 @@
 use super::*;
 use crate::cluster::read::{built_in, synthetic};
-use crate::cluster::{Nic, NodeGroup, Switch};
+use crate::cluster::{ClusterDescription, Nic, NodeGroup, ServiceCurve, Switch};
 use crate::placement::{Granularity, JobShape, slots};
 use crate::units::{Bytes, BytesPerSecond, Seconds};
 
@@ -71,13 +71,14 @@ fn the_model_has_queue_pairs_on_both_sides() {
 fn finite_links_are_passed_up_and_down() {
     let machine = synthetic::parse("core:1 pu:1").unwrap();
     let names = (0..4).map(|n| format!("n{n}")).collect();
-    let mut cluster = Cluster::uniform("c", names, NodeGroup::all_free(machine));
-    for (index, node) in cluster.nodes.iter_mut().enumerate() {
+    let mut description = ClusterDescription::uniform("c", names, NodeGroup::all_free(machine));
+    for (index, node) in description.nodes.iter_mut().enumerate() {
         node.switch = Some(index / 2);
     }
     let uplink = Some(BytesPerSecond(1e9));
     let switch = |name: &str, parent| Switch { name: name.to_owned(), parent, uplink };
-    cluster.switches = vec![switch("a", Some(2)), switch("b", Some(2)), switch("top", None)];
+    description.switches = vec![switch("a", Some(2)), switch("b", Some(2)), switch("top", None)];
+    let cluster = description.build().unwrap();
     let placement = placed(&cluster, &[0, 1, 2]);
     let servers = Servers::new(&cluster, &placement);
     let shown = |to| shown(&servers, &servers.paths(GlobalRank(0), GlobalRank(to), Bytes(1000))[0]);
@@ -93,7 +94,7 @@ fn ranks_use_the_devices_they_name_else_the_near_ones_in_turn() {
         group.machine.nics.push(Nic { near, ..Nic::new(name) });
     }
     let names = vec!["n0".to_owned(), "n1".to_owned()];
-    let cluster = Cluster::uniform("c", names, group);
+    let cluster = ClusterDescription::uniform("c", names, group).build().unwrap();
     let placement = placed(&cluster, &[0, 2]);
     let shown = |placement: &Placement| -> Vec<String> {
         let servers = Servers::new(&cluster, placement);
@@ -112,7 +113,7 @@ fn ranks_use_the_devices_they_name_else_the_near_ones_in_turn() {
 
 #[test]
 fn a_device_of_the_other_socket_costs_the_core_time() {
-    let mut cluster = built_in::find("paper:2017").unwrap().cluster();
+    let cluster = built_in::find("paper:2017").unwrap().cluster();
     let times = |cluster: &Cluster, device: &str| {
         let devices = vec![vec![device.to_owned()]; 2];
         let placement = placed(cluster, &[0, 44]).with_devices(cluster, devices).unwrap();
@@ -125,7 +126,7 @@ fn a_device_of_the_other_socket_costs_the_core_time() {
     assert!((far.0 - near.0 - 2.0 * 176e-9).abs() < 1e-15, "{near:?} {far:?}");
     assert_eq!([near.1, near.2, far.1, far.2], [0.0; 4]);
     // Without queue pairs no server is busy that long, but the message comes later.
-    cluster.rates.queue_pair = crate::cluster::ServiceCurve::default();
+    let cluster = cluster.edit(|parts| parts.rates.queue_pair = ServiceCurve::default()).unwrap();
     let (near, far) = (times(&cluster, "hfi1_1"), times(&cluster, "hfi1_2"));
     assert_eq!((near.0, near.1, near.2), (far.0, 0.0, 0.0));
     // At the sender before its memory, at the receiver after it.

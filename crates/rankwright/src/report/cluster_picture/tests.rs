@@ -5,7 +5,7 @@ use quick_xml::events::Event;
 
 use super::*;
 use crate::cluster::read::{hwloc_xml, synthetic, toml};
-use crate::cluster::{Node, NodeGroup, Switch};
+use crate::cluster::{ClusterDescription, Node, NodeGroup, Switch};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -60,12 +60,17 @@ fn check(cluster: &Cluster) {
     }
 }
 
+/// A cluster of one node.
+fn uniform(name: &str, group: NodeGroup) -> Cluster {
+    ClusterDescription::uniform(name, vec!["n".to_owned()], group).build().unwrap()
+}
+
 #[test]
 fn all_that_a_machine_has_is_drawn_once() {
     for entry in std::fs::read_dir(repository().join("testdata/machines")).unwrap() {
         let path = entry.unwrap().path();
         let group = hwloc_xml::read(&path).unwrap();
-        check(&Cluster::uniform("c", vec!["n".to_owned()], group));
+        check(&uniform("c", group));
     }
     for text in [
         "numa:1 pack:2 core:4 pu:2",
@@ -75,7 +80,7 @@ fn all_that_a_machine_has_is_drawn_once() {
         "1",
     ] {
         let group = NodeGroup::all_free(synthetic::parse(text).unwrap());
-        check(&Cluster::uniform("<c & d>", vec!["n".to_owned()], group));
+        check(&uniform("<c & d>", group));
     }
 }
 
@@ -99,20 +104,17 @@ fn types_of_nodes_are_numbered_and_like_switches_stand_together() {
 #[test]
 fn many_different_switches_are_counted_instead_of_drawn() {
     let group = NodeGroup::all_free(synthetic::parse("2").unwrap());
-    let mut cluster = Cluster::uniform("c", Vec::new(), group);
+    let mut parts = ClusterDescription::uniform("c", Vec::new(), group);
     for switch in 0..100 {
         for _ in 0..=switch {
-            let name = format!("n{}", cluster.nodes.len());
-            cluster.nodes.push(Node { name, group: 0, switch: Some(switch) });
+            let name = format!("n{}", parts.nodes.len());
+            parts.nodes.push(Node { name, group: 0, switch: Some(switch) });
         }
-        cluster.switches.push(Switch {
-            name: format!("s{switch}"),
-            parent: Some(100),
-            uplink: None,
-        });
+        parts.switches.push(Switch { name: format!("s{switch}"), parent: Some(100), uplink: None });
     }
-    cluster.switches.push(Switch { name: "top".to_owned(), parent: None, uplink: None });
-    cluster.nodes.push(Node { name: "alone".to_owned(), group: 0, switch: None });
+    parts.switches.push(Switch { name: "top".to_owned(), parent: None, uplink: None });
+    parts.nodes.push(Node { name: "alone".to_owned(), group: 0, switch: None });
+    let cluster = parts.build().unwrap();
     let svg = cluster_picture(&cluster);
     let texts = texts(&svg);
     assert!(texts.iter().any(|text| text == "and 76 more switches"), "{texts:?}");

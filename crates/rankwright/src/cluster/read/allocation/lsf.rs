@@ -1,14 +1,14 @@
-//! What LSF granted to a job: hosts with slots, and the CPUs of its tasks where those are scheduled by
+//! The allocation of an LSF job: hosts with slots, and the CPUs of its tasks if it was scheduled with
 //! affinity.
 
 use std::collections::BTreeMap;
 
-use super::{Granted, together};
+use super::{Granted, Hosts};
 use crate::cluster::hostlist;
 use crate::files::InputError;
 use crate::ids::PuSet;
 
-/// The hosts of the LSF job whose variables these are.
+/// The hosts of the LSF job whose environment `variable` reads.
 ///
 /// # Errors
 /// If there is no job, or its variable cannot be read.
@@ -28,21 +28,24 @@ pub fn lsf(variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Granted>, In
     };
     let all: Option<Vec<_>> = words.chunks(2).map(pair).collect();
     let all = all.filter(|all| !all.is_empty() && all.len() <= hostlist::MOST_NAMES);
-    Ok(together(all.ok_or_else(|| InputError::new(NAME, format!("`{text}`"), expected))?))
+    let all = all.ok_or_else(|| InputError::new(NAME, format!("`{text}`"), expected))?;
+    let mut hosts = Hosts::default();
+    all.into_iter().for_each(|(host, cpus)| hosts.add(host, cpus));
+    Ok(hosts.granted)
 }
 
-/// What LSF's affinity scheduling gave to the tasks of a job.
+/// The CPUs that LSF's affinity scheduling gave to the tasks of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LsfAffinity {
-    /// The PUs (P#) of each host.
+    /// By host: the PUs (P#) of all its tasks.
     pub pus: BTreeMap<String, PuSet>,
-    /// How many PUs each task has, where all have as many; none where nothing was scheduled so.
+    /// The number of PUs of each task, if all have the same number.
     pub pus_per_task: Option<usize>,
 }
 
-/// Reads the file that LSF names in `LSB_AFFINITY_HOSTFILE`: a line for each task with its host, the
-/// kernel's numbers of its CPUs and perhaps NUMA nodes and a memory policy. An empty file says that
-/// nothing was scheduled by affinity. `file` stands for it in errors.
+/// Reads the file in `LSB_AFFINITY_HOSTFILE`: a line for each task with its host, the P# of its PUs
+/// and optionally NUMA nodes and a memory policy. The file is empty if the job was not scheduled with
+/// affinity. `file` names it in errors.
 ///
 /// # Errors
 /// If a line has no host or no CPUs; the error names it.
@@ -60,8 +63,8 @@ pub fn lsf_affinity(text: &str, file: &str) -> Result<LsfAffinity, InputError> {
             return Err(error.at_line(number + 1));
         };
         sizes.push(pus.len());
-        let of_host = affinity.pus.entry(host.to_owned()).or_default();
-        *of_host = of_host.as_slice().iter().chain(pus.as_slice()).copied().collect();
+        let host_pus = affinity.pus.entry(host.to_owned()).or_default();
+        *host_pus = host_pus.as_slice().iter().chain(pus.as_slice()).copied().collect();
     }
     affinity.pus_per_task = sizes.first().copied().filter(|first| sizes.iter().all(|n| n == first));
     Ok(affinity)

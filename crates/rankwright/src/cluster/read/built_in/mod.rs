@@ -1,20 +1,20 @@
-//! Clusters that are known by name: those of the papers.
+//! Built-in clusters: those of the papers.
 
 use std::path::Path;
 
 use super::toml;
 use crate::cluster::Cluster;
 
-/// A cluster known by name.
+/// A built-in cluster.
 pub struct BuiltIn {
-    /// How users name it.
+    /// The name that users give: `paper:2013`.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A line of description.
     pub summary: &'static str,
     text: &'static str,
 }
 
-/// All of them.
+/// All built-in clusters.
 pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn {
         name: "paper:2013",
@@ -23,7 +23,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     },
     BuiltIn {
         name: "paper:2013-model",
-        summary: "the same with the rates of that paper's analytic model",
+        summary: "paper:2013 with the rates of that paper's analytic model",
         text: include_str!("paper-2013-model.toml"),
     },
     BuiltIn {
@@ -42,41 +42,18 @@ impl BuiltIn {
     /// The cluster.
     ///
     /// # Panics
-    /// Never: a test reads every one of them.
+    /// Never: a test reads each of them.
     #[must_use]
     pub fn cluster(&self) -> Cluster {
         toml::parse(self.text, self.name, Path::new("")).expect("a built-in cluster is valid")
     }
 }
 
-/// The cluster with this name.
+/// The built-in cluster with this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static BuiltIn> {
     BUILT_IN.iter().find(|built_in| built_in.name == name)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn built_in_clusters_are_those_of_the_papers() {
-        let shapes: Vec<String> = BUILT_IN
-            .iter()
-            .map(|built_in| {
-                let cluster = built_in.cluster();
-                assert_eq!(cluster.name, built_in.name);
-                format!("{} x {}", cluster.nodes.len(), cluster.groups[0].machine)
-            })
-            .collect();
-        assert_eq!(
-            shapes,
-            [
-                "16 x 4 packages, 4 NUMA nodes, 16 cores, 16 PUs, 1 NIC",
-                "16 x 4 packages, 4 NUMA nodes, 16 cores, 16 PUs, 1 NIC",
-                "10 x 4 packages, 4 NUMA nodes, 8 cores, 8 PUs, 1 NIC",
-                "2 x 2 packages, 2 NUMA nodes, 44 cores, 88 PUs, 4 NICs",
-            ]
-        );
-    }
-}
+mod tests;

@@ -1,13 +1,13 @@
-//! hwloc's text form of sets of P#: 32-bit words from the highest down, `0x0000000f,0xffffffff`.
+//! hwloc's bitmaps, sets of P# in text form: 32-bit words, the highest first, `0x0000000f,0xffffffff`.
 
 use std::str::FromStr;
 
 /// A set of P#.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bitmap {
-    /// From the lowest up.
+    /// 32-bit words, the lowest first.
     words: Vec<u32>,
-    /// Whether all numbers behind the words belong to it.
+    /// Whether all numbers above the words belong to the set.
     infinite: bool,
 }
 
@@ -39,7 +39,7 @@ impl FromStr for Bitmap {
             rest.split(',').map(word).collect::<Result<_, _>>()?
         };
         words.reverse();
-        // One form for each set, so that equal sets are equal.
+        // Canonical form, so that equal sets compare equal.
         let filling = if infinite { u32::MAX } else { 0 };
         while words.last() == Some(&filling) {
             words.pop();

@@ -1,5 +1,5 @@
-//! Network devices and GPUs. One PCI function is one device, whatever number of names the system
-//! has for it; devices stand in the order of the PCI bus.
+//! Network devices and GPUs, in the order of the PCI bus. A PCI function is one device, under all
+//! names that the system has for it.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,12 @@ use crate::cluster::{Gpu, Link, Nic, Port};
 use crate::files::InputError;
 use crate::ids::NumaId;
 
-/// What an OS device is, as far as a node's devices tell them apart.
+/// The kinds of OS devices that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// A device that message-passing libraries select by its name.
+    /// Verbs, Omni-Path, BXI: communication libraries select the device by this name.
     Fabric,
+    /// A network interface of the kernel.
     Network,
     Coprocessor,
     Gpu,
@@ -22,8 +23,7 @@ enum Role {
 impl Role {
     fn of(device: &Element, version: Version) -> Option<Self> {
         let number: u64 = device.attribute("osdev_type")?.parse().ok()?;
-        // The meanings are those of hwloc's `hwloc_obj_osdev_type_t`: before hwloc 3 a number for
-        // each, since then a bit for each.
+        // `hwloc_obj_osdev_type_t`: a number before hwloc 3, a set of bits since.
         if version != Version::Three {
             return match number {
                 1 => Some(Self::Gpu),
@@ -34,7 +34,7 @@ impl Role {
             };
         }
         let is = |bit: u32| number >> bit & 1 == 1;
-        // hwloc 3 no longer counts BXI as OpenFabrics, but its name still comes first.
+        // hwloc 3 no longer counts BXI as OpenFabrics, but its name still takes precedence.
         let fabric = is(5) || is(4) && device.attribute("subtype") == Some("BXI");
         let roles = [
             (fabric, Self::Fabric),
@@ -49,14 +49,14 @@ impl Role {
 /// The PCI base class of display controllers.
 const DISPLAY_CLASS: &str = "03";
 
-/// Vendors of the display adapters of server boards and virtual machines, which compute nothing:
+/// Vendors of display adapters of server boards and virtual machines, which are not compute devices:
 /// ASPEED, Matrox, Cirrus Logic, QEMU, virtio, VMware, VirtualBox, Hyper-V.
 const CONSOLE_VENDORS: [&str; 8] = ["1a03", "102b", "1013", "1234", "1af4", "15ad", "80ee", "1414"];
 
-/// The names of one GPU, the one that programs select it by first.
+/// Prefixes of the names of a GPU; the first is the name by which programs select it.
 const GPU_NAMES: [&str; 6] = ["cuda", "rsmi", "ze", "nvml", "opencl", "card"];
 
-/// All network devices and GPUs below the machine.
+/// All network devices and GPUs of the machine.
 pub(super) fn collect(
     file: &Document<'_>,
     root: &Element,
@@ -71,11 +71,11 @@ pub(super) fn collect(
     Ok((nics, gpus))
 }
 
-/// A PCI function, or a device that hangs on none.
+/// A PCI function, or an OS device without one.
 struct Function<'a> {
     pci: Option<&'a Element>,
     near: Vec<NumaId>,
-    /// Role and name of each OS device on it.
+    /// Role and name of each OS device.
     os_devices: Vec<(Role, &'a str)>,
     ports: Vec<Port>,
 }
@@ -87,17 +87,17 @@ struct Walk<'a, 'b> {
 }
 
 impl<'a> Walk<'a, '_> {
-    /// `near` are the NUMA nodes of the first object above that is no I/O object; `function` is
-    /// the PCI function above.
+    /// `near` has the NUMA nodes of the first object above that is not an I/O object; `function` is
+    /// the position of the PCI function above.
     fn visit(
         &mut self,
         element: &'a Element,
         near: &[NumaId],
         function: Option<usize>,
     ) -> Result<(), InputError> {
-        let (mut own_near, mut own_function) = (near.to_vec(), function);
+        let (mut child_near, mut child_function) = (near.to_vec(), function);
         match element.attribute("type").unwrap_or_default() {
-            "PCIDev" => own_function = Some(self.add(Some(element), near)),
+            "PCIDev" => child_function = Some(self.add(Some(element), near)),
             "OSDev" => {
                 let index = function.unwrap_or_else(|| self.add(None, near));
                 if let Some(role) = Role::of(element, self.file.version) {
@@ -107,9 +107,9 @@ impl<'a> Walk<'a, '_> {
                 }
             }
             "Bridge" | "Misc" => {}
-            _ => own_near = self.locality(element)?,
+            _ => child_near = self.locality(element)?,
         }
-        self.visit_children(element, &own_near, own_function)
+        self.visit_children(element, &child_near, child_function)
     }
 
     fn visit_children(
@@ -138,7 +138,7 @@ impl<'a> Walk<'a, '_> {
         self.functions.len() - 1
     }
 
-    /// The NUMA nodes of an object; none if it has all of them.
+    /// The NUMA nodes of an object; empty if it has all of them.
     fn locality(&self, element: &Element) -> Result<Vec<NumaId>, InputError> {
         let nodeset: Option<Bitmap> = self.file.bitmap(element, "nodeset")?;
         let Some(nodeset) = nodeset else {
@@ -154,8 +154,8 @@ impl<'a> Walk<'a, '_> {
     }
 }
 
-/// The ports of a device with the states that the kernel's InfiniBand layer tells: `Port1State` is 4
-/// where the link is active, 5 where it is active for a moment longer.
+/// The ports of a device with their states in the kernel's InfiniBand layer: `Port1State` is 4 for
+/// ACTIVE, 5 for ACTIVE_DEFER.
 fn ports(device: &Element) -> impl Iterator<Item = Port> {
     let infos = device.children.iter().filter(|child| child.name == "info");
     infos.filter_map(|info| {
@@ -171,7 +171,7 @@ impl Function<'_> {
         self.pci.and_then(|pci| pci.attribute("pci_busid")).map(str::to_owned)
     }
 
-    /// Domain, bus, device and function; what has no address stands behind.
+    /// A sort key: domain, bus, device and function. Devices without an address come last.
     fn pci_order(&self) -> (bool, Vec<u32>) {
         let address = self.address();
         let parts = address.iter().flat_map(|address| address.split([':', '.']));
@@ -187,14 +187,14 @@ impl Function<'_> {
     }
 
     fn names(&self, roles: [Role; 2]) -> Vec<String> {
-        let of_role = |role: Role| {
-            let devices = self.os_devices.iter().filter(move |(known, _)| *known == role);
+        let names_of = |role: Role| {
+            let devices = self.os_devices.iter().filter(move |(other, _)| *other == role);
             devices.map(|(_, name)| (*name).to_owned())
         };
-        roles.into_iter().flat_map(of_role).filter(|name| !name.is_empty()).collect()
+        roles.into_iter().flat_map(names_of).filter(|name| !name.is_empty()).collect()
     }
 
-    /// The device by its OpenFabrics name, else its interface name.
+    /// The network device, under its OpenFabrics name if it has one, else its interface name.
     fn nic(&self) -> Option<Nic> {
         let mut names = self.names([Role::Fabric, Role::Network]).into_iter();
         let mut nic = Nic::new(names.next()?);
@@ -209,12 +209,12 @@ impl Function<'_> {
         let (class, vendor) = self.class_and_vendor();
         let names = self.names([Role::Coprocessor, Role::Gpu]);
         let rank = |name: &String| {
-            let known = GPU_NAMES.iter().position(|start| name.starts_with(start));
-            known.unwrap_or(GPU_NAMES.len())
+            let position = GPU_NAMES.iter().position(|start| name.starts_with(start));
+            position.unwrap_or(GPU_NAMES.len())
         };
         let name = names.into_iter().min_by_key(rank);
         let console = CONSOLE_VENDORS.contains(&vendor);
-        // OpenCL calls processors devices too; they are on no bus.
+        // OpenCL counts processors as devices, too; they have no PCI address.
         let processor =
             self.pci.is_none() && name.as_ref().is_some_and(|n| n.starts_with("opencl"));
         if console || processor || (class != DISPLAY_CLASS && name.is_none()) {

@@ -1,4 +1,4 @@
-//! The distances between NUMA nodes that the firmware tells.
+//! The distances between NUMA nodes from the firmware (SLIT).
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use super::element::Element;
 use crate::files::InputError;
 use crate::ids::NumaId;
 
-/// The bit of hwloc's `kind` that says "these are latencies".
+/// `HWLOC_DISTANCES_KIND_MEANS_LATENCY`.
 const MEANS_LATENCY: u32 = 4;
 
-/// The matrix by L#, where the file has one for all NUMA nodes.
+/// The matrix by L#; `None` if the file has none for all NUMA nodes.
 pub(super) fn numa_latency(
     file: &Document<'_>,
     root: &Element,
@@ -35,21 +35,21 @@ pub(super) fn numa_latency(
     let positions: Vec<Option<usize>> = indexes.iter().map(position).collect();
     let count = indexes.len();
     if values.len() != count * count {
-        let found = format!("{} distances between {count} NUMA nodes", values.len());
-        return Err(file.error(matrix, found, &format!("{} numbers", count * count)));
+        let actual = format!("{} distances between {count} NUMA nodes", values.len());
+        return Err(file.error(matrix, actual, &format!("{} numbers", count * count)));
     }
     let mut distance = vec![vec![0; logical.len()]; logical.len()];
-    let mut known = vec![false; logical.len()];
+    let mut has_row = vec![false; logical.len()];
     for (from, row) in positions.iter().zip(values.chunks(count.max(1))) {
         let Some(from) = *from else { continue };
-        known[from] = true;
+        has_row[from] = true;
         for (to, value) in positions.iter().zip(row) {
             let Some(to) = *to else { continue };
             distance[from][to] = u32::try_from(*value).unwrap_or(u32::MAX);
         }
     }
-    // Distances between some of the nodes only cannot be compared with the others.
-    Ok(known.iter().all(|known| *known).then_some(distance))
+    // A matrix of some NUMA nodes only cannot be used.
+    Ok(has_row.iter().all(|has_row| *has_row).then_some(distance))
 }
 
 fn is_numa_latency(element: &Element) -> bool {
@@ -58,12 +58,12 @@ fn is_numa_latency(element: &Element) -> bool {
         && element.attribute("type") == Some("NUMANode")
         && match element.attribute("name") {
             Some(name) => name == "NUMALatency",
-            // hwloc 2.0 wrote no names.
+            // hwloc 2.0 writes no names.
             None => kind & MEANS_LATENCY != 0,
         }
 }
 
-/// The numbers of all children of this name; hwloc splits long lists.
+/// The numbers of all children with this name; hwloc splits long lists.
 fn numbers(file: &Document<'_>, matrix: &Element, name: &str) -> Result<Vec<u64>, InputError> {
     let mut numbers = Vec::new();
     for part in matrix.children.iter().filter(|child| child.name == name) {

@@ -1,4 +1,4 @@
-//! Memories: their kinds, and how fast they are for which cores (hwloc's memory attributes).
+//! NUMA nodes: their kinds, and their bandwidths and latencies (hwloc's memory attributes).
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use crate::files::InputError;
 use crate::ids::{CoreId, NumaId};
 use crate::units::{Bytes, BytesPerSecond, Seconds};
 
-/// The unit in which hwloc gives bandwidths, in bytes per second.
+/// hwloc's unit of bandwidth, in bytes per second.
 const MIB: f64 = 1_048_576.0;
 
-/// More MiB/s, or nanoseconds, than any memory has.
+/// The largest value of an attribute in MiB/s or nanoseconds; no memory reaches it.
 const LARGEST_VALUE: u64 = 1_000_000_000_000;
 
-/// The most values times cores; what names more wants to exhaust the memory.
+/// The most attribute values times cores: a limit on the memory that a file can take.
 const MOST_VALUES: usize = 100_000_000;
 
 impl Document<'_> {
-    /// A memory. Its kind is the subtype; where there is none, what the operating system says about
-    /// the device behind it, else the tier that hwloc 3 puts it in.
+    /// A NUMA node. Its kind is the subtype; else what the operating system says about the device
+    /// behind it, else its memory tier in hwloc 3.
     pub(super) fn memory(&self, element: &Element) -> Result<NumaNode, InputError> {
         let os_index = self.index(element)?;
         let kind = match element.attribute("subtype").filter(|subtype| !subtype.is_empty()) {
@@ -38,13 +38,13 @@ impl Document<'_> {
     pub(super) fn local_memory(&self, element: &Element) -> Result<Option<Bytes>, InputError> {
         let memory = element.attribute("local_memory").map(|size| {
             let size = size.parse().ok().filter(|size| *size < i64::MAX as u64);
-            size.ok_or_else(|| self.error(element, "local_memory that is no size", "bytes"))
+            size.ok_or_else(|| self.error(element, "local_memory that is not a size", "bytes"))
         });
         Ok(memory.transpose()?.filter(|size| *size > 0).map(Bytes))
     }
 
-    /// The kind of the tier with this memory. A tier's kinds are a bit each; hwloc gives memories of
-    /// a tier that has several no subtype.
+    /// The kind of the memory tier with this NUMA node (P#). Each kind is a bit; hwloc gives no subtype
+    /// to NUMA nodes of a tier with several kinds.
     fn tier(&self, os_index: u32) -> Result<Option<&'static str>, InputError> {
         for tier in self.topology.children.iter().filter(|child| child.name == "memtier") {
             if self.bitmap(tier, "nodeset")?.is_some_and(|set| set.contains(os_index)) {
@@ -66,7 +66,7 @@ impl Document<'_> {
     }
 }
 
-/// The kind of the device behind a memory, where the operating system names one.
+/// The kind of the device behind a NUMA node, where the operating system names one.
 pub(super) fn device_kind(memory: &Element) -> Option<&str> {
     let dax = memory.info("DAXType");
     match memory.info("CXLDevice") {
@@ -76,37 +76,37 @@ pub(super) fn device_kind(memory: &Element) -> Option<&str> {
     }
 }
 
-/// Whether a memory of this kind is what programs use without asking.
+/// Whether this kind is DRAM, from which the system allocates by default.
 pub(super) fn is_plain(kind: &str) -> bool {
     kind.is_empty() || kind == "DRAM"
 }
 
-/// What hwloc's attributes say about one memory and the cores that ask for it.
+/// The memory attributes of a NUMA node for a set of initiating cores.
 #[derive(Default)]
 struct Attributes {
-    bandwidth: OfBoth,
-    latency: OfBoth,
+    /// MiB/s.
+    bandwidth: ReadWrite,
+    /// Nanoseconds.
+    latency: ReadWrite,
 }
 
-/// An attribute of reading and writing, and of either; hwloc defines the first as the mean of the
-/// other two.
+/// An attribute for reading, for writing, and for both, which hwloc defines as the mean of the two.
 #[derive(Default)]
-struct OfBoth {
+struct ReadWrite {
     mean: Option<f64>,
     read: Option<f64>,
     write: Option<f64>,
 }
 
-impl OfBoth {
+impl ReadWrite {
     fn value(&self) -> Option<f64> {
         let mean = || Some(f64::midpoint(self.read?, self.write?));
         self.mean.or_else(mean).or(self.read).or(self.write).filter(|value| *value > 0.0)
     }
 }
 
-/// Adds to the memories of a machine what the elements `<memattr>` say about their speed. Those
-/// who ask (initiators) are the cores with a PU in the set that is named; other attributes than
-/// bandwidths and latencies are passed over.
+/// Adds bandwidths and latencies from the elements `<memattr>` to the NUMA nodes of a machine.
+/// Initiators are the cores with a PU in the given set. Other attributes are ignored.
 pub(super) fn add_access(
     file: &Document<'_>,
     root: &Element,
@@ -120,19 +120,19 @@ pub(super) fn add_access(
     }
     let values: usize = attributes.iter().map(|attribute| attribute.children.len()).sum();
     if values.saturating_mul(machine.cores.len()) > MOST_VALUES {
-        let found =
+        let actual =
             format!("{values} values of memory attributes of {} cores", machine.cores.len());
         let expected = format!("at most {MOST_VALUES} values and cores, multiplied");
-        return Err(file.error(attributes[0], found, &expected));
+        return Err(file.error(attributes[0], actual, &expected));
     }
     let objects = root.by_number();
-    let mut known: BTreeMap<(NumaId, Vec<CoreId>), Attributes> = BTreeMap::new();
+    let mut accesses: BTreeMap<(NumaId, Vec<CoreId>), Attributes> = BTreeMap::new();
     for attribute in attributes {
         let name = attribute.attribute("name").unwrap_or_default();
         for value in attribute.children.iter().filter(|child| child.name == "memattr_value") {
             let Some(target) = target(file, value, &objects, logical)? else { continue };
             let Some(cores) = initiator(file, value, &objects, machine)? else { continue };
-            let entry = known.entry((target, cores)).or_default();
+            let entry = accesses.entry((target, cores)).or_default();
             let field = match name {
                 "Bandwidth" => &mut entry.bandwidth.mean,
                 "ReadBandwidth" => &mut entry.bandwidth.read,
@@ -145,7 +145,7 @@ pub(super) fn add_access(
             *field = Some(number(file, value, name)?);
         }
     }
-    for ((numa, cores), attributes) in known {
+    for ((numa, cores), attributes) in accesses {
         let bandwidth = attributes.bandwidth.value().map(|value| BytesPerSecond(value * MIB));
         let latency = attributes.latency.value().map(|value| Seconds(value / 1e9));
         if bandwidth.is_some() || latency.is_some() {
@@ -156,7 +156,7 @@ pub(super) fn add_access(
     Ok(())
 }
 
-/// The memory that a value is about; none if it is about no memory of ours.
+/// The NUMA node (L#) of a value; `None` if its target is not a NUMA node of the machine.
 fn target(
     file: &Document<'_>,
     value: &Element,
@@ -170,13 +170,13 @@ fn target(
     let target = number.and_then(|number: u64| objects.get(&number));
     let Some(target) = target.filter(|target| target.attribute("type") == Some("NUMANode")) else {
         let number = value.attribute("target_obj_gp_index").unwrap_or_default();
-        let found = format!("target_obj_gp_index=\"{number}\"");
-        return Err(file.error(value, found, "the gp_index of a NUMANode of this file"));
+        let actual = format!("target_obj_gp_index=\"{number}\"");
+        return Err(file.error(value, actual, "the gp_index of a NUMANode of this file"));
     };
     Ok(logical.get(&file.index(target)?).copied())
 }
 
-/// The cores that a value is for; none if it names nobody, or none of our cores.
+/// The cores that initiate the accesses of a value; `None` if it has none of the machine.
 fn initiator(
     file: &Document<'_>,
     value: &Element,

@@ -1,9 +1,9 @@
-//! Reading the XML files of hwloc (`lstopo node.xml`) without hwloc, so that a cluster can be
-//! planned for on a machine that has another version of it or none.
+//! XML files of hwloc (`lstopo node.xml`), read without hwloc: rankwright can plan for a cluster on a
+//! machine with another version of hwloc, or without it.
 //!
 //! Versions 1, 2 and 3 of the format are read, each written by the hwloc of that number. PUs that the
-//! file lists but does not allow (another cgroup's) are not free; nor are those that version 1 lists
-//! as offline. Versions 2 and 3 do not list offline PUs.
+//! file lists but does not allow (those of another cgroup) are not free, nor are those that version 1
+//! lists as offline. Versions 2 and 3 do not list offline PUs.
 
 mod bitmap;
 mod devices;
@@ -33,22 +33,22 @@ pub fn read(path: &Path) -> Result<NodeGroup, InputError> {
     parse(&read_text(path, EXPECTED)?, &path.display().to_string())
 }
 
-/// Whether a text looks like XML rather than anything else that describes a cluster.
+/// Whether a text is XML, judged by its first character.
 #[must_use]
 pub fn sniff(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('<')
 }
 
-/// Reads the text of a file; `file` names it in errors. The group has the node's hardware and
-/// which of its PUs are allowed.
+/// Reads the text of a file; `file` names it in errors. In the group, PUs that the file allows are
+/// free.
 ///
 /// # Errors
-/// If the text is not well-formed XML, defines entities, nests deeper than any machine, is of
-/// another version, or describes no usable machine; the error has the line.
+/// If the text is not well-formed XML, defines entities, is nested deeper than any machine, has
+/// another version, or does not describe a usable machine; the error has the line.
 pub fn parse(text: &str, file: &str) -> Result<NodeGroup, InputError> {
     let topology = element::parse(text, file)?;
-    let wrong = |element: &Element, found: String| {
-        InputError::new(file, found, EXPECTED).at_line(element.line)
+    let wrong = |element: &Element, actual: String| {
+        InputError::new(file, actual, EXPECTED).at_line(element.line)
     };
     if topology.name != "topology" {
         return Err(wrong(&topology, format!("an element <{}>", topology.name)));
@@ -72,16 +72,16 @@ pub fn parse(text: &str, file: &str) -> Result<NodeGroup, InputError> {
 /// A version of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Version {
-    /// Of hwloc 1.0 to 1.11: the NUMA nodes stand between the machine and its cores.
+    /// hwloc 1.0 to 1.11: NUMA nodes are objects between the machine and its cores.
     One,
-    /// Of hwloc 2: the NUMA nodes are attached to the objects they are beside.
+    /// hwloc 2: NUMA nodes are attached to the objects that they are local to.
     Two,
-    /// Of hwloc 3: as 2, and an OS device may be of several types.
+    /// hwloc 3: as 2, and an OS device may have several types.
     Three,
 }
 
 impl Version {
-    /// That of a file, if it is known. Version 1 does not name itself.
+    /// The version of a file, if it is known. Version 1 has no version attribute.
     fn of(topology: &Element) -> Option<Self> {
         match topology.attribute("version").map_or("1", |v| v.split('.').next().unwrap_or(v)) {
             "1" => Some(Self::One),
@@ -92,7 +92,7 @@ impl Version {
     }
 }
 
-/// A file.
+/// The file that is read.
 struct Document<'a> {
     file: &'a str,
     topology: &'a Element,
@@ -100,18 +100,19 @@ struct Document<'a> {
 }
 
 impl Document<'_> {
-    fn error(&self, element: &Element, found: impl Into<String>, expected: &str) -> InputError {
-        InputError::new(self.file, found.into(), expected).at_line(element.line)
+    fn error(&self, element: &Element, actual: impl Into<String>, expected: &str) -> InputError {
+        InputError::new(self.file, actual.into(), expected).at_line(element.line)
     }
 
     fn group(&self, root: &Element) -> Result<NodeGroup, InputError> {
+        self.check_cores(root, false)?;
         let mut object = Object::new(Kind::Other);
         match self.version {
             Version::One => self.fill_version_1(&mut object, root)?,
             Version::Two | Version::Three => self.fill(&mut object, root)?,
         }
         let mut machine = tree::machine(&object)
-            .map_err(|(found, expected)| self.error(root, found, &expected))?;
+            .map_err(|(actual, expected)| self.error(root, actual, &expected))?;
         let logical: BTreeMap<u32, NumaId> = machine
             .numa_nodes
             .iter()
@@ -131,12 +132,22 @@ impl Document<'_> {
         Ok(NodeGroup { machine, free, speed: 1.0 })
     }
 
-    /// Fills an object with what stands in its element.
+    /// Refuses a core inside of another core: a PU could belong to both.
+    fn check_cores(&self, element: &Element, inside_core: bool) -> Result<(), InputError> {
+        let is_core = element.attribute("type") == Some("Core");
+        if is_core && inside_core {
+            return Err(self.error(element, "a Core inside of a Core", "PUs inside of a Core"));
+        }
+        let mut objects = element.children.iter().filter(|child| child.name == "object");
+        objects.try_for_each(|child| self.check_cores(child, inside_core || is_core))
+    }
+
+    /// Adds the children and NUMA nodes of an element to its object.
     fn fill(&self, object: &mut Object, element: &Element) -> Result<(), InputError> {
         for child in element.children.iter().filter(|child| child.name == "object") {
             match child.attribute("type").unwrap_or_default() {
                 "NUMANode" => object.memories.push(self.memory(child)?),
-                // A cache in front of a memory.
+                // A memory-side cache.
                 "MemCache" => {
                     let mut cache = Object::new(Kind::Other);
                     self.fill(&mut cache, child)?;
@@ -164,14 +175,14 @@ impl Document<'_> {
         })
     }
 
-    /// The P# of an object that must have one.
+    /// The P# of a PU or NUMA node.
     fn index(&self, element: &Element) -> Result<u32, InputError> {
         let index = element.attribute("os_index").and_then(|index| index.parse().ok());
         index.filter(|index| *index <= LARGEST_INDEX).ok_or_else(|| {
             let kind = element.attribute("type").unwrap_or_default();
             let value = element.attribute("os_index").unwrap_or_default();
-            let found = format!("a {kind} with os_index=\"{value}\"");
-            self.error(element, found, &format!("a number from 0 to {LARGEST_INDEX}"))
+            let actual = format!("a {kind} with os_index=\"{value}\"");
+            self.error(element, actual, &format!("a number from 0 to {LARGEST_INDEX}"))
         })
     }
 

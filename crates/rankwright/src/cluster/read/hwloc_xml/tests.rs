@@ -15,11 +15,11 @@ fn near(numbers: &[u32]) -> Vec<NumaId> {
 }
 
 #[test]
-fn one_function_is_one_device_named_as_libraries_do() {
+fn a_pci_function_is_one_device_under_the_name_that_libraries_use() {
     let nics = machine("omni-path-2s.xml").machine.nics;
-    let told: Vec<_> =
+    let shown: Vec<_> =
         nics.iter().map(|nic| (nic.name.as_str(), nic.aliases.len(), nic.near.clone())).collect();
-    assert_eq!(told, [("eno1", 0, near(&[0])), ("hfi1_0", 1, near(&[1]))]);
+    assert_eq!(shown, [("eno1", 0, near(&[0])), ("hfi1_0", 1, near(&[1]))]);
     assert_eq!(nics[1].aliases, ["hsi0"]);
     assert_eq!(nics[1].pci.as_deref(), Some("0000:81:00.0"));
 }
@@ -40,7 +40,7 @@ fn ports_are_up_where_hwloc_saw_them_active() {
 }
 
 #[test]
-fn devices_stand_in_the_order_of_the_bus() {
+fn devices_are_in_the_order_of_the_bus() {
     let nics = machine("infiniband-2s-8ports.xml").machine.nics;
     let names: Vec<&str> = nics.iter().map(|nic| nic.name.as_str()).collect();
     let wanted: Vec<String> = (0..8).map(|number| format!("mlx5_{number}")).collect();
@@ -53,14 +53,14 @@ fn devices_stand_in_the_order_of_the_bus() {
 fn gpus_are_counted_once_and_console_displays_are_none() {
     assert!(machine("omni-path-2s.xml").machine.gpus.is_empty());
     let gpus = machine("slingshot-4numa.xml").machine.gpus;
-    let told: Vec<_> = gpus.iter().map(|gpu| (gpu.name.as_str(), gpu.near.clone())).collect();
+    let shown: Vec<_> = gpus.iter().map(|gpu| (gpu.name.as_str(), gpu.near.clone())).collect();
     let wanted = [
         ("rsmi2", near(&[2])),
         ("rsmi3", near(&[3])),
         ("rsmi0", near(&[0])),
         ("rsmi1", near(&[1])),
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(shown, wanted);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn distances_are_those_between_numa_nodes() {
 }
 
 #[test]
-fn cores_are_beside_plain_memory() {
+fn cores_are_local_to_dram() {
     let machine = machine("hbm-2die.xml").machine;
     let kinds: Vec<_> = machine.numa_nodes.iter().map(|node| node.kind.as_deref()).collect();
     assert_eq!(kinds, [None, Some("HBM"), None, Some("HBM")]);
@@ -132,7 +132,7 @@ fn version_1_has_its_memories_above_the_cores() {
 }
 
 #[test]
-fn version_1_may_begin_with_a_memory_or_have_none() {
+fn version_1_may_begin_with_a_numa_node_or_have_none() {
     let pu = |number: u32| {
         format!("<object type=\"PU\" os_index=\"{number}\" cpuset=\"0x{:x}\"/>", 1 << number)
     };
@@ -142,15 +142,15 @@ fn version_1_may_begin_with_a_memory_or_have_none() {
         pu(0)
     );
     let memory = Some(crate::units::Bytes(4096));
-    let found = parse(&root, "x.xml").unwrap().machine;
-    assert_eq!(found.numa_nodes, [NumaNode { memory, ..NumaNode::new(3) }]);
+    let actual = parse(&root, "x.xml").unwrap().machine;
+    assert_eq!(actual.numa_nodes, [NumaNode { memory, ..NumaNode::new(3) }]);
     let none = format!(
         "<topology><object type=\"System\" local_memory=\"4096\">{}</object></topology>",
         pu(0)
     );
-    let found = parse(&none, "x.xml").unwrap().machine;
-    assert_eq!(found.numa_nodes, [NumaNode { memory, ..NumaNode::new(0) }]);
-    // The second memory belongs to others; the third has no PUs and counts last.
+    let actual = parse(&none, "x.xml").unwrap().machine;
+    assert_eq!(actual.numa_nodes, [NumaNode { memory, ..NumaNode::new(0) }]);
+    // The cgroup does not allow the second NUMA node; the third has no PUs and comes last.
     let taken = format!(
         "<topology><object type=\"Machine\" complete_cpuset=\"0x3\">\
          <distances nbobjs=\"3\" latency_base=\"0.5\">{}</distances>\
@@ -163,11 +163,11 @@ fn version_1_may_begin_with_a_memory_or_have_none() {
         pu(0),
         pu(1)
     );
-    let found = parse(&taken, "x.xml").unwrap().machine;
-    let memories: Vec<u32> = found.numa_nodes.iter().map(|node| node.os_index).collect();
-    assert_eq!((memories, found.packages), (vec![0, 2], 1));
-    // Not all of them whole: in thousandths.
-    assert_eq!(found.numa_distance, Some(vec![vec![1000, 1000], vec![1000, 1000]]));
+    let actual = parse(&taken, "x.xml").unwrap().machine;
+    let memories: Vec<u32> = actual.numa_nodes.iter().map(|node| node.os_index).collect();
+    assert_eq!((memories, actual.packages), (vec![0, 2], 1));
+    // Not all distances are whole numbers: in thousandths.
+    assert_eq!(actual.numa_distance, Some(vec![vec![1000, 1000], vec![1000, 1000]]));
     let short = taken.replacen("<latency value=\"2\"/>", "", 1);
     assert!(parse(&short, "x.xml").unwrap_err().to_string().contains("8 distances"));
     let endless = taken.replace("latency_base=\"0.5\"", "latency_base=\"inf\"");
@@ -215,7 +215,7 @@ fn hostile_files_end_in_an_error_with_a_line() {
     for text in [deep.as_str(), entities, unknown, "", "\n<a", "<a></b>", "plain text"] {
         assert!(parse(text, "x.xml").unwrap_err().line.is_some(), "{text:.40}");
     }
-    // A file cut off anywhere is an error or, behind the last element, whole.
+    // A file that is cut off is an error, unless only blanks are missing.
     for name in ["many-core-version-1.xml", "bxi-version-3.xml"] {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/machines");
         let whole = std::fs::read_to_string(root.join(name)).unwrap();
@@ -230,12 +230,12 @@ fn hostile_files_end_in_an_error_with_a_line() {
 }
 
 #[test]
-fn memories_have_their_kind_and_their_speed_for_each_who_asks() {
+fn numa_nodes_have_kinds_and_attributes_by_initiator() {
     let memories = machine("hbm-and-cxl.xml").machine.numa_nodes;
-    let told: Vec<_> =
+    let shown: Vec<_> =
         memories.iter().map(|memory| (memory.os_index, memory.kind.as_deref())).collect();
     let (fast, far) = (Some("HBM"), Some("CXL-DRAM"));
-    assert_eq!(told, [(0, None), (1, fast), (2, None), (3, fast), (4, far)]);
+    assert_eq!(shown, [(0, None), (1, fast), (2, None), (3, fast), (4, far)]);
     let access = |cores: std::ops::Range<u32>, bandwidth: f64, latency: u32| MemoryAccess {
         cores: cores.map(CoreId).collect(),
         bandwidth: Some(BytesPerSecond(bandwidth * 1_048_576.0)),
@@ -246,7 +246,7 @@ fn memories_have_their_kind_and_their_speed_for_each_who_asks() {
     assert_eq!(memories[4].access, [access(0..8, 5e4, 320)]);
 }
 
-/// One core beside memories P#0 and P#1, and what else stands in the file.
+/// A core local to NUMA nodes P#0 and P#1; `rest` is added to the file.
 fn two_memories(second: &str, rest: &str) -> Result<NodeGroup, InputError> {
     let text = format!(
         r#"<topology version="3.0"><object type="Machine" cpuset="0x1" nodeset="0x3">
@@ -274,7 +274,7 @@ fn a_memory_without_a_subtype_has_the_kind_of_its_device_or_tier() {
 }
 
 #[test]
-fn memory_attributes_that_cannot_be_are_named() {
+fn impossible_memory_attributes_are_refused() {
     let value = |attributes: &str| {
         let value = format!("<memattr name=\"Latency\">\n<memattr_value {attributes}/></memattr>");
         two_memories("/>", &value)
@@ -292,7 +292,7 @@ fn memory_attributes_that_cannot_be_are_named() {
         let error = value(&attributes).map(|_| ()).expect_err(&attributes).to_string();
         assert!(error.contains(part), "{error}");
     }
-    // What is for nobody of ours, and what is about no memory, says nothing.
+    // Values for cores or targets that the machine does not have are ignored.
     for attributes in [
         format!(r#"{target} initiator_cpuset="0x2" value="80""#),
         r#"target_obj_type="PU" target_obj_gp_index="9" value="80""#.to_owned(),

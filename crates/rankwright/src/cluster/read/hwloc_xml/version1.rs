@@ -1,5 +1,5 @@
-//! What is different in version 1: NUMA nodes stand in the tree, above the cores they are beside;
-//! sockets, caches and distances have other names.
+//! Version 1 of the format: NUMA nodes are objects of the tree, above their cores; packages (sockets),
+//! caches and distances have other names.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::cluster::read::tree::{Kind, Object};
 use crate::files::InputError;
 use crate::ids::NumaId;
 
-/// The `cache_type` of a cache that holds instructions only.
+/// The `cache_type` of an instruction cache.
 const INSTRUCTIONS: &str = "2";
 
-/// Whether the tree may begin with such an object, besides a machine.
+/// Whether an object of this type may be the root, instead of a machine.
 pub(super) fn is_root(kind: &str) -> bool {
     kind == "System" || is_numa_node(kind)
 }
@@ -23,8 +23,8 @@ fn is_numa_node(kind: &str) -> bool {
     matches!(kind, "NUMANode" | "Node")
 }
 
-/// Whether an element is a NUMA node with the same PUs as the object above it, and so attached to
-/// that; in other versions no element is one.
+/// Whether an element is a NUMA node with the same PUs as the object above, to which it is then
+/// attached; never in other versions.
 pub(super) fn is_at(
     file: &Document<'_>,
     element: &Element,
@@ -36,7 +36,7 @@ pub(super) fn is_at(
 }
 
 impl Document<'_> {
-    /// Fills the outermost object with the whole tree.
+    /// Adds the whole tree below `root` to its object.
     pub(super) fn fill_version_1(
         &self,
         object: &mut Object,
@@ -67,7 +67,7 @@ impl Document<'_> {
                 without_pus.push(below);
             }
         }
-        // As hwloc 2 counts them: behind the others, and backwards if they were not there before.
+        // As hwloc 2 numbers them: after the others, in reverse if they were not there already.
         if !in_order {
             without_pus.reverse();
         }
@@ -75,8 +75,8 @@ impl Document<'_> {
         Ok(())
     }
 
-    /// What stands in an element; none if that is attached to the object above, or is no place for
-    /// PUs or memories.
+    /// The object of an element; `None` if it is attached to the object above, or cannot have PUs or
+    /// NUMA nodes.
     fn object_version_1(
         &self,
         object: &mut Object,
@@ -85,7 +85,7 @@ impl Document<'_> {
     ) -> Result<Option<Object>, InputError> {
         let kind = match element.attribute("type").unwrap_or_default() {
             "Bridge" | "PCIDev" | "OSDev" => return Ok(None),
-            // Those with a set of PUs are groups that somebody added.
+            // Misc objects with a cpuset are groups that a user added.
             "Misc" if element.attribute("cpuset").is_none() => return Ok(None),
             kind if is_numa_node(kind) => return self.numa_node(object, above, element),
             "Socket" => Kind::Package,
@@ -107,12 +107,12 @@ impl Document<'_> {
         element: &Element,
     ) -> Result<Option<Object>, InputError> {
         let memory = self.memory_version_1(element)?;
-        let own = self.bitmap(element, "complete_cpuset")?;
-        // The fast memory of Knights Landing has no PUs here and follows the memory it is beside.
+        let cpuset = self.bitmap(element, "complete_cpuset")?;
+        // MCDRAM of Knights Landing has no PUs here and follows the DRAM of its PUs.
         let beside_plain = matches!(object.memories.as_slice(), [only] if only.kind.is_none());
         let kind = memory.as_ref().and_then(|memory| memory.kind.as_deref());
         let fast =
-            kind == Some("MCDRAM") && own.as_ref().is_some_and(Bitmap::is_empty) && beside_plain;
+            kind == Some("MCDRAM") && cpuset.as_ref().is_some_and(Bitmap::is_empty) && beside_plain;
         if fast || is_at(self, element, above)? {
             object.memories.extend(memory);
             self.fill_inner(object, element)?;
@@ -124,11 +124,11 @@ impl Document<'_> {
         Ok(Some(group))
     }
 
-    /// A memory; its kind is a text beside it. None if the node is not in its own set: that is how
-    /// a cgroup's forbidden memories look.
+    /// A NUMA node; its kind is an info attribute. `None` if it is not in its own nodeset, as NUMA
+    /// nodes are that the cgroup does not allow.
     fn memory_version_1(&self, element: &Element) -> Result<Option<NumaNode>, InputError> {
         let os_index = self.index(element)?;
-        if self.bitmap(element, "nodeset")?.is_some_and(|own| !own.contains(os_index)) {
+        if self.bitmap(element, "nodeset")?.is_some_and(|nodeset| !nodeset.contains(os_index)) {
             return Ok(None);
         }
         let kind = element
@@ -141,7 +141,7 @@ impl Document<'_> {
     }
 }
 
-/// The distances between all NUMA nodes, by L#. They are stored as multiples of a base.
+/// The distances between all NUMA nodes, by L#. The file has them as multiples of a base.
 pub(super) fn numa_latency(
     file: &Document<'_>,
     root: &Element,
@@ -163,8 +163,8 @@ pub(super) fn numa_latency(
         let text = element.attribute(name).unwrap_or_default();
         let number = text.parse::<f64>().ok().filter(|number| (0.0..1e6).contains(number));
         number.ok_or_else(|| {
-            let found = format!("<{}> with {name}=\"{text}\"", element.name);
-            file.error(element, found, "a number from 0 to 1000000")
+            let actual = format!("<{}> with {name}=\"{text}\"", element.name);
+            file.error(element, actual, "a number from 0 to 1000000")
         })
     };
     let base = number(matrix, "latency_base")?;
@@ -173,8 +173,8 @@ pub(super) fn numa_latency(
         .map(|latency| Ok(number(latency, "value")? * base))
         .collect::<Result<_, InputError>>()?;
     if values.len() != count * count {
-        let found = format!("{} distances between {count} NUMA nodes", values.len());
-        return Err(file.error(matrix, found, &format!("{} numbers", count * count)));
+        let actual = format!("{} distances between {count} NUMA nodes", values.len());
+        return Err(file.error(matrix, actual, &format!("{} numbers", count * count)));
     }
     let position = |node: &&Element| Ok(logical.get(&file.index(node)?).map(|numa| numa.index()));
     let positions: Vec<_> = nodes.iter().map(position).collect::<Result<_, InputError>>()?;
@@ -183,7 +183,7 @@ pub(super) fn numa_latency(
     let mut distance = vec![vec![0; logical.len()]; logical.len()];
     for (from, row) in positions.iter().zip(values.chunks(count)) {
         for (to, value) in positions.iter().zip(row) {
-            // Forbidden memories have no place.
+            // NUMA nodes that the cgroup does not allow have no L#.
             if let (Some(from), Some(to)) = (*from, *to) {
                 distance[from][to] = rounded(value * scale);
             }

@@ -3,30 +3,31 @@
 use std::collections::BTreeMap;
 
 use super::Adapter;
-use crate::cluster::{Cluster, Nic, NodeGroup};
+use crate::cluster::{ClusterDescription, Nic};
 
-/// What makes nodes of one type differ: their adapters, with the rates as bits.
+/// The adapters of a node: device names, and bandwidths as bits.
 type Signature = Vec<(String, Option<u64>)>;
 
-/// Gives nodes without network devices those that the fabric shows, and devices without a bandwidth
-/// that of their link.
-pub(super) fn add_devices(cluster: &mut Cluster, adapters: &BTreeMap<String, Vec<Adapter>>) {
-    let mut groups: Vec<NodeGroup> = Vec::new();
-    let mut made: BTreeMap<(usize, Signature), usize> = BTreeMap::new();
-    for node in &mut cluster.nodes {
+/// Gives nodes without network devices those of the fabric, and devices without a bandwidth that of
+/// their link.
+pub(super) fn add_devices(
+    description: &mut ClusterDescription,
+    adapters: &BTreeMap<String, Vec<Adapter>>,
+) {
+    let old_groups = std::mem::take(&mut description.groups);
+    let mut new_group: BTreeMap<(usize, Signature), usize> = BTreeMap::new();
+    let mut nodes = std::mem::take(&mut description.nodes);
+    for node in &mut nodes {
         let adapters = adapters.get(&node.name).map_or(&[][..], Vec::as_slice);
         let bits = |adapter: &Adapter| adapter.rate.map(|rate| rate.0.to_bits());
         let signature = adapters.iter().map(|a| (a.device.clone(), bits(a))).collect();
-        node.group = *made.entry((node.group, signature)).or_insert_with(|| {
-            let mut group = cluster.groups[node.group].clone();
+        node.group = *new_group.entry((node.group, signature)).or_insert_with(|| {
+            let mut group = old_groups[node.group].clone();
             fill(&mut group.machine.nics, adapters);
-            groups.iter().position(|known| *known == group).unwrap_or_else(|| {
-                groups.push(group);
-                groups.len() - 1
-            })
+            description.group_index(group)
         });
     }
-    cluster.groups = groups;
+    description.nodes = nodes;
 }
 
 fn fill(nics: &mut Vec<Nic>, adapters: &[Adapter]) {
@@ -40,9 +41,10 @@ fn fill(nics: &mut Vec<Nic>, adapters: &[Adapter]) {
     // `HCA-1` and `HCA-2` are the first and the second, where there are two.
     let in_order = !matched && nics.len() == adapters.len();
     for (index, nic) in nics.iter_mut().enumerate() {
-        let adapter = match in_order {
-            true => adapters.get(index),
-            false => adapters.iter().find(|adapter| named(nic, &adapter.device)),
+        let adapter = if in_order {
+            adapters.get(index)
+        } else {
+            adapters.iter().find(|adapter| named(nic, &adapter.device))
         };
         nic.bandwidth = nic.bandwidth.or(adapter.and_then(|adapter| adapter.rate));
     }

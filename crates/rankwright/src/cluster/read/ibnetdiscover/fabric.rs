@@ -1,5 +1,5 @@
-//! The devices of a fabric and their links, as ibnetdiscover writes them: a header for each device,
-//! a line for each of its ports that has a link.
+//! The devices of a fabric and their links: a header line for each device, and a line for each of its
+//! ports with a link.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::units::BytesPerSecond;
 pub(super) struct Fabric {
     /// In the order of the file.
     pub(super) devices: Vec<Device>,
-    /// Positions by id.
+    /// Position in `devices`, by id.
     by_id: BTreeMap<String, usize>,
 }
 
@@ -23,11 +23,11 @@ pub(super) struct Device {
     /// `S-` or `H-` or `R-` and its GUID.
     pub(super) id: String,
     pub(super) kind: Kind,
-    /// What it calls itself, or is called in a node name map.
+    /// The node description, or the name in a node name map.
     pub(super) description: String,
-    /// Of its header.
+    /// Line number of its header, from 1.
     pub(super) line: usize,
-    /// By number, those with a link.
+    /// By port number: the ports with a link.
     pub(super) ports: BTreeMap<u32, Port>,
 }
 
@@ -41,22 +41,23 @@ pub(super) enum Kind {
 /// One end of a link.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Port {
-    /// The device at the other end.
+    /// Id of the device at the other end.
     pub(super) peer: String,
-    /// Its port.
+    /// Port number at the other end.
     pub(super) peer_port: u32,
-    /// Each way, where it is known.
+    /// Data rate each way, where known.
     pub(super) rate: Option<BytesPerSecond>,
+    /// Line number, from 1.
     line: usize,
 }
 
 impl Fabric {
-    /// The devices at the other ends of a device's links.
+    /// The devices at the other ends of a device's links; positions in `devices`.
     pub(super) fn peers(&self, device: usize) -> impl Iterator<Item = usize> + '_ {
         self.devices[device].ports.values().map(|port| self.by_id[&port.peer])
     }
 
-    /// All links between two switches, each once.
+    /// All links between two switches, each once: positions of the switches, and the data rate.
     pub(super) fn trunks(
         &self,
     ) -> impl Iterator<Item = (usize, usize, Option<BytesPerSecond>)> + '_ {
@@ -70,8 +71,8 @@ impl Fabric {
     }
 
     fn add(&mut self, header: Header<'_>, line: usize) -> usize {
-        if let Some(&known) = self.by_id.get(header.id) {
-            return known;
+        if let Some(&index) = self.by_id.get(header.id) {
+            return index;
         }
         self.by_id.insert(header.id.to_owned(), self.devices.len());
         self.devices.push(Device {
@@ -89,12 +90,12 @@ impl Fabric {
 pub(super) fn parse(text: &str, file: &str) -> Result<Fabric, InputError> {
     let mut fabric = Fabric::default();
     let mut open = None;
-    // A node name map renames what the other ends of links are called.
+    // A node name map gives names at the other ends of links only.
     let mut mapped: BTreeMap<String, String> = BTreeMap::new();
     for (index, line) in text.lines().enumerate() {
-        let wrong = |found: String| InputError::new(file, found, EXPECTED).at_line(index + 1);
+        let wrong = |actual: String| InputError::new(file, actual, EXPECTED).at_line(index + 1);
         let line = line.trim();
-        if is_beside(line) {
+        if is_ignored(line) {
             continue;
         }
         if line.starts_with('[') {
@@ -104,9 +105,9 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Fabric, InputError> {
             port.line = index + 1;
             mapped.insert(port.peer.clone(), description.to_owned());
             let device = &mut fabric.devices[device];
-            // With grouping, switches of a chassis are written twice.
-            let known = device.ports.entry(number).or_insert_with(|| port.clone());
-            if (&known.peer, known.peer_port) != (&port.peer, port.peer_port) {
+            // With grouping (-g), switches of a chassis occur twice.
+            let same = device.ports.entry(number).or_insert_with(|| port.clone());
+            if (&same.peer, same.peer_port) != (&port.peer, port.peer_port) {
                 return Err(wrong(format!("a second link at port {number} of {}", device.id)));
             }
         } else {
@@ -123,9 +124,9 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Fabric, InputError> {
     Ok(fabric)
 }
 
-/// Whether a line says nothing about devices and links: comments, numbers of vendors and products,
-/// titles of groups, and warnings of the program itself.
-fn is_beside(line: &str) -> bool {
+/// Whether a line has no device and no link: comments, vendor and product numbers, titles of groups,
+/// and warnings of ibnetdiscover.
+fn is_ignored(line: &str) -> bool {
     const STARTS: [&str; 11] = [
         "#",
         "vendid=",
@@ -169,8 +170,8 @@ fn header(line: &str) -> Option<Header<'_>> {
     Some(Header { id, kind, description: quoted(comment)?.0 })
 }
 
-/// `[1](100001) "S-0000000000200000"[1] # lid 0 lmc 0 "leaf0" lid 0 4xSDR`, with or without numbers
-/// of external ports and GUIDs: the number of the port, what the other end is called, the port.
+/// `[1](100001) "S-0000000000200000"[1] # lid 0 lmc 0 "leaf0" lid 0 4xSDR`, with or without GUIDs and
+/// numbers of external ports: port number, description of the other end, and the port.
 fn port(line: &str) -> Option<(u32, &str, Port)> {
     let (number, rest) = bracketed(line)?;
     let rest = &rest[rest.find('"')?..];
@@ -180,25 +181,25 @@ fn port(line: &str) -> Option<(u32, &str, Port)> {
     let (_, comment) = rest.split_once('#')?;
     let (description, rest) = quoted(comment)?;
     let mut words = rest.split_whitespace();
-    // The LID of the other end; a line without it is cut off.
+    // A line without the LID of the other end is cut off.
     (words.next()? == "lid").then_some(())?;
     words.next()?.parse::<u32>().ok()?;
     let rate = words.next().and_then(link_rate);
     Some((number, description, Port { peer: id.to_owned(), peer_port, rate, line: 0 }))
 }
 
-/// The number in brackets that a text begins with, and what follows.
+/// The number in brackets at the beginning of a text, and the rest of the text.
 fn bracketed(text: &str) -> Option<(u32, &str)> {
     let (number, rest) = text.trim_start().strip_prefix('[')?.split_once(']')?;
     Some((number.parse().ok()?, rest))
 }
 
-/// The quoted id that a text begins with, and what follows.
+/// The quoted id at the beginning of a text, and the rest of the text.
 fn identity(text: &str) -> Option<(&str, &str)> {
     text.trim_start().strip_prefix('"')?.split_once('"')
 }
 
-/// What stands between the first and the last quote, and what follows.
+/// The text between the first and the last quote, and the rest of the text.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let (_, rest) = text.split_once('"')?;
     let (inside, after) = rest.rsplit_once('"')?;
@@ -217,29 +218,31 @@ fn kind_of(id: &str) -> Option<Kind> {
 fn check_ends(fabric: &Fabric, file: &str) -> Result<(), InputError> {
     for device in &fabric.devices {
         for (number, port) in &device.ports {
-            let here = format!("port {number} of {}", device.id);
-            let there = format!("port {} of {}", port.peer_port, port.peer);
-            let wrong = |found: String, expected: &str| {
-                Err(InputError::new(file, found, expected).at_line(port.line))
+            let near_end = format!("port {number} of {}", device.id);
+            let far_end = format!("port {} of {}", port.peer_port, port.peer);
+            let wrong = |actual: String, expected: &str| {
+                Err(InputError::new(file, actual, expected).at_line(port.line))
             };
             if port.peer == device.id {
-                let found = format!("a link from {} to itself", device.id);
-                return wrong(found, "links between two devices (is a loopback plug in a port?)");
+                let actual = format!("a link from {} to itself", device.id);
+                return wrong(actual, "links between two devices (is a loopback plug in a port?)");
             }
             let Some(&peer) = fabric.by_id.get(&port.peer) else {
-                let found = format!("{} at {here}, which has no part of its own", port.peer);
-                return wrong(found, "a part for each device; the file seems to be cut off");
+                let actual =
+                    format!("{} at {near_end}, which has no section of its own", port.peer);
+                return wrong(actual, "a section for each device; the file seems to be cut off");
             };
             match fabric.devices[peer].ports.get(&port.peer_port) {
                 Some(back) if back.peer == device.id && back.peer_port == *number => {}
                 Some(back) => {
                     let other = format!("port {} of {}", back.peer_port, back.peer);
-                    let found = format!("a link from {here} to {there}, which leads to {other}");
-                    return wrong(found, "the same link at both ends");
+                    let actual =
+                        format!("a link from {near_end} to {far_end}, which leads to {other}");
+                    return wrong(actual, "the same link at both ends");
                 }
                 None => {
-                    let found = format!("a link from {here} to {there}, which has none");
-                    return wrong(found, "both ends of each link; the file seems to be cut off");
+                    let actual = format!("a link from {near_end} to {far_end}, which has none");
+                    return wrong(actual, "both ends of each link; the file seems to be cut off");
                 }
             }
         }

@@ -1,7 +1,8 @@
-//! The output of `ibnetdiscover` (infiniband-diags): all switches and channel adapters of an
-//! InfiniBand fabric with their links.
+//! The output of `ibnetdiscover` (infiniband-diags): the switches and channel adapters of an
+//! InfiniBand fabric, with their links.
 //!
-//! A fabric is any graph, our description a tree: what that loses is told in words.
+//! A fabric may be any graph; a [`Cluster`] has a tree of switches. [`FabricTree::losses`] lists what
+//! the conversion loses.
 
 mod adapters;
 mod fabric;
@@ -11,6 +12,7 @@ mod switch_names;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::fabric::{Fabric, Kind};
+use crate::cluster::read::hostfile::HostsError;
 use crate::cluster::{Cluster, SwitchTree, hostlist};
 use crate::files::InputError;
 use crate::units::BytesPerSecond;
@@ -21,42 +23,42 @@ pub const EXPECTED: &str = "the output of ibnetdiscover (without -l or -p)";
 /// Hosts and switches of a fabric as a tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FabricTree {
-    /// The switches, and the hosts in the order of the numbers in their names.
+    /// The switches, and the hosts sorted by the numbers in their names.
     pub tree: SwitchTree,
-    /// What the fabric has and the tree has not: a sentence each.
+    /// Properties of the fabric that the tree cannot express, a sentence each.
     pub losses: Vec<String>,
-    /// The channel adapters of each host.
+    /// By host: its channel adapters.
     adapters: BTreeMap<String, Vec<Adapter>>,
 }
 
 /// A channel adapter of a host.
 #[derive(Debug, Clone, PartialEq)]
 struct Adapter {
-    /// Its name on the host: `mlx5_0`, `HCA-1`.
+    /// The device name on the host: `mlx5_0`, `HCA-1`.
     device: String,
-    /// All its links together, each way, where that is known.
+    /// Bandwidth of all its links together, each way, where known.
     rate: Option<BytesPerSecond>,
 }
 
 /// Whether a text is the output of ibnetdiscover.
 #[must_use]
 pub fn sniff(text: &str) -> bool {
-    let is_told = |line: &str| {
+    let is_typical = |line: &str| {
         let header = line.strip_prefix("Switch").or_else(|| line.strip_prefix("Ca"));
         line.starts_with("# Topology file: generated on")
             || line.starts_with("vendid=0x")
             || header.is_some_and(|rest| rest.starts_with([' ', '\t']) && rest.contains("\"S-"))
     };
-    text.lines().take(50).any(is_told)
+    text.lines().take(50).any(is_typical)
 }
 
-/// Reads the text of a file; `file` names it in errors. Only the hosts of `only`, if there are any,
-/// are kept; adapters of switches (aggregation nodes) and routers never are.
+/// Reads the text of a file; `file` names it in errors. Keeps the hosts in `only`, or all if it is
+/// empty; drops adapters of switches (aggregation nodes) and routers.
 ///
 /// # Errors
-/// If a line is none of ibnetdiscover's, a link has one end only (the file is cut off), an adapter
-/// does not tell its host, or the hosts are in several fabrics that nothing connects; the error has
-/// the line.
+/// If a line is not one of ibnetdiscover, a link has only one end (the file is cut off), the
+/// description of an adapter has no host name, or no link connects some of the hosts with the others;
+/// the error has the line.
 pub fn parse(text: &str, file: &str, only: &[String]) -> Result<FabricTree, InputError> {
     let fabric = fabric::parse(text, file)?;
     let mut losses = Vec::new();
@@ -68,25 +70,25 @@ pub fn parse(text: &str, file: &str, only: &[String]) -> Result<FabricTree, Inpu
 }
 
 impl FabricTree {
-    /// The cluster of the hosts, as [`SwitchTree::cluster`] makes it. Network devices that the
-    /// description does not know, or knows no bandwidth of, are as the fabric tells.
+    /// The cluster of the hosts, as [`SwitchTree::cluster`] makes it. Network devices that `like`
+    /// does not have, or whose bandwidth it does not have, are taken from the fabric.
     ///
     /// # Errors
-    /// As there: the first host of unknown type.
-    pub fn cluster(self, description: &Cluster) -> Result<Cluster, String> {
-        let mut cluster = self.tree.cluster(description)?;
-        adapters::add_devices(&mut cluster, &self.adapters);
-        Ok(cluster)
+    /// As [`SwitchTree::cluster`].
+    pub fn cluster(self, like: &Cluster) -> Result<Cluster, HostsError> {
+        let cluster = self.tree.cluster(like)?;
+        Ok(cluster.edit(|description| adapters::add_devices(description, &self.adapters))?)
     }
 }
 
-/// A host: positions in [`Fabric::devices`] of its adapters.
+/// A host.
 struct Host {
+    /// Its adapters: positions in [`Fabric::devices`].
     adapters: Vec<usize>,
 }
 
 impl Host {
-    /// The switches that it has links to.
+    /// The switches that it has links to: positions in [`Fabric::devices`].
     fn switches(&self, fabric: &Fabric) -> BTreeSet<usize> {
         let peers = self.adapters.iter().flat_map(|adapter| fabric.peers(*adapter));
         peers.filter(|peer| fabric.devices[*peer].kind == Kind::Switch).collect()
@@ -112,10 +114,10 @@ impl Host {
     }
 }
 
-/// What adapters inside switches call themselves (SHARP).
+/// In the description of adapters inside switches (SHARP).
 const AGGREGATION: &str = "Aggregation Node";
 
-/// Words of descriptions that name a product instead of a host.
+/// Words in descriptions with a product name instead of a host name.
 const PRODUCTS: [&str; 5] = ["Mellanox", "Technologies", "InfiniHost", "ConnectX", "MT"];
 
 /// The hosts by name.
@@ -151,14 +153,14 @@ fn hosts(
         }
     }
     if let (Some(device), true) = (nameless, wanted.is_empty()) {
-        let found = format!("the adapter {} called `{}`", device.id, device.description);
-        let error = InputError::new(file, found, "a description like `node01 mlx5_0`");
+        let actual = format!("the adapter {} called `{}`", device.id, device.description);
+        let error = InputError::new(file, actual, "a description like `node01 mlx5_0`");
         let advice = "give ibnetdiscover a --node-name-map, or name the hosts here with --only";
         return Err(error.at_line(device.line).with_advice(advice));
     }
     if let Some(missing) = only.iter().find(|name| !hosts.contains_key(*name)) {
-        let found = format!("no adapter of the host `{missing}`");
-        return Err(InputError::new(file, found, "all hosts of --only"));
+        let actual = format!("no adapter of the host `{missing}`");
+        return Err(InputError::new(file, actual, "all hosts of --only"));
     }
     if hosts.is_empty() || hosts.len() > hostlist::MOST_NAMES {
         let expected = format!("1 to {} of them with their adapters", hostlist::MOST_NAMES);

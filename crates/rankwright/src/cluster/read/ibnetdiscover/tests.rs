@@ -2,19 +2,19 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cluster::read::synthetic;
-use crate::cluster::{Nic, NodeGroup};
+use crate::cluster::{ClusterDescription, Nic, NodeGroup};
 
-/// What ibnetdiscover writes of a fabric: switches by name, hosts by name and device, and the links
-/// between them (by their names) with their rate.
+/// The output of ibnetdiscover for a fabric: switches by name, hosts by name and device, and links
+/// between two names, with their rates.
 fn written(switches: &[&str], hosts: &[&str], links: &[(&str, &str, &str)]) -> String {
-    let id = |name: &str| match switches.iter().position(|known| *known == name) {
+    let id = |name: &str| match switches.iter().position(|other| *other == name) {
         Some(index) => format!("S-{index:016x}"),
         None => {
-            let index = hosts.iter().position(|known| *known == name).expect("a device");
+            let index = hosts.iter().position(|other| *other == name).expect("a device");
             format!("H-{:016x}", 0x1000 + index)
         }
     };
-    // The port of each end of each link: the next free one.
+    // Each end of a link takes the next free port.
     let mut used: BTreeMap<&str, u32> = BTreeMap::new();
     let mut port = |name| {
         let next = used.entry(name).or_default();
@@ -27,24 +27,26 @@ fn written(switches: &[&str], hosts: &[&str], links: &[(&str, &str, &str)]) -> S
         let device = id(name);
         let switch = device.starts_with('S');
         text += "\nvendid=0x2c9\ndevid=0xd2f0\nsysimgguid=0x1\n";
-        text += &match switch {
-            true => format!(
+        text += &if switch {
+            format!(
                 "switchguid=0x1(1)\nSwitch\t41 \"{device}\"\t\t# \"{name}\" base port 0 lid 3 lmc 0\n"
-            ),
-            false => format!("caguid=0x1\nCa\t1 \"{device}\"\t\t# \"{name}\"\n"),
+            )
+        } else {
+            format!("caguid=0x1\nCa\t1 \"{device}\"\t\t# \"{name}\"\n")
         };
         for ((a, b, rate), (port_a, port_b)) in links.iter().zip(&ends) {
-            for (own, own_port, peer, peer_port) in [(a, port_a, b, port_b), (b, port_b, a, port_a)]
+            for (end, end_port, peer, peer_port) in [(a, port_a, b, port_b), (b, port_b, a, port_a)]
             {
-                if own == name {
+                if end == name {
                     let peer_id = id(peer);
-                    text += &match switch {
-                        true => format!(
-                            "[{own_port}]\t\"{peer_id}\"[{peer_port}](1) \t\t# \"{peer}\" lid 9 {rate}\n"
-                        ),
-                        false => format!(
-                            "[{own_port}](1) \t\"{peer_id}\"[{peer_port}]\t\t# lid 9 lmc 0 \"{peer}\" lid 9 {rate}\n"
-                        ),
+                    text += &if switch {
+                        format!(
+                            "[{end_port}]\t\"{peer_id}\"[{peer_port}](1) \t\t# \"{peer}\" lid 9 {rate}\n"
+                        )
+                    } else {
+                        format!(
+                            "[{end_port}](1) \t\"{peer_id}\"[{peer_port}]\t\t# lid 9 lmc 0 \"{peer}\" lid 9 {rate}\n"
+                        )
                     };
                 }
             }
@@ -60,16 +62,16 @@ fn read(switches: &[&str], hosts: &[&str], links: &[(&str, &str, &str)]) -> Fabr
 }
 
 /// `leaf0 < spine (200)` for each switch, the rate of the uplink in Gbit/s.
-fn told(fabric: &FabricTree) -> Vec<String> {
+fn listed(fabric: &FabricTree) -> Vec<String> {
     let switches = &fabric.tree.switches;
-    let one = |switch: &crate::cluster::Switch| match switch.parent {
+    let shown = |switch: &crate::cluster::Switch| match switch.parent {
         None => switch.name.clone(),
         Some(parent) => {
             let rate = switch.uplink.map(|rate| format!(" ({})", rate.0 * 8.0 / 1e9));
             format!("{} < {}{}", switch.name, switches[parent].name, rate.unwrap_or_default())
         }
     };
-    switches.iter().map(one).collect()
+    switches.iter().map(shown).collect()
 }
 
 /// `n0@leaf0` for each host.
@@ -77,6 +79,11 @@ fn places(fabric: &FabricTree) -> Vec<String> {
     let name = |at: usize| fabric.tree.switches[at].name.as_str();
     let nodes = fabric.tree.nodes.iter();
     nodes.map(|(host, at)| format!("{host}@{}", at.map_or("-", name))).collect()
+}
+
+/// A cluster of one node.
+fn uniform(group: NodeGroup) -> Cluster {
+    ClusterDescription::uniform("c", vec!["x".to_owned()], group).build().unwrap()
 }
 
 #[test]
@@ -93,7 +100,7 @@ fn a_tree_stays_a_tree_with_parallel_links_together() {
             ("top", "leaf1", "4xHDR"),
         ],
     );
-    assert_eq!(told(&fabric), ["leaf0 < top (400)", "leaf1 < top (200)", "top"]);
+    assert_eq!(listed(&fabric), ["leaf0 < top (400)", "leaf1 < top (200)", "top"]);
     assert_eq!(places(&fabric), ["n1@leaf1", "n2@leaf0", "n10@leaf0"]);
     assert_eq!(fabric.losses, [""; 0]);
 }
@@ -105,7 +112,17 @@ fn two_linked_switches_are_one_above_the_other() {
         &["n0 hca", "n1 hca"],
         &[("n0 hca", "b", "4xEDR"), ("n1 hca", "a", "4xEDR"), ("a", "b", "4xEDR")],
     );
-    assert_eq!(told(&fabric), ["b < a (100)", "a"]);
+    assert_eq!(listed(&fabric), ["b < a (100)", "a"]);
+}
+
+#[test]
+fn a_switch_is_not_called_like_the_id_of_another() {
+    let (first, second) = ("S-0000000000000001", "b 1");
+    let links = [("n0 hca", first, "4xEDR"), ("n1 hca", second, "4xEDR"), (first, second, "4xEDR")];
+    let fabric = read(&[first, second], &["n0 hca", "n1 hca"], &links);
+    let mut names: Vec<&str> = fabric.tree.switches.iter().map(|s| s.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["S-0000000000000000", "S-0000000000000001"]);
 }
 
 #[test]
@@ -120,14 +137,14 @@ fn the_spines_of_a_fat_tree_are_one_switch() {
     let fabric = read(&switches, &hosts, &links);
     let wanted =
         ["leaf0 < spines-0 (400)", "leaf1 < spines-0 (400)", "leaf2 < spines-0 (400)", "spines-0"];
-    assert_eq!(told(&fabric), wanted);
+    assert_eq!(listed(&fabric), wanted);
     let loss = "spine[0-1] are taken as one switch, spines-0, with all their links: which way a \
                 message takes is lost";
     assert_eq!(fabric.losses, [loss]);
 }
 
 #[test]
-fn three_levels_keep_their_middle_one() {
+fn three_levels_stay_three_levels() {
     // Two pods of two leaves and two aggregation switches; two cores above all.
     let mut switches = Vec::new();
     let mut links = Vec::new();
@@ -150,7 +167,7 @@ fn three_levels_keep_their_middle_one() {
     let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
     let fabric = read(&switches, &hosts, &links);
     assert_eq!(
-        told(&fabric),
+        listed(&fabric),
         [
             "leaf0 < spines-0 (400)",
             "leaf1 < spines-0 (400)",
@@ -165,7 +182,7 @@ fn three_levels_keep_their_middle_one() {
 }
 
 #[test]
-fn a_ring_is_told_to_be_none() {
+fn a_ring_is_reduced_and_reported() {
     let fabric = read(
         &["a", "b", "c"],
         &["n0 x", "n1 x", "n2 x"],
@@ -179,7 +196,7 @@ fn a_ring_is_told_to_be_none() {
         ],
     );
     let wanted = ["a < links-0 (200)", "b < links-0 (200)", "c < links-0 (200)", "links-0"];
-    assert_eq!(told(&fabric), wanted);
+    assert_eq!(listed(&fabric), wanted);
     assert!(fabric.losses[0].starts_with("a,b,c are linked to each other"), "{:?}", fabric.losses);
 }
 
@@ -197,7 +214,7 @@ fn rails_on_switches_of_their_own_are_one_switch() {
             ("lonely", "rail1", "4xNDR"),
         ],
     );
-    assert_eq!(told(&fabric), ["rails-0"]);
+    assert_eq!(listed(&fabric), ["rails-0"]);
     assert_eq!(places(&fabric), ["n0@rails-0", "n1@rails-0"]);
     assert!(fabric.losses.iter().any(|loss| loss.contains("rail[0-1]")), "{:?}", fabric.losses);
     assert!(fabric.losses.iter().any(|loss| loss.ends_with("the hosts are left out: 1")));
@@ -205,8 +222,8 @@ fn rails_on_switches_of_their_own_are_one_switch() {
     // The devices come from the fabric, so the second node is another type.
     let machine = synthetic::parse("core:4 pu:1").unwrap();
     let mut group = NodeGroup::all_free(machine);
-    let description = Cluster::uniform("c", vec!["x".to_owned()], group.clone());
-    let cluster = fabric.clone().cluster(&description).unwrap();
+    let like = uniform(group.clone());
+    let cluster = fabric.clone().cluster(&like).unwrap();
     assert_eq!(cluster.groups.len(), 2);
     let rates = |group: usize| -> Vec<f64> {
         let nics = &cluster.groups[group].machine.nics;
@@ -215,12 +232,12 @@ fn rails_on_switches_of_their_own_are_one_switch() {
     assert_eq!((rates(0), rates(1)), (vec![400.0, 400.0], vec![400.0, 200.0]));
     assert_eq!(cluster.groups[0].machine.nics[1].name, "mlx5_1");
 
-    // What the description says stays.
-    let mut known = Nic::new("mlx5_1");
-    known.bandwidth = Some(BytesPerSecond(1e9));
-    group.machine.nics = vec![Nic::new("ib0"), known];
-    let description = Cluster::uniform("c", vec!["x".to_owned()], group);
-    let cluster = fabric.cluster(&description).unwrap();
+    // Devices and bandwidths of the other cluster stay.
+    let mut described = Nic::new("mlx5_1");
+    described.bandwidth = Some(BytesPerSecond(1e9));
+    group.machine.nics = vec![Nic::new("ib0"), described];
+    let like = uniform(group);
+    let cluster = fabric.cluster(&like).unwrap();
     let nics = &cluster.groups[0].machine.nics;
     assert_eq!((nics[0].bandwidth, nics[1].bandwidth), (None, Some(BytesPerSecond(1e9))));
 }
@@ -248,7 +265,7 @@ fn switches_of_mellanox_and_their_helpers_are_known() {
     );
     let fabric = parse(&text, "fabric", &[]).unwrap();
     assert_eq!(
-        told(&fabric),
+        listed(&fabric),
         [
             "S-0000000000000003 < leaf1 (200)",
             "dir-L01-U1 < leaf1 (200)",
@@ -257,15 +274,15 @@ fn switches_of_mellanox_and_their_helpers_are_known() {
         ]
     );
     assert_eq!(fabric.losses.len(), 2, "{:?}", fabric.losses);
-    // Without the host behind it, a switch is not needed either.
+    // Without its host, a switch is not needed either.
     let only = ["n0", "n1"].map(str::to_owned);
     let part = parse(&text, "fabric", &only).unwrap();
     assert_eq!(places(&part), ["n0@leaf1", "n1@dir-L01-U1"]);
-    assert_eq!(told(&part), ["leaf1 < dir-L01-U1 (200)", "dir-L01-U1"]);
+    assert_eq!(listed(&part), ["leaf1 < dir-L01-U1 (200)", "dir-L01-U1"]);
 }
 
 #[test]
-fn what_is_no_whole_fabric_is_named() {
+fn fabrics_that_are_not_whole_are_refused() {
     let fine = written(
         &["a", "b"],
         &["n0 x", "n1 x"],
@@ -275,7 +292,7 @@ fn what_is_no_whole_fabric_is_named() {
     let two =
         written(&["a", "b"], &["n0 x", "n1 x"], &[("n0 x", "a", "4xEDR"), ("n1 x", "b", "4xEDR")]);
     for (text, part) in [
-        (half, "has no part of its own"),
+        (half, "has no section of its own"),
         (fine[..fine.len() - 20].to_owned(), "the line `[1](1)"),
         (
             fine[..fine.rfind("\n[1]").unwrap_or_default()].to_owned(),
@@ -297,15 +314,13 @@ fn what_is_no_whole_fabric_is_named() {
     assert!(missing.to_string().contains("no adapter of the host `n7`"), "{missing}");
 }
 
-/// Whether two hosts meet below the top is the same in the fabric and in the tree, and no switch of
-/// the tree is above itself.
+/// Checks that the tree has a single top, no cycle, and all hosts.
 fn check(fabric: &FabricTree, hosts: usize) {
     let switches = &fabric.tree.switches;
     assert_eq!(fabric.tree.nodes.len(), hosts);
     for (index, switch) in switches.iter().enumerate() {
         assert!(switch.parent.is_none_or(|parent| parent > index));
     }
-    // One tree: a single top.
     assert_eq!(switches.iter().filter(|switch| switch.parent.is_none()).count(), 1);
     assert!(fabric.tree.nodes.iter().all(|(_, at)| at.is_some_and(|at| at < switches.len())));
     let names: BTreeSet<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
@@ -316,7 +331,7 @@ proptest! {
     #[test]
     fn any_connected_fabric_becomes_one_tree(
         count in 1_usize..9,
-        // For each switch behind the first: one before it, so that all are connected.
+        // For each switch after the first: a link to an earlier one, so that all are connected.
         to in prop::collection::vec(any::<prop::sample::Index>(), 8),
         more in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..12),
         at in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..8),

@@ -1,14 +1,14 @@
-//! The attribute `indexes=`: which P# the objects of a level have.
+//! The attribute `indexes=`: the P# of the objects of a level.
 
 use super::parse::LevelKind;
 use super::{SyntheticError, error};
 use crate::ids::LARGEST_INDEX;
 
-/// The P# of the objects of the last of `levels`, in tree order. `levels` has the type and the
-/// number of objects in all of every level down to that one.
+/// The P# of the objects of the last of `levels`, in tree order. `levels` has the type and the total
+/// number of objects of each level down to that one.
 ///
-/// Three forms, as in hwloc: all numbers (`0,4,1,5`); loops of `step*count` (`2*4:1*2`); the levels
-/// to go round first (`numa:core`).
+/// Three forms, as in hwloc: a list (`0,4,1,5`); loops of `step*count` (`2*4:1*2`); level names, of
+/// which the first varies fastest (`numa:core`).
 pub(super) fn resolve(
     text: &str,
     levels: &[(LevelKind, usize)],
@@ -34,8 +34,8 @@ fn listed(text: &str, total: usize) -> Result<Vec<u32>, SyntheticError> {
     if numbers.len() == total {
         return Ok(numbers);
     }
-    let found = format!("{} numbers in `indexes={text}`", numbers.len());
-    Err(error(found, format!("{total}, one for each object of the level")))
+    let actual = format!("{} numbers in `indexes={text}`", numbers.len());
+    Err(error(actual, format!("{total}, one for each object of the level")))
 }
 
 fn step_and_count(text: &str) -> Result<(usize, usize), SyntheticError> {
@@ -48,7 +48,7 @@ fn loops_by_level(
     text: &str,
     levels: &[(LevelKind, usize)],
 ) -> Result<Vec<(usize, usize)>, SyntheticError> {
-    let (own, above) = levels.split_last().unwrap_or((&(LevelKind::Pu, 1), &[]));
+    let (last, above) = levels.split_last().unwrap_or((&(LevelKind::Pu, 1), &[]));
     let mut positions = Vec::new();
     for name in text.split(':') {
         let kind = super::parse::level_kind(name)?;
@@ -56,28 +56,29 @@ fn loops_by_level(
         match position {
             Some(position) if !positions.contains(&position) => positions.push(position),
             _ => {
-                let found = format!("`{name}` in `indexes={text}`");
-                return Err(error(found, "each level above at most once"));
+                let actual = format!("`{name}` in `indexes={text}`");
+                return Err(error(actual, "each level above at most once"));
             }
         }
     }
-    let of_level = |&position: &usize| {
+    let step_and_count = |&position: &usize| {
         let width = above[position].1;
         let outer = positions.iter().filter(|other| **other < position).max();
-        (own.1 / width, width / outer.map_or(1, |outer| above[*outer].1))
+        (last.1 / width, width / outer.map_or(1, |outer| above[*outer].1))
     };
-    Ok(positions.iter().map(of_level).collect())
+    Ok(positions.iter().map(step_and_count).collect())
 }
 
-/// Counts with the first loop as the fastest digit; a missing innermost loop is added.
+/// The numbers of nested loops of (step, count), of which the first varies fastest. A missing last
+/// loop is added.
 fn interleave(
     text: &str,
     mut loops: Vec<(usize, usize)>,
     total: usize,
 ) -> Result<Vec<u32>, SyntheticError> {
     let wrong = || {
-        let found = format!("`{text}` in `indexes=`");
-        error(found, format!("loops that count {total} objects, each once"))
+        let actual = format!("`{text}` in `indexes=`");
+        error(actual, format!("loops over {total} objects, each once"))
     };
     let product = loops.iter().try_fold(1_usize, |product, (_, count)| product.checked_mul(*count));
     let product = product.filter(|product| *product <= total).ok_or_else(wrong)?;

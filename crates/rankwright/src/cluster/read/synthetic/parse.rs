@@ -1,18 +1,19 @@
-//! The words of a synthetic string.
+//! Splits a synthetic string into levels.
 
 use super::{SyntheticError, error};
 use crate::units::Bytes;
 
-/// One word: so many objects in each object of the level before.
+/// A word of the string: a level of the tree.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Level {
     pub(super) kind: LevelKind,
+    /// Number of objects in each object of the level above, from 1.
     pub(super) count: u64,
-    /// The size of each memory of a NUMA level.
+    /// Size of each NUMA node, for a NUMA level.
     pub(super) memory: Option<Bytes>,
-    /// The text of `indexes=`.
+    /// The value of `indexes=`.
     pub(super) indexes: Option<String>,
-    /// The memories attached to each of the objects.
+    /// The NUMA nodes attached to each of the objects.
     pub(super) attached: Vec<Attached>,
 }
 
@@ -27,7 +28,7 @@ pub(super) enum LevelKind {
     Pu,
 }
 
-/// A memory in brackets.
+/// An attached NUMA node, in brackets.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Attached {
     pub(super) memory: Option<Bytes>,
@@ -40,13 +41,13 @@ const TYPES: &str =
 /// hwloc's own limit is 128 levels.
 const MOST_LEVELS: usize = 100;
 
-/// Reads the levels below the machine, and the memories attached to the machine itself.
+/// The levels below the machine, and the NUMA nodes attached to the machine.
 pub(super) fn levels(text: &str) -> Result<(Vec<Level>, Vec<Attached>), SyntheticError> {
     let mut levels: Vec<(Level, String, bool)> = Vec::new();
     let mut root = Vec::new();
     let mut rest = text.trim_start();
     if let Some(attributes) = rest.strip_prefix('(') {
-        // Attributes of the machine mean nothing here, but they must be well-formed.
+        // Attributes of the machine are not used, but must be well-formed.
         rest = attributes_of(attributes)?.1.trim_start();
     }
     while !rest.is_empty() {
@@ -100,8 +101,8 @@ fn word(text: &str) -> Result<(Option<LevelKind>, Word, &str), SyntheticError> {
     Ok((kind, (name.to_owned(), number, attributes), rest))
 }
 
-/// The type with this name or an abbreviation of at least two letters; caches may say `d`, `i` or
-/// `u` and `cache` behind their level.
+/// The type with this name, or with an abbreviation of it of at least two letters. The level of a
+/// cache may be followed by `d`, `i` or `u`, and by `cache`.
 pub(super) fn level_kind(name: &str) -> Result<LevelKind, SyntheticError> {
     let lower = name.to_ascii_lowercase();
     let short_for = |long: &str| lower.len() >= 2 && long.starts_with(&lower);
@@ -115,19 +116,27 @@ pub(super) fn level_kind(name: &str) -> Result<LevelKind, SyntheticError> {
         let name = lower.trim_end_matches(|c: char| c.is_ascii_digit());
         name.len() >= 2 && "group".starts_with(name)
     };
-    match () {
-        () if short_for("package") || short_for("socket") => Ok(LevelKind::Package),
-        () if short_for("numanode") || short_for("node") => Ok(LevelKind::Numa),
-        () if short_for("die") => Ok(LevelKind::Die),
-        () if short_for("core") => Ok(LevelKind::Core),
-        () if short_for("pu") => Ok(LevelKind::Pu),
-        () if is_cache().is_some() => Ok(LevelKind::Cache),
-        () if is_group() => Ok(LevelKind::Group),
-        () => Err(error(format!("the type `{name}`"), TYPES)),
+    const NAMES: [(&str, LevelKind); 7] = [
+        ("package", LevelKind::Package),
+        ("socket", LevelKind::Package),
+        ("numanode", LevelKind::Numa),
+        ("node", LevelKind::Numa),
+        ("die", LevelKind::Die),
+        ("core", LevelKind::Core),
+        ("pu", LevelKind::Pu),
+    ];
+    if let Some((_, kind)) = NAMES.iter().find(|(long, _)| short_for(long)) {
+        Ok(*kind)
+    } else if is_cache().is_some() {
+        Ok(LevelKind::Cache)
+    } else if is_group() {
+        Ok(LevelKind::Group)
+    } else {
+        Err(error(format!("the type `{name}`"), TYPES))
     }
 }
 
-/// Reads `numa(memory=16GB)]` behind an opening bracket.
+/// Reads `numa(memory=16GB)]` after an opening bracket. Returns the rest of the text, too.
 fn attached(text: &str) -> Result<(Attached, &str), SyntheticError> {
     let wrong =
         || error(format!("`[` in `[{text}`"), "an attached memory like [numa(memory=16GB)]");
@@ -142,7 +151,7 @@ fn attached(text: &str) -> Result<(Attached, &str), SyntheticError> {
     }
 }
 
-/// Reads `memory=16GB indexes=0,1)` behind an opening parenthesis.
+/// Reads `memory=16GB indexes=0,1)` after an opening parenthesis. Returns the rest of the text, too.
 fn attributes_of(text: &str) -> Result<(Attached, &str), SyntheticError> {
     let Some((inside, after)) = text.split_once(')') else {
         return Err(error(format!("`(` without `)` before `{text}`"), "a closing parenthesis"));
@@ -152,7 +161,7 @@ fn attributes_of(text: &str) -> Result<(Attached, &str), SyntheticError> {
         match attribute.split_once('=') {
             Some(("memory", size)) => attributes.memory = Some(memory_size(size)?),
             Some(("indexes", list)) => attributes.indexes = Some(list.to_owned()),
-            // Sizes of caches have no meaning for a placement.
+            // Cache sizes have no meaning for a placement.
             Some(("size" | "memorysidecachesize", size)) => drop(memory_size(size)?),
             _ => {
                 let known = "one of `memory=`, `size=`, `memorysidecachesize=`, `indexes=`";
@@ -170,7 +179,7 @@ fn memory_size(text: &str) -> Result<Bytes, SyntheticError> {
     if bytes.0 == 0 { Err(wrong()) } else { Ok(bytes) }
 }
 
-/// Gives untyped levels the types that hwloc gives them.
+/// Gives untyped levels hwloc's default types.
 fn assign_kinds(
     levels: &mut [(Level, String, bool)],
     root_memory: bool,
@@ -188,11 +197,11 @@ fn assign_kinds(
     if let Some((_, name, _)) = above.iter().find(|(.., typed)| *typed) {
         let untyped = above.iter().find(|(.., typed)| !*typed);
         let untyped = untyped.map_or("", |(_, name, _)| name);
-        let found = format!("`{untyped}` without a type beside `{name}` with one");
-        return Err(error(found, "types for all levels or for none"));
+        let actual = format!("`{untyped}` without a type beside `{name}` with one");
+        return Err(error(actual, "types for all levels or for none"));
     }
     if root_memory || above.iter().any(|(level, ..)| !level.attached.is_empty()) {
-        return Err(error("an attached memory among plain numbers", "types for all levels"));
+        return Err(error("an attached NUMA node among plain numbers", "types for all levels"));
     }
     let mut kinds = vec![LevelKind::Numa];
     let count = above.len();
@@ -224,13 +233,13 @@ fn check_order(levels: &[(Level, String, bool)], root_memory: bool) -> Result<()
     if let (Some(core), Some(package)) = (position(LevelKind::Core), position(LevelKind::Package))
         && core < package
     {
-        let found = format!("`{}` inside `{}`", levels[package].1, levels[core].1);
-        return Err(error(found, "packages above cores"));
+        let actual = format!("`{}` inside `{}`", levels[package].1, levels[core].1);
+        return Err(error(actual, "packages above cores"));
     }
     let attached = root_memory || levels.iter().any(|(level, ..)| !level.attached.is_empty());
     if attached && position(LevelKind::Numa).is_some() {
-        let found = "NUMA nodes both as a level and attached in brackets";
-        return Err(error(found, "one of the two"));
+        let actual = "NUMA nodes both as a level and attached in brackets";
+        return Err(error(actual, "one of the two"));
     }
     Ok(())
 }

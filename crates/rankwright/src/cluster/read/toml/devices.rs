@@ -1,4 +1,4 @@
-//! The tables `[[node.nic]]` and `[[node.gpu]]`.
+//! The `[[node.nic]]` and `[[node.gpu]]` tables.
 
 use std::ops::RangeInclusive;
 
@@ -8,8 +8,8 @@ use crate::cluster::{Gpu, Link, Machine, Nic, Port};
 use crate::files::InputError;
 use crate::ids::{NumaId, parse_index_list};
 
-/// Adds the devices that a table names. A network device or GPU that the XML file has already
-/// under this name gets what the table says about it.
+/// Adds the devices of a `[[node]]` table. A table for a device that the XML file has already
+/// overrides fields of that device.
 pub(super) fn add(
     at: &Place<'_>,
     table: &schema::Node,
@@ -38,8 +38,8 @@ fn add_nic(
     if machine.nics[discovered..].iter().any(named) {
         return Err(twice(at, &table.name, "nic"));
     }
-    let known = machine.nics[..discovered].iter().position(named);
-    let mut nic = known.map_or_else(|| Nic::new(name), |index| machine.nics[index].clone());
+    let existing = machine.nics[..discovered].iter().position(named);
+    let mut nic = existing.map_or_else(|| Nic::new(name), |index| machine.nics[index].clone());
     if let Some(near) = &table.near {
         nic.near = near_numa(at, near, &field("near"), machine)?;
     }
@@ -61,7 +61,7 @@ fn add_nic(
     nic.pci = pci_address(at, table.pci.as_ref(), &field("pci"))?.or(nic.pci);
     nic.rail = table.rail.or(nic.rail);
     add_ports(at, table, &field, &mut nic)?;
-    match known {
+    match existing {
         Some(index) => machine.nics[index] = nic,
         None => machine.nics.push(nic),
     }
@@ -77,8 +77,8 @@ fn add_ports(
     for (index, port) in table.port.iter().enumerate() {
         let number = *port.number.get_ref();
         if table.port[..index].iter().any(|before| *before.number.get_ref() == number) {
-            let found = format!("a second port {number}");
-            return Err(at.error(port.number.span(), &field("port.number"), found, "each once"));
+            let actual = format!("a second port {number}");
+            return Err(at.error(port.number.span(), &field("port.number"), actual, "each once"));
         }
         let link = match &port.link {
             None => None,
@@ -86,8 +86,8 @@ fn add_ports(
                 "up" => Link::Up,
                 "down" => Link::Down,
                 other => {
-                    let (found, expected) = (format!("`{other}`"), "`up` or `down`");
-                    return Err(at.error(text.span(), &field("port.link"), found, expected));
+                    let (actual, expected) = (format!("`{other}`"), "`up` or `down`");
+                    return Err(at.error(text.span(), &field("port.link"), actual, expected));
                 }
             }),
         };
@@ -115,8 +115,8 @@ fn add_gpu(
         None => None,
     };
     let pci = pci_address(at, table.pci.as_ref(), &format!("gpu \"{name}\".pci"))?;
-    let known = machine.gpus[..discovered].iter_mut().find(|gpu| gpu.name == name);
-    if let Some(gpu) = known {
+    let existing = machine.gpus[..discovered].iter_mut().find(|gpu| gpu.name == name);
+    if let Some(gpu) = existing {
         gpu.near = near.unwrap_or_else(|| gpu.near.clone());
         gpu.pci = pci.or(gpu.pci.take());
     } else {
@@ -127,11 +127,11 @@ fn add_gpu(
 }
 
 fn twice(at: &Place<'_>, name: &Text, kind: &str) -> InputError {
-    let found = format!("a second device `{}`", name.get_ref());
-    at.error(name.span(), &format!("{kind}.name"), found, "every device of a node once")
+    let actual = format!("a second device `{}`", name.get_ref());
+    at.error(name.span(), &format!("{kind}.name"), actual, "every device of a node once")
 }
 
-/// Device names stand in environment variables and lists with commas and colons.
+/// Refuses device names that cannot be part of environment variables and of lists.
 fn check_name<'a>(at: &Place<'_>, name: &'a Text, kind: &str) -> Result<&'a str, InputError> {
     let text = name.get_ref();
     let allowed =
@@ -143,7 +143,7 @@ fn check_name<'a>(at: &Place<'_>, name: &'a Text, kind: &str) -> Result<&'a str,
     Err(at.error(name.span(), &field, format!("`{text}`"), "a device name like mlx5_0"))
 }
 
-/// The PCI address that a table gives a device, as the kernel names it.
+/// The PCI address in a field, in the kernel's form.
 fn pci_address(
     at: &Place<'_>,
     text: Option<&Text>,
@@ -157,9 +157,8 @@ fn pci_address(
     Ok(Some(address))
 }
 
-/// `DOMAIN:BUS:DEVICE.FUNCTION` in hexadecimal digits, in the one form that the folders of
-/// /sys/bus/pci/devices have: lower case, and a domain of four digits unless it needs more. Without a
-/// domain it is 0.
+/// `DOMAIN:BUS:DEVICE.FUNCTION` in hexadecimal digits, as in the names of the folders of
+/// /sys/bus/pci/devices: lower case, and a domain of at least four digits. A missing domain is 0.
 fn kernel_address(text: &str) -> Option<String> {
     let number = |digits: &str, lengths: RangeInclusive<usize>| {
         let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -176,14 +175,14 @@ fn kernel_address(text: &str) -> Option<String> {
     parts.next().is_none().then_some(address)
 }
 
-/// `numa:0,1` or `package:1`: the NUMA nodes (L#) beside a device.
+/// `numa:0,1` or `package:1`: the NUMA nodes (L#) nearest to a device.
 fn near_numa(
     at: &Place<'_>,
     text: &Text,
     field: &str,
     machine: &Machine,
 ) -> Result<Vec<NumaId>, InputError> {
-    let wrong = |found: String, expected: String| at.error(text.span(), field, found, expected);
+    let wrong = |actual: String, expected: String| at.error(text.span(), field, actual, expected);
     let parsed = text.get_ref().split_once(':').and_then(|(kind, list)| {
         let indices = parse_index_list(list).ok().filter(|indices| !indices.is_empty())?;
         Some((kind.trim(), indices))
@@ -197,12 +196,12 @@ fn near_numa(
         _ => (machine.packages, "package"),
     };
     if let Some(index) = indices.iter().find(|index| **index as usize >= count) {
-        let found = format!("`{}`: {thing} L#{index}", text.get_ref());
+        let actual = format!("`{}`: {thing} L#{index}", text.get_ref());
         let expected = match count {
             1 => format!("{kind}:0: this node has one {thing}"),
             _ => format!("{kind}:0 to {kind}:{}: this node has {count} {thing}s", count - 1),
         };
-        return Err(wrong(found, expected));
+        return Err(wrong(actual, expected));
     }
     if kind == "package" {
         let inside = |core: &&crate::cluster::Core| indices.contains(&(core.package as u32));
@@ -219,8 +218,8 @@ mod tests {
 
     #[test]
     fn pci_addresses_get_the_form_of_the_kernel() {
-        let same = ["0000:41:00.0", "10000:e1:00.1", "ffffffff:ff:1f.7"];
-        for address in same {
+        let unchanged = ["0000:41:00.0", "10000:e1:00.1", "ffffffff:ff:1f.7"];
+        for address in unchanged {
             assert_eq!(kernel_address(address).as_deref(), Some(address));
         }
         for (text, address) in [

@@ -1,4 +1,4 @@
-//! The memories of a table `[[node]]`.
+//! The NUMA nodes of a `[[node]]` table.
 
 use ::toml::Spanned;
 
@@ -9,7 +9,7 @@ use crate::files::InputError;
 use crate::ids::{CoreId, parse_index_list};
 use crate::units::Bytes;
 
-/// `memory = ".."` (each NUMA node) and `[[node.numa]]` (one table for each).
+/// `memory = ".."` (for each NUMA node) and `[[node.numa]]` (a table per NUMA node).
 pub(super) fn add(
     at: &Place<'_>,
     table: &schema::Node,
@@ -24,10 +24,10 @@ pub(super) fn add(
         return Ok(());
     };
     if tables.get_ref().len() != machine.numa_nodes.len() {
-        let found = format!("{} tables", tables.get_ref().len());
+        let actual = format!("{} tables", tables.get_ref().len());
         let nodes = machine.numa_nodes.len();
         let expected = format!("{nodes}, one for each NUMA node in the order of their L#");
-        return Err(at.error(tables.span(), "numa", found, expected));
+        return Err(at.error(tables.span(), "numa", actual, expected));
     }
     for (node, table) in machine.numa_nodes.iter_mut().zip(tables.get_ref()) {
         node.os_index = table.os_index.unwrap_or(node.os_index);
@@ -45,24 +45,19 @@ pub(super) fn add(
     let mut numbers: Vec<u32> = machine.numa_nodes.iter().map(|node| node.os_index).collect();
     numbers.sort_unstable();
     if let Some(pair) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
-        let found = format!("two NUMA nodes P#{}", pair[0]);
-        return Err(at.error(
-            tables.span(),
-            "numa.os_index",
-            found,
-            "a number of its own for each",
-        ));
+        let actual = format!("two NUMA nodes P#{}", pair[0]);
+        return Err(at.error(tables.span(), "numa.os_index", actual, "unique numbers"));
     }
     Ok(())
 }
 
-/// `[[node.numa.access]]`; without `cores` it is for all of them.
+/// `[[node.numa.access]]`; without `cores`, for all cores.
 fn access(
     at: &Place<'_>,
     table: &Spanned<schema::Access>,
     cores: usize,
 ) -> Result<MemoryAccess, InputError> {
-    let place = table.span();
+    let span = table.span();
     let table = table.get_ref();
     let indices = match &table.cores {
         None => (0..cores).map(CoreId::from_index).collect(),
@@ -73,8 +68,8 @@ fn access(
             list.dedup();
             if list.last().is_none_or(|last| *last as usize >= cores) {
                 let expected = format!("cores (L#) from 0 to {}, like 0-3,8", cores - 1);
-                let found = format!("`{}`", text.get_ref());
-                return Err(at.error(text.span(), "numa.access.cores", found, expected));
+                let actual = format!("`{}`", text.get_ref());
+                return Err(at.error(text.span(), "numa.access.cores", actual, expected));
             }
             list.into_iter().map(CoreId).collect()
         }
@@ -82,7 +77,7 @@ fn access(
     let bandwidth = table.bandwidth.as_ref();
     let latency = table.latency.as_ref();
     if bandwidth.is_none() && latency.is_none() {
-        return Err(at.error(place, "numa.access", "neither", "`bandwidth` or `latency`"));
+        return Err(at.error(span, "numa.access", "neither", "`bandwidth` or `latency`"));
     }
     let field = |field: &str| at.field(&format!("numa.access.{field}"));
     Ok(MemoryAccess {

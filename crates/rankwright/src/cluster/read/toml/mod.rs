@@ -1,4 +1,4 @@
-//! `cluster.toml`: the description of a cluster that people write and `rankwright cluster` makes.
+//! `cluster.toml`: cluster descriptions written by users and by `rankwright cluster`.
 //! `docs/src/formats.md` has the schema.
 
 mod devices;
@@ -14,7 +14,7 @@ use std::path::Path;
 
 use ::toml::Spanned;
 
-use crate::cluster::{Cluster, Node, NodeGroup, hostlist};
+use crate::cluster::{Cluster, ClusterDescription, Node, NodeGroup, hostlist};
 use crate::files::{InputError, TomlText, read_text};
 use crate::units::UnitError;
 
@@ -23,18 +23,18 @@ pub use write::write;
 /// What a file must be, for error messages.
 pub const EXPECTED: &str = "a cluster description (cluster.toml)";
 
-/// Reads a `cluster.toml`; an `xml = ".."` in it is looked for beside it.
+/// Reads a `cluster.toml`. Paths in `xml = ".."` are relative to its folder.
 ///
 /// # Errors
-/// If the file, or an XML file it names, cannot be read, does not follow the schema or contradicts
-/// itself; the error has the line and the field.
+/// If the file, or an XML file that it names, cannot be read, does not follow the schema or
+/// contradicts itself; the error has the line and the field.
 pub fn read(path: &Path) -> Result<Cluster, InputError> {
     let text = read_text(path, EXPECTED)?;
     parse(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new("")))
 }
 
-/// Reads the text of a `cluster.toml`. `file` names it in errors; `folder` is where an
-/// `xml = ".."` is looked for.
+/// Reads the text of a `cluster.toml`. `file` names it in errors; paths in `xml = ".."` are relative
+/// to `folder`.
 ///
 /// # Errors
 /// As [`read`].
@@ -43,7 +43,7 @@ pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Cluster, InputErro
     let tables: schema::File =
         ::toml::from_str(text).map_err(|error| source.syntax(&error, EXPECTED))?;
     let rates = rates::read(&source, tables.rates.as_ref())?;
-    let mut cluster = Cluster {
+    let mut description = ClusterDescription {
         name: tables.name.unwrap_or_else(|| "cluster".to_owned()),
         emulated: tables.emulated,
         rates,
@@ -54,49 +54,46 @@ pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Cluster, InputErro
     let mut defined = BTreeMap::new();
     for table in &tables.node {
         let group = node::group(&source, table.get_ref(), table.span())?;
-        add_nodes(&source, &mut cluster, &mut defined, &table.get_ref().names, group)?;
+        add_nodes(&source, &mut description, &mut defined, &table.get_ref().names, group)?;
     }
-    if cluster.nodes.is_empty() {
+    if description.nodes.is_empty() {
         let expected = "at least one table [[node]]";
         return Err(InputError::new(file, "no node", expected).in_field("node"));
     }
-    switches::add(&source, &mut cluster, &tables.switch)?;
-    Ok(cluster)
+    switches::add(&source, &mut description, &tables.switch)?;
+    description.build().map_err(|error| error.in_source(file))
 }
 
-/// Adds the nodes of one table; a group that is equal to an earlier one is the same group.
+/// Adds the nodes of a table; equal groups become one. `defined` has the line of each node so far.
 fn add_nodes(
     source: &TomlText<'_>,
-    cluster: &mut Cluster,
+    description: &mut ClusterDescription,
     defined: &mut BTreeMap<String, usize>,
     names: &Spanned<String>,
     group: NodeGroup,
 ) -> Result<(), InputError> {
     let field = "node.names";
     let expanded = expand(source, names, field)?;
-    if cluster.nodes.len() + expanded.len() > hostlist::MOST_NAMES {
-        let found = format!("{} nodes so far", cluster.nodes.len() + expanded.len());
+    if description.nodes.len() + expanded.len() > hostlist::MOST_NAMES {
+        let actual = format!("{} nodes so far", description.nodes.len() + expanded.len());
         let expected = format!("at most {} nodes in a cluster", hostlist::MOST_NAMES);
-        return Err(source.error(names.span(), field, found, expected));
+        return Err(source.error(names.span(), field, actual, expected));
     }
-    let index = cluster.groups.iter().position(|known| *known == group).unwrap_or_else(|| {
-        cluster.groups.push(group);
-        cluster.groups.len() - 1
-    });
+    let index = description.group_index(group);
     for name in expanded {
         let line = source.line(names.span());
         if let Some(first) = defined.insert(name.clone(), line) {
-            let found = format!("a second node `{name}`");
+            let actual = format!("a second node `{name}`");
             let expected = "every node once".to_owned();
             let advice = format!("the first one is named in line {first}");
-            return Err(source.error(names.span(), field, found, expected).with_advice(advice));
+            return Err(source.error(names.span(), field, actual, expected).with_advice(advice));
         }
-        cluster.nodes.push(Node { name, group: index, switch: None });
+        description.nodes.push(Node { name, group: index, switch: None });
     }
     Ok(())
 }
 
-/// The names of a hostlist in a field.
+/// The names of the hostlist in a field.
 fn expand(
     source: &TomlText<'_>,
     text: &Spanned<String>,
@@ -106,7 +103,7 @@ fn expand(
         .map_err(|error| source.error(text.span(), field, error.found, error.expected))
 }
 
-/// Replaces `target` by a quantity that is given.
+/// Replaces `target` by the quantity in a field, if there is one.
 fn quantity_into<T: std::str::FromStr<Err = UnitError>>(
     source: &TomlText<'_>,
     text: &Option<Spanned<String>>,

@@ -1,4 +1,4 @@
-//! A table `[[node]]`: the hardware of nodes that are alike.
+//! A `[[node]]` table: the hardware of nodes of one type.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::ids::{CoreId, NumaId, PuId, parse_index_list};
 
 type Text = Spanned<String>;
 
-/// Makes the group that a table describes.
+/// The node type that a table describes.
 pub(super) fn group(
     source: &TomlText<'_>,
     table: &schema::Node,
@@ -25,9 +25,9 @@ pub(super) fn group(
         let nodes = machine.numa_nodes.len();
         let rows = distance.get_ref();
         if rows.len() != nodes || rows.iter().any(|row| row.len() != nodes) {
-            let found = format!("{} rows of {:?} numbers", rows.len(), lengths(rows));
+            let actual = format!("{} rows of {:?} numbers", rows.len(), lengths(rows));
             let expected = format!("{nodes} rows of {nodes}, one for each NUMA node");
-            return Err(at.error(distance.span(), "numa_distance", found, expected));
+            return Err(at.error(distance.span(), "numa_distance", actual, expected));
         }
         machine.numa_distance = Some(rows.clone());
     }
@@ -54,9 +54,10 @@ fn lengths(rows: &[Vec<u32>]) -> Vec<usize> {
     lengths
 }
 
-/// A table `[[node]]` in the file.
+/// A `[[node]]` table, for errors.
 pub(super) struct Place<'a> {
     pub(super) source: &'a TomlText<'a>,
+    /// The hostlist in `names`.
     node: &'a str,
 }
 
@@ -70,14 +71,14 @@ impl Place<'_> {
         &self,
         span: Range<usize>,
         field: &str,
-        found: impl Into<String>,
+        actual: impl Into<String>,
         expected: impl Into<String>,
     ) -> InputError {
-        self.source.error(span, &self.field(field), found, expected)
+        self.source.error(span, &self.field(field), actual, expected)
     }
 }
 
-/// The machine from whichever of the three sources the table names.
+/// The hardware from the source in the table: `topology`, `xml` or `cores`.
 fn hardware(
     at: &Place<'_>,
     table: &schema::Node,
@@ -92,7 +93,7 @@ fn hardware(
     let mut given: Vec<_> = given.into_iter().flatten().collect();
     given.sort_by_key(|span| span.start);
     if given.len() > 1 {
-        return Err(at.error(given[1].clone(), "topology", "more than one of them", expected));
+        return Err(at.error(given[1].clone(), "topology", "a second source", expected));
     }
     if let Some(text) = &table.topology {
         let machine = synthetic::parse(text.get_ref())
@@ -107,11 +108,11 @@ fn hardware(
     } else if let Some(lines) = &table.cores {
         Ok(NodeGroup::all_free(listed_cores(at, lines, table.numa.as_ref())?))
     } else {
-        Err(at.error(span, "topology", "none of them", expected))
+        Err(at.error(span, "topology", "no source of the hardware", expected))
     }
 }
 
-/// Cores written out one by one: `"package:0 numa:0 cache:0 pus:0,64"`.
+/// A list of cores: `"package:0 numa:0 cache:0 pus:0,64"`.
 fn listed_cores(
     at: &Place<'_>,
     lines: &Spanned<Vec<Text>>,
@@ -127,15 +128,15 @@ fn listed_cores(
         let core = listed_core(line.get_ref()).filter(|core| core.numa.index() < numa_nodes);
         let core = core.ok_or_else(|| {
             let expected = "a core like \"package:0 numa:0 cache:0 pus:0,64\", with numa below";
-            let expected = format!("{expected} {numa_nodes} (the number of tables [[node.numa]])");
+            let expected = format!("{expected} {numa_nodes} (the number of [[node.numa]] tables)");
             at.error(line.span(), "cores", format!("`{}`", line.get_ref()), expected)
         })?;
         machine.packages = machine.packages.max(core.package + 1);
         let id = CoreId::from_index(machine.cores.len());
         for pu in &core.pus {
-            if machine.pus.iter().any(|known| known.id == *pu) {
-                let found = format!("PU P#{pu} in a second core");
-                return Err(at.error(line.span(), "cores", found, "every PU in one core"));
+            if machine.pus.iter().any(|other| other.id == *pu) {
+                let actual = format!("PU P#{pu} in a second core");
+                return Err(at.error(line.span(), "cores", actual, "every PU in one core"));
             }
             machine.pus.push(Pu { id: *pu, core: id });
         }
@@ -162,10 +163,10 @@ fn listed_core(text: &str) -> Option<Core> {
     (!core.pus.is_empty()).then_some(core)
 }
 
-/// `free = "0-11"`: the PUs, L#, that jobs may use.
+/// `free = "0-11"`: the PUs (L#) that jobs may use.
 fn free_pus(at: &Place<'_>, list: &Text, machine: &Machine) -> Result<Vec<bool>, InputError> {
     let pus = machine.pus.len();
-    let wrong = |found: String, expected: String| at.error(list.span(), "free", found, expected);
+    let wrong = |actual: String, expected: String| at.error(list.span(), "free", actual, expected);
     let indices = parse_index_list(list.get_ref()).map_err(|error| {
         let expected = format!("PUs (L#) from 0 to {}, like 0-3,8", pus - 1);
         wrong(format!("`{}`", error.found), expected)

@@ -1,4 +1,4 @@
-//! `rates = "NAME"` and the table `[rates]`.
+//! `rates = "NAME"` and the `[rates]` table.
 
 use std::ops::RangeInclusive;
 
@@ -7,16 +7,20 @@ use ::toml::Spanned;
 use super::schema::{RatesField, RatesTable, Text};
 use super::write::{bandwidth, exact, latency, line, quoted};
 use super::{InputError, TomlText, quantity_into};
-use crate::cluster::{NAMED_RATES, Rates, ServiceCurve, ServiceCurveError};
+use crate::cluster::{
+    MEMORY_COPIES, REMOTE_MEMORY_FACTORS, Rates, ServiceCurve, ServiceCurveError,
+};
 use crate::units::{Bytes, Seconds};
 
 /// What `rates` may be.
-pub(super) const EXPECTED: &str = "\"paper-2013\", \"paper-2013-model\", or a table [rates]";
+pub(super) fn expected() -> String {
+    format!("{}, or a table [rates]", names(", "))
+}
 
-/// How many times as long as near memory anything of one node takes at most.
-const REMOTE_FACTORS: RangeInclusive<f64> = 1.0..=100.0;
-/// How many times a message inside a node may pass the memory.
-const COPIES: RangeInclusive<u32> = 1..=16;
+/// All named sets in quotes.
+fn names(separator: &str) -> String {
+    Rates::names().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(separator)
+}
 
 pub(super) fn read(
     source: &TomlText<'_>,
@@ -27,17 +31,17 @@ pub(super) fn read(
     };
     match field.get_ref() {
         RatesField::Name(name) => Rates::named(name)
-            .ok_or_else(|| source.error(field.span(), "rates", format!("`{name}`"), EXPECTED)),
-        RatesField::Table(table) => own(source, table),
+            .ok_or_else(|| source.error(field.span(), "rates", format!("`{name}`"), expected())),
+        RatesField::Table(table) => from_table(source, table),
     }
 }
 
-fn own(source: &TomlText<'_>, table: &RatesTable) -> Result<Rates, InputError> {
+fn from_table(source: &TomlText<'_>, table: &RatesTable) -> Result<Rates, InputError> {
     let mut rates = match &table.base {
         None => Rates::default(),
         Some(base) => Rates::named(base.get_ref()).ok_or_else(|| {
-            let known = NAMED_RATES.map(|name| format!("\"{name}\"")).join(" or ");
-            source.error(base.span(), "rates.base", format!("`{}`", base.get_ref()), known)
+            let actual = format!("`{}`", base.get_ref());
+            source.error(base.span(), "rates.base", actual, names(" or "))
         })?,
     };
     rates.name = table.name.clone().unwrap_or_else(|| "own".to_owned());
@@ -49,17 +53,17 @@ fn own(source: &TomlText<'_>, table: &RatesTable) -> Result<Rates, InputError> {
     quantity_into(source, &table.nic_latency, "rates.nic_latency", &mut rates.nic_latency)?;
     let length = |text, field, target: &mut Bytes| quantity_into(source, text, field, target);
     length(&table.cache_limit, "rates.cache_limit", &mut rates.cache_limit)?;
-    let word = &mut rates.memory_access_length;
-    length(&table.memory_access_length, "rates.memory_access_length", word)?;
+    let access_length = &mut rates.memory_access_length;
+    length(&table.memory_access_length, "rates.memory_access_length", access_length)?;
     if let Some(text) = &table.memory_accesses {
         rates.memory_accesses = Some(source.quantity(text, "rates.memory_accesses")?);
     }
     if let Some(factor) = &table.remote_memory_factor {
         let field = "rates.remote_memory_factor";
-        rates.remote_memory_factor = within(source, field, factor, &REMOTE_FACTORS)?;
+        rates.remote_memory_factor = within(source, field, factor, &REMOTE_MEMORY_FACTORS)?;
     }
     if let Some(copies) = &table.memory_copies {
-        rates.memory_copies = within(source, "rates.memory_copies", copies, &COPIES)?;
+        rates.memory_copies = within(source, "rates.memory_copies", copies, &MEMORY_COPIES)?;
     }
     for (points, field, target) in [
         (&table.queue_pair, "rates.queue_pair", &mut rates.queue_pair),
@@ -95,13 +99,23 @@ fn curve(
         Ok((source.quantity(length, field)?, source.quantity(time, field)?))
     };
     let read: Result<Vec<_>, _> = points.get_ref().iter().map(point).collect();
-    ServiceCurve::new(read?).map_err(|_| {
-        let found = "points in another order or of no time";
-        source.error(points.span(), field, found, ServiceCurveError::EXPECTED)
+    ServiceCurve::new(read?).map_err(|error| {
+        let point = |position: usize| &points.get_ref()[position];
+        let (text, after, expected) = match error {
+            ServiceCurveError::Length(0) => (&point(0).0, String::new(), "a length above 0 B"),
+            ServiceCurveError::Length(position) => {
+                let after = format!(" after `{}`", point(position - 1).0.get_ref());
+                (&point(position).0, after, "ascending lengths")
+            }
+            ServiceCurveError::Time(position) => {
+                (&point(position).1, String::new(), "a time above 0 s")
+            }
+        };
+        source.error(text.span(), field, format!("`{}`{after}", text.get_ref()), expected)
     })
 }
 
-/// The lines that [`read`] reads as the same rates.
+/// The lines for these rates; [`read`] reads them back as equal rates.
 pub(super) fn write(rates: &Rates) -> String {
     if Rates::named(&rates.name).as_ref() == Some(rates) {
         return format!("rates = {}\n", quoted(&rates.name));

@@ -1,5 +1,5 @@
-//! The tables of `cluster.toml` as they are written. Texts keep their place in the file, so that
-//! errors about their meaning can name the line.
+//! The tables of `cluster.toml` as written. Values keep their position in the file, so that errors
+//! about their meaning can name the line.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// A text with its place in the file.
+/// A text with its position in the file.
 pub(super) type Text = Spanned<String>;
 
 /// The whole file.
@@ -25,7 +25,7 @@ pub(super) struct File {
     pub(super) switch: Vec<Spanned<Switch>>,
 }
 
-/// `[[node]]`: nodes that are alike.
+/// `[[node]]`: nodes of one type.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Node {
@@ -44,7 +44,7 @@ pub(super) struct Node {
     pub(super) gpu: Vec<Gpu>,
 }
 
-/// `[[node.numa]]`: a memory, in L# order.
+/// `[[node.numa]]`: a NUMA node, in L# order.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Numa {
@@ -55,7 +55,7 @@ pub(super) struct Numa {
     pub(super) access: Vec<Spanned<Access>>,
 }
 
-/// `[[node.numa.access]]`: how fast a memory is for some cores.
+/// `[[node.numa.access]]`: bandwidth and latency of a NUMA node for a set of cores.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Access {
@@ -115,7 +115,7 @@ pub(super) enum RatesField {
     Table(Box<RatesTable>),
 }
 
-/// `[rates]`; what it does not say is as in its base.
+/// `[rates]`; missing fields are those of its base.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RatesTable {
@@ -145,7 +145,7 @@ impl<'de> Deserialize<'de> for RatesField {
             type Value = RatesField;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(super::rates::EXPECTED)
+                f.write_str(&super::rates::expected())
             }
 
             fn visit_str<E>(self, name: &str) -> Result<RatesField, E> {

@@ -13,7 +13,7 @@ fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What reading the written cluster gives.
+/// The cluster after writing and reading.
 fn again(cluster: &Cluster) -> Cluster {
     let text = write(cluster);
     parse(&text, "written", Path::new("")).unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -39,14 +39,15 @@ fn discovered_machines_read_back_as_written() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "xml") {
             let group = crate::cluster::read::hwloc_xml::read(&path).unwrap();
-            let cluster = Cluster::uniform("c", vec!["n0".to_owned()], group);
+            let cluster = ClusterDescription::uniform("c", vec!["n0".to_owned()], group);
+            let cluster = cluster.build().unwrap();
             assert_eq!(again(&cluster), cluster, "{}", path.display());
         }
     }
 }
 
 #[test]
-fn xml_is_looked_for_beside_the_file_and_takes_rates_from_it() {
+fn xml_paths_are_relative_to_the_file_that_has_the_rates() {
     let text = r#"
         [[node]]
         names = "n[0-1]"
@@ -68,7 +69,7 @@ fn xml_is_looked_for_beside_the_file_and_takes_rates_from_it() {
 }
 
 #[test]
-fn like_tables_are_one_group() {
+fn equal_tables_are_one_group() {
     let node = |names: &str, cores: u32| {
         format!("[[node]]\nnames = \"{names}\"\ntopology = \"core:{cores} pu:1\"\n")
     };
@@ -80,7 +81,7 @@ fn like_tables_are_one_group() {
 }
 
 #[test]
-fn switches_are_ordered_with_parents_behind_children() {
+fn switches_are_sorted_before_their_parents() {
     let text = r#"
         [[switch]]
         name = "top"
@@ -97,9 +98,9 @@ fn switches_are_ordered_with_parents_behind_children() {
         topology = "4"
     "#;
     let cluster = parse(text, "c.toml", Path::new("")).unwrap();
-    let told: Vec<_> =
+    let shown: Vec<_> =
         cluster.switches.iter().map(|switch| (switch.name.as_str(), switch.parent)).collect();
-    assert_eq!(told, [("leaf0", Some(2)), ("leaf1", Some(2)), ("top", None)]);
+    assert_eq!(shown, [("leaf0", Some(2)), ("leaf1", Some(2)), ("top", None)]);
     let at: Vec<_> = cluster.nodes.iter().map(|node| node.switch).collect();
     assert_eq!(at, [Some(0), Some(0), Some(1), Some(1), None]);
     assert_eq!(again(&cluster), cluster);
@@ -127,8 +128,11 @@ fn what_is_wrong_with_nodes_is_named_with_line_and_field() {
         (format!("{plain}color = 3\n"), "c.toml:4: found unknown field `color`, expected one of"),
         (format!("{plain}memory = 3\n"), "c.toml:4: found invalid type: integer `3`"),
         ("[[node]]\ntopology = \"4\"\n".to_owned(), "c.toml:1: found no field `names`"),
-        (node.to_owned(), "c.toml:1: node \"n[0-3]\".topology: found none of them"),
-        (format!("{plain}xml = \"n.xml\"\n"), "c.toml:4: node \"n[0-3]\".topology: found more"),
+        (node.to_owned(), "c.toml:1: node \"n[0-3]\".topology: found no source of the hardware"),
+        (
+            format!("{plain}xml = \"n.xml\"\n"),
+            "c.toml:4: node \"n[0-3]\".topology: found a second source",
+        ),
         (
             format!("{node}topology = \"x:4\"\n"),
             "c.toml:3: node \"n[0-3]\".topology: found the type",
@@ -210,11 +214,11 @@ fn what_is_wrong_with_rates_and_switches_is_named_with_line_and_field() {
         ),
         (
             format!("[rates]\nqueue_pair = [[\"1 KiB\", \"1 us\"], [\"1 B\", \"1 us\"]]\n{plain}"),
-            "c.toml:2: rates.queue_pair: found points in another order",
+            "c.toml:2: rates.queue_pair: found `1 B` after `1 KiB`, expected ascending lengths",
         ),
         (
             format!("{plain}[[switch]]\nname = \"s\"\nnodes = \"n9\"\n"),
-            "c.toml:6: switch \"s\".nodes: found `n9`, which is no node",
+            "c.toml:6: switch \"s\".nodes: found `n9`, which is not a node",
         ),
         (
             format!(
@@ -230,7 +234,7 @@ fn what_is_wrong_with_rates_and_switches_is_named_with_line_and_field() {
         ),
         (
             format!("{plain}[[switch]]\nname = \"s\"\nswitches = \"q\"\n"),
-            "c.toml:6: switch \"s\".switches: found `q`, which is no switch",
+            "c.toml:6: switch \"s\".switches: found `q`, which is not a switch",
         ),
         (
             format!("{plain}[[switch]]\nname = \"s\"\n[[switch]]\nname = \"s\"\n"),
@@ -285,10 +289,10 @@ prop_compose! {
             node.memory = size.map(Bytes);
         }
         machine.numa_nodes[nodes - 1].kind = kind;
-        for (every, rate, known) in access {
+        for (every, rate, has_bandwidth) in access {
             let cores: Vec<CoreId> = machine.core_ids().step_by(every).collect();
-            let latency = (!known).then_some(Seconds(rate * 1e-15));
-            let bandwidth = known.then_some(BytesPerSecond(rate));
+            let latency = (!has_bandwidth).then_some(Seconds(rate * 1e-15));
+            let bandwidth = has_bandwidth.then_some(BytesPerSecond(rate));
             machine.numa_nodes[0].access.push(MemoryAccess { cores, bandwidth, latency });
         }
         for (index, (near, contexts, rate)) in nics.into_iter().enumerate() {
@@ -335,7 +339,7 @@ prop_compose! {
                 rates.remote_memory_factor = 1.0 + latency;
             }
         }
-        let mut cluster = Cluster {
+        let mut cluster = ClusterDescription {
             name: "c".to_owned(),
             emulated: calibrated,
             rates,
@@ -346,8 +350,8 @@ prop_compose! {
         let count = parents.len();
         for (index, (group, switch)) in members.into_iter().enumerate() {
             let group = &groups[group % groups.len()];
-            let known = cluster.groups.iter().position(|known| known == group);
-            let position = known.unwrap_or_else(|| {
+            let same = cluster.groups.iter().position(|other| other == group);
+            let position = same.unwrap_or_else(|| {
                 cluster.groups.push(group.clone());
                 cluster.groups.len() - 1
             });
@@ -359,7 +363,7 @@ prop_compose! {
             let uplink = uplink.map(BytesPerSecond);
             cluster.switches.push(Switch { name: format!("s{index}"), parent, uplink });
         }
-        cluster
+        cluster.build().unwrap()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Writing a cluster as `cluster.toml`.
+//! Writes `cluster.toml`.
 
 use std::fmt::{Display, Write as _};
 use std::str::FromStr;
@@ -9,9 +9,9 @@ use crate::cluster::{Cluster, Gpu, Link, Machine, Nic, NodeGroup, hostlist};
 use crate::ids::{NumaId, format_index_list};
 use crate::units::{BytesPerSecond, Seconds};
 
-/// The text that [`parse`](super::parse) reads as the same cluster. Neighbouring nodes of one
-/// group stand in one table; a group whose nodes do not all stand together is written once for
-/// each run of them.
+/// The `cluster.toml` of a cluster; [`parse`](super::parse) reads it back as an equal cluster.
+/// Neighbouring nodes of one group are one table; a group whose nodes are not all neighbours is
+/// written once for each run of them.
 #[must_use]
 pub fn write(cluster: &Cluster) -> String {
     let mut text = format!("name = {}\n", quoted(&cluster.name));
@@ -63,8 +63,8 @@ fn group(text: &mut String, names: &[&str], group: &NodeGroup) {
     machine.gpus.iter().for_each(|device| gpu(text, device));
 }
 
-/// A synthetic string with the same cores, where there is one. The NUMA nodes it describes may
-/// differ from the machine's in number (P#), size and kind.
+/// A synthetic string with the cores of the machine, if there is one. Its NUMA nodes may differ from
+/// the machine's in P#, size and kind.
 fn topology(machine: &Machine) -> Option<String> {
     let packages = machine.packages;
     let numa = machine.numa_nodes.len();
@@ -72,7 +72,7 @@ fn topology(machine: &Machine) -> Option<String> {
         machine.cores.iter().filter_map(|core| core.cache).max().map(|last| last as usize + 1);
     let cores = machine.cores.len();
     let (memory, indexes) = (memory_attribute(machine), indexes_attribute(machine));
-    // Which stands above which cannot be seen from the counts alone: try, and keep what fits.
+    // The order of levels does not follow from the counts: try all, and keep the one that fits.
     let pack = ("pack", packages, "");
     let numa = ("numa", numa, memory.as_str());
     let cache = ("l3", caches.unwrap_or(1), "");
@@ -88,17 +88,17 @@ fn topology(machine: &Machine) -> Option<String> {
         None => [&[pack, numa, core, pu], &[numa, pack, core, pu], &[], &[]],
     };
     let text = orders.iter().filter_map(|order| level_counts(order)).find(|text| {
-        synthetic::parse(text).is_ok_and(|made| {
-            made.cores == machine.cores
-                && made.pus == machine.pus
-                && made.packages == machine.packages
-                && made.numa_nodes.len() == machine.numa_nodes.len()
+        synthetic::parse(text).is_ok_and(|parsed| {
+            parsed.cores == machine.cores
+                && parsed.pus == machine.pus
+                && parsed.packages == machine.packages
+                && parsed.numa_nodes.len() == machine.numa_nodes.len()
         })
     })?;
     Some(text)
 }
 
-/// `(memory=64GB)`, where all memories are known to have that size.
+/// `(memory=64GB)`, if all NUMA nodes have that size.
 fn memory_attribute(machine: &Machine) -> String {
     let memory = machine.numa_nodes[0].memory;
     match memory {
@@ -115,14 +115,14 @@ fn memory_attribute(machine: &Machine) -> String {
     }
 }
 
-/// `(indexes=..)`, where the PUs are not numbered in order. Linux mostly numbers all first PUs of
-/// the cores before all second ones, which has a short form.
+/// `(indexes=..)`, if P# of the PUs are not in order. There is a short form for the usual numbering by
+/// Linux: the first PUs of all cores before all second ones.
 fn indexes_attribute(machine: &Machine) -> String {
     let numbers: Vec<usize> = machine.pus.iter().map(|pu| pu.id.index()).collect();
     let cores = machine.cores.len();
     let threads = numbers.len() / cores;
     let numbered = |number: fn(usize, usize, usize) -> usize| {
-        numbers.iter().enumerate().all(|(pu, known)| *known == number(pu, cores, threads))
+        numbers.iter().enumerate().all(|(pu, id)| *id == number(pu, cores, threads))
     };
     if numbered(|pu, _, _| pu) {
         String::new()
@@ -134,7 +134,7 @@ fn indexes_attribute(machine: &Machine) -> String {
     }
 }
 
-/// `pack:2 numa:1 ..` from the total number of objects on each level.
+/// `pack:2 numa:1 ..` from the total number of objects of each level.
 fn level_counts(levels: &[(&str, usize, &str)]) -> Option<String> {
     let mut above = 1;
     let mut words = Vec::new();
@@ -276,7 +276,7 @@ pub(super) fn latency(time: Seconds) -> String {
     exact(time, format!("{} s", time.0))
 }
 
-/// The text with a prefix if it reads back as the same number, else the one without.
+/// The text with a unit prefix if it reads back as an equal number, else `plain`.
 pub(super) fn exact<T: Display + FromStr + PartialEq>(value: T, plain: String) -> String {
     let text = value.to_string();
     quoted(if text.parse().is_ok_and(|parsed: T| parsed == value) { &text } else { &plain })

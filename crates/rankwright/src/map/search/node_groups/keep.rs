@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
     use crate::cluster::read::synthetic;
-    use crate::cluster::{Cluster, NodeGroup, Switch};
+    use crate::cluster::{Cluster, ClusterDescription, NodeGroup, Switch};
     use crate::ids::SlotId;
     use crate::map::find;
     use crate::placement::Granularity;
@@ -187,12 +187,13 @@ mod tests {
     fn two_nodes() -> Cluster {
         let machine = synthetic::parse("core:4 pu:1").unwrap();
         let names = vec!["a".to_owned(), "b".to_owned()];
-        let mut cluster = Cluster::uniform("two", names, NodeGroup::all_free(machine));
+        let group = NodeGroup::all_free(machine);
+        let mut description = ClusterDescription::uniform("two", names, group);
         let switch = |name: &str| Switch { name: name.to_owned(), parent: None, uplink: None };
-        cluster.switches = vec![switch("left"), switch("right")];
-        cluster.nodes[0].switch = Some(0);
-        cluster.nodes[1].switch = Some(1);
-        cluster
+        description.switches = vec![switch("left"), switch("right")];
+        description.nodes[0].switch = Some(0);
+        description.nodes[1].switch = Some(1);
+        description.build().unwrap()
     }
 
     #[test]

@@ -159,9 +159,11 @@ fn computing(number: u64) -> Workload {
 
 #[test]
 fn who_computes_long_stays_on_fast_nodes() {
-    let mut cluster = cluster(4, 2, 2, "");
-    cluster.groups.push(NodeGroup { speed: 2.0, ..cluster.groups[0].clone() });
-    cluster.nodes[2..].iter_mut().for_each(|node| node.group = 1);
+    let cluster = cluster(4, 2, 2, "").edit(|parts| {
+        parts.groups.push(NodeGroup { speed: 2.0, ..parts.groups[0].clone() });
+        parts.nodes[2..].iter_mut().for_each(|node| node.group = 1);
+    });
+    let cluster = cluster.unwrap();
     for number in 0..20 {
         let workload = computing(number);
         let problem = problem(&cluster, &workload);

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use crate::cluster::{Cluster, Core, Levels, Machine, Node, NodeGroup, Rates};
-use crate::ids::NumaId;
+use crate::cluster::read::synthetic;
+use crate::cluster::{ClusterDescription, Levels, NodeGroup};
 use crate::map::hierarchy::Hierarchy;
 use crate::map::search::graph::Graph;
 use crate::map::search::tree::{BinId, Tree};
@@ -21,25 +21,14 @@ pub(super) fn uniform_tree(hierarchy: &str, distances: &str) -> Tree {
 pub(super) fn tree() -> impl Strategy<Value = Tree> {
     let free = prop::collection::vec(prop::bool::weighted(0.8), 22);
     free.prop_filter_map("no core", |free| {
-        let machine = |packages: usize, cores: usize| {
-            let core = |core: usize| Core {
-                package: core / cores,
-                numa: NumaId((core / cores) as u32),
-                cache: None,
-                pus: Vec::new(),
-            };
-            Machine { cores: (0..packages * cores).map(core).collect(), ..Machine::default() }
-        };
-        let group = |machine| NodeGroup { machine, free: Vec::new(), speed: 1.0 };
-        let node = |group: usize| Node { name: "n".to_owned(), group, switch: None };
-        let cluster = Cluster {
-            name: "mixed".to_owned(),
-            emulated: false,
-            rates: Rates::default(),
-            groups: vec![group(machine(2, 3)), group(machine(1, 5))],
-            nodes: vec![node(0), node(1), node(0), node(1)],
-            switches: Vec::new(),
-        };
+        let group = |text: &str| NodeGroup::all_free(synthetic::parse(text).unwrap());
+        let names = ["n0", "n1", "n2", "n3"].map(str::to_owned).to_vec();
+        let small = group("pack:1 numa:1 core:5 pu:1");
+        let large = group("pack:2 numa:1 core:3 pu:1");
+        let mut description = ClusterDescription::uniform("mixed", names, large);
+        description.groups.push(small);
+        description.nodes.iter_mut().skip(1).step_by(2).for_each(|node| node.group = 1);
+        let cluster = description.build().unwrap();
         let cores: Vec<usize> = (0..22).filter(|core| free[*core]).collect();
         (!cores.is_empty()).then(|| Tree::new(&Levels::new(&cluster), &cores).0)
     })

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use rankwright::cluster::Cluster;
 use rankwright::cluster::read::allocation::{self, Cpu, Granted, Misfit, Which};
-use rankwright::cluster::read::hostfile;
+use rankwright::cluster::read::hostfile::{self, HostsError};
 use rankwright::placement::Granularity;
 use rankwright::units;
 use rankwright_shim_format::same_host;
@@ -33,7 +33,7 @@ pub(super) fn cluster(
     let Some(hosts) = hosts else { return Ok((described, Vec::new())) };
     if options.on.is_none() {
         // What is not granted here may be granted elsewhere.
-        described.groups.iter_mut().for_each(|group| group.free.fill(true));
+        described = described.all_free();
         if hosts.names().len() > 1 || !same_host(hosts.names()[0], &described.nodes[0].name) {
             let here = &described.nodes[0].name;
             note(verbosity, format_args!("all nodes are taken to be like this one, {here}"));
@@ -56,12 +56,12 @@ pub(super) fn cluster(
     match hosts {
         Hosts::Slots(hosts) => {
             let cluster = hostfile::cluster(&described, &hosts);
-            Ok((cluster.map_err(|host| unknown(&host, what))?, Vec::new()))
+            Ok((cluster.map_err(|error| unfit(&error, what))?, Vec::new()))
         }
         Hosts::Cpus(hosts) => {
             let made = allocation::cluster(&described, &hosts, counted(&described, &hosts));
             let allocation = made.map_err(|misfit| match misfit {
-                Misfit::Unknown(host) => unknown(&host, what),
+                Misfit::Hosts(error) => unfit(&error, what),
                 Misfit::TooManyCpus { granted, has } | Misfit::NoSuchCpu { granted, has } => {
                     Infeasible(format!(
                         "{} CPUs are granted on {}, which has {has} in {what}",
@@ -104,8 +104,13 @@ pub(super) fn granularity(
     if ranks > cores && ranks <= pus { Granularity::Pu } else { Granularity::Cores(1) }
 }
 
-fn unknown(host: &str, what: &str) -> Infeasible {
-    Infeasible(format!("the host {host} is not in {what}, which has nodes of several types"))
+fn unfit(error: &HostsError, what: &str) -> Infeasible {
+    Infeasible(match error {
+        HostsError::UnknownType(host) => {
+            format!("the host {host} is not in {what}, which has nodes of several types")
+        }
+        HostsError::Invalid(error) => error.to_string(),
+    })
 }
 
 /// What the batch system calls a CPU: what makes its numbers those of the kernel on this host.

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use rankwright::cluster::read::allocation::{self, Misfit};
-use rankwright::cluster::read::hostfile;
+use rankwright::cluster::read::hostfile::{self, HostsError};
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::files::InputError;
 
@@ -45,7 +45,7 @@ impl Job<'_> {
             Hosts::Cpus(hosts) => hosts,
             Hosts::Slots(hosts) => {
                 let cluster = hostfile::cluster(description, &hosts);
-                return Ok((title, cluster.map_err(|host| unknown_type(name, &host, described))?));
+                return Ok((title, cluster.map_err(|error| hosts_error(name, error, described))?));
             }
         };
         let cpu = match self.cpu {
@@ -78,7 +78,7 @@ impl Job<'_> {
             Cpu::Core => "cores",
         };
         match misfit {
-            Misfit::Unknown(host) => unknown_type(job, &host, self.described),
+            Misfit::Hosts(error) => hosts_error(job, error, self.described),
             Misfit::TooManyCpus { granted, has } | Misfit::NoSuchCpu { granted, has } => {
                 let cpus = format!("{} CPUs on `{}`", granted.cpus, granted.host);
                 let described = self.described;
@@ -89,8 +89,13 @@ impl Job<'_> {
     }
 }
 
-/// A host of which it is not known what it looks like.
-pub(super) fn unknown_type(source: &str, host: &str, described: &str) -> InputError {
-    let expected = format!("a host of {described}, which has nodes of several types");
-    InputError::new(source, format!("the host `{host}`"), expected)
+/// The error of hosts that make no cluster; `described` names the cluster with their types.
+pub(super) fn hosts_error(source: &str, error: HostsError, described: &str) -> InputError {
+    match error {
+        HostsError::UnknownType(host) => {
+            let expected = format!("a host of {described}, which has nodes of several types");
+            InputError::new(source, format!("the host `{host}`"), expected)
+        }
+        HostsError::Invalid(error) => error.in_source(source),
+    }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rankwright::cluster::read::{hostfile, hwloc_xml, ibnetdiscover, synthetic, topology_conf};
-use rankwright::cluster::{Cluster, NodeGroup, hostlist};
+use rankwright::cluster::{Cluster, ClusterDescription, NodeGroup, hostlist};
 use rankwright::files::InputError;
 
 use super::description::write_description;
@@ -59,8 +59,8 @@ pub(super) struct Import {
 
 impl Import {
     pub(super) fn run(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
-        let (name, mut cluster) = self.cluster(verbosity)?;
-        self.name.as_deref().unwrap_or(&name).clone_into(&mut cluster.name);
+        let (name, cluster) = self.cluster(verbosity)?;
+        let cluster = cluster.named(self.name.as_deref().unwrap_or(&name));
         write_description(&cluster, self.output.as_deref(), verbosity)
     }
 
@@ -122,7 +122,7 @@ impl Import {
             hostfile::cluster(&self.description(verbosity)?, &hosts)
         };
         let described = self.node_type.as_deref().unwrap_or("this machine");
-        cluster.map_err(|host| allocation::unknown_type(file, &host, described).into())
+        cluster.map_err(|error| allocation::hosts_error(file, error, described).into())
     }
 
     fn only_hosts(&self) -> Result<Vec<String>, UsageError> {
@@ -139,8 +139,9 @@ impl Import {
             return Err(UsageError(why).into());
         }
         let names = hostlist::expand(self.nodes.as_deref().unwrap_or("node0"))
+            .and_then(hostlist::distinct)
             .map_err(|error| UsageError(format!("--nodes: {error}")))?;
-        Ok(Cluster::uniform("", names, group))
+        Ok(ClusterDescription::uniform("", names, group).build()?)
     }
 
     /// What the hosts look like.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rankwright::cluster::merge::merge;
 use rankwright::cluster::read::hwloc_xml;
-use rankwright::cluster::{Cluster, hostlist};
-use rankwright::files::read_text;
+use rankwright::cluster::{Cluster, ClusterDescription, hostlist};
+use rankwright::files::{InputError, read_text};
 
 use crate::options::inputs;
 use crate::output::exit_code::UsageError;
@@ -45,6 +45,8 @@ fn part(argument: &str) -> anyhow::Result<Cluster> {
     let (names, source) = argument.split_once('=').unwrap_or((argument, ""));
     let names =
         hostlist::expand(names).map_err(|error| UsageError(format!("{argument}: {error}")))?;
+    let names = hostlist::distinct(names)
+        .map_err(|error| InputError::new(argument, error.found, error.expected))?;
     let described = inputs::cluster(source, None)?;
     let [group] = described.groups.as_slice() else {
         let why = format!(
@@ -54,10 +56,12 @@ fn part(argument: &str) -> anyhow::Result<Cluster> {
         );
         return Err(UsageError(why).into());
     };
-    let mut cluster = Cluster::uniform("", names, group.clone());
-    cluster.rates = described.rates;
-    cluster.emulated = described.emulated;
-    Ok(cluster)
+    let part = ClusterDescription {
+        rates: described.rates.clone(),
+        emulated: described.emulated,
+        ..ClusterDescription::uniform("", names, group.clone())
+    };
+    Ok(part.build()?)
 }
 
 fn is_xml(path: &str) -> bool {

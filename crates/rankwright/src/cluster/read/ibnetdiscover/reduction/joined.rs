@@ -1,34 +1,36 @@
-//! Sets that are joined pair by pair (union-find, with halved paths).
+//! Disjoint sets (union-find with path halving).
 
 /// Elements from 0 up, each in one set.
 pub(super) struct Joined {
-    above: Vec<usize>,
+    /// By element: an element of its set that is not larger; the root has itself.
+    parent: Vec<usize>,
 }
 
 impl Joined {
-    /// So many elements, each alone.
+    /// `count` sets of one element.
     pub(super) fn new(count: usize) -> Self {
-        Self { above: (0..count).collect() }
+        Self { parent: (0..count).collect() }
     }
 
-    /// The lowest element of the set of an element.
+    /// The lowest element of the set that has `element`.
     pub(super) fn root(&mut self, element: usize) -> usize {
-        let mut at = element;
-        while self.above[at] != at {
-            self.above[at] = self.above[self.above[at]];
-            at = self.above[at];
+        let mut current = element;
+        while self.parent[current] != current {
+            self.parent[current] = self.parent[self.parent[current]];
+            current = self.parent[current];
         }
-        at
+        current
     }
 
+    /// Makes one set of the sets of two elements.
     pub(super) fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
-        self.above[a.max(b)] = a.min(b);
+        self.parent[a.max(b)] = a.min(b);
     }
 
-    /// All sets, by their lowest elements; each in ascending order.
+    /// All sets, sorted by their lowest elements, each ascending.
     pub(super) fn groups(mut self) -> Vec<Vec<usize>> {
-        let mut groups: Vec<Vec<usize>> = vec![Vec::new(); self.above.len()];
+        let mut groups: Vec<Vec<usize>> = vec![Vec::new(); self.parent.len()];
         for element in 0..groups.len() {
             let root = self.root(element);
             groups[root].push(element);

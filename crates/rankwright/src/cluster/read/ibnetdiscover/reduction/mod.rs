@@ -1,10 +1,10 @@
-//! A fabric as a tree of switches.
+//! Reduces a fabric to a tree of switches.
 //!
 //! Switches that form a tree stay as they are; parallel links between two of them become one uplink
-//! of their sum. Otherwise switches are ranked by their distance from the hosts, and those of one
-//! rank that reach the same switches below become one: the spines of a fat tree are one switch,
-//! each uplink as fast as all its links together. Links between switches of one rank lead through a
-//! switch above them that stands for them.
+//! with their total rate. Otherwise switches are ranked by their distance from the hosts, and those
+//! of one rank that reach the same switches below become one: the spines of a fat tree are one
+//! switch, with the total rate of its links as the rate of each uplink. Links between switches of one
+//! rank become links to a switch above them.
 
 mod joined;
 mod ranks;
@@ -20,13 +20,13 @@ use crate::cluster::{Switch, SwitchTree, hostlist};
 use crate::files::InputError;
 use crate::units::BytesPerSecond;
 
-/// Bytes per second each way; none where a link's rate is not known.
+/// Bytes per second each way; `None` if unknown.
 type Rate = Option<f64>;
 
-/// Makes the tree for these hosts, in the order of the numbers in their names.
+/// The tree for these hosts, sorted by the numbers in their names.
 ///
 /// # Errors
-/// If nothing connects some of the hosts with the others, or they are too far from each other.
+/// If no link connects some of the hosts with the others, or the tree has too many levels.
 pub(super) fn reduce(
     fabric: &Fabric,
     hosts: &BTreeMap<String, Host>,
@@ -36,7 +36,7 @@ pub(super) fn reduce(
     let mut order: Vec<&String> = hosts.keys().collect();
     order.sort_by_key(|name| hostlist::numeric_order(name));
     let graph = Graph::new(fabric, hosts, losses);
-    let place = |name: &String| hosts[name].switches(fabric).first().map(|s| graph.group_of[s]);
+    let group = |name: &String| hosts[name].switches(fabric).first().map(|s| graph.group_of[s]);
     check_connected(&graph, fabric, hosts, &order, file)?;
     let mut vertices = match graph.rooted() {
         Some(parents) => graph.tree(&parents),
@@ -44,9 +44,9 @@ pub(super) fn reduce(
     };
     without_lonely_tops(&graph, &mut vertices);
     let parents: Vec<Option<usize>> = vertices.iter().map(|vertex| vertex.parent).collect();
-    let mut kept = children_first(&parents).map_err(|no_tree| {
-        let (_, found, expected) = no_tree.described(|index| vertices[index].name.clone());
-        InputError::new(file, found, expected)
+    let mut kept = children_first(&parents).map_err(|error| {
+        let (_, actual, expected) = error.described(|index| vertices[index].name.clone());
+        InputError::new(file, actual, expected)
     })?;
     kept.retain(|index| !vertices[*index].absorbed);
     losses.extend(kept.iter().flat_map(|index| vertices[*index].losses.clone()));
@@ -63,11 +63,11 @@ pub(super) fn reduce(
             .push(format!("uplinks without a rate, because that of a link is unknown: {unknown}"));
     }
     let switches = kept.iter().map(switch).collect();
-    let at = |name: &&String| ((*name).clone(), place(name).map(|group| position[group]));
+    let at = |name: &&String| ((*name).clone(), group(name).map(|group| position[group]));
     Ok(SwitchTree { switches, nodes: order.iter().map(at).collect() })
 }
 
-/// Names for a message; many of them only in part.
+/// Names for a message; long lists are shortened.
 fn listed(names: &[&str]) -> String {
     let all = hostlist::compress(names);
     match names {
@@ -78,7 +78,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// Takes away switches that are only above one other.
+/// Removes top switches with a single switch below and no hosts.
 fn without_lonely_tops(graph: &Graph, vertices: &mut [Vertex]) {
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); vertices.len()];
     for (index, vertex) in vertices.iter().enumerate() {
@@ -99,11 +99,12 @@ fn without_lonely_tops(graph: &Graph, vertices: &mut [Vertex]) {
 /// A switch of the tree.
 struct Vertex {
     name: String,
+    /// Position among the vertices.
     parent: Option<usize>,
     uplink: Rate,
-    /// Whether it is none of its own: another stands for it, or it connects nothing.
+    /// Whether it is not part of the tree: another vertex replaces it, or it connects nothing.
     absorbed: bool,
-    /// What it does not tell.
+    /// What is lost at it, a sentence each.
     losses: Vec<String>,
 }
 
@@ -113,21 +114,22 @@ impl Vertex {
     }
 }
 
-/// `rails-1`, with the lowest number that leads to a new name.
-fn new_name<'a>(start: &str, known: impl Iterator<Item = &'a String>) -> String {
-    let known: BTreeSet<&String> = known.collect();
-    let names = (0..=known.len()).map(|number| format!("{start}-{number}"));
-    names.into_iter().find(|name| !known.contains(name)).unwrap_or_default()
+/// `rails-1`, with the lowest number that gives a new name.
+fn new_name<'a>(start: &str, taken: impl Iterator<Item = &'a String>) -> String {
+    let taken: BTreeSet<&String> = taken.collect();
+    let mut names = (0..=taken.len()).map(|number| format!("{start}-{number}"));
+    names.find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
-/// The switches that matter, joined where hosts have links to several of them.
+/// The switches between the hosts. Switches that a host has links to form one group.
 struct Graph {
+    /// By group.
     names: Vec<String>,
-    /// The group of each switch.
+    /// Group of each switch, by its position in [`Fabric::devices`].
     group_of: BTreeMap<usize, usize>,
-    /// Whether hosts are there.
+    /// By group: whether hosts are attached.
     hosted: Vec<bool>,
-    /// All links between two groups together, by the lower group first.
+    /// By pair of groups, the lower one first: the rate of all links between them.
     links: BTreeMap<(usize, usize), Rate>,
 }
 
@@ -205,12 +207,12 @@ impl Graph {
         neighbours
     }
 
-    /// The switch above each if the links form a tree, with the root in its middle; at a switch
-    /// without hosts if two are in the middle.
+    /// By group: the group above, if the links form a tree. The root is the centre of the tree; of two
+    /// centres, one without hosts.
     fn rooted(&self) -> Option<Vec<Option<usize>>> {
         let neighbours = self.neighbours();
         let count = self.names.len();
-        // The hosts are all connected, so one link less than switches is a tree.
+        // All groups are connected, so they are a tree with one link less than groups.
         if count > 0 && self.links.len() + 1 != count {
             return None;
         }
@@ -246,8 +248,7 @@ impl Graph {
     }
 }
 
-/// The switches with hosts, and those between them: no switch without hosts that has links to one
-/// other only, or that no way leads to.
+/// The switches with hosts, and those on paths between them.
 fn without_dead_ends(
     fabric: &Fabric,
     hosted: &BTreeSet<usize>,
@@ -289,7 +290,7 @@ fn without_dead_ends(
     neighbours.into_keys().collect()
 }
 
-/// Whether every host reaches every other one.
+/// Refuses hosts that cannot reach each other.
 fn check_connected(
     graph: &Graph,
     fabric: &Fabric,
@@ -320,7 +321,7 @@ fn check_connected(
     let (Some((_, first)), Some((_, other))) = (first, other) else {
         return Ok(());
     };
-    let found = format!("the hosts `{first}` and `{other}`, which no link connects");
-    let error = InputError::new(file, found, "one fabric, or hosts with adapters in each");
+    let actual = format!("the hosts `{first}` and `{other}`, which no link connects");
+    let error = InputError::new(file, actual, "one fabric, or hosts with adapters in each");
     Err(error.with_advice("name the hosts of one fabric with --only"))
 }

@@ -1,11 +1,12 @@
-//! Switches of a fabric that is no tree, rank by rank.
+//! The tree of a fabric that is not one, built rank by rank.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::joined::Joined;
 use super::{Graph, Rate, Vertex, listed, new_name};
 
-/// The tree. Its vertices are first the groups of the graph, then those that stand for several.
+/// The tree. Its vertices are first the groups of the graph, then the vertices that replace several
+/// of them.
 pub(super) fn tree(graph: &Graph) -> Vec<Vertex> {
     let ranks = ranks(graph);
     let mut builder = Builder {
@@ -23,7 +24,7 @@ pub(super) fn tree(graph: &Graph) -> Vec<Vertex> {
     builder.vertices
 }
 
-/// How far each group is from the nearest hosts.
+/// By group: its distance from the nearest hosts, in links.
 fn ranks(graph: &Graph) -> Vec<usize> {
     let neighbours = graph.neighbours();
     let mut ranks: Vec<usize> =
@@ -42,30 +43,32 @@ fn ranks(graph: &Graph) -> Vec<usize> {
 
 struct Builder<'a> {
     graph: &'a Graph,
+    /// By group.
     ranks: Vec<usize>,
-    /// Where each group of the graph is in the tree.
+    /// By group: its vertex in the tree.
     vertex_of: Vec<usize>,
     vertices: Vec<Vertex>,
 }
 
 /// The links that lead up from the vertices of a rank.
 struct Links {
-    /// Between vertices of the rank, and from those to the groups above.
+    /// Vertices with a link: two of the rank, or one of the rank and one above.
     pairs: Vec<(usize, usize)>,
-    /// All that lead up from a vertex together.
+    /// By vertex: the rate of all its links up or sideways together.
     up: BTreeMap<usize, Rate>,
     /// The vertices with links to others of their rank.
     sideways: BTreeSet<usize>,
-    /// How many lead from a vertex to itself, by vertex.
+    /// By vertex: the number of links to itself.
     inside: BTreeMap<usize, usize>,
 }
 
 impl Builder<'_> {
+    /// The groups of a rank.
     fn at_rank(&self, rank: usize) -> Vec<usize> {
         (0..self.ranks.len()).filter(|group| self.ranks[*group] == rank).collect()
     }
 
-    /// Puts vertices above those of a rank and gives them.
+    /// Adds the vertices above those of a rank (`current`), and returns them.
     fn put_above(&mut self, rank: usize, current: &[usize]) -> Vec<usize> {
         let links = self.links(rank);
         for (&vertex, count) in &links.inside {
@@ -84,7 +87,7 @@ impl Builder<'_> {
             if set.len() < 2 {
                 continue;
             }
-            let above = self.one_for(members);
+            let above = self.vertex_for(members);
             let sideways: Vec<&str> = below
                 .iter()
                 .filter(|vertex| links.sideways.contains(vertex))
@@ -138,9 +141,9 @@ impl Builder<'_> {
         links
     }
 
-    /// The vertex for these groups of the next rank: the only one, or a new one for several or
-    /// none.
-    fn one_for(&mut self, members: &[usize]) -> usize {
+    /// The vertex for these groups of the next rank: that of a single group, or a new one for several
+    /// groups or none.
+    fn vertex_for(&mut self, members: &[usize]) -> usize {
         if let [only] = members {
             return *only;
         }

@@ -1,0 +1,131 @@
+use super::*;
+use crate::cluster::read::synthetic;
+use crate::cluster::{ClusterDescription, hostlist};
+
+/// The variables of a job, as `NAME=value` on lines.
+fn job(text: &str) -> impl Fn(&str) -> Option<String> + '_ {
+    |name| {
+        let mut lines = text.lines().filter_map(|line| line.split_once('='));
+        lines.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
+    }
+}
+
+fn listed(hosts: &[Granted]) -> Vec<(&str, u32)> {
+    hosts.iter().map(|granted| (granted.host.as_str(), granted.cpus)).collect()
+}
+
+#[test]
+fn jobs_of_slurm_are_read() {
+    // From jobs of Slurm 22.05.
+    let plain = "SLURM_JOB_NODELIST=f0,n[0-1]\nSLURM_JOB_CPUS_PER_NODE=8,16(x2)\n";
+    assert_eq!(listed(&slurm(job(plain)).unwrap()), [("f0", 8), ("n0", 16), ("n1", 16)]);
+    let heterogeneous = "SLURM_HET_SIZE=2\nSLURM_JOB_NODELIST=n1\nSLURM_JOB_CPUS_PER_NODE=4\n\
+        SLURM_JOB_NODELIST_HET_GROUP_0=n1\nSLURM_JOB_CPUS_PER_NODE_HET_GROUP_0=4\n\
+        SLURM_JOB_NODELIST_HET_GROUP_1=f0\nSLURM_JOB_CPUS_PER_NODE_HET_GROUP_1=2\n";
+    assert_eq!(listed(&slurm(job(heterogeneous)).unwrap()), [("n1", 4), ("f0", 2)]);
+    let shared = heterogeneous.replace("GROUP_1=f0", "GROUP_1=n1");
+    assert_eq!(listed(&slurm(job(&shared)).unwrap()), [("n1", 6)]);
+}
+
+#[test]
+fn jobs_of_lsf_are_read() {
+    let hosts = lsf(job("LSB_MCPU_HOSTS=a.site 1 b.site 2 ")).unwrap();
+    assert_eq!(listed(&hosts), [("a.site", 1), ("b.site", 2)]);
+    for text in ["LSB_MCPU_HOSTS=a 1 b", "LSB_MCPU_HOSTS=", "LSB_MCPU_HOSTS=a 0", "X=1"] {
+        assert!(lsf(job(text)).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn variables_that_contradict_each_other_are_named() {
+    let list = "SLURM_JOB_NODELIST=n[0-2]\n";
+    for (text, part) in [
+        (String::new(), "SLURM_JOB_NODELIST: found nothing in the environment"),
+        (list.to_owned(), "SLURM_JOB_CPUS_PER_NODE: found nothing"),
+        (
+            format!("{list}SLURM_JOB_CPUS_PER_NODE=16(x2)"),
+            "for 2 nodes, expected numbers for the 3 nodes of SLURM_JOB_NODELIST",
+        ),
+        (format!("{list}SLURM_JOB_CPUS_PER_NODE=16(x2),0"), "found `0` in `16(x2),0`"),
+        (format!("{list}SLURM_JOB_CPUS_PER_NODE=16(x9999999999)"), "`16(x9999999999)`"),
+        (format!("{list}SLURM_JOB_CPUS_PER_NODE=16(x3"), "`16(x3`"),
+        ("SLURM_JOB_NODELIST=n[0-".to_owned(), "without a closing bracket"),
+        ("SLURM_HET_SIZE=many".to_owned(), "SLURM_HET_SIZE: found `many`"),
+        (format!("SLURM_HET_SIZE=1\n{list}"), "SLURM_JOB_NODELIST_HET_GROUP_0: found nothing"),
+    ] {
+        let error = slurm(job(&text)).expect_err(part).to_string();
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+#[test]
+fn all_components_together_have_a_limit() {
+    let half = hostlist::MOST_NAMES / 2 + 1;
+    let component = |number: usize, name: &str| {
+        format!(
+            "SLURM_JOB_NODELIST_HET_GROUP_{number}={name}[1-{half}]\n\
+             SLURM_JOB_CPUS_PER_NODE_HET_GROUP_{number}=4(x{half})\n"
+        )
+    };
+    let size = "SLURM_HET_SIZE=2\n";
+    let shared = format!("{size}{}{}", component(0, "n"), component(1, "n"));
+    assert_eq!(slurm(job(&shared)).unwrap().len(), half);
+    let apart = format!("{size}{}{}", component(0, "n"), component(1, "m"));
+    let error = slurm(job(&apart)).unwrap_err().to_string();
+    let wanted = "SLURM_JOB_NODELIST_HET_GROUP_1: found 100002 hosts up to this component, \
+        expected at most 100000";
+    assert_eq!(error, wanted);
+}
+
+#[test]
+fn the_first_cpus_stand_for_those_granted() {
+    let group = NodeGroup::all_free(synthetic::parse("core:4 pu:2").unwrap());
+    let names = ["f0", "f1"].map(str::to_owned).to_vec();
+    let like = ClusterDescription::uniform("c", names, group).build().unwrap();
+    let granted = |cpus| vec![Granted { host: "f1".to_owned(), cpus, which: Which::Unknown }];
+    let free = |cpus, cpu| {
+        let allocation = cluster(&like, &granted(cpus), cpu).unwrap();
+        let free = &allocation.cluster.groups[0].free;
+        (free.iter().filter(|free| **free).count(), allocation.in_part.len())
+    };
+    assert_eq!(free(4, Cpu::Thread), (4, 1));
+    assert_eq!(free(4, Cpu::Core), (8, 0));
+    assert_eq!(free(8, Cpu::Thread), (8, 0));
+    let misfit = cluster(&like, &granted(5), Cpu::Core).unwrap_err();
+    assert!(matches!(misfit, Misfit::TooManyCpus { has: 4, .. }));
+}
+
+#[test]
+fn the_cpus_that_slurm_names_are_those_left_free() {
+    // From Slurm 22.05, shortened.
+    let text = "JobId=7 JobName=wrap\n   NumNodes=3 NumCPUs=6\n   \
+        Nodes=n0 CPU_IDs=1-2 Mem=0 GRES=\n     Nodes=n[1-2] CPU_IDs=0,3 Mem=0 GRES=\n";
+    let ids = slurm_cpu_ids(text);
+    let expected = [("n0", vec![1, 2]), ("n1", vec![0, 3]), ("n2", vec![0, 3])];
+    assert_eq!(ids, expected.map(|(host, ids)| (host.to_owned(), ids)).into());
+    // Two cores with PUs P#0, P#2 and P#1, P#3.
+    let mut machine = synthetic::parse("core:2 pu:2").unwrap();
+    let order = [0, 2, 1, 3].map(crate::ids::PuId);
+    for (at, id) in order.into_iter().enumerate() {
+        machine.pus[at].id = id;
+        machine.cores[at / 2].pus[at % 2] = id;
+    }
+    let names = vec!["n0".to_owned()];
+    let group = NodeGroup::all_free(machine);
+    let like = ClusterDescription::uniform("c", names, group).build().unwrap();
+    let free = |which, cpu| {
+        let granted = [Granted { host: "n0".to_owned(), cpus: 2, which }];
+        let allocation = cluster(&like, &granted, cpu)?;
+        assert!(allocation.in_part.is_empty());
+        Ok::<_, Misfit>(allocation.cluster.groups[0].free.clone())
+    };
+    let slurm = |ids: &[u32]| Which::Slurm(ids.to_vec());
+    assert_eq!(free(slurm(&[0, 1]), Cpu::Thread).unwrap(), [true, true, false, false]);
+    assert_eq!(free(slurm(&[1]), Cpu::Core).unwrap(), [false, false, true, true]);
+    let pus = Which::Pus("1,3".parse().unwrap());
+    assert_eq!(free(pus, Cpu::Thread).unwrap(), [false, false, true, true]);
+    for wrong in [slurm(&[4]), Which::Pus("0,7".parse().unwrap())] {
+        let misfit = free(wrong, Cpu::Thread).unwrap_err();
+        assert!(matches!(misfit, Misfit::NoSuchCpu { has: 4, .. }), "{misfit:?}");
+    }
+}
