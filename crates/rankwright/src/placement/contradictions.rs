@@ -1,4 +1,4 @@
-//! What a placement file says that cannot be true, whatever cluster it is for.
+//! Checks a placement file for contradictions that do not depend on the cluster.
 
 use std::collections::HashMap;
 
@@ -8,22 +8,22 @@ use crate::ids::{CoreId, PuId, Rank};
 
 const ADVICE: &str = "the placement contradicts itself, make it again with `rankwright place`";
 
-/// An error for a file that contradicts itself; `name` stands for it in the error.
+/// Refuses a file that contradicts itself; `name` is the file in the error.
 pub(super) fn refuse(file: &PlacementFile, name: &str) -> Result<(), InputError> {
     let mut nodes: HashMap<&str, &NodeEntry> = HashMap::new();
     for node in &file.nodes {
         if nodes.insert(&node.name, node).is_some() {
-            let found = format!("node `{}` twice", node.name);
-            let error = InputError::new(name, found, "every node once");
+            let actual = format!("node `{}` twice", node.name);
+            let error = InputError::new(name, actual, "every node once");
             return Err(error.in_field("nodes").with_advice(ADVICE));
         }
     }
     let mut taken = Taken::default();
     for job in &file.jobs {
         for (index, entry) in job.ranks.iter().enumerate() {
-            let wrong = |(found, expected): (String, String)| {
+            let wrong = |(actual, expected): (String, String)| {
                 let field = format!("jobs \"{}\" rank {index}", job.name);
-                InputError::new(name, found, expected).in_field(field).with_advice(ADVICE)
+                InputError::new(name, actual, expected).in_field(field).with_advice(ADVICE)
             };
             if entry.rank.index() != index {
                 let expected = format!("rank {index}");
@@ -39,35 +39,36 @@ pub(super) fn refuse(file: &PlacementFile, name: &str) -> Result<(), InputError>
     Ok(())
 }
 
-/// What was found and what was expected.
+/// What was found, and what was expected.
 type Contradiction = (String, String);
 
 /// Checks a rank against its node.
 fn check_rank(entry: &RankEntry, node: &NodeEntry) -> Result<(), Contradiction> {
-    let wrong = |found: String, expected: String| Err((found, expected));
+    let wrong = |actual: String, expected: String| Err((actual, expected));
     if entry.cores.is_empty() || entry.pus.is_empty() {
-        let found = if entry.cores.is_empty() { "no core" } else { "no PU" };
-        return wrong(found.to_owned(), "at least one".to_owned());
+        let actual = if entry.cores.is_empty() { "no core" } else { "no PU" };
+        return wrong(actual.to_owned(), "at least one".to_owned());
     }
     if let Some(core) = entry.cores.iter().find(|core| core.0 >= node.cores) {
-        return wrong(format!("core L#{core}"), format!("one below {}", node.cores));
+        return wrong(format!("core L#{core}"), format!("an L# below {}", node.cores));
     }
     if let Some(pair) = entry.cores.windows(2).find(|pair| pair[0] >= pair[1]) {
-        let found = format!("core L#{} after L#{}", pair[1], pair[0]);
-        return wrong(found, "ascending cores, each once".to_owned());
+        let actual = format!("core L#{} after L#{}", pair[1], pair[0]);
+        return wrong(actual, "ascending cores, each once".to_owned());
     }
     if let Some(numa) = entry.numa.filter(|numa| numa.index() >= node.numa_os.len()) {
-        return wrong(format!("NUMA node L#{numa}"), "one of the node".to_owned());
+        return wrong(format!("NUMA node L#{numa}"), "a NUMA node of the node".to_owned());
     }
-    for (names, of_node, what) in
+    for (names, devices, what) in
         [(&entry.nics, &node.nics, "network device"), (&entry.gpus, &node.gpus, "GPU")]
     {
-        let there = |name: &str| of_node.iter().any(|device| device.is_called(name));
-        if let Some(foreign) = names.iter().find(|name| !there(name)) {
-            let known: Vec<&str> = of_node.iter().map(|device| device.name.as_str()).collect();
-            let expected = match known.as_slice() {
-                [] => format!("none, as `nodes` lists no {what} of {}", node.name),
-                known => format!("one of those of {} in `nodes`: {}", node.name, known.join(", ")),
+        let is_known = |name: &str| devices.iter().any(|device| device.is_called(name));
+        if let Some(foreign) = names.iter().find(|name| !is_known(name)) {
+            let listed: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+            let expected = if listed.is_empty() {
+                format!("none, because `nodes` lists no {what} of {}", node.name)
+            } else {
+                format!("a {what} of {} in `nodes`: {}", node.name, listed.join(", "))
             };
             return wrong(format!("{what} `{foreign}`"), expected);
         }
@@ -75,7 +76,7 @@ fn check_rank(entry: &RankEntry, node: &NodeEntry) -> Result<(), Contradiction> 
     Ok(())
 }
 
-/// What bound ranks have so far: (node, PU) and (node, core), with the rank.
+/// Hardware of the bound ranks so far, by host name.
 #[derive(Default)]
 struct Taken<'a> {
     pus: HashMap<(&'a str, PuId), Rank>,
@@ -89,15 +90,18 @@ impl<'a> Taken<'a> {
         }
         for &pu in &entry.pus {
             if let Some(first) = self.pus.insert((&entry.node, pu), entry.rank) {
-                let found = format!("PU P#{pu} of {}, which rank {first} has", entry.node);
-                return Err((found, "a PU of its own".to_owned()));
+                let actual = format!("PU P#{pu} of {}, which rank {first} has", entry.node);
+                return Err((actual, "a PU that no other rank has".to_owned()));
             }
         }
-        // Cores of several PUs may be shared, one PU for each rank.
+        // Ranks may share a core with several PUs, each on its own PU.
         for &core in entry.cores.iter().filter(|_| node.cores == node.pus) {
             if let Some(first) = self.cores.insert((&entry.node, core), entry.rank) {
-                let found = format!("core L#{core} of {}, which rank {first} has", entry.node);
-                return Err((found, "a core of its own, as every core has one PU".to_owned()));
+                let actual = format!("core L#{core} of {}, which rank {first} has", entry.node);
+                return Err((
+                    actual,
+                    "a core that no other rank has, because every core has one PU".to_owned(),
+                ));
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! `placement.json`: a placement with the names of everything, so that it can be launched and
+//! `placement.json`: a placement with the names of nodes and devices, so that it can be launched and
 //! checked without the cluster description.
 
 use std::collections::{BTreeMap, HashSet};
@@ -14,7 +14,7 @@ use crate::files::{InputError, WriteError, read_text, write_atomically};
 use crate::ids::{CoreId, NodeId, NumaId, PuId, Rank};
 use crate::traffic::Workload;
 
-/// The newest version of the format that is read, and the one that is written.
+/// The version of the format that is read and written.
 pub(super) const FORMAT: u32 = 1;
 
 const EXPECTED: &str = "a placement as `rankwright place` writes it";
@@ -24,43 +24,43 @@ const EXPECTED: &str = "a placement as `rankwright place` writes it";
 pub struct PlacementFile {
     /// The version of the format: 1.
     pub format: u32,
-    /// The strategy that made it, with its options.
+    /// The strategy with its options.
     pub strategy: String,
-    /// The cluster that it is for.
+    /// The cluster that the placement is for.
     pub cluster: ClusterEntry,
-    /// `sha256:...` of the workload that it was made for.
+    /// `sha256:...` of the workload that the placement is for.
     pub workload_digest: String,
-    /// The nodes that it uses, in the order of the cluster.
+    /// The nodes with ranks, in the order of the cluster.
     pub nodes: Vec<NodeEntry>,
-    /// The jobs.
+    /// The jobs, in the order of the workload.
     pub jobs: Vec<JobEntry>,
-    /// What the strategy's judge predicts, by quantity; times in seconds, amounts in bytes.
+    /// By quantity: its predicted value, in seconds or bytes.
     #[serde(default)]
     pub predicted: BTreeMap<String, f64>,
 }
 
-/// What a placement file says of its cluster.
+/// The cluster of a placement file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterEntry {
-    /// Its name.
+    /// The name of the cluster.
     pub name: String,
-    /// `sha256:...` of its description.
+    /// `sha256:...` of the description.
     pub digest: String,
-    /// Whether its cores do not really exist.
+    /// As [`ClusterDescription::emulated`](crate::cluster::ClusterDescription::emulated).
     #[serde(default)]
     pub emulated: bool,
 }
 
-/// A node that a placement uses.
+/// A node with ranks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeEntry {
-    /// Its host name.
+    /// The host name.
     pub name: String,
-    /// How many cores it has, free or not.
+    /// The number of its cores, free or not.
     pub cores: u32,
-    /// How many PUs it has, free or not.
+    /// The number of its PUs, free or not.
     pub pus: u32,
-    /// The operating system's number (P#) of each NUMA node, by L#.
+    /// By NUMA node (L#): its P#.
     pub numa_os: Vec<u32>,
     /// Its network devices, in the order of the cluster description.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -73,15 +73,15 @@ pub struct NodeEntry {
 /// A network device or GPU of a node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceEntry {
-    /// Its name.
+    /// The device name.
     pub name: String,
-    /// Further names of it.
+    /// Further names of the device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// The NUMA nodes (L#) beside it; none where that is unknown or all are equally far.
+    /// The nearest NUMA nodes (L#); empty where they are unknown or all are equally far.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub near: Vec<NumaId>,
-    /// Its PCI address, where known.
+    /// The PCI address, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pci: Option<String>,
     /// The ports of a network device, where known.
@@ -92,32 +92,32 @@ pub struct DeviceEntry {
 /// A job of a placement file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobEntry {
-    /// Its name.
+    /// The name of the job.
     pub name: String,
-    /// The MPI library it was profiled with, as that names itself; empty where unknown.
+    /// The MPI library of its profile, as `MPI_Get_library_version` names it; empty where unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mpi_library: String,
-    /// Its ranks; position is rank.
+    /// Its ranks; the position is the rank.
     pub ranks: Vec<RankEntry>,
 }
 
-/// Where one rank runs, by names.
+/// Where a rank runs, by names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankEntry {
     /// The rank.
     pub rank: Rank,
     /// The host name of its node.
     pub node: String,
-    /// Its cores, L# within the node.
+    /// Its cores (L#), ascending.
     pub cores: Vec<CoreId>,
-    /// Its PUs, P#.
+    /// Its PUs (P#), at least one.
     pub pus: Vec<PuId>,
-    /// Its memory, L#; `null` for several or the system's default.
+    /// Its NUMA node (L#); `null` for several or for the system's default.
     pub numa: Option<NumaId>,
-    /// Its network devices.
+    /// Its network devices, by a name that is in `nodes`.
     #[serde(default)]
     pub nics: Vec<String>,
-    /// Its GPUs.
+    /// Its GPUs, by a name that is in `nodes`.
     #[serde(default)]
     pub gpus: Vec<String>,
     /// Whether it is bound to its PUs.
@@ -132,7 +132,7 @@ fn bound() -> bool {
 /// `sha256:` and the digest of a value's JSON.
 ///
 /// # Panics
-/// If the value has a map with keys that are no strings; clusters and workloads have none.
+/// If the value has a map with keys that are not strings; clusters and workloads have none.
 #[must_use]
 pub fn digest(value: &impl Serialize) -> String {
     let json = serde_json::to_vec(value).expect("plain data has a JSON form");
@@ -184,18 +184,18 @@ impl PlacementFile {
         }
     }
 
-    /// Reads a placement file and checks it as far as is possible without the cluster.
+    /// Reads a placement file and checks what can be checked without the cluster.
     ///
     /// # Errors
-    /// If it cannot be read, is no placement, is of a newer format, or is not valid in itself: a
-    /// rank missing or twice, a node that is not listed, a PU taken twice, a device that the rank's
-    /// node does not have.
+    /// If it cannot be read, is not a placement, has another format version, or contradicts itself: a
+    /// rank is missing or occurs twice, a node is not listed, a PU is taken twice, the node of a rank
+    /// does not have a device of the rank.
     pub fn read(path: &Path) -> Result<Self, InputError> {
         let text = read_text(path, EXPECTED)?;
         Self::parse(&text, &path.display().to_string())
     }
 
-    /// As [`PlacementFile::read`], from a text; `name` stands for the file in errors.
+    /// As [`PlacementFile::read`], from a text; `name` is the file in errors.
     ///
     /// # Errors
     /// As [`PlacementFile::read`].
@@ -218,10 +218,10 @@ impl PlacementFile {
         Ok(file)
     }
 
-    /// The placement on `cluster`, checked whole.
+    /// The placement on `cluster`.
     ///
     /// # Errors
-    /// If a node is not of the cluster, or for any reason of [`Placement::new`].
+    /// If the cluster does not have a node of the file; or as [`Placement::new`].
     pub fn placement(&self, cluster: &Cluster) -> Result<Placement, PlacementError> {
         let shape = |job: &JobEntry| JobShape {
             name: job.name.clone(),
@@ -255,29 +255,29 @@ impl PlacementFile {
         Placement::new(cluster, &shapes, self.strategy.clone(), jobs?)
     }
 
-    /// The node entry of this name.
+    /// The entry of the node with this name.
     #[must_use]
     pub fn node(&self, name: &str) -> Option<&NodeEntry> {
         self.nodes.iter().find(|node| node.name == name)
     }
 
-    /// The operating system's number (P#) of a rank's memory; `None` where it has none of its own.
+    /// P# of a rank's NUMA node; `None` if the rank has none.
     #[must_use]
     pub fn numa_os(&self, entry: &RankEntry) -> Option<u32> {
         self.node(&entry.node)?.numa_os.get(entry.numa?.index()).copied()
     }
 
-    /// The network devices and GPUs of a rank, as its node has them.
+    /// The network devices and GPUs of a rank, as listed at its node.
     pub fn devices(&self, entry: &RankEntry) -> impl Iterator<Item = &DeviceEntry> {
         let has_some = !entry.nics.is_empty() || !entry.gpus.is_empty();
         let node = has_some.then(|| self.node(&entry.node)).flatten();
-        let of = |names: &[String], all: fn(&NodeEntry) -> &[DeviceEntry]| {
+        let select = |names: &[String], all: fn(&NodeEntry) -> &[DeviceEntry]| {
             let devices = node.map_or(&[][..], all);
-            let one = |name: &String| devices.iter().find(|device| device.is_called(name));
-            names.iter().filter_map(one).collect::<Vec<_>>()
+            let called = |name: &String| devices.iter().find(|device| device.is_called(name));
+            names.iter().filter_map(called).collect::<Vec<_>>()
         };
-        let nics = of(&entry.nics, |node| &node.nics);
-        nics.into_iter().chain(of(&entry.gpus, |node| &node.gpus))
+        let nics = select(&entry.nics, |node| &node.nics);
+        nics.into_iter().chain(select(&entry.gpus, |node| &node.gpus))
     }
 
     /// The text of the file.
@@ -301,7 +301,10 @@ impl PlacementFile {
 }
 
 impl NodeEntry {
-    /// The entry of a node.
+    /// The entry of a node of a cluster.
+    ///
+    /// # Panics
+    /// If the cluster does not have this node.
     #[must_use]
     pub fn of(cluster: &Cluster, id: NodeId) -> Self {
         let machine = cluster.machine(id);
@@ -325,10 +328,10 @@ impl DeviceEntry {
     /// Whether this is its name or an alias of it.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
-        self.names().any(|known| known == name)
+        self.names().any(|other| other == name)
     }
 
-    /// A network device of a cluster.
+    /// The entry of a network device.
     #[must_use]
     pub fn of_nic(nic: &Nic) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The core on which the model and the simulator take each rank to run.
+//! The core on which the models and the simulator assume each rank to run.
 
 use std::collections::HashMap;
 
@@ -7,9 +7,12 @@ use crate::cluster::{Cluster, Machine};
 use crate::ids::{CoreId, NodeId};
 
 impl Placement {
-    /// Per rank of all jobs, counted through, the first core of a bound rank. Where an unbound rank
-    /// runs is up to the system's scheduler; they are taken to be spread over its cores, one beside
-    /// each memory in turn.
+    /// By [`GlobalRank`](crate::ids::GlobalRank): the first core (L#) of a bound rank. Where an unbound
+    /// rank runs is up to the operating system; unbound ranks are assumed to be spread over the cores
+    /// of their node, over all NUMA nodes in turn.
+    ///
+    /// # Panics
+    /// If the placement is for another cluster.
     #[must_use]
     pub fn homes(&self, cluster: &Cluster) -> Vec<CoreId> {
         let mut turns: HashMap<NodeId, usize> = HashMap::new();
@@ -26,7 +29,7 @@ impl Placement {
     }
 }
 
-/// The cores, one beside each memory in turn.
+/// The cores, one of each NUMA node in turn.
 fn in_turn(machine: &Machine, cores: &[CoreId]) -> Vec<CoreId> {
     let mut taken = vec![0_usize; machine.numa_nodes.len()];
     let mut ordered: Vec<(usize, usize, CoreId)> = Vec::with_capacity(cores.len());

@@ -1,10 +1,12 @@
-//! What a strategy gives: the slot of every rank.
+//! The result of a strategy: the slot of every rank.
 
 use crate::ids::{GlobalRank, SlotId};
 
-/// The slot of each rank of all jobs. A [`Placement`](super::Placement) is made from it and the slots.
+/// The slot of each rank of all jobs. [`Placement::from_slots`](super::Placement::from_slots) makes a
+/// placement of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Mapping {
+    /// By [`GlobalRank`]: position among the slots ([`SlotId`]).
     slot_of: Vec<usize>,
 }
 
@@ -26,7 +28,7 @@ impl Mapping {
         self.slot_of[rank.index()] = slot.index();
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slot_of.len()
@@ -38,7 +40,7 @@ impl Mapping {
         self.slot_of.is_empty()
     }
 
-    /// All ranks with their slots, in the order of ranks.
+    /// All ranks with their slots, by ascending rank.
     pub fn iter(&self) -> impl Iterator<Item = (GlobalRank, SlotId)> + '_ {
         let pair = |(rank, slot): (usize, &usize)| {
             (GlobalRank::from_index(rank), SlotId::from_index(*slot))
@@ -53,7 +55,7 @@ impl Mapping {
         &self.slot_of
     }
 
-    /// The same numbers, taken out.
+    /// The numbers of [`Mapping::as_indices`], without a copy.
     #[must_use]
     pub fn into_indices(self) -> Vec<usize> {
         self.slot_of

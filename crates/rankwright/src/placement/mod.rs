@@ -1,9 +1,11 @@
 //! Where every rank runs: its node, cores, PUs, memory, network devices and GPUs.
 //!
-//! A [`Placement`] can only be made for a cluster and a workload, by [`Placement::new`], which
-//! checks it whole: what exists is valid. [`slots`] cuts the free cores of a cluster into the
-//! places that ranks can take; a mapper only says which rank takes which slot.
+//! A [`Placement`] can only be made by [`Placement::new`], which checks it against a cluster and a
+//! workload: every existing placement is valid. [`slots`] divides the free cores of a cluster into
+//! slots for ranks; a strategy makes a [`Mapping`] of ranks to slots, and
+//! [`Placement::from_slots`] makes the placement.
 
+mod check;
 mod contradictions;
 mod file;
 mod homes;
@@ -12,19 +14,19 @@ pub mod ranks_map;
 mod settings;
 mod slots;
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 
+pub use check::{PlacementError, RankOfJob};
 pub use file::{ClusterEntry, DeviceEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, digest};
 pub use mapping::Mapping;
 pub use settings::{MemoryPolicy, Settings, Variables};
 pub use slots::{Granularity, Slot, slots};
 
+use check::{check, check_devices};
+
 use crate::cluster::Cluster;
-use crate::ids::{CoreId, NodeId, NumaId, PuId, Rank};
+use crate::ids::{CoreId, GlobalRank, NodeId, NumaId, PuId, Rank, SlotId};
 use crate::traffic::Workload;
-use crate::units::counted;
 
 /// A valid placement of all ranks of a workload on a cluster.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,163 +35,41 @@ pub struct Placement {
     jobs: Vec<JobPlacement>,
 }
 
-/// Where the ranks of one job run.
+/// Where the ranks of a job run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobPlacement {
-    /// The job's name.
+    /// The name of the job.
     pub name: String,
-    /// The place of each rank; position is rank.
+    /// By [`Rank`]: where it runs.
     pub ranks: Vec<RankPlacement>,
 }
 
-/// Where one rank runs.
+/// Where a rank runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankPlacement {
-    /// Its node.
+    /// The node.
     pub node: NodeId,
-    /// Its cores, L#, ascending.
+    /// Its cores (L#), at least one; ascending where slots or a placement file give them.
     pub cores: Vec<CoreId>,
-    /// The PUs it may run on, P#, in the order of its cores. An unbound rank has all free PUs of
-    /// its node.
+    /// The PUs (P#) that it may run on: at least one, all free and on `cores`. An unbound rank has all
+    /// free PUs of the node.
     pub pus: Vec<PuId>,
-    /// The memory it allocates from; `None` for several or for the system's default.
+    /// The NUMA node (L#) that it allocates from; `None` for several or for the system's default.
     pub numa: Option<NumaId>,
-    /// The names of the network devices it uses; empty for the library's default.
+    /// Names of the network devices that it uses; empty for the library's default.
     pub nics: Vec<String>,
-    /// The names of the GPUs it uses.
+    /// Names of the GPUs that it uses.
     pub gpus: Vec<String>,
-    /// Whether the rank is bound to its PUs; if not, several ranks share them.
+    /// Whether it is bound to its PUs. PUs of unbound ranks may be shared.
     pub bound: bool,
 }
 
-/// Why a placement is not valid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PlacementError {
-    /// More ranks than places.
-    #[error("{} {ranks} free {}, but cluster `{cluster}` offers {places}{}", needing(*ranks), units(*ranks, unit), of_all(*places, *total, unit))]
-    TooFewPlaces {
-        /// The cluster's name.
-        cluster: String,
-        /// How many ranks there are.
-        ranks: usize,
-        /// How many places there are.
-        places: usize,
-        /// How many cores there are, free or not.
-        total: usize,
-        /// What one place is: `core`, `PU`, `group of 4 cores`.
-        unit: String,
-    },
-    /// Two ranks on one PU.
-    #[error("node {node} PU P#{pu} is taken twice: by {first} and {second}")]
-    PuTakenTwice {
-        /// The node's name.
-        node: String,
-        /// The PU.
-        pu: PuId,
-        /// Who has it.
-        first: RankOfJob,
-        /// Who wants it too.
-        second: RankOfJob,
-    },
-    /// A PU that jobs may not use, or that the node does not have.
-    #[error("{rank}: PU P#{pu} of node {node} {why}")]
-    PuNotFree {
-        /// The rank.
-        rank: RankOfJob,
-        /// The node's name.
-        node: String,
-        /// The PU.
-        pu: PuId,
-        /// `is not free` or `does not exist`.
-        why: &'static str,
-    },
-    /// The placement has other jobs or ranks than the workload.
-    #[error("found {found}, expected {expected}: every rank of every job needs exactly one place")]
-    RanksDiffer {
-        /// What the placement has.
-        found: String,
-        /// What the workload has.
-        expected: String,
-    },
-    /// Ranks that have to share a node do not fit.
-    #[error("the ranks that share a node cannot be kept together: {why}")]
-    GroupsDoNotFit {
-        /// What does not fit.
-        why: String,
-    },
-    /// Something that a node does not have.
-    #[error("{rank}: node {node} has no {what}")]
-    NoSuch {
-        /// The rank.
-        rank: RankOfJob,
-        /// The node's name.
-        node: String,
-        /// What it has not: `core L#9`, `NUMA node L#4`, `network device mlx5_7`.
-        what: String,
-    },
-    /// A rank without a PU, or with PUs that are not those of its cores.
-    #[error("{rank}: {what}")]
-    Inconsistent {
-        /// The rank.
-        rank: RankOfJob,
-        /// What is wrong.
-        what: String,
-    },
-}
-
-fn needing(ranks: usize) -> String {
-    counted(ranks, "rank") + if ranks == 1 { " needs" } else { " need" }
-}
-
-/// A rank in an error: `rank 3`, with its job where there are several.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RankOfJob {
-    rank: Rank,
-    job: Option<Box<str>>,
-}
-
-impl RankOfJob {
-    /// A rank of the job at this position among jobs of these names.
-    fn new<'a>(names: impl Iterator<Item = &'a str>, (job, rank): (usize, Rank)) -> Self {
-        let names: Vec<&str> = names.collect();
-        let name = names.get(job).filter(|_| names.len() > 1);
-        Self { rank, job: name.map(|name| (*name).into()) }
-    }
-}
-
-impl std::fmt::Display for RankOfJob {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.job {
-            Some(job) => write!(f, "rank {} of job {job}", self.rank),
-            None => write!(f, "rank {}", self.rank),
-        }
-    }
-}
-
-/// `core` or `cores`, `group of 2 cores` or `groups of 2 cores`.
-fn units(count: usize, unit: &str) -> String {
-    if count == 1 {
-        return unit.to_owned();
-    }
-    let (noun, rest) = unit.split_at(unit.find(' ').unwrap_or(unit.len()));
-    format!("{noun}s{rest}")
-}
-
-fn of_all(places: usize, total: usize, unit: &str) -> String {
-    if unit == "core" && places != total {
-        format!(" (of {total} cores in all)")
-    } else {
-        String::new()
-    }
-}
-
-/// What the ranks of a workload are, as far as a placement must know it: per job its name and
-/// number of ranks.
+/// The part of a job that a placement is checked against.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobShape {
-    /// The job's name.
+    /// The name of the job.
     pub name: String,
-    /// How many ranks it has.
+    /// The number of its ranks.
     pub ranks: u32,
 }
 
@@ -203,11 +83,12 @@ impl JobShape {
 }
 
 impl Placement {
-    /// Checks `jobs` against the cluster and the jobs that are to run.
+    /// A placement of these jobs, checked against the cluster and the jobs that are to run. `strategy`
+    /// names the strategy with its options.
     ///
     /// # Errors
-    /// If a rank is missing or extra; if a bound rank has no PU or one that is not free, does not
-    /// exist, is not on its cores or is taken by another bound rank; if a node, core, NUMA node,
+    /// If a rank is missing or extra; if a rank has no PU, or one that is not free, does not exist or
+    /// is not on its cores; if two bound ranks have the same PU; or if a node, core, NUMA node,
     /// network device or GPU does not exist.
     pub fn new(
         cluster: &Cluster,
@@ -215,32 +96,15 @@ impl Placement {
         strategy: impl Into<String>,
         jobs: Vec<JobPlacement>,
     ) -> Result<Self, PlacementError> {
-        check_ranks(shapes, &jobs)?;
-        let named = |who| RankOfJob::new(jobs.iter().map(|job| job.name.as_str()), who);
-        let mut taken = HashMap::new();
-        for (job_index, job) in jobs.iter().enumerate() {
-            for (rank_index, place) in job.ranks.iter().enumerate() {
-                let who = (job_index, Rank::from_index(rank_index));
-                check_rank(cluster, &|| named(who), place)?;
-                if !place.bound {
-                    continue;
-                }
-                for &pu in &place.pus {
-                    if let Some(first) = taken.insert((place.node, pu), who) {
-                        let node = cluster.node(place.node).name.clone();
-                        let (first, second) = (named(first), named(who));
-                        return Err(PlacementError::PuTakenTwice { node, pu, first, second });
-                    }
-                }
-            }
-        }
+        check(cluster, shapes, &jobs)?;
         Ok(Self { strategy: strategy.into(), jobs })
     }
 
-    /// The placement that gives rank r of all jobs, counted through, the slot `slot_of[r]`.
+    /// The placement of a mapping: `slot_of` has the position in `slots` of each [`GlobalRank`].
     ///
     /// # Errors
-    /// As [`Placement::new`]; two ranks on one slot are two ranks on one PU.
+    /// As [`Placement::new`], where two ranks on a slot are two ranks on a PU; or if a slot does not
+    /// exist.
     pub fn from_slots(
         cluster: &Cluster,
         shapes: &[JobShape],
@@ -248,15 +112,23 @@ impl Placement {
         slots: &[Slot],
         slot_of: &[usize],
     ) -> Result<Self, PlacementError> {
-        let mut next = slot_of.iter().map(|&slot| slots[slot].place());
+        if let Some(rank) = slot_of.iter().position(|slot| *slot >= slots.len()) {
+            let slot = SlotId::from_index(slot_of[rank]);
+            let rank = GlobalRank::from_index(rank);
+            return Err(PlacementError::NoSuchSlot { rank, slot, slots: slots.len() });
+        }
+        let mut places = slot_of.iter().map(|&slot| slots[slot].place());
         let take = |shape: &JobShape| JobPlacement {
             name: shape.name.clone(),
-            ranks: next.by_ref().take(shape.ranks as usize).collect(),
+            ranks: places.by_ref().take(shape.ranks as usize).collect(),
         };
         Self::new(cluster, shapes, strategy, shapes.iter().map(take).collect())
     }
 
-    /// The same ranks on the same nodes, each free to run on all free PUs of its node.
+    /// This placement without binding: each rank may run on all free PUs of its node.
+    ///
+    /// # Panics
+    /// If the placement is for another cluster.
     #[must_use]
     pub fn unbound(mut self, cluster: &Cluster) -> Self {
         for place in self.jobs.iter_mut().flat_map(|job| &mut job.ranks) {
@@ -272,14 +144,13 @@ impl Placement {
         self
     }
 
-    /// The same ranks in the same places with these network devices, by name: per rank of all jobs,
-    /// counted through.
+    /// This placement with other network devices: by [`GlobalRank`], the names of its devices.
     ///
     /// # Errors
     /// If a device is not on the node of its rank.
     ///
     /// # Panics
-    /// If there is not a list of devices for each rank.
+    /// If there is not a list of devices for each rank, or the placement is for another cluster.
     pub fn with_devices(
         mut self,
         cluster: &Cluster,
@@ -298,104 +169,26 @@ impl Placement {
         Ok(self)
     }
 
-    /// The same placement, said to be of this strategy.
+    /// This placement under the name of another strategy.
     #[must_use]
     pub fn named(self, strategy: impl Into<String>) -> Self {
         Self { strategy: strategy.into(), ..self }
     }
 
-    /// The name of the strategy that made it, with its options.
+    /// The strategy with its options, or another text on where the placement comes from.
     #[must_use]
     pub fn strategy(&self) -> &str {
         &self.strategy
     }
 
-    /// The jobs, in the order of the workload.
+    /// The jobs, in the order of the workload; the position is [`JobId`](crate::ids::JobId).
     #[must_use]
     pub fn jobs(&self) -> &[JobPlacement] {
         &self.jobs
     }
 
-    /// The places of all ranks of all jobs, counted through.
+    /// Where the ranks run, in the order of [`GlobalRank`].
     pub fn ranks(&self) -> impl Iterator<Item = &RankPlacement> {
         self.jobs.iter().flat_map(|job| &job.ranks)
-    }
-}
-
-fn check_ranks(shapes: &[JobShape], jobs: &[JobPlacement]) -> Result<(), PlacementError> {
-    let describe = |parts: Vec<(&str, usize)>| {
-        let parts: Vec<String> = parts
-            .iter()
-            .map(|(name, ranks)| format!("{name}: {}", counted(*ranks, "rank")))
-            .collect();
-        if parts.is_empty() { "no job".to_owned() } else { parts.join(", ") }
-    };
-    let expected: Vec<_> = shapes.iter().map(|s| (s.name.as_str(), s.ranks as usize)).collect();
-    let found: Vec<_> = jobs.iter().map(|j| (j.name.as_str(), j.ranks.len())).collect();
-    if found == expected {
-        return Ok(());
-    }
-    Err(PlacementError::RanksDiffer { found: describe(found), expected: describe(expected) })
-}
-
-fn check_rank(
-    cluster: &Cluster,
-    rank: &dyn Fn() -> RankOfJob,
-    place: &RankPlacement,
-) -> Result<(), PlacementError> {
-    if place.node.index() >= cluster.nodes.len() {
-        let node = format!("#{} of cluster `{}`", place.node, cluster.name);
-        return Err(PlacementError::NoSuch { rank: rank(), node, what: "such node".to_owned() });
-    }
-    let node = &cluster.node(place.node).name;
-    let group = cluster.group(place.node);
-    let machine = &group.machine;
-    let no_such =
-        |what: String| Err(PlacementError::NoSuch { rank: rank(), node: node.clone(), what });
-    let inconsistent =
-        |what: &str| Err(PlacementError::Inconsistent { rank: rank(), what: what.to_owned() });
-    if place.pus.is_empty() {
-        return inconsistent("it has no PU");
-    }
-    if let Some(core) = place.cores.iter().find(|core| core.index() >= machine.cores.len()) {
-        return no_such(format!("core L#{core}"));
-    }
-    for &pu in &place.pus {
-        let Some(position) = machine.pus.iter().position(|candidate| candidate.id == pu) else {
-            let why = "does not exist";
-            return Err(PlacementError::PuNotFree { rank: rank(), node: node.clone(), pu, why });
-        };
-        if !group.free[position] {
-            let why = "is not free";
-            return Err(PlacementError::PuNotFree { rank: rank(), node: node.clone(), pu, why });
-        }
-        if !place.cores.contains(&machine.pus[position].core) {
-            return inconsistent(&format!("PU P#{pu} is not on one of its cores"));
-        }
-    }
-    if let Some(numa) = place.numa.filter(|numa| numa.index() >= machine.numa_nodes.len()) {
-        return no_such(format!("NUMA node L#{numa}"));
-    }
-    check_devices(cluster, rank, place)?;
-    if let Some(gpu) = place.gpus.iter().find(|gpu| machine.gpus.iter().all(|g| g.name != **gpu)) {
-        return no_such(format!("GPU {gpu}"));
-    }
-    Ok(())
-}
-
-/// An error if a rank uses network devices that its node does not have.
-fn check_devices(
-    cluster: &Cluster,
-    rank: impl FnOnce() -> RankOfJob,
-    place: &RankPlacement,
-) -> Result<(), PlacementError> {
-    let known = &cluster.machine(place.node).nics;
-    match place.nics.iter().find(|name| known.iter().all(|nic| nic.name != **name)) {
-        None => Ok(()),
-        Some(nic) => {
-            let node = cluster.node(place.node).name.clone();
-            let what = format!("network device {nic}");
-            Err(PlacementError::NoSuch { rank: rank(), node, what })
-        }
     }
 }

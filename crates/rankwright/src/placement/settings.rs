@@ -1,16 +1,16 @@
-//! What the ranks of a job get when they start, beyond their PUs: memory and variables.
+//! What the ranks of a job get at their start besides PUs: a memory policy and environment variables.
 
 use std::fmt;
 
-/// How a rank takes memory from the NUMA node that it is placed beside.
+/// How a rank allocates from its NUMA node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MemoryPolicy {
-    /// From that one first, from others when it is full.
+    /// From this NUMA node first, from others when it is full.
     #[default]
     Preferred,
-    /// From that one only: a rank that needs more is killed.
+    /// From this NUMA node only: a rank that needs more is killed.
     Bind,
-    /// From wherever the system gives it.
+    /// As the system does by default.
     Unset,
 }
 
@@ -24,38 +24,39 @@ impl fmt::Display for MemoryPolicy {
     }
 }
 
-/// Environment variables of one rank: name and value, in the order in which they were set.
+/// Environment variables of a rank: name and value, in the order in which they were set.
 pub type Variables = Vec<(String, String)>;
 
-/// What the ranks of one job get when they start.
+/// What the ranks of a job get at their start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// How they take their memory.
+    /// The memory policy of all ranks.
     pub memory: MemoryPolicy,
+    /// By rank of the job; may be shorter than the job.
     variables: Vec<Variables>,
 }
 
 impl Settings {
-    /// The usual memory policy and no variables.
+    /// The default memory policy and no variables.
     pub const NOTHING: Self = Self { memory: MemoryPolicy::Preferred, variables: Vec::new() };
 
-    /// Gives rank `rank` (its position in the job) a variable, in place of one of the same name.
+    /// Sets a variable of a rank of the job, replacing one of the same name.
     pub fn set(&mut self, rank: usize, name: &str, value: impl Into<String>) {
         if self.variables.len() <= rank {
             self.variables.resize(rank + 1, Variables::new());
         }
-        let of_rank = &mut self.variables[rank];
-        of_rank.retain(|(known, _)| known != name);
-        of_rank.push((name.to_owned(), value.into()));
+        let variables = &mut self.variables[rank];
+        variables.retain(|(other, _)| other != name);
+        variables.push((name.to_owned(), value.into()));
     }
 
-    /// The variables of a rank.
+    /// The variables of a rank of the job.
     #[must_use]
     pub fn variables(&self, rank: usize) -> &[(String, String)] {
         self.variables.get(rank).map_or(&[], Vec::as_slice)
     }
 
-    /// The variables, if each of `ranks` ranks has the same.
+    /// The variables of the first `ranks` ranks, if these are equal.
     #[must_use]
     pub fn variables_of_all(&self, ranks: usize) -> Option<&[(String, String)]> {
         let first = self.variables(0);

@@ -1,4 +1,4 @@
-//! The places that ranks can take.
+//! Slots: the hardware that ranks can take.
 
 use serde::Serialize;
 
@@ -6,12 +6,12 @@ use super::{PlacementError, RankPlacement};
 use crate::cluster::{Cluster, Machine};
 use crate::ids::{CoreId, NodeId, NumaId, PuId};
 
-/// What one rank gets.
+/// The hardware of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Granularity {
-    /// This many whole cores (at least 1), with all their free PUs.
+    /// A number of whole cores, from 1, with all their free PUs.
     Cores(u32),
-    /// One PU: several ranks per core where cores have several PUs.
+    /// A PU: several ranks share a core with several PUs.
     Pu,
 }
 
@@ -25,24 +25,24 @@ impl Granularity {
     }
 }
 
-/// A place for one rank: cores of one node that no other slot has.
+/// The hardware for a rank: cores of one node that no other slot has, or a PU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
     /// The node.
     pub node: NodeId,
-    /// The cores, L#, ascending.
+    /// The cores (L#), ascending.
     pub cores: Vec<CoreId>,
-    /// The free PUs of the cores, P#, in the order of the cores; or one PU.
+    /// The free PUs (P#) of the cores, in the order of the cores; or a single PU.
     pub pus: Vec<PuId>,
-    /// The NUMA node, where all the cores are next to the same one.
+    /// The NUMA node (L#), if it is that of all cores.
     pub numa: Option<NumaId>,
-    /// The network devices that a rank uses there, by name; empty where that is not part of the
-    /// choice. Slots that differ in nothing else are the same place.
+    /// Names of the network devices that a rank uses there; empty if devices are not part of the
+    /// choice. Slots that differ only in this field are alternatives for one rank.
     pub nics: Vec<String>,
 }
 
 impl Slot {
-    /// The place of a rank that is bound to this slot.
+    /// A rank that is bound to this slot, without GPUs.
     #[must_use]
     pub fn place(&self) -> RankPlacement {
         RankPlacement {
@@ -57,15 +57,15 @@ impl Slot {
     }
 }
 
-/// Cuts the free cores of the cluster into slots, node by node and in L# order within a node.
+/// Divides the free cores of the cluster into slots, node by node, and in L# order within a node.
 ///
-/// A core is free if at least one of its PUs is. With several cores per rank, each NUMA node is
-/// cut on its own first; what is left over in the NUMA nodes of one package is joined, then what is
-/// left over in the node. Slots across NUMA nodes are offered only where nothing else fits: in nodes
-/// that have no other, and as many as ranks are left over when all others are taken.
+/// A core is free if at least one of its PUs is. With several cores per slot, slots are first formed
+/// within NUMA nodes, then of the remaining cores of each package, then of those of each node. Slots
+/// across NUMA nodes are returned only where they are needed: in nodes without other slots, and
+/// for ranks that do not fit into all other slots.
 ///
 /// # Errors
-/// If there are fewer slots than `ranks`; the error carries both numbers.
+/// If there are fewer slots than `ranks`; the error has both numbers.
 pub fn slots(
     cluster: &Cluster,
     granularity: Granularity,
@@ -74,21 +74,22 @@ pub fn slots(
     let mut slots: Vec<Slot> =
         cluster.node_ids().flat_map(|node| slots_of_node(cluster, node, granularity)).collect();
     if slots.len() < ranks {
-        return Err(PlacementError::TooFewPlaces {
+        return Err(PlacementError::TooFewSlots {
             cluster: cluster.name.clone(),
             ranks,
-            places: slots.len(),
+            slots: slots.len(),
             total: cluster.core_count(),
             unit: granularity.unit(),
         });
     }
+    // Whether the node has slots within a NUMA node.
     let mut has_whole = vec![false; cluster.nodes.len()];
     for slot in slots.iter().filter(|slot| slot.numa.is_some()) {
         has_whole[slot.node.index()] = true;
     }
     let avoidable = |slot: &Slot| slot.numa.is_none() && has_whole[slot.node.index()];
-    let others = slots.iter().filter(|slot| !avoidable(slot)).count();
-    let mut left_over = ranks.saturating_sub(others);
+    let unavoidable = slots.iter().filter(|slot| !avoidable(slot)).count();
+    let mut left_over = ranks.saturating_sub(unavoidable);
     slots.retain(|slot| {
         if !avoidable(slot) {
             return true;
@@ -118,12 +119,12 @@ fn slots_of_node(cluster: &Cluster, node: NodeId, granularity: Granularity) -> V
     };
     match granularity {
         Granularity::Pu => {
-            let one_pu = |core: CoreId| {
+            let slots_of_core = |core: CoreId| {
                 let whole = slot(&[core]);
                 let pus = whole.pus.clone();
                 pus.into_iter().map(move |pu| Slot { pus: vec![pu], ..whole.clone() })
             };
-            free.into_iter().flat_map(one_pu).collect()
+            free.into_iter().flat_map(slots_of_core).collect()
         }
         Granularity::Cores(count) => {
             let mut groups = cut(machine, free, count.max(1) as usize);
@@ -133,8 +134,8 @@ fn slots_of_node(cluster: &Cluster, node: NodeId, granularity: Granularity) -> V
     }
 }
 
-/// Groups of `count` cores: within NUMA nodes, then from the remainders within packages, then from
-/// what is left in the node.
+/// Groups of `count` cores: within NUMA nodes, then of the remaining cores of each package, then of
+/// those of the node.
 fn cut(machine: &Machine, free: Vec<CoreId>, count: usize) -> Vec<Vec<CoreId>> {
     let core = |id: &CoreId| &machine.cores[id.index()];
     let mut groups = Vec::new();
@@ -161,6 +162,7 @@ fn cut(machine: &Machine, free: Vec<CoreId>, count: usize) -> Vec<Vec<CoreId>> {
     groups
 }
 
+/// The NUMA node of the cores, if it is the same.
 fn common_numa(machine: &Machine, cores: &[CoreId]) -> Option<NumaId> {
     let first = machine.cores[cores.first()?.index()].numa;
     cores.iter().all(|core| machine.cores[core.index()].numa == first).then_some(first)

@@ -135,7 +135,7 @@ fn spare_nodes_stay_empty_where_the_traffic_is_looked_at() {
 fn more_ranks_than_cores_is_an_error_with_both_numbers() {
     let (cluster, jobs) = (four_by_four(), workload(vec![ring("a", 17, 10)]));
     let error = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap_err();
-    assert!(matches!(error, PlacementError::TooFewPlaces { ranks: 17, places: 16, .. }));
+    assert!(matches!(error, PlacementError::TooFewSlots { ranks: 17, slots: 16, .. }));
 }
 
 #[test]

@@ -68,9 +68,9 @@ impl BareGraph {
             Problem::sharing(&cluster, &workload, whole_core, loads, imbalance)?
         } else {
             Problem::new(&cluster, &workload, whole_core).map_err(|error| match error {
-                PlacementError::TooFewPlaces { ranks, places, .. } => {
+                PlacementError::TooFewSlots { ranks, slots, .. } => {
                     let text = format!(
-                        "{file} has {ranks} vertices, but hierarchy {sizes} has {places} cores; \
+                        "{file} has {ranks} vertices, but hierarchy {sizes} has {slots} cores; \
                          with --imbalance 0.03 vertices share cores"
                     );
                     anyhow::Error::from(Infeasible(text))
