@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::cluster::Cluster;
-use crate::ids::{NodeId, NumaId, Rank};
+use crate::ids::{GlobalRank, NodeId, NumaId, Rank};
 use crate::placement::Placement;
 use crate::traffic::collectives::Operation;
 use crate::traffic::expansion::{ExpandedOperation, Rounds};
@@ -21,8 +21,8 @@ pub struct CollectivePrices {
 /// The operations of a job.
 #[derive(Debug, Clone, PartialEq)]
 struct JobOperations {
-    /// The number of ranks of the jobs before.
-    ranks_before: usize,
+    /// The global rank of the job's rank 0.
+    first: GlobalRank,
     operations: Vec<ExpandedOperation>,
 }
 
@@ -60,8 +60,8 @@ impl CollectivePrices {
     #[must_use]
     pub fn new(workload: &Workload) -> Self {
         let jobs = workload.jobs.iter().zip(workload.rank_offsets());
-        let operations = |(job, ranks_before): (&Job, usize)| JobOperations {
-            ranks_before,
+        let operations = |(job, first): (&Job, GlobalRank)| JobOperations {
+            first,
             operations: job.collectives.rounds(),
         };
         Self { jobs: jobs.map(operations).collect() }
@@ -85,7 +85,7 @@ impl CollectivePrices {
         let mut pricing = Pricing::new(cluster, placement);
         for job in &self.jobs {
             for operation in &job.operations {
-                pricing.add(job.ranks_before, operation);
+                pricing.add(job.first, operation);
             }
         }
         pricing.finish()
@@ -163,23 +163,23 @@ impl Pricing {
         }
     }
 
-    fn add(&mut self, ranks_before: usize, operation: &ExpandedOperation) {
+    fn add(&mut self, first: GlobalRank, operation: &ExpandedOperation) {
         match &operation.rounds {
             Rounds::OneByOne(rounds) => {
                 for flows in rounds {
-                    self.add_round(operation.operation, ranks_before, flows);
+                    self.add_round(operation.operation, first, flows);
                 }
             }
             Rounds::AllPairs { members, messages } => {
-                self.add_all_pairs(operation.operation, ranks_before, members, *messages);
+                self.add_all_pairs(operation.operation, first, members, *messages);
             }
         }
     }
 
-    fn add_round(&mut self, operation: Operation, ranks_before: usize, flows: &[Flow]) {
+    fn add_round(&mut self, operation: Operation, first: GlobalRank, flows: &[Flow]) {
         let Self { node_of, nodes, copies, .. } = self;
         let ranks = |flow: &Flow| {
-            (ranks_before + flow.source.index(), ranks_before + flow.destination.index())
+            (flow.source.global(first).index(), flow.destination.global(first).index())
         };
         let ends = |flow: &Flow| {
             let (from, to) = ranks(flow);
@@ -231,14 +231,14 @@ impl Pricing {
     fn add_all_pairs(
         &mut self,
         operation: Operation,
-        ranks_before: usize,
+        first: GlobalRank,
         members: &[(Rank, u64)],
         messages: u64,
     ) {
         // By node: the number of members, and the sum over them of the bytes to one other member.
         let mut on_nodes: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
         for (rank, bytes) in members {
-            let node = self.node_of[ranks_before + rank.index()];
+            let node = self.node_of[rank.global(first).index()];
             let (count, sum) = on_nodes.entry(node).or_default();
             *count += 1.0;
             *sum += *bytes as f64;
@@ -261,7 +261,7 @@ impl Pricing {
         // The conversion to integers saturates.
         self.count(operation, (all * (count - 1.0)) as u64, crossing as u64);
         self.pass(operation, |ready| {
-            let members = || members.iter().map(|(rank, _)| ranks_before + rank.index());
+            let members = || members.iter().map(|(rank, _)| rank.global(first).index());
             let end = members().map(|rank| ready[rank]).fold(0.0, f64::max) + span;
             members().for_each(|rank| ready[rank] = end);
         });

@@ -78,13 +78,13 @@ id!(
 );
 
 impl Rank {
-    /// This rank counted over all jobs, where the jobs before its own have `ranks_before` ranks.
+    /// This rank counted over all jobs; `first` is rank 0 of its job.
     ///
     /// # Panics
     /// If the sum does not fit 32 bits.
     #[must_use]
-    pub fn global(self, ranks_before: usize) -> GlobalRank {
-        GlobalRank::from_index(ranks_before + self.index())
+    pub fn global(self, first: GlobalRank) -> GlobalRank {
+        GlobalRank::from_index(first.index() + self.index())
     }
 }
 

@@ -123,11 +123,11 @@ impl ClockGroups {
         groups
     }
 
-    /// `job` is an index in [`Workload::jobs`]; the jobs before it have `ranks_before` ranks.
+    /// `job` is an index in [`Workload::jobs`], `first` the global rank of its rank 0.
     fn add(
         &mut self,
         job: usize,
-        ranks_before: usize,
+        first: GlobalRank,
         source: &Source,
         multicasts: &mut KnownMulticasts,
     ) {
@@ -135,14 +135,14 @@ impl ClockGroups {
         let rounds = source.rounds as f64;
         let rate = rounds / self.ends[end];
         let clock = Clock { job, rate, cv2: source.cv * source.cv, end, rounds };
-        let sender = source.rank.global(ranks_before);
+        let sender = source.rank.global(first);
         let destination = |send: &Send| {
             let length = self.lengths.partition_point(|shorter| *shorter < send.length.0);
             let is = |kind: &MessageKind| kind.end == end && kind.lengths.contains(&length);
             let kind = self.kinds.iter().position(is).unwrap_or_default() as u32;
             let rank = match send.destination {
                 source::OUTSIDE => OUTSIDE,
-                rank => rank.global(ranks_before),
+                rank => rank.global(first),
             };
             Destination { rank, length: length as u32, kind }
         };

@@ -40,7 +40,7 @@ pub(super) fn between_nodes(
     };
     for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
         for flow in &job.flows {
-            let (from, to) = (first + flow.source.index(), first + flow.destination.index());
+            let [from, to] = [flow.source, flow.destination].map(|rank| rank.global(first).index());
             if nodes[from] != nodes[to] {
                 sums.out[from] += flow.bytes as f64;
                 sums.incoming[to] += flow.bytes as f64;
@@ -53,7 +53,7 @@ pub(super) fn between_nodes(
         for source in &job.sources {
             let leaving = source.sends.iter().filter(|send| send.destination == OUTSIDE);
             for send in leaving {
-                let (rank, rounds) = (first + source.rank.index(), source.rounds as f64);
+                let (rank, rounds) = (source.rank.global(first).index(), source.rounds as f64);
                 sums.out[rank] += rounds * send.length.0 as f64;
                 sums.far[rank][0] += rounds * far(1, send.length.0);
             }

@@ -33,7 +33,7 @@ use serde::Serialize;
 
 pub use source::{Send, Source};
 
-use crate::ids::Rank;
+use crate::ids::{GlobalRank, Rank};
 use crate::units::Seconds;
 use collectives::Collectives;
 
@@ -155,12 +155,17 @@ impl Workload {
         self.jobs.iter().map(|job| job.ranks as usize).sum()
     }
 
-    /// The global rank of each job's rank 0, followed by the total number of ranks.
+    /// The global rank of each job's rank 0, followed by the first one that no job has.
+    ///
+    /// # Panics
+    /// If the number of ranks of all jobs does not fit 32 bits.
     #[must_use]
-    pub fn rank_offsets(&self) -> Vec<usize> {
-        let mut offsets = vec![0];
+    pub fn rank_offsets(&self) -> Vec<GlobalRank> {
+        let mut next = GlobalRank(0);
+        let mut offsets = vec![next];
         for job in &self.jobs {
-            offsets.push(offsets[offsets.len() - 1] + job.ranks as usize);
+            next = Rank(job.ranks).global(next);
+            offsets.push(next);
         }
         offsets
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use rankwright::cluster::Cluster;
 use rankwright::cluster::read::built_in;
-use rankwright::ids::Rank;
+use rankwright::ids::{GlobalRank, Rank};
 use rankwright::map::{Budget, Mapping2012, Mapping2013, Problem, Strategy};
 use rankwright::placement::Granularity;
 use rankwright::traffic::generate::pattern::Pattern;
@@ -128,8 +128,9 @@ fn picture(cluster: &Cluster, problem: &Problem, slot_of: &[usize]) -> String {
                 let core = &machine.cores[slot.cores[0].index()];
                 slot.node == node && core.numa.index() == numa
             };
-            let of_job = |bounds: &[usize]| {
-                let ranks = (bounds[0]..bounds[1]).filter(here).map(|rank| rank - bounds[0]);
+            let of_job = |bounds: &[GlobalRank]| {
+                let [first, end] = [bounds[0], bounds[1]].map(GlobalRank::index);
+                let ranks = (first..end).filter(here).map(|rank| rank - first);
                 compact(&ranks.collect::<Vec<_>>())
             };
             let jobs = (b'a'..).zip(first_ranks.windows(2).map(of_job));

@@ -79,7 +79,8 @@ impl Load {
         let mut count = Count::new(places.len(), levels.as_slice().len());
         for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
             for flow in job.flows.iter().filter(|flow| flow.source != flow.destination) {
-                let (from, to) = (first + flow.source.index(), first + flow.destination.index());
+                let [from, to] =
+                    [flow.source, flow.destination].map(|rank| rank.global(first).index());
                 let common = levels.lowest_common(cores[from], cores[to]);
                 let between_nodes = places[from].node != places[to].node;
                 count.add(from, to, flow.bytes, common, between_nodes);
@@ -93,7 +94,7 @@ impl Load {
                 let leaving = source.sends.iter().filter(|send| send.destination == OUTSIDE);
                 for send in leaving {
                     let bytes = source.rounds.saturating_mul(send.length.0);
-                    count.add_outside(first + source.rank.index(), bytes);
+                    count.add_outside(source.rank.global(first).index(), bytes);
                     count.messages = count.messages.saturating_add(source.rounds);
                 }
             }

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::ids::GlobalRank;
 use crate::map::{Budget, MapError, Mapper, Problem};
 use crate::placement::Mapping;
 
@@ -13,7 +14,7 @@ pub(in crate::map) struct Cyclic;
 
 impl Mapper for Cyclic {
     fn map(&self, problem: &Problem, _: &Budget) -> Result<Mapping, MapError> {
-        Ok(in_turn(problem, problem.slots_of_nodes(), &[0]).into())
+        Ok(in_turn(problem, problem.slots_of_nodes(), &[GlobalRank(0)]).into())
     }
 }
 
@@ -22,14 +23,14 @@ impl Mapper for Cyclic {
 pub(in crate::map) fn in_turn(
     problem: &Problem,
     mut nodes: Vec<Range<usize>>,
-    restarts: &[usize],
+    restarts: &[GlobalRank],
 ) -> Vec<usize> {
     let mut filled = vec![0; nodes.len()];
     let mut turn = 0;
     let mut slot_of = Vec::with_capacity(problem.rank_count());
     let mut open = nodes.len();
     for (rank, load) in problem.loads().iter().enumerate() {
-        if restarts.contains(&rank) {
+        if restarts.contains(&GlobalRank::from_index(rank)) {
             turn = 0;
         }
         while nodes[turn].is_empty() && open > 0 {

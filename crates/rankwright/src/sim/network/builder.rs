@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Hop, Lane, NONE, Network, PathEnd, PathStart, SendTable, SourceTable, Stream, Zone};
+use crate::ids::GlobalRank;
 use crate::network::{Path, ServerKind, Servers};
 use crate::sim::clock::{Clock, RandomStream};
 use crate::sim::time::picoseconds;
@@ -75,13 +76,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// `number`: index in [`Workload::jobs`](crate::traffic::Workload::jobs); `offset`: the number of
-    /// ranks of the jobs before.
+    /// `number`: index in [`Workload::jobs`](crate::traffic::Workload::jobs); `first`: the
+    /// global rank of the job's rank 0.
     pub(super) fn add_job(
         &mut self,
         number: usize,
         job: &Job,
-        offset: usize,
+        first: GlobalRank,
     ) -> Result<(), SimulationError> {
         let mut in_step = HashMap::new();
         for (position, source) in job.sources.iter().enumerate() {
@@ -90,7 +91,7 @@ impl<'a> Builder<'a> {
                 (Arrivals::PerSource, Some(step)) => *in_step.entry(step).or_insert(position),
                 _ => position,
             };
-            let from = source.rank.global(offset);
+            let from = source.rank.global(first);
             let others: Vec<usize> = (0..source.sends.len())
                 .filter(|send| source.sends[*send].destination != source.rank)
                 .collect();
@@ -108,7 +109,7 @@ impl<'a> Builder<'a> {
                 for (send, place) in sends.iter().map(|send| &source.sends[*send]).zip(0..) {
                     let paths = match send.destination {
                         OUTSIDE => self.servers.paths_outside(from, send.length),
-                        rank => self.servers.paths(from, rank.global(offset), send.length),
+                        rank => self.servers.paths(from, rank.global(first), send.length),
                     };
                     let turn = (from.index() + clock * per_clock + place, sends.len());
                     let table = self.add_send(&paths, owner, turn);

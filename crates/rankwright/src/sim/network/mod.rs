@@ -190,14 +190,14 @@ impl Network {
         options: &Options,
     ) -> Result<Self, SimulationError> {
         let mut builder = Builder::new(servers, options);
-        for (number, (job, offset)) in workload.jobs.iter().zip(workload.rank_offsets()).enumerate()
+        for (number, (job, first)) in workload.jobs.iter().zip(workload.rank_offsets()).enumerate()
         {
             if job.sources.is_empty()
                 && job.flows.iter().any(|flow| flow.source != flow.destination)
             {
                 return Err(SimulationError::NoSources { job: job.name.clone() });
             }
-            builder.add_job(number, job, offset)?;
+            builder.add_job(number, job, first)?;
         }
         Ok(builder.finish())
     }

@@ -133,7 +133,10 @@ pub fn replay(
         counts: Vec::new(),
     };
     for (job, (recording, matching)) in recordings.iter().zip(&matchings).enumerate() {
-        let job = JobOfRank { job: JobId::from_index(job), ranks_before: replay.ranks.len() };
+        let job = JobOfRank {
+            job: JobId::from_index(job),
+            first: GlobalRank::from_index(replay.ranks.len()),
+        };
         replay.counts.push(JobCount::new());
         for rank in (0..recording.ranks()).map(Rank) {
             let steps = Steps::new(recording, matching, rank, |_| false)?;
@@ -160,8 +163,8 @@ struct Ends {
 #[derive(Debug, Clone, Copy)]
 struct JobOfRank {
     job: JobId,
-    /// The number of ranks of the jobs before.
-    ranks_before: usize,
+    /// The global rank of the job's rank 0.
+    first: GlobalRank,
 }
 
 /// The state of a replay.
@@ -203,13 +206,13 @@ impl Replay<'_> {
             }
         }
         let mut stuck = (0..self.ranks.len()).filter(|rank| self.ranks[*rank].end.is_none());
-        let Some(first) = stuck.next() else { return Ok(None) };
-        let JobOfRank { job, ranks_before } = self.job_of[first];
+        let Some(waiting) = stuck.next() else { return Ok(None) };
+        let JobOfRank { job, first } = self.job_of[waiting];
         Err(ReplayError::Stuck {
             stuck: 1 + stuck.count(),
             job: (self.counts.len() > 1).then_some(job.index()),
-            rank: Rank::from_index(first - ranks_before),
-            messages: self.ranks[first].awaited(),
+            rank: Rank::from_index(waiting - first.index()),
+            messages: self.ranks[waiting].awaited(),
         })
     }
 
@@ -275,8 +278,8 @@ impl Replay<'_> {
     }
 
     fn begin(&mut self, rank: GlobalRank, exchange: Exchange, now: Time) {
-        let JobOfRank { job, ranks_before } = self.job_of[rank.index()];
-        let (peer, channel) = (exchange.peer.global(ranks_before), exchange.channel);
+        let JobOfRank { job, first } = self.job_of[rank.index()];
+        let (peer, channel) = (exchange.peer.global(first), exchange.channel);
         self.ranks[rank.index()].begin(&exchange);
         let number = exchange.number;
         if !exchange.sends {

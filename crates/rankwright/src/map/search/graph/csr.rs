@@ -1,6 +1,7 @@
 //! The communication graph, as compressed sparse rows.
 
 use super::VertexId;
+use crate::ids::GlobalRank;
 use crate::traffic::source::OUTSIDE;
 use crate::traffic::{Send, Source, Workload};
 
@@ -28,12 +29,11 @@ impl Graph {
     /// together. Messages of a rank to itself and empty messages are left out.
     #[must_use]
     pub fn from_workload(workload: &Workload) -> Self {
-        let offsets = workload.rank_offsets();
         let mut edges = Vec::with_capacity(workload.jobs.iter().map(|job| job.flows.len()).sum());
-        for (job, first) in workload.jobs.iter().zip(&offsets) {
+        for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
             for flow in job.flows.iter().filter(|flow| flow.bytes > 0) {
-                let (a, b) = (first + flow.source.index(), first + flow.destination.index());
-                edges.push((vertex(a.min(b)), vertex(a.max(b)), flow.bytes));
+                let (a, b) = (flow.source.global(first), flow.destination.global(first));
+                edges.push((a.min(b).0, a.max(b).0, flow.bytes));
             }
         }
         Self::from_edges(workload.rank_count(), edges)
@@ -59,11 +59,11 @@ impl Graph {
         }
         // All edges together weigh 2^60.
         let unit = sum / (1_u64 << 60) as f64;
-        let edge = |(source, send, first): (&Source, &Send, usize)| {
-            let (a, b) = (first + source.rank.index(), first + send.destination.index());
+        let edge = |(source, send, first): (&Source, &Send, GlobalRank)| {
+            let (a, b) = (source.rank.global(first), send.destination.global(first));
             let weight = rate(source, send) / unit;
             let weight = if weight > 0.0 { (weight.round() as u64).max(1) } else { 0 };
-            (vertex(a), vertex(b), weight)
+            (a.0, b.0, weight)
         };
         Some(Self::from_edges(workload.rank_count(), streams().map(edge).collect()))
     }
@@ -175,10 +175,6 @@ impl Graph {
     pub(in crate::map) fn weights(&self) -> &[u64] {
         &self.weights
     }
-}
-
-fn vertex(index: usize) -> VertexId {
-    VertexId::try_from(index).expect("fewer than 2^32 ranks")
 }
 
 #[cfg(test)]

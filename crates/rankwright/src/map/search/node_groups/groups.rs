@@ -61,7 +61,10 @@ impl NodeGroups {
             let seen = &job.seen.hosts;
             if seen.len() == job.ranks as usize && seen.iter().any(|host| *host != seen[0]) {
                 any_recorded = true;
-                hosts.splice(first..first + seen.len(), seen.iter().map(String::as_str));
+                hosts.splice(
+                    first.index()..first.index() + seen.len(),
+                    seen.iter().map(String::as_str),
+                );
             }
         }
         any_recorded.then(|| Self::by_host(GroupOrigin::Recorded, workload, &hosts))
@@ -90,7 +93,8 @@ impl NodeGroups {
         for (job, ranks) in offsets.windows(2).enumerate() {
             let job = JobId::from_index(job);
             let mut group_on: BTreeMap<&str, usize> = BTreeMap::new();
-            for (rank, host) in (ranks[0]..).zip(&host_of[ranks[0]..ranks[1]]) {
+            let ranks = ranks[0].index()..ranks[1].index();
+            for (rank, host) in ranks.clone().zip(&host_of[ranks]) {
                 let group = *group_on.entry(host).or_insert_with(|| {
                     groups.push(NodeGroup { job, ranks: Vec::new(), host: (*host).to_owned() });
                     groups.len() - 1

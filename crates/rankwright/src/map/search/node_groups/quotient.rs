@@ -14,7 +14,7 @@ pub(super) fn quotient(
     let mut quotient = Workload { name: workload.name.clone(), jobs: Vec::new() };
     for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
         let rank_of = |rank: Rank| {
-            let number = number(GlobalRank::from_index(first + rank.index()))?;
+            let number = number(rank.global(first))?;
             Some(Rank::from_index(number - first_number))
         };
         let ranks = (0..job.ranks).filter_map(|rank| rank_of(Rank(rank)));

@@ -154,7 +154,7 @@ fn ranks_that_talk_use_the_same_rail() {
         searched += 1;
         for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
             for flow in &job.flows {
-                let [a, b] = [flow.source, flow.destination].map(|rank| first + rank.index());
+                let [a, b] = [flow.source, flow.destination].map(|rank| rank.global(first).index());
                 let slot_of = answer.mapping.as_indices();
                 let apart = slot_of[a] / 4 != slot_of[b] / 4;
                 assert!(!apart || nics[a] == nics[b], "{:?} {:?}", nics[a], nics[b]);

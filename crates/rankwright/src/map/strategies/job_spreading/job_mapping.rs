@@ -69,7 +69,7 @@ impl JobMapping {
             let job = &jobs[index];
             let limit = threshold(job, &free_slots);
             free_slots.begin_job(limit);
-            let ranks = first_ranks[index]..first_ranks[index + 1];
+            let ranks = first_ranks[index].index()..first_ranks[index + 1].index();
             let slot_of = &mut slot_of[ranks.clone()];
             let loads = &problem.loads()[ranks];
             JobMapper { job, rules, loads, slot_of, free_slots: &mut free_slots, node: None }.map();
