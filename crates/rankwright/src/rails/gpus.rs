@@ -1,32 +1,36 @@
-//! GPUs beside the ranks and their network devices, and the variables that show ranks only their own.
+//! GPUs beside the ranks and their network devices, and the variables that hide all others from a rank.
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::local::numa_nodes;
+use super::node_view::numa_nodes;
 use crate::cluster::{Cluster, Gpu, Machine, Nic};
-use crate::ids::{NodeId, NumaId};
+use crate::ids::{NodeId, NumaId, Rank};
 use crate::placement::{
-    DeviceEntry, JobEntry, JobPlacement, NodeEntry, Placement, PlacementError, PlacementFile,
-    RankPlacement, Settings,
+    DeviceEntry, JobEntry, JobPlacement, JobShape, NodeEntry, Placement, PlacementError,
+    PlacementFile, RankPlacement, Settings,
 };
 
-/// The placement with GPUs for the ranks of nodes that have some: as many to each as there are for
-/// all, at least one; those beside the rank's network device first, of these the one that is next on
-/// the bus (behind the same switch), then those beside its cores. GPUs that the placement names
-/// already are replaced.
+/// The placement with GPUs for the ranks of nodes that have some. Each rank gets its share of the GPUs,
+/// at least one: those beside its network device first, of these the one nearest on the bus (behind
+/// the same switch), then those beside its cores. GPUs that the placement names already are replaced.
 ///
 /// # Errors
-/// If what it makes is no placement; that would be our fault.
+/// If the result is not a valid placement; that would be an error of this function.
 pub fn beside(cluster: &Cluster, placement: &Placement) -> Result<Placement, PlacementError> {
     let mut jobs: Vec<JobPlacement> = placement.jobs().to_vec();
-    let mut of_node: BTreeMap<NodeId, Vec<&mut RankPlacement>> = BTreeMap::new();
+    let mut by_node: BTreeMap<NodeId, Vec<&mut RankPlacement>> = BTreeMap::new();
     for place in jobs.iter_mut().flat_map(|job| &mut job.ranks) {
-        of_node.entry(place.node).or_default().push(place);
+        by_node.entry(place.node).or_default().push(place);
     }
-    for (node, places) in of_node {
+    for (node, places) in by_node {
         assign(cluster.machine(node), places);
     }
-    super::with_jobs(cluster, placement, jobs)
+    let shape = |job: &JobPlacement| JobShape {
+        name: job.name.clone(),
+        ranks: Rank::from_index(job.ranks.len()).0,
+    };
+    let shapes: Vec<JobShape> = jobs.iter().map(shape).collect();
+    Placement::new(cluster, &shapes, placement.strategy(), jobs)
 }
 
 fn assign(machine: &Machine, places: Vec<&mut RankPlacement>) {
@@ -36,16 +40,16 @@ fn assign(machine: &Machine, places: Vec<&mut RankPlacement>) {
     let share = (machine.gpus.len() / places.len().max(1)).max(1);
     let most = places.len().div_ceil(machine.gpus.len()).max(1);
     let mut used = vec![0; machine.gpus.len()];
-    let mut own = vec![Vec::new(); places.len()];
-    // Nobody takes one that is far from it while others may need it.
+    let mut assigned = vec![Vec::new(); places.len()];
+    // No rank takes a GPU that is far from it before all others had those near them.
     for farthest in [(false, false), (false, true), (true, false), (true, true)] {
-        for (place, own) in places.iter().zip(&mut own) {
+        for (place, gpus) in places.iter().zip(&mut assigned) {
             let numa = numa_nodes(machine, place);
             let nic = machine.nics.iter().find(|nic| place.nics.first() == Some(&nic.name));
-            while own.len() < share {
+            while gpus.len() < share {
                 let free = (0..machine.gpus.len()).filter_map(|gpu| {
                     let (far_from_nic, far, buses) = distance(&machine.gpus[gpu], nic, &numa);
-                    let is_free = used[gpu] < most && !own.contains(&gpu);
+                    let is_free = used[gpu] < most && !gpus.contains(&gpu);
                     (is_free && (far_from_nic, far) <= farthest).then_some((
                         far_from_nic,
                         far,
@@ -56,18 +60,18 @@ fn assign(machine: &Machine, places: Vec<&mut RankPlacement>) {
                 });
                 let Some((.., gpu)) = free.min() else { break };
                 used[gpu] += 1;
-                own.push(gpu);
+                gpus.push(gpu);
             }
         }
     }
-    for (place, mut own) in places.into_iter().zip(own) {
-        own.sort_unstable();
-        place.gpus = own.into_iter().map(|gpu: usize| machine.gpus[gpu].name.clone()).collect();
+    for (place, mut gpus) in places.into_iter().zip(assigned) {
+        gpus.sort_unstable();
+        place.gpus = gpus.into_iter().map(|gpu: usize| machine.gpus[gpu].name.clone()).collect();
     }
 }
 
-/// How far a GPU is: not beside the rank's network device, not beside its cores, buses between the
-/// device and it.
+/// How far a GPU is from a rank: whether not beside its network device, whether not beside its cores,
+/// and the buses between the device and the GPU.
 fn distance(gpu: &Gpu, nic: Option<&Nic>, numa: &[NumaId]) -> (bool, bool, u32) {
     let beside = |numa: &[NumaId]| {
         numa.is_empty() || gpu.near.is_empty() || numa.iter().any(|numa| gpu.near.contains(numa))
@@ -90,13 +94,13 @@ fn bus(address: &str) -> Option<(u32, u32)> {
     Some((domain.ok()?, bus))
 }
 
-/// A library that GPUs are used by.
+/// A library by which programs use GPUs.
 struct Library {
-    /// How the names of its devices begin.
+    /// Prefixes of its device names.
     names: &'static [&'static str],
-    /// Lists the devices that a process sees.
+    /// The variable that lists the devices that a process sees.
     variable: &'static str,
-    /// Lets it count them in the order of the bus.
+    /// The variable, with its value, by which it numbers them in the order of the bus.
     order: Option<(&'static str, &'static str)>,
 }
 
@@ -121,8 +125,8 @@ impl Library {
 }
 
 /// Sets the variables by which the ranks of a job see only the GPUs that the placement gives them. GPUs
-/// count in the order of the bus among those of their library; a name that tells none (`card0`) counts
-/// for all three.
+/// are numbered in the order of the bus among those of their library; a name of no library (`card0`)
+/// counts for all three.
 pub fn show_only_own(placement: &PlacementFile, job: &JobEntry, settings: &mut Settings) {
     let nodes: HashMap<&str, &NodeEntry> =
         placement.nodes.iter().map(|node| (node.name.as_str(), node)).collect();
@@ -134,21 +138,21 @@ pub fn show_only_own(placement: &PlacementFile, job: &JobEntry, settings: &mut S
             };
             let mut gpus: Vec<&DeviceEntry> = node.gpus.iter().filter(of_library).collect();
             gpus.sort_by_key(|gpu| gpu.pci.as_deref().map(address));
-            let own = gpus.iter().enumerate().filter(|(_, gpu)| entry.gpus.contains(&gpu.name));
-            let own: Vec<String> = own.map(|(index, _)| index.to_string()).collect();
-            if own.is_empty() {
+            let visible = gpus.iter().enumerate().filter(|(_, gpu)| entry.gpus.contains(&gpu.name));
+            let visible: Vec<String> = visible.map(|(index, _)| index.to_string()).collect();
+            if visible.is_empty() {
                 continue;
             }
             let rank = entry.rank.index();
             if let Some((name, value)) = library.order {
                 settings.set(rank, name, value);
             }
-            settings.set(rank, library.variable, own.join(","));
+            settings.set(rank, library.variable, visible.join(","));
         }
     }
 }
 
-/// The numbers of a PCI address, to put addresses in order.
+/// The numbers of a PCI address, to sort addresses.
 fn address(text: &str) -> Vec<u32> {
     text.split([':', '.']).map(|part| u32::from_str_radix(part, 16).unwrap_or(u32::MAX)).collect()
 }

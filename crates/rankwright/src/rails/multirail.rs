@@ -1,17 +1,17 @@
 //! Which devices a process uses together: Ganapathi et al. 2017, Algorithm 2.
 //!
-//! As printed, `PSM2_MULTIRAIL` 1 takes all units, 2 the active ones beside the process. The printed
-//! algorithm does not say what happens where none is: it sets up rails over an empty list. Ours takes
-//! the remote ones then, and all where no locality is known.
+//! As printed, `PSM2_MULTIRAIL` 1 takes all units, 2 the active ones beside the process. Where none is
+//! beside it, the printed algorithm sets up rails over an empty list. Ours takes the nearest then, and
+//! all where no locality is known.
 
 use super::SelectionError;
-use super::local::LocalView;
-use super::selection::Rails;
+use super::node_view::{DeviceSet, NodeView, RankView};
+use super::policies::Rails;
 
 /// Algorithm 2 as printed; no device where it is undefined. Lines 7 and 9 count all units of the
 /// node, line 11 leaves out those that are down.
-pub(super) fn printed(view: &LocalView, rails: Rails) -> Vec<Vec<usize>> {
-    let of_rank = |rank: &super::local::LocalRank| match rails {
+pub(super) fn printed(view: &NodeView, rails: Rails) -> Vec<DeviceSet> {
+    let of_rank = |rank: &RankView| match rails {
         Rails::All | Rails::One => view.active().collect(),
         Rails::Near => {
             let process = rank.numa.first();
@@ -23,20 +23,20 @@ pub(super) fn printed(view: &LocalView, rails: Rails) -> Vec<Vec<usize>> {
     view.ranks.iter().map(of_rank).collect()
 }
 
-/// Our version: as printed where that is defined; else the nearest devices there are. No device serves
-/// more ranks than it has contexts.
+/// Our version: as printed where that is defined; else the nearest devices. No device serves more
+/// ranks than it has contexts.
 pub(super) fn corrected(
-    view: &LocalView,
+    view: &NodeView,
     rails: Rails,
     node: &str,
-) -> Result<Vec<Vec<usize>>, SelectionError> {
-    let chosen: Vec<Vec<usize>> =
+) -> Result<Vec<DeviceSet>, SelectionError> {
+    let chosen: Vec<DeviceSet> =
         (0..view.ranks.len()).map(|rank| of_rank(view, rails, rank)).collect();
     for device in view.active() {
-        let ranks = chosen.iter().filter(|devices| devices.contains(&device)).count();
-        let known = &view.devices[device];
-        if let Some(contexts) = known.contexts.filter(|most| ranks > *most as usize) {
-            let (node, device) = (node.to_owned(), known.name.clone());
+        let ranks = chosen.iter().filter(|devices| devices.contains(device)).count();
+        let device = &view.devices[device];
+        if let Some(contexts) = device.contexts.filter(|most| ranks > *most as usize) {
+            let (node, device) = (node.to_owned(), device.name.clone());
             return Err(SelectionError::DeviceFull { node, device, ranks, contexts });
         }
     }
@@ -44,11 +44,6 @@ pub(super) fn corrected(
 }
 
 /// The devices of a rank: all that are up, or of these the nearest.
-pub(super) fn of_rank(view: &LocalView, rails: Rails, rank: usize) -> Vec<usize> {
-    if rails != Rails::Near {
-        return view.active().collect();
-    }
-    let distances = &view.ranks[rank].distances;
-    let nearest = view.active().map(|device| distances[device]).min();
-    view.active().filter(|device| Some(distances[*device]) == nearest).collect()
+pub(super) fn of_rank(view: &NodeView, rails: Rails, rank: usize) -> DeviceSet {
+    if rails == Rails::Near { view.nearest(rank) } else { view.active().collect() }
 }

@@ -2,19 +2,20 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use super::*;
+use super::{UsableSlots, gpus, lower_bound, select};
 use crate::cluster::read::toml;
-use crate::cluster::{ClusterDescription, Levels};
+use crate::cluster::{Cluster, ClusterDescription, Levels};
 use crate::estimate::Load;
-use crate::placement::{Granularity, slots};
-use crate::traffic::{Flow, Job};
+use crate::ids::NodeId;
+use crate::placement::{Granularity, JobShape, Placement, slots};
+use crate::traffic::{Flow, Job, Workload};
 
 fn machine(name: &str) -> Cluster {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/nics");
     toml::read(&folder.join(format!("{name}.toml"))).unwrap()
 }
 
-/// One node of so many NUMA nodes of four cores, with devices: name, NUMA node, whether it is up.
+/// One node of `numa` NUMA nodes of four cores, with devices: name, NUMA node, whether the link is up.
 fn node(numa: u32, devices: &[(&str, u32, bool)]) -> Cluster {
     let mut text =
         format!("[[node]]\nnames = \"n0\"\ntopology = \"pack:{numa} numa:1 core:4 pu:1\"\n");
@@ -28,7 +29,7 @@ fn node(numa: u32, devices: &[(&str, u32, bool)]) -> Cluster {
     toml::parse(&text, "c.toml", Path::new("")).unwrap()
 }
 
-/// One job of so many ranks, in order on the cores `at`, counted over all nodes.
+/// One job, its ranks in order on the cores `at`, counted over all nodes.
 fn placed(cluster: &Cluster, at: &[usize]) -> Placement {
     let free = slots(cluster, Granularity::Cores(1), at.len()).unwrap();
     let shapes = [JobShape { name: "j".to_owned(), ranks: at.len() as u32 }];
@@ -65,7 +66,7 @@ fn busiest(cluster: &Cluster, traffic: &Workload, placement: &Placement) -> (f64
     (load.busiest_nic_time().0, bound.0)
 }
 
-fn of(cluster: &Cluster, at: &[usize], text: &str) -> Vec<String> {
+fn names(cluster: &Cluster, at: &[usize], text: &str) -> Vec<String> {
     selected(cluster, &placed(cluster, at), text).unwrap()
 }
 
@@ -74,8 +75,8 @@ fn of(cluster: &Cluster, at: &[usize], text: &str) -> Vec<String> {
 #[test]
 fn printed_takes_unit_0_when_only_unit_1_is_active() {
     let cluster = node(2, &[("hfi1_0", 0, false), ("hfi1_1", 1, true)]);
-    assert_eq!(of(&cluster, &[0, 4], "paper-2017"), ["hfi1_0", "hfi1_0"]);
-    assert_eq!(of(&cluster, &[0, 4], "device-affinity"), ["hfi1_1", "hfi1_1"]);
+    assert_eq!(names(&cluster, &[0, 4], "paper-2017"), ["hfi1_0", "hfi1_0"]);
+    assert_eq!(names(&cluster, &[0, 4], "device-affinity"), ["hfi1_1", "hfi1_1"]);
 }
 
 #[test]
@@ -84,27 +85,27 @@ fn the_loop_goes_over_all_units_though_only_the_active_are_counted() {
     let devices = [("hfi1_0", 0, false), ("hfi1_1", 0, true), ("hfi1_2", 1, true)];
     let cluster = node(2, &devices);
     for text in ["paper-2017", "device-affinity"] {
-        assert_eq!(of(&cluster, &[0, 4], text), ["hfi1_1", "hfi1_2"], "{text}");
+        assert_eq!(names(&cluster, &[0, 4], text), ["hfi1_1", "hfi1_2"], "{text}");
     }
     // One is active of two: printed, the count of the active ends the search before the loop that
     // would have found it.
     let cluster = node(1, &[("hfi1_0", 0, false), ("hfi1_1", 0, true)]);
-    assert_eq!(of(&cluster, &[0], "paper-2017"), ["hfi1_0"]);
-    assert_eq!(of(&cluster, &[0], "device-affinity"), ["hfi1_1"]);
+    assert_eq!(names(&cluster, &[0], "paper-2017"), ["hfi1_0"]);
+    assert_eq!(names(&cluster, &[0], "device-affinity"), ["hfi1_1"]);
 }
 
 #[test]
 fn the_users_unit_0_is_a_unit_like_others() {
     let cluster = node(2, &[("hfi1_0", 0, true), ("hfi1_1", 1, true)]);
     for text in ["paper-2017:unit=0", "device-affinity:unit=0"] {
-        assert_eq!(of(&cluster, &[4, 5], text), ["hfi1_0", "hfi1_0"], "{text}");
+        assert_eq!(names(&cluster, &[4, 5], text), ["hfi1_0", "hfi1_0"], "{text}");
     }
 }
 
 #[test]
 fn a_unit_that_is_down_or_not_there_is_used_as_printed_and_refused_by_ours() {
     let cluster = node(2, &[("hfi1_0", 0, false), ("hfi1_1", 1, true)]);
-    assert_eq!(of(&cluster, &[4], "paper-2017:unit=0"), ["hfi1_0"]);
+    assert_eq!(names(&cluster, &[4], "paper-2017:unit=0"), ["hfi1_0"]);
     let placement = placed(&cluster, &[4]);
     let error = |text| selected(&cluster, &placement, text).unwrap_err();
     assert_eq!(error("device-affinity:unit=0"), "node n0: the link of hfi1_0 is down");
@@ -135,8 +136,8 @@ fn without_a_local_unit_ours_takes_the_nearest() {
     let far = vec![vec![10, 30, 20], vec![30, 10, 20], vec![20, 20, 10]];
     let cluster = node(3, &devices);
     let cluster = cluster.edit(|parts| parts.groups[0].machine.numa_distance = Some(far)).unwrap();
-    assert_eq!(of(&cluster, &[0, 1], "paper-2017"), ["hfi1_0", "hfi1_1"]);
-    assert_eq!(of(&cluster, &[0, 1], "device-affinity"), ["hfi1_1", "hfi1_1"]);
+    assert_eq!(names(&cluster, &[0, 1], "paper-2017"), ["hfi1_0", "hfi1_1"]);
+    assert_eq!(names(&cluster, &[0, 1], "device-affinity"), ["hfi1_1", "hfi1_1"]);
 }
 
 #[test]
@@ -146,7 +147,7 @@ fn several_local_units_are_used_in_turn_and_the_place_in_the_list_is_no_unit() {
     for text in ["paper-2017", "device-affinity", "round-robin"] {
         let at = [0, 1, 2, 3, 4, 5, 6, 7];
         let wanted = ["0", "1", "0", "1", "2", "3", "2", "3"].map(|unit| format!("hfi1_{unit}"));
-        assert_eq!(of(&cluster, &at, text), wanted, "{text}");
+        assert_eq!(names(&cluster, &at, text), wanted, "{text}");
     }
 }
 
@@ -166,29 +167,29 @@ fn jobs_share_devices_evenly_only_in_ours() {
 #[test]
 fn rails_near_are_undefined_as_printed_where_none_is_local() {
     let cluster = node(2, &[("hfi1_0", 0, true), ("hfi1_1", 0, true), ("hfi1_2", 0, false)]);
-    assert_eq!(of(&cluster, &[0, 4], "paper-2017:rails=near"), ["hfi1_0+hfi1_1", ""]);
+    assert_eq!(names(&cluster, &[0, 4], "paper-2017:rails=near"), ["hfi1_0+hfi1_1", ""]);
     let both = ["hfi1_0+hfi1_1", "hfi1_0+hfi1_1"];
-    assert_eq!(of(&cluster, &[0, 4], "device-affinity:rails=near"), both);
-    assert_eq!(of(&cluster, &[0, 4], "paper-2017:rails=all"), both);
-    assert_eq!(of(&cluster, &[0, 4], "device-affinity:rails=all"), both);
+    assert_eq!(names(&cluster, &[0, 4], "device-affinity:rails=near"), both);
+    assert_eq!(names(&cluster, &[0, 4], "paper-2017:rails=all"), both);
+    assert_eq!(names(&cluster, &[0, 4], "device-affinity:rails=all"), both);
 }
 
 #[test]
 fn rails_near_are_those_of_the_socket() {
     let cluster = machine("four-hfis");
     for text in ["paper-2017:rails=near", "device-affinity:rails=near"] {
-        assert_eq!(of(&cluster, &[0, 4], text), ["hfi1_0+hfi1_1", "hfi1_2+hfi1_3"], "{text}");
+        assert_eq!(names(&cluster, &[0, 4], text), ["hfi1_0+hfi1_1", "hfi1_2+hfi1_3"], "{text}");
     }
 }
 
-// The other ways.
+// The other policies.
 
 #[test]
 fn modes_of_psm2() {
     let cluster = machine("four-hfis");
     let at = [0, 4, 5, 1, 6];
     let units = |text| -> Vec<String> {
-        of(&cluster, &at, text).iter().map(|name| name.replace("hfi1_", "")).collect()
+        names(&cluster, &at, text).iter().map(|name| name.replace("hfi1_", "")).collect()
     };
     assert_eq!(units("round-robin"), ["0", "2", "3", "1", "2"]);
     assert_eq!(units("packed"), ["0", "0", "0", "0", "1"]);
@@ -201,7 +202,7 @@ fn contexts_are_respected() {
     let cluster = with_contexts(machine("four-hfis"), [Some(1); 4]);
     let at = [0, 1, 2, 3];
     for text in ["device-affinity", "round-robin", "packed", "by-load"] {
-        let mut units = of(&cluster, &at, text);
+        let mut units = names(&cluster, &at, text);
         units.sort();
         assert_eq!(units, ["hfi1_0", "hfi1_1", "hfi1_2", "hfi1_3"], "{text}");
         let placement = placed(&cluster, &[0, 1, 2, 3, 4]);
@@ -219,8 +220,8 @@ fn contexts_are_respected() {
 #[test]
 fn interfaces_beside_fabric_devices_are_not_used_unless_named() {
     let cluster = machine("one-socket");
-    assert_eq!(of(&cluster, &[0, 1, 4], "device-affinity"), ["mlx5_0", "mlx5_1", "mlx5_0"]);
-    assert_eq!(of(&cluster, &[0], "device-affinity:devices=eno1"), ["eno1"]);
+    assert_eq!(names(&cluster, &[0, 1, 4], "device-affinity"), ["mlx5_0", "mlx5_1", "mlx5_0"]);
+    assert_eq!(names(&cluster, &[0], "device-affinity:devices=eno1"), ["eno1"]);
 }
 
 #[test]
@@ -334,7 +335,7 @@ fn places_are_those_whose_ranks_can_all_have_devices() {
     let cluster = toml::parse(text, "c.toml", Path::new("")).unwrap();
     let slots = slots(&cluster, Granularity::Cores(1), 18).unwrap();
     let usable = |selection: &str| -> String {
-        let places = Places::new(&cluster, &slots, &selection.parse().unwrap());
+        let places = UsableSlots::new(&cluster, &slots, &selection.parse().unwrap());
         assert_eq!(places.why.is_some(), places.usable.contains(&false));
         places.usable.iter().map(|usable| if *usable { 'x' } else { '.' }).collect()
     };

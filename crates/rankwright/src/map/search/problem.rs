@@ -10,7 +10,7 @@ use crate::cluster::{Cluster, Levels};
 use crate::ids::NodeId;
 use crate::map::MapError;
 use crate::placement::{Granularity, PlacementError, Slot, slots};
-use crate::rails::{Places, Selection, SelectionError};
+use crate::rails::{Selection, SelectionError, UsableSlots};
 use crate::traffic::Workload;
 
 /// Ranks that need slots. All ranks of all jobs are counted through.
@@ -188,7 +188,7 @@ impl<'a> Problem<'a> {
     /// If ranks have to stay together already ([`Problem::keeping`]).
     pub fn with_selection(mut self, selection: Selection) -> Result<Self, SelectionError> {
         assert!(self.kept.is_none(), "devices before groups");
-        let Places { usable, why } = Places::new(self.cluster, &self.slots, &selection);
+        let UsableSlots { usable, why } = UsableSlots::new(self.cluster, &self.slots, &selection);
         self.selection = selection;
         let Some(why) = why else { return Ok(self) };
         let one_node = self.slots.iter().all(|slot| slot.node == self.slots[0].node);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::placement::{DeviceEntry, RankEntry};
-use crate::rails::local::unit;
+use crate::rails::node_view::unit;
 
 /// A stack's own choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::{FabricError, Job, Output, kind};
 use crate::cluster::NicKind;
 use crate::placement::DeviceEntry;
-use crate::rails::local::unit;
+use crate::rails::node_view::unit;
 
 /// The verbs device, and its interface where that is known: older libfabric knows only interfaces.
 pub(super) fn verbs(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricError> {

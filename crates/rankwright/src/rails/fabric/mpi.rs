@@ -7,7 +7,7 @@ use super::ucx::net_device;
 use super::{FabricError, Job, LocalMap, LocalRank, LocalRanks, Output, is_up, kind, psm};
 use crate::cluster::NicKind;
 use crate::placement::DeviceEntry;
-use crate::rails::local::unit;
+use crate::rails::node_view::unit;
 
 /// One list for all ranks where all nodes have the same and every rank one device: its length must be
 /// the number of local ranks, which ranks must know, else it is ignored. Else the devices of each rank.

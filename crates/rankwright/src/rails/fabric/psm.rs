@@ -2,7 +2,7 @@
 
 use super::{FabricError, Job, LocalMap, LocalRank, Output};
 use crate::placement::DeviceEntry;
-use crate::rails::local::unit;
+use crate::rails::node_view::unit;
 
 /// `HFI_MAX_RAILS` of PSM2.
 const PSM2_RAILS: usize = 4;

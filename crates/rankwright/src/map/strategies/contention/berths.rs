@@ -52,8 +52,8 @@ impl Berths {
         let places: Vec<RankPlacement> = problem.slots().iter().map(Slot::place).collect();
         let sets = DeviceSets::new(problem.cluster, &places, problem.selection())?;
         let (mut slots, mut slot_of, mut firsts) = (Vec::new(), Vec::new(), vec![0]);
-        for ((number, slot), sets) in problem.slots().iter().enumerate().zip(sets.of_place) {
-            for nics in sets {
+        for ((number, slot), named) in problem.slots().iter().enumerate().zip(sets.of_place) {
+            for nics in named.sets {
                 slots.push(Slot { nics, ..slot.clone() });
                 slot_of.push(number);
             }

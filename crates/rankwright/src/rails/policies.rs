@@ -1,83 +1,89 @@
-//! The table of selections, and how users name them.
+//! The policies that select network devices, and how users name them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::named_options::{NamedOption, NamedOptions, one_of};
 
-/// A way to choose devices.
+/// A row of [`SELECTIONS`].
 #[derive(Debug)]
 pub struct SelectionEntry {
     /// Its name on the command line.
     pub name: &'static str,
     /// What it does, in one line.
     pub summary: &'static str,
-    pub(super) kind: Kind,
+    pub(super) policy: Policy,
     /// The options it takes beside `devices`.
     pub options: &'static [&'static str],
 }
 
-/// All selections.
+/// The selections that users can name.
 pub const SELECTIONS: [SelectionEntry; 8] = [
     SelectionEntry {
         name: "by-load",
         summary: "so that the busiest device is least busy, by the traffic between nodes",
-        kind: Kind::ByLoad,
+        policy: Policy::ByLoad,
         options: &[],
     },
     SelectionEntry {
         name: "device-affinity",
         summary: "the least used device beside the rank's cores, else the nearest one",
-        kind: Kind::DeviceAffinity,
+        policy: Policy::DeviceAffinity,
         options: &["unit", "rails"],
     },
     SelectionEntry {
         name: "paper-2017",
         summary: "the algorithms of Ganapathi et al. 2017 as they are printed",
-        kind: Kind::Paper2017,
+        policy: Policy::Paper2017,
         options: &["unit", "rails"],
     },
     SelectionEntry {
         name: "round-robin",
         summary: "in turn among the devices beside the rank's NUMA node, else among all",
-        kind: Kind::RoundRobin,
+        policy: Policy::RoundRobin,
         options: &[],
     },
     SelectionEntry {
         name: "packed",
         summary: "fill the contexts of the first device, then those of the next",
-        kind: Kind::Packed,
+        policy: Policy::Packed,
         options: &[],
     },
     SelectionEntry {
         name: "round-robin-all",
         summary: "in turn among all devices of the node",
-        kind: Kind::RoundRobinAll,
+        policy: Policy::RoundRobinAll,
         options: &[],
     },
     SelectionEntry {
         name: "psm2-default",
         summary: "what PSM2 did before 2017: the device with most free contexts, wherever it is",
-        kind: Kind::Psm2Default,
+        policy: Policy::Psm2Default,
         options: &[],
     },
     SelectionEntry {
         name: "none",
         summary: "leave the choice to the library",
-        kind: Kind::None,
+        policy: Policy::None,
         options: &[],
     },
 ];
 
+/// How devices are selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Policy {
+    /// [`super::by_load`].
     ByLoad,
+    /// Our version of the algorithms of Ganapathi et al. 2017.
     DeviceAffinity,
+    /// These algorithms as printed.
     Paper2017,
+    /// [`super::psm2_modes`], as the next three.
     RoundRobin,
     Packed,
     RoundRobinAll,
     Psm2Default,
+    /// The library's default.
     None,
 }
 
@@ -96,7 +102,7 @@ pub enum Rails {
 /// A selection with its options, as users write it: `device-affinity:rails=near`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    pub(super) kind: Kind,
+    pub(super) policy: Policy,
     /// The unit that the user wants: the number at the end of the device's name.
     pub unit: Option<u32>,
     /// How many devices each rank uses.
@@ -116,20 +122,20 @@ pub struct SelectionParseError {
 }
 
 impl Selection {
-    /// The selection that leaves all to the library.
+    /// The library's default.
     pub const NONE: Self =
-        Self { kind: Kind::None, unit: None, rails: Rails::One, devices: Vec::new() };
+        Self { policy: Policy::None, unit: None, rails: Rails::One, devices: Vec::new() };
 
-    /// Whether it is `by-load`: devices can then be searched for together with the places of ranks.
+    /// Whether it is `by-load`: then a search can choose devices together with slots.
     #[must_use]
     pub fn is_by_load(&self) -> bool {
-        self.kind == Kind::ByLoad
+        self.policy == Policy::ByLoad
     }
 
-    /// Whether it leaves all to the library.
+    /// Whether it is the library's default.
     #[must_use]
     pub fn is_none(&self) -> bool {
-        self.kind == Kind::None
+        self.policy == Policy::None
     }
 }
 
@@ -145,12 +151,12 @@ impl FromStr for Selection {
         let entry = SELECTIONS.iter().find(|entry| entry.name == named.name);
         let entry = entry
             .ok_or_else(|| wrong(named.name, one_of(SELECTIONS.iter().map(|entry| entry.name))))?;
-        let mut selection = Self { kind: entry.kind, ..Self::NONE };
+        let mut selection = Self { policy: entry.policy, ..Self::NONE };
         for NamedOption { text: option, key: name, value } in named.options() {
             let value = value.unwrap_or_default();
             if name != "devices" && !entry.options.contains(&name) {
-                let known: Vec<&str> = entry.options.iter().copied().chain(["devices"]).collect();
-                let expected = format!("an option of {}: {}", entry.name, known.join(", "));
+                let options: Vec<&str> = entry.options.iter().copied().chain(["devices"]).collect();
+                let expected = format!("an option of {}: {}", entry.name, options.join(", "));
                 return Err(wrong(option, expected));
             }
             match name {
@@ -179,7 +185,7 @@ impl FromStr for Selection {
 
 impl fmt::Display for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let entry = SELECTIONS.iter().find(|entry| entry.kind == self.kind);
+        let entry = SELECTIONS.iter().find(|entry| entry.policy == self.policy);
         f.write_str(entry.map_or("none", |entry| entry.name))?;
         let mut options = Vec::new();
         options.extend(self.unit.map(|unit| format!("unit={unit}")));

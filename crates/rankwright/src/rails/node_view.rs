@@ -1,37 +1,43 @@
-//! A node as its ranks see it: the devices that may be used, and how far each is from each rank.
+//! A node as its ranks see it: the devices that may be used, and the distance of each to each rank.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::SelectionError;
-use super::selection::Selection;
+use super::policies::Selection;
 use crate::cluster::{Cluster, Machine, Nic};
-use crate::ids::{NodeId, NumaId};
+use crate::ids::{GlobalRank, JobId, NodeId, NumaId};
 use crate::network::FarDevice;
 use crate::placement::RankPlacement;
 
-/// A node with ranks.
+/// A node with ranks. Other files name its devices and ranks by their positions here.
 #[derive(Debug, Clone)]
-pub(super) struct LocalView {
+pub(super) struct NodeView {
     pub(super) node: NodeId,
-    /// The devices that may be used, by the number at the end of their names: libraries count
-    /// "units" so. Those that are down are among them.
+    /// The devices that may be used, down or not, in the order of the number at the end of their
+    /// names: so libraries count "units".
     pub(super) devices: Vec<Device>,
-    /// The ranks of all jobs in their order.
-    pub(super) ranks: Vec<LocalRank>,
+    /// Ascending, of all jobs.
+    pub(super) ranks: Vec<RankView>,
 }
+
+/// Devices that a rank uses together: positions in [`NodeView::devices`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct DeviceSet(Vec<usize>);
 
 /// A device that may be used.
 #[derive(Debug, Clone)]
 pub(super) struct Device {
-    /// Position in [`Machine::nics`].
+    /// In [`Machine::nics`].
     pub(super) position: usize,
     pub(super) name: String,
     /// The number at the end of its name.
     pub(super) unit: Option<u32>,
+    /// Whether its link is up.
     pub(super) active: bool,
-    /// Its rate each way, bytes per second.
+    /// In each direction, in bytes per second.
     pub(super) rate: f64,
+    /// How many processes it serves; `None` if that is not known or has no limit.
     pub(super) contexts: Option<u32>,
     /// The NUMA nodes beside it; empty where that is not known or all are equally far.
     pub(super) near: Vec<NumaId>,
@@ -41,23 +47,61 @@ pub(super) struct Device {
 
 /// A rank of a node.
 #[derive(Debug, Clone)]
-pub(super) struct LocalRank {
-    /// Counted over all jobs.
-    pub(super) rank: usize,
-    pub(super) job: usize,
-    /// The NUMA nodes of its cores, that of its first core first; empty where it is not bound.
+pub(super) struct RankView {
+    pub(super) rank: GlobalRank,
+    pub(super) job: JobId,
+    /// The NUMA nodes of its cores, that of its first core first; empty if it is not bound.
     pub(super) numa: Vec<NumaId>,
-    /// How far each device is: 0 beside the rank or equally far from all, then the firmware's
-    /// distances.
+    /// The distance of each device: 0 beside the rank or equally far from all, else the firmware's.
     pub(super) distances: Vec<u32>,
-    /// What is slower through each device; nothing where the rank is not bound.
+    /// What each device costs beyond a near one; near if the rank is not bound.
     pub(super) far: Vec<FarDevice>,
 }
 
-impl LocalView {
-    /// The devices that something can pass.
+impl DeviceSet {
+    pub(super) fn single(device: usize) -> Self {
+        Self(vec![device])
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().copied()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn contains(&self, device: usize) -> bool {
+        self.0.contains(&device)
+    }
+}
+
+impl FromIterator<usize> for DeviceSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(devices: I) -> Self {
+        Self(devices.into_iter().collect())
+    }
+}
+
+impl NodeView {
+    /// The devices whose links are up.
     pub(super) fn active(&self) -> impl Iterator<Item = usize> {
         (0..self.devices.len()).filter(|device| self.devices[*device].active)
+    }
+
+    /// The names of some devices.
+    pub(super) fn names(&self, devices: &DeviceSet) -> Vec<String> {
+        devices.iter().map(|device| self.devices[device].name.clone()).collect()
+    }
+
+    /// Of the devices whose links are up, those that are nearest to a rank.
+    pub(super) fn nearest(&self, rank: usize) -> DeviceSet {
+        let distances = &self.ranks[rank].distances;
+        let least = self.active().map(|device| distances[device]).min();
+        self.active().filter(|device| Some(distances[*device]) == least).collect()
     }
 
     /// Whether a device is beside a rank, or equally far from all.
@@ -69,36 +113,39 @@ impl LocalView {
 /// The nodes that have ranks, from the job and the place of each rank.
 pub(super) fn views<'a>(
     cluster: &Cluster,
-    places: impl Iterator<Item = (usize, &'a RankPlacement)>,
+    places: impl Iterator<Item = (JobId, &'a RankPlacement)>,
     selection: &Selection,
-) -> Result<Vec<LocalView>, SelectionError> {
-    let mut by_node: BTreeMap<NodeId, Vec<(usize, usize, &RankPlacement)>> = BTreeMap::new();
+) -> Result<Vec<NodeView>, SelectionError> {
+    type Placed<'a> = (GlobalRank, JobId, &'a RankPlacement);
+    let mut by_node: BTreeMap<NodeId, Vec<Placed<'_>>> = BTreeMap::new();
     for (rank, (job, place)) in places.enumerate() {
+        let rank = GlobalRank::from_index(rank);
         by_node.entry(place.node).or_default().push((rank, job, place));
     }
-    let mut known: BTreeMap<usize, NodeKind> = BTreeMap::new();
-    let mut view = |(node, ranks): (NodeId, Vec<(usize, usize, &RankPlacement)>)| {
-        let kind = match known.entry(cluster.node(node).group) {
-            Entry::Occupied(known) => known.into_mut(),
+    // Index: group of nodes.
+    let mut kinds: BTreeMap<usize, NodeKind> = BTreeMap::new();
+    let mut view = |(node, ranks): (NodeId, Vec<Placed<'_>>)| {
+        let kind = match kinds.entry(cluster.node(node).group) {
+            Entry::Occupied(kind) => kind.into_mut(),
             Entry::Vacant(new) => new.insert(NodeKind::new(cluster, node, selection)?),
         };
         let machine = cluster.machine(node);
-        let rank = |(rank, job, place): (usize, usize, &RankPlacement)| {
+        let rank = |(rank, job, place): Placed<'_>| {
             let numa = numa_nodes(machine, place);
-            LocalRank { rank, job, distances: kind.distances(&numa), far: kind.far(&numa), numa }
+            RankView { rank, job, distances: kind.distances(&numa), far: kind.far(&numa), numa }
         };
         let ranks = ranks.into_iter().map(rank).collect();
-        Ok(LocalView { node, devices: kind.devices.clone(), ranks })
+        Ok(NodeView { node, devices: kind.devices.clone(), ranks })
     };
     by_node.into_iter().map(&mut view).collect()
 }
 
-/// What nodes that are alike have in common.
+/// What equal nodes have in common.
 struct NodeKind {
     devices: Vec<Device>,
-    /// By NUMA node, how far each device is.
+    /// The distance of each device. Index: NUMA node, device.
     distances: Vec<Vec<u32>>,
-    /// By NUMA node, what is slower through each device.
+    /// What each device costs beyond a near one. Index: NUMA node, device.
     far: Vec<Vec<FarDevice>>,
 }
 
@@ -119,7 +166,7 @@ impl NodeKind {
         Ok(Self { distances: distances.collect(), far: far.collect(), devices })
     }
 
-    /// How far each device is from the nearest of some NUMA nodes.
+    /// The distance of each device to the nearest of some NUMA nodes.
     fn distances(&self, numa: &[NumaId]) -> Vec<u32> {
         let least = |device: usize| {
             numa.iter().map(|numa| self.distances[numa.index()][device]).min().unwrap_or(0)
@@ -127,7 +174,7 @@ impl NodeKind {
         (0..self.devices.len()).map(least).collect()
     }
 
-    /// What is slower for a rank through each device: seen from its first core.
+    /// What each device costs a rank beyond a near one, seen from its first core.
     fn far(&self, numa: &[NumaId]) -> Vec<FarDevice> {
         match numa.first() {
             Some(numa) => self.far[numa.index()].clone(),
@@ -144,7 +191,7 @@ pub(super) fn usable_devices(
     let mut first = Ok(());
     let mut seen = vec![false; cluster.groups.len()];
     for node in &cluster.nodes {
-        // Nodes of a group are alike.
+        // Nodes of a group are equal.
         if std::mem::replace(&mut seen[node.group], true) {
             continue;
         }
@@ -156,8 +203,8 @@ pub(super) fn usable_devices(
     first
 }
 
-/// The devices that may be used: those that the user names; else those of the kind that is made for
-/// message passing most, if any of them is up.
+/// The devices that may be used: those that the user names; else those of the first kind in the order
+/// of [`NicKind`](crate::cluster::NicKind) of which one is up.
 fn devices(
     cluster: &Cluster,
     node: &str,
@@ -182,8 +229,8 @@ fn devices(
         devices.extend(of_kind.map(|(position, nic)| Device::new(cluster, position, nic)));
     }
     for wanted in &selection.devices {
-        let found = machine.nics.iter().position(|nic| nic.names().any(|name| name == wanted));
-        let position = found.ok_or_else(|| SelectionError::NoSuchDevice {
+        let position = machine.nics.iter().position(|nic| nic.names().any(|name| name == wanted));
+        let position = position.ok_or_else(|| SelectionError::NoSuchDevice {
             node: node_name(),
             wanted: wanted.clone(),
             devices: list(&mut machine.nics.iter()),
@@ -192,7 +239,7 @@ fn devices(
         if !nic.is_usable() {
             return Err(SelectionError::Down { node: node_name(), device: nic.name.clone() });
         }
-        if devices.iter().all(|known: &Device| known.position != position) {
+        if devices.iter().all(|device: &Device| device.position != position) {
             devices.push(Device::new(cluster, position, nic));
         }
     }
@@ -215,6 +262,14 @@ impl Device {
     }
 }
 
+/// The distance of a device to each NUMA node of its node, by L#: 0 beside it or where all are equally
+/// far; else the firmware's distance, or without one 1 in the same package and 2 in another.
+#[must_use]
+pub fn distance_from_numa_nodes(machine: &Machine, nic: &Nic) -> Vec<u32> {
+    let ids = (0..machine.numa_nodes.len()).map(NumaId::from_index);
+    ids.map(|numa| distance(machine, &[numa], &nic.near)).collect()
+}
+
 /// The number at the end of a device's name.
 pub(super) fn unit(name: &str) -> Option<u32> {
     let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
@@ -233,8 +288,8 @@ pub(super) fn numa_nodes(machine: &Machine, place: &RankPlacement) -> Vec<NumaId
     numa_nodes
 }
 
-/// How far a device beside some NUMA nodes is from a rank on others.
-pub(super) fn distance(machine: &Machine, rank: &[NumaId], near: &[NumaId]) -> u32 {
+/// The distance of a device that is beside some NUMA nodes to a rank on others.
+fn distance(machine: &Machine, rank: &[NumaId], near: &[NumaId]) -> u32 {
     if rank.is_empty() || near.is_empty() || rank.iter().any(|numa| near.contains(numa)) {
         return 0;
     }

@@ -1,24 +1,26 @@
-//! The ways in which PSM2 spreads processes over devices (`HFI_SELECTION_ALG`), and how it did before
-//! it knew where processes run.
+//! The selection modes of PSM2 (`HFI_SELECTION_ALG`), and its selection before it knew where processes
+//! run.
 
 use super::SelectionError;
-use super::local::LocalView;
+use super::device_affinity::Turns;
+use super::node_view::NodeView;
 
 /// How many processes use each device of a node.
 #[derive(Debug)]
-pub(super) struct Use<'a> {
-    view: &'a LocalView,
+pub(super) struct DeviceUse<'a> {
+    view: &'a NodeView,
+    /// The node's name.
     node: &'a str,
     counts: Vec<usize>,
 }
 
-impl<'a> Use<'a> {
-    pub(super) fn new(view: &'a LocalView, node: &'a str) -> Self {
+impl<'a> DeviceUse<'a> {
+    pub(super) fn new(view: &'a NodeView, node: &'a str) -> Self {
         Self { view, node, counts: vec![0; view.devices.len()] }
     }
 
-    /// Gives a rank the active device with a free context and the least key; devices without a key
-    /// are not for it. The key is told the device and how many use it.
+    /// Gives a rank the active device with a free context and the least key, a function of the device
+    /// and its number of users; devices without a key are not considered.
     pub(super) fn take<K: Ord>(
         &mut self,
         rank: usize,
@@ -38,8 +40,8 @@ impl<'a> Use<'a> {
     }
 }
 
-/// More ranks than contexts.
-pub(super) fn exhausted(view: &LocalView, node: &str) -> SelectionError {
+/// The error for more ranks than contexts.
+pub(super) fn exhausted(view: &NodeView, node: &str) -> SelectionError {
     let contexts = view.active().filter_map(|device| view.devices[device].contexts);
     let contexts = contexts.map(u64::from).sum();
     SelectionError::ContextsExhausted { node: node.to_owned(), ranks: view.ranks.len(), contexts }
@@ -47,15 +49,16 @@ pub(super) fn exhausted(view: &LocalView, node: &str) -> SelectionError {
 
 /// `Round Robin`: in turn among the devices beside the NUMA node of the process, else among all; each
 /// job begins with the first.
-pub(super) fn round_robin(view: &LocalView, node: &str) -> Result<Vec<usize>, SelectionError> {
-    let mut turns = super::device_affinity::Turns::default();
-    let mut used = Use::new(view, node);
+pub(super) fn round_robin(view: &NodeView, node: &str) -> Result<Vec<usize>, SelectionError> {
+    let mut turns = Turns::default();
+    let mut used = DeviceUse::new(view, node);
     let of_rank = |rank: usize| {
         let local: Vec<usize> =
             view.active().filter(|device| view.is_local(rank, *device)).collect();
-        let (numa, units) = match local.is_empty() {
-            true => (None, view.active().collect()),
-            false => (view.ranks[rank].numa.first().copied(), local),
+        let (numa, units) = if local.is_empty() {
+            (None, view.active().collect())
+        } else {
+            (view.ranks[rank].numa.first().copied(), local)
         };
         let first = turns.next(view.ranks[rank].job, numa, &units);
         let after = |device: usize| (device + view.devices.len() - first) % view.devices.len();
@@ -64,12 +67,12 @@ pub(super) fn round_robin(view: &LocalView, node: &str) -> Result<Vec<usize>, Se
     (0..view.ranks.len()).map(of_rank).collect()
 }
 
-/// `Round Robin All`: the local rank modulo the number of devices. PSM2 adds a number that it makes
-/// of the job's id; here it is 0.
-pub(super) fn round_robin_all(view: &LocalView, node: &str) -> Result<Vec<usize>, SelectionError> {
+/// `Round Robin All`: the local rank modulo the number of devices. PSM2 adds a number derived from the
+/// job's id; here it is 0.
+pub(super) fn round_robin_all(view: &NodeView, node: &str) -> Result<Vec<usize>, SelectionError> {
     let units: Vec<usize> = view.active().collect();
-    let mut turns = super::device_affinity::Turns::default();
-    let mut used = Use::new(view, node);
+    let mut turns = Turns::default();
+    let mut used = DeviceUse::new(view, node);
     let of_rank = |rank: usize| {
         let first = turns.next(view.ranks[rank].job, None, &units);
         let after = |device: usize| (device + view.devices.len() - first) % view.devices.len();
@@ -79,14 +82,15 @@ pub(super) fn round_robin_all(view: &LocalView, node: &str) -> Result<Vec<usize>
 }
 
 /// `Packed`: the contexts of the first device, then those of the next.
-pub(super) fn packed(view: &LocalView, node: &str) -> Result<Vec<usize>, SelectionError> {
+pub(super) fn packed(view: &NodeView, node: &str) -> Result<Vec<usize>, SelectionError> {
     all_contexts_known(view, node)?;
-    let mut used = Use::new(view, node);
+    let mut used = DeviceUse::new(view, node);
     (0..view.ranks.len()).map(|rank| used.take(rank, |device, _| Some(device))).collect()
 }
 
-/// An error if nobody says how many contexts a device has.
-pub(super) fn all_contexts_known(view: &LocalView, node: &str) -> Result<(), SelectionError> {
+/// # Errors
+/// If the contexts of a device are not known.
+pub(super) fn all_contexts_known(view: &NodeView, node: &str) -> Result<(), SelectionError> {
     match view.active().find(|device| view.devices[*device].contexts.is_none()) {
         None => Ok(()),
         Some(device) => {
@@ -96,12 +100,12 @@ pub(super) fn all_contexts_known(view: &LocalView, node: &str) -> Result<(), Sel
     }
 }
 
-/// Before the paper (section II.C.2): the first device while all are idle, then whichever has most
-/// free contexts, so that processes end up spread over all, wherever they run.
-pub(super) fn free_contexts(view: &LocalView, node: &str) -> Result<Vec<usize>, SelectionError> {
-    // Where nobody says how many there are, all have equally many.
+/// Before the paper (section II.C.2): the first device while all are idle, then the one with most free
+/// contexts, so that processes are spread over all, wherever they run.
+pub(super) fn free_contexts(view: &NodeView, node: &str) -> Result<Vec<usize>, SelectionError> {
+    // Devices without a known number count as those with most.
     let most = view.devices.iter().filter_map(|device| device.contexts).max().unwrap_or(u32::MAX);
-    let mut used = Use::new(view, node);
+    let mut used = DeviceUse::new(view, node);
     let of_rank = |rank: usize| {
         used.take(rank, |device, count| {
             let contexts = view.devices[device].contexts.unwrap_or(most) as usize;
