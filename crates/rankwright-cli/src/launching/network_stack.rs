@@ -25,7 +25,7 @@ pub(crate) fn tell_devices(
     let applied = match stacks::recognise(placement, job) {
         Ok(None) => return Ok(Vec::new()),
         Ok(Some(stack)) => stack.apply(placement, job, local_ranks, &mut with_devices),
-        Err(question) => return Ok(vec![question]),
+        Err(ambiguous) => return Ok(vec![ambiguous.to_string()]),
     };
     Ok(match applied {
         Ok(notes) => {

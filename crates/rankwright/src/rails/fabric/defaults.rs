@@ -1,34 +1,34 @@
-//! What stacks do for ranks that nobody tells anything.
+//! The devices that stacks use by default.
 
 use std::collections::BTreeMap;
 
 use crate::placement::{DeviceEntry, RankEntry};
 use crate::rails::node_view::unit;
 
-/// A stack's own choice.
+/// How a stack selects devices by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DefaultChoice {
-    /// PSM2 as it is deployed: in turn over the devices beside the process, but the place among these
-    /// is used as the number of a unit. Where there is one, it is right.
+    /// PSM2 as it is deployed: in turn over the devices beside the process, but with the position among
+    /// these as the unit number; that is right only where there is one.
     NearByUnit,
     /// In turn over the devices beside the process, all where none is.
     NearInTurn,
     /// The local rank modulo the number of devices beside the process.
     NearByLocalRank,
-    /// The first of those beside the process.
+    /// The first device beside the process.
     NearFirst,
-    /// The first.
+    /// The first device.
     First,
     /// The local rank modulo the number of devices.
     InTurn,
     /// Local ranks in as many blocks as there are devices.
     Blocks,
-    /// All.
+    /// All devices.
     All,
 }
 
 impl DefaultChoice {
-    /// The devices of each of the ranks of one node, given in their order.
+    /// The devices of each of the ranks of a node; `ranks` are ascending.
     pub(super) fn devices<'a>(
         self,
         devices: &[&'a DeviceEntry],
@@ -39,23 +39,23 @@ impl DefaultChoice {
         }
         let mut devices = devices.to_vec();
         devices.sort_by_key(|device| (unit(&device.name).is_none(), unit(&device.name)));
-        // How many processes came before, per NUMA node; `None` for those without a near device.
+        // Processes so far by NUMA node; `None` for those without a near device.
         let mut turns: BTreeMap<Option<u32>, usize> = BTreeMap::new();
         let of_rank = |(local, entry): (usize, &&RankEntry)| {
             let beside = |device: &&&DeviceEntry| {
                 device.near.is_empty() || entry.numa.is_some_and(|n| device.near.contains(&n))
             };
             let near: Vec<&DeviceEntry> = devices.iter().filter(beside).copied().collect();
-            let found = near.len();
+            let near_count = near.len();
             let choices = if near.is_empty() { devices.clone() } else { near };
             let mut turn = || {
                 let counter =
-                    turns.entry(entry.numa.filter(|_| found > 0).map(|n| n.0)).or_default();
+                    turns.entry(entry.numa.filter(|_| near_count > 0).map(|n| n.0)).or_default();
                 *counter += 1;
                 (*counter - 1) % choices.len()
             };
             match self {
-                Self::NearByUnit if found > 1 => {
+                Self::NearByUnit if near_count > 1 => {
                     let number = u32::try_from(turn()).unwrap_or(u32::MAX);
                     let taken = devices.iter().find(|device| unit(&device.name) == Some(number));
                     vec![*taken.unwrap_or(&choices[0])]

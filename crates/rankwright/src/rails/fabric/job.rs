@@ -17,7 +17,7 @@ pub(super) struct Job<'a> {
 #[derive(Clone)]
 pub(super) struct LocalMap<'a> {
     pub(super) node: &'a NodeEntry,
-    /// In the order of their ranks, which launchers take for the local rank.
+    /// Ascending; launchers number local ranks in this order.
     pub(super) ranks: Vec<LocalRank<'a>>,
 }
 
@@ -28,13 +28,14 @@ pub(super) struct LocalRank<'a> {
     pub(super) devices: Vec<&'a DeviceEntry>,
 }
 
-/// Where a stack puts what it sets and says.
+/// The variables that a stack sets.
 pub(super) struct Output<'a> {
     pub(super) settings: &'a mut Settings,
+    /// For the user.
     pub(super) notes: Vec<String>,
 }
 
-/// The nodes of a job that have ranks, with these in their order.
+/// The nodes of a job that have ranks, with these in ascending order.
 pub(super) fn local_ranks<'a>(
     placement: &'a PlacementFile,
     job: &'a JobEntry,
@@ -52,7 +53,7 @@ pub(super) fn local_ranks<'a>(
     nodes
 }
 
-/// What a device is.
+/// The kind of a device.
 pub(super) fn kind(device: &DeviceEntry) -> NicKind {
     NicKind::of(device.names())
 }
@@ -95,23 +96,26 @@ impl<'a> Job<'a> {
         self.nodes.iter().flat_map(|map| map.ranks.iter().map(move |rank| (map, rank)))
     }
 
-    /// What `of` makes of each node, if that is the same for all.
-    pub(super) fn same_for_all<T: PartialEq>(&self, of: impl Fn(&LocalMap<'a>) -> T) -> Option<T> {
-        let mut all = self.nodes.iter().map(of);
-        let first = all.next()?;
-        all.all(|other| other == first).then_some(first)
+    /// The value of a node, if all nodes have the same.
+    pub(super) fn same_for_all<T: PartialEq>(
+        &self,
+        value: impl Fn(&LocalMap<'a>) -> T,
+    ) -> Option<T> {
+        let mut values = self.nodes.iter().map(value);
+        let first = values.next()?;
+        values.all(|other| other == first).then_some(first)
     }
 
-    /// What `of` makes of each node by local rank, if that is the same for all and ranks know theirs.
+    /// The value of a node by local rank, if all nodes have the same and local ranks are right.
     pub(super) fn same_by_local_rank<T: PartialEq>(
         &self,
-        of: impl Fn(&LocalMap<'a>) -> T,
+        value: impl Fn(&LocalMap<'a>) -> T,
     ) -> Option<T> {
-        (self.local_ranks == LocalRanks::Right).then(|| self.same_for_all(of))?
+        (self.local_ranks == LocalRanks::Right).then(|| self.same_for_all(value))?
     }
 
-    /// The same job for a stack that uses one device per rank, and a note if that changes anything: the
-    /// ranks of a node with the same devices take these in turn.
+    /// This job for a stack that uses one device per rank: the ranks of a node with the same devices
+    /// take these in turn. Adds a note if that changes anything.
     pub(super) fn one_device_each(&self, output: &mut Output<'_>) -> Self {
         let mut job = Self { nodes: self.nodes.clone(), ..*self };
         for map in &mut job.nodes {
@@ -134,9 +138,9 @@ impl<'a> Job<'a> {
 }
 
 impl LocalRank<'_> {
-    /// What `of` makes of the devices, with `separator` between them.
-    pub(super) fn list(&self, separator: &str, of: impl Fn(&DeviceEntry) -> String) -> String {
-        let parts: Vec<String> = self.devices.iter().map(|device| of(device)).collect();
+    /// The devices as text, with `separator` between them.
+    pub(super) fn list(&self, separator: &str, text: impl Fn(&DeviceEntry) -> String) -> String {
+        let parts: Vec<String> = self.devices.iter().map(|device| text(device)).collect();
         parts.join(separator)
     }
 }
@@ -157,24 +161,24 @@ fn device_of<'a>(
     entry: &RankEntry,
     name: &str,
 ) -> Result<&'a DeviceEntry, FabricError> {
-    let (rank, of_node) = (entry.rank.0, || node.name.clone());
+    let (rank, node_name) = (entry.rank.0, || node.name.clone());
     let Some(device) = node.nics.iter().find(|nic| nic.is_called(name)) else {
-        let known: Vec<&str> = node.nics.iter().map(|nic| nic.name.as_str()).collect();
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let names: Vec<&str> = node.nics.iter().map(|nic| nic.name.as_str()).collect();
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         return Err(FabricError::NoSuchDevice {
             rank,
-            node: of_node(),
+            node: node_name(),
             device: name.to_owned(),
             known,
         });
     };
     if !is_up(device) {
-        return Err(FabricError::Down { rank, node: of_node(), device: name.to_owned() });
+        return Err(FabricError::Down { rank, node: node_name(), device: name.to_owned() });
     }
     if !stack.kinds.contains(&kind(device)) {
         let drives: Vec<&str> = stack.kinds.iter().map(|kind| kind.name()).collect();
         let (stack, drives, device) = (stack.name, drives.join(", "), name.to_owned());
-        return Err(FabricError::WrongKind { stack, drives, rank, node: of_node(), device });
+        return Err(FabricError::WrongKind { stack, drives, rank, node: node_name(), device });
     }
     Ok(device)
 }

@@ -1,11 +1,12 @@
 //! Providers of libfabric: verbs, cxi, efa, tcp.
 
-use super::{FabricError, Job, Output, kind};
+use super::FabricError;
+use super::job::{Job, Output, kind};
 use crate::cluster::NicKind;
 use crate::placement::DeviceEntry;
 use crate::rails::node_view::unit;
 
-/// The verbs device, and its interface where that is known: older libfabric knows only interfaces.
+/// The verbs device, and its interface if that is known: older libfabric selects by interfaces only.
 pub(super) fn verbs(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricError> {
     let job = &job.one_device_each(output);
     let mut ambiguous = None;
@@ -26,7 +27,7 @@ pub(super) fn verbs(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), Fabric
     Ok(())
 }
 
-/// The cxi device of a Slingshot interface has its number.
+/// The cxi device of a Slingshot interface, which has the same number.
 pub(super) fn cxi_name(device: &DeviceEntry) -> String {
     let named = device.names().find(|name| name.starts_with("cxi"));
     named.map_or_else(|| format!("cxi{}", unit(&device.name).unwrap_or(0)), str::to_owned)

@@ -1,16 +1,17 @@
-//! MPI libraries with variables of their own: MVAPICH2, Cray MPICH, MPICH, Open MPI.
+//! MPI libraries with their own variables: MVAPICH2, Cray MPICH, MPICH, Open MPI.
 
 use std::collections::BTreeMap;
 
+use super::job::{Job, LocalMap, LocalRank, Output, is_up, kind};
 use super::libfabric::{cxi_name, interface};
 use super::ucx::net_device;
-use super::{FabricError, Job, LocalMap, LocalRank, LocalRanks, Output, is_up, kind, psm};
+use super::{FabricError, LocalRanks, psm};
 use crate::cluster::NicKind;
 use crate::placement::DeviceEntry;
 use crate::rails::node_view::unit;
 
-/// One list for all ranks where all nodes have the same and every rank one device: its length must be
-/// the number of local ranks, which ranks must know, else it is ignored. Else the devices of each rank.
+/// One list for all ranks where all nodes have the same and every rank one device; MVAPICH2 ignores it
+/// if its length is not the number of local ranks. Else the devices of each rank.
 pub(super) fn mvapich2(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricError> {
     let single = job.ranks().all(|(_, rank)| rank.devices.len() == 1);
     let names = |map: &LocalMap<'_>| {
@@ -27,8 +28,8 @@ pub(super) fn mvapich2(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), Fab
     Ok(())
 }
 
-/// The local ranks of each NIC, `0:0,2;1:1,3`; where ranks do not know theirs, a map of its own for
-/// each rank, with its NIC for all. Cray MPICH counts NICs as their cxi devices are numbered.
+/// The local ranks of each NIC, `0:0,2;1:1,3`; where local ranks are wrong, a map for each rank with
+/// its NIC for all of them. Cray MPICH numbers NICs as their cxi devices.
 pub(super) fn craympich(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricError> {
     let job = &job.one_device_each(output);
     for map in &job.nodes {
@@ -36,8 +37,8 @@ pub(super) fn craympich(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), Fa
             map.node.nics.iter().filter(|nic| kind(nic) == NicKind::Slingshot).collect();
         devices.sort_by_key(|device| unit(&cxi_name(device)));
         let nic = |rank: &LocalRank<'_>| {
-            let own = &rank.devices[0].name;
-            devices.iter().position(|device| device.name == *own).unwrap_or(0)
+            let name = &rank.devices[0].name;
+            devices.iter().position(|device| device.name == *name).unwrap_or(0)
         };
         let all: Vec<String> = (0..map.ranks.len()).map(|local| local.to_string()).collect();
         let mut ranks: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
@@ -58,13 +59,13 @@ pub(super) fn craympich(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), Fa
     Ok(())
 }
 
-/// MPICH counts the devices of the provider that are up in the order of their names. With several,
-/// its own order decides which: the nearest first.
+/// MPICH numbers the devices of the provider that are up in the order of their names. With several per
+/// rank, its own order decides which it uses: the nearest first.
 pub(super) fn mpich_ofi(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricError> {
     let mut several = None;
     for (map, rank) in job.ranks() {
-        let own = rank.devices[0];
-        let alike = |nic: &&DeviceEntry| kind(nic) == kind(own) && is_up(nic);
+        let device = rank.devices[0];
+        let alike = |nic: &&DeviceEntry| kind(nic) == kind(device) && is_up(nic);
         if rank.devices.len() > 1 {
             let all = map.node.nics.iter().filter(alike).count();
             several = several.or((rank.devices.len() < all).then_some(rank.entry.rank));
@@ -75,7 +76,7 @@ pub(super) fn mpich_ofi(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), Fa
         let mut names: Vec<&str> =
             map.node.nics.iter().filter(alike).map(|nic| nic.name.as_str()).collect();
         names.sort_unstable();
-        let index = names.iter().position(|name| *name == own.name).unwrap_or(0);
+        let index = names.iter().position(|name| *name == device.name).unwrap_or(0);
         output.set(rank, "MPIR_CVAR_CH4_OFI_PREF_NIC", index.to_string());
     }
     if let Some(rank) = several {
@@ -87,14 +88,15 @@ pub(super) fn mpich_ofi(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), Fa
     Ok(())
 }
 
-/// By device: PSM2's variables, those of UCX and of the BTL that is older than UCX, the TCP BTL's.
+/// By kind of device: the variables of PSM2, those of UCX and of the openib BTL that preceded it, those
+/// of the TCP BTL.
 pub(super) fn openmpi(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricError> {
     let first = job.ranks().next().map(|(_, rank)| kind(rank.devices[0]));
     // The variables of one kind mean nothing to the library of another.
     let other = |device: &&&DeviceEntry| Some(kind(device)) != first;
-    let found =
+    let mixed =
         job.ranks().find_map(|(map, rank)| Some((map, rank, rank.devices.iter().find(other)?)));
-    if let Some((map, rank, device)) = found {
+    if let Some((map, rank, device)) = mixed {
         return Err(FabricError::WrongKind {
             stack: job.stack,
             drives: first.map_or("no", NicKind::name).to_owned(),

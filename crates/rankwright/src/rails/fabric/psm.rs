@@ -1,6 +1,7 @@
 //! PSM2, PSM3 and OPX.
 
-use super::{FabricError, Job, LocalMap, LocalRank, Output};
+use super::FabricError;
+use super::job::{Job, LocalMap, LocalRank, Output};
 use crate::placement::DeviceEntry;
 use crate::rails::node_view::unit;
 
@@ -9,7 +10,7 @@ const PSM2_RAILS: usize = 4;
 /// The most rails of PSM3, over all sets of a map.
 const PSM3_RAILS: usize = 32;
 
-/// The unit of an Omni-Path device: 2 of `hfi1_2`, whichever of its names is that.
+/// The unit number of an Omni-Path device: 2 if one of its names is `hfi1_2`.
 fn hfi_unit(device: &DeviceEntry) -> u32 {
     let named = device.names().find(|name| name.starts_with("hfi1"));
     named.and_then(unit).unwrap_or(0)
@@ -33,8 +34,9 @@ pub(super) fn psm2(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricE
     Ok(())
 }
 
-/// One map for all ranks where all nodes have the same: with `PSM3_MULTIRAIL` 1 the local rank chooses
-/// the set, if ranks know theirs. Else `PSM3_NIC`, or a map of one set where a rank has several.
+/// One map for all ranks where all nodes have the same and local ranks are right: with
+/// `PSM3_MULTIRAIL` 1 the local rank selects the set. Else `PSM3_NIC`, or a map of one set where a rank
+/// has several devices.
 pub(super) fn psm3(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricError> {
     if let Some((_, rank)) = job.ranks().find(|(_, rank)| rank.devices.len() > PSM3_RAILS) {
         return Err(too_many(job, rank, PSM3_RAILS));
@@ -63,8 +65,8 @@ pub(super) fn psm3(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricE
 }
 
 /// One list of devices and the cores (P# of their PUs) that use them, where all nodes have the same;
-/// else the unit of each rank. The first part that matches wins; `default` stands last, because no
-/// match at all is an error.
+/// else the unit of each rank. The first part that matches is used; `default` comes last, because OPX
+/// fails without a match.
 pub(super) fn opx(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricError> {
     let job = &job.one_device_each(output);
     let bound = job.ranks().all(|(_, rank)| rank.entry.bound);

@@ -1,9 +1,11 @@
 use std::path::PathBuf;
 
-use super::*;
+use super::{LocalRanks, find, recognise};
 use crate::cluster::read::toml;
 use crate::cluster::{Cluster, Link};
-use crate::placement::{Granularity, JobShape, Placement, slots};
+use crate::placement::{
+    DeviceEntry, Granularity, JobShape, Placement, PlacementFile, Settings, slots,
+};
 use crate::rails::select;
 use crate::traffic::{Job as TrafficJob, Workload};
 
@@ -26,12 +28,12 @@ fn placed(machine_name: &str, at: &[usize], selection: &str) -> PlacementFile {
 }
 
 /// Rank: variables, a line each; then notes.
-fn told(stack: &str, file: &PlacementFile) -> String {
-    told_by(stack, file, LocalRanks::Right)
+fn variables(stack: &str, file: &PlacementFile) -> String {
+    variables_by(stack, file, LocalRanks::Right)
 }
 
-/// The same where ranks know their local rank, or do not.
-fn told_by(stack: &str, file: &PlacementFile, local_ranks: LocalRanks) -> String {
+/// As [`variables`], where local ranks are right or wrong.
+fn variables_by(stack: &str, file: &PlacementFile, local_ranks: LocalRanks) -> String {
     let mut settings = Settings::default();
     let notes = find(stack).unwrap().apply(file, &file.jobs[0], local_ranks, &mut settings);
     let mut text = String::new();
@@ -48,7 +50,7 @@ fn told_by(stack: &str, file: &PlacementFile, local_ranks: LocalRanks) -> String
 
 /// All stacks on machines that they drive; alike nodes, unlike nodes, several rails.
 #[test]
-fn every_stack_is_told_in_its_own_words() {
+fn every_stack_gets_its_variables() {
     let mut text = String::new();
     for (name, stacks) in [
         ("four-hfis", &["psm2", "opx", "openmpi", "mpich-ofi"][..]),
@@ -68,7 +70,7 @@ fn every_stack_is_told_in_its_own_words() {
         ] {
             let file = placed(name, &at, selection);
             for stack in stacks {
-                text += &format!("== {stack}, {name}, {what}\n{}", told(stack, &file));
+                text += &format!("== {stack}, {name}, {what}\n{}", variables(stack, &file));
             }
         }
     }
@@ -76,41 +78,41 @@ fn every_stack_is_told_in_its_own_words() {
 }
 
 #[test]
-fn what_a_stack_cannot_be_told_is_said() {
+fn devices_that_a_stack_cannot_use_are_errors() {
     let file = placed("four-hfis", &[0], "device-affinity");
-    let error = told("ucx", &file);
+    let error = variables("ucx", &file);
     assert!(error.contains("ucx does not drive hfi1_0 of node h0, which rank 0 has, but InfiniBand, Ethernet devices"), "{error}");
     let mut bare = file.clone();
     bare.jobs[0].ranks[0].nics.clear();
-    assert!(
-        told("psm2", &bare)
-            .contains("psm2: rank 0 on h0 has no network device to be told of: choose")
-    );
+    assert!(variables("psm2", &bare).contains("psm2: rank 0 on h0 has no network device: choose"));
     let mut gone = file.clone();
     gone.nodes[0].nics.remove(0);
     assert_eq!(
-        told("psm2", &gone),
+        variables("psm2", &gone),
         "rank 0: node h0 has no network device hfi1_0, only hfi1_1, hfi1_2, hfi1_3; place again"
     );
     let mut down = file;
     down.nodes[0].nics[0].ports[0].link = Some(Link::Down);
-    assert_eq!(told("psm2", &down), "rank 0: the link of hfi1_0 of node h0 is down; place again");
+    assert_eq!(
+        variables("psm2", &down),
+        "rank 0: the link of hfi1_0 of node h0 is down; place again"
+    );
 }
 
 #[test]
-fn a_stack_is_recognised_only_where_it_is_sure() {
-    let of = |name: &str, library: &str| {
+fn a_stack_is_recognised_only_if_it_is_unambiguous() {
+    let recognised = |name: &str, library: &str| {
         let mut file = placed(name, &[0], "device-affinity");
         file.jobs[0].mpi_library = library.to_owned();
         recognise(&file, &file.jobs[0]).map(|stack| stack.map(|stack| stack.name))
     };
-    assert_eq!(of("two-per-socket", "Open MPI v5.0.3"), Ok(Some("ucx")));
-    assert_eq!(of("two-per-socket", "MVAPICH2 2.3.7"), Ok(Some("mvapich2")));
+    assert_eq!(recognised("two-per-socket", "Open MPI v5.0.3"), Ok(Some("ucx")));
+    assert_eq!(recognised("two-per-socket", "MVAPICH2 2.3.7"), Ok(Some("mvapich2")));
     assert_eq!(
-        of("four-numa", "MPI VERSION    : CRAY MPICH version 8.1.25"),
+        recognised("four-numa", "MPI VERSION    : CRAY MPICH version 8.1.25"),
         Ok(Some("craympich"))
     );
-    let question = of("four-hfis", "Open MPI v4.1.4").unwrap_err();
+    let question = recognised("four-hfis", "Open MPI v4.1.4").unwrap_err().to_string();
     assert_eq!(
         question,
         "the placement gives rank 0 the device hfi1_0, but which stack drives it is not known: say \
@@ -138,10 +140,10 @@ fn ranks_see_only_their_own_gpus() {
         crate::rails::gpus::show_only_own(file, &file.jobs[0], &mut settings);
         (0..4).map(|rank| settings.variables(rank).to_vec()).collect::<Vec<_>>()
     };
-    let variables = |lists: [&str; 4]| {
+    let visible = |lists: [&str; 4]| {
         lists.map(|list| vec![("ROCR_VISIBLE_DEVICES".to_owned(), list.to_owned())])
     };
-    assert_eq!(seen(&file), variables(["4,5", "2,3", "6,7", "0,1"]));
+    assert_eq!(seen(&file), visible(["4,5", "2,3", "6,7", "0,1"]));
     // They count in the order of the bus, whatever their names are: here rsmi6, 1, 2, 3, 4, 5, 0, 7.
     let gpus = &mut file.nodes[0].gpus;
     let at =
@@ -149,36 +151,36 @@ fn ranks_see_only_their_own_gpus() {
     let (first, seventh) = (at(gpus, "rsmi0"), at(gpus, "rsmi6"));
     let low = gpus[first].pci.take();
     gpus[first].pci = std::mem::replace(&mut gpus[seventh].pci, low);
-    assert_eq!(seen(&file), variables(["4,5", "2,3", "0,7", "1,6"]));
+    assert_eq!(seen(&file), visible(["4,5", "2,3", "0,7", "1,6"]));
 }
 
 #[test]
 fn ranks_with_the_same_devices_take_them_in_turn_where_a_stack_uses_one() {
     let file = placed("four-numa", &[0, 1, 2, 3], "device-affinity:rails=all");
-    let said = told("craympich", &file);
-    assert!(said.contains("MPICH_OFI_NIC_MAPPING=0:0;1:1;2:2;3:3"), "{said}");
+    let text = variables("craympich", &file);
+    assert!(text.contains("MPICH_OFI_NIC_MAPPING=0:0;1:1;2:2;3:3"), "{text}");
 }
 
 #[test]
-fn nothing_is_said_by_local_ranks_that_launchers_miscount() {
+fn wrong_local_ranks_are_not_used() {
     let by_local_rank = ["PSM3_MULTIRAIL_MAP", "MV2_PROCESS_TO_RAIL_MAPPING"];
     let node = machine("two-per-socket").core_count() / 2;
     let file = placed("two-per-socket", &[0, node, 1, node + 1], "device-affinity");
     for (stack, own) in [("psm3", "PSM3_NIC="), ("mvapich2", "MV2_IBA_HCA=")] {
-        assert!(by_local_rank.iter().any(|name| told(stack, &file).contains(name)));
-        let said = told_by(stack, &file, LocalRanks::Wrong);
+        assert!(by_local_rank.iter().any(|name| variables(stack, &file).contains(name)));
+        let text = variables_by(stack, &file, LocalRanks::Wrong);
         for (rank, entry) in file.jobs[0].ranks.iter().enumerate() {
             let line = format!("{rank}: {own}{}\n", entry.nics[0]);
-            assert!(said.contains(&line), "{line} is not in\n{said}");
+            assert!(text.contains(&line), "{line} is not in\n{text}");
         }
     }
     // Whatever local rank a process takes itself for, its own map gives it its own NIC.
     let file = placed("four-numa", &[0, 4, 8, 12], "device-affinity");
-    let said = told_by("craympich", &file, LocalRanks::Wrong);
+    let text = variables_by("craympich", &file, LocalRanks::Wrong);
     for (rank, nic) in [(0, 2), (1, 1), (2, 3), (3, 0)] {
         let line =
             format!("{rank}: MPICH_OFI_NIC_POLICY=USER MPICH_OFI_NIC_MAPPING={nic}:0,1,2,3\n");
-        assert!(said.contains(&line), "{line} is not in\n{said}");
+        assert!(text.contains(&line), "{line} is not in\n{text}");
     }
 }
 
@@ -186,18 +188,19 @@ fn nothing_is_said_by_local_ranks_that_launchers_miscount() {
 #[test]
 fn open_mpi_refuses_mixed_devices() {
     let mut file = placed("two-per-socket", &[0, 1], "device-affinity");
-    let known = file.nodes[0].nics[0].clone();
+    let first = file.nodes[0].nics[0].clone();
     let (aliases, ports) = (Vec::new(), Vec::new());
-    let ethernet = DeviceEntry { name: "eth0".to_owned(), aliases, ports, ..known };
+    let ethernet = DeviceEntry { name: "eth0".to_owned(), aliases, ports, ..first };
     file.nodes[0].nics.push(ethernet);
     file.jobs[0].ranks[1].nics = vec!["eth0".to_owned()];
     assert_eq!(
-        told("openmpi", &file),
+        variables("openmpi", &file),
         "openmpi does not drive eth0 of node n0, which rank 1 has, but InfiniBand devices"
     );
     file.jobs[0].ranks[0].nics = vec!["mlx5_0".to_owned(), "eth0".to_owned()];
     file.jobs[0].ranks[1].nics = vec!["mlx5_0".to_owned()];
     assert!(
-        told("openmpi", &file).starts_with("openmpi does not drive eth0 of node n0, which rank 0")
+        variables("openmpi", &file)
+            .starts_with("openmpi does not drive eth0 of node n0, which rank 0")
     );
 }

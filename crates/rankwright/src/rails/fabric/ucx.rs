@@ -1,13 +1,14 @@
 //! UCX and NCCL.
 
-use super::{FabricError, Job, Output, kind, port};
+use super::FabricError;
+use super::job::{Job, Output, kind, port};
 use crate::cluster::NicKind;
 use crate::placement::DeviceEntry;
 
-/// How many rails UCX uses for large messages by itself.
+/// How many rails UCX uses for large messages by default.
 const UCX_RAILS: usize = 2;
 
-/// `mlx5_0:1` for what speaks verbs, `eth0` for interfaces. The order of the list means nothing.
+/// `mlx5_0:1` for verbs devices, `eth0` for interfaces. UCX ignores the order of the list.
 pub(super) fn net_device(device: &DeviceEntry) -> String {
     match kind(device) {
         NicKind::Ethernet => device.name.clone(),
