@@ -83,8 +83,8 @@ impl Options {
         option: &'static OptionEntry,
         values: &[(&str, T)],
     ) -> Result<T, StrategyError> {
-        let found = values.iter().find(|(name, _)| *name == self.text(option));
-        found.map(|(_, value)| *value).ok_or_else(|| {
+        let named = values.iter().find(|(name, _)| *name == self.text(option));
+        named.map(|(_, value)| *value).ok_or_else(|| {
             let names: Vec<String> = values.iter().map(|(name, _)| format!("`{name}`")).collect();
             self.wrong(option, names.join(" or "))
         })

@@ -1,5 +1,5 @@
-//! Which ranks may go to which nodes, where ranks compute unequally long and nodes are unequally
-//! fast (what Soryani et al. 2012, section 7, leave to the future).
+//! Which ranks may go to which nodes, where ranks compute unequally long and nodes differ in speed
+//! (future work in Soryani et al. 2012, section 7).
 
 use crate::cluster::Cluster;
 use crate::map::Problem;
@@ -9,51 +9,54 @@ use crate::units::Seconds;
 
 /// How fast a slot must be for a rank.
 ///
-/// A rank that computes for w seconds at speed 1 needs w / s at a slot of speed s; the longest of
-/// these is the makespan. No placement has a shorter one than that which gives the longest rank the
-/// fastest slot, the second longest the second fastest, and so on. A placement meets the balance b
-/// if its makespan is at most 1 + b times that.
+/// A rank that computes for w seconds at speed 1 needs w / s at a slot of speed s; the longest of these
+/// times is the makespan. It is least if the longest computing rank has the fastest slot, the second
+/// longest the second fastest, and so on. A mapping meets the balance b if its makespan is at most
+/// 1 + b times that.
 #[derive(Debug, Clone)]
 pub struct ComputeBalance {
-    compute: Vec<f64>,
+    /// How long each rank computes at speed 1. Index: [`GlobalRank`].
+    compute: Vec<Seconds>,
+    /// Index: [`SlotId`].
     speed: Vec<f64>,
-    bound: f64,
-    /// Per rank the least speed that keeps the balance.
+    /// The least makespan of any mapping.
+    lower_bound: Seconds,
+    /// The least speed that keeps the balance. Index: [`GlobalRank`].
     needed: Vec<f64>,
 }
 
-/// The share by which the makespan may be longer than it must be, where nobody says.
+/// By which share the makespan may be longer than the least, by default.
 pub const DEFAULT_BALANCE: f64 = 0.02;
 
 impl ComputeBalance {
-    /// The needs of the ranks, unless no rank is known to compute or all slots are equally fast.
+    /// `None` if no rank is known to compute or all slots are equally fast.
     pub(in crate::map) fn new(
         cluster: &Cluster,
         workload: &Workload,
         slots: &[Slot],
         balance: f64,
     ) -> Option<Self> {
-        let compute: Vec<f64> = workload
+        let compute: Vec<Seconds> = workload
             .jobs
             .iter()
             .flat_map(|job| {
-                let times = job.compute.iter().map(|time| time.0).chain(std::iter::repeat(0.0));
+                let times = job.compute.iter().copied().chain(std::iter::repeat(Seconds(0.0)));
                 times.take(job.ranks as usize)
             })
             .collect();
         let speed: Vec<f64> = slots.iter().map(|slot| cluster.group(slot.node).speed).collect();
         let equal = speed.windows(2).all(|pair| pair[0] == pair[1]);
-        if equal || compute.iter().all(|time| *time == 0.0) || compute.len() > slots.len() {
+        if equal || compute.iter().all(|time| time.0 == 0.0) || compute.len() > slots.len() {
             return None;
         }
         let (mut longest, mut fastest) = (compute.clone(), speed.clone());
-        longest.sort_by(|a, b| b.total_cmp(a));
+        longest.sort_by(|a, b| b.0.total_cmp(&a.0));
         fastest.sort_by(|a, b| b.total_cmp(a));
-        let bound = longest.iter().zip(&fastest).map(|(w, s)| w / s).fold(0.0, f64::max);
-        // The reserve keeps the placement that is the bound itself.
+        let bound = longest.iter().zip(&fastest).map(|(w, s)| w.0 / s).fold(0.0, f64::max);
+        // The factor allows the mapping that reaches the bound, in spite of rounding.
         let most = bound * (1.0 + balance) * (1.0 + 1e-9);
-        let needed = compute.iter().map(|time| time / most).collect();
-        Some(Self { compute, speed, bound, needed })
+        let needed = compute.iter().map(|time| time.0 / most).collect();
+        Some(Self { compute, speed, lower_bound: Seconds(bound), needed })
     }
 
     /// Whether a rank at a slot keeps the balance.
@@ -62,17 +65,17 @@ impl ComputeBalance {
         self.needed[rank] <= self.speed[slot]
     }
 
-    /// The longest that any rank computes.
+    /// The longest time that a rank computes.
     #[must_use]
     pub fn makespan(&self, slot_of: &[usize]) -> Seconds {
-        let times = self.compute.iter().zip(slot_of).map(|(w, slot)| w / self.speed[*slot]);
+        let times = self.compute.iter().zip(slot_of).map(|(w, slot)| w.0 / self.speed[*slot]);
         Seconds(times.fold(0.0, f64::max))
     }
 
-    /// No placement has a shorter makespan.
+    /// The least makespan of any mapping.
     #[must_use]
     pub fn lower_bound(&self) -> Seconds {
-        Seconds(self.bound)
+        self.lower_bound
     }
 
     /// Whether all ranks keep the balance.
@@ -81,10 +84,11 @@ impl ComputeBalance {
         slot_of.iter().enumerate().all(|(rank, slot)| self.fits(rank, *slot))
     }
 
-    /// Makes an answer keep the balance. Every rank whose slot is too slow, the most demanding first,
-    /// takes a free slot that is fast enough or changes with a rank that needs less: where the sum of
-    /// weight times distance grows least. There always is one, because the lower bound can be kept.
-    pub(in crate::map) fn settle(&self, problem: &Problem, slot_of: &mut [usize]) {
+    /// Makes a mapping keep the balance. Every rank whose slot is too slow, those that need the highest
+    /// speed first, takes a free slot that is fast enough or swaps with a rank that needs less: where
+    /// the sum of weight times distance grows least. There always is one, because a mapping reaches the
+    /// lower bound. Takes O(slots × degree) for each such rank.
+    pub(in crate::map) fn enforce(&self, problem: &Problem, slot_of: &mut [usize]) {
         let mut rank_at = vec![None; self.speed.len()];
         for (rank, slot) in slot_of.iter().enumerate() {
             rank_at[*slot] = Some(rank);
@@ -98,11 +102,12 @@ impl ComputeBalance {
             }
             let growth = |to: usize| {
                 let other: Option<usize> = rank_at[to];
-                if !self.fits(rank, to) || other.is_some_and(|o| self.fits_less_than(rank, o)) {
+                let precedes = |other| self.needed[rank] <= self.needed[other];
+                if !self.fits(rank, to) || other.is_some_and(precedes) {
                     return None;
                 }
                 let fits = other.is_none_or(|other| self.fits(other, from));
-                Some((!fits, change(problem, slot_of, rank, other, to), to))
+                Some((!fits, growth_of_cost(problem, slot_of, rank, other, to), to))
             };
             let Some((.., to)) = (0..self.speed.len()).filter_map(growth).min() else { continue };
             if let Some(other) = rank_at[to] {
@@ -112,16 +117,11 @@ impl ComputeBalance {
             rank_at.swap(from, to);
         }
     }
-
-    /// Whether a rank needs no more than another one: that one has precedence.
-    fn fits_less_than(&self, rank: usize, other: usize) -> bool {
-        self.needed[rank] <= self.needed[other]
-    }
 }
 
-/// By how much the sum of weight times distance grows if a rank goes to a slot and the one that is
-/// there to its own.
-fn change(
+/// By how much the sum of weight times distance grows if a rank moves to a slot, and the rank there to
+/// its old one.
+fn growth_of_cost(
     problem: &Problem,
     slot_of: &[usize],
     rank: usize,
@@ -131,11 +131,11 @@ fn change(
     let distance = |a: usize, b: usize| {
         i128::from(problem.levels().distance(problem.core(a), problem.core(b)))
     };
-    let growth = |of: usize, from: usize, to: usize, besides: Option<usize>| -> i128 {
-        let rows = problem.graph().row(of).filter(|(partner, _)| Some(*partner) != besides);
-        rows.map(|(partner, weight)| {
-            let at = slot_of[partner];
-            i128::from(weight) * (distance(to, at) - distance(from, at))
+    let growth = |rank: usize, from: usize, to: usize, besides: Option<usize>| -> i128 {
+        let rows = problem.graph().row(rank).filter(|(peer, _)| Some(*peer) != besides);
+        rows.map(|(peer, weight)| {
+            let slot = slot_of[peer];
+            i128::from(weight) * (distance(to, slot) - distance(from, slot))
         })
         .sum()
     };
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn who_computes_long_goes_to_the_fast_node() {
+    fn ranks_that_compute_long_go_to_the_fast_node() {
         let cluster = two_speeds(1, 1);
         let workload = computing("linear:8", &[8.0, 4.0, 8.0, 4.0, 8.0, 4.0, 8.0, 4.0]);
         let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
@@ -179,9 +179,9 @@ mod tests {
         let blocked: Vec<usize> = (0..8).collect();
         assert_eq!(balance.makespan(&blocked), Seconds(8.0));
         assert!(!balance.is_met(&blocked));
-        let settled = problem.balanced(blocked);
-        assert_eq!(balance.makespan(&settled), Seconds(4.0));
-        assert!((0..8).all(|rank| (settled[rank] >= 4) == (rank % 2 == 0)));
+        let balanced = problem.balanced(blocked);
+        assert_eq!(balance.makespan(&balanced), Seconds(4.0));
+        assert!((0..8).all(|rank| (balanced[rank] >= 4) == (rank % 2 == 0)));
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_answer_can_be_made_to_keep_the_balance(
+        fn every_mapping_can_be_made_to_keep_the_balance(
             times in prop::collection::vec(0.0_f64..10.0, 1..24),
             slow in 1_usize..5,
             fast in 1_usize..5,
@@ -211,13 +211,13 @@ mod tests {
             let workload = computing(&format!("linear:{}", times.len()), times);
             let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
             let problem = problem.with_balance(balance);
-            let answer = (0..times.len()).map(|rank| (rank + turn) % slots).collect();
-            let answer = problem.balanced(answer);
-            problem.check(&answer).unwrap();
+            let mapping = (0..times.len()).map(|rank| (rank + turn) % slots).collect();
+            let mapping = problem.balanced(mapping);
+            problem.check(&mapping).unwrap();
             if let Some(needs) = problem.compute_balance() {
-                prop_assert!(needs.is_met(&answer));
+                prop_assert!(needs.is_met(&mapping));
                 let most = needs.lower_bound().0 * (1.0 + balance) * (1.0 + 1e-6);
-                prop_assert!(needs.makespan(&answer).0 <= most);
+                prop_assert!(needs.makespan(&mapping).0 <= most);
             }
         }
     }

@@ -157,7 +157,7 @@ impl<'a> Problem<'a> {
     /// Makes an answer keep the balance of [`Problem::compute_balance`].
     pub(in crate::map) fn balanced(&self, mut slot_of: Vec<usize>) -> Vec<usize> {
         if let Some(balance) = &self.compute_balance {
-            balance.settle(self, &mut slot_of);
+            balance.enforce(self, &mut slot_of);
         }
         slot_of
     }

@@ -75,7 +75,7 @@ pub(super) fn successive_halving(
     candidates
 }
 
-/// The trial swaps of a halving of so many candidates, if none is cut off.
+/// The trial swaps of a halving, if none is cut off.
 pub(super) fn moves_of_halving(candidates: u64, length: u64) -> u64 {
     let rounds = std::iter::successors(Some((candidates, length)), |(candidates, length)| {
         (*candidates > 2).then(|| (candidates.div_ceil(2), 2 * length))

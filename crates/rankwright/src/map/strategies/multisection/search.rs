@@ -164,10 +164,10 @@ mod tests {
             for (vertices, edges, seed) in [(8, 12, 1), (6, 9, 2), (5, 4, 3)] {
                 let vertices = (tree.bin_count() as u32).min(vertices);
                 let graph = random_graph(vertices, edges, seed);
-                let found = run(&graph, &tree, NORMAL, None, &Budget::default());
+                let bin_of = run(&graph, &tree, NORMAL, None, &Budget::default());
                 // Bins of a uniform tree are alike: the first vertex may stay in the first.
                 let least = least(&graph, &tree, &mut vec![0]);
-                assert_eq!(cost(&graph, &tree, &found), least, "{hierarchy} {vertices}");
+                assert_eq!(cost(&graph, &tree, &bin_of), least, "{hierarchy} {vertices}");
             }
         }
     }
@@ -200,8 +200,8 @@ mod tests {
             let graph = Graph::from_edges(vertices as usize, path);
             let natural: Vec<BinId> = (0..vertices).collect();
             for effort in [Effort::Fast, NORMAL] {
-                let found = run(&graph, &tree, effort, Some(0), &Budget::default());
-                assert!(cost(&graph, &tree, &found) <= cost(&graph, &tree, &natural));
+                let bin_of = run(&graph, &tree, effort, Some(0), &Budget::default());
+                assert!(cost(&graph, &tree, &bin_of) <= cost(&graph, &tree, &natural));
             }
         }
     }
@@ -233,13 +233,13 @@ mod tests {
         let graph = random_graph(24, 60, 5);
         let start = run(&graph, &tree, NORMAL, Some(0), &Budget::default());
         for moves in [1, 5_000, 12_345, 300_000] {
-            let one = Budget::default();
-            let found = run(&graph, &tree, NORMAL, Some(moves), &one);
-            assert_eq!(one.moves(), moves);
-            assert!(cost(&graph, &tree, &found) <= cost(&graph, &tree, &start));
-            let three = Budget::default().with_threads(NonZeroUsize::new(3).unwrap());
-            assert_eq!(run(&graph, &tree, NORMAL, Some(moves), &three), found);
-            assert_eq!(three.moves(), moves);
+            let sequential = Budget::default();
+            let bin_of = run(&graph, &tree, NORMAL, Some(moves), &sequential);
+            assert_eq!(sequential.moves(), moves);
+            assert!(cost(&graph, &tree, &bin_of) <= cost(&graph, &tree, &start));
+            let parallel = Budget::default().with_threads(NonZeroUsize::new(3).unwrap());
+            assert_eq!(run(&graph, &tree, NORMAL, Some(moves), &parallel), bin_of);
+            assert_eq!(parallel.moves(), moves);
         }
     }
 
@@ -248,12 +248,12 @@ mod tests {
         let tree = uniform_tree("2:3:4", "1:10:100");
         let graph = random_graph(24, 60, 5);
         for ticks in [20.0, 60.0, 500.0, 2500.0] {
-            let asked = AtomicU64::new(0);
-            let clock = move || asked.fetch_add(1, Ordering::Relaxed) as f64 / ticks;
+            let calls = AtomicU64::new(0);
+            let clock = move || calls.fetch_add(1, Ordering::Relaxed) as f64 / ticks;
             let timed = Budget::default().with_clock(&clock);
-            let found = run(&graph, &tree, NORMAL, None, &timed);
+            let bin_of = run(&graph, &tree, NORMAL, None, &timed);
             let again = run(&graph, &tree, NORMAL, Some(timed.moves()), &Budget::default());
-            assert_eq!(found, again, "{ticks}");
+            assert_eq!(bin_of, again, "{ticks}");
         }
     }
 

@@ -27,8 +27,8 @@ pub(super) const MAX_AXES: usize = 4;
 pub(super) const NONE: VertexId = VertexId::MAX;
 
 impl Grid {
-    /// The grid that a graph is; `None` if it is not a grid, or one with an axis so short that its
-    /// edges cannot be told apart. Axes may be closed to rings of five vertices or more.
+    /// The grid that a graph is; `None` if it is not a grid, or has an axis so short that its edges
+    /// are ambiguous. Axes may be closed to rings of five vertices or more.
     pub(in crate::map) fn recognise(graph: &Graph) -> Option<Self> {
         if !has_degrees_of_a_grid(graph) {
             return None;

@@ -137,20 +137,20 @@ impl<'a> Assignment<'a> {
         max_rise: i64,
     ) -> Option<(i64, i64)> {
         let other = self.vertex_at[location as usize];
-        let here = self.location_of[vertex as usize].code;
-        let there = self.locations.code(location);
-        // A neighbour at that very location comes here.
-        self.distance[0] = self.graph.distance(here, there);
+        let old_code = self.location_of[vertex as usize].code;
+        let new_code = self.locations.code(location);
+        // A neighbour at that very location moves to the old one.
+        self.distance[0] = self.graph.distance(old_code, new_code);
         let limit = max_rise + self.cost_of[vertex as usize] + self.cost_of[other as usize];
-        let cost = self.cost_at(vertex, there);
+        let cost = self.cost_at(vertex, new_code);
         if cost + least > limit {
             return None;
         }
-        let other_cost = self.cost_at(other, here);
+        let other_cost = self.cost_at(other, old_code);
         (cost + other_cost <= limit).then_some((cost, other_cost))
     }
 
-    /// What the edges of a vertex would cost at `code`, if the vertex that is there moved to the
+    /// What the edges of a vertex would cost at `code`, if the vertex that is at it moved to the
     /// distance `self.distance[0]`.
     #[inline]
     fn cost_at(&self, vertex: VertexId, code: BinCode) -> i64 {
@@ -169,12 +169,12 @@ impl<'a> Assignment<'a> {
         (cost, other_cost): (i64, i64),
     ) {
         let other = self.vertex_at[location as usize];
-        let CodedLocation { id: old_location, code: here } = self.location_of[vertex as usize];
-        let there = self.locations.code(location);
+        let CodedLocation { id: old_location, code: old_code } = self.location_of[vertex as usize];
+        let new_code = self.locations.code(location);
         self.cost +=
             cost + other_cost - self.cost_of[vertex as usize] - self.cost_of[other as usize];
-        self.update_neighbours(vertex, here, there);
-        self.update_neighbours(other, there, here);
+        self.update_neighbours(vertex, old_code, new_code);
+        self.update_neighbours(other, new_code, old_code);
         if let Some(loads) = self.locations.loads() {
             let (from, to) = (self.locations.bin(old_location), self.locations.bin(location));
             let load =
@@ -185,8 +185,8 @@ impl<'a> Assignment<'a> {
         }
         self.cost_of[vertex as usize] = cost;
         self.cost_of[other as usize] = other_cost;
-        self.location_of[vertex as usize] = CodedLocation { id: location, code: there };
-        self.location_of[other as usize] = CodedLocation { id: old_location, code: here };
+        self.location_of[vertex as usize] = CodedLocation { id: location, code: new_code };
+        self.location_of[other as usize] = CodedLocation { id: old_location, code: old_code };
         self.vertex_at[location as usize] = vertex;
         self.vertex_at[old_location as usize] = other;
     }
