@@ -1,4 +1,4 @@
-//! The variables by which the network stack of a job is told the devices of its ranks.
+//! The variables that give the network stack of a job the devices of its ranks.
 
 use rankwright::placement::{JobEntry, PlacementFile, Settings};
 use rankwright::rails::fabric::{self as stacks, LocalRanks};
@@ -7,8 +7,8 @@ use rankwright::rails::gpus;
 use crate::options::FabricOptions;
 use crate::output::exit_code::Infeasible;
 
-/// Sets the variables for devices and GPUs of a job; what the user should know.
-pub(crate) fn tell_devices(
+/// Sets the variables for devices and GPUs of a job. Returns notes for the user.
+pub(crate) fn set_device_variables(
     fabric: FabricOptions,
     placement: &PlacementFile,
     job: &JobEntry,
@@ -32,6 +32,6 @@ pub(crate) fn tell_devices(
             *settings = with_devices;
             notes
         }
-        Err(error) => vec![format!("the network stack is not told of devices: {error}")],
+        Err(error) => vec![format!("the variables for network devices are not set: {error}")],
     })
 }

@@ -7,7 +7,7 @@ use rankwright::launch::{self, Binding, Launch, LaunchError, Launcher, Request, 
 use rankwright::placement::{JobEntry, MemoryPolicy, PlacementFile, Settings};
 use rankwright::rails::fabric::LocalRanks;
 
-use super::network_stack::tell_devices;
+use super::network_stack::set_device_variables;
 use crate::host::mpi::launcher::library_name;
 use crate::host::shim::shim_beside_us;
 use crate::options::inputs::read_text_or_stdin;
@@ -133,7 +133,8 @@ impl Prepared {
         settings.memory = self.memory;
         openmp::set(&mut settings, job, self.threads_per_core)
             .map_err(|error| Infeasible(error.to_string()))?;
-        let notes = tell_devices(self.fabric, &self.placement, job, local_ranks, &mut settings)?;
+        let notes =
+            set_device_variables(self.fabric, &self.placement, job, local_ranks, &mut settings)?;
         if from_here {
             for rank in 0..job.ranks.len() {
                 for (name, _) in settings.variables(rank).to_vec() {

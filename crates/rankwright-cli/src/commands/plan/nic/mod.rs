@@ -50,7 +50,7 @@ pub(crate) struct Nic {
     selection: Option<Selection>,
     #[command(flatten)]
     fabric: FabricOptions,
-    /// Say what the network stack would do by itself, and where that differs; needs --fabric
+    /// Show what the network stack does by default, and where that differs; needs --fabric
     #[arg(long, requires = "fabric")]
     explain: bool,
     #[command(flatten)]

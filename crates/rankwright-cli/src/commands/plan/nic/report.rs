@@ -9,7 +9,7 @@ use rankwright::rails::fabric::{LocalRanks, Stack};
 use rankwright::rails::{distance_from_numa_nodes, gpus};
 use serde::Serialize;
 
-use crate::launching::network_stack::tell_devices;
+use crate::launching::network_stack::set_device_variables;
 use crate::options::FabricOptions;
 
 /// Network devices and who uses them.
@@ -112,7 +112,7 @@ impl NicReport {
         for job in &file.jobs {
             let mut settings = Settings::default();
             match fabric.fabric {
-                Some(_) => report.notes.extend(tell_devices(
+                Some(_) => report.notes.extend(set_device_variables(
                     fabric,
                     file,
                     job,

@@ -80,7 +80,7 @@ fn table(report: &NicReport) -> String {
     let explained = report.fabric_default.is_some();
     let mut header = vec!["job", "rank", "node", "NUMA L#", "devices", "why", "GPUs"];
     if explained {
-        header.extend(["by itself", "differs"]);
+        header.extend(["default", "differs"]);
     }
     let rows: Vec<Vec<String>> = report.ranks.iter().map(|row| rank_row(row, explained)).collect();
     let _ = write!(text, "\n{}", without_empty(&header, rows));
@@ -99,7 +99,7 @@ fn table(report: &NicReport) -> String {
         let all = report.ranks.len();
         let _ = writeln!(
             text,
-            "\n{fabric} by itself: {default}\nthat differs for {differ} of {all} ranks"
+            "\n{fabric} by default: {default}\nthat differs for {differ} of {all} ranks"
         );
     }
     text + &variables(&report.ranks)
