@@ -15,7 +15,7 @@ use crate::placement::{
 /// the same switch), then those beside its cores. GPUs that the placement names already are replaced.
 ///
 /// # Errors
-/// If the result is not a valid placement; that would be an error of this function.
+/// If the result is not a valid placement, which would be an error of this function.
 pub fn beside(cluster: &Cluster, placement: &Placement) -> Result<Placement, PlacementError> {
     let mut jobs: Vec<JobPlacement> = placement.jobs().to_vec();
     let mut by_node: BTreeMap<NodeId, Vec<&mut RankPlacement>> = BTreeMap::new();
@@ -155,4 +155,37 @@ pub fn show_only_own(placement: &PlacementFile, job: &JobEntry, settings: &mut S
 /// The numbers of a PCI address, to sort addresses.
 fn address(text: &str) -> Vec<u32> {
     text.split([':', '.']).map(|part| u32::from_str_radix(part, 16).unwrap_or(u32::MAX)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rails::select;
+    use crate::rails::tests::{machine, placed};
+    use crate::traffic::Workload;
+
+    #[test]
+    fn gpus_are_beside_the_ranks_device() {
+        let cluster = machine("four-numa");
+        let gpus_of = |at: &[usize], selection: &str| -> Vec<String> {
+            let (placement, selection) = (placed(&cluster, at), selection.parse().unwrap());
+            let chosen = select(&cluster, &Workload::default(), placement, &selection).unwrap();
+            let chosen = beside(&cluster, &chosen).unwrap();
+            chosen.ranks().map(|rank| rank.gpus.join("+")).collect()
+        };
+        let of_four = ["rsmi4+rsmi5", "rsmi2+rsmi3", "rsmi6+rsmi7", "rsmi0+rsmi1"];
+        assert_eq!(gpus_of(&[0, 4, 8, 12], "device-affinity"), of_four);
+        // Without devices those beside the cores.
+        assert_eq!(gpus_of(&[0, 4, 8, 12], "none"), of_four);
+        // Three ranks on a memory with two GPUs: the third takes none that the next memory's ranks need.
+        let of_six = gpus_of(&[0, 1, 2, 4, 5, 6], "none");
+        assert_eq!(of_six[..2], ["rsmi4", "rsmi5"]);
+        assert_eq!(of_six[3..5], ["rsmi2", "rsmi3"]);
+        let all: Vec<usize> = (0..16).collect();
+        let mut gpus = gpus_of(&all, "device-affinity");
+        assert_eq!((gpus[0].as_str(), gpus[1].as_str()), ("rsmi4", "rsmi5"));
+        gpus.sort();
+        gpus.dedup();
+        assert_eq!(gpus.len(), 8);
+    }
 }

@@ -12,7 +12,7 @@
 //! | `internode_traffic` | what ranks send to and receive from other nodes |
 //! | `usable_slots` | which slots can hold ranks that all get devices |
 //! | `gpus` | the GPUs beside ranks and their devices |
-//! | `fabric/` | how each network stack is told: environment variables for the ranks |
+//! | `fabric/` | the environment variables that give each network stack the devices of a rank |
 
 mod by_load;
 mod device_affinity;

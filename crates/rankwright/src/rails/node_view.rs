@@ -15,7 +15,7 @@ use crate::placement::RankPlacement;
 pub(super) struct NodeView {
     pub(super) node: NodeId,
     /// The devices that may be used, down or not, in the order of the number at the end of their
-    /// names: so libraries count "units".
+    /// names, in which libraries count "units".
     pub(super) devices: Vec<Device>,
     /// Ascending, of all jobs.
     pub(super) ranks: Vec<RankView>,
@@ -28,7 +28,7 @@ pub(super) struct DeviceSet(Vec<usize>);
 /// A device that may be used.
 #[derive(Debug, Clone)]
 pub(super) struct Device {
-    /// In [`Machine::nics`].
+    /// Index in [`Machine::nics`].
     pub(super) position: usize,
     pub(super) name: String,
     /// The number at the end of its name.
@@ -53,8 +53,10 @@ pub(super) struct RankView {
     /// The NUMA nodes of its cores, that of its first core first; empty if it is not bound.
     pub(super) numa: Vec<NumaId>,
     /// The distance of each device: 0 beside the rank or equally far from all, else the firmware's.
+    /// Index: position in [`NodeView::devices`].
     pub(super) distances: Vec<u32>,
-    /// What each device costs beyond a near one; near if the rank is not bound.
+    /// What each device costs beyond a near one; near if the rank is not bound. Index: position in
+    /// [`NodeView::devices`].
     pub(super) far: Vec<FarDevice>,
 }
 

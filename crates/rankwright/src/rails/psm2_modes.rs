@@ -11,6 +11,7 @@ pub(super) struct DeviceUse<'a> {
     view: &'a NodeView,
     /// The node's name.
     node: &'a str,
+    /// Index: position in [`NodeView::devices`].
     counts: Vec<usize>,
 }
 

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use super::{UsableSlots, gpus, lower_bound, select};
+use super::{UsableSlots, lower_bound, select};
 use crate::cluster::read::toml;
 use crate::cluster::{Cluster, ClusterDescription, Levels};
 use crate::estimate::Load;
@@ -10,7 +10,7 @@ use crate::ids::NodeId;
 use crate::placement::{Granularity, JobShape, Placement, slots};
 use crate::traffic::{Flow, Job, Workload};
 
-fn machine(name: &str) -> Cluster {
+pub(super) fn machine(name: &str) -> Cluster {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/nics");
     toml::read(&folder.join(format!("{name}.toml"))).unwrap()
 }
@@ -30,7 +30,7 @@ fn node(numa: u32, devices: &[(&str, u32, bool)]) -> Cluster {
 }
 
 /// One job, its ranks in order on the cores `at`, counted over all nodes.
-fn placed(cluster: &Cluster, at: &[usize]) -> Placement {
+pub(super) fn placed(cluster: &Cluster, at: &[usize]) -> Placement {
     let free = slots(cluster, Granularity::Cores(1), at.len()).unwrap();
     let shapes = [JobShape { name: "j".to_owned(), ranks: at.len() as u32 }];
     Placement::from_slots(cluster, &shapes, "by hand", &free, at).unwrap()
@@ -87,8 +87,8 @@ fn the_loop_goes_over_all_units_though_only_the_active_are_counted() {
     for text in ["paper-2017", "device-affinity"] {
         assert_eq!(names(&cluster, &[0, 4], text), ["hfi1_1", "hfi1_2"], "{text}");
     }
-    // One is active of two: printed, the count of the active ends the search before the loop that
-    // would have found it.
+    // One is active of two: printed, the count of the active ends the search before the loop,
+    // which would reach it.
     let cluster = node(1, &[("hfi1_0", 0, false), ("hfi1_1", 0, true)]);
     assert_eq!(names(&cluster, &[0], "paper-2017"), ["hfi1_0"]);
     assert_eq!(names(&cluster, &[0], "device-affinity"), ["hfi1_1"]);
@@ -141,7 +141,7 @@ fn without_a_local_unit_ours_takes_the_nearest() {
 }
 
 #[test]
-fn several_local_units_are_used_in_turn_and_the_place_in_the_list_is_no_unit() {
+fn several_local_units_are_used_in_turn_and_the_position_in_the_list_is_not_the_unit() {
     let cluster = machine("four-hfis");
     // PSM2 as deployed would give units 0 and 1 to the second socket, too.
     for text in ["paper-2017", "device-affinity", "round-robin"] {
@@ -279,8 +279,8 @@ fn ranks_are_striped_as_far_as_contexts_are_left() {
         let chosen = by_load(cluster, &traffic, &placement);
         for device in 0..4 {
             let name = format!("hfi1_{device}");
-            let here = chosen.ranks().filter(|rank| rank.node == NodeId(0));
-            let users = here.filter(|rank| rank.nics.contains(&name)).count();
+            let on_node = chosen.ranks().filter(|rank| rank.node == NodeId(0));
+            let users = on_node.filter(|rank| rank.nics.contains(&name)).count();
             let contexts = cluster.groups[0].machine.nics[device].contexts.unwrap();
             assert!(users <= contexts as usize);
         }
@@ -325,7 +325,7 @@ fn ranks_that_cannot_share_a_rail_are_told_apart_from_full_devices() {
 }
 
 #[test]
-fn places_are_those_whose_ranks_can_all_have_devices() {
+fn slots_are_usable_if_ranks_on_all_of_them_can_have_devices() {
     let text = "[[node]]\nnames = \"a0\"\ntopology = \"pack:2 numa:1 core:3 pu:1\"\n\
                 [[node]]\nnames = \"b0\"\ntopology = \"pack:2 numa:1 core:3 pu:1\"\n\
                 nic = [{ name = \"x0\", near = \"numa:0\", contexts = 3 }, \
@@ -335,9 +335,9 @@ fn places_are_those_whose_ranks_can_all_have_devices() {
     let cluster = toml::parse(text, "c.toml", Path::new("")).unwrap();
     let slots = slots(&cluster, Granularity::Cores(1), 18).unwrap();
     let usable = |selection: &str| -> String {
-        let places = UsableSlots::new(&cluster, &slots, &selection.parse().unwrap());
-        assert_eq!(places.why.is_some(), places.usable.contains(&false));
-        places.usable.iter().map(|usable| if *usable { 'x' } else { '.' }).collect()
+        let slots = UsableSlots::new(&cluster, &slots, &selection.parse().unwrap());
+        assert_eq!(slots.why.is_some(), slots.usable.contains(&false));
+        slots.usable.iter().map(|usable| if *usable { 'x' } else { '.' }).collect()
     };
     assert_eq!(usable("none"), "xxxxxxxxxxxxxxxxxx");
     // Four contexts for both sockets alike, two for the socket beside the device.
@@ -395,31 +395,6 @@ fn far_devices_cost_what_the_rates_say() {
     assert!(far("[rates]\ninter_socket = [[\"800 kB\", \"0.1 ms\"]]\n") > 0);
     assert_eq!(far("[rates]\ninter_socket = [[\"800 kB\", \"10 ms\"]]\n"), 0);
     assert_eq!(far("[rates]\nremote_memory_factor = 9.0\n"), 0);
-}
-
-#[test]
-fn gpus_are_beside_the_ranks_device() {
-    let cluster = machine("four-numa");
-    let gpus_of = |at: &[usize], selection: &str| -> Vec<String> {
-        let (placement, selection) = (placed(&cluster, at), selection.parse().unwrap());
-        let chosen = select(&cluster, &Workload::default(), placement, &selection).unwrap();
-        let chosen = gpus::beside(&cluster, &chosen).unwrap();
-        chosen.ranks().map(|rank| rank.gpus.join("+")).collect()
-    };
-    let of_four = ["rsmi4+rsmi5", "rsmi2+rsmi3", "rsmi6+rsmi7", "rsmi0+rsmi1"];
-    assert_eq!(gpus_of(&[0, 4, 8, 12], "device-affinity"), of_four);
-    // Without devices those beside the cores.
-    assert_eq!(gpus_of(&[0, 4, 8, 12], "none"), of_four);
-    // Three ranks on a memory with two GPUs: the third takes none that the next memory's ranks need.
-    let of_six = gpus_of(&[0, 1, 2, 4, 5, 6], "none");
-    assert_eq!(of_six[..2], ["rsmi4", "rsmi5"]);
-    assert_eq!(of_six[3..5], ["rsmi2", "rsmi3"]);
-    let all: Vec<usize> = (0..16).collect();
-    let mut gpus = gpus_of(&all, "device-affinity");
-    assert_eq!((gpus[0].as_str(), gpus[1].as_str()), ("rsmi4", "rsmi5"));
-    gpus.sort();
-    gpus.dedup();
-    assert_eq!(gpus.len(), 8);
 }
 
 proptest! {

@@ -11,8 +11,8 @@ use crate::rails::policies::Selection;
 pub struct DeviceSets {
     /// Index: position in the list of places.
     pub of_place: Vec<NamedSets>,
-    /// Whether the fabric is rail-optimised. Then sets are rails, the same for every place, and ranks
-    /// that exchange messages must use the set of the same position.
+    /// Whether the fabric is rail-optimised. Then set k of every place is the same rail, and ranks that
+    /// exchange messages must use sets with equal k.
     pub same_rails: bool,
 }
 

@@ -23,12 +23,12 @@ pub(super) struct Member {
 /// One way to give a task its devices.
 #[derive(Debug, Clone)]
 pub(super) struct DeviceOption {
-    /// The devices of each member.
+    /// The devices of each member. Index: as the members of the task.
     pub(super) of_member: Vec<DeviceSet>,
 }
 
-/// The options of a task with these members. The flag says whether ranks may be striped; the options
-/// without striping come first then.
+/// The options of a task with these members. Only with the flag may ranks be striped; the options
+/// without striping come first.
 pub(super) type Options<'a> = dyn Fn(&[Member], bool) -> Vec<DeviceOption> + 'a;
 
 /// Ranks on some nodes that need devices.
@@ -36,7 +36,7 @@ pub(super) struct DeviceProblem<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) views: &'a [NodeView],
     pub(super) traffic: &'a InternodeTraffic,
-    /// The members of each task: ranks that choose together.
+    /// The members of each task: ranks that take one option together. Index: task.
     pub(super) tasks: Vec<Vec<Member>>,
     pub(super) options: &'a Options<'a>,
 }
@@ -44,7 +44,9 @@ pub(super) struct DeviceProblem<'a> {
 /// The first machines of a view. Devices are counted over all views, then the cores of all ranks.
 #[derive(Clone, Copy)]
 struct FirstMachines {
+    /// Of its devices.
     device: usize,
+    /// Of the cores of its ranks.
     core: usize,
 }
 
@@ -53,7 +55,7 @@ impl DeviceProblem<'_> {
     pub(super) fn solve(&self) -> Result<Vec<Vec<DeviceSet>>, SelectionError> {
         let contexts = self.contexts();
         let (single, modes) = self.tasks(false);
-        let mode_of = schedule(&modes, &contexts, None).map_err(|full| self.no_room(full))?;
+        let mode_of = schedule(&modes, &contexts, None).map_err(|full| self.error(full))?;
         let chosen = self.chosen(&single, &mode_of);
         let bound = lower_bound(self.views, self.traffic);
         if self.busiest_device(&chosen) <= bound.0 * GOOD_ENOUGH {
@@ -68,8 +70,8 @@ impl DeviceProblem<'_> {
         Ok(if better { striped } else { chosen })
     }
 
-    /// Why there is no schedule: a task exceeds the contexts.
-    fn no_room(&self, full: CapacityExceeded) -> SelectionError {
+    /// The error for a task that exceeds the contexts.
+    fn error(&self, full: CapacityExceeded) -> SelectionError {
         let name = |view: &NodeView| self.cluster.node(view.node).name.clone();
         let is_full = |view: &&NodeView| {
             let served = view.active().map(|device| view.devices[device].contexts.map(u64::from));

@@ -96,7 +96,7 @@ impl<'a> Job<'a> {
         self.nodes.iter().flat_map(|map| map.ranks.iter().map(move |rank| (map, rank)))
     }
 
-    /// The value of a node, if all nodes have the same.
+    /// The value of every node, if all are equal.
     pub(super) fn same_for_all<T: PartialEq>(
         &self,
         value: impl Fn(&LocalMap<'a>) -> T,
@@ -106,7 +106,7 @@ impl<'a> Job<'a> {
         values.all(|other| other == first).then_some(first)
     }
 
-    /// The value of a node by local rank, if all nodes have the same and local ranks are right.
+    /// The value of every node by local rank, if all are equal and local ranks are right.
     pub(super) fn same_by_local_rank<T: PartialEq>(
         &self,
         value: impl Fn(&LocalMap<'a>) -> T,
@@ -164,12 +164,12 @@ fn device_of<'a>(
     let (rank, node_name) = (entry.rank.0, || node.name.clone());
     let Some(device) = node.nics.iter().find(|nic| nic.is_called(name)) else {
         let names: Vec<&str> = node.nics.iter().map(|nic| nic.name.as_str()).collect();
-        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let devices = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         return Err(FabricError::NoSuchDevice {
             rank,
             node: node_name(),
             device: name.to_owned(),
-            known,
+            devices,
         });
     };
     if !is_up(device) {

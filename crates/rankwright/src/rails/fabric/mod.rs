@@ -1,5 +1,5 @@
-//! How each network stack is told which devices a rank uses: environment variables for each rank, or
-//! one value for all where the stack has such a form and all nodes have the same local map.
+//! The environment variables that give each network stack the devices of a rank: a value for each rank,
+//! or one value for all where the stack has such a form and all nodes have the same local map.
 //!
 //! The values follow the sources of PSM2 (5ecb576), libfabric (af8ddbe), UCX (9466d10), MPICH
 //! (6a79bf6), Open MPI (8efebee), and the documentation of MVAPICH2, Cray MPICH and NCCL; none was

@@ -10,8 +10,8 @@ use crate::cluster::NicKind;
 use crate::placement::DeviceEntry;
 use crate::rails::node_view::unit;
 
-/// One list for all ranks where all nodes have the same and every rank one device; MVAPICH2 ignores it
-/// if its length is not the number of local ranks. Else the devices of each rank.
+/// One list for all ranks where all nodes have equal lists and every rank one device; MVAPICH2
+/// ignores it if its length is not the number of local ranks. Else the devices of each rank.
 pub(super) fn mvapich2(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricError> {
     let single = job.ranks().all(|(_, rank)| rank.devices.len() == 1);
     let names = |map: &LocalMap<'_>| {
@@ -92,7 +92,7 @@ pub(super) fn mpich_ofi(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), Fa
 /// of the TCP BTL.
 pub(super) fn openmpi(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricError> {
     let first = job.ranks().next().map(|(_, rank)| kind(rank.devices[0]));
-    // The variables of one kind mean nothing to the library of another.
+    // The library for one kind of device does not read the variables of another.
     let other = |device: &&&DeviceEntry| Some(kind(device)) != first;
     let mixed =
         job.ranks().find_map(|(map, rank)| Some((map, rank, rank.devices.iter().find(other)?)));

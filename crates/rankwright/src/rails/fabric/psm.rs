@@ -34,7 +34,7 @@ pub(super) fn psm2(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricE
     Ok(())
 }
 
-/// One map for all ranks where all nodes have the same and local ranks are right: with
+/// One map for all ranks where all nodes have equal maps and local ranks are right: with
 /// `PSM3_MULTIRAIL` 1 the local rank selects the set. Else `PSM3_NIC`, or a map of one set where a rank
 /// has several devices.
 pub(super) fn psm3(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricError> {
@@ -64,7 +64,7 @@ pub(super) fn psm3(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricE
     Ok(())
 }
 
-/// One list of devices and the cores (P# of their PUs) that use them, where all nodes have the same;
+/// One list of devices and the cores (P# of their PUs) that use them, where all nodes have equal lists;
 /// else the unit of each rank. The first part that matches is used; `default` comes last, because OPX
 /// fails without a match.
 pub(super) fn opx(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricError> {

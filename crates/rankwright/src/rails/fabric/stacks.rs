@@ -1,4 +1,4 @@
-//! The network stacks, in one table, and what each is told.
+//! The network stacks, in one table.
 
 use super::defaults::DefaultChoice;
 use super::job::{Job, Output, is_up, kind, local_ranks};
@@ -154,7 +154,7 @@ pub const STACKS: &[Stack] = &[
     },
 ];
 
-/// Why a stack cannot be told the devices of a job.
+/// Why a stack cannot use the devices of a job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FabricError {
     /// The placement names no device.
@@ -171,7 +171,7 @@ pub enum FabricError {
         node: String,
     },
     /// The node of a rank does not have its device.
-    #[error("rank {rank}: node {node} has no network device {device}, only {known}; place again")]
+    #[error("rank {rank}: node {node} has no network device {device}, only {devices}; place again")]
     NoSuchDevice {
         /// The rank.
         rank: u32,
@@ -180,7 +180,7 @@ pub enum FabricError {
         /// The device.
         device: String,
         /// The devices that the node has.
-        known: String,
+        devices: String,
     },
     /// The device of a rank is down.
     #[error("rank {rank}: the link of {device} of node {node} is down; place again")]
@@ -199,7 +199,7 @@ pub enum FabricError {
     WrongKind {
         /// The stack.
         stack: &'static str,
-        /// What it drives.
+        /// The kinds of devices that it drives.
         drives: String,
         /// The rank.
         rank: u32,
@@ -213,7 +213,7 @@ pub enum FabricError {
     TooManyRails {
         /// The stack.
         stack: &'static str,
-        /// How many it uses.
+        /// How many it uses at most.
         most: usize,
         /// The rank.
         rank: u32,
@@ -229,7 +229,7 @@ pub fn find(name: &str) -> Option<&'static Stack> {
 }
 
 impl Stack {
-    /// Sets the variables that tell this stack the devices of a job's ranks, by local rank only where
+    /// Sets the variables that give this stack the devices of a job's ranks, by local rank only where
     /// `local_ranks` are right. Returns notes for the user.
     ///
     /// # Errors

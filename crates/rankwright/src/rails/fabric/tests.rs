@@ -166,11 +166,11 @@ fn wrong_local_ranks_are_not_used() {
     let by_local_rank = ["PSM3_MULTIRAIL_MAP", "MV2_PROCESS_TO_RAIL_MAPPING"];
     let node = machine("two-per-socket").core_count() / 2;
     let file = placed("two-per-socket", &[0, node, 1, node + 1], "device-affinity");
-    for (stack, own) in [("psm3", "PSM3_NIC="), ("mvapich2", "MV2_IBA_HCA=")] {
+    for (stack, variable) in [("psm3", "PSM3_NIC="), ("mvapich2", "MV2_IBA_HCA=")] {
         assert!(by_local_rank.iter().any(|name| variables(stack, &file).contains(name)));
         let text = variables_by(stack, &file, LocalRanks::Wrong);
         for (rank, entry) in file.jobs[0].ranks.iter().enumerate() {
-            let line = format!("{rank}: {own}{}\n", entry.nics[0]);
+            let line = format!("{rank}: {variable}{}\n", entry.nics[0]);
             assert!(text.contains(&line), "{line} is not in\n{text}");
         }
     }
@@ -184,7 +184,7 @@ fn wrong_local_ranks_are_not_used() {
     }
 }
 
-/// The variables of one kind of device mean nothing to the library of another.
+/// The library for one kind of device does not read the variables of another.
 #[test]
 fn open_mpi_refuses_mixed_devices() {
     let mut file = placed("two-per-socket", &[0, 1], "device-affinity");

@@ -8,7 +8,7 @@ pub(in super::super) type Directions = [f64; 2];
 pub(in super::super) struct Mode {
     /// Ascending by machine.
     pub(super) uses: Vec<MachineUse>,
-    /// How far the devices are from the ranks; of modes that are equal otherwise the nearer is taken.
+    /// The sum over ranks of the mean distance of their devices, 0 beside them; it breaks ties.
     pub(in super::super) distance: f64,
 }
 
@@ -16,6 +16,7 @@ pub(in super::super) struct Mode {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MachineUse {
     pub(super) machine: usize,
+    /// How long it keeps the machine busy.
     pub(super) times: Directions,
     /// How many contexts it takes: one for each rank.
     pub(super) contexts: u32,

@@ -66,14 +66,15 @@ pub(in super::super) fn schedule(
 
 /// The modes of tasks, and what they need of the machines.
 pub(super) struct Schedule<'a> {
-    /// The modes of each task.
+    /// The modes of each task. Index: task.
     pub(super) tasks: &'a [Vec<Mode>],
+    /// The contexts of each machine; `None` without a limit. Index: machine.
     capacities: &'a [Option<u32>],
-    /// How long each machine is busy.
+    /// How long each machine is busy, in seconds. Index: machine.
     pub(super) times: Vec<Directions>,
-    /// How many contexts of each machine are taken.
+    /// How many contexts of each machine are taken. Index: machine.
     contexts: Vec<u32>,
-    /// Positions among the modes of each task.
+    /// Positions among the modes of each task. Index: task.
     pub(super) mode_of: Vec<usize>,
     /// The machines of a change; kept to allocate once, because there are very many changes.
     touched: Vec<usize>,
