@@ -11,8 +11,10 @@ use crate::ids::{CoreId, NumaId, PuId};
 /// cores that first meet at each level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hierarchy {
-    /// Without levels of one part, which make no difference.
+    /// The number of parts, at least 2: levels of one part are left out. Index: level, from the
+    /// core up.
     sizes: Vec<u32>,
+    /// Ascending. Index: level, from the core up.
     distances: Vec<u64>,
 }
 
@@ -53,7 +55,7 @@ pub enum HierarchyError {
         /// The one before.
         before: u32,
     },
-    /// More cores than can be.
+    /// More than 2^24 cores.
     #[error("hierarchy `{text}`: found more than {MAX_CORES} cores, expected at most that many")]
     TooManyCores {
         /// The text.
@@ -116,7 +118,7 @@ impl Hierarchy {
         description.build().expect("levels of whole numbers of equal parts are a cluster")
     }
 
-    /// The distance of each level of [`Hierarchy::cluster`], from the same core (0) up.
+    /// The distance of each level of [`Hierarchy::cluster`], from 0 on a core up.
     #[must_use]
     pub fn distances(&self) -> Vec<u64> {
         std::iter::once(0).chain(self.distances.iter().copied()).collect()

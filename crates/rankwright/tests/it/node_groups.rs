@@ -114,7 +114,7 @@ fn groups_that_do_not_fit_say_why() {
     assert_eq!(
         why(on_hosts(ring("a", 8, 100), |rank| u32::from(rank >= 5))),
         "the ranks that share a node cannot be kept together: 5 ranks of job `a` shared a host in \
-         the recorded run (host0), but no node has room for more than 4"
+         the recorded run (host0), but no node has more than 4 slots"
     );
     assert_eq!(
         why(on_hosts(ring("a", 10, 100), |rank| rank / 2)),

@@ -1,4 +1,4 @@
-//! What a mapper is asked.
+//! The input of a mapper: ranks, slots, and the constraints of a mapping.
 
 use std::borrow::Cow;
 
@@ -13,28 +13,29 @@ use crate::placement::{Granularity, PlacementError, Slot, slots};
 use crate::rails::{Selection, SelectionError, UsableSlots};
 use crate::traffic::Workload;
 
-/// Ranks that need slots. All ranks of all jobs are counted through.
+/// Ranks that need slots. Ranks are numbered over all jobs: [`GlobalRank`](crate::ids::GlobalRank).
 #[derive(Debug, Clone)]
 pub struct Problem<'a> {
     /// The cluster.
     pub cluster: &'a Cluster,
     /// The jobs.
     pub workload: &'a Workload,
+    /// Ordered by node. Index: [`SlotId`](crate::ids::SlotId).
     slots: Vec<Slot>,
     levels: Levels,
     graph: Graph,
-    /// How much of a slot each rank takes.
+    /// Index: [`GlobalRank`](crate::ids::GlobalRank); 1 where ranks do not share slots.
     loads: Vec<u64>,
-    /// What a slot would hold if all held the same, rounded up.
+    /// The mean load of a slot, rounded up.
     share: u64,
-    /// What a slot may hold at most.
+    /// The load that a slot may hold at most.
     limit: u64,
     compute_balance: Option<ComputeBalance>,
-    /// By which share the longest computing rank may take longer than it must.
+    /// By which share the makespan of the computing times may exceed its lower bound, from 0.
     balance: f64,
-    /// Ranks that have to stay together.
+    /// Groups of ranks that have to share a node.
     kept: Option<KeptGroups>,
-    /// Whether senders wait.
+    /// Whether ranks wait for their messages before they send more.
     closed_loop: bool,
     /// How ranks get their network devices.
     selection: Selection,
@@ -66,8 +67,8 @@ impl<'a> Problem<'a> {
         Self::with_slots(cluster, workload, slots, vec![1; ranks], 1)
     }
 
-    /// The same problem where every group of ranks has to share a node, and no other ranks of its
-    /// job are on it. Which node that is, and who is where on it, is left to the strategy.
+    /// Adds the constraint that every group of ranks shares a node, without other ranks of its job.
+    /// The strategy chooses the node, and the slot of each rank on it.
     ///
     /// # Errors
     /// If no nodes are found for all groups.
@@ -86,7 +87,7 @@ impl<'a> Problem<'a> {
     /// where all loads are 1 it is never the larger one.)
     ///
     /// # Errors
-    /// If there is no slot at all.
+    /// If the cluster has no slot.
     ///
     /// # Panics
     /// If there is not exactly one load for each rank.
@@ -106,7 +107,7 @@ impl<'a> Problem<'a> {
             (((1.0 + imbalance) * share as f64) as u64).max(share.saturating_add(largest - 1));
         let mut problem = Self::with_slots(cluster, workload, slots, loads, share);
         problem.limit = limit;
-        // Loads say already what is to be balanced.
+        // The limit balances the loads instead.
         problem.compute_balance = None;
         Ok(problem)
     }
@@ -138,8 +139,8 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The same problem where the longest computing rank may take so much longer than it must, as a
-    /// share: where nodes differ in speed and the times that ranks compute are known.
+    /// Sets by which share the makespan of the computing times may exceed its lower bound. It has an
+    /// effect where nodes differ in speed and the times that ranks compute are known.
     #[must_use]
     pub fn with_balance(mut self, balance: f64) -> Self {
         self.balance = balance;
@@ -154,7 +155,7 @@ impl<'a> Problem<'a> {
         self.compute_balance.as_ref()
     }
 
-    /// Makes an answer keep the balance of [`Problem::compute_balance`].
+    /// Makes a mapping keep the balance of [`Problem::compute_balance`].
     pub(in crate::map) fn balanced(&self, mut slot_of: Vec<usize>) -> Vec<usize> {
         if let Some(balance) = &self.compute_balance {
             balance.enforce(self, &mut slot_of);
@@ -162,30 +163,28 @@ impl<'a> Problem<'a> {
         slot_of
     }
 
-    /// The same problem with ranks that wait for their messages before they send more, or that do
-    /// not.
+    /// Sets whether ranks wait for their messages before they send more.
     #[must_use]
     pub fn with_closed_loop(mut self, closed_loop: bool) -> Self {
         self.closed_loop = closed_loop;
         self
     }
 
-    /// Whether ranks wait for their messages before they send more; otherwise clocks alone say when
-    /// they send.
+    /// Whether ranks wait for their messages before they send more; otherwise they send by clocks
+    /// alone.
     #[must_use]
     pub fn is_closed_loop(&self) -> bool {
         self.closed_loop
     }
 
-    /// The same problem where ranks get their network devices like this, without the slots where ranks
-    /// would get none: those of nodes without devices that can be used, and more on a node than its
-    /// devices serve.
+    /// Sets how ranks get their network devices, and removes the slots where ranks would get none:
+    /// those of nodes without devices that can be used, and more on a node than its devices serve.
     ///
     /// # Errors
     /// If too few slots are left.
     ///
     /// # Panics
-    /// If ranks have to stay together already ([`Problem::keeping`]).
+    /// If groups of ranks have to share nodes already ([`Problem::keeping`]).
     pub fn with_selection(mut self, selection: Selection) -> Result<Self, SelectionError> {
         assert!(self.kept.is_none(), "devices before groups");
         let UsableSlots { usable, why } = UsableSlots::new(self.cluster, &self.slots, &selection);
@@ -224,7 +223,7 @@ impl<'a> Problem<'a> {
         &self.selection
     }
 
-    /// The same problem with other distances, one per level of [`Problem::levels`].
+    /// Replaces the distances: one for each level of [`Problem::levels`].
     ///
     /// # Panics
     /// If there are not as many distances as levels.
@@ -234,7 +233,7 @@ impl<'a> Problem<'a> {
         self
     }
 
-    /// The places, node by node.
+    /// Ordered by node. Index: [`SlotId`](crate::ids::SlotId).
     #[must_use]
     pub fn slots(&self) -> &[Slot] {
         &self.slots
@@ -246,13 +245,14 @@ impl<'a> Problem<'a> {
         &self.levels
     }
 
-    /// Who talks with whom.
+    /// The communication graph, weighted by bytes. Vertices are global ranks.
     #[must_use]
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// Who talks with whom, by bytes or by bytes per second; by bytes where rates are not known.
+    /// The communication graph, weighted by bytes or by bytes per second; by bytes where rates are not
+    /// known.
     pub(in crate::map) fn weighted_graph(&self, weights: EdgeWeights) -> Cow<'_, Graph> {
         let rates = match weights {
             EdgeWeights::Bytes => None,
@@ -282,10 +282,10 @@ impl<'a> Problem<'a> {
         self.graph.cost(|a, b| self.levels.distance(cores[a], cores[b]))
     }
 
-    /// Whether an answer is one: a slot for every rank, and no slot overfull.
+    /// Checks that a mapping is valid: a slot for every rank, and no slot overfull.
     ///
     /// # Errors
-    /// If it is not; that is an error of the mapper.
+    /// If it is not valid; that is an error of the mapper.
     pub(in crate::map) fn check(&self, slot_of: &[usize]) -> Result<(), MapError> {
         let wrong = |what: String| Err(MapError::Invalid { what });
         if slot_of.len() != self.rank_count() {
@@ -350,8 +350,8 @@ impl<'a> Problem<'a> {
         nodes
     }
 
-    /// The tree over the slots of [`Problem::slots_of_fewest_nodes`]; and which slot each of its
-    /// bins is.
+    /// The tree over the slots of [`Problem::slots_of_fewest_nodes`], and the slot of each of its
+    /// bins.
     pub(in crate::map) fn tree_of_fewest_nodes(&self) -> (Tree, Vec<usize>) {
         let used = self.slots_of_fewest_nodes().last().map_or(0, |slots| slots.end);
         let cores: Vec<usize> = (0..used).map(|slot| self.core(slot)).collect();

@@ -5,13 +5,14 @@ use super::tree::{BinId, Tree};
 
 /// Moves vertices out of bins that hold more than their capacity, until none does.
 ///
-/// The bins are taken in order. The vertices of an overfull bin leave in the order of what their move
-/// costs (the growth of the sum of weight times distance over their edges), each to the cheapest bin
-/// with capacity left. Targets are, for every level of the tree and every neighbour, the first bin
-/// with capacity left in the neighbour's group: no other bin can be cheaper than the best of these.
-/// If no bin can take a vertex it goes where most is left; that cannot happen with vertices of equal
-/// load and bins that hold all of them. Without an overfull bin it takes time in vertices and bins,
-/// else for each vertex that moves degree × levels × (degree + log bins).
+/// The bins are taken in order. The vertices of an overfull bin leave in the order of what their
+/// move costs (the growth of the sum of weight times distance over their edges), each to the
+/// cheapest bin with capacity left. Targets are, for every level of the tree and every neighbour,
+/// the first bin with capacity left in the neighbour's group: no other bin can be cheaper than the
+/// best of these. If no bin can take a vertex it goes to the bin with the most capacity left; that
+/// cannot happen with vertices of equal load and bins that hold all of them. Without an overfull
+/// bin it takes time in vertices and bins, else for each vertex that moves degree × levels ×
+/// (degree + log bins).
 pub(in crate::map) fn repair(
     tree: &Tree,
     capacity: &[u64],
@@ -77,22 +78,21 @@ impl Search<'_> {
         targets.extend(self.free.first_with(needed, 0..self.tree.bin_count()));
         targets.sort_unstable();
         targets.dedup();
-        let here = bin_of[vertex] as usize;
-        let cost_at = |place: usize| -> i128 {
+        let cost_at = |bin: usize| -> i128 {
             let edges = self.graph.row(vertex).map(|(neighbour, weight)| {
-                let distance = self.tree.distance(place, bin_of[neighbour] as usize);
+                let distance = self.tree.distance(bin, bin_of[neighbour] as usize);
                 i128::from(weight) * i128::from(distance)
             });
             edges.sum()
         };
-        let now = cost_at(here);
+        let now = cost_at(bin_of[vertex] as usize);
         targets.into_iter().map(|bin| (cost_at(bin) - now, bin)).min()
     }
 }
 
 /// The capacity left in each bin, as a segment tree of maxima.
 struct FreeCapacity {
-    /// Leaves stand in the upper half.
+    /// Index: node of the segment tree, the root at 1; the leaf of bin b is at `half` + b.
     most: Vec<u64>,
     half: usize,
 }
@@ -118,7 +118,7 @@ impl FreeCapacity {
         }
     }
 
-    /// The first bin of a range with at least this much left.
+    /// The first bin of a range with at least this capacity left.
     fn first_with(&self, needed: u64, bins: std::ops::Range<usize>) -> Option<usize> {
         self.find(1, 0..self.half, needed.max(1), &bins)
     }

@@ -18,11 +18,11 @@ pub(in crate::map) struct Tree {
 
 #[derive(Debug, Clone)]
 struct TreeLevel {
-    /// Between bins whose lowest common level this is.
+    /// The distance between bins whose lowest common level this is.
     distance: u64,
     /// Index: bin.
     group_of: Vec<u32>,
-    /// The first bin of each group, and the number of bins.
+    /// The first bin of each group, then the number of bins. Index: group.
     starts: Vec<usize>,
 }
 

@@ -40,7 +40,7 @@ impl Mapper for Drb {
 }
 
 /// The largest sum of weight times distance that Scotch may reach; it adds both ends of an edge, so
-/// half of its 32 bits stay unused.
+/// half of its 32 bits remain unused.
 const LARGEST_SUM: u32 = 1 << 30;
 
 /// The resolution of distances where they must be scaled.
@@ -145,9 +145,9 @@ fn firsts_of_components(graph: &Graph) -> Vec<VertexId> {
 
 /// A tree in which all nodes of a level have as many children as the largest one: Scotch's `tleaf`.
 struct Machine {
-    /// Children of each node, from the root down.
+    /// The number of children of a node. Index: level, from the root down.
     sizes: Vec<i32>,
-    /// Of the links below each level.
+    /// The costs of the links below each level. Index: as in `sizes`.
     link_costs: Vec<i32>,
     /// The leaves that exist, ascending; `None` if all do.
     leaves: Option<Vec<i32>>,

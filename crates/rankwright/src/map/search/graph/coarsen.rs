@@ -23,7 +23,7 @@ pub(in crate::map) enum Rating {
 #[derive(Debug)]
 pub(in crate::map) struct Coarsening {
     pub(in crate::map) graph: CompactGraph,
-    /// The coarse vertex of each vertex.
+    /// The coarse vertex of each vertex. Index: [`VertexId`].
     pub(in crate::map) coarse_of: Vec<VertexId>,
 }
 
@@ -98,7 +98,7 @@ struct Matching<'a> {
     largest: u64,
     kind_of: Option<&'a [u32]>,
     rating: Rating,
-    /// The vertex that each is matched with, or [`NONE`].
+    /// The vertex that each is matched with, or [`NONE`]. Index: [`VertexId`].
     mate: Vec<VertexId>,
 }
 

@@ -3,7 +3,8 @@
 use super::{Graph, TooManyWeights, VertexId, scale_weights};
 
 /// An undirected graph whose vertices have loads. Every edge stands in the rows of both its ends;
-/// the weights of all rows together sum up to less than 2^31, so that sums of some need no care.
+/// the weights of all rows together sum up to less than 2^31, so that no sum of weights overflows
+/// an `i32`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::map) struct CompactGraph {
     pub(super) offsets: Vec<usize>,

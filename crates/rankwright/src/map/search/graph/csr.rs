@@ -9,7 +9,7 @@ use crate::traffic::{Send, Source, Workload};
 /// are ordered by neighbour; there are no loops and no edges of weight 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// Where the row of each vertex begins, and the end of the last row.
+    /// Where the row of each vertex begins in the other two, then the end of the last row.
     offsets: Vec<usize>,
     neighbours: Vec<VertexId>,
     weights: Vec<u64>,

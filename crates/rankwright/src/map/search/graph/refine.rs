@@ -10,16 +10,16 @@ use super::gain_buckets::{GainBuckets, Link, Linked};
 pub(super) struct Bisection<'a> {
     graph: &'a CompactGraph,
     vertices: Vec<Vertex>,
-    /// The weight of the edges of each vertex.
+    /// The weight of the edges of each vertex. Index: [`VertexId`].
     degrees: Vec<i32>,
-    /// What each side holds.
+    /// The load on each side.
     loads: [u64; 2],
-    /// What each side may hold.
+    /// The load that each side may hold.
     capacity: [u64; 2],
     cut: i64,
     /// The vertices of each side that may move.
     queues: &'a mut [GainBuckets; 2],
-    /// In this pass, in their order.
+    /// The vertices moved in this pass, the first move first.
     moved: Vec<VertexId>,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Bisection<'a> {
                 // The next vertex is too large: side 0 stays below its share.
                 break;
             }
-            // Vertices on side 0 stay there.
+            // Vertices on side 0 do not move again.
             self.vertices[vertex as usize].locked = true;
             self.move_across(vertex);
         }

@@ -1,11 +1,11 @@
 //! The weights that 32-bit partitioners can take.
 
-/// There are at least as many weights as their sum may be large.
+/// There are so many weights that their sum exceeds the limit even if each is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::map) struct TooManyWeights;
 
-/// Scales weights so that their sum stays below `limit`, which is at most 2^31. Nothing becomes 0
-/// and no weight becomes larger than one that was larger than it; what already fits is unchanged.
+/// Scales weights so that their sum stays below `limit`, which is at most 2^31. No weight
+/// becomes 0, their order is kept, and weights that already fit are unchanged.
 ///
 /// # Errors
 /// If there are `limit` weights or more.

@@ -11,7 +11,7 @@ use crate::map::Problem;
 
 /// The nodes that have slots; other functions name them by their position here.
 pub(super) struct NodeSlots {
-    /// The slots of each node.
+    /// The slots of each node, as a range of [`SlotId`](crate::ids::SlotId).
     pub(super) ranges: Vec<Range<usize>>,
     /// The core of the first slot of each node, L# counted over all nodes.
     cores: Vec<usize>,
@@ -75,7 +75,7 @@ impl NodeSlots {
         self.levels.distance(self.cores[a], self.cores[b])
     }
 
-    /// Why there are no nodes for all groups.
+    /// The reason why groups do not fit on the nodes.
     pub(super) fn why_not(&self, problem: &Problem, groups: &NodeGroups) -> String {
         let shared = match groups.origin() {
             GroupOrigin::BlockOrder => "share a node in block order",
@@ -87,8 +87,8 @@ impl NodeSlots {
         if let Some(group) = largest.filter(|group| group.ranks.len() > most) {
             let (ranks, host) = (group.ranks.len(), &group.host);
             return format!(
-                "{ranks} ranks of job `{}` {shared} ({host}), but no node has room for more than \
-                 {most}",
+                "{ranks} ranks of job `{}` {shared} ({host}), but no node has more than {most} \
+                 slots",
                 job(group)
             );
         }

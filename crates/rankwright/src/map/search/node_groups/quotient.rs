@@ -5,7 +5,7 @@ use crate::traffic::{Flow, Job, Send, Source, Workload};
 
 /// The quotient of a workload: ranks with the same number become one. Numbers count over all jobs:
 /// those of a job are consecutive and after those of the jobs before it. Messages within a number,
-/// and those from or to a rank without one, are left out.
+/// and messages from or to a rank without a number, are left out.
 pub(super) fn quotient(
     workload: &Workload,
     number: &dyn Fn(GlobalRank) -> Option<usize>,

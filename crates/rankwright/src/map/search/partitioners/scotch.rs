@@ -19,17 +19,17 @@ type Num = i32;
 pub(in crate::map) struct ScotchGraph<'a> {
     pub(in crate::map) offsets: &'a [Num],
     pub(in crate::map) neighbours: &'a [Num],
-    /// One for every entry of `neighbours`.
+    /// Index: as in `neighbours`.
     pub(in crate::map) edge_weights: &'a [Num],
-    /// One for every vertex.
+    /// Index: vertex.
     pub(in crate::map) loads: &'a [Num],
 }
 
 /// A tree-shaped machine.
 pub(in crate::map) struct ScotchTree<'a> {
-    /// How many children the nodes of each level have, from the root down.
+    /// The number of children of a node. Index: level, from the root down.
     pub(in crate::map) sizes: &'a [Num],
-    /// Of the links below each level.
+    /// Index: level, from the root down; the links are those below it.
     pub(in crate::map) link_costs: &'a [Num],
     /// The leaves that exist, ascending; `None` if all do.
     pub(in crate::map) leaves: Option<&'a [Num]>,
@@ -52,7 +52,7 @@ pub(in crate::map) enum Refinement {
 
 /// The leaf of each vertex, counted over the leaves that exist.
 ///
-/// `imbalance` is the share that a leaf may get above its own: a target, not a bound.
+/// `imbalance` is the share by which a leaf may exceed its capacity: a target, not a bound.
 pub(in crate::map) fn map_graph(
     graph: &ScotchGraph,
     tree: &ScotchTree,
@@ -98,7 +98,7 @@ pub(in crate::map) fn map_graph(
     let machine = architecture(tree, &whole, &part)?;
     let strategy = Handle::new(&STRATEGY)?;
     let mut leaf_of: Vec<Num> = vec![-1; vertices];
-    // SAFETY: all objects are initialised and `leaf_of` has room for every vertex.
+    // SAFETY: all objects are initialised and `leaf_of` has an element for every vertex.
     unsafe {
         let leaves = number(tree.leaf_count)?;
         let flags = STRATEGY_QUALITY

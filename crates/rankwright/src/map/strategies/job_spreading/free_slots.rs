@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::ids::SlotId;
 use crate::map::Problem;
 
-/// What is free on each node and beside each of its memories, and how many ranks of the job that is
+/// The free slots on each node and beside each of its memories, and how many ranks of the job that is
 /// being mapped each node has.
 ///
 /// Free is counted in units of load: a slot counts as its share, which is 1 unless slots are shared
@@ -19,13 +19,13 @@ pub(super) struct FreeSlots<'a> {
     nodes: Vec<Node>,
     /// Nodes with something free, the next to be selected first.
     order: BTreeSet<Key>,
-    /// On all nodes.
+    /// Units of load on all nodes.
     free: u64,
-    /// On the largest node before any rank was mapped.
+    /// Units of load on the largest node before any rank was mapped.
     largest: u64,
     /// How many ranks of the job a node should have at most.
     threshold: u64,
-    /// Nodes that have ranks of the job.
+    /// Nodes that have ranks of the job, positions in `nodes`.
     touched: Vec<usize>,
 }
 
@@ -34,20 +34,22 @@ type Key = (u64, Reverse<u64>, usize);
 
 #[derive(Debug)]
 struct Node {
+    /// Units of load.
     free: u64,
     memories: Vec<Memory>,
-    /// Of the job.
+    /// Ranks of the job.
     ranks: u64,
 }
 
 #[derive(Debug)]
 struct Memory {
+    /// Units of load.
     free: u64,
     /// The slots beside it, in the order in which they fill.
     slots: Vec<SlotId>,
     /// The position of the first free slot in `slots`.
     next: usize,
-    /// What that slot holds already.
+    /// Units of load that this slot holds already.
     filled: u64,
 }
 

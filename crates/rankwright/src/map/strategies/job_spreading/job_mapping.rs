@@ -1,4 +1,4 @@
-//! One job after the other, each spread over the nodes as far as a threshold says: the mapping
+//! One job after the other, each spread over the nodes up to a threshold: the mapping
 //! algorithm that Soryani et al. 2012 (Fig. 1) and 2013 (Fig. 8) have in common.
 
 use std::cmp::Reverse;
@@ -26,7 +26,7 @@ pub(super) struct Rules {
 /// The demand by which ranks are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DemandOf {
-    /// What a rank sends and receives.
+    /// The sum of what a rank sends and receives.
     Both,
     /// What it sends.
     Sent,
@@ -45,7 +45,8 @@ pub(super) struct JobTraffic {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JobMapping {
     pub(super) mapping: Mapping,
-    /// How many ranks of each job a node should have at most; `None` for jobs that are not spread.
+    /// How many ranks of a job a node should have at most; `None` for jobs that are not spread. Index:
+    /// [`JobId`](crate::ids::JobId).
     pub(super) thresholds: Vec<Option<u64>>,
 }
 
@@ -106,11 +107,12 @@ impl JobTraffic {
 struct JobMapper<'a, 'b> {
     job: &'a JobTraffic,
     rules: Rules,
+    /// Index: rank of the job.
     loads: &'a [u64],
-    /// The slot of each rank of the job, if it has one yet.
+    /// `None` while a rank has no slot. Index: rank of the job.
     slot_of: &'a mut [Option<SlotId>],
     free_slots: &'a mut FreeSlots<'b>,
-    /// The node used last.
+    /// The node used last, a position among the nodes with slots.
     node: Option<usize>,
 }
 

@@ -76,14 +76,14 @@ pub(in crate::map) const OPTIONS: &[OptionEntry] = &[
 const CV: OptionEntry = OptionEntry {
     name: "cv",
     default: "paper",
-    summary: "what bursts add to the demand: `paper`: the printed functions; `model`: what Eq. (6) \
-              says with the rates of the cluster",
+    summary: "what bursts add to the demand: `paper`: the printed functions; `model`: \
+              Eq. (6) with the rates of the cluster",
 };
 
 const NODES: OptionEntry = OptionEntry {
     name: "nodes",
     default: "fitting",
-    summary: "which numbers of nodes are asked about: `fitting`: those that hold the job; `any`",
+    summary: "which numbers of nodes are evaluated: `fitting`: those that hold the job; `any`",
 };
 
 const SEVERE: OptionEntry = OptionEntry {
@@ -197,14 +197,14 @@ impl SevereContention {
     }
 }
 
-/// Of all network devices of a node together, where that is least.
+/// The rate of all network devices of a node together, least over the nodes.
 fn slowest_interface(problem: &Problem) -> BytesPerSecond {
     let nodes = problem.slots().chunk_by(|a, b| a.node == b.node).map(|slots| slots[0].node);
     let rates = nodes.map(|node| problem.cluster.node_bandwidth(node));
     slowest(problem.cluster.rates.nic_bandwidth, rates)
 }
 
-/// Of the memories beside the slots, where that is least.
+/// The rate of a memory, least over those beside the slots.
 fn slowest_memory(problem: &Problem) -> BytesPerSecond {
     let assumed = problem.cluster.rates.memory_bandwidth;
     let memory = |cluster: &Cluster, slot: usize| {

@@ -33,10 +33,11 @@ pub(super) const STAY: OptionEntry = OptionEntry {
     name: "stay",
     default: "on",
     summary: "`on`: ranks with medium and small messages stay on the node used last while it has \
-              room; `off`: as those with large ones they go to the node with the most free cores",
+              free cores; `off`: as those with large ones they go to the node with the most free \
+              cores",
 };
 
-/// The rules that the options say.
+/// The rules from the options.
 pub(super) fn rules(
     options: &Options,
     entries: &'static [OptionEntry],
@@ -51,7 +52,7 @@ pub(super) fn rules(
     })
 }
 
-/// The threshold that the options say: the default of its row, `none` or a number.
+/// The threshold from the options: the default of its row, `none` or a number.
 pub(super) fn threshold(
     options: &Options,
     entries: &'static [OptionEntry],

@@ -18,9 +18,9 @@ pub(super) struct Spread {
     pub(super) nodes: u64,
     /// How many ranks a node holds.
     pub(super) cores: u64,
-    /// Of all network devices of a node, each way.
+    /// The rate of all network devices of a node together, in each direction.
     pub(super) interface: BytesPerSecond,
-    /// Of a memory.
+    /// The rate of a memory.
     pub(super) memory: BytesPerSecond,
     /// τ: how many times a message inside a node passes the memory.
     pub(super) copies: u32,
@@ -109,16 +109,16 @@ impl Spread {
 
     /// Eqs. (15) to (21) on a number of nodes.
     fn arrivals(&self, nodes: u64) -> Arrivals {
-        let (ranks, here) = (self.ranks, self.ranks / nodes);
-        let others = here.saturating_sub(1);
+        let (ranks, on_node) = (self.ranks, self.ranks / nodes);
+        let others = on_node.saturating_sub(1);
         // M and N, Eqs. (16) and (21): as many peers as possible are on the same node.
         let inside = others.min(self.adjacency);
         let outside = self.adjacency - inside;
-        let (here, outside, inside) = (here as f64, outside as f64, inside as f64);
-        let interface = here * outside;
-        let copied = here * inside * f64::from(self.copies);
+        let (on_node, outside, inside) = (on_node as f64, outside as f64, inside as f64);
+        let interface = on_node * outside;
+        let copied = on_node * inside * f64::from(self.copies);
         let chance = self.adjacency as f64 / ranks.saturating_sub(1).max(1) as f64;
-        let received = (ranks as f64 - here) * chance * here;
+        let received = (ranks as f64 - on_node) * chance * on_node;
         Arrivals { interface, memory: copied + interface + received }
     }
 }

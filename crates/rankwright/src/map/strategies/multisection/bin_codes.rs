@@ -12,11 +12,11 @@ pub(super) type BinCode = u32;
 /// Groups have **heights**: bins are at height 0, the groups of the tree's level l at l + 1.
 #[derive(Debug, Clone)]
 pub(super) struct BinCodes {
-    /// The code of the first location of each bin.
+    /// The code of the first location of each bin. Index: [`BinId`].
     code: Vec<BinCode>,
     /// Index: the highest bit that differs; value: the height of the lowest group in common.
     height: [u8; 32],
-    /// Index: the same bit.
+    /// The distance. Index: the highest bit that differs.
     distance: [u64; 32],
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Subproblem<'a> {
     pub(super) graph: &'a Graph,
     /// Index: vertex.
     pub(super) loads: &'a [u64],
-    /// What each bin may hold.
+    /// The load that each bin may hold. Index: [`BinId`].
     pub(super) capacity: &'a [u64],
     pub(super) effort: Effort,
     /// Trial swaps to make; `None`: by the effort.
@@ -46,7 +46,7 @@ pub(super) fn search(problem: &Subproblem, budget: &Budget) -> Result<Vec<BinId>
         let mut starts = plan.first_assignments(problem, number, budget, &left)?;
         starts.splice(..0, best.clone());
         let improved = improve(problem, &plan, number, &starts, &mut left);
-        // A halving without a move is as if it had not begun.
+        // A halving without a move does not count as begun.
         if best.is_none() || left.moves < before {
             best = improved;
         }
@@ -61,7 +61,7 @@ pub(super) fn search(problem: &Subproblem, budget: &Budget) -> Result<Vec<BinId>
     Ok(in_order.unwrap_or(best))
 }
 
-/// The vertices in their order, bin after bin: what many programs were written for.
+/// The vertices in ascending order, bin after bin: many programs number their ranks for that.
 fn in_order(problem: &Subproblem) -> Option<Vec<BinId>> {
     let (mut bin, mut filled) = (0, 0);
     let next = |load: &u64| {

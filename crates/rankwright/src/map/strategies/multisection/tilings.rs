@@ -23,7 +23,7 @@ type Factors = Vec<usize>;
 struct Level {
     /// Groups in each group of the level above.
     groups: usize,
-    /// Between bins of different groups.
+    /// The distance between bins of different groups.
     distance: u64,
 }
 

@@ -28,7 +28,7 @@ pub(super) fn group(graph: &Graph, arity: usize) -> Option<Groups> {
     let firsts = list.iter().take(MAX_SELECTIONS);
     let selections = firsts.map(|first| select(first, &list, count / arity));
     let (_, mut best) = selections.min_by_key(|(cut, _)| *cut)?;
-    // Groups that are filled up come last: above, the places behind them stay empty.
+    // Groups that are filled up come last: on the levels above, the places behind them are empty.
     best.sort_by_key(|candidate| candidate.vertices.count_from(real));
     let mut groups = Groups::default();
     for candidate in best {

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::groups::{Clusters, Groups, Part};
 use crate::map::search::graph::{Graph, VertexId};
 
-/// Groups for the parts, in their order, as many as are needed for all clusters.
+/// Groups for the parts, in the order of `parts`, until all clusters are in a group.
 ///
 /// A group begins with the two clusters of the heaviest edge, and takes the one with the most weight
 /// to it until it is full (of equals the one with the least weight to all others, then the first). If
@@ -48,15 +48,17 @@ struct Growth<'a> {
     graph: &'a Graph,
     kind_of: &'a [u32],
     loads: Option<&'a [u64]>,
-    /// The weight of all edges of each cluster.
+    /// The weight of all edges of each cluster. Index: cluster.
     degree: Vec<u128>,
+    /// Whether a cluster is in a group. Index: cluster.
     taken: Vec<bool>,
-    /// By kind all clusters, those of the least degree first, and the first not looked at.
+    /// All clusters of a kind, those of the least degree first, and the position of the first that is
+    /// not looked at. Index: kind.
     by_degree: Vec<(Vec<VertexId>, usize)>,
     /// What the group can still take. Index: kind.
     capacity: Vec<u64>,
     group: Vec<VertexId>,
-    /// The weight from each cluster to the group.
+    /// The weight from each cluster to the group. Index: cluster.
     with_group: Vec<u64>,
     /// The clusters for which that is more than 0.
     touched: Vec<VertexId>,

@@ -5,7 +5,7 @@ use crate::map::search::graph::{Graph, VertexId};
 /// The vertices of one level: ranks, or groups of the level below.
 pub(super) struct Clusters {
     pub(super) graph: Graph,
-    /// The kind of part of the machine that each takes.
+    /// The kind of part of the machine that each takes. Index: [`VertexId`].
     pub(super) kind_of: Vec<u32>,
 }
 
@@ -16,7 +16,7 @@ pub(super) struct Part {
     pub(super) kind: u32,
     /// How many of them there are.
     pub(super) count: usize,
-    /// How many clusters of each kind one of them takes.
+    /// How many clusters a part takes. Index: kind of cluster.
     pub(super) capacity: Vec<u64>,
 }
 
@@ -24,9 +24,9 @@ pub(super) struct Part {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Groups {
     members: Vec<VertexId>,
-    /// Where the members of each group end.
+    /// Where the members of each group end in `members`. Index: group.
     ends: Vec<usize>,
-    /// The kind of part that each group takes.
+    /// The kind of part that each group takes. Index: group.
     kinds: Vec<u32>,
 }
 

@@ -13,9 +13,9 @@ pub(super) struct Machine {
 
 /// One level.
 pub(super) struct Level {
-    /// The parts of the level below that each part is made of.
+    /// The parts of the level below that each part is made of. Index: part.
     children: Vec<Range<usize>>,
-    /// The kind of each part of the level below: equal parts are of one kind.
+    /// The kind of each part of the level below: equal parts are of one kind. Index: part.
     kinds_below: Vec<u32>,
     /// The kinds of parts, those with the most places first.
     parts: Vec<Part>,

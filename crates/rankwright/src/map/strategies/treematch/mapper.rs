@@ -66,9 +66,9 @@ const MAX_EXTRA_PLACES: u64 = 16;
 
 /// The grouping from the ranks up to a level.
 struct Grouping {
-    /// The groups made last.
+    /// The groups of the highest level so far, as vertices.
     clusters: Clusters,
-    /// The groups of all levels, from the lowest.
+    /// Index: level, from the lowest.
     levels: Vec<Groups>,
     /// Whether the lowest level is the filling of bins.
     filled: bool,

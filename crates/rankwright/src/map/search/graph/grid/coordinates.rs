@@ -1,8 +1,8 @@
-//! Grids found from who the neighbours of each vertex are, whatever their numbers.
+//! Recognises Cartesian grids from the neighbours of each vertex, however vertices are numbered.
 //!
 //! Stencils couple a vertex with the next one on each axis, often also with those that differ in
-//! several axes. The latter edges are not in the Cartesian skeleton ([`super::skeleton`]). In what
-//! is left, every square shows which edges belong to the same axis ([`super::directions`]). Time is
+//! several axes. The latter edges are not in the Cartesian skeleton ([`super::skeleton`]). Of the
+//! other edges, every square shows which edges belong to the same axis ([`super::directions`]). Time is
 //! linear in the edges, because degrees are bounded.
 
 use super::directions::Directions;

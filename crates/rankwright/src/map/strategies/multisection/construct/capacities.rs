@@ -1,11 +1,11 @@
-//! What groups of bins may hold.
+//! The capacities of groups of bins.
 
 use std::ops::Range;
 
 use crate::map::search::graph::CompactGraph;
 use crate::map::search::tree::Tree;
 
-/// What groups of bins may hold.
+/// The capacities of groups of bins.
 ///
 /// Several bins together count as what they can take in every case, whatever the loads of the
 /// vertices: each less the largest load minus 1. What the vertices leave over is spare; every level
@@ -13,9 +13,10 @@ use crate::map::search::tree::Tree;
 #[derive(Debug)]
 pub(super) struct Capacities<'a> {
     tree: &'a Tree,
-    /// What each bin may hold.
+    /// The load that each bin may hold. Index: bin.
     bins: &'a [u64],
-    /// What the bins before each can take in every case.
+    /// The sum over the bins before each of what they can take in every case. Index: bin, then one
+    /// for all bins.
     before: Vec<u128>,
     /// Whether no bin can take two vertices.
     pub(super) one_each: bool,

@@ -18,11 +18,11 @@ use crate::map::strategies::multisection::swaps::{CoolingLimit, LocalSearch};
 use crate::map::{Effort, MapError};
 use crate::parallel::Forks;
 
-/// What the bins may hold, and how to divide.
+/// The capacities of bins, and how to divide.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Request<'a> {
     pub(in super::super) tree: &'a Tree,
-    /// What each bin may hold.
+    /// The load that each bin may hold. Index: [`BinId`].
     pub(in super::super) capacity: &'a [u64],
     pub(in super::super) effort: Effort,
     /// Whether divisions are annealed from a temperature that keeps little of the bisection.
@@ -71,7 +71,7 @@ const SMALLEST_ANNEALED: usize = 16;
 /// The groups of a recursive bisection.
 #[derive(Debug, Clone, Copy)]
 struct GroupRange<'a> {
-    /// What each group may hold.
+    /// The load that each group may hold.
     capacities: &'a [u64],
     /// The number of the first group.
     first: u32,

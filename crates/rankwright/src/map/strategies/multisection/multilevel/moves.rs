@@ -14,9 +14,11 @@ pub(super) struct BinMoves<'a> {
     /// Index: the highest bit in which two codes differ. Distances of `2^DISTANCE_BITS` and more are
     /// scaled down to less, none to 0.
     distance: [i64; 32],
-    /// What each bin may hold.
+    /// The load that each bin may hold. Index: [`BinId`].
     capacity: Vec<u64>,
+    /// The load in each bin. Index: [`BinId`].
     filled: Vec<u64>,
+    /// Index: [`VertexId`].
     bin_of: Vec<BinId>,
     near: NeighbourBins,
     /// How many neighbours have been looked at.
@@ -27,7 +29,7 @@ pub(super) struct BinMoves<'a> {
 #[derive(Debug)]
 struct NeighbourBins {
     bins: Vec<NeighbourBin>,
-    /// Where each bin is in the list, if it is.
+    /// The position of each bin in `bins`, if it is in there. Index: [`BinId`].
     position_of: Vec<u32>,
 }
 
@@ -35,7 +37,7 @@ struct NeighbourBins {
 struct NeighbourBin {
     bin: BinId,
     code: BinCode,
-    /// Of the edges to neighbours in this bin.
+    /// The weight of the edges to neighbours in this bin.
     weight: i64,
 }
 

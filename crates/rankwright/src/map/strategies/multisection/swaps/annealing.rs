@@ -14,7 +14,7 @@ pub(in super::super) type AcceptanceRatios = [f64; 2];
 #[derive(Debug)]
 pub(super) struct Annealing<'s, 'a> {
     assignment: &'s mut Assignment<'a>,
-    /// What the edges of each vertex cost at least.
+    /// The least cost of the edges of each vertex. Index: [`VertexId`].
     lower_bounds: &'s [i64],
     generator: Generator,
     /// -ln of evenly spread numbers from 0 to 1.

@@ -14,13 +14,13 @@ use crate::map::strategies::multisection::bin_codes::BinCode;
 pub(super) struct Assignment<'a> {
     graph: &'a ScaledGraph,
     locations: &'a Locations,
-    /// Index: [`VertexId`]; that of the dummy means nothing.
+    /// Index: [`VertexId`]; the entry of the dummy is not used.
     location_of: Vec<CodedLocation>,
     /// Index: [`LocationId`].
     vertex_at: Vec<VertexId>,
-    /// The sum over each vertex' edges of weight times distance.
+    /// The sum over each vertex' edges of weight times distance. Index: [`VertexId`].
     cost_of: Vec<i64>,
-    /// The load in each bin; empty where all vertices have the same load.
+    /// The load in each bin. Index: [`BinId`]; empty where all vertices have equal loads.
     filled: Vec<u64>,
     /// The sum over all edges of weight times distance.
     cost: i64,

@@ -15,7 +15,7 @@ use crate::map::strategies::multisection::bin_codes::BinCodes;
 pub(in super::super) struct LocalSearch {
     graph: ScaledGraph,
     locations: Locations,
-    /// What the edges of each vertex cost at least; 0 for the dummy.
+    /// The least cost of the edges of each vertex, 0 for the dummy. Index: [`VertexId`].
     lower_bounds: Vec<i64>,
 }
 
@@ -24,7 +24,7 @@ pub(in super::super) struct LocalSearch {
 pub(in super::super) struct Solution {
     /// The sum over all edges of weight times distance; scaled down where it is huge.
     pub(in super::super) cost: i64,
-    /// The bin of each vertex.
+    /// Index: [`VertexId`].
     pub(in super::super) bin_of: Vec<BinId>,
 }
 

@@ -4,7 +4,7 @@ use super::scaled_graph::ScaledGraph;
 use crate::map::search::tree::{BinId, Tree};
 use crate::map::strategies::multisection::bin_codes::{BinCode, BinCodes};
 
-/// A location: its number, counted over all bins in their order.
+/// A location: its number, counted over all bins, bin after bin.
 pub(super) type LocationId = u32;
 
 /// Consecutive locations: the first, and how many.
@@ -21,6 +21,7 @@ pub(super) struct Locations {
     height: [u8; 32],
     /// The locations of the group around each bin at each height. Index: bin × heights + height.
     groups: Vec<LocationRange>,
+    /// The number of heights.
     heights: usize,
     /// The lowest height at which a group has several locations.
     lowest: u32,
@@ -28,10 +29,12 @@ pub(super) struct Locations {
     loads: Option<Loads>,
 }
 
-/// What vertices weigh and what bins hold, in the same unit.
+/// The loads of vertices, and the load that each bin may hold.
 #[derive(Debug, Clone)]
 pub(super) struct Loads {
+    /// Index: [`VertexId`].
     pub(super) of_vertex: Vec<u64>,
+    /// Index: [`BinId`].
     pub(super) capacity: Vec<u64>,
 }
 
