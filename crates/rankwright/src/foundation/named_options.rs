@@ -3,7 +3,7 @@
 /// A name and the options behind it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NamedOptions<'a> {
-    /// What stands before the first colon.
+    /// The part before the first colon.
     pub(crate) name: &'a str,
     options: &'a str,
 }
@@ -13,9 +13,9 @@ pub(crate) struct NamedOptions<'a> {
 pub(crate) struct NamedOption<'a> {
     /// The option as it was written.
     pub(crate) text: &'a str,
-    /// What stands before `=`, or all.
+    /// The part before `=`, or all.
     pub(crate) key: &'a str,
-    /// What stands behind `=`; `None` without one.
+    /// The part after `=`; `None` without one.
     pub(crate) value: Option<&'a str>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> NamedOptions<'a> {
         Self { name, options }
     }
 
-    /// The options in the order written; nothing between two commas is no option.
+    /// The options in the order written; an empty part between two commas is not an option.
     pub(crate) fn options(self) -> impl Iterator<Item = NamedOption<'a>> {
         self.options.split(',').map(str::trim).filter(|text| !text.is_empty()).map(|text| {
             let (key, value) = match text.split_once('=') {
@@ -38,7 +38,7 @@ impl<'a> NamedOptions<'a> {
     }
 }
 
-/// What was expected where a name is not known: `one of a, b, c`.
+/// What is expected instead of an unknown name: `one of a, b, c`.
 pub(crate) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     format!("one of {}", names.join(", "))

@@ -25,7 +25,7 @@ pub fn map<T: Sync, R: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..threads.get().min(items.len()) {
-            // Without another thread those that there are do all.
+            // If no thread can be started, those that run do all items.
             if thread::Builder::new().spawn_scoped(scope, take_turns).is_err() {
                 break;
             }
@@ -58,7 +58,7 @@ impl Forks {
             second();
             return;
         }
-        // Whoever is done first leaves its thread to other forks: one that waits needs none.
+        // The half that ends first gives its thread to other forks, because the other only waits.
         let other_is_done = AtomicBool::new(false);
         let done = || {
             if !other_is_done.swap(true, Ordering::Relaxed) {
@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    /// Adds up a range by halves; notes how many ran at the same time at most.
+    /// The sum of a range, by halves. `running`: the parts that run now, and the most that ran at once.
     fn sum(forks: &Forks, range: std::ops::Range<u64>, running: &[AtomicUsize; 2]) -> u64 {
         let length = range.end - range.start;
         if length == 1 {

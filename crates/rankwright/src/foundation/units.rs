@@ -73,14 +73,14 @@ fn with_prefix(f: &mut fmt::Formatter<'_>, value: f64, unit: &str) -> fmt::Resul
     write!(f, "{text} {prefix}{unit}")
 }
 
-/// So many of something: `1 node`, `2 nodes`.
+/// A count with its noun: `1 node`, `2 nodes`.
 #[must_use]
 pub fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// A number with so many digits behind the point, or all; what is nothing then has no sign. The sum of no
-/// numbers is -0.0 in Rust.
+/// A number with `digits` decimals, or with as many as it has. Zero gets no sign: the sum of no numbers
+/// is -0.0 in Rust.
 fn without_sign_of_zero(value: f64, digits: Option<usize>) -> String {
     let text = digits.map_or_else(|| value.to_string(), |digits| format!("{value:.digits$}"));
     match text.strip_prefix('-') {
@@ -120,7 +120,7 @@ impl fmt::Display for Bytes {
 }
 
 const SECONDS: &str = "a time from 0 s to 10^12 s, like 100 ns, 1.5 ms or 2 min";
-/// Longer than anything that is measured or waited for.
+/// Seconds. Nothing that is measured or waited for takes longer.
 const LONGEST_TIME: f64 = 1e12;
 const TIME_UNITS: [(&str, f64); 7] = [
     ("ns", 1e-9),

@@ -92,7 +92,7 @@ pub(crate) struct Clock {
 type MulticastKey = (usize, Vec<GlobalRank>, u32, [u64; 3]);
 
 /// The position in [`ClockGroups::multicasts`] of each multicast.
-type KnownMulticasts = BTreeMap<MulticastKey, usize>;
+type MulticastPositions = BTreeMap<MulticastKey, usize>;
 
 impl ClockGroups {
     /// The clocks of a workload. Ends that differ by less than a thousandth count as one. If there
@@ -129,7 +129,7 @@ impl ClockGroups {
         job: usize,
         first: GlobalRank,
         source: &Source,
-        multicasts: &mut KnownMulticasts,
+        multicasts: &mut MulticastPositions,
     ) {
         let end = nearest(&self.ends, end_of(source));
         let rounds = source.rounds as f64;

@@ -1,5 +1,4 @@
-//! The one way in and the one way out: reading an input file with errors that name the place, and
-//! writing an output file whole or not at all.
+//! Reads input files, with errors that name the place, and writes output files whole or not at all.
 
 mod toml_text;
 mod xml_reader;
@@ -97,8 +96,8 @@ impl std::error::Error for InputError {}
 /// Reads a text file whole.
 ///
 /// # Errors
-/// If the file cannot be opened, is larger than [`LARGEST_TEXT`] or is not UTF-8; `expected` says
-/// what the file should have been ("a cluster description").
+/// If the file cannot be opened, is larger than [`LARGEST_TEXT`] or is not UTF-8; `expected` is what
+/// the file should have been ("a cluster description").
 pub fn read_text(path: &Path, expected: &str) -> Result<String, InputError> {
     let read = File::open(path).and_then(read_to_end);
     let bytes =
@@ -148,11 +147,10 @@ pub fn open(path: &Path, expected: &str) -> Result<InputFile, InputError> {
     file.map_err(|error| InputError::new(path.display(), describe(&error), expected))
 }
 
-/// The names of what stands in a folder, in alphabetical order; names that are not UTF-8 are left
-/// out.
+/// The names of the entries of a folder, in alphabetical order; names that are not UTF-8 are left out.
 ///
 /// # Errors
-/// If it is no folder or cannot be read; `expected` says what it should have held.
+/// If it is not a folder or cannot be read; `expected` is what it should have held.
 pub fn names_in(folder: &Path, expected: &str) -> Result<Vec<String>, InputError> {
     let unreadable =
         |error: io::Error| InputError::new(folder.display(), describe(&error), expected);
@@ -164,7 +162,7 @@ pub fn names_in(folder: &Path, expected: &str) -> Result<Vec<String>, InputError
     Ok(names)
 }
 
-/// Reads all there is; a device or a pipe may never end, whatever its size says.
+/// Reads to the end. A device or a pipe may have none, whatever its size in the file system.
 ///
 /// # Errors
 /// If reading fails or there is more than [`LARGEST_TEXT`].
@@ -188,9 +186,9 @@ pub fn describe(error: &io::Error) -> String {
     }
 }
 
-/// The mode of new files, less what the umask takes away.
+/// The mode of new files, before the umask.
 const MODE: u32 = 0o666;
-/// The same of the files that SQLite makes.
+/// The mode of new SQLite files, before the umask.
 const MODE_OF_SQLITE: u32 = 0o644;
 
 /// An output file that could not be written. Nothing of it is left behind.
@@ -199,7 +197,7 @@ const MODE_OF_SQLITE: u32 = 0o644;
 pub struct WriteError {
     /// The file that was to be written.
     pub path: PathBuf,
-    /// What the operating system said. It is no `source`: it stands in the text already.
+    /// The error of the operating system. It is not a `source`, because the message contains it.
     pub why: io::Error,
 }
 
@@ -243,7 +241,7 @@ pub fn make_folder(path: &Path) -> Result<(), WriteError> {
 }
 
 /// Lets `write` fill a file at a temporary path beside `path`, empty before, and renames it to `path`
-/// if that succeeds. A symbolic link stays; the file that it points to is replaced. The file has the
+/// if that succeeds. A symbolic link is kept; the file that it points to is replaced. The file has the
 /// mode that SQLite gives its files.
 ///
 /// # Errors
@@ -291,7 +289,7 @@ impl Staged {
     ) -> Result<Self, WriteError> {
         let failed = |why| WriteError { path: path.to_owned(), why };
         if is_special(path) {
-            return Err(failed(io::Error::other("it is no regular file")));
+            return Err(failed(io::Error::other("it is not a regular file")));
         }
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let temporary = temporary_beside(&target, mode).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! The text of a TOML file that people write, to say where in it something is wrong.
+//! The text of a TOML file, for errors that name line and field.
 
 use std::ops::Range;
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::units::UnitError;
 /// A TOML text that is being read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TomlText<'a> {
-    /// What names it in errors.
+    /// The name of the file in errors.
     pub(crate) file: &'a str,
-    /// All of it.
+    /// The whole file.
     pub(crate) text: &'a str,
-    /// Where files that it names are looked for.
+    /// The folder that relative paths in the file start from.
     pub(crate) folder: &'a Path,
 }
 
@@ -27,7 +27,7 @@ impl TomlText<'_> {
         1 + before.iter().filter(|byte| **byte == b'\n').count()
     }
 
-    /// What is wrong at a span.
+    /// An error at a span.
     pub(crate) fn error(
         &self,
         span: Range<usize>,
@@ -39,7 +39,7 @@ impl TomlText<'_> {
         error.at_line(self.line(span)).in_field(field)
     }
 
-    /// What the TOML reader says, in our form; `expected` says what the file should have been.
+    /// An error of the TOML parser as ours; `expected` is what the file should have been.
     pub(crate) fn syntax(&self, error: &::toml::de::Error, expected: &str) -> InputError {
         let message = error.message().trim().replace('\n', " ");
         let (found, expected) = match message.split_once(", expected ") {
