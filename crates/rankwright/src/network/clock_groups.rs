@@ -16,6 +16,7 @@ const SMALLEST_MULTICAST: usize = 8;
 /// The clocks of all jobs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClockGroups {
+    /// The number of ranks of all jobs.
     pub(crate) rank_count: usize,
     pub(crate) job_count: usize,
     /// The times at which clocks stop: seconds, ascending.

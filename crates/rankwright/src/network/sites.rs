@@ -21,6 +21,7 @@ pub(crate) struct Sites {
     pub(crate) of_place: Vec<u32>,
     /// In the order of nodes.
     pub(crate) sites: Vec<Site>,
+    /// The nodes with sites, ascending by [`NodeId`].
     pub(crate) nodes: Vec<SiteNode>,
     /// The memories of all sites, node by node.
     pub(crate) memories: Vec<ServerId>,
@@ -36,6 +37,7 @@ pub(crate) struct Sites {
     /// Index: length × sites + site.
     far_core_times: Vec<f64>,
     has_far_core_times: bool,
+    /// The number of lengths of messages.
     length_count: usize,
 }
 

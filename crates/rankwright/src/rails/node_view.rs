@@ -144,6 +144,7 @@ pub(super) fn views<'a>(
 
 /// What equal nodes have in common.
 struct NodeKind {
+    /// As [`NodeView::devices`].
     devices: Vec<Device>,
     /// The distance of each device. Index: NUMA node, device.
     distances: Vec<Vec<u32>>,

@@ -59,6 +59,7 @@ pub(in crate::map) fn repair(
 struct Search<'a> {
     tree: &'a Tree,
     graph: &'a Graph,
+    /// Index: vertex.
     load: &'a [u64],
     free: FreeCapacity,
 }

@@ -13,6 +13,7 @@ pub(in crate::map) type BinId = u32;
 /// contiguous and numbered along the bins.
 #[derive(Debug, Clone)]
 pub(in crate::map) struct Tree {
+    /// From the cores up.
     levels: Vec<TreeLevel>,
 }
 

@@ -57,6 +57,7 @@ struct Division<'a> {
     capacity_in_groups: u64,
     /// Scratch space of [`Graph::subgraph`].
     position: Vec<u32>,
+    /// Index: [`VertexId`], the global rank.
     bin_of: Vec<BinId>,
 }
 

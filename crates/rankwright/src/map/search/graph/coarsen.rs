@@ -95,7 +95,9 @@ fn visiting_order(graph: &CompactGraph, rng: &mut ChaCha8Rng) -> Vec<VertexId> {
 
 struct Matching<'a> {
     graph: &'a CompactGraph,
+    /// The largest load of a pair.
     largest: u64,
+    /// Index: [`VertexId`].
     kind_of: Option<&'a [u32]>,
     rating: Rating,
     /// The vertex that each is matched with, or [`NONE`]. Index: [`VertexId`].

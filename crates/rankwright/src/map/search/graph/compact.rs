@@ -7,9 +7,11 @@ use super::{Graph, TooManyWeights, VertexId, scale_weights};
 /// an `i32`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::map) struct CompactGraph {
+    /// Where the row of each vertex begins, then the end of the last row. Index: [`VertexId`].
     pub(super) offsets: Vec<usize>,
-    /// Neighbour and weight.
+    /// Neighbour and weight, row after row.
     pub(super) edges: Vec<(VertexId, u32)>,
+    /// Index: [`VertexId`].
     pub(super) loads: Vec<u64>,
 }
 

@@ -9,9 +9,11 @@ use crate::traffic::{Send, Source, Workload};
 /// are ordered by neighbour; there are no loops and no edges of weight 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// Where the row of each vertex begins in the other two, then the end of the last row.
+    /// Where the row of each vertex begins, then the end of the last row. Index: [`VertexId`].
     offsets: Vec<usize>,
+    /// Row after row.
     neighbours: Vec<VertexId>,
+    /// The weights of the edges. Index: as in `neighbours`.
     weights: Vec<u64>,
 }
 

@@ -8,6 +8,7 @@ const ABSENT: u32 = u32::MAX;
 /// A binary heap with the position of each vertex, so that gains can change.
 #[derive(Debug)]
 pub(in crate::map) struct GainHeap {
+    /// The children of entry i are 2 i + 1 and 2 i + 2.
     heap: Vec<(i64, VertexId)>,
     /// Index: vertex.
     position: Vec<u32>,

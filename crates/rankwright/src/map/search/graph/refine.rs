@@ -9,6 +9,7 @@ use super::gain_buckets::{GainBuckets, Link, Linked};
 #[derive(Debug)]
 pub(super) struct Bisection<'a> {
     graph: &'a CompactGraph,
+    /// Index: [`VertexId`].
     vertices: Vec<Vertex>,
     /// The weight of the edges of each vertex. Index: [`VertexId`].
     degrees: Vec<i32>,
@@ -16,6 +17,7 @@ pub(super) struct Bisection<'a> {
     loads: [u64; 2],
     /// The load that each side may hold.
     capacity: [u64; 2],
+    /// The weight of the edges between the sides.
     cut: i64,
     /// The vertices of each side that may move.
     queues: &'a mut [GainBuckets; 2],

@@ -17,7 +17,9 @@ type Num = i32;
 
 /// A graph as Scotch takes it: compressed rows, every edge in both of its rows.
 pub(in crate::map) struct ScotchGraph<'a> {
+    /// Where the row of each vertex begins, then the end of the last row. Index: vertex.
     pub(in crate::map) offsets: &'a [Num],
+    /// Row after row.
     pub(in crate::map) neighbours: &'a [Num],
     /// Index: as in `neighbours`.
     pub(in crate::map) edge_weights: &'a [Num],

@@ -9,7 +9,9 @@ use crate::units::Bytes;
 /// f, in percent of the time without bursts: a x² + b x of the coefficient of variation x.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Slowdown {
+    /// a
     square: f64,
+    /// b
     linear: f64,
 }
 

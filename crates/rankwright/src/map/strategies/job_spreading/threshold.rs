@@ -220,7 +220,7 @@ mod tests {
     fn more_nodes_than_ranks_are_evaluated_only_on_request() {
         let few = Spread { cores: 4, ..all_to_all(6, 1.0, 1.0) };
         assert_eq!((few.best_nodes(), few.threshold()), (6, 1));
-        // With more nodes than ranks P / n is 0, and so is all that comes.
+        // With more nodes than ranks P / n is 0, and so are all arrivals.
         let any = Spread { candidates: Candidates::Any, ..few };
         assert_eq!((any.best_nodes(), any.threshold()), (16, 1));
     }

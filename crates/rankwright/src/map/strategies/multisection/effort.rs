@@ -14,8 +14,8 @@ use crate::parallel;
 /// First assignments of the first halving, at most.
 const FIRST_ASSIGNMENTS: usize = 8;
 
-/// Acceptance ratios of annealings, in turn. No start is best for all graphs: hot ones leave good
-/// structure behind, cold ones get stuck.
+/// Acceptance ratios of annealings, in turn. No start is best for all graphs: hot ones destroy good
+/// structure, cold ones end in local optima.
 const RATIOS: &[AcceptanceRatios] = &[[0.1, 0.001], [0.2, 0.001], [0.05, 0.001]];
 /// For annealings that are too short to repair what a hot start destroys.
 const COLD_RATIOS: &[AcceptanceRatios] = &[[0.01, 0.001]];
@@ -25,7 +25,7 @@ const COLD_RATIOS: &[AcceptanceRatios] = &[[0.01, 0.001]];
 pub(super) struct WorkPlan {
     /// First assignments of a halving, at most.
     first_assignments: usize,
-    /// How hard each of them is worked on.
+    /// The effort for each of them.
     effort: Effort,
     /// Trial swaps of the first annealings of the first halving.
     pub(super) length: u64,
@@ -65,7 +65,8 @@ impl WorkPlan {
         }
     }
 
-    /// First assignments of a halving at most: few at first, so that little time is well spent.
+    /// First assignments of a halving, at most: few in the first halvings, so that a short search gets
+    /// through them.
     fn count_of(&self, number: u64) -> usize {
         self.first_assignments.min(FIRST_ASSIGNMENTS << number.min(32))
     }

@@ -69,9 +69,13 @@ struct CandidateGroup {
     vertices: BitSet,
 }
 
+/// The list of all possible groups, while it is built.
 struct Listing {
+    /// Vertices in a group.
     arity: usize,
+    /// All vertices.
     count: usize,
+    /// The weight of all edges of each vertex. Index: vertex.
     degree: Vec<u128>,
     /// The weight between each two vertices. Index: vertex × count + vertex.
     between: Vec<u64>,

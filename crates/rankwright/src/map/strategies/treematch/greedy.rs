@@ -46,7 +46,9 @@ pub(super) fn grow(clusters: &Clusters, loads: Option<&[u64]>, parts: &[Part]) -
 
 struct Growth<'a> {
     graph: &'a Graph,
+    /// Index: cluster.
     kind_of: &'a [u32],
+    /// `None` if all are 1. Index: cluster.
     loads: Option<&'a [u64]>,
     /// The weight of all edges of each cluster. Index: cluster.
     degree: Vec<u128>,
@@ -62,6 +64,7 @@ struct Growth<'a> {
     with_group: Vec<u64>,
     /// The clusters for which that is more than 0.
     touched: Vec<VertexId>,
+    /// Weight to the group, degree and number of clusters beside it; entries may be out of date.
     heaviest: BinaryHeap<(u64, Reverse<u128>, Reverse<VertexId>)>,
 }
 

@@ -23,6 +23,7 @@ pub(super) struct Part {
 /// The groups of one level.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Groups {
+    /// Group after group.
     members: Vec<VertexId>,
     /// Where the members of each group end in `members`. Index: group.
     ends: Vec<usize>,

@@ -8,6 +8,7 @@ use crate::map::search::tree::Tree;
 
 /// Levels from the places of single ranks up to the whole machine.
 pub(super) struct Machine {
+    /// From the lowest.
     levels: Vec<Level>,
 }
 
@@ -26,6 +27,7 @@ pub(super) struct Children<'a> {
     level: &'a Level,
     /// The next child of each kind.
     next: BTreeMap<u32, usize>,
+    /// Positions among the parts of the level below.
     all: Range<usize>,
 }
 

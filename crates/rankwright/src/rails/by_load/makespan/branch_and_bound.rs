@@ -9,6 +9,7 @@ const MAX_NODES: usize = 20_000;
 
 /// The best schedule of a search.
 struct Incumbent {
+    /// Seconds.
     makespan: f64,
     /// `None` while no schedule is better than the first.
     mode_of: Option<Vec<usize>>,

@@ -7,7 +7,9 @@ use crate::map::search::graph::{Graph, VertexId};
 /// Rows of vertices, each ascending.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
+    /// Where each row begins, then the end of the last row. Index: [`VertexId`].
     offsets: Vec<usize>,
+    /// Row after row.
     vertices: Vec<VertexId>,
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `division` | divides the vertices among the groups of a level, those of each group further |
 //! | `capacities` | what groups of bins hold, and how spare capacity is shared out over the levels |
-//! | `plan` | how hard each division is worked on, by effort |
+//! | `plan` | the effort for each division, by that of the strategy |
 
 mod capacities;
 mod division;

@@ -1,4 +1,4 @@
-//! How hard each division is worked on.
+//! The effort for each division.
 
 use super::Request;
 use crate::map::Effort;

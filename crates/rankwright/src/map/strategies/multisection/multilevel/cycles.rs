@@ -31,6 +31,7 @@ const PASSES: usize = 6;
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Bins<'a> {
     pub(in super::super) codes: &'a BinCodes,
+    /// The load that each bin may hold. Index: [`BinId`].
     pub(in super::super) capacity: &'a [u64],
 }
 

@@ -9,8 +9,11 @@ use crate::map::strategies::multisection::bin_codes::{BinCode, BinCodes};
 /// has no edges and stands for whatever is at an empty location.
 #[derive(Debug, Clone)]
 pub(super) struct ScaledGraph {
+    /// Where the row of each vertex begins, then the end of the last row. Index: [`VertexId`].
     offsets: Vec<u32>,
+    /// Row after row.
     neighbours: Vec<VertexId>,
+    /// Scaled weights of the edges. Index: as in `neighbours`.
     weights: Vec<i64>,
     /// Index: the highest bit in which two codes differ.
     distance: [i64; 32],
