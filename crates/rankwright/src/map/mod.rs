@@ -31,8 +31,8 @@ use crate::rails::SelectionError;
 
 /// A strategy with its options.
 pub trait Mapper: fmt::Debug + Send + Sync {
-    /// The slot of each rank. The same problem gives the same mapping, on any thread and beside any
-    /// other call, unless the budget has a clock.
+    /// The slot of each rank. Equal problems give equal mappings, on any thread and beside any other
+    /// call, unless the budget has a clock.
     ///
     /// # Errors
     /// If a partitioner fails.
@@ -99,7 +99,7 @@ pub enum MapError {
     Library {
         /// The partitioner.
         library: &'static str,
-        /// What it said, or the call that failed.
+        /// Its message, or the call that failed.
         what: String,
     },
     /// Network devices cannot be chosen.

@@ -11,7 +11,7 @@ use crate::ranking::{OBJECTIVES, Objective};
 pub struct OptionEntry {
     /// Its name.
     pub name: &'static str,
-    /// Its value where nothing is said.
+    /// Its value by default.
     pub default: &'static str,
     /// What it does, in a few words.
     pub summary: &'static str,
@@ -39,17 +39,17 @@ pub(super) const EFFORT: OptionEntry = OptionEntry {
 pub(super) const MOVES: OptionEntry = OptionEntry {
     name: "moves",
     default: "by effort",
-    summary: "after how many moves to end; what a search with `--time` made can be had again",
+    summary: "after how many moves to end; with the number of a search under `--time`, its result again",
 };
 
 pub(super) const OBJECTIVE: OptionEntry = OptionEntry {
     name: "objective",
     default: "balanced",
-    summary: "what should be small where jobs say when they send: `waiting`, `finish` or `balanced`",
+    summary: "what is minimised where jobs have message timing: `waiting`, `finish` or `balanced`",
 };
 
 impl Options {
-    /// Nothing set for this strategy.
+    /// All options of this strategy at their defaults.
     pub(super) fn new(strategy: &'static str) -> Self {
         Self { strategy, set: BTreeMap::new() }
     }
@@ -116,12 +116,12 @@ impl Options {
         self.one_of(&EFFORT, &values)
     }
 
-    /// What should be small.
+    /// What is minimised where jobs have message timing.
     pub(super) fn objective(&self) -> Result<Objective, StrategyError> {
         self.one_of(&OBJECTIVE, &OBJECTIVES)
     }
 
-    /// After how many moves to end, where the user says so.
+    /// After how many moves to end; `None` if that is not set.
     pub(super) fn moves(&self) -> Result<Option<u64>, StrategyError> {
         if !self.has(MOVES.name) {
             return Ok(None);

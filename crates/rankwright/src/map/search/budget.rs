@@ -44,7 +44,7 @@ pub struct Start {
 }
 
 impl<'a> Budget<'a> {
-    /// A budget of so many threads; one where nothing is said.
+    /// A budget of this many threads; 1 by default.
     #[must_use]
     pub fn with_threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = Some(threads);
