@@ -36,7 +36,7 @@ pub const MAPPERS: &[MapperEntry] = &[
     },
     MapperEntry {
         name: "random",
-        summary: "any rank anywhere, to judge the others by",
+        summary: "ranks in random order on random slots, a baseline for the others",
         source: "Fisher-Yates shuffle, ChaCha8",
         options: &[SEED],
         role: Role::Independent,
@@ -100,7 +100,7 @@ pub const MAPPERS: &[MapperEntry] = &[
     },
     MapperEntry {
         name: "mapping-2012",
-        summary: "spreads jobs over all nodes where ranks talk with more than a node holds",
+        summary: "spreads jobs over all nodes where ranks have more peers than a node holds",
         source: "Soryani, Analoui, Zarrinchian 2012, Fig. 1 and Eq. (2)",
         options: mapping_2012::OPTIONS,
         role: Role::Independent,
@@ -122,7 +122,7 @@ pub const MAPPERS: &[MapperEntry] = &[
     },
     MapperEntry {
         name: "contention",
-        summary: "searches for the least predicted waiting, from the answers of all others",
+        summary: "searches for the least predicted waiting, from the mappings of all others",
         source: "simulated annealing on the queueing model",
         options: contention::OPTIONS,
         role: Role::StartsFromOthers,
@@ -133,7 +133,7 @@ pub const MAPPERS: &[MapperEntry] = &[
     },
     MapperEntry {
         name: "auto",
-        summary: "tries all others and takes the best, simulated where jobs say when they send",
+        summary: "tries all others and takes the best, simulated where jobs have message timing",
         source: "what `place` does",
         options: auto::OPTIONS,
         role: Role::ChoosesAmongOthers,
@@ -155,7 +155,7 @@ pub const MAPPERS: &[MapperEntry] = &[
     },
     MapperEntry {
         name: "round-robin-core-binding",
-        summary: "the same, bound",
+        summary: "as `round-robin`, with ranks bound to cores",
         source: "Mercier and Clet-Ortega 2009, section 3.3",
         options: &[],
         role: Role::Historic,
@@ -167,7 +167,7 @@ pub const MAPPERS: &[MapperEntry] = &[
     #[cfg(feature = "scotch")]
     MapperEntry {
         name: "regroup",
-        summary: "ranks that talk on one node (Scotch), unbound there",
+        summary: "ranks that communicate share a node (Scotch), unbound there",
         source: "Mercier and Clet-Ortega 2009, section 3.3",
         options: &[SEED],
         role: Role::Historic,
@@ -181,7 +181,7 @@ pub const MAPPERS: &[MapperEntry] = &[
     #[cfg(feature = "scotch")]
     MapperEntry {
         name: "placed",
-        summary: "ranks that talk on one node (Scotch), there on near cores by the machine matrix",
+        summary: "as `regroup`, then on near cores by the machine matrix",
         source: "Mercier and Clet-Ortega 2009, sections 2.2 to 2.4",
         options: &[SEED],
         role: Role::Historic,
@@ -195,7 +195,7 @@ pub const MAPPERS: &[MapperEntry] = &[
     #[cfg(feature = "scotch")]
     MapperEntry {
         name: "placed-core-reverse",
-        summary: "the same nodes, there on cores far from each other",
+        summary: "as `placed`, but on cores far from each other inside the node",
         source: "Mercier and Clet-Ortega 2009, section 3.3",
         options: &[SEED],
         role: Role::Historic,
@@ -211,13 +211,13 @@ pub const MAPPERS: &[MapperEntry] = &[
 /// How a strategy relates to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Maps without knowing of the others; they may start from its mapping.
+    /// Needs no mapping of another; others may start from its mapping.
     Independent,
     /// Starts from the mappings of the independent ones, so that it should run after them.
     StartsFromOthers,
     /// Takes the best mapping of the others, so that a comparison of all needs no row of it.
     ChoosesAmongOthers,
-    /// A policy of a paper that others are held against: takes part only where it is named.
+    /// A policy of a paper, for comparison: takes part only where it is named.
     Historic,
 }
 
@@ -236,9 +236,9 @@ pub struct MapperEntry {
     pub name: &'static str,
     /// What it does, in one line.
     pub summary: &'static str,
-    /// Where it is described.
+    /// Where it was published, or the library that it calls.
     pub source: &'static str,
-    /// What can be set.
+    /// Its options.
     pub options: &'static [OptionEntry],
     /// How it relates to the others.
     pub role: Role,
@@ -254,7 +254,7 @@ pub struct MapperEntry {
     pub(super) make: Make,
 }
 
-/// What a strategy is made of its options.
+/// How a strategy is made from its options.
 #[derive(Debug)]
 pub(super) enum Make {
     /// A mapper.

@@ -43,7 +43,7 @@ pub enum StrategyError {
     NotAnOption {
         /// The strategy.
         strategy: &'static str,
-        /// What stands there.
+        /// The option as written.
         found: String,
     },
     /// A value that the option cannot take.
@@ -102,7 +102,7 @@ impl Strategy {
         self.entry().role == Role::StartsFromOthers || self.chooses()
     }
 
-    /// Whether it searches for as long as it may, so that a time limit is for it.
+    /// Whether it searches until its time limit, if there is one.
     #[must_use]
     pub fn searches(&self) -> bool {
         !self.chooses() && self.entry().options.iter().any(|option| option.name == MOVES.name)
@@ -114,7 +114,7 @@ impl Strategy {
         self.entry().role == Role::ChoosesAmongOthers
     }
 
-    /// What should be small, if the user said that of this strategy.
+    /// What is minimised, if that was set for this strategy.
     #[must_use]
     pub fn objective(&self) -> Option<Objective> {
         let given = self.id.given();
@@ -194,8 +194,8 @@ impl Strategy {
     }
 }
 
-/// Those of all strategies that are wanted, with what was given to one of them as far as they have the
-/// same options.
+/// The strategies that are wanted, with the seed, effort, moves and objective of `given` where they have
+/// these options.
 pub(super) fn others(
     given: &Options,
     wanted: impl Fn(&MapperEntry) -> bool,
@@ -203,11 +203,11 @@ pub(super) fn others(
     let shared = [SEED, EFFORT, MOVES, OBJECTIVE];
     let passed: Vec<(&String, &String)> =
         given.iter().filter(|(key, _)| shared.iter().any(|option| option.name == **key)).collect();
-    let one = |entry: &MapperEntry| {
+    let with_options = |entry: &MapperEntry| {
         let strategy = entry.name.parse::<Strategy>()?;
         passed.iter().try_fold(strategy, |strategy, (key, value)| strategy.with_default(key, value))
     };
-    MAPPERS.iter().filter(|entry| wanted(entry)).map(one).collect()
+    MAPPERS.iter().filter(|entry| wanted(entry)).map(with_options).collect()
 }
 
 impl FromStr for Strategy {

@@ -10,8 +10,8 @@ use super::options::Options;
 use super::{MAPPERS, StrategyError};
 use crate::named_options::{NamedOption, NamedOptions};
 
-/// A row of [`MAPPERS`] with the options that were set. Strategies with equal ids give the same
-/// mappings of a problem.
+/// A row of [`MAPPERS`] with the options that were set. Strategies with equal ids give equal mappings
+/// of a problem.
 #[derive(Clone)]
 pub struct StrategyId {
     entry: &'static MapperEntry,
@@ -53,7 +53,7 @@ impl StrategyId {
 
 impl PartialEq for StrategyId {
     fn eq(&self, other: &Self) -> bool {
-        // The options say whose they are.
+        // The options contain the name of their strategy.
         self.given == other.given
     }
 }
@@ -77,14 +77,13 @@ impl FromStr for StrategyId {
                 strategy: entry.name,
                 found: text.to_owned(),
             })?;
-            if entry.options.iter().all(|known| known.name != key) {
+            if entry.options.iter().all(|option| option.name != key) {
                 let names: Vec<String> =
-                    entry.options.iter().map(|known| format!("`{}`", known.name)).collect();
-                let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                    entry.options.iter().map(|option| format!("`{}`", option.name)).collect();
                 return Err(StrategyError::UnknownOption {
                     strategy: entry.name,
                     option: key.to_owned(),
-                    known,
+                    known: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
                 });
             }
             given.set(key, value);

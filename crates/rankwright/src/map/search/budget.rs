@@ -19,14 +19,16 @@ pub enum Effort {
     Best,
 }
 
-/// What a caller allows a strategy and tells it.
+/// The threads, time and starts that a caller gives a strategy.
 #[derive(Default)]
 pub struct Budget<'a> {
     threads: Option<NonZeroUsize>,
+    /// `None`: the effort ends the search.
     clock: Option<&'a Clock<'a>>,
-    /// Which of how many equal parts of the time this is.
+    /// The number of this part of the time, from 0, and the number of parts.
     part: Option<(f64, f64)>,
     starts: &'a [Start],
+    /// Counted so far.
     moves: AtomicU64,
 }
 
@@ -37,7 +39,7 @@ pub type Clock<'a> = dyn Fn() -> f64 + Sync + 'a;
 /// A mapping of another strategy, for one that starts from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
-    /// Whose it is.
+    /// The strategy that made it.
     pub strategy: StrategyId,
     /// The slot of each rank.
     pub mapping: Mapping,
@@ -58,8 +60,8 @@ impl<'a> Budget<'a> {
         self
     }
 
-    /// The budget of one of several problems that one falls into, counted from 0: each gets the same
-    /// part of the time. It has no starts.
+    /// The budget of subproblem `number`, from 0, of `parts`: each gets an equal part of the time. It has
+    /// no starts.
     #[must_use]
     pub(in crate::map) fn part(&self, number: usize, parts: usize) -> Self {
         let (number, parts) = (number as f64, parts as f64);

@@ -1,6 +1,6 @@
 //! The weights that 32-bit partitioners can take.
 
-/// There are so many weights that their sum exceeds the limit even if each is 1.
+/// The number of weights reaches the limit of their sum, so that they do not fit even if each is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::map) struct TooManyWeights;
 

@@ -111,8 +111,9 @@ pub(in crate::map) type Run<'a> = dyn Fn(&Problem, &Budget) -> Result<Mapping, M
 /// One of the problems that a problem divides into.
 struct Subproblem<'a> {
     budget: &'a Budget<'a>,
+    /// Its number, from 0.
     number: usize,
-    /// How many there are; each gets the same time.
+    /// The number of subproblems; each gets an equal part of the time.
     count: usize,
     run: &'a Run<'a>,
 }
