@@ -359,7 +359,7 @@ fn shape() -> impl Strategy<Value = Shape> {
         prop::option::of((1_usize..3, 0.5_f64..3.0)),
         any::<bool>(),
         any::<bool>(),
-        0_u32..4,
+        1_u32..4,
         prop::option::of(1_u32..40),
     )
         .prop_map(|(kinds, nics, switches, modelled, tiny, copies, far)| Shape {
