@@ -1,42 +1,41 @@
-//! What launchers do when nobody tells them where the ranks go: the command line of a job that could
-//! not be placed, or that placements are compared with.
+//! The launchers' defaults: command lines that leave the placement to the launcher, for jobs that
+//! could not be placed and for comparisons with placements.
 
 use super::launchers::{openmpi4, openmpi5, slurm};
 use super::{Launch, LaunchError, ProgramLine};
 use crate::cluster::read::hostfile::Host;
 
-/// A job that is not placed.
+/// A job that the launcher places by its default.
 #[derive(Debug, Clone, Copy)]
 pub struct DefaultRequest<'a> {
     /// The launcher's program.
     pub program: &'a str,
-    /// What the launcher calls instead of `ssh`.
+    /// The program that the launcher calls instead of `ssh`.
     pub agent: Option<&'a str>,
     /// Further arguments for the launcher.
     pub arguments: &'a [String],
-    /// How many ranks, where that is known.
+    /// Number of ranks; `None` leaves it to the launcher.
     pub ranks: Option<usize>,
-    /// Where they may run; empty where the launcher knows it, or for this host.
+    /// The hosts of the job; empty for those that the batch system grants, or for this host.
     pub hosts: &'a [Host],
-    /// The name of their MPI library; empty where it is not known.
+    /// The version string of the programs' MPI library; empty if it is not known.
     pub mpi_library: &'a str,
-    /// What they run.
+    /// The programs of the ranks.
     pub programs: &'a ProgramLine,
 }
 
-/// How a launcher is told what it needs to know for that.
+/// The syntax of a launcher's command line without a placement.
 #[derive(Debug)]
 pub(super) struct ByDefault {
-    /// What stands before all options.
+    /// Words before all options.
     before: &'static [&'static str],
-    /// The arguments for the program that is called instead of `ssh`.
+    /// The arguments that name the program to call instead of `ssh`.
     agent: fn(&str) -> Vec<String>,
-    /// The option for a list of hosts, and whether each has its slots behind a colon: hostfiles are
-    /// written in different ways.
+    /// The option for a list of hosts, and whether `:SLOTS` follows each host.
     hosts: Option<(&'static str, bool)>,
-    /// Whether it starts several programs.
+    /// Whether one command line can start several programs.
     several: bool,
-    /// The option for a library, beside the user's arguments.
+    /// An option that an MPI library needs and that the user's arguments do not contain.
     of_library: fn(&str, &[String]) -> Option<String>,
 }
 
@@ -92,7 +91,7 @@ impl ByDefault {
         let several = programs.names().nth(1).is_some();
         let ranks = request.ranks.or(programs.total());
         if several && !self.several {
-            return impossible("it does not start several programs by its default");
+            return impossible("it starts several programs only with a placement");
         }
         let mut command = vec![request.program.to_owned()];
         command.extend(self.before.iter().map(|&word| word.to_owned()));
@@ -102,9 +101,9 @@ impl ByDefault {
         command.extend_from_slice(request.arguments);
         match ranks {
             None if several => {
-                return impossible("how many ranks the programs have is not known; give each a -n");
+                return impossible("each of several programs needs `-n RANKS`");
             }
-            // The launcher knows from its batch system how many, or starts one.
+            // The launcher takes the number of ranks from the batch system, or starts one.
             None => command.extend_from_slice(programs.for_ranks(1)?[0].words),
             Some(ranks) => {
                 for (index, part) in programs.for_ranks(ranks)?.into_iter().enumerate() {
@@ -116,7 +115,7 @@ impl ByDefault {
         }
         Ok(Launch {
             by_exec: false,
-            binding: format!("{launcher} places and binds as it does by default"),
+            binding: format!("placement and binding are {launcher}'s defaults"),
             files: Vec::new(),
             environment: Vec::new(),
             command,
@@ -128,7 +127,7 @@ impl ByDefault {
         let Some((option, with_slots)) = self.hosts.filter(|_| !hosts.is_empty()) else {
             return Vec::new();
         };
-        // A host without a number would be one slot.
+        // The launcher takes a host without a number for one slot.
         let share = ranks.unwrap_or(1).div_ceil(hosts.len());
         let word = |host: &Host| match with_slots {
             true => format!("{}:{}", host.name, host.slots.map_or(share, |slots| slots as usize)),
@@ -143,7 +142,7 @@ mod tests {
     use super::*;
     use crate::launch::LAUNCHERS;
 
-    /// Two hosts, one of which says how many slots it has.
+    /// Two hosts, one of them with a number of slots.
     fn hosts() -> [Host; 2] {
         let host = |name: &str, slots| Host { name: name.to_owned(), slots };
         [host("n0", Some(4)), host("n1", None)]
@@ -187,7 +186,7 @@ mod tests {
 
     #[test]
     fn several_programs_need_a_launcher_that_starts_them_and_numbers() {
-        let told = |launcher: &str, words: &str, ranks| {
+        let command = |launcher: &str, words: &str, ranks| {
             let programs = line(words);
             let launcher = crate::launch::find(launcher).unwrap();
             let request = DefaultRequest {
@@ -201,13 +200,13 @@ mod tests {
             };
             launcher.write_default(&request).map(|launch| launch.command.join(" "))
         };
-        let refused = |launcher, words| told(launcher, words, None).unwrap_err().to_string();
-        assert_eq!(told("mpich", "app x", None).unwrap(), "start -v app x");
+        let refused = |launcher, words| command(launcher, words, None).unwrap_err().to_string();
+        assert_eq!(command("mpich", "app x", None).unwrap(), "start -v app x");
         let both = "-n 2 a : -n 1 b x";
-        assert_eq!(told("openmpi5", both, Some(3)).unwrap(), "start -v -n 2 a : -n 1 b x");
-        assert!(refused("slurm", both).contains("does not start several programs"));
-        assert!(refused("flux", both).contains("does not start several programs"));
-        assert!(refused("mpich", "-n 2 a : b").contains("give each a -n"));
-        assert!(told("mpich", both, Some(4)).is_err());
+        assert_eq!(command("openmpi5", both, Some(3)).unwrap(), "start -v -n 2 a : -n 1 b x");
+        assert!(refused("slurm", both).contains("starts several programs only with a placement"));
+        assert!(refused("flux", both).contains("starts several programs only with a placement"));
+        assert!(refused("mpich", "-n 2 a : b").contains("needs `-n RANKS`"));
+        assert!(command("mpich", both, Some(4)).is_err());
     }
 }

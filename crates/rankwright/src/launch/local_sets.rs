@@ -1,26 +1,25 @@
-//! The PUs of the ranks of each host, by their rank on the host: what launchers take that bind all
-//! hosts by one list.
+//! The PUs of the ranks of each host by local rank, for launchers that bind all hosts by one list.
 
 use std::fmt::Write;
 
 use super::Request;
 use crate::ids::{PuId, PuSet};
 
-/// The sets of PUs (P#) of the ranks on one host, by their rank on it.
+/// The sets of PUs (P#) of the ranks on one host, by local rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LocalSets(Vec<PuSet>);
 
-/// How much of a list a host may leave unused.
+/// Whether a list may have more entries than a host has ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Surplus {
-    /// Nothing: the launcher takes a list that is too long for another one.
+    /// No: the launcher misreads a list that is too long.
     Refused,
-    /// The end: ranks that a host does not have.
+    /// Yes: the launcher ignores the surplus.
     Ignored,
 }
 
 impl LocalSets {
-    /// Those of every host, in the order of the placement's nodes.
+    /// The sets of every host, in the order of the placement's nodes.
     pub(super) fn by_host<'a>(request: &'a Request<'_>) -> Vec<(&'a str, Self)> {
         let set = |pus: &[PuId]| pus.iter().copied().collect();
         let hosts = request.ranks_by_host().into_iter();
@@ -29,7 +28,7 @@ impl LocalSets {
             .collect()
     }
 
-    /// The list that serves all hosts; the error is why there is none.
+    /// The one list for all hosts; the error says why none exists.
     pub(super) fn of_all(request: &Request<'_>, surplus: Surplus) -> Result<Self, String> {
         let hosts = Self::by_host(request);
         let longest = hosts.iter().max_by_key(|(_, sets)| sets.0.len());
@@ -39,7 +38,7 @@ impl LocalSets {
             Surplus::Ignored => !longest.0.starts_with(&sets.0),
         });
         match differs {
-            Some((other, _)) => Err(format!("the ranks of {other} have other PUs than on {host}")),
+            Some((other, _)) => Err(format!("the ranks of {other} and {host} have different PUs")),
             None => Ok(longest.clone()),
         }
     }
@@ -49,7 +48,7 @@ impl LocalSets {
         self.0.iter().all(|set| set.as_slice().len() == 1)
     }
 
-    /// The largest PU.
+    /// The largest P#.
     pub(super) fn largest(&self) -> Option<PuId> {
         self.0.iter().filter_map(|set| set.as_slice().last()).max().copied()
     }
@@ -71,7 +70,7 @@ impl LocalSets {
     }
 }
 
-/// `0x5` for P#0 and P#2, as long as it must be.
+/// `0x5` for P#0 and P#2, without leading zeros.
 fn mask(set: &PuSet) -> String {
     let largest = set.as_slice().last().map_or(0, |pu| pu.0);
     let mut digits = vec![0_u8; largest as usize / 4 + 1];
@@ -106,8 +105,8 @@ mod tests {
             let set: PuSet = pus.iter().map(|pu| PuId(*pu)).collect();
             let text = mask(&set);
             let bits = u128::from_str_radix(text.strip_prefix("0x").unwrap(), 16).unwrap();
-            let found: Vec<u32> = (0..120).filter(|bit| bits >> bit & 1 == 1).collect();
-            prop_assert_eq!(found, pus.into_iter().collect::<Vec<_>>());
+            let bits_set: Vec<u32> = (0..120).filter(|bit| bits >> bit & 1 == 1).collect();
+            prop_assert_eq!(bits_set, pus.into_iter().collect::<Vec<_>>());
         }
     }
 }

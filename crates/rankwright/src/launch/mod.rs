@@ -1,9 +1,9 @@
-//! What a launcher needs to start a job as placed: its files, its command line, its environment.
+//! Files, command line and environment with which a launcher starts a job as placed.
 //!
-//! One row of [`LAUNCHERS`] per target; each is a stateless function from a [`Request`] to a
-//! [`Launch`]. A launcher puts ranks on hosts in any order; who binds them there is the
-//! [`Binding`]: the launcher itself ("native") where it can express the placement safely, else the
-//! shim `rankwright-exec`, which every rank passes through before the program.
+//! [`LAUNCHERS`] has a row per launcher; each is a stateless function from a [`Request`] to a
+//! [`Launch`]. The launcher puts the ranks on their hosts. [`Binding`] decides who binds them to
+//! their PUs: the launcher ("native") if it can express the placement safely, else the shim
+//! `rankwright-exec`, which becomes the program after binding.
 
 mod by_default;
 pub(crate) mod launchers;
@@ -31,26 +31,26 @@ use crate::files::InputError;
 use crate::ids::LARGEST_INDEX;
 use crate::placement::{JobEntry, PlacementFile};
 
-/// A launcher for which files can be written.
+/// A launcher that jobs can be started with.
 #[derive(Debug)]
 pub struct Launcher {
     /// Its name on the command line.
     pub name: &'static str,
-    /// One line for lists.
+    /// One line for help texts.
     pub summary: &'static str,
-    /// What it belongs to.
+    /// The software that it is a part of.
     pub software: Software,
-    /// The program that it is started with, where nobody says otherwise.
+    /// Its default program.
     pub program: &'static str,
-    /// Whether it takes every run of ranks on a host for a host of its own.
+    /// Whether it counts local ranks wrongly: within each run of consecutive ranks on a host.
     splits_hosts: bool,
-    /// How it starts a job that nobody placed, behind [`Launcher::write_default`].
+    /// The syntax behind [`Launcher::write_default`].
     by_default: &'static ByDefault,
     /// The function behind [`Launcher::write`].
     write: fn(&Request<'_>) -> Result<Launch, LaunchError>,
 }
 
-/// The software that a launcher is a part of.
+/// The software that launchers are a part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Software {
     /// Open MPI of this major version.
@@ -59,9 +59,9 @@ pub enum Software {
     Mpich,
     /// Intel MPI.
     IntelMpi,
-    /// Slurm, which starts programs of any MPI.
+    /// Slurm, which starts programs of any MPI library.
     Slurm,
-    /// Flux, which starts programs of any MPI.
+    /// Flux, which starts programs of any MPI library.
     Flux,
 }
 
@@ -168,46 +168,46 @@ pub fn find(name: &str) -> Option<&'static Launcher> {
     LAUNCHERS.iter().find(|launcher| launcher.name == name)
 }
 
-/// A file that a launch needs.
+/// A file of a launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LaunchFile {
     /// Its name within [`Request::folder`].
     pub name: &'static str,
     /// Its text.
     pub contents: String,
-    /// Whether it is a program.
+    /// Whether it must be executable.
     pub executable: bool,
 }
 
-/// How a job is launched.
+/// Everything that starts a job as placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// Whether the ranks pass through the shim, which binds them.
+    /// Whether the shim binds the ranks.
     pub by_exec: bool,
     /// Who binds and why, in one sentence.
     pub binding: String,
-    /// The files.
+    /// The files to write.
     pub files: Vec<LaunchFile>,
     /// Variables to set for the launcher.
     pub environment: Vec<(String, String)>,
     /// The launcher and all its arguments.
     pub command: Vec<String>,
-    /// What the user should know.
+    /// Notes for the user, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Why a job cannot be launched so.
+/// Why a job cannot be launched as requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
-    /// Binding by the launcher was demanded.
-    #[error("{launcher} cannot bind this job by itself: {reason}; use --binding exec")]
+    /// The launcher was to bind, and cannot.
+    #[error("{launcher} cannot bind the ranks of this job: {reason}; use --binding exec")]
     NotNative {
         /// The launcher.
         launcher: &'static str,
         /// What it cannot express.
         reason: String,
     },
-    /// The target has no way to do it at all.
+    /// The launcher cannot start the job at all.
     #[error("{launcher} cannot launch this job: {reason}")]
     Impossible {
         /// The launcher.
@@ -215,14 +215,14 @@ pub enum LaunchError {
         /// Why, and what to do.
         reason: String,
     },
-    /// The programs are for another number of ranks.
+    /// The programs take another number of ranks than the job has.
     #[error(transparent)]
     RankCount(#[from] RankCountError),
 }
 
 impl Launcher {
-    /// Whether the ranks of a job learn from it their right local rank, their number among the ranks
-    /// on their host; if not, nothing may depend on that.
+    /// Whether the launcher gives the ranks of a job the right local rank. If not, nothing may
+    /// depend on it.
     #[must_use]
     pub fn counts_local_ranks(&self, job: &JobEntry) -> bool {
         !self.splits_hosts || launchers::mpich::hosts_are_contiguous(&job.ranks)
@@ -231,8 +231,8 @@ impl Launcher {
     /// The files, command line and environment for one job.
     ///
     /// # Errors
-    /// If the launcher cannot express the placement, or the programs do not have the job's number of
-    /// ranks.
+    /// If the launcher cannot express the placement, or the programs do not have the job's number
+    /// of ranks.
     pub fn write(&self, request: &Request<'_>) -> Result<Launch, LaunchError> {
         let mut launch = (self.write)(request)?;
         launch
@@ -241,11 +241,11 @@ impl Launcher {
         Ok(launch)
     }
 
-    /// The command line that starts programs where the launcher likes; it needs no files.
+    /// The command line that leaves placement and binding to the launcher; it needs no files.
     ///
     /// # Errors
-    /// If the launcher cannot start several programs so, how many ranks they have is not known, or
-    /// they are for another number of ranks.
+    /// If the launcher cannot start several programs that way, one of several programs has no
+    /// number of ranks, or the programs take another number of ranks than requested.
     pub fn write_default(&self, request: &DefaultRequest<'_>) -> Result<Launch, LaunchError> {
         self.by_default.write(self.name, request)
     }
@@ -272,11 +272,11 @@ impl Launch {
     }
 }
 
-/// The jobs to launch: the one of this name, or all.
+/// The job of this name, or all jobs.
 ///
 /// # Errors
-/// If there is no such job, no job at all, a job without ranks, a host name that launchers would
-/// misread, or a PU that no node has; `file` stands for the placement in the error.
+/// If no job has this name, the placement has no job, a job has no ranks, launchers would misread a
+/// host name, or a P# is out of range. `file` names the placement in the error.
 pub fn select_jobs<'a>(
     placement: &'a PlacementFile,
     name: Option<&str>,
@@ -285,13 +285,13 @@ pub fn select_jobs<'a>(
     let chosen: Vec<&JobEntry> =
         placement.jobs.iter().filter(|job| name.is_none_or(|name| job.name == name)).collect();
     if chosen.is_empty() {
-        let known: Vec<&str> = placement.jobs.iter().map(|job| job.name.as_str()).collect();
-        let found = match name {
-            Some(_) => format!("the jobs {}", known.join(", ")),
+        let names: Vec<&str> = placement.jobs.iter().map(|job| job.name.as_str()).collect();
+        let found_jobs = match name {
+            Some(_) => format!("the jobs {}", names.join(", ")),
             None => "no job".to_owned(),
         };
         let expected = name.map_or("at least one job".to_owned(), |name| format!("job {name}"));
-        return Err(InputError::new(file, found, expected).in_field("jobs"));
+        return Err(InputError::new(file, found_jobs, expected).in_field("jobs"));
     }
     for job in &chosen {
         let field = format!("jobs \"{}\"", job.name);
@@ -299,13 +299,13 @@ pub fn select_jobs<'a>(
             return Err(InputError::new(file, "0 ranks", "at least 1").in_field(field));
         }
         if let Some(entry) = job.ranks.iter().find(|entry| !is_host_name(&entry.node)) {
-            let found = format!("node `{}`", entry.node);
+            let node = format!("node `{}`", entry.node);
             let expected = "a host name: letters, digits, `-`, `_` and `.`, at most 255";
-            return Err(InputError::new(file, found, expected).in_field(field));
+            return Err(InputError::new(file, node, expected).in_field(field));
         }
         let pus = job.ranks.iter().flat_map(|entry| &entry.pus);
         if let Some(pu) = pus.into_iter().find(|pu| pu.0 > LARGEST_INDEX) {
-            let expected = format!("one up to P#{LARGEST_INDEX}");
+            let expected = format!("a PU up to P#{LARGEST_INDEX}");
             return Err(InputError::new(file, format!("PU P#{pu}"), expected).in_field(field));
         }
     }

@@ -1,10 +1,10 @@
-//! The variables of OpenMP for ranks with several cores (hybrid MPI and OpenMP): how many threads, and
-//! where in the PUs of the rank each of them runs.
+//! The variables of OpenMP for ranks with several cores (hybrid MPI and OpenMP): the number of
+//! threads and where in the PUs of the rank each of them runs.
 //!
-//! The places have names and no numbers (`OMP_PLACES=cores`): within the PUs that a rank is bound to
-//! these mean the same, but are right on every host and for every rank, so that launchers which bind
-//! by themselves can give them to all ranks. Numbers (P#) would be different for each rank; where none
-//! of them lies in the PUs of a rank, GCC's OpenMP runs unbound.
+//! Places are given by name (`OMP_PLACES=cores`), not by number: names apply to the PUs that a rank
+//! is bound to, so one value is right for all ranks on all hosts, also if the launcher binds.
+//! Numbers (P#) would differ for each rank; if none of them is among the PUs of a rank, GCC's
+//! OpenMP does not bind.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,16 +12,16 @@ use std::str::FromStr;
 use crate::placement::{JobEntry, RankEntry, Settings};
 use crate::units::counted;
 
-/// How many PUs of a core (hardware threads, SMT) the threads of a rank use.
+/// OpenMP threads per core of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThreadsPerCore {
-    /// That many.
+    /// This number, at least 1.
     Count(u32),
-    /// All that the rank has.
+    /// One on every PU (hardware thread, SMT) of the rank.
     All,
 }
 
-/// Why a text is no number of threads per core.
+/// A text that is not a number of threads per core.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("found `{0}`, expected `all` or a number of threads per core from 1")]
 pub struct ThreadsPerCoreError(String);
@@ -47,11 +47,11 @@ impl fmt::Display for ThreadsPerCore {
     }
 }
 
-/// A rank whose cores have fewer PUs than threads were asked for.
+/// A rank whose cores have fewer PUs than threads are wanted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "rank {rank} has {} on {}, too few for {} per core; say --threads-per-core all, or place again \
-     with more PUs free",
+    "rank {rank} has {} on {}, too few for {} per core; use --threads-per-core all, or place again \
+     with more free PUs",
     counted(*pus, "PU"), counted(*cores, "core"), counted(*threads as usize, "thread")
 )]
 pub struct TooFewPus {
@@ -61,9 +61,8 @@ pub struct TooFewPus {
     threads: u32,
 }
 
-/// Sets `OMP_NUM_THREADS`, `OMP_PLACES` and `OMP_PROC_BIND` for the ranks of a job that are bound:
-/// where somebody says how many threads a core has, else only if one of the ranks has more than one
-/// core, one thread per core.
+/// Sets `OMP_NUM_THREADS`, `OMP_PLACES` and `OMP_PROC_BIND` for the bound ranks of a job. Without
+/// `threads`: one thread per core if a rank has several cores, else nothing.
 ///
 /// # Errors
 /// If the cores of a rank have fewer PUs than threads are wanted.
@@ -86,8 +85,8 @@ pub fn set(
     Ok(())
 }
 
-/// The number of threads of a rank, and the name of their places. Several threads in a place of one
-/// core stay on that core.
+/// The number of threads of a rank, and the name of their places. With places of one core, several
+/// threads share a place and stay on that core.
 fn threads_of(
     entry: &RankEntry,
     wanted: ThreadsPerCore,
@@ -110,7 +109,7 @@ mod tests {
     use super::*;
     use crate::ids::{CoreId, PuId, Rank};
 
-    /// A rank with so many cores of two PUs each.
+    /// A rank with `cores` cores of two PUs each.
     fn rank(index: u32, cores: u32) -> RankEntry {
         RankEntry {
             rank: Rank(index),

@@ -1,4 +1,4 @@
-//! How a shell finds the rank of a process.
+//! The rank of a process as a shell expression.
 
 use rankwright_shim_format::RANK_VARIABLES;
 

@@ -1,4 +1,4 @@
-//! What is to be launched, and what the launchers ask of it.
+//! A request to launch a job, and what all launchers derive from it.
 
 use rankwright_shim_format::shim_options;
 
@@ -9,58 +9,59 @@ use crate::placement::{JobEntry, MemoryPolicy, PlacementFile, RankEntry, Setting
 /// Who binds the ranks on their hosts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Binding {
-    /// The launcher where that is safe, else the shim.
+    /// The launcher if it can bind safely, else the shim.
     #[default]
     Auto,
-    /// The launcher, or an error that says why it cannot.
+    /// The launcher; an error says why if it cannot.
     Native,
     /// The shim `rankwright-exec`.
     Exec,
 }
 
-/// What every rank runs.
+/// What every rank starts.
 #[derive(Debug, Clone, Copy)]
 pub enum Task<'a> {
     /// The user's programs.
     Programs(&'a ProgramLine),
-    /// The shim alone, which reports where it is; started as these programs would be.
+    /// The shim, which reports where it runs; started as these programs would be.
     Report(Option<&'a ProgramLine>),
 }
 
-/// What is to be launched, and how.
+/// A request to launch a job.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The placement.
     pub placement: &'a PlacementFile,
-    /// The job of it.
+    /// The job, one of the placement's.
     pub job: &'a JobEntry,
-    /// What its ranks get beyond their PUs.
+    /// Memory policy and variables of its ranks.
     pub settings: &'a Settings,
     /// Who binds.
     pub binding: Binding,
-    /// Why the launcher should rather not bind, where the caller knows a reason.
+    /// A reason of the caller's why the launcher should not bind, as a clause.
     pub obstacle: Option<&'a str>,
-    /// Where the files will lie, as the launcher and the ranks see it.
+    /// The folder of the files, as a path on the hosts of the job.
     pub folder: &'a str,
-    /// The shim, as the ranks see it.
+    /// The shim, as a path on the hosts of the job.
     pub shim: &'a str,
-    /// The launcher's program, where it is not [`program`](super::Launcher::program).
+    /// The launcher's program; `None` for [`program`](super::Launcher::program).
     pub program: Option<&'a str>,
-    /// What the launcher calls instead of `ssh`.
+    /// The program that the launcher calls instead of `ssh`.
     pub agent: Option<&'a str>,
     /// Further arguments for the launcher.
     pub arguments: &'a [String],
-    /// What every rank runs.
+    /// What every rank starts.
     pub task: Task<'a>,
 }
 
 impl Request<'_> {
-    /// The path of a launch file as the launcher and the ranks see it.
+    /// The path of a launch file on the hosts of the job.
     pub(super) fn path(&self, name: &str) -> String {
         format!("{}/{name}", self.folder)
     }
 
-    /// Decides who binds: `obstacle` is why the launcher cannot, `how` says how it would.
+    /// Decides who binds: `obstacle` says why the launcher cannot, `how` by which of its features
+    /// it would. Returns whether the shim binds, and the sentence about it.
     pub(super) fn bind_by_exec(
         &self,
         launcher: &'static str,
@@ -73,13 +74,17 @@ impl Request<'_> {
         };
         match (self.binding, obstacle) {
             (Binding::Native, Some(reason)) => Err(LaunchError::NotNative { launcher, reason }),
-            (Binding::Exec, _) => Ok((true, "rankwright-exec binds, as demanded".to_owned())),
-            (Binding::Auto, Some(reason)) => Ok((true, format!("rankwright-exec binds: {reason}"))),
-            (_, None) => Ok((false, format!("{launcher} binds by its own {how}"))),
+            (Binding::Exec, _) => {
+                Ok((true, "rankwright-exec binds the ranks, as requested".to_owned()))
+            }
+            (Binding::Auto, Some(reason)) => {
+                Ok((true, format!("rankwright-exec binds the ranks: {reason}")))
+            }
+            (_, None) => Ok((false, format!("{launcher} binds the ranks ({how})"))),
         }
     }
 
-    /// What the ranks run, through the shim if that binds: one part per program.
+    /// The commands of the ranks, one part per program; through the shim if that binds.
     pub(super) fn parts(&self, by_exec: bool) -> Result<Vec<Part>, LaunchError> {
         let ranks = self.job.ranks.len();
         let (line, before) = match self.task {
@@ -102,8 +107,8 @@ impl Request<'_> {
         Ok(line.for_ranks(ranks)?.into_iter().map(part).collect())
     }
 
-    /// Whether ranks that the launcher binds report the variables that it should give them, or whether
-    /// their devices are there: the map tells which.
+    /// Whether the report of ranks that the launcher binds needs the map: to compare their
+    /// variables, or to look for their devices.
     pub(super) fn reports_by_map(&self) -> bool {
         let mut ranks = self.job.ranks.iter();
         let report = matches!(self.task, Task::Report(_));
@@ -142,7 +147,7 @@ impl Request<'_> {
         hosts
     }
 
-    /// Why no launcher binds this job by itself, whatever its syntax.
+    /// Why no launcher can bind this job.
     pub(super) fn general_obstacle(&self) -> Option<String> {
         if self.placement.cluster.emulated {
             return Some("the cluster is emulated, its cores do not exist".to_owned());
@@ -158,22 +163,23 @@ impl Request<'_> {
         let rank = (1..ranks).find(|rank| differs(*rank))?;
         let of_rank = self.settings.variables(rank).iter();
         let of_first = self.settings.variables(0).iter();
-        let own = of_rank.clone().find(|variable| of_first.clone().all(|other| other != *variable));
-        let own =
-            own.or_else(|| of_first.clone().find(|v| of_rank.clone().all(|other| other != *v)));
-        let name = own.map_or("variables", |(name, _)| name);
+        let differing =
+            of_rank.clone().find(|variable| of_first.clone().all(|other| other != *variable));
+        let differing = differing
+            .or_else(|| of_first.clone().find(|v| of_rank.clone().all(|other| other != *v)));
+        let name = differing.map_or("variables", |(name, _)| name);
         Some(format!("ranks 0 and {rank} get different {name}"))
     }
 
-    /// The variables that a launcher which binds by itself must give to all ranks; the shim sets
-    /// them where that binds.
+    /// The variables that the launcher must give to all ranks; none if the shim binds and sets
+    /// them.
     pub(super) fn variables(&self, by_exec: bool) -> &[(String, String)] {
         let same = self.settings.variables_of_all(self.job.ranks.len());
         same.filter(|_| !by_exec).unwrap_or_default()
     }
 
-    /// What every rank runs where a launcher starts one command for all of them; with the script
-    /// that tells several programs apart by the rank.
+    /// The one command that all ranks start, for launchers that take only one; with several
+    /// programs, a script that chooses by the rank.
     pub(super) fn one_command(
         &self,
         by_exec: bool,
@@ -189,14 +195,14 @@ impl Request<'_> {
         Ok((command, Some(script)))
     }
 
-    /// The shim with its map, up to the program.
+    /// The words before the program: the shim with its map.
     fn shim_command(&self) -> Vec<String> {
         let map = self.path(RANKS_MAP);
         [self.shim, shim_options::MAP, &map, "--"].map(str::to_owned).into()
     }
 }
 
-/// Some of the ranks, in order, and what they run.
+/// Consecutive ranks and their command.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) ranks: usize,

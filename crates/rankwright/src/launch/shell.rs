@@ -1,6 +1,6 @@
 //! Command lines as a POSIX shell reads them.
 
-/// A word so that a shell reads it as it is: quoted only where that is needed.
+/// A word as a shell reads it back unchanged; quoted only if needed.
 #[must_use]
 pub fn quote(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
@@ -17,19 +17,19 @@ pub fn join(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// A quote that begins a word, or a part of one, and does not end it.
+/// A quote without its closing quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{quote} that is not closed")]
+#[error("{quote} without a closing quote")]
 pub struct OpenQuote {
-    /// Which one, `'` or `"`.
+    /// The quote, `'` or `"`.
     pub quote: char,
 }
 
-/// The words of a text, as a shell splits them: blanks separate, quotes and backslashes keep
-/// together; nothing is expanded.
+/// The words of a text as a shell splits them, at blanks that are not quoted or behind a backslash.
+/// Nothing is expanded.
 ///
 /// # Errors
-/// If a quote is not closed.
+/// If a closing quote is missing.
 pub fn split(text: &str) -> Result<Vec<String>, OpenQuote> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -79,7 +79,7 @@ mod tests {
         let words = ["--mca", "btl", "self,tcp", "-x", r#"A="b" \c"#, "x y", ""];
         assert_eq!(split(text).unwrap(), words);
         assert_eq!(split("a # 'b'"), Ok(["a", "#", "b"].map(str::to_owned).into()));
-        assert_eq!(split("a 'b").unwrap_err().to_string(), "' that is not closed");
+        assert_eq!(split("a 'b").unwrap_err().to_string(), "' without a closing quote");
         assert_eq!(split(r#"a "b\"#), Err(OpenQuote { quote: '"' }));
     }
 

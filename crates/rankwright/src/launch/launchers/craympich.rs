@@ -1,8 +1,8 @@
-//! Cray MPICH: `srun` starts tasks in blocks, host by host, and the library gives each its rank:
-//! `MPICH_RANK_REORDER_METHOD=3` reads from a file which rank is in which slot. Binding by
-//! `--cpu-bind` where all hosts need the same list, else by the shim, which finds its line by the
-//! task (`SLURM_PROCID`), not by the rank: that is known inside MPI only. Written from the
-//! documentation (intro_mpi), not tried with Cray MPICH itself.
+//! Cray MPICH: `srun` starts tasks in blocks, host by host, and the library assigns the ranks: with
+//! `MPICH_RANK_REORDER_METHOD=3` it reads from a file which rank is in which slot. Ranks are bound
+//! by `--cpu-bind` if all hosts need the same list, else by the shim. The shim finds its line by
+//! the task number (`SLURM_PROCID`), because only MPI knows the rank. Follows the documentation
+//! (intro_mpi); not tested with Cray MPICH itself.
 
 use super::slurm::{MOST_CPUS, cpu_bind, end_with_a_refused_rank};
 use crate::ids::Rank;
@@ -53,8 +53,8 @@ pub(in crate::launch) fn write(request: &Request<'_>) -> Result<Launch, LaunchEr
 }
 
 const NOTES: [&str; 2] = [
-    "written from the documentation of Cray MPICH, not tried with it: MPICH_RANK_REORDER_DISPLAY=1 \
-     shows what it does",
+    "this follows the documentation and is not tested with Cray MPICH: \
+     MPICH_RANK_REORDER_DISPLAY=1 makes it print the order that it uses",
     "the slots count the hosts in the order of the placement, which must be Slurm's own (that of \
      SLURM_JOB_NODELIST)",
 ];
@@ -65,7 +65,7 @@ fn order_line(ranks: &[&RankEntry]) -> String {
     ranks.join(",") + "\n"
 }
 
-/// The map for the shim: the n-th line is that of the n-th slot.
+/// The map for the shim: line n belongs to slot n.
 fn by_slot(request: &Request<'_>, slots: &[&RankEntry]) -> crate::launch::LaunchFile {
     let mut settings = Settings::default();
     settings.memory = request.settings.memory;
@@ -95,12 +95,12 @@ fn sets(request: &Request<'_>) -> Result<LocalSets, String> {
 /// Why rank reordering cannot express the job.
 fn impossible(request: &Request<'_>) -> Option<String> {
     if request.is_mpmd() {
-        let reason = "tasks know their rank only inside MPI, so that none could tell which of \
-                      several programs is its own; use --for slurm where the site allows it";
+        let reason = "a task learns its rank only inside MPI, too late to choose between several \
+                      programs; use --for slurm if the site allows it";
         return Some(reason.to_owned());
     }
     if let Task::Report(_) = request.task {
-        let reason = "tasks know their rank only inside MPI, a report without MPI cannot say it; \
+        let reason = "a task learns its rank only inside MPI, so a report without MPI cannot name it; \
                       MPICH_RANK_REORDER_DISPLAY=1 shows where the ranks are";
         return Some(reason.to_owned());
     }
@@ -116,8 +116,9 @@ fn impossible(request: &Request<'_>) -> Option<String> {
     ))
 }
 
-/// How many tasks srun puts on each of the hosts in block order: it counts as if it dealt them out
-/// one by one (Slurm 22.05: 20 tasks with `--ntasks-per-node=8` on three nodes are 7, 7 and 6).
+/// The number of tasks that srun puts on each host in block order. The numbers are those of a
+/// cyclic distribution (Slurm 22.05: 20 tasks with `--ntasks-per-node=8` on three nodes are 7, 7
+/// and 6).
 pub(crate) fn block_counts(tasks: usize, hosts: usize) -> impl Iterator<Item = usize> {
     (0..hosts).map(move |host| tasks / hosts + usize::from(host < tasks % hosts))
 }

@@ -1,6 +1,7 @@
-//! Flux: `flux run --taskmap=hostfile:FILE` takes one host per rank. Native: `-o cpu-affinity=map:`, a
-//! list by the rank on the host, where all hosts have the same one. Else: the shim. Written from
-//! Flux's documentation (flux-run(1), flux-shell-options), not tried with Flux itself.
+//! Flux: `flux run --taskmap=hostfile:FILE` takes one host per rank. Native: `-o
+//! cpu-affinity=map:`, a list indexed by local rank, if all hosts need the same list. Else: the
+//! shim. Follows Flux's documentation (flux-run(1), flux-shell-options); not tested with Flux
+//! itself.
 
 use crate::launch::local_sets::{LocalSets, Surplus};
 use crate::launch::{Launch, LaunchError, Request, text_file};
@@ -32,7 +33,7 @@ pub(in crate::launch) fn write(request: &Request<'_>) -> Result<Launch, LaunchEr
     files.extend(script);
     let environment = request.variables(by_exec).to_vec();
     let notes = vec![
-        "written from Flux's documentation, not tried with Flux itself: `rankwright check` says \
+        "this follows the documentation and is not tested with Flux: `rankwright check` says \
          what it does"
             .to_owned(),
         "start it in an instance of exactly the hosts of the placement (flux alloc, flux batch)"
@@ -68,9 +69,9 @@ mod tests {
                 let sets: Vec<PuSet> = list.split(';').map(|set| set.parse().unwrap()).collect();
                 for host in hosts {
                     let of_host = ranks.iter().filter(|entry| entry.node == host);
-                    let found: Vec<PuSet> =
+                    let bound: Vec<PuSet> =
                         of_host.map(|entry| entry.pus.iter().copied().collect()).collect();
-                    prop_assert_eq!(&found, &sets);
+                    prop_assert_eq!(&bound, &sets);
                 }
             }
         }

@@ -1,11 +1,11 @@
-//! Intel MPI, whose launcher is a Hydra of its own: a machinefile puts the ranks on their hosts in
-//! order. Native: `I_MPI_PIN_PROCESSOR_LIST` or `I_MPI_PIN_DOMAIN`, lists by the rank on the host, for
-//! all hosts alike; on demand (`--binding native`) a configfile whose first block of each host has the
+//! Intel MPI, whose launcher derives from Hydra: a machinefile puts the ranks on their hosts in
+//! order. Native: `I_MPI_PIN_PROCESSOR_LIST` or `I_MPI_PIN_DOMAIN`, one list indexed by local rank
+//! for all hosts. With `--binding native` also a configfile: the first block of each host has the
 //! list of that host. Else: `I_MPI_PIN=0` and the shim.
 //!
-//! What Intel MPI cannot read it tells on standard error and pins by its own idea, with success for
-//! an exit code: masks without `0x`, lists longer than the ranks of the host. Both variables at once
-//! contradict each other. None of this is written.
+//! For masks without `0x` and for lists longer than the ranks of the host, Intel MPI prints a
+//! message, pins by its default and ends with exit code 0. The two variables contradict each other.
+//! So none of these is written.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -57,8 +57,8 @@ pub(in crate::launch) fn write(request: &Request<'_>) -> Result<Launch, LaunchEr
 
 const HOW: &str = "I_MPI_PIN_PROCESSOR_LIST or I_MPI_PIN_DOMAIN";
 
-const APP_NUMBERS: &str = "every block of the configfile is a program of its own for Intel MPI: \
-                           MPI_APPNUM counts the blocks";
+const APP_NUMBERS: &str = "Intel MPI counts every block of the configfile as a separate program: \
+                           MPI_APPNUM is the number of the block";
 
 /// `-n N ./a : -n N ./b`.
 fn programs(request: &Request<'_>, parts: Vec<Part>, command: &mut Vec<String>) {
@@ -71,7 +71,7 @@ fn programs(request: &Request<'_>, parts: Vec<Part>, command: &mut Vec<String>) 
     }
 }
 
-/// The variable that pins: a list where all ranks of all hosts have a `single` PU, else masks.
+/// The variable that pins, and its value: a list if every rank has a `single` PU, else masks.
 fn pinning(sets: &LocalSets, single: bool) -> (&'static str, String) {
     if single {
         ("I_MPI_PIN_PROCESSOR_LIST", sets.list())
@@ -80,13 +80,14 @@ fn pinning(sets: &LocalSets, single: bool) -> (&'static str, String) {
     }
 }
 
-/// `n1:2`: ranks follow the lines; ranks on the host are counted right where a host comes again.
+/// `n1:2`: ranks follow the lines. Local ranks are right even if a host has several lines.
 fn machinefile(request: &Request<'_>) -> String {
     let runs = request.job.ranks.chunk_by(|a, b| a.node == b.node);
     runs.map(|run| format!("{}:{}\n", run[0].node, run.len())).collect()
 }
 
-/// The runs of ranks on one host with one program: first rank, how many, which program.
+/// The runs of consecutive ranks with the same host and program: first rank, number of ranks, index
+/// of the program.
 fn blocks(request: &Request<'_>, parts: &[Part]) -> Vec<(usize, usize, usize)> {
     let programs: Vec<usize> =
         parts.iter().enumerate().flat_map(|(index, p)| vec![index; p.ranks]).collect();
@@ -101,10 +102,10 @@ fn blocks(request: &Request<'_>, parts: &[Part]) -> Vec<(usize, usize, usize)> {
     runs.map(|run| (run[0].0, run.len(), run[0].2)).collect()
 }
 
-/// A line per block; only the first of each host counts for pinning, so only that has it.
+/// One line per block. Intel MPI reads the pinning from the first block of each host only.
 fn configfile(request: &Request<'_>, parts: &[Part]) -> String {
     let lists = LocalSets::by_host(request);
-    // A list for one host and masks for another do not start.
+    // Intel MPI refuses a list for one host with masks for another.
     let single = lists.iter().all(|(_, sets)| sets.are_single());
     let mut pinned = HashSet::new();
     let mut text = String::new();
@@ -127,8 +128,7 @@ fn obstacle(request: &Request<'_>, same: &Result<LocalSets, String>) -> Option<S
     request.general_obstacle().or_else(|| {
         let differs = same.as_ref().err()?;
         if request.binding != Binding::Native {
-            let reason =
-                "which takes a configfile, whose blocks each get an MPI_APPNUM of their own";
+            let reason = "which needs a configfile, where each block gets another MPI_APPNUM";
             return Some(format!("{differs}, {reason}"));
         }
         let Ok(parts) = request.parts(false) else { return None };
@@ -138,7 +138,7 @@ fn obstacle(request: &Request<'_>, same: &Result<LocalSets, String>) -> Option<S
     })
 }
 
-/// Whether a configfile keeps a word as it is: it knows double quotes only, and not within words.
+/// Whether a configfile can hold a word: its only quotes are double quotes around whole words.
 fn is_plain(word: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=,./-".contains(&byte);
     !word.is_empty() && word.bytes().all(plain)
@@ -217,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Each host needs the variable in its own first block: that of another host does not count there.
+    /// Each host needs the variable in its first block.
     #[test]
     fn every_host_has_its_own_pinning_in_its_first_block() {
         let mut runner = proptest::test_runner::TestRunner::deterministic();

@@ -7,10 +7,10 @@ use crate::ids::PuSet;
 use crate::launch::{Launch, LaunchError, Request, text_file};
 use crate::placement::RankEntry;
 
-/// Hydra reads a line of a hostfile into 1024 bytes.
+/// The size of Hydra's buffer for a line of a hostfile, in bytes.
 const LONGEST_LINE: usize = 1000;
 
-/// Linux takes at most 128 KiB in one argument.
+/// The longest argument that Linux passes to a program, in bytes.
 const LONGEST_ARGUMENT: usize = 131_071;
 
 const HOSTS: &str = "hosts";
@@ -24,7 +24,7 @@ pub(in crate::launch) fn write(request: &Request<'_>) -> Result<Launch, LaunchEr
     if rankmap.len() > LONGEST_ARGUMENT {
         let length = rankmap.len();
         let reason = format!(
-            "-rankmap would take {length} characters, Linux takes {LONGEST_ARGUMENT} in one \
+            "-rankmap needs {length} characters, Linux allows {LONGEST_ARGUMENT} in one \
              argument; use --for mpich:4.0, which needs no -rankmap"
         );
         return Err(LaunchError::Impossible { launcher: LAUNCHER, reason });
@@ -38,16 +38,16 @@ pub(in crate::launch) fn write(request: &Request<'_>) -> Result<Launch, LaunchEr
 
 /// Writes for `mpiexec` of MPICH before 4.1.
 pub(in crate::launch) fn write_4_0(request: &Request<'_>) -> Result<Launch, LaunchError> {
-    let reason = "MPICH before 4.1 has no -rankmap, and binding=user in a line per rank makes \
-                  every rank a host of its own";
+    let reason = "MPICH before 4.1 has no -rankmap, and with binding=user in a line per rank it \
+                  takes every rank for a separate host";
     let (by_exec, binding) =
         request.bind_by_exec("mpich:4.0", "binding=user", Some(reason.to_owned()))?;
     let mut notes = Vec::new();
     if !hosts_are_contiguous(&request.job.ranks) {
         notes.push(
-            "MPICH before 4.1 starts one proxy for every run of ranks on one host, so \
-             MPI_LOCALRANKID and MPI_LOCALNRANKS count within the run: programs and libraries must \
-             not take them for the rank on the node"
+            "MPICH before 4.1 starts one proxy per run of consecutive ranks on a host, and \
+             MPI_LOCALRANKID and MPI_LOCALNRANKS count within that run: programs and libraries \
+             must not use them as the local rank"
                 .to_owned(),
         );
     }
@@ -70,7 +70,7 @@ fn command_line(
     }
     job.extend(genv(request, by_exec));
     job.extend_from_slice(request.arguments);
-    // What counts for the job must not be said twice.
+    // Hydra refuses a setting of the whole job that is given twice.
     let further = of_one_program(request.arguments);
     let program = request.program.unwrap_or("mpiexec").to_owned();
     let mut command = vec![program, "-f".to_owned(), request.path(HOSTS)];
@@ -83,7 +83,7 @@ fn command_line(
     Ok(command)
 }
 
-/// What says that `agent` is called instead of `ssh`.
+/// The arguments that make Hydra call `agent` instead of `ssh`.
 pub(in crate::launch) fn agent(agent: &str) -> Vec<String> {
     ["-launcher", "ssh", "-launcher-exec", agent].map(str::to_owned).into()
 }
@@ -97,8 +97,8 @@ pub(in crate::launch) fn genv(
     variables.flat_map(|(name, value)| ["-genv".to_owned(), name.clone(), value.clone()])
 }
 
-/// The arguments among these that count for one program only: what `mpiexec -help` calls local, and
-/// `-wdir`, which it calls global.
+/// Those of the arguments that apply to one program only: the options that `mpiexec -help` calls
+/// local, and `-wdir`, which it calls global.
 pub(in crate::launch) fn of_one_program(arguments: &[String]) -> Vec<String> {
     let mut chosen = Vec::new();
     let mut rest = arguments;
@@ -122,7 +122,8 @@ pub(in crate::launch) fn of_one_program(arguments: &[String]) -> Vec<String> {
     chosen
 }
 
-/// `n0:2 binding=user:0,1+3`: `,` separates the ranks of the host, `+` the PUs (P#) of a rank.
+/// `n0:2 binding=user:0,1+3`: `,` between the ranks of the host, `+` between the PUs (P#) of a
+/// rank.
 fn host_lines(request: &Request<'_>, binding: bool) -> Vec<String> {
     let line = |(host, ranks): (&str, Vec<&RankEntry>)| {
         let count = ranks.len();
@@ -135,13 +136,13 @@ fn host_lines(request: &Request<'_>, binding: bool) -> Vec<String> {
     request.ranks_by_host().into_iter().map(line).collect()
 }
 
-/// Hydra knows no ranges here: every PU is named.
+/// Every PU by its number: Hydra does not read ranges here.
 fn joined_pus(entry: &RankEntry) -> String {
     let pus: PuSet = entry.pus.iter().copied().collect();
     pus.as_slice().iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
 }
 
-/// For every rank the line of the hostfile that it runs on, from 0.
+/// For every rank its line of the hostfile, from 0.
 fn rankmap(request: &Request<'_>) -> String {
     let hosts = request.ranks_by_host();
     let lines: HashMap<&str, usize> =
@@ -156,11 +157,11 @@ fn obstacle(request: &Request<'_>) -> Option<String> {
         let line = lines.iter().find(|line| line.len() > LONGEST_LINE)?;
         let host = line.split(':').next().unwrap_or_default();
         let length = line.len();
-        Some(format!("the binding of {host} takes {length} characters, Hydra takes {LONGEST_LINE}"))
+        Some(format!("the binding of {host} needs {length} characters, Hydra reads {LONGEST_LINE}"))
     })
 }
 
-/// Whether no host comes back behind another.
+/// Whether the ranks of every host are consecutive.
 pub(in crate::launch) fn hosts_are_contiguous(ranks: &[RankEntry]) -> bool {
     let mut seen = std::collections::HashSet::new();
     ranks.chunk_by(|a, b| a.node == b.node).all(|run| seen.insert(run[0].node.as_str()))
@@ -174,8 +175,8 @@ mod tests {
     use crate::ids::PuId;
     use crate::launch::testing::random_placement::{contents, native, placements};
 
-    /// Host and PUs of every rank, as Hydra reads a hostfile and `-rankmap`: the n-th rank that a
-    /// line gets has the n-th set of its binding.
+    /// Host and PUs of every rank, as Hydra reads a hostfile and `-rankmap`: the n-th rank of a
+    /// line has the n-th set of its binding.
     fn read_back(hosts: &str, rankmap: &str) -> Vec<(String, Vec<PuId>)> {
         let line = |line: &str| {
             let (host, binding) = line.split_once(" binding=user:").unwrap();
@@ -198,9 +199,9 @@ mod tests {
         fn hosts_and_rankmap_read_back_are_the_placement(placement in placements()) {
             let launch = write(&native(&placement)).unwrap();
             let rankmap = launch.command.iter().position(|word| word == "-rankmap").unwrap() + 1;
-            let found = read_back(contents(&launch, HOSTS), &launch.command[rankmap]);
-            prop_assert_eq!(found.len(), placement.jobs[0].ranks.len());
-            for ((host, mut pus), entry) in found.into_iter().zip(&placement.jobs[0].ranks) {
+            let ranks = read_back(contents(&launch, HOSTS), &launch.command[rankmap]);
+            prop_assert_eq!(ranks.len(), placement.jobs[0].ranks.len());
+            for ((host, mut pus), entry) in ranks.into_iter().zip(&placement.jobs[0].ranks) {
                 let mut wanted = entry.pus.clone();
                 wanted.sort_unstable();
                 pus.sort_unstable();

@@ -1,5 +1,5 @@
-//! numactl before every rank, as in Mercier and Clet-Ortega 2009: a list of the command of
-//! every rank, grouped by host, and one wrapper script for all of them that looks up its rank.
+//! numactl before every rank, as in Mercier and Clet-Ortega 2009: a list with the command of every
+//! rank, grouped by host, and one wrapper script that looks up the options of its rank.
 
 use std::fmt::Write;
 
@@ -20,12 +20,11 @@ pub(in crate::launch) fn write(request: &Request<'_>) -> Result<Launch, LaunchEr
         return Err(LaunchError::Impossible { launcher: LAUNCHER, reason });
     }
     if request.binding == crate::launch::Binding::Exec {
-        let reason =
-            "numactl does the binding; without --binding, or with another --for".to_owned();
+        let reason = "here numactl binds; leave out --binding or choose another --for".to_owned();
         return Err(LaunchError::Impossible { launcher: LAUNCHER, reason });
     }
     let Task::Programs(line) = request.task else {
-        let reason = "it starts no ranks by itself, check with the launcher that does".to_owned();
+        let reason = "numactl starts no ranks; check with the launcher that does".to_owned();
         return Err(LaunchError::Impossible { launcher: LAUNCHER, reason });
     };
     openmpi4::refuse_hosts(LAUNCHER, request)?;
@@ -48,7 +47,7 @@ pub(in crate::launch) fn write(request: &Request<'_>) -> Result<Launch, LaunchEr
     if request.settings.memory == MemoryPolicy::Bind {
         notes.push("--membind is strict: a rank whose NUMA node is full is killed".to_owned());
     }
-    let binding = "numactl binds".to_owned();
+    let binding = "numactl binds the ranks".to_owned();
     Ok(Launch { by_exec: false, binding, files, environment: Vec::new(), command, notes })
 }
 
@@ -105,7 +104,7 @@ fn wrapper(request: &Request<'_>) -> String {
     );
     for entry in &request.job.ranks {
         let options = options(request, entry).unwrap_or_default();
-        // What the user has set is the user's decision.
+        // A variable that the user has set is kept.
         let export = |(name, value): &(String, String)| {
             format!("[ -n \"${{{name}+x}}\" ] || export {name}={}; ", shell::quote(value))
         };

@@ -1,5 +1,5 @@
-//! Open MPI 4. Native: a rankfile in the subset that versions 4.1 and 5 read alike. Else: the `seq`
-//! mapper, which takes one host per rank from a hostfile, without binding.
+//! Open MPI 4. Native: a rankfile in the syntax that versions 4.1 and 5 read alike. Else: the `seq`
+//! mapper, which reads one host per rank from a hostfile and does not bind.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,8 @@ use crate::placement::{PlacementFile, RankEntry};
 
 const LAUNCHER: &str = "openmpi4";
 
-/// Open MPI 4.1 prints host and slot list, with ` slot=` between them, into 64 bytes: more overflow.
+/// The most characters of host and slot list together: Open MPI 4.1 prints both, with ` slot=`
+/// between them, into a buffer of 64 bytes without a check.
 pub(crate) const LONGEST_TOGETHER: usize = 57;
 
 /// Writes for `mpirun` of Open MPI 4.
@@ -34,15 +35,16 @@ pub(in crate::launch) fn write(request: &Request<'_>) -> Result<Launch, LaunchEr
 pub(in crate::launch) const HOSTS: &str = "hosts";
 pub(in crate::launch) const RANKFILE: &str = "rankfile";
 
-pub(in crate::launch) const WHOLE_NODES: &str = "the rankfile counts the cores (L#) of whole nodes; inside a \
-                                      cpuset with a part of a node Open MPI counts only that part: \
-                                      use --binding exec there";
+pub(in crate::launch) const WHOLE_NODES: &str = "the rankfile numbers the cores (L#) of whole \
+    nodes; in a cpuset with part of a node Open MPI numbers the cores of that part: use \
+    --binding exec there";
 
-/// The parameters of the program called instead of `ssh`, and of a tree of remote shells.
+/// The option for MCA parameters, the parameter for the remote shell, and the one that switches off
+/// the tree of remote shells.
 pub(in crate::launch) const AGENT: [&str; 3] = ["--mca", "plm_rsh_agent", "plm_rsh_no_tree_spawn"];
 
-/// An error if Open MPI reads the name of a host as another: it keeps the part before the first dot,
-/// and makes numbers of digits.
+/// An error if Open MPI misreads the name of a host: it cuts names at the first dot and reads
+/// digits as a number.
 pub(in crate::launch) fn refuse_hosts(
     launcher: &'static str,
     request: &Request<'_>,
@@ -70,11 +72,11 @@ fn is_number<'a>(mut parts: impl Iterator<Item = &'a str>) -> bool {
     parts.all(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// What `mpirun` is told before the programs.
+/// The arguments of `mpirun` before the programs.
 pub(in crate::launch) struct Arguments {
-    /// Counts for all programs wherever it stands.
+    /// Apply to all programs; written once.
     pub(in crate::launch) job: Vec<String>,
-    /// Counts only for the program that it stands before.
+    /// Apply to one program; repeated before each.
     pub(in crate::launch) part: Vec<String>,
 }
 
@@ -94,37 +96,37 @@ pub(in crate::launch) fn command_line(
         command.extend(["-np".to_owned(), part.ranks.to_string()]);
         command.append(&mut once);
         command.extend_from_slice(&arguments.part);
-        // `-x` and `--wdir` count for one program only, and what counts for the job may stand in
-        // every part: so all arguments reach all programs.
+        // `-x` and `--wdir` apply to one program; options of the whole job may be repeated. So
+        // every part gets all arguments.
         command.extend_from_slice(request.arguments);
         command.extend(part.command);
     }
     command
 }
 
-/// What says that `agent` is called instead of `ssh`. A tree of remote shells would call it on the
-/// remote nodes too.
+/// The arguments that make mpirun call `agent` instead of `ssh`, on this host only: a tree of
+/// remote shells would need `agent` on the remote nodes too.
 pub(in crate::launch) fn agent([option, name, no_tree]: &[&str; 3], agent: &str) -> Vec<String> {
     [option, name, agent, option, no_tree, "1"].map(str::to_owned).into()
 }
 
-/// The arguments, and the file if there is one, that put every rank on its host without binding it.
+/// The arguments, and the hostfile if needed, that put every rank on its host without binding it.
 pub(in crate::launch) fn unbound(request: &Request<'_>) -> (Arguments, Option<LaunchFile>) {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    // The seq mapper does not know `localhost`, and one host needs no order.
+    // The seq mapper fails for `localhost`, and a single host needs no order.
     if let [(host, ref ranks)] = request.ranks_by_host()[..] {
         let part = words(&["--host", &format!("{host}:{}", ranks.len())]);
         return (Arguments { job: words(&["--bind-to", "none"]), part }, None);
     }
-    // A hostfile counts for one program, and the seq mapper begins again with its first line; in the
-    // default hostfile a program goes on where the one before ended.
+    // With --hostfile, the seq mapper starts at the first line for every program; with the default
+    // hostfile it continues behind the lines of the program before.
     let option = if request.is_mpmd() { "--default-hostfile" } else { "--hostfile" };
     let hosts = request.path(HOSTS);
     let job = words(&[option, &hosts, "--mca", "rmaps", "seq", "--bind-to", "none"]);
     (Arguments { job, part: Vec::new() }, Some(text_file(HOSTS, request.host_per_rank())))
 }
 
-/// `-x NAME=VALUE`: variables reach the ranks on other hosts by that only.
+/// `-x NAME=VALUE`: without it, variables do not reach ranks on other hosts.
 pub(in crate::launch) fn exports(
     request: &Request<'_>,
     by_exec: bool,
@@ -133,11 +135,11 @@ pub(in crate::launch) fn exports(
     variables.flat_map(|(name, value)| ["-x".to_owned(), format!("{name}={value}")])
 }
 
-/// Ranks that share cores must give them up while they wait.
+/// Makes ranks that share cores yield them while they wait.
 pub(in crate::launch) fn environment(request: &Request<'_>) -> Vec<(String, String)> {
     let emulated = request.placement.cluster.emulated;
-    // Daemons that leave the session get a scheduling group each; ranks that yield in one of them
-    // then starve all others on the PUs that they share.
+    // Daemons that leave the session get separate scheduling groups. A rank that yields then does
+    // not yield to ranks of other groups, which starve on shared PUs.
     let names = ["OMPI_MCA_mpi_yield_when_idle", "OMPI_MCA_orte_leave_session_attached"];
     let names = if emulated { &names[..] } else { &[] };
     names.iter().map(|name| ((*name).to_owned(), "1".to_owned())).collect()
@@ -147,7 +149,8 @@ pub(in crate::launch) fn rankfile(ranks: &[RankEntry]) -> String {
     ranks.iter().map(|e| format!("rank {}={} slot={}\n", e.rank, e.node, slot_list(e))).collect()
 }
 
-/// The cores, L#: a plain range, else a plain list, else both mixed where a list is too long.
+/// The cores (L#): a range if they are contiguous, else a list, else a list of ranges if that is
+/// too long.
 fn slot_list(entry: &RankEntry) -> String {
     let mut cores: Vec<u32> = entry.cores.iter().map(|core| core.0).collect();
     cores.sort_unstable();
@@ -163,13 +166,13 @@ pub(in crate::launch) fn obstacle(request: &Request<'_>) -> Option<String> {
         let part = |entry: &&RankEntry| !has_whole_cores(request.placement, entry);
         if let Some(entry) = request.job.ranks.iter().find(part) {
             let rank = entry.rank;
-            return Some(format!("rank {rank} has a part of a core, a rankfile names whole cores"));
+            return Some(format!("rank {rank} has part of a core, a rankfile names whole cores"));
         }
         let length = |entry: &RankEntry| entry.node.len() + slot_list(entry).len();
         let long = |entry: &&RankEntry| length(entry) > LONGEST_TOGETHER;
         let entry = request.job.ranks.iter().find(long)?;
         Some(format!(
-            "the host and the core list of rank {} have {} characters, Open MPI takes \
+            "host and core list of rank {} have {} characters, Open MPI reads at most \
              {LONGEST_TOGETHER}",
             entry.rank,
             length(entry)
@@ -177,8 +180,8 @@ pub(in crate::launch) fn obstacle(request: &Request<'_>) -> Option<String> {
     })
 }
 
-/// Whether a rank surely has all PUs of its cores. A placement file does not say which PU is on
-/// which core; where all cores have the same number of PUs, counting tells.
+/// Whether a rank is known to have all PUs of its cores. A placement file does not say which PU
+/// belongs to which core, so the PUs are counted; that needs cores with equal numbers of PUs.
 fn has_whole_cores(placement: &PlacementFile, entry: &RankEntry) -> bool {
     placement.node(&entry.node).is_some_and(|node| {
         let cores = node.cores.max(1);
@@ -243,12 +246,15 @@ mod tests {
 
     #[test]
     fn a_core_list_that_open_mpi_would_cut_goes_through_the_shim() {
-        // With the two of `n0`: 0,2,..,38 has 56 characters, 0,2,..,50 has 74.
+        // With the two characters of `n0`: 0,2,..,38 has 56 characters, 0,2,..,50 has 74.
         let short = one_rank_with_many_cores(20);
         assert!(!write(&native(&short)).unwrap().by_exec);
         let long = one_rank_with_many_cores(26);
         let launch = write(&Request { binding: Binding::Auto, ..native(&long) }).unwrap();
-        assert!(launch.by_exec && launch.binding.contains("have 74 characters, Open MPI takes 57"));
+        assert!(
+            launch.by_exec
+                && launch.binding.contains("have 74 characters, Open MPI reads at most 57")
+        );
         let error = write(&native(&long)).unwrap_err().to_string();
         assert!(error.contains("use --binding exec"), "{error}");
     }
@@ -259,7 +265,7 @@ mod tests {
         let request = Request { obstacle: Some("2 PUs here"), ..native(&placement) };
         assert!(!write(&request).unwrap().by_exec);
         let launch = write(&Request { binding: Binding::Auto, ..request }).unwrap();
-        assert_eq!(launch.binding, "rankwright-exec binds: 2 PUs here");
+        assert_eq!(launch.binding, "rankwright-exec binds the ranks: 2 PUs here");
     }
 
     #[test]

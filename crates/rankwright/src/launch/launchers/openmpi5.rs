@@ -1,8 +1,9 @@
-//! Open MPI 5, whose launcher is PRRTE. Native: a rankfile in the subset that versions 4.1 and 5 read
-//! alike, with a hostfile for the slots. Else: the `seq` mapper, one host per rank, without binding.
+//! Open MPI 5, whose launcher is PRRTE. Native: a rankfile in the syntax that versions 4.1 and 5
+//! read alike, with a hostfile for the slots. Else: the `seq` mapper, one host per rank, without
+//! binding.
 //!
-//! PRRTE 5.0.11 is told neither `:oversubscribe`, which leaves all ranks unbound, nor
-//! `:overload-allowed`: two ranks on one core are an error of the placement.
+//! Never written for PRRTE 5.0.11: `:oversubscribe`, which leaves all ranks unbound, and
+//! `:overload-allowed`, because two ranks on one core are an error of the placement.
 
 use super::openmpi4::{self, Arguments, HOSTS, RANKFILE, WHOLE_NODES};
 use crate::launch::{Launch, LaunchError, Request, text_file};
@@ -21,7 +22,7 @@ pub(in crate::launch) fn write(request: &Request<'_>) -> Result<Launch, LaunchEr
     let mut part: Vec<String> = openmpi4::exports(request, by_exec).collect();
     let (job, files) = if by_exec {
         let ranks = request.job.ranks.len();
-        // One host needs no order, and a list of hosts counts for one program.
+        // A single host needs no order, and --host applies to one program.
         if let [(host, _)] = request.ranks_by_host()[..] {
             part.splice(..0, ["--host".to_owned(), format!("{host}:{ranks}")]);
             (words(&["--bind-to", "none"]), vec![request.ranks_map()])
@@ -40,19 +41,19 @@ pub(in crate::launch) fn write(request: &Request<'_>) -> Result<Launch, LaunchEr
     let parts = request.parts(by_exec)?;
     let command = openmpi4::command_line(request, &AGENT, Arguments { job, part }, parts);
     let emulated = request.placement.cluster.emulated;
-    // Ranks that share cores must give them up while they wait.
+    // Ranks that share cores yield them while they wait.
     let patient = ("OMPI_MCA_mpi_yield_when_idle".to_owned(), "1".to_owned());
     let environment = Vec::from_iter(emulated.then_some(patient));
     Ok(Launch { by_exec, binding, files, environment, command, notes })
 }
 
-/// A hostfile counts for one program, the default hostfile for all.
+/// `--hostfile` applies to one program, `--default-hostfile` to all.
 fn hostfile(request: &Request<'_>) -> Vec<String> {
     let option = if request.is_mpmd() { "--default-hostfile" } else { "--hostfile" };
     vec![option.to_owned(), request.path(HOSTS)]
 }
 
-/// `n0 slots=2`: without it PRRTE takes every host of a rankfile for one slot.
+/// `n0 slots=2`: without a number PRRTE assumes one slot per host of a rankfile.
 fn slots(request: &Request<'_>) -> String {
     let hosts = request.ranks_by_host();
     hosts.iter().map(|(host, ranks)| format!("{host} slots={}\n", ranks.len())).collect()
@@ -90,12 +91,12 @@ mod tests {
             for entry in &placement.jobs[0].ranks {
                 *slots.entry(&entry.node).or_default() += 1;
             }
-            let found: std::collections::BTreeMap<&str, usize> = contents(&launch, HOSTS)
+            let written: std::collections::BTreeMap<&str, usize> = contents(&launch, HOSTS)
                 .lines()
                 .map(|line| line.split_once(" slots=").unwrap())
                 .map(|(host, slots)| (host, slots.parse().unwrap()))
                 .collect();
-            prop_assert_eq!(found, slots);
+            prop_assert_eq!(written, slots);
         }
     }
 }

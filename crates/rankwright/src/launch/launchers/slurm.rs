@@ -1,9 +1,9 @@
-//! Slurm: `srun -m arbitrary` takes one host per rank from `SLURM_HOSTFILE`. Native: `--cpu-bind`, one
-//! list by the rank on the host, which counts for all hosts; where the hosts need different lists,
-//! and each has consecutive ranks, one component per host (`srun ... : ...`) under PMIx. Else: the shim.
+//! Slurm: `srun -m arbitrary` takes one host per rank from `SLURM_HOSTFILE`. Native: `--cpu-bind`,
+//! one list indexed by local rank for all hosts; if the hosts need different lists and each has
+//! consecutive ranks, one component per host (`srun ... : ...`) under PMIx. Else: the shim.
 //!
-//! Nothing is written that makes a step get only a part of its nodes (`-c`, `--exact`, `--exclusive`):
-//! binding to other CPUs would be refused then.
+//! Options by which a step gets only part of its nodes (`-c`, `--exact`, `--exclusive`) are never
+//! written: Slurm would refuse to bind to the other CPUs.
 
 use crate::launch::local_sets::{LocalSets, Surplus};
 use crate::launch::{Launch, LaunchError, LaunchFile, Request, text_file};
@@ -11,10 +11,10 @@ use crate::launch::{Launch, LaunchError, LaunchFile, Request, text_file};
 const LAUNCHER: &str = "slurm";
 const HOSTS: &str = "hosts";
 
-/// More components than this start too slowly to be worth it.
+/// With more components than this, the start takes too long.
 const MOST_COMPONENTS: usize = 16;
 
-/// Slurm's sets of CPUs have this many bits (`CPU_SET_SIZE` of the kernel).
+/// The number of bits of Slurm's CPU sets (`CPU_SET_SIZE` of the kernel).
 pub(in crate::launch) const MOST_CPUS: u32 = 1024;
 
 /// Writes for `srun`.
@@ -68,8 +68,8 @@ fn notes(by_exec: bool) -> String {
     let rest = if by_exec {
         ""
     } else {
-        "; --cpu-bind needs task/affinity in Slurm's TaskPlugin, without it ranks are not bound and \
-         nothing says so: `rankwright check` does"
+        "; --cpu-bind needs task/affinity in Slurm's TaskPlugin: without it, srun leaves the ranks \
+         unbound and prints no warning; `rankwright check` reports it"
     };
     format!("start it inside an allocation of whole nodes (salloc --exclusive){rest}")
 }
@@ -78,7 +78,7 @@ fn notes(by_exec: bool) -> String {
 enum Native<'a> {
     /// One list for all hosts.
     OneList(LocalSets),
-    /// A component per host.
+    /// One component per host, with the host's sets.
     Components(Vec<(&'a str, LocalSets)>),
 }
 
@@ -104,13 +104,13 @@ fn how<'a>(request: &'a Request<'_>) -> Result<Native<'a>, String> {
         return Err(format!("{differs}, and more than {MOST_COMPONENTS} components are too many"));
     }
     if pmi(&request.job.mpi_library) != Some("pmix") {
-        return Err(format!("{differs}, and components are one MPI job under PMIx only"));
+        return Err(format!("{differs}, and only under PMIx are several components one MPI job"));
     }
-    let of = |host: &str| hosts.iter().find(|(name, _)| *name == host).cloned();
-    Ok(Native::Components(in_order.into_iter().filter_map(of).collect()))
+    let with_sets = |host: &str| hosts.iter().find(|(name, _)| *name == host).cloned();
+    Ok(Native::Components(in_order.into_iter().filter_map(with_sets).collect()))
 }
 
-/// By CPU number where every rank has one, else by masks.
+/// CPU numbers if every rank has a single PU, else masks.
 pub(in crate::launch) fn cpu_bind(sets: &LocalSets) -> String {
     if sets.are_single() {
         format!("--cpu-bind=map_cpu:{}", sets.list())
@@ -119,24 +119,25 @@ pub(in crate::launch) fn cpu_bind(sets: &LocalSets) -> String {
     }
 }
 
-/// `--mpi=...` for the MPI library of the job, where that is known and the user does not say it.
+/// `--mpi=...` for the MPI library of the job, if that is known and the user does not give it.
 fn mpi(request: &Request<'_>) -> Option<String> {
     option_for(&request.job.mpi_library, request.arguments)
 }
 
-/// The same for the name of a library and the user's arguments.
+/// `--mpi=...` for an MPI library, by its version string; `None` if the user's arguments have it.
 pub(in crate::launch) fn option_for(library: &str, arguments: &[String]) -> Option<String> {
     let said = arguments.iter().any(|argument| argument.starts_with("--mpi"));
     pmi(library).filter(|_| !said).map(|pmi| format!("--mpi={pmi}"))
 }
 
-/// Without it, ranks wait for ever for one that the shim refused; `None` where the user says it.
+/// The option without which ranks wait for ever for a rank that the shim refused; `None` if the
+/// user's arguments have it.
 pub(in crate::launch) fn end_with_a_refused_rank(arguments: &[String]) -> Option<String> {
     let said = |word: &String| word.starts_with("-K") || word.starts_with("--kill-on-bad-exit");
     (!arguments.iter().any(said)).then(|| "--kill-on-bad-exit=1".to_owned())
 }
 
-/// By which interface the ranks find each other, where that follows from the library.
+/// The process management interface that an MPI library uses, if its version string tells.
 fn pmi(library: &str) -> Option<&'static str> {
     let library = library.to_ascii_lowercase();
     let is = |name: &str| library.contains(name);

@@ -1,42 +1,42 @@
-//! The programs of a job: one for all ranks, or several that take the ranks in order (MPMD; MPI 4.0,
-//! section 11.5).
+//! The programs of a job: one for all ranks, or several that take the ranks in order (MPMD; MPI
+//! 4.0, section 11.5).
 
 pub(super) mod script;
 
 use std::fmt;
 
-/// What the ranks of a job run, as users write it behind `--`: `./app in`, or
+/// The programs of a job, as users write them behind `--`: `./app in`, or
 /// `-n 2 ./ocean x : -n 6 ./air y` as for MPI launchers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramLine {
-    /// At least one, at most one without a number of ranks.
+    /// At least one part; at most one without a number of ranks.
     parts: Vec<Part>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
-    /// `None`: those that the other parts leave.
+    /// `None`: all ranks that the other parts leave.
     ranks: Option<usize>,
     /// The program and its arguments.
     words: Vec<String>,
 }
 
-/// A program and how many ranks run it.
+/// A program and its number of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Program<'a> {
-    /// How many, at least 1; they follow those of the programs before.
+    /// Number of ranks, at least 1; they follow the ranks of the program before.
     pub ranks: usize,
     /// The program and its arguments.
     pub words: &'a [String],
 }
 
-/// Why words are no line of programs.
+/// What is wrong with a program line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramLineError {
-    /// Nothing before, between or behind a `:`.
+    /// A part without a program: nothing before, between or behind a `:`.
     #[error("part {part} of the program line: found no program, expected `[-n RANKS] PROGRAM ...`")]
     NoProgram {
-        /// Which, from 1.
+        /// The part, from 1.
         part: usize,
     },
     /// `-n` without a number.
@@ -44,11 +44,11 @@ pub enum ProgramLineError {
         "part {part} of the program line: found {option} {found}, expected a number of ranks from 1"
     )]
     NoNumber {
-        /// Which, from 1.
+        /// The part, from 1.
         part: usize,
         /// `-n` or `-np`.
         option: String,
-        /// What stands behind it.
+        /// The word behind it.
         found: String,
     },
     /// An option that only launchers know.
@@ -58,21 +58,21 @@ pub enum ProgramLineError {
          `env NAME=VALUE PROGRAM`"
     )]
     Option {
-        /// Which, from 1.
+        /// The part, from 1.
         part: usize,
         /// The option.
         option: String,
     },
-    /// Nobody knows who gets how many ranks.
+    /// Several programs without a number of ranks.
     #[error(
-        "the program line has no `-n RANKS` before `{first}` and before `{second}`, only one \
-         program may be without and gets the ranks that are left (a `:` begins another program; \
-         one that takes `:` as an argument goes into a script)"
+        "the program line has no `-n RANKS` before `{first}` and before `{second}`; only one \
+         program may omit it, and gets the remaining ranks (`:` separates programs: if it is an \
+         argument of yours, put the command into a script)"
     )]
     NoNumbers {
-        /// A program without a number.
+        /// A program without a number of ranks.
         first: String,
-        /// Another one.
+        /// Another program without a number of ranks.
         second: String,
     },
 }
@@ -81,9 +81,9 @@ pub enum ProgramLineError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the programs take {sum} ranks, the job has {placed}: {advice}")]
 pub struct RankCountError {
-    /// What the programs take: `2 + 6 = 8`.
+    /// The ranks of the programs: `2 + 6 = 8`.
     sum: String,
-    /// The ranks of the job.
+    /// Number of ranks of the job.
     placed: usize,
     /// What to do.
     advice: String,
@@ -93,8 +93,8 @@ impl ProgramLine {
     /// Reads a line of programs.
     ///
     /// # Errors
-    /// If it has an empty part, a number of ranks that is none, an option that only launchers know,
-    /// or more than one part without a number.
+    /// If a part is empty, has an invalid number of ranks or a launcher's option, or if more than
+    /// one part has no number of ranks.
     pub fn parse(words: &[String]) -> Result<Self, ProgramLineError> {
         let parts = words.split(|word| word == ":").enumerate();
         let parts: Vec<Part> =
@@ -112,7 +112,7 @@ impl ProgramLine {
         self.parts.iter().map(|part| part.words[0].as_str())
     }
 
-    /// How many ranks the programs take, where every one says it.
+    /// The number of ranks of all programs together; `None` if one of them has no number.
     #[must_use]
     pub fn total(&self) -> Option<usize> {
         self.parts.iter().try_fold(0_usize, |sum, part| Some(sum.saturating_add(part.ranks?)))
@@ -121,7 +121,7 @@ impl ProgramLine {
     /// The programs for a job of `ranks` ranks.
     ///
     /// # Errors
-    /// If they take more or fewer.
+    /// If they take another number of ranks.
     pub fn for_ranks(&self, ranks: usize) -> Result<Vec<Program<'_>>, RankCountError> {
         let counted = self.parts.iter().filter_map(|part| part.ranks);
         let counted = counted.fold(0, usize::saturating_add);
@@ -129,8 +129,10 @@ impl ProgramLine {
         let fits = if open.is_some() { counted < ranks } else { counted == ranks };
         if !fits {
             let advice = match open {
-                Some(part) => format!("none are left for `{}`", part.words[0]),
-                None => "give as many as were placed, or leave out one -n".to_owned(),
+                Some(part) => format!("no rank is left for `{}`", part.words[0]),
+                None => {
+                    "make the -n add up to the ranks of the job, or leave out one -n".to_owned()
+                }
             };
             return Err(RankCountError { sum: self.sum(counted), placed: ranks, advice });
         }
@@ -159,8 +161,12 @@ impl Part {
             [option, rest @ ..] if option == "-n" || option == "-np" => {
                 let count = rest.first().and_then(|count| count.parse().ok()).filter(|n| *n > 0);
                 let Some(count) = count else {
-                    let found = rest.first().map_or("nothing".to_owned(), |it| format!("`{it}`"));
-                    return Err(ProgramLineError::NoNumber { part, option: option.clone(), found });
+                    let word = rest.first().map_or("nothing".to_owned(), |it| format!("`{it}`"));
+                    return Err(ProgramLineError::NoNumber {
+                        part,
+                        option: option.clone(),
+                        found: word,
+                    });
                 };
                 (Some(count), &rest[1..])
             }
@@ -222,9 +228,18 @@ mod tests {
     #[test]
     fn lines_that_do_not_add_up_are_refused() {
         for (text, expected) in [
-            ("-n 2 ./a : -n 5 ./b", "the programs take 2 + 5 = 7 ranks, the job has 8: give as"),
-            ("-n 9 ./a", "the programs take 9 ranks, the job has 8: give as many as were placed"),
-            ("-n 8 ./a : ./b", "the programs take 8 ranks, the job has 8: none are left for `./b`"),
+            (
+                "-n 2 ./a : -n 5 ./b",
+                "the programs take 2 + 5 = 7 ranks, the job has 8: make the -n",
+            ),
+            (
+                "-n 9 ./a",
+                "the programs take 9 ranks, the job has 8: make the -n add up to the ranks",
+            ),
+            (
+                "-n 8 ./a : ./b",
+                "the programs take 8 ranks, the job has 8: no rank is left for `./b`",
+            ),
             (
                 "-n 18446744073709551615 ./a : -n 9 ./b",
                 "the programs take 18446744073709551615 + 9 = 18446744073709551615 ranks",

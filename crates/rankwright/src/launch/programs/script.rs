@@ -1,6 +1,6 @@
 //! A script that becomes the program of its rank, for launchers that start one command for all
-//! ranks. Unlike `srun --multi-prog` it takes any argument: that one keeps quotes as they are and
-//! knows no way to write an empty word.
+//! ranks. It takes any argument; `srun --multi-prog` keeps quotes as characters and cannot express
+//! an empty word.
 
 use std::fmt::Write;
 

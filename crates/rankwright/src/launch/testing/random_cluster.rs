@@ -1,4 +1,4 @@
-//! Clusters of unlike nodes with jobs on them, for the tests of all launchers together.
+//! Random clusters of different nodes with jobs on them, for the tests over all launchers.
 
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ struct Shape {
     cores: u32,
     threads: u32,
     numbering: Numbering,
-    /// Cores (L#) that others have.
+    /// Cores (L#) that are not free.
     taken: Vec<u32>,
 }
 
@@ -35,7 +35,7 @@ enum Numbering {
     Backwards,
 }
 
-/// In which order ranks take the places of the nodes.
+/// The order in which ranks take the slots of the nodes.
 #[derive(Debug, Clone, Copy)]
 enum Order {
     Shuffled,
@@ -69,7 +69,7 @@ impl Shape {
         NodeGroup { machine, free, speed: 1.0 }
     }
 
-    /// The places of ranks, cores and PUs: so many free cores each, or one PU.
+    /// Slots of ranks, as cores and PUs: `per_rank` free cores each, or one PU.
     fn places(&self, cores_per_rank: usize, by_pu: bool) -> Vec<(Vec<CoreId>, Vec<PuId>)> {
         let free: Vec<u32> = (0..self.cores).filter(|core| !self.taken.contains(core)).collect();
         let all = |core: u32| (0..self.threads).map(move |thread| self.pu(core, thread));
@@ -100,9 +100,9 @@ fn shape() -> impl Strategy<Value = Shape> {
     })
 }
 
-/// Up to three jobs on up to five nodes of different numbers of cores and PUs, numbered in different
-/// ways, some of their cores taken; ranks of several cores, of one, or of one PU. A third of the
-/// clusters has nodes that are alike.
+/// Up to three jobs on up to five nodes with different numbers of cores and PUs, numbered in
+/// different ways, some of the cores not free; ranks of several cores, one core or one PU. A third
+/// of the clusters have equal nodes.
 pub(crate) fn unlike_nodes() -> impl Strategy<Value = Placed> {
     let order = prop_oneof![Just(Order::Shuffled), Just(Order::Blocked), Just(Order::Cyclic)];
     let nodes = prop::collection::vec(shape(), 1..=5);

@@ -1,4 +1,4 @@
-//! Placements of all shapes for the tests of the launchers.
+//! Random placements for the tests of the launchers.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ fn file(nodes: u32, cores: u32, threads: u32, ranks: Vec<RankEntry>) -> Placemen
     }
 }
 
-/// No memory policy but the usual one, no variables.
+/// The default memory policy, no variables.
 static NOTHING: Settings = Settings::NOTHING;
 
 /// A request for the first job with native binding.
