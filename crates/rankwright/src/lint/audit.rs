@@ -1,4 +1,4 @@
-//! What holds for the files of all launchers: hosts and PUs that exist, ranks that do not share them.
+//! Checks for the files of all launchers: hosts and PUs must exist, and ranks must not share PUs.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,7 +9,7 @@ use crate::cluster::NodeGroup;
 use crate::ids::{CoreId, PuId, PuSet};
 use crate::units::counted;
 
-/// Completes the ranks from the cluster, lists the hosts and warns of what is wrong with them.
+/// Adds what the cluster tells about the ranks, lists the hosts, and warns.
 pub(super) fn audit(reading: &mut Reading, machines: &Machines<'_>, format: &str) {
     let mut ranks = std::mem::take(&mut reading.ranks);
     for rank in &mut ranks {
@@ -55,7 +55,7 @@ struct OnHost<'a> {
 }
 
 impl OnHost<'_> {
-    /// Adds cores and PUs where the machine tells them.
+    /// Adds the cores and PUs of ranks that the machine description tells.
     fn complete(&mut self, indices: &[usize], ranks: &mut [RankReading]) {
         let Some(group) = self.group else { return };
         let machine = &group.machine;
@@ -81,7 +81,7 @@ impl OnHost<'_> {
             if !missing.is_empty() {
                 let which = super::listed("PU", &missing).replace(' ', " P#");
                 let text = format!("rank {}: {} has no {which}", rank.rank, self.host);
-                // Intel's pinning passes over what is not there; MPICH 4.0 does not look.
+                // Intel MPI skips PUs that do not exist; MPICH 4.0 does not check.
                 if ["intelmpi", "mpich:4.0"].contains(&self.format) {
                     self.reading.warn(&traps::NO_PU, rank.line, text);
                 } else {
@@ -96,7 +96,7 @@ impl OnHost<'_> {
         }
     }
 
-    /// Warns of ranks that share what they should not, and lists the host.
+    /// Warns of ranks that share PUs or cores, and lists the host.
     fn check(&mut self, indices: &[usize], ranks: &[RankReading]) {
         let bound: Vec<&RankReading> =
             indices.iter().map(|index| &ranks[*index]).filter(|rank| rank.bound).collect();
@@ -112,15 +112,16 @@ impl OnHost<'_> {
                 }
             }
         }
-        let known = bound.len() == indices.len() && bound.iter().all(|rank| rank.cores.is_some());
+        let all_known =
+            bound.len() == indices.len() && bound.iter().all(|rank| rank.cores.is_some());
         let free = self.group.map(free_cores);
         let unused = free
-            .filter(|_| known)
+            .filter(|_| all_known)
             .map(|free| free.iter().filter(|core| !users.contains_key(core)).count());
         if let Some((first, second, core)) = shared.filter(|_| unused.is_some_and(|n| n > 0)) {
             let text = format!(
-                "ranks {} and {} are on hardware threads of core L#{core} of {}, other cores \
-                 have no rank",
+                "ranks {} and {} share core L#{core} of {} (different hardware threads), while other \
+                 cores have no rank",
                 first.rank, second.rank, self.host
             );
             self.reading.warn(&traps::SHARED_CORE, second.line, text);
@@ -141,7 +142,7 @@ impl OnHost<'_> {
         self.reading.hosts.push(HostReading { host, ranks, cores, unused_cores: unused });
     }
 
-    /// Warns once for all ranks of the host that share PUs, or cores where PUs are unknown.
+    /// Warns once per host of ranks that share PUs, or cores if the PUs are unknown.
     fn warn_of_overlap(&mut self, bound: &[&RankReading]) {
         let mut owners: HashMap<(bool, u32), &RankReading> = HashMap::new();
         let mut pairs = 0;
@@ -166,7 +167,7 @@ impl OnHost<'_> {
             owner.rank, rank.rank, self.host
         );
         if pairs > 1 {
-            text += &format!(", {} more ranks of it share too", pairs - 1);
+            text += &format!("; {} share too", counted(pairs - 1, "more rank"));
         }
         if self.reading.overlap_is_refused {
             self.reading.refuse(&traps::OVERLAP, rank.line, text);
@@ -190,7 +191,7 @@ impl OnHost<'_> {
             let pus = rank.pus.as_ref().map(PuSet::as_slice).unwrap_or_default();
             if let Some(pu) = pus.iter().find(|pu| occupied.as_slice().binary_search(pu).is_ok()) {
                 let text = format!(
-                    "rank {} is on PU P#{pu} of {}, which jobs may not use by the cluster description",
+                    "rank {} is on PU P#{pu} of {}, which the cluster description excludes from jobs",
                     rank.rank, self.host
                 );
                 self.reading.warn(&traps::PU_NOT_FREE, rank.line, text);
@@ -200,7 +201,7 @@ impl OnHost<'_> {
     }
 }
 
-/// The PUs of a rank (`true`), else its cores.
+/// The PUs of a rank (`true`, P#), or its cores (`false`, L#) if the PUs are unknown.
 fn places(rank: &RankReading) -> Vec<(bool, u32)> {
     match (&rank.pus, &rank.cores) {
         (Some(pus), _) => pus.as_slice().iter().map(|pu| (true, pu.0)).collect(),

@@ -1,15 +1,15 @@
-//! The machines of the hosts that a file names.
+//! Hosts of a file, looked up in the cluster.
 
 use std::collections::HashMap;
 
 use crate::cluster::{Cluster, Machine};
 use crate::ids::{CoreId, NodeId, PuSet};
 
-/// The cluster's machines by host name; none without a cluster.
+/// The cluster's machines by host name; empty without a cluster.
 pub(super) struct Machines<'a> {
     cluster: Option<&'a Cluster>,
     by_name: HashMap<&'a str, NodeId>,
-    /// By the name up to the first dot; `None` where several have it.
+    /// By the name up to the first dot; `None` if several hosts share it.
     by_short_name: HashMap<&'a str, Option<NodeId>>,
 }
 
@@ -22,7 +22,7 @@ impl<'a> Machines<'a> {
                 by_name.insert(node.name.as_str(), id);
                 by_short_name
                     .entry(short(&node.name))
-                    .and_modify(|known| *known = None)
+                    .and_modify(|node| *node = None)
                     .or_insert(Some(id));
             }
         }
@@ -36,10 +36,10 @@ impl<'a> Machines<'a> {
 
     /// The node of this host; `localhost` is the node of a cluster that has only one.
     pub(super) fn find(&self, host: &str) -> Option<NodeId> {
-        let known = self.by_name.get(host).copied();
-        let known = known.or_else(|| self.by_short_name.get(short(host)).copied().flatten());
+        let by_name = self.by_name.get(host).copied();
+        let node = by_name.or_else(|| self.by_short_name.get(short(host)).copied().flatten());
         let here = ["localhost", "127.0.0.1", "::1"].contains(&host);
-        known.or_else(|| (here && self.by_name.len() == 1).then_some(NodeId(0)))
+        node.or_else(|| (here && self.by_name.len() == 1).then_some(NodeId(0)))
     }
 
     /// The machine of this host.
@@ -48,7 +48,7 @@ impl<'a> Machines<'a> {
     }
 }
 
-/// A host name up to its first dot; an address as it is.
+/// A host name up to its first dot; an address unchanged.
 pub(super) fn short(host: &str) -> &str {
     if host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return host;

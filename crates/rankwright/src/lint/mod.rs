@@ -1,8 +1,8 @@
-//! What a launcher's file really means: rank -> host -> PUs, as the launcher reads it and not as its
-//! author meant it, with a warning for each known trap.
+//! The effective meaning of a launcher's file: host and PUs of every rank as the launcher reads it,
+//! whatever its author intended, with a warning for each known trap.
 //!
-//! One row of [`FORMATS`] per launcher, one file per format. The readers follow what the launchers
-//! were seen to do; `docs/src/lint.md` says which versions those were.
+//! [`FORMATS`] has a row per launcher, `read/` a file per format. The readers follow the observed
+//! behaviour of the launchers; `docs/src/lint.md` names the versions.
 
 mod audit;
 mod machines;
@@ -21,12 +21,12 @@ use read::arguments::Arguments;
 pub use translate::TranslateError;
 pub use traps::{TRAPS, Trap};
 
-/// A format of launcher files that is read.
+/// The files of a launcher that can be read.
 #[derive(Debug)]
 pub struct Format {
     /// The launcher, as in [`LAUNCHERS`](super::launch::LAUNCHERS).
     pub name: &'static str,
-    /// Which files of it are read, in one line.
+    /// The files that are read, in one line.
     pub summary: &'static str,
     read: fn(&Source<'_>) -> Result<Reading, InputError>,
 }
@@ -86,7 +86,7 @@ pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// What a format is read from.
+/// The input of a reader.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     text: &'a str,
@@ -96,12 +96,12 @@ struct Source<'a> {
     machines: &'a Machines<'a>,
 }
 
-/// What the launcher makes of a file.
+/// The effective meaning of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// The ranks, ascending. Where the launcher refuses the file, what it says nevertheless.
+    /// The ranks, ascending. If the launcher refuses the file: the ranks that the file names.
     pub ranks: Vec<RankReading>,
-    /// What is wrong with it, by line.
+    /// Warnings, by line.
     pub warnings: Vec<LintWarning>,
     /// The hosts, in the order of their first ranks.
     pub hosts: Vec<HostReading>,
@@ -114,42 +114,42 @@ pub struct Reading {
 pub struct RankReading {
     /// The rank.
     pub rank: Rank,
-    /// Its host, as the cluster calls it if that knows it.
+    /// Its host, under the cluster's name for it if the cluster has it.
     pub host: String,
-    /// Its cores, L#, ascending; `None` where the file and the cluster do not tell.
+    /// Its cores, L#, ascending; `None` if neither the file nor the cluster tells.
     pub cores: Option<Vec<CoreId>>,
-    /// The PUs it may run on, P#; `None` where the file and the cluster do not tell.
+    /// The PUs it may run on, P#; `None` if neither the file nor the cluster tells.
     pub pus: Option<PuSet>,
-    /// Whether the launcher binds it; if not, its PUs are all of its host.
+    /// Whether the launcher binds it; if not, it may run on all PUs of its host.
     pub bound: bool,
-    /// The line that says so, from 1.
+    /// Its line of the file, from 1.
     pub line: usize,
 }
 
-/// What the ranks make of a host.
+/// A host and the ranks on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostReading {
     /// Its name.
     pub host: String,
-    /// How many ranks it has.
+    /// Number of ranks on it.
     pub ranks: usize,
-    /// How many cores it has; `None` if the cluster does not know it.
+    /// Number of cores; `None` if the cluster does not have the host.
     pub cores: Option<usize>,
-    /// How many cores that jobs may use have no rank; `None` where that is unknown or ranks are not
-    /// bound.
+    /// Number of cores without a rank, of those that jobs may use; `None` if it is unknown or ranks
+    /// are unbound.
     pub unused_cores: Option<usize>,
 }
 
-/// A trap that a file steps into.
+/// A trap in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LintWarning {
     /// The trap.
     pub trap: &'static Trap,
-    /// The line of the file, from 1; `None` if none is to blame, or an argument is.
+    /// The line of the file, from 1; `None` if the cause is an argument or the file as a whole.
     pub line: Option<usize>,
-    /// What stands there and what comes of it.
+    /// The words concerned and their effect.
     pub text: String,
-    /// Whether the launcher refuses to start, or dies, because of it.
+    /// Whether the launcher refuses to start the job or crashes.
     pub refused: bool,
 }
 
@@ -159,17 +159,17 @@ impl LintWarning {
     }
 }
 
-/// How many ranks a file may have.
+/// The most ranks that a file may have.
 const MOST_RANKS: usize = 1 << 20;
 
 impl Format {
-    /// Reads a file of this format; `file` stands for it in errors. `arguments` are those that the
-    /// launcher is started with, `NAME=VALUE` for variables; files that they name and that say where
-    /// ranks run (`--nodelist=FOLDER/FILE`, the map of `rankwright-exec`) are read too. Without a
-    /// `cluster`, PUs are known only where the file names them.
+    /// Reads a file of this format; `file` names it in errors. `arguments` are those of the
+    /// launcher, with variables as `NAME=VALUE`. Files that the arguments name and that decide
+    /// where ranks run (`--nodelist=FOLDER/FILE`, the map of `rankwright-exec`) are read too.
+    /// Without a `cluster`, PUs are known only if the file names them.
     ///
     /// # Errors
-    /// If a file is damaged: a line that neither the launcher nor we can read; or is not there.
+    /// If a file is missing or cannot be parsed.
     pub fn read(
         &self,
         text: &str,
@@ -182,9 +182,9 @@ impl Format {
         let source = Source { text, file, arguments, machines: &machines };
         let mut reading = (self.read)(&source)?;
         if reading.ranks.is_empty() {
-            return Err(source.wrong(None, "no rank", "at least one"));
+            return Err(source.wrong(None, "no rank", "at least one rank"));
         }
-        // Tasks of Cray MPICH know their slot, not their rank.
+        // Tasks of Cray MPICH know their slot (task number), not their rank.
         read::shim::bind(arguments, self.name == "craympich", &mut reading)?;
         reading.ranks.sort_by_key(|rank| rank.rank);
         audit::audit(&mut reading, &machines, self.name);
@@ -194,18 +194,18 @@ impl Format {
 }
 
 impl Source<'_> {
-    /// A damaged line.
-    fn wrong(&self, line: Option<usize>, found: &str, expected: &str) -> InputError {
-        // A damaged line may be of any length.
-        let shown: String = found.chars().take(80).collect();
-        let cut = if shown.len() < found.len() { ".." } else { "" };
+    /// An error about a line, or about the whole file.
+    fn wrong(&self, line: Option<usize>, text: &str, expected: &str) -> InputError {
+        // The line may have any length.
+        let shown: String = text.chars().take(80).collect();
+        let cut = if shown.len() < text.len() { ".." } else { "" };
         let error = InputError::new(self.file, format_args!("{shown}{cut}"), expected);
         line.into_iter().fold(error, InputError::at_line)
     }
 
-    /// An argument of the launcher that cannot be read.
-    fn wrong_argument(&self, found: &str, expected: &str) -> InputError {
-        let error = self.wrong(None, found, expected);
+    /// An error about an argument of the launcher.
+    fn wrong_argument(&self, text: &str, expected: &str) -> InputError {
+        let error = self.wrong(None, text, expected);
         InputError { file: "--launcher-args".to_owned(), ..error }
     }
 }
@@ -237,33 +237,33 @@ impl Reading {
     }
 }
 
-/// Where a launcher binds a rank on its host.
+/// The binding of a rank on its host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     /// To these PUs.
     Pus(PuSet),
-    /// To these cores, ascending, of a machine that nobody has described.
+    /// To these cores (L#), ascending, of a machine without a description.
     Cores(Vec<CoreId>),
-    /// Nowhere.
+    /// Not bound.
     Unbound,
-    /// By rules of its own, or by what is not known here.
+    /// By the launcher's own rules, or by settings that are not in the file.
     Unknown,
 }
 
-/// A count or index as C's `atoi` reads it: the digits at the beginning, else 0; and whether that is
-/// all of the text.
+/// A number as C's `atoi` reads it: the leading digits, 0 if there are none; and whether the text
+/// has nothing else.
 fn leading_number(text: &str) -> (usize, bool) {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number = text[..digits].parse().unwrap_or(if digits == 0 { 0 } else { usize::MAX });
     (number, digits > 0 && digits == text.len())
 }
 
-/// A PU of this number, if machines can have such a one.
+/// The PU with this number, if it is in the range that machines can have.
 fn pu(number: usize) -> Option<PuId> {
     u32::try_from(number).ok().filter(|number| *number <= LARGEST_INDEX).map(PuId)
 }
 
-/// `rank 3`, `ranks 3-5,8`: ascending numbers, of which there may be many.
+/// `rank 3`, `ranks 3-5,8`: ascending numbers, cut if the list is long.
 fn listed(noun: &str, numbers: &[u32]) -> String {
     let plural = if numbers.len() == 1 { "" } else { "s" };
     let list = crate::ids::format_index_list(numbers);

@@ -1,4 +1,4 @@
-//! From what a file means to a placement, for the writers of the other launchers.
+//! Converts the reading of a file to a placement, from which files for other launchers are written.
 
 use std::collections::BTreeMap;
 
@@ -11,31 +11,31 @@ use crate::placement::{
     PlacementFile, RankEntry, RankPlacement, digest,
 };
 
-/// Why a reading is no placement.
+/// Why a reading cannot become a placement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TranslateError {
-    /// A rank has no line.
-    #[error("rank {rank} has no place in the file; every rank needs one")]
+    /// A rank is missing.
+    #[error("the file does not place rank {rank}; every rank needs a line")]
     Missing {
         /// The rank.
         rank: usize,
     },
-    /// A host is none of the cluster's.
+    /// The cluster does not have a host.
     #[error("rank {} is on host {}, which the cluster does not have", .rank.rank, .rank.host)]
     UnknownHost {
         /// The rank.
         rank: Box<RankReading>,
     },
-    /// Where a rank runs depends on what the file does not say.
+    /// The binding of a rank is not known.
     #[error(
-        "where rank {} is bound on {} is not known: the launcher refuses what the file says, or binds \
-         by rules of its own", .rank.rank, .rank.host
+        "the binding of rank {} on {} is not known: the launcher refuses the line, or chooses the PUs by \
+         its own rules", .rank.rank, .rank.host
     )]
     UnknownPlace {
         /// The rank.
         rank: Box<RankReading>,
     },
-    /// The places are not those of a placement.
+    /// The PUs and hosts are not a valid placement.
     #[error(transparent)]
     Placement(#[from] PlacementError),
 }
@@ -44,8 +44,8 @@ impl Reading {
     /// The placement that the file means, as a job of this name.
     ///
     /// # Errors
-    /// If a rank is missing or on an unknown host, if it is not known where one is bound, or if two are
-    /// on one PU or one is on a PU that jobs may not use.
+    /// If a rank is missing, on an unknown host, or has an unknown binding; if two ranks share a
+    /// PU, or one is on a PU that jobs may not use.
     pub fn placement(&self, cluster: &Cluster, job: &str) -> Result<PlacementFile, TranslateError> {
         let machines = Machines::new(Some(cluster));
         let places: Result<Vec<RankPlacement>, TranslateError> =
@@ -93,8 +93,8 @@ fn place(
         return Err(TranslateError::Missing { rank: index });
     }
     let unknown_host = || TranslateError::UnknownHost { rank: Box::new(rank.clone()) };
-    let known = machines.cluster().zip(machines.find(&rank.host));
-    let (cluster, node) = known.ok_or_else(unknown_host)?;
+    let node_of_rank = machines.cluster().zip(machines.find(&rank.host));
+    let (cluster, node) = node_of_rank.ok_or_else(unknown_host)?;
     let group = cluster.group(node);
     let (cores, pus) = match (&rank.cores, &rank.pus) {
         _ if !rank.bound => {
@@ -111,7 +111,7 @@ fn place(
     Ok(RankPlacement { node, cores, pus, numa, nics, gpus, bound: rank.bound })
 }
 
-/// The memory next to all of these cores, if there is one.
+/// The NUMA node next to all of these cores, if they have one in common.
 fn one_memory(group: &NodeGroup, cores: &[CoreId]) -> Option<NumaId> {
     let mut memories =
         cores.iter().map(|core| group.machine.cores.get(core.index()).map(|c| c.numa));

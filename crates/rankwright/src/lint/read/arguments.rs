@@ -1,4 +1,4 @@
-//! What a launcher is started with, as far as it changes what a file means.
+//! The arguments and variables of a launcher that change the meaning of its file.
 
 /// The arguments of a launcher, and the variables before them.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +15,7 @@ impl<'a> Arguments<'a> {
         self.words.iter().map(String::as_str)
     }
 
-    /// The words without those of programs, which stand behind `--` up to the next `:`.
+    /// All words but those of programs, which stand between `--` and the next `:`.
     pub(in crate::lint) fn options(self) -> impl Iterator<Item = &'a str> {
         self.parts().flat_map(Self::words)
     }
@@ -25,7 +25,7 @@ impl<'a> Arguments<'a> {
         parts.filter_map(|part| Some(Self { words: part.split(|word| word == "--").next()? }))
     }
 
-    /// The values of these options, as they stand: `--name VALUE` or `--name=VALUE`.
+    /// The values of these options in order, from `--name VALUE` or `--name=VALUE`.
     pub(in crate::lint) fn values(self, names: &[&str]) -> impl Iterator<Item = &'a str> {
         let words = self.words;
         (0..words.len()).filter_map(move |index| {
@@ -45,11 +45,11 @@ impl<'a> Arguments<'a> {
 
     /// Whether this word is among them.
     pub(in crate::lint) fn has(self, word: &str) -> bool {
-        self.words().any(|known| known == word)
+        self.words().any(|other| other == word)
     }
 
-    /// A variable of the launcher or of its ranks: `NAME=VALUE`, also behind `-env`, `-genv`, `-x`
-    /// or `--export=ALL`, or the two words behind `-genv` and `-env`.
+    /// A variable of the launcher or of its ranks: `NAME=VALUE`, alone or behind `-env`, `-genv`,
+    /// `-x` or `--export=ALL`, or `NAME VALUE` behind `-genv` or `-env`.
     pub(in crate::lint) fn variable(self, name: &str) -> Option<&'a str> {
         let words = self.words;
         let value = |index: usize| {
@@ -62,7 +62,7 @@ impl<'a> Arguments<'a> {
         (0..words.len()).rev().find_map(value)
     }
 
-    /// How many ranks are started: the sum over all programs.
+    /// The number of ranks to start, summed over all programs.
     pub(in crate::lint) fn ranks(self) -> Option<usize> {
         let names = ["-n", "-np", "--np", "--n", "--ntasks"];
         let counts = self.parts().flat_map(|part| part.values(&names));

@@ -1,5 +1,5 @@
-//! A script that starts one MPI job by several components of `srun` (`srun .. : ..`), each with hosts and
-//! a binding of its own: there is no hostfile then.
+//! A script that starts one MPI job as several components of `srun` (`srun .. : ..`). Each
+//! component has its hosts and binding, and no hostfile is used.
 
 use super::cpu_bind::CpuBind;
 use crate::cluster::hostlist;
@@ -23,13 +23,13 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     if let Some((again, text)) = calls.next() {
         return Err(source.wrong(Some(again), text.trim(), "one srun in the script"));
     }
-    let wrong = |found: &str| source.wrong(Some(number), found, EXPECTED);
+    let wrong = |text: &str| source.wrong(Some(number), text, EXPECTED);
     let words = shell::split(text).map_err(|open| wrong(&format!("a {open}")))?;
     let words: Vec<String> = words.into_iter().skip_while(|word| !is_srun(word)).skip(1).collect();
     for component in words.split(|word| word == ":") {
         let arguments = Arguments::new(component);
         let Some(list) = arguments.value(&["-w", "--nodelist"]) else {
-            let advice = "where srun reads its hosts from SLURM_HOSTFILE, lint that file";
+            let advice = "if srun reads its hosts from SLURM_HOSTFILE, lint that file instead";
             return Err(wrong("a component without -w").with_advice(advice));
         };
         let hosts = hostlist::expand(list).map_err(|error| wrong(&error.found))?;

@@ -1,26 +1,25 @@
-//! Bindings by the number of a rank on its host: a list of PUs or masks, which begins again where it is
-//! too short.
+//! Bindings by local rank: a list of PUs or masks, which starts again at its end.
 
 use crate::files::InputError;
 use crate::ids::{LARGEST_INDEX, PuId, PuSet};
 use crate::lint::{Place, Reading, Source, leading_number, pu, traps};
 use crate::units::counted;
 
-/// What binds the ranks of every host.
+/// The binding of the ranks of every host.
 #[derive(Debug)]
 pub(in crate::lint) enum CpuBind {
-    /// The place of each local rank.
+    /// The PUs of each local rank.
     List(Vec<PuSet>),
     None,
-    /// By rules of the launcher, or of the system where nothing is said.
+    /// By the launcher's own rules.
     Own,
 }
 
-/// More entries than any host has ranks.
+/// The most entries that are read; no host has more ranks.
 const MOST_ENTRIES: usize = 1 << 20;
 
 impl CpuBind {
-    /// Where the rank of this local number is bound.
+    /// The binding of a local rank.
     pub(in crate::lint) fn place(&self, local: usize) -> Place {
         match self {
             Self::List(list) => Place::Pus(list[local % list.len()].clone()),
@@ -29,13 +28,13 @@ impl CpuBind {
         }
     }
 
-    /// Warns if a host has more ranks than there are entries.
+    /// Warns if a host has more ranks than the list has entries.
     pub(in crate::lint) fn warn_if_short(&self, host: &str, ranks: usize, reading: &mut Reading) {
         if let Self::List(list) = self
             && ranks > list.len()
         {
             let text = format!(
-                "{host} has {}, the list entries for {}",
+                "{host} has {}, but the list has entries for {}",
                 counted(ranks, "rank"),
                 list.len()
             );
@@ -43,7 +42,7 @@ impl CpuBind {
         }
     }
 
-    /// srun's `--cpu-bind`, or its variable.
+    /// srun's `--cpu-bind`, or else the variable `SLURM_CPU_BIND`.
     pub(in crate::lint) fn of_srun(
         source: &Source<'_>,
         reading: &mut Reading,
@@ -52,9 +51,9 @@ impl CpuBind {
         let Some(text) = option.or_else(|| source.arguments.variable("SLURM_CPU_BIND")) else {
             return Ok(Self::Own);
         };
-        let wrong = |found: &str| {
+        let wrong = |text: &str| {
             let expected = "--cpu-bind=map_cpu:0,1 or mask_cpu:0x1,0x2 or none";
-            source.wrong_argument(found, expected)
+            source.wrong_argument(text, expected)
         };
         let modes = ["quiet,", "q,", "verbose,", "v,"];
         let mut rest = text;
@@ -83,17 +82,17 @@ impl CpuBind {
     }
 }
 
-/// One number of `map_cpu`.
+/// An entry of `map_cpu`.
 fn map_cpu(text: &str, reading: &mut Reading) -> Option<PuSet> {
     if let Some(digits) = text.strip_prefix("0x") {
         let number = usize::from_str_radix(digits, 16).ok().and_then(pu)?;
-        let text = format!("`{text}` is refused; write {number}");
+        let text = format!("`{text}` is hexadecimal; write {number}");
         reading.refuse(&traps::MAP_CPU_HEX, None, text);
         return Some(std::iter::once(number).collect());
     }
     let (number, whole) = leading_number(text);
     if text.contains('-') && text.starts_with(|first: char| first.is_ascii_digit()) {
-        let text = format!("`{text}`; write every number");
+        let text = format!("`{text}` is a range; write out every number");
         reading.refuse(&traps::MAP_CPU_RANGE, None, text);
     } else if !whole {
         return None;
@@ -101,8 +100,8 @@ fn map_cpu(text: &str, reading: &mut Reading) -> Option<PuSet> {
     Some(std::iter::once(pu(number)?).collect())
 }
 
-/// The PUs of a hexadecimal mask, with or without `0x`; `None` if it is none, is empty, or has more
-/// PUs than machines.
+/// The PUs of a hexadecimal mask, with or without `0x`; `None` if it is not a mask, is empty, or
+/// has more PUs than machines can have.
 pub(in crate::lint) fn mask(text: &str) -> Option<PuSet> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
     if digits.is_empty() || digits.len() > LARGEST_INDEX as usize / 4 {

@@ -1,5 +1,5 @@
-//! Flux: `--taskmap=hostfile:FILE` with a host per rank, `-o cpu-affinity=map:0;1` by local rank. Read
-//! as its documentation says, not tried.
+//! Flux: `--taskmap=hostfile:FILE` with a host per rank, `-o cpu-affinity=map:0;1` by local rank.
+//! Follows the documentation; not tested with Flux.
 
 use super::cpu_bind::CpuBind;
 use super::{cpu_bind, slurm};
@@ -8,14 +8,16 @@ use crate::ids::PuSet;
 use crate::lint::{Reading, Source, traps};
 use crate::units::counted;
 
-/// Reads as Flux does; a list that is too short begins again.
+/// Reads as Flux does; a list that is too short starts again.
 pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> {
     let mut reading = Reading::default();
     let listed = slurm::host_per_rank(source)?;
     let ranks = source.arguments.ranks().unwrap_or(listed.len()).min(crate::lint::MOST_RANKS);
     if ranks > listed.len() {
-        let text =
-            format!("{ranks} ranks are started, the list has {}", counted(listed.len(), "host"));
+        let text = format!(
+            "{ranks} ranks are started, but the list has {}",
+            counted(listed.len(), "host")
+        );
         reading.warn(&traps::WRAPS, None, text);
     }
     let hosts: Vec<(String, usize)> = listed.into_iter().cycle().take(ranks).collect();
@@ -32,9 +34,9 @@ fn bind(source: &Source<'_>) -> Result<CpuBind, InputError> {
     let Some(list) = affinity.strip_prefix("map:") else {
         return Ok(if affinity == "off" { CpuBind::None } else { CpuBind::Own });
     };
-    let wrong = |found: &str| {
+    let wrong = |entry: &str| {
         source.wrong_argument(
-            found,
+            entry,
             "-o cpu-affinity=map: with lists of PUs (0-1;2,3) or masks (0x3;0xc)",
         )
     };

@@ -1,4 +1,4 @@
-//! What `launch --for numactl` writes: the wrapper `bind.sh`, or the list of the ranks' commands.
+//! The files of `launch --for numactl`: the wrapper `bind.sh`, or the list of the ranks' commands.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ fn read_wrapper(source: &Source<'_>, reading: &mut Reading) -> Result<(), InputE
         let expected = "a line like `3) host=n0 options='--physcpubind=1' ;;`";
         let wrong = || source.wrong(Some(number), text, expected);
         let rank = rank.parse().ok().filter(|rank| *rank < MOST_RANKS).ok_or_else(wrong)?;
-        // Variables stand before.
+        // Variables come before `host=`.
         let (_, settings) = settings.rsplit_once("host=").ok_or_else(wrong)?;
         let (host, options) = settings.split_once(" options='").ok_or_else(wrong)?;
         let options = options.split('\'').next().unwrap_or_default();
@@ -63,12 +63,12 @@ fn read_commands(source: &Source<'_>, reading: &mut Reading) -> Result<(), Input
     Ok(())
 }
 
-/// Every rank once, of which the first counts, and none missing.
+/// Checks that no rank is missing and none has two lines; the first line of a rank wins.
 fn check_ranks(reading: &mut Reading) {
     let mut lines: HashMap<crate::ids::Rank, usize> = HashMap::new();
     for rank in std::mem::take(&mut reading.ranks) {
         if let Some(before) = lines.get(&rank.rank) {
-            let text = format!("rank {} stands on line {before} too, which counts", rank.rank);
+            let text = format!("ignored: rank {} is on line {before} already", rank.rank);
             reading.warn(&traps::RANK_TWICE, rank.line, text);
             continue;
         }

@@ -1,5 +1,5 @@
-//! `MPICH_RANK_ORDER` of Cray MPICH: the i-th number is the rank in the i-th place. PALS (`--ppn`)
-//! fills one node after the other; srun gives nodes as many tasks as each other.
+//! `MPICH_RANK_ORDER` of Cray MPICH: the i-th number is the rank in the i-th slot. PALS (`--ppn`)
+//! fills one node after the other; srun distributes the tasks evenly over the nodes.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::launch::launchers::craympich::block_counts;
 use crate::lint::{MOST_RANKS, Reading, Source, listed, traps};
 use crate::units::counted;
 
-/// The option of PALS for the ranks of a node.
+/// The option of PALS for the number of ranks per node.
 const PALS: [&str; 2] = ["--ppn", "-ppn"];
 
 /// The options that name the nodes.
@@ -19,12 +19,13 @@ const NODE_LISTS: [&str; 4] = ["-w", "--nodelist", "--hosts", "--host"];
 
 const EXPECTED: &str = "ranks and ranges with commas, like 0,4,1-3";
 
-/// Reads as Cray MPICH does under srun or PALS, as its documentation says.
+/// Reads as Cray MPICH does under srun or PALS, according to its documentation.
 pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> {
     let mut reading = Reading::default();
     let arguments = source.arguments;
     if let Some(method) = arguments.variable("MPICH_RANK_REORDER_METHOD").filter(|m| *m != "3") {
-        let text = format!("MPICH_RANK_REORDER_METHOD={method}: the file is not read");
+        let text =
+            format!("MPICH_RANK_REORDER_METHOD={method}: the library does not read the file");
         reading.refuse(&traps::ORDER_UNUSED, None, text);
     }
     let distribution = arguments.value(&["-m", "--distribution"]);
@@ -38,18 +39,18 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     let each = ranks_per_node(source, &hosts, &mut reading)?;
     let filled = arguments.value(&PALS).is_some();
     let nodes = match wanted_nodes(source, &hosts)? {
-        // srun leaves no node without a task.
+        // srun gives every node at least one task.
         Some(nodes) if !filled => nodes.min(order.len()).max(order.len().div_ceil(each)),
         _ => order.len().div_ceil(each),
     };
     if nodes > hosts.len() {
         let line = order.get(hosts.len() * each).map(|(_, line)| *line);
-        let found = format!(
+        let ranks_and_nodes = format!(
             "{} for {} of {each}",
             counted(order.len(), "rank"),
             counted(hosts.len(), "host")
         );
-        return Err(source.wrong(line, &found, "a host for every rank"));
+        return Err(source.wrong(line, &ranks_and_nodes, "a host for every rank"));
     }
     let counts: Vec<usize> = if filled {
         (0..nodes).map(|node| each.min(order.len() - node * each)).collect()
@@ -69,7 +70,7 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     Ok(reading)
 }
 
-/// The ranks in the order of their places, with their lines.
+/// The ranks in the order of their slots, with their lines.
 fn order(source: &Source<'_>, reading: &mut Reading) -> Result<Vec<(usize, usize)>, InputError> {
     let mut order: Vec<(usize, usize)> = Vec::new();
     let mut lines: Vec<Option<usize>> = Vec::new();
@@ -88,7 +89,7 @@ fn order(source: &Source<'_>, reading: &mut Reading) -> Result<Vec<(usize, usize
                     lines.resize(rank + 1, None);
                 }
                 if let Some(before) = lines[rank].replace(number) {
-                    let text = format!("rank {rank} stands on line {before} too");
+                    let text = format!("rank {rank} is on line {before} already");
                     reading.refuse(&traps::RANK_TWICE, number, text);
                     continue;
                 }
@@ -105,7 +106,7 @@ fn order(source: &Source<'_>, reading: &mut Reading) -> Result<Vec<(usize, usize
     Ok(order)
 }
 
-/// How many nodes srun is told to use: all that it is told the names of.
+/// The number of nodes that srun uses: that of `-N`, else that of the names given.
 fn wanted_nodes(source: &Source<'_>, hosts: &[String]) -> Result<Option<usize>, InputError> {
     let named = source.arguments.value(&NODE_LISTS).map(|_| hosts.len());
     let Some(count) = source.arguments.value(&["-N", "--nodes"]) else { return Ok(named) };
@@ -117,7 +118,7 @@ fn wanted_nodes(source: &Source<'_>, hosts: &[String]) -> Result<Option<usize>, 
 /// The nodes in the order in which they are filled.
 fn hosts(source: &Source<'_>) -> Result<Vec<String>, InputError> {
     if let Some(list) = source.arguments.value(&NODE_LISTS) {
-        // srun takes a list with a slash for the name of a file.
+        // For srun, a list with a slash is the name of a file.
         if list.contains('/') {
             let text = files::read_text(Path::new(list), "the names of the hosts")?;
             let listed = Source { text: &text, file: list, ..*source };
@@ -130,7 +131,7 @@ fn hosts(source: &Source<'_>) -> Result<Vec<String>, InputError> {
     }
     let cluster = source.machines.cluster().ok_or_else(|| {
         source
-            .wrong(None, "ranks without hosts", "the hosts that they go to")
+            .wrong(None, "ranks without hosts", "the hosts of the ranks")
             .with_advice("name them: --on CLUSTER, or --nodelist in --launcher-args")
     })?;
     Ok(cluster.nodes.iter().map(|node| node.name.clone()).collect())
@@ -151,11 +152,11 @@ fn ranks_per_node(
     let cores = hosts.first().and_then(|host| source.machines.machine(host));
     let Some(cores) = cores.map(|machine| machine.cores.len()).filter(|cores| *cores > 0) else {
         return Err(source
-            .wrong(None, "no number of ranks per node", "one")
-            .with_advice("say it: --ntasks-per-node in --launcher-args"));
+            .wrong(None, "no number of ranks per node", "a number of ranks per node")
+            .with_advice("put --ntasks-per-node into --launcher-args"));
     };
     let text = format!(
-        "{} per node, as {} has cores; say --ntasks-per-node in --launcher-args",
+        "{} per node, the number of cores of {}; to change it, put --ntasks-per-node into --launcher-args",
         counted(cores, "rank"),
         hosts[0]
     );

@@ -1,4 +1,4 @@
-//! `rankwright-exec --map FILE` before the program: it binds, whatever the launcher does.
+//! `rankwright-exec --map FILE` before the program: the shim binds, whatever the launcher does.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::units::counted;
 
 const EXPECTED: &str = "a ranks.map as `rankwright launch` writes it";
 
-/// The map that the shim among these arguments reads, if there is one.
+/// The map of the shim, if the arguments contain a shim.
 fn map<'a>(arguments: Arguments<'a>) -> Option<&'a str> {
     let words: Vec<&str> = arguments.words().collect();
     let name = |word: &&str| word.rsplit('/').next().is_some_and(|name| name == SHIM);
@@ -30,15 +30,15 @@ fn map<'a>(arguments: Arguments<'a>) -> Option<&'a str> {
         .or_else(|| options.clone().find_map(joined))
 }
 
-/// Binds the ranks as the shim does, if it is among the arguments; `by_slot` says that it knows the
-/// tasks in the order of the reading and not the ranks.
+/// Binds the ranks as the shim does, if the arguments contain it. With `by_slot`, the shim knows
+/// task numbers, which are positions in the reading, instead of ranks.
 pub(in crate::lint) fn bind(
     arguments: Arguments<'_>,
     by_slot: bool,
     reading: &mut Reading,
 ) -> Result<(), InputError> {
     let Some(file) = map(arguments) else { return Ok(()) };
-    let advice = "leave --map out of --launcher-args to read the rest without it";
+    let advice = "leave --map out of --launcher-args to lint without it";
     let text = files::read_text(Path::new(file), EXPECTED);
     let lines = lines(&text.map_err(|error| error.with_advice(advice))?, file)?;
     let Reading { ranks, warnings, .. } = reading;
@@ -55,7 +55,7 @@ pub(in crate::lint) fn bind(
         };
         if short(&line.host) != short(&rank.host) && line.host != "localhost" {
             let text = format!(
-                "rank {} is on {}, {file} places it on {}",
+                "rank {} is on {}, but {file} places it on {}",
                 rank.rank, rank.host, line.host
             );
             warnings.push(crate::lint::LintWarning::refusal(&traps::SHIM_HOST, rank.line, text));
@@ -67,9 +67,9 @@ pub(in crate::lint) fn bind(
 
 /// The lines of a map by their task.
 fn lines(text: &str, file: &str) -> Result<HashMap<Rank, Line>, InputError> {
-    let wrong = |number: usize, found: &str, expected: &str| {
-        let found: String = found.trim_end().chars().take(80).collect();
-        InputError::new(file, format!("`{found}`"), expected).at_line(number)
+    let wrong = |number: usize, text: &str, expected: &str| {
+        let shown: String = text.trim_end().chars().take(80).collect();
+        InputError::new(file, format!("`{shown}`"), expected).at_line(number)
     };
     let mut all = (1..).zip(text.lines());
     let header = all.next().map_or("", |(_, line)| line);
@@ -99,29 +99,29 @@ mod tests {
 
     #[test]
     fn the_map_is_found_behind_the_shim_only() {
-        let found = |text: &str| {
+        let map_of = |text: &str| {
             let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
             map(Arguments::new(&words)).map(str::to_owned)
         };
         let map = Some("/f/ranks.map".to_owned());
-        assert_eq!(found("mpiexec -n 2 /usr/bin/rankwright-exec --map /f/ranks.map -- ./a"), map);
-        assert_eq!(found("mpiexec -n 2 rankwright exec --map=/f/ranks.map -- ./a"), map);
-        assert_eq!(found("mpiexec rankwright-exec --trace x -- ./a --map /f/ranks.map"), None);
-        assert_eq!(found("mpiexec ./a --map /f/ranks.map"), None);
+        assert_eq!(map_of("mpiexec -n 2 /usr/bin/rankwright-exec --map /f/ranks.map -- ./a"), map);
+        assert_eq!(map_of("mpiexec -n 2 rankwright exec --map=/f/ranks.map -- ./a"), map);
+        assert_eq!(map_of("mpiexec rankwright-exec --trace x -- ./a --map /f/ranks.map"), None);
+        assert_eq!(map_of("mpiexec ./a --map /f/ranks.map"), None);
     }
 
     #[test]
     fn damaged_maps_are_errors() {
         let header = "rankwright-ranks-map format=3 ranks=1 width=11 emulated=no\n";
-        let told = |text: String| lines(&text, "ranks.map").err().map(|error| error.to_string());
-        assert_eq!(told(format!("{header}0 n0 0-1 - bound - A=1  \n")), None);
+        let error = |text: String| lines(&text, "ranks.map").err().map(|error| error.to_string());
+        assert_eq!(error(format!("{header}0 n0 0-1 - bound - A=1  \n")), None);
         for (text, place) in [
             (String::new(), "ranks.map:1: found ``"),
             ("rank 0=n0 slot=0\n".to_owned(), "ranks.map:1: found `rank 0=n0 slot=0`"),
             (format!("{header}0 n0 0-1 - loosely\n"), "ranks.map:2: found `0 n0 0-1 - loosely`"),
             (format!("{header}0 n0\n"), "ranks.map:2: found `0 n0`"),
         ] {
-            let said = told(text).unwrap_or_default();
+            let said = error(text).unwrap_or_default();
             assert!(said.starts_with(place), "{said}");
         }
     }

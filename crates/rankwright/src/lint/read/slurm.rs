@@ -18,22 +18,22 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     let mut reading = Reading::default();
     let bind = CpuBind::of_srun(source, &mut reading)?;
     let mut hosts = host_per_rank(source)?;
-    tell_of_refused_lines(source, &mut reading);
-    hold_against_ranks(source, &mut hosts, &mut reading);
+    warn_of_refused_lines(source, &mut reading);
+    check_rank_count(source, &mut hosts, &mut reading);
     place(&hosts, &bind, &mut reading);
     Ok(reading)
 }
 
-/// Holds a host per rank against how many ranks are started.
-pub(in crate::lint) fn hold_against_ranks(
+/// Compares the hosts, one per rank, with the number of ranks to start.
+pub(in crate::lint) fn check_rank_count(
     source: &Source<'_>,
     hosts: &mut Vec<(String, usize)>,
     reading: &mut Reading,
 ) {
     if let Some(ranks) = source.arguments.ranks() {
-        let (started, there) = (counted(ranks, "rank"), counted(hosts.len(), "host"));
+        let (started, listed) = (counted(ranks, "rank"), counted(hosts.len(), "host"));
         let are = if ranks == 1 { "is" } else { "are" };
-        let text = format!("{started} {are} started, the file has {there}");
+        let text = format!("{started} {are} started, but the file has {listed}");
         if ranks > hosts.len() {
             reading.refuse(&traps::HOSTFILE_SHORT, None, text);
         } else if let Some((_, line)) = hosts.get(ranks) {
@@ -43,8 +43,9 @@ pub(in crate::lint) fn hold_against_ranks(
     }
 }
 
-/// srun takes neither host lists nor blanks, and line ends of Windows for part of the name.
-fn tell_of_refused_lines(source: &Source<'_>, reading: &mut Reading) {
+/// srun refuses host lists and blanks, and reads the carriage return of a Windows line end as part
+/// of the name.
+fn warn_of_refused_lines(source: &Source<'_>, reading: &mut Reading) {
     for (number, text) in (1..).zip(source.text.split('\n')) {
         let text = text.split('#').next().unwrap_or_default();
         let names = text.trim();
@@ -61,7 +62,7 @@ fn tell_of_refused_lines(source: &Source<'_>, reading: &mut Reading) {
     }
 }
 
-/// Adds a rank for each host, bound by its number among the ranks there.
+/// Adds a rank for each entry, bound by its local rank.
 pub(in crate::lint) fn place(hosts: &[(String, usize)], bind: &CpuBind, reading: &mut Reading) {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for (rank, (host, line)) in hosts.iter().enumerate() {
@@ -75,7 +76,7 @@ pub(in crate::lint) fn place(hosts: &[(String, usize)], bind: &CpuBind, reading:
     }
 }
 
-/// The hosts with their lines: names, host lists, `n0*2`, with commas or on lines of their own.
+/// The hosts with their lines: names, host lists, `n0*2`, separated by commas or line ends.
 pub(in crate::lint) fn host_per_rank(
     source: &Source<'_>,
 ) -> Result<Vec<(String, usize)>, InputError> {
@@ -83,8 +84,8 @@ pub(in crate::lint) fn host_per_rank(
     for (number, text) in (1..).zip(source.text.lines()) {
         let text = text.split('#').next().unwrap_or_default();
         for entry in entries(text) {
-            let wrong = |found: &str| {
-                source.wrong(Some(number), found, "a host per rank: names, or `n0*2` for two ranks")
+            let wrong = |text: &str| {
+                source.wrong(Some(number), text, "a host per rank: names, or `n0*2` for two ranks")
             };
             let (names, times) = entry.split_once('*').unwrap_or((entry, "1"));
             let times: usize = times.trim().parse().map_err(|_| wrong(entry))?;
@@ -100,7 +101,7 @@ pub(in crate::lint) fn host_per_rank(
     Ok(hosts)
 }
 
-/// What stands between commas and blanks that are in no brackets.
+/// The words between commas and blanks outside brackets.
 fn entries(text: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     let separates = move |letter: char| {

@@ -1,12 +1,12 @@
-//! Programs that bind and then become another: `taskset -c 0-3 ./a`, `numactl --physcpubind=0 ./a`.
+//! Programs that bind and then start another: `taskset -c 0-3 ./a`, `numactl --physcpubind=0 ./a`.
 
 use crate::ids::{PuSet, parse_index_list};
 use crate::lint::Place;
 
-/// Where the words of a command bind it; `None` if they do not.
+/// The binding by the wrapper of a command; `None` without a wrapper that binds.
 pub(in crate::lint) fn place<S: AsRef<str>>(words: &[S]) -> Option<Place> {
     let words = words.iter().map(AsRef::as_ref);
-    // Variables may stand before.
+    // Variables may come first.
     let words: Vec<&str> = words.skip_while(|word: &&str| word.contains('=')).collect();
     let program = words.first()?.rsplit('/').next()?;
     match program {
@@ -26,7 +26,7 @@ fn taskset(words: &[&str]) -> Option<Place> {
     Some(super::cpu_bind::mask(mask).map_or(Place::Unknown, Place::Pus))
 }
 
-/// The place that numactl's options make; `None` if they bind to no PU.
+/// The binding by numactl's options; `None` if they bind to no PU.
 pub(in crate::lint) fn numactl(words: &[&str]) -> Option<Place> {
     let names = ["--physcpubind", "-C"];
     let value = |index: usize| {
@@ -42,7 +42,7 @@ pub(in crate::lint) fn numactl(words: &[&str]) -> Option<Place> {
     Some(cpu_list(list))
 }
 
-/// PUs (P#) as taskset and numactl write them; a stride (0-8:2) is not resolved here.
+/// A list of PUs (P#) in the syntax of taskset and numactl; a stride (0-8:2) is not supported.
 fn cpu_list(text: &str) -> Place {
     let pus = parse_index_list(text).ok().filter(|pus| !pus.is_empty());
     pus.map_or(Place::Unknown, |pus| {

@@ -1,4 +1,4 @@
-//! No text makes a reader panic.
+//! Readers do not panic for any text.
 
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn read_all(text: &str, arguments: &[String]) {
     }
 }
 
-/// Pieces that the formats are made of, and what lies just beside them.
+/// Pieces of the formats, valid and nearly valid.
 fn pieces() -> impl Strategy<Value = String> {
     let words = [
         "rank ",

@@ -1,5 +1,5 @@
-//! What is written for a launcher is read back as it was placed: for every launcher, however the ranks
-//! are bound, or the launcher says why it cannot.
+//! The files written for a launcher are read back as the placement, for every launcher and binding,
+//! unless the launcher refuses the placement with a reason.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::launch::{Binding, LAUNCHERS, Launch, LaunchError, ProgramLine, Reques
 use crate::lint::{Format, Reading, find};
 use crate::placement::{JobEntry, PlacementFile, RankEntry};
 
-/// The cluster that a random placement is on: the second PU of a core has the P# core + cores.
+/// The cluster of a random placement: the second PU of a core has P# core + cores.
 fn cluster_of(placement: &PlacementFile) -> Cluster {
     let node = &placement.nodes[0];
     let threads = node.pus / node.cores;
@@ -32,8 +32,8 @@ fn cluster_of(placement: &PlacementFile) -> Cluster {
     ClusterDescription::uniform("c", names, NodeGroup::all_free(machine)).build().unwrap()
 }
 
-/// The same ranks, blocked and with the same cores on every node: what launchers can express that
-/// know one list for all nodes.
+/// The ranks in block order and with equal cores on every node, as for launchers with one list for
+/// all nodes.
 fn regular(mut placement: PlacementFile) -> PlacementFile {
     let cores = placement.nodes[0].cores;
     let threads = placement.nodes[0].pus / cores;
@@ -53,7 +53,8 @@ fn regular(mut placement: PlacementFile) -> PlacementFile {
     placement
 }
 
-/// How often each launcher wrote a launch that binds natively, one that binds by the shim, or refused.
+/// Per launcher, the numbers of launches with native binding, with binding by the shim, and
+/// refused.
 #[derive(Debug, Default)]
 struct Tally(BTreeMap<(&'static str, &'static str), usize>);
 
@@ -67,7 +68,7 @@ impl Tally {
     }
 }
 
-/// The file among those of a launch that says where ranks run, or the script where none does.
+/// The file of a launch that says where ranks run; the script if no file does.
 fn read(format: &Format, launch: &Launch, cluster: &Cluster, folder: &str) -> Option<Reading> {
     let variables = launch.environment.iter().map(|(name, value)| format!("{name}={value}"));
     let arguments: Vec<String> = variables.chain(launch.command.iter().cloned()).collect();
@@ -83,28 +84,28 @@ fn read(format: &Format, launch: &Launch, cluster: &Cluster, folder: &str) -> Op
     Some(read.unwrap_or_else(|error| panic!("{}: {error}\n{folder}\n{text}", format.name)))
 }
 
-/// What the program line is: one program, or two.
+/// A program line with one program, or with two.
 fn programs(ranks: usize, mpmd: bool) -> ProgramLine {
     let words = if mpmd && ranks > 1 { "-n 1 ./a x : ./b -v" } else { "./app" };
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
     ProgramLine::parse(&words).unwrap()
 }
 
-/// Why launchers may refuse placements.
+/// The reasons for which launchers may refuse placements.
 const REASONS: [&str; 6] = [
     // Open MPI.
-    "has a part of a core, a rankfile names whole cores",
+    "has part of a core, a rankfile names whole cores",
     // MPICH before 4.1.
-    "makes every rank a host of its own",
+    "takes every rank for a separate host",
     // Lists for all hosts: Slurm, Flux, Cray MPICH.
     "has one list for all hosts",
     "srun in block order gives hosts as many tasks as each other",
-    "tasks know their rank only inside MPI",
+    "a task learns its rank only inside MPI",
     // numactl.
-    "numactl does the binding",
+    "here numactl binds",
 ];
 
-/// Holds the files of every launcher for a job against its placement, for every kind of binding.
+/// Compares the files of every launcher for a job with its placement, for every kind of binding.
 fn check(
     cluster: &Cluster,
     (placement, job): (&PlacementFile, &JobEntry),
@@ -150,18 +151,18 @@ fn check(
     Ok(())
 }
 
-/// Whether a reading is what was placed, without a trap.
+/// Checks that a reading equals the placement and has no warning.
 fn compare(launcher: &str, reading: &Reading, ranks: &[RankEntry]) -> Result<(), TestCaseError> {
     prop_assert_eq!(reading.ranks.len(), ranks.len(), "{}", launcher);
-    for (found, wanted) in reading.ranks.iter().zip(ranks) {
+    for (read, wanted) in reading.ranks.iter().zip(ranks) {
         let pus: PuSet = wanted.pus.iter().copied().collect();
-        prop_assert_eq!(found.rank, wanted.rank);
-        prop_assert_eq!(&found.host, &wanted.node, "{}", launcher);
-        prop_assert_eq!(found.pus.as_ref(), Some(&pus), "{}", launcher);
-        prop_assert_eq!(found.cores.as_ref(), Some(&wanted.cores), "{}", launcher);
-        prop_assert!(found.bound);
+        prop_assert_eq!(read.rank, wanted.rank);
+        prop_assert_eq!(&read.host, &wanted.node, "{}", launcher);
+        prop_assert_eq!(read.pus.as_ref(), Some(&pus), "{}", launcher);
+        prop_assert_eq!(read.cores.as_ref(), Some(&wanted.cores), "{}", launcher);
+        prop_assert!(read.bound);
     }
-    // One PU per rank is what was asked for; of MPICH before 4.1 the user is told.
+    // One PU per rank was requested. For MPICH before 4.1, a note warns of split hosts.
     let may = |code: &str| {
         ["shared-core", "more-ranks-than-cores"].contains(&code)
             || launcher == "mpich:4.0" && code == "host-in-several-lines"
@@ -204,7 +205,7 @@ proptest! {
     }
 }
 
-/// Refusing is no way to be right.
+/// Guards against launchers that pass the test by refusing every placement.
 #[test]
 fn enough_placements_are_not_refused() {
     let mut runner = TestRunner::deterministic();
@@ -225,7 +226,7 @@ fn enough_placements_are_not_refused() {
         ("craympich", 60, 60),
         ("numactl", 200, 0),
     ] {
-        let found = (tally.of(launcher, "native"), tally.of(launcher, "exec"));
-        assert!(found.0 >= native && found.1 >= exec, "{launcher}: {found:?} of {tally:#?}");
+        let counts = (tally.of(launcher, "native"), tally.of(launcher, "exec"));
+        assert!(counts.0 >= native && counts.1 >= exec, "{launcher}: {counts:?} of {tally:#?}");
     }
 }

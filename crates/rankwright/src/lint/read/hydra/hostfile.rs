@@ -1,23 +1,23 @@
-//! The hostfiles of Hydra, which MPICH and Intel MPI start ranks with: `n0:4`, a line per host.
+//! The hostfiles of Hydra, the launcher of MPICH and Intel MPI: `n0:4`, a line per host.
 
 use crate::files::InputError;
 use crate::lint::{MOST_RANKS, Reading, Source, leading_number, traps};
 use crate::units::counted;
 
-/// Hydra reads a line into 1024 bytes, of which one ends it.
+/// The most characters of a line: Hydra's buffer has 1024 bytes, with the terminating zero.
 const LONGEST_LINE: usize = 1023;
 
-/// Neighbouring lines of one host, which Hydra takes for one.
+/// Consecutive lines of one host, which Hydra joins.
 #[derive(Debug)]
 pub(in crate::lint) struct HostLine<'a> {
     pub(in crate::lint) host: &'a str,
     pub(in crate::lint) slots: usize,
-    /// What stands behind `binding=`.
+    /// The text behind `binding=`.
     pub(in crate::lint) binding: Option<&'a str>,
     pub(in crate::lint) line: usize,
 }
 
-/// Reads the hosts; `knows_binding` says whether `binding=` is a field here.
+/// Reads the hosts; `knows_binding` is whether the launcher has the field `binding=`.
 pub(in crate::lint) fn hosts<'a>(
     source: &Source<'a>,
     reading: &mut Reading,
@@ -55,7 +55,7 @@ pub(in crate::lint) fn hosts<'a>(
             match word.split_once('=') {
                 Some(("binding", binding)) if knows_binding => {
                     if last.binding.replace(binding).is_some() {
-                        let text = format!("a second binding of {host}");
+                        let text = format!("a second binding for {host}");
                         reading.refuse(&traps::BINDING_TWICE, number, text);
                     }
                 }
@@ -74,8 +74,8 @@ pub(in crate::lint) fn hosts<'a>(
     Ok(hosts)
 }
 
-/// The line (its position) of each of `ranks` ranks: every line takes as many as it has slots, then it
-/// begins again.
+/// The position of the line of each of `ranks` ranks. Every line takes as many ranks as it has
+/// slots; behind the last line the first one follows again.
 pub(in crate::lint) fn fill(
     hosts: &[HostLine<'_>],
     ranks: usize,
@@ -83,14 +83,15 @@ pub(in crate::lint) fn fill(
 ) -> Vec<usize> {
     let slots: usize = hosts.iter().map(|host| host.slots).sum();
     if ranks > slots {
-        let text = format!("{ranks} ranks are started, the hosts have {}", counted(slots, "slot"));
+        let text =
+            format!("{ranks} ranks are started, but the hosts have {}", counted(slots, "slot"));
         reading.warn(&traps::WRAPS, None, text);
     }
     let once = hosts.iter().enumerate().flat_map(|(i, host)| std::iter::repeat_n(i, host.slots));
     if slots == 0 { Vec::new() } else { once.cycle().take(ranks).collect() }
 }
 
-/// How many ranks are started: as the arguments say, else one per slot.
+/// The number of ranks to start: that of the arguments, else one per slot.
 pub(in crate::lint) fn rank_count(
     source: &Source<'_>,
     hosts: &[HostLine<'_>],

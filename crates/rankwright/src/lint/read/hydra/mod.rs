@@ -28,25 +28,25 @@ fn read_as(source: &Source<'_>, old: bool) -> Result<Reading, InputError> {
     let ranks = hostfile::rank_count(source, &hosts)?;
     let map = source.arguments.value(&["-rankmap", "--rankmap"]);
     if old && map.is_some() {
-        reading.refuse(&traps::RANKMAP_OLD, None, "mpiexec does not know -rankmap".to_owned());
+        reading.refuse(&traps::RANKMAP_OLD, None, "this mpiexec has no -rankmap".to_owned());
     }
     let lines = match map {
         Some(map) => mapped(source, &mut reading, map, &hosts, ranks)?,
         None => hostfile::fill(&hosts, ranks, &mut reading),
     };
-    tell_of_split_hosts(&hosts, &mut reading);
-    tell_of_settings(source, &mut reading);
+    warn_of_split_hosts(&hosts, &mut reading);
+    warn_of_settings(source, &mut reading);
     let mut binder = Binder::new(source, &hosts, old, &mut reading);
     for (rank, &line) in lines.iter().enumerate() {
         let Some(host) = hosts.get(line) else { continue };
         let place = binder.next_place(line);
         reading.add(rank, host.host, place, host.line);
     }
-    binder.tell_of_unbound(&hosts, &mut reading);
+    binder.warn_of_unbound(&hosts, &mut reading);
     Ok(reading)
 }
 
-/// The lines that `-rankmap` gives the ranks.
+/// The line of every rank, from `-rankmap`.
 fn mapped(
     source: &Source<'_>,
     reading: &mut Reading,
@@ -57,34 +57,36 @@ fn mapped(
     let mut lines = rankmap::read(source, map, ranks)?;
     if lines.len() < ranks {
         let text = format!(
-            "-rankmap has {} entries for {ranks} ranks, the rest go to {}",
+            "-rankmap has {} entries for {ranks} ranks; the other ranks go to {}",
             lines.len(),
-            hosts.first().map_or("nowhere", |host| host.host)
+            hosts.first().map_or("no host", |host| host.host)
         );
         reading.warn(&traps::RANKMAP_SHORT, None, text);
         lines.resize(ranks, 0);
     }
     if let Some(line) = lines.iter().find(|line| **line >= hosts.len()) {
-        let text =
-            format!("-rankmap names line {line} (from 0) of {}", counted(hosts.len(), "host"));
+        let text = format!(
+            "-rankmap names line {line} (from 0), but the hostfile has {}",
+            counted(hosts.len(), "host")
+        );
         reading.refuse(&traps::RANKMAP_LINE, None, text);
     }
     Ok(lines)
 }
 
-fn tell_of_split_hosts(hosts: &[HostLine<'_>], reading: &mut Reading) {
+fn warn_of_split_hosts(hosts: &[HostLine<'_>], reading: &mut Reading) {
     let mut seen = HashSet::new();
-    let mut told = HashSet::new();
+    let mut warned = HashSet::new();
     for host in hosts {
-        if !seen.insert(host.host) && told.insert(host.host) {
-            let text = format!("{} comes back behind other hosts", host.host);
+        if !seen.insert(host.host) && warned.insert(host.host) {
+            let text = format!("{} appears again after other hosts", host.host);
             reading.warn(&traps::HOST_SPLIT, host.line, text);
         }
     }
 }
 
-/// Options for the whole job are taken once.
-fn tell_of_settings(source: &Source<'_>, reading: &mut Reading) {
+/// Hydra accepts options of the whole job only once.
+fn warn_of_settings(source: &Source<'_>, reading: &mut Reading) {
     for name in ["bind-to", "f"] {
         let names = [format!("-{name}"), format!("--{name}")];
         let count =
@@ -96,18 +98,18 @@ fn tell_of_settings(source: &Source<'_>, reading: &mut Reading) {
     }
 }
 
-/// What each line of the hostfile binds its ranks to.
+/// The binding of a line of the hostfile.
 enum Binding {
     User(UserBinding),
     None,
-    /// By Hydra's rules.
+    /// By Hydra's own rules.
     Own,
 }
 
-/// Gives the ranks of each line their places, one after the other.
+/// Binds the ranks of each line in turn.
 struct Binder {
     bindings: Vec<Binding>,
-    /// How many ranks each line has so far.
+    /// Number of ranks that each line has so far.
     counts: Vec<usize>,
     old: bool,
 }
@@ -153,14 +155,14 @@ impl Binder {
         }
     }
 
-    fn tell_of_unbound(&self, hosts: &[HostLine<'_>], reading: &mut Reading) {
+    fn warn_of_unbound(&self, hosts: &[HostLine<'_>], reading: &mut Reading) {
         for ((host, binding), count) in hosts.iter().zip(&self.bindings).zip(&self.counts) {
             let Binding::User(binding) = binding else { continue };
             if *count > binding.len() {
                 let beyond: Vec<u32> =
                     (0..).zip(0..*count).skip(binding.len()).map(|(local, _)| local).collect();
                 let text = format!(
-                    "{} has {}, its binding entries for {}: local {} not bound",
+                    "{} has {}, but its binding has entries for {}: local {} not bound",
                     host.host,
                     counted(*count, "rank"),
                     binding.len(),

@@ -1,4 +1,4 @@
-//! `-rankmap` of MPICH: for every rank its line of the hostfile, from 0.
+//! `-rankmap` of MPICH: the line of the hostfile of every rank, from 0.
 
 use crate::files::InputError;
 use crate::lint::{MOST_RANKS, Source};
@@ -6,7 +6,7 @@ use crate::lint::{MOST_RANKS, Source};
 const EXPECTED: &str =
     "-rankmap with lines of the hostfile (1,0,0,1) or (vector,(LINE,LINES,RANKS),..)";
 
-/// The line of each of `ranks` ranks; as many as the map has.
+/// The line of each of `ranks` ranks; fewer if the map has fewer.
 pub(in crate::lint) fn read(
     source: &Source<'_>,
     map: &str,
@@ -21,7 +21,7 @@ pub(in crate::lint) fn read(
     map.split(',').take(ranks).map(line).collect()
 }
 
-/// `(LINE,LINES,RANKS),..`: RANKS ranks on each of LINES lines from LINE on, again and again.
+/// `(LINE,LINES,RANKS),..`: RANKS ranks on each of LINES lines from LINE on; the whole is repeated.
 fn blocks(text: &str, ranks: usize) -> Option<Vec<usize>> {
     let mut lines = Vec::new();
     for block in text.split(')').map(|block| block.trim_start_matches(',').trim()) {

@@ -1,14 +1,14 @@
-//! `binding=user:` of MPICH: `0,1+3,4-5`, an entry for each rank of a host.
+//! `binding=user:` of MPICH: `0,1+3,4-5`, an entry for each local rank.
 
 use crate::ids::{PuId, PuSet};
 use crate::lint::traps::{self, Trap};
 use crate::lint::{LARGEST_INDEX, Place, leading_number, pu};
 use crate::units::counted;
 
-/// More entries than any host has ranks.
+/// The most entries that are read; no host has more ranks.
 const MOST_ENTRIES: usize = 1 << 20;
 
-/// The entries, and what is wrong with them.
+/// The entries of a binding.
 #[derive(Debug, Default)]
 pub(in crate::lint) struct UserBinding {
     /// `None` for an entry without a number.
@@ -39,7 +39,7 @@ impl UserBinding {
         binding
     }
 
-    /// Where the rank of this local number is bound; `None` for one without a number.
+    /// The binding of a local rank; `None` if its entry has no number.
     pub(in crate::lint) fn place(&self, local: usize) -> Option<Place> {
         match self.entries.get(local) {
             Some(set) => set.clone().map(Place::Pus),
@@ -51,7 +51,7 @@ impl UserBinding {
         self.entries.len()
     }
 
-    /// Numbers and ranges up to the first other character.
+    /// The PUs of an entry: numbers and ranges up to the first other character.
     fn set(&mut self, entry: &str, list: &str) -> Option<PuSet> {
         let mut rest = list;
         let mut pus: Vec<PuId> = Vec::new();
@@ -67,7 +67,7 @@ impl UserBinding {
                 is_range = true;
             }
             let last = last.min(LARGEST_INDEX as usize + 1);
-            // One beyond what machines have stands for all of those.
+            // The first number beyond the valid range stands for all of them.
             let clamp = |number: usize| pu(number).unwrap_or(PuId(LARGEST_INDEX + 1));
             pus.extend((first.min(last)..=last).map(clamp));
             rest = rest.strip_prefix('+').unwrap_or(rest);
@@ -85,7 +85,7 @@ impl UserBinding {
     }
 }
 
-/// The number at the beginning, and how long it is.
+/// The leading number and its number of digits.
 fn take_number(text: &str) -> (usize, usize) {
     let length = text.bytes().take_while(u8::is_ascii_digit).count();
     (leading_number(&text[..length]).0, length)

@@ -53,16 +53,16 @@ fn read_machinefile(source: &Source<'_>) -> Result<Reading, InputError> {
     Ok(reading)
 }
 
-/// What one line of a configfile starts.
+/// A line of a configfile that starts ranks.
 struct Block {
     ranks: usize,
     host: String,
     pinning: Pinning,
-    /// Where a program before the program binds.
+    /// The binding by a wrapper before the program (`taskset`, `numactl`).
     wrapper: Option<Place>,
 }
 
-/// What the first block of a host says, and how many ranks all of them have.
+/// A host: the pinning of its first block, and the number of ranks of all its blocks.
 struct Pinned<'a> {
     pinning: &'a Pinning,
     line: usize,
@@ -89,10 +89,12 @@ fn read_configfile(source: &Source<'_>) -> Result<Reading, InputError> {
 }
 
 fn place_blocks(blocks: &[(usize, Block)], reading: &mut Reading) {
-    let said = || blocks.iter().filter(|(_, block)| block.pinning.is_said());
-    let off = said().find(|(_, block)| block.pinning.is_off());
-    if let Some((line, _)) = off.filter(|_| said().any(|(_, block)| !block.pinning.is_off())) {
-        let text = "I_MPI_PIN=0 here turns it off on all hosts".to_owned();
+    let with_pinning = || blocks.iter().filter(|(_, block)| block.pinning.is_set());
+    let off = with_pinning().find(|(_, block)| block.pinning.is_off());
+    if let Some((line, _)) =
+        off.filter(|_| with_pinning().any(|(_, block)| !block.pinning.is_off()))
+    {
+        let text = "I_MPI_PIN=0 here turns pinning off on all hosts".to_owned();
         reading.warn(&traps::PIN_OFF, *line, text);
     }
     let hosts = if off.is_some() { BTreeMap::new() } else { pinned_hosts(blocks, reading) };
@@ -114,28 +116,29 @@ fn place_blocks(blocks: &[(usize, Block)], reading: &mut Reading) {
     }
 }
 
-/// What counts on each host: its first block, or the first that says anything if that does not.
+/// The effective pinning of each host: that of its first block, else that of the first block of any
+/// host that sets one.
 fn pinned_hosts<'a>(
     blocks: &'a [(usize, Block)],
     reading: &mut Reading,
 ) -> BTreeMap<&'a str, Pinned<'a>> {
-    let first = blocks.iter().find(|(_, block)| block.pinning.is_said());
+    let first = blocks.iter().find(|(_, block)| block.pinning.is_set());
     let mut hosts: BTreeMap<&str, Pinned<'_>> = BTreeMap::new();
     for (line, block) in blocks {
-        let own = &block.pinning;
-        let general = first.map_or(own, |(_, first)| &first.pinning);
-        let pinning = if own.is_said() { own } else { general };
+        let pinned_here = &block.pinning;
+        let general = first.map_or(pinned_here, |(_, first)| &first.pinning);
+        let pinning = if pinned_here.is_set() { pinned_here } else { general };
         let new = Pinned { pinning, line: *line, ranks: 0 };
         let pinned = hosts.entry(&block.host).or_insert(new);
         pinned.ranks += block.ranks;
         if pinned.line == *line {
-            own.warn(Some(*line), reading);
-            if own.is_said() && own.differs_in_kind(general) {
-                let text = "a list here and masks on another host".to_owned();
+            pinned_here.warn(Some(*line), reading);
+            if pinned_here.is_set() && pinned_here.differs_in_kind(general) {
+                let text = "a list for one host and masks for another".to_owned();
                 reading.refuse(&traps::PIN_KINDS, *line, text);
             }
-        } else if own.is_said() && pinned.pinning != own {
-            let text = format!("{} is pinned by line {}", block.host, pinned.line);
+        } else if pinned_here.is_set() && pinned.pinning != pinned_here {
+            let text = format!("ignored: line {} pins {}", pinned.line, block.host);
             reading.warn(&traps::LATER_PINNING, *line, text);
         }
     }
@@ -145,14 +148,14 @@ fn pinned_hosts<'a>(
     hosts
 }
 
-/// Reads one line; `None` if it starts nothing.
+/// Reads one line; `None` if it starts no program.
 fn block(
     source: &Source<'_>,
     line: usize,
     text: &str,
     reading: &mut Reading,
 ) -> Result<Option<Block>, InputError> {
-    let wrong = |found: &str| source.wrong(Some(line), found, EXPECTED);
+    let wrong = |text: &str| source.wrong(Some(line), text, EXPECTED);
     let words = shell::split(text).map_err(|open| wrong(&format!("a {open}")))?;
     let (mut ranks, mut host, mut variables) = (1, None, HashMap::new());
     let mut rest = &words[..];
@@ -195,8 +198,8 @@ fn block(
     }
     let host = host.ok_or_else(|| wrong("a line without -host"))?;
     let variable = |name: &str| {
-        let own = variables.get(name).map(String::as_str);
-        own.or_else(|| source.arguments.variable(name))
+        let of_line = variables.get(name).map(String::as_str);
+        of_line.or_else(|| source.arguments.variable(name))
     };
     let pinning = Pinning::new(variable);
     Ok(Some(Block { ranks, host, pinning, wrapper: wrapper::place(rest) }))

@@ -16,7 +16,7 @@ use tokens::{Token, Tokens};
 
 const EXPECTED: &str = "lines like `rank 0=n0 slot=0-2`";
 
-/// 5.0 keeps so much of a slot list.
+/// The number of characters of a slot list that 5.0 keeps.
 const LONGEST_LIST: usize = 63;
 
 /// Reads as Open MPI 4.1 does.
@@ -29,7 +29,7 @@ pub(in crate::lint) fn read_5(source: &Source<'_>) -> Result<Reading, InputError
     read(source, Version::Five)
 }
 
-/// What stands of one rank.
+/// A rank's line or lines.
 #[derive(Debug, Default)]
 struct Entry<'a> {
     host: Option<&'a str>,
@@ -51,7 +51,7 @@ fn read(source: &Source<'_>, version: Version) -> Result<Reading, InputError> {
     };
     let none = binding.is_some_and(|binding| binding.split(':').next() == Some("none"));
     if none && version == Version::Four {
-        reading.warn(&traps::BIND_NONE, None, "the ranks are bound all the same".to_owned());
+        reading.warn(&traps::BIND_NONE, None, "the rankfile still binds the ranks".to_owned());
     }
     let oversubscribe = mapping.to_ascii_lowercase().contains(":oversubscribe");
     let drops = version == Version::Five && oversubscribe && binding.is_none();
@@ -91,7 +91,7 @@ struct Lines<'a> {
     source: &'a Source<'a>,
     reading: Reading,
     entries: BTreeMap<usize, Entry<'a>>,
-    /// How often a rank is named; mpirun starts so many ranks if nobody says how many.
+    /// The number of lines that name a rank; mpirun starts that many ranks without `-np`.
     ranks_named: usize,
     /// Whether any slot list has been read.
     has_slots: bool,
@@ -112,11 +112,11 @@ impl<'a> Lines<'a> {
                     let (rank, list) = self.slot_word(rank, &mut tokens, line)?;
                     ahead = tokens.next();
                     if let Some((_, Token::Text(more) | Token::Number(more))) = ahead {
-                        let text = format!("rank {rank}: `{more}` behind `{list}` is not read");
+                        let text = format!("rank {rank}: `{more}` after `{list}` is ignored");
                         self.reading.warn(&traps::SLOT_BLANK, line, text);
                     }
                 }
-                // What stands alone behind a rank means nothing.
+                // Open MPI ignores other words behind a rank.
                 Token::Number(_) | Token::Text(_) | Token::Host(_) if rank.is_some() => {}
                 Token::CarriageReturn => self.carriage_return(line),
                 Token::OpenComment => {
@@ -130,8 +130,8 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    fn wrong(&self, line: usize, found: &str) -> InputError {
-        self.source.wrong(Some(line), found, EXPECTED)
+    fn wrong(&self, line: usize, text: &str) -> InputError {
+        self.source.wrong(Some(line), text, EXPECTED)
     }
 
     /// Behind `rank`: its number.
@@ -194,10 +194,11 @@ impl<'a> Lines<'a> {
         Ok((rank, list))
     }
 
-    /// Told once: all lines of such a file end so.
+    /// Warns once: all lines of such a file have the same line end.
     fn carriage_return(&mut self, line: usize) {
-        let known = |warning: &crate::lint::LintWarning| *warning.trap == traps::CARRIAGE_RETURN;
-        if !self.reading.warnings.iter().any(known) {
+        let is_repeated =
+            |warning: &crate::lint::LintWarning| *warning.trap == traps::CARRIAGE_RETURN;
+        if !self.reading.warnings.iter().any(is_repeated) {
             let text = "the line ends with a carriage return, as on Windows".to_owned();
             self.reading.refuse(&traps::CARRIAGE_RETURN, line, text);
         }
@@ -207,8 +208,9 @@ impl<'a> Lines<'a> {
         self.ranks_named += 1;
         let entry = Entry { line, ..Entry::default() };
         if let Some(before) = self.entries.insert(rank, entry) {
-            let text = format!("rank {rank} stands on line {} too; this line counts", before.line);
-            // That of rank 0 is seen, by the fault that refuses files that begin with another.
+            let text = format!("rank {rank} is on line {} already; this line wins", before.line);
+            // For rank 0, Open MPI notices: by the same defect, it refuses files that begin with
+            // another rank.
             if rank == 0 {
                 self.reading.refuse(&traps::RANK_TWICE, line, text);
             } else {
@@ -236,7 +238,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Holds the ranks against how many are started.
+    /// Compares the ranks with the number of ranks to start.
     fn check_ranks(&mut self) {
         let expected = self.source.arguments.ranks().unwrap_or(self.ranks_named);
         let missing: Vec<u32> = (0..)
@@ -252,27 +254,27 @@ impl<'a> Lines<'a> {
         if self.source.arguments.ranks().is_some() {
             let beyond = self.entries.split_off(&expected);
             if let Some((rank, entry)) = beyond.first_key_value() {
-                let text = format!("{expected} ranks are started, rank {rank} is none of them");
+                let text = format!("{expected} ranks are started, so rank {rank} is not");
                 self.reading.warn(&traps::LINES_BEYOND, entry.line, text);
             }
         }
     }
 
-    /// Looks for host names that Open MPI takes for the same, and for relative ones.
+    /// Warns of host names that Open MPI takes for one host, and of relative names.
     fn check_hosts(&mut self) {
         let Self { entries, reading, .. } = self;
         let mut whole: std::collections::HashMap<&str, &str> = std::collections::HashMap::new();
-        let mut told = std::collections::HashSet::new();
+        let mut warned = std::collections::HashSet::new();
         for entry in entries.values() {
             let Some(host) = entry.host else { continue };
-            if host.starts_with("+n") && told.insert("+n") {
+            if host.starts_with("+n") && warned.insert("+n") {
                 let text = format!("{host}: a position among the hosts of the allocation");
                 reading.warn(&traps::RELATIVE_HOST, entry.line, text);
             }
             let first = *whole.entry(short(host)).or_insert(host);
             let differ = first != host && first.contains('.') && host.contains('.');
-            if differ && told.insert(short(host)) {
-                let text = format!("{first} and {host} are both taken for {}", short(host));
+            if differ && warned.insert(short(host)) {
+                let text = format!("Open MPI takes both {first} and {host} for {}", short(host));
                 reading.warn(&traps::SHORT_NAMES, entry.line, text);
             }
         }
@@ -288,7 +290,7 @@ fn written(token: Token<'_>) -> String {
     }
 }
 
-/// Adds what the launcher makes of a rank's host and slot list.
+/// Adds a rank with its effective host and binding.
 fn add(
     reading: &mut Reading,
     source: &Source<'_>,
@@ -297,8 +299,8 @@ fn add(
     entry: &Entry<'_>,
 ) -> Result<(), InputError> {
     let Some(host) = entry.host else {
-        let found = format!("rank {rank} without a host");
-        return Err(source.wrong(Some(entry.line), &found, EXPECTED));
+        let text = format!("rank {rank} without a host");
+        return Err(source.wrong(Some(entry.line), &text, EXPECTED));
     };
     let relative = host.strip_prefix("+n").and_then(|number| number.parse::<usize>().ok());
     let nodes = source.machines.cluster().map(|cluster| &cluster.nodes);
@@ -332,7 +334,7 @@ fn add(
     Ok(())
 }
 
-/// What is left of a slot list in the launcher's buffer.
+/// The part of a slot list that fits into the launcher's buffer.
 fn within_buffer<'a>(
     reading: &mut Reading,
     version: Version,

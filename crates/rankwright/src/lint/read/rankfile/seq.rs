@@ -4,7 +4,7 @@ use crate::files::InputError;
 use crate::lint::read::slurm;
 use crate::lint::{Arguments, MOST_RANKS, Place, Reading, Source};
 
-/// Whether mpirun is told to map so: `--mca rmaps seq`, `--map-by seq`.
+/// Whether the arguments select the mapper: `--mca rmaps seq` or `--map-by seq`.
 pub(in crate::lint) fn is_wanted(arguments: Arguments<'_>) -> bool {
     let is_seq = |policy: &str| policy.split(':').next() == Some("seq");
     let of_4 =
@@ -12,7 +12,7 @@ pub(in crate::lint) fn is_wanted(arguments: Arguments<'_>) -> bool {
     of_4 || arguments.values(&["--map-by", "-map-by"]).any(is_seq)
 }
 
-/// Reads as versions 4.1 and 5.0 do; comments and empty lines do not count.
+/// Reads as versions 4.1 and 5.0 do; comments and empty lines are skipped.
 pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> {
     let mut reading = Reading::default();
     let mut hosts = Vec::new();
@@ -26,7 +26,7 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
         }
         hosts.push((name.to_owned(), number));
     }
-    slurm::hold_against_ranks(source, &mut hosts, &mut reading);
+    slurm::check_rank_count(source, &mut hosts, &mut reading);
     let binding = source.arguments.value(&["--bind-to", "-bind-to"]);
     let none = binding.is_some_and(|binding| binding.split(':').next() == Some("none"));
     for (rank, (host, line)) in hosts.iter().enumerate() {

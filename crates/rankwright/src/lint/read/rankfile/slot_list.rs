@@ -8,32 +8,32 @@ use crate::lint::traps::{self, Trap};
 use crate::lint::{Place, leading_number};
 use crate::units::counted;
 
-/// Which Open MPI reads.
+/// The version of Open MPI that reads the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::lint) enum Version {
     Four,
     Five,
 }
 
-/// What plain numbers count.
+/// The index space of plain numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::lint) enum Unit {
     /// Cores, L#.
     Core,
     /// Hardware threads, L#.
     Thread,
-    /// Hardware threads, P#, each for its whole core.
+    /// Hardware threads, P#; each stands for its whole core.
     Physical,
 }
 
-/// A slot list, read.
+/// The effective meaning of a slot list.
 #[derive(Debug)]
 pub(in crate::lint) struct SlotList {
     pub(in crate::lint) place: Place,
     pub(in crate::lint) problems: Vec<Problem>,
 }
 
-/// What is wrong with a slot list.
+/// A trap in a slot list.
 #[derive(Debug)]
 pub(in crate::lint) struct Problem {
     pub(in crate::lint) trap: &'static Trap,
@@ -41,7 +41,7 @@ pub(in crate::lint) struct Problem {
     pub(in crate::lint) text: String,
 }
 
-/// Reads a slot list for a machine, or for an unknown one.
+/// Reads a slot list for a machine; `None` if the machine is unknown.
 pub(in crate::lint) fn read(
     list: &str,
     version: Version,
@@ -57,13 +57,13 @@ pub(in crate::lint) fn read(
         is_plain: unit == Unit::Core,
         problems: Vec::new(),
     };
-    // The first thing that is refused ends it.
+    // Reading ends at the first refused item.
     let _ = reader.list(list);
     let Reader { pus, cores, is_plain, mut problems, .. } = reader;
     let refused = problems.iter().any(|problem| problem.refused);
     let empty = if machine.is_some() { pus.is_empty() } else { is_plain && cores.is_empty() };
     if empty && !refused {
-        let text = format!("`{list}` names no core, the rank is not bound");
+        let text = format!("`{list}` names no core, so the rank is not bound");
         problems.push(Problem { trap: &traps::SLOT_EMPTY, refused: false, text });
     }
     let place = match machine {
@@ -80,16 +80,16 @@ struct Reader<'a> {
     version: Version,
     unit: Unit,
     machine: Option<&'a Machine>,
-    /// Positions among the machine's PUs.
+    /// Indices into the machine's PUs.
     pus: BTreeSet<usize>,
-    /// Cores named by plain numbers, of an unknown machine.
+    /// Cores (L#) named by plain numbers, if the machine is unknown.
     cores: BTreeSet<u32>,
-    /// Whether there were only plain numbers of cores.
+    /// Whether the list has plain core numbers only.
     is_plain: bool,
     problems: Vec<Problem>,
 }
 
-/// The launcher refuses the list; why stands among the problems.
+/// The launcher refuses the list; the last of the problems says why.
 struct Refused;
 
 impl Reader<'_> {
@@ -125,11 +125,11 @@ impl Reader<'_> {
         }
     }
 
-    /// `p1` looks like PU P#1, and was that in Open MPI before 1.7.
+    /// `p1` looks like PU P#1, which it was before Open MPI 1.7.
     fn tell_prefix(&mut self, item: &str) {
         let text = match self.version {
-            Version::Four => format!("`{item}` is read as core L#0, not as a PU"),
-            Version::Five => format!("`{item}` names a package, not a PU"),
+            Version::Four => format!("`{item}` is core L#0, not a PU"),
+            Version::Five => format!("`{item}` is a package, not a PU"),
         };
         self.warn(&traps::SLOT_P, text);
     }
@@ -142,7 +142,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The ends of a number or range; `None` for a range from high to low.
+    /// First and last number of a range, equal for a single number; `None` for a descending range.
     fn range(&mut self, part: &str, item: &str) -> Result<Option<(usize, usize)>, Refused> {
         let ends: Vec<&str> = pieces(part, '-').collect();
         let (first, last) = match ends[..] {
@@ -168,7 +168,7 @@ impl Reader<'_> {
             let largest = LARGEST_INDEX as usize;
             if last > largest {
                 return self
-                    .refuse(&traps::NO_CORE, format!("`{part}`: no node has so many cores"));
+                    .refuse(&traps::NO_CORE, format!("`{part}`: no node has that many cores"));
             }
             self.cores.extend((first..=last).map(|core| CoreId::from_index(core).0));
             return Ok(());
@@ -240,7 +240,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The cores of a package, none if the machine is unknown.
+    /// The cores of a package; empty if the machine is unknown.
     fn cores_in(&mut self, item: &str, package: usize) -> Result<Vec<CoreId>, Refused> {
         let Some(machine) = self.machine else { return Ok(Vec::new()) };
         if package >= machine.packages {
@@ -264,8 +264,8 @@ impl Reader<'_> {
             let parts: Vec<&str> = parts.collect();
             if parts.is_empty() {
                 let text = format!(
-                    "`{piece}` in `{item}` is package {package} without a core and adds nothing; \
-                     write the plain core numbers"
+                    "`{piece}` in `{item}` is package {package} without a core and adds no core; write \
+                     plain core numbers"
                 );
                 self.warn(&traps::PACKAGE_LIST, text);
             }
@@ -297,7 +297,8 @@ impl Reader<'_> {
         package
     }
 
-    /// 5.0: PACKAGE:CORES with colons between lists or ranges of cores, whatever commas say.
+    /// 5.0: PACKAGE:CORES with colons between lists or ranges of cores; commas do not separate
+    /// packages.
     fn cores_of_package_5(&mut self, item: &str, list: &str) -> Result<(), Refused> {
         self.is_plain = false;
         let mut parts = pieces(list, ':');
@@ -323,12 +324,12 @@ impl Reader<'_> {
             }
         }
         if parts.len() > 1 && item.contains(',') {
-            self.tell_package_twice(item, before);
+            self.warn_of_package_twice(item, before);
         }
         Ok(())
     }
 
-    /// A list or one range of cores; a list with a range in it is misread.
+    /// A list of cores or a single range. Open MPI misreads a list that contains a range.
     fn cores_named(&mut self, item: &str, part: &str) -> Result<Vec<(usize, usize)>, Refused> {
         if !part.contains('-') {
             let mut ranges = Vec::new();
@@ -372,8 +373,8 @@ impl Reader<'_> {
         self.add_cores(item, machine, start.saturating_add(first), start.saturating_add(last))
     }
 
-    /// Warns if `1:0,1:3` names other cores than those of each piece.
-    fn tell_package_twice(&mut self, item: &str, before: BTreeSet<usize>) {
+    /// Warns if `1:0,1:3` does not name the cores that its pieces would name alone.
+    fn warn_of_package_twice(&mut self, item: &str, before: BTreeSet<usize>) {
         let mut meant = Reader {
             version: Version::Four,
             unit: self.unit,
@@ -386,15 +387,15 @@ impl Reader<'_> {
         let same = meant.cores_of_packages_4(item, item).is_ok() && meant.pus == self.pus;
         if !same || self.machine.is_none() {
             let text = format!(
-                "`{item}` is read as one package with all these numbers as its cores; write the \
-                 plain core numbers, or `;` between the packages"
+                "`{item}` is read as one package with all these numbers as its cores; write plain \
+                 core numbers, or `;` between packages"
             );
             self.warn(&traps::PACKAGE_TWICE, text);
         }
     }
 }
 
-/// The pieces between separators; empty ones do not count.
+/// The pieces between separators, without empty ones.
 fn pieces(text: &str, separator: char) -> impl Iterator<Item = &str> {
     text.split(separator).filter(|piece| !piece.is_empty())
 }

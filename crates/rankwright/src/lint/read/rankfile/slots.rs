@@ -1,4 +1,4 @@
-//! How many slots the hosts of a rankfile have for Open MPI 5, as far as the arguments say it.
+//! The slots of the hosts of a rankfile for Open MPI 5, if the arguments set them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::lint::machines::short;
 use crate::lint::{Reading, Source, traps};
 use crate::units::counted;
 
-/// Refuses hosts that have more ranks than slots.
+/// Reports hosts that have more ranks than slots.
 pub(super) fn check<'a>(
     source: &Source<'_>,
     reading: &mut Reading,
@@ -23,19 +23,19 @@ pub(super) fn check<'a>(
     for (host, ranks) in ranks {
         if let Some(slots) = slots.get(host).copied().flatten().filter(|slots| *slots < ranks) {
             let (ranks, slots) = (counted(ranks, "rank"), counted(slots, "slot"));
-            let text = format!("{host} has {slots} for {ranks}");
+            let text = format!("{host} has {ranks}, but {slots}");
             reading.refuse(&traps::SLOTS_FEW, None, text);
         }
     }
     Ok(())
 }
 
-/// The slots of hosts by their short names; `None` where mpirun counts cores.
+/// The slots of hosts by short name; `None` if mpirun uses the number of cores.
 fn slots(source: &Source<'_>) -> Result<BTreeMap<String, Option<usize>>, InputError> {
     let mut slots: BTreeMap<String, Option<usize>> = BTreeMap::new();
     let files = ["--hostfile", "-hostfile", "--machinefile", "--default-hostfile"];
     if let Some(file) = source.arguments.value(&files) {
-        let advice = "leave it out of --launcher-args to read the rest without it";
+        let advice = "leave the option out of --launcher-args to lint without it";
         let text = files::read_text(Path::new(file), hostfile::EXPECTED);
         let text = text.map_err(|error| error.with_advice(advice))?;
         for host in hostfile::parse(&text, file)? {
@@ -43,13 +43,13 @@ fn slots(source: &Source<'_>) -> Result<BTreeMap<String, Option<usize>>, InputEr
             slots.insert(short(&host.name).to_owned(), count);
         }
     }
-    // A list of hosts counts each time that it names one.
+    // A host has one slot for each time that the list names it.
     for entry in source.arguments.values(&["-H", "--host", "-host"]).flat_map(|l| l.split(',')) {
         let (host, count) = entry.split_once(':').unwrap_or((entry, "1"));
-        let known = slots.entry(short(host).to_owned()).or_insert(Some(0));
-        *known = known
+        let sum = slots.entry(short(host).to_owned()).or_insert(Some(0));
+        *sum = sum
             .zip(count.parse().ok())
-            .map(|(known, more): (usize, usize)| known.saturating_add(more));
+            .map(|(slots, more): (usize, usize)| slots.saturating_add(more));
     }
     Ok(slots)
 }

@@ -1,6 +1,6 @@
-//! The words of a rankfile, as Open MPI 4.1 and 5 cut them: always the longest that fits.
+//! The tokens of a rankfile, as Open MPI 4.1 and 5 split them: always the longest match.
 
-/// A word of a rankfile.
+/// A token of a rankfile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     Newline,
@@ -15,17 +15,17 @@ pub(super) enum Token<'a> {
     Text(&'a str),
     /// A host with dots, an address, or `+n` and digits.
     Host(&'a str),
-    /// What stands between quotes.
+    /// The text between quotes.
     Quoted(&'a str),
-    /// A comment that the file ends in without a line end.
+    /// A comment at the end of a file without a line end.
     OpenComment,
-    /// The end of a line of Windows, which is none of Open MPI's words.
+    /// The carriage return of a Windows line end, which is not a token of Open MPI.
     CarriageReturn,
     /// Anything else.
     Other(char),
 }
 
-/// Cuts a text into words; each with its line, from 1.
+/// The tokens of a text, each with its line, from 1.
 pub(super) struct Tokens<'a> {
     rest: &'a str,
     line: usize,
@@ -36,7 +36,7 @@ impl<'a> Tokens<'a> {
         Self { rest: text, line: 1 }
     }
 
-    /// Takes so many bytes.
+    /// Takes the next `length` bytes.
     fn take(&mut self, length: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(length);
         self.rest = rest;
@@ -54,7 +54,7 @@ impl<'a> Tokens<'a> {
         Token::OpenComment
     }
 
-    /// A comment of several lines; without an end it goes to that of the file.
+    /// A comment of several lines; without its end it reaches to the end of the file.
     fn long_comment(&mut self) -> Token<'a> {
         let end = self.rest[2..].find("*/").map_or(self.rest.len(), |end| end + 4);
         self.take(end);
@@ -105,7 +105,7 @@ impl<'a> Iterator for Tokens<'a> {
     type Item = (usize, Token<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        // A comment stands on the line where it begins.
+        // A comment belongs to the line where it begins.
         let blanks = prefix(self.rest, |byte| b" \t\x0b\x0c".contains(&byte));
         self.take(blanks);
         let line = self.line;
@@ -113,7 +113,7 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
-/// How many bytes at the beginning are such.
+/// The number of leading bytes for which the condition holds.
 fn prefix(text: &str, is_such: impl Fn(u8) -> bool) -> usize {
     text.bytes().take_while(|byte| is_such(*byte)).count()
 }
