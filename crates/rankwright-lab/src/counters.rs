@@ -1,4 +1,4 @@
-//! What went through the network devices of a lab.
+//! The counters of a lab's network devices.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::network::DATA_DEVICE;
 use crate::process;
 use crate::state::{Folder, LabName, Node};
 
-/// What went through a node's data device since the lab is up, headers included.
+/// The counters of a node's data device since the start of the lab; bytes include headers.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct NodeCounters {
     /// The node.
@@ -40,13 +40,13 @@ fn read(node: &Node, folder: &Folder) -> anyhow::Result<NodeCounters> {
     if !process::is_in_lab(node.holder, folder) {
         bail!("lab `{}`: the process that holds {name} has ended", folder.name);
     }
-    // This file shows the devices of the process's own network namespace.
+    // This file shows the devices of the network namespace of the process.
     let path = format!("/proc/{}/net/dev", node.holder);
     let text = fs::read_to_string(&path).with_context(|| path.clone())?;
     parse(name, &text).with_context(|| format!("{path}: no counters of {DATA_DEVICE}"))
 }
 
-/// The device's line of `/proc/net/dev`: eight numbers of what came in, eight of what went out.
+/// The device's line of `/proc/net/dev`: eight receive counters, then eight transmit counters.
 fn parse(node: &str, text: &str) -> Option<NodeCounters> {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix(DATA_DEVICE))?;
     let numbers: Result<Vec<u64>, _> =

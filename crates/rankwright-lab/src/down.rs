@@ -11,17 +11,17 @@ pub fn labs() -> anyhow::Result<Vec<LabName>> {
     Ok(Folder::all()?.into_iter().map(|folder| folder.name).collect())
 }
 
-/// Removes a lab and every process in it; whether there was anything of it.
+/// Removes a lab and ends every process in it; returns whether anything of it existed.
 ///
 /// # Errors
-/// If a process cannot be ended or the folder not be removed.
+/// If a process cannot be ended or the folder cannot be removed.
 pub fn down(lab: &LabName) -> anyhow::Result<bool> {
     let folder = Folder::of(lab)?;
     let existed = folder.exists();
     Ok(remove(&folder)? > 0 || existed)
 }
 
-/// Removes whatever there is of a lab, in whatever state it is; how many processes were ended.
+/// Removes a lab in any state; returns the number of processes that were ended.
 pub(crate) fn remove(folder: &Folder) -> anyhow::Result<usize> {
     // A lab without a readable record is removed too.
     let lab = folder.read().ok().flatten();

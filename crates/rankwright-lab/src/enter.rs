@@ -13,17 +13,17 @@ use crate::state::{FOLDER_VARIABLE, Folder, HEAD, Lab, LabName, NAME_VARIABLE};
 use crate::tools;
 
 /// `nsenter` into some namespaces (`n`et, `u`ts, `i`pc, `m`ount) of a process, and into its user
-/// namespace where that is another; the command to run there is to be added.
+/// namespace if that is different; the caller adds the command to run there.
 pub(crate) fn enter(pid: u32, namespaces: &[&str]) -> anyhow::Result<Command> {
     let mut command = tools::command("nsenter");
     command.arg(format!("--target={pid}")).args(namespaces);
     if namespaces.contains(&"--mount") {
-        // The root of the mount namespace is another folder than the process's where the lab was
-        // made in a chroot.
+        // If the lab was made in a chroot, the root of the mount namespace differs from the root of
+        // the process.
         command.arg("--root").arg("--wd");
     }
     let user = process::namespace(pid, "user").with_context(|| format!("process {pid} is gone"))?;
-    // The kernel refuses to enter the user namespace that one is in.
+    // The kernel refuses to enter the current user namespace.
     if Some(user) != process::namespace(std::process::id(), "user") {
         command.args(["--user", "--preserve-credentials"]);
     }
@@ -49,7 +49,8 @@ pub(crate) fn enter_node(folder: &Folder, lab: &Lab, host: &str) -> anyhow::Resu
     enter(holder, &["--net", "--uts", "--ipc", "--mount"])
 }
 
-/// A command on a node of a lab, or on `head`, in the current folder and with what launchers need.
+/// A command on a node of a lab, or on `head`, in the current folder and with the variables that
+/// launchers need.
 ///
 /// # Errors
 /// If the lab or the node is not up.
@@ -57,14 +58,15 @@ pub fn command_on(lab: &LabName, node: &str, command: &[OsString]) -> anyhow::Re
     let folder = Folder::of(lab)?;
     let lab = folder.read_complete()?;
     let mut entered = enter_node(&folder, &lab, node)?;
-    // Whoever enters a mount namespace is at its root.
+    // Entering a mount namespace changes the current folder to its root.
     let here = env::current_dir().context("the current folder")?;
     entered.args(["sh", "-c", "cd \"$0\" || exit 125; exec \"$@\""]).arg(here);
     entered.args(command).envs(launcher_environment(&folder));
     Ok(entered)
 }
 
-/// What launchers need in a lab: its remote shell, its networks, and patience on few real cores.
+/// The variables that launchers need in a lab: remote shell, networks, and yielding on few real
+/// cores.
 fn launcher_environment(folder: &Folder) -> Vec<(&'static str, String)> {
     let agent = text(&folder.file("agent"));
     vec![
@@ -78,9 +80,8 @@ fn launcher_environment(folder: &Folder) -> Vec<(&'static str, String)> {
         ("OMPI_MCA_plm_rsh_no_tree_spawn", "1".to_owned()),
         ("OMPI_MCA_oob_tcp_if_include", MANAGEMENT_NETWORK.to_owned()),
         ("OMPI_MCA_orte_tmpdir_base", "/dev/shm".to_owned()),
-        // A session of its own for every node is a scheduling group of its own in Linux. Ranks that
-        // yield to each other then do not yield to those of other nodes, and may hold a busy core
-        // for a minute.
+        // Linux makes a scheduling group of each session. With a session per node, ranks do not
+        // yield to ranks of other nodes, and may hold a busy core for a minute.
         ("OMPI_MCA_orte_leave_session_attached", "1".to_owned()),
         // Open MPI 5
         ("PRTE_ALLOW_RUN_AS_ROOT", "1".to_owned()),

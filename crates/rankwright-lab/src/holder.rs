@@ -11,16 +11,16 @@ use crate::enter::enter;
 use crate::state::Folder;
 use crate::tools;
 
-/// Longer than any machine needs to make namespaces.
+/// The time limit for making namespaces.
 const LONGEST_START: Duration = Duration::from_secs(60);
 
-/// Makes the process that runs it a node. The mark is set first: from then on `down` finds it.
-/// Without IPv6 no packets flow but those of the programs; TCP keeps its window when idle, as on
-/// the tuned hosts of a cluster.
+/// Makes the process that runs it a node. The mark is set first, so that `down` finds the process
+/// from then on. IPv6 is off, so that only the programs send packets; TCP keeps its window when
+/// idle, as on tuned hosts of a cluster.
 const BECOME_A_NODE: &str = r#"set -e
 mount -t tmpfs -o mode=1777 "$1" /dev/shm
 if [ ! -e /etc/hosts ]; then
-  echo "there is no /etc/hosts here to stand in for; make one with the line: 127.0.0.1 localhost" >&2
+  echo "/etc/hosts is missing; make one with the line: 127.0.0.1 localhost" >&2
   exit 1
 fi
 mount --bind "$2" /etc/hosts
@@ -39,7 +39,7 @@ exec sleep infinity >/dev/null 2>&1
 pub(crate) enum Privilege {
     /// As root.
     Root,
-    /// As root of a user namespace of the lab's own.
+    /// As root of a user namespace of the lab.
     UserNamespace,
 }
 
@@ -104,7 +104,7 @@ impl Holder {
     }
 
     fn start(mut command: Command, folder: &Folder, host: &str) -> anyhow::Result<Self> {
-        // A session of its own: no terminal's end or interrupt reaches it.
+        // A new session: hangups and interrupts of the terminal do not reach it.
         command.args(["setsid", "sh", "-c", BECOME_A_NODE, "rankwright-lab"]);
         command.arg(folder.mark()).arg(folder.file("hosts")).arg(host);
         command.current_dir("/").stdin(Stdio::null());
@@ -112,7 +112,7 @@ impl Holder {
         Ok(Self { host: host.to_owned(), child: child.context("starting a node")? })
     }
 
-    /// Its process: the programs it began as replaced each other.
+    /// Its process, which stays the same while programs replace each other in it.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -123,7 +123,7 @@ impl Holder {
         if first_line(output).as_deref() == Some("ready") {
             return Ok(());
         }
-        // It may be stuck; its end closes the pipe that is read next.
+        // It may hang; killing it closes the pipe that is read next.
         let _ = self.child.kill();
         let mut said = String::new();
         if let Some(mut errors) = self.child.stderr.take() {
@@ -132,13 +132,13 @@ impl Holder {
         bail!("node `{}` did not start: {}", self.host, said.trim().replace('\n', "; "))
     }
 
-    /// Waits for its end, so that no entry of it stays in the table of processes.
+    /// Waits for its end, so that no zombie remains.
     pub(crate) fn reap(mut self) {
         let _ = self.child.wait();
     }
 }
 
-/// The first line, or `None` if none comes in time.
+/// The first line; `None` if it does not come in time.
 fn first_line(output: ChildStdout) -> Option<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {

@@ -1,10 +1,10 @@
-//! An emulated cluster of network namespaces on one machine, with shaped network devices and real MPI
-//! across them.
+//! An emulated cluster of network namespaces on one machine, with shaped network devices and real
+//! MPI across them.
 //!
-//! A lab has no daemon and no names in the system's tables. Each node is one sleeping process, its
-//! *holder*, that owns a network, a UTS, an IPC and a mount namespace; the kernel removes them and
-//! the devices in them with the last process inside. Every process of a lab is known by a mark in
-//! its mount namespace, so that `down` needs no record to find them all.
+//! A lab has no daemon and leaves no names in system tables. Each node is one sleeping process, its
+//! *holder*, with a network, a UTS, an IPC and a mount namespace; the kernel removes these and
+//! their devices with the last process inside. All processes of a lab have a mark in their mount
+//! namespace, so `down` finds them without a record.
 
 mod counters;
 mod down;

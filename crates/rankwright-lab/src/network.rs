@@ -1,6 +1,6 @@
 //! The networks of a lab: two bridges in the switch, and two pairs of virtual devices per node.
-//! Everything here is text for `ip -batch` and `tc -batch`; addresses repeat in every lab, because
-//! no lab sees another or the host.
+//! Everything here is text for `ip -batch` and `tc -batch`. All labs use the same addresses,
+//! because no lab sees another lab or the host.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(crate) const MANAGEMENT_NETWORK: &str = "10.99.0.0/24";
 pub(crate) const DATA_DEVICE: &str = "eth0";
 /// The management device of every node and of the head.
 pub(crate) const MANAGEMENT_DEVICE: &str = "mgmt0";
-/// The most nodes that have an address beside the head's.
+/// The most nodes of a lab: the number of addresses beside the head's.
 pub const MOST_NODES: u32 = 250;
 
 const DATA_BRIDGE: &str = "data0";
@@ -34,7 +34,7 @@ fn management_address(node: usize) -> String {
     format!("10.99.0.{}", node + 1)
 }
 
-/// The node names and the hostlist that stands for them: `node[00-15]`.
+/// The node names, and their hostlist: `node[00-15]`.
 pub(crate) fn names(nodes: u32) -> (Vec<String>, String) {
     let last = nodes - 1;
     let width = last.to_string().len();
@@ -44,7 +44,7 @@ pub(crate) fn names(nodes: u32) -> (Vec<String>, String) {
     (names, hostlist)
 }
 
-/// The node that a name or address means: its index, or `None` for the head.
+/// The index of the node with this name or address; `None` for the head.
 pub(crate) fn find(host: &str, nodes: &[String]) -> anyhow::Result<Option<usize>> {
     if host == HEAD || host == HEAD_ADDRESS {
         return Ok(None);
@@ -105,12 +105,12 @@ pub(crate) fn node_links(node: usize) -> String {
     text
 }
 
-/// `tc` commands for the switch: what reaches each node.
+/// `tc` commands for the switch, which shape the traffic to each node.
 pub(crate) fn switch_shaping(nodes: usize, rate: BytesPerSecond) -> String {
     (0..nodes).map(|node| shaping(&data_port(node), rate)).collect()
 }
 
-/// The `tc` command for a node: what leaves it.
+/// The `tc` command for a node, which shapes the traffic from it.
 pub(crate) fn node_shaping(rate: BytesPerSecond) -> String {
     shaping(DATA_DEVICE, rate)
 }
@@ -119,8 +119,8 @@ fn data_port(node: usize) -> String {
     format!("d{node}")
 }
 
-/// A token bucket of 2 ms of the rate and a queue that no program of a lab fills: a full queue
-/// loses packets, and the sender's timeouts would be measured instead of the rate.
+/// A token bucket of 2 ms at the rate, and a queue that no program of a lab fills: a full queue
+/// would drop packets, and measurements would show the sender's timeouts instead of the rate.
 fn shaping(device: &str, rate: BytesPerSecond) -> String {
     let bits = (rate.0 * 8.0).round();
     let burst = (rate.0 * 2e-3).max(15_000.0).round();

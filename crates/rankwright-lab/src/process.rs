@@ -1,4 +1,4 @@
-//! The processes of a lab, found by the mark that its mount namespaces bear, and ended by pid.
+//! The processes of a lab, found by the mark in their mount namespaces, and ended by pid.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -10,10 +10,10 @@ use anyhow::{Context, bail};
 
 use crate::state::{Folder, Lab};
 
-/// Longer than the kernel needs to end a process that it can end.
+/// The time limit for ending processes.
 const LONGEST_END: Duration = Duration::from_secs(10);
 
-/// Whether a process lives in a lab's namespaces: its pid may be that of another by now.
+/// Whether a process is in a lab's namespaces; its pid may have been reused.
 pub(crate) fn is_in_lab(pid: u32, folder: &Folder) -> bool {
     namespace(pid, "pid") == namespace(std::process::id(), "pid") && bears(pid, &folder.mark())
 }
@@ -22,12 +22,12 @@ pub(crate) fn is_in_lab(pid: u32, folder: &Folder) -> bool {
 pub(crate) fn in_lab(folder: &Folder) -> anyhow::Result<BTreeSet<u32>> {
     let mark = folder.mark();
     let here = namespace(std::process::id(), "pid");
-    // Thousands of processes share a few mount namespaces; each is looked at once.
+    // Thousands of processes share a few mount namespaces; each namespace is read once.
     let mut marked: HashMap<PathBuf, bool> = HashMap::new();
     let mut pids = BTreeSet::new();
     for pid in all()? {
         let Some(mounts) = namespace(pid, "mnt") else { continue };
-        // A process of a container may bear the mark of a lab in there.
+        // A process of a container may have the mark of a lab inside the container.
         if *marked.entry(mounts).or_insert_with(|| bears(pid, &mark))
             && namespace(pid, "pid") == here
         {
@@ -37,7 +37,7 @@ pub(crate) fn in_lab(folder: &Folder) -> anyhow::Result<BTreeSet<u32>> {
     Ok(pids)
 }
 
-/// Ends every process in a lab's namespaces but this one, and returns when they are gone.
+/// Ends every process in a lab's namespaces but this one, and waits until they are gone.
 pub(crate) fn end_all(folder: &Folder, lab: Option<&Lab>) -> anyhow::Result<usize> {
     let start = Instant::now();
     let mut ended = BTreeSet::new();
@@ -61,8 +61,9 @@ pub(crate) fn end_all(folder: &Folder, lab: Option<&Lab>) -> anyhow::Result<usiz
     }
 }
 
-/// The processes that joined only the network of a lab (a `tcpdump`, say). A namespace is known by
-/// a number that is used again once it is gone, so only those of living holders count.
+/// The processes that joined only the network of a lab, such as a `tcpdump`. Namespaces are
+/// compared by their numbers, which the kernel reuses, so only those of living holders are
+/// considered.
 fn beside_holders(folder: &Folder, lab: &Lab) -> anyhow::Result<BTreeSet<u32>> {
     let held = |pid: u32| is_in_lab(pid, folder).then(|| namespace(pid, "net")).flatten();
     let networks: Vec<PathBuf> = lab.holders().filter_map(held).collect();
@@ -73,7 +74,8 @@ fn beside_holders(folder: &Folder, lab: &Lab) -> anyhow::Result<BTreeSet<u32>> {
     Ok(all()?.into_iter().filter(joined).collect())
 }
 
-/// A namespace of a process, as the kernel names it; `None` if the process is gone or not ours.
+/// A namespace of a process, as the kernel names it; `None` if the process is gone or belongs to
+/// another user.
 pub(crate) fn namespace(pid: u32, kind: &str) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/ns/{kind}")).ok()
 }
@@ -88,7 +90,7 @@ fn source(mount: &str) -> Option<&str> {
     mount.split_once(" - ")?.1.split(' ').nth(1)
 }
 
-/// As the kernel writes a path into `mountinfo`.
+/// A path with the escapes of `mountinfo`.
 fn escape(text: &str) -> String {
     text.replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011").replace('\n', "\\012")
 }
@@ -106,7 +108,7 @@ fn kill(pid: u32) -> io::Result<()> {
         return Ok(());
     }
     let error = io::Error::last_os_error();
-    // It has ended already.
+    // The process has ended already.
     if error.raw_os_error() == Some(libc::ESRCH) { Ok(()) } else { Err(error) }
 }
 

@@ -1,15 +1,16 @@
-//! The rates that a lab's network devices are given.
+//! The rates of a lab's network devices.
 
 use rankwright::units::BytesPerSecond;
 
-/// The rates that shaping follows: above a few packets per second, below what its clock resolves.
+/// The rates that shaping can follow: above a few packets per second, below the resolution of its
+/// clock.
 const SLOWEST: f64 = 1e6 / 8.0;
 const FASTEST: f64 = 100e9 / 8.0;
 
 /// Reads a rate that shaping can follow.
 ///
 /// # Errors
-/// What was found and what is expected.
+/// The text found and the expected range.
 pub fn parse_rate(text: &str) -> Result<BytesPerSecond, String> {
     let rate: BytesPerSecond = text.parse().map_err(|error| format!("{error}"))?;
     if (SLOWEST..=FASTEST).contains(&rate.0) {
@@ -19,7 +20,7 @@ pub fn parse_rate(text: &str) -> Result<BytesPerSecond, String> {
     }
 }
 
-/// `100 Mbit/s`: how the rates of network devices are usually given.
+/// A rate in the usual units of network devices: `100 Mbit/s`.
 #[must_use]
 pub fn rate_text(rate: BytesPerSecond) -> String {
     let bits = (rate.0 * 8.0).round();

@@ -1,5 +1,5 @@
-//! The remote shell of a lab: what `ssh` is on a cluster. Launchers call it as
-//! `agent [options] HOST command...`; the script of that name starts this program as `lab agent`.
+//! The remote shell of a lab, in place of `ssh` on a cluster. Launchers call the script `agent
+//! [options] HOST command...`, which starts this program as `lab agent`.
 
 use std::env;
 use std::ffi::OsString;
@@ -14,14 +14,14 @@ use crate::state::{FOLDER_VARIABLE, Folder, LabName};
 /// The options of `ssh` that take a value.
 const WITH_VALUE: &str = "BbcDEeFIiJLlmOopPQRSWw";
 
-/// What the remote shell starts with. A real one passes nothing else of its caller's environment
-/// on either, so a launcher that forgets a variable is found out here.
+/// The variables that the remote shell passes on. A real remote shell passes on no others either,
+/// so launchers that forget a variable fail here too.
 const PASSED_ON: [&str; 5] = ["HOME", "USER", "LOGNAME", "SHELL", "PATH"];
 
-/// What the remote shell becomes for these arguments: options of `ssh`, a host, a command.
+/// The command of the remote shell for these arguments: options of `ssh`, a host, a command.
 ///
 /// # Errors
-/// If they name no host and command, or the lab or the host is not up.
+/// If the arguments have no host or no command, or the lab or the host is not up.
 pub fn remote_command(lab: &LabName, arguments: &[String]) -> anyhow::Result<Command> {
     let (host, words) =
         host_and_command(arguments).context("expected [options] HOST command...")?;
@@ -36,7 +36,7 @@ pub fn remote_command(lab: &LabName, arguments: &[String]) -> anyhow::Result<Com
     Ok(command)
 }
 
-/// The script that launchers are given as remote shell.
+/// The script that launchers call as remote shell.
 pub(crate) fn script(folder: &Folder) -> anyhow::Result<String> {
     let program = env::current_exe().context("the path of this program")?;
     Ok(format!(
@@ -49,7 +49,7 @@ pub(crate) fn script(folder: &Folder) -> anyhow::Result<String> {
     ))
 }
 
-/// Splits what `ssh` would be given; `None` without a host or a command.
+/// Splits the arguments of `ssh` into host and command; `None` if one is missing.
 fn host_and_command(arguments: &[String]) -> Option<(&str, &[String])> {
     let mut rest = arguments;
     while let Some(options) = rest.first()?.strip_prefix('-') {

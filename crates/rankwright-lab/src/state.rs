@@ -1,5 +1,5 @@
-//! What is kept of a lab while it is up: a folder with `lab.json`, `hosts`, `agent` and
-//! `cluster.toml`. Nothing in it is needed to remove the lab.
+//! The folder of a lab while it is up, with `lab.json`, `hosts`, `agent` and `cluster.toml`.
+//! Removing the lab does not need the folder.
 
 use std::fmt;
 use std::fs;
@@ -13,11 +13,11 @@ use rankwright::files::{InputError, read_text, write_atomically};
 use rankwright::units::BytesPerSecond;
 use serde::{Deserialize, Serialize};
 
-/// Names the lab where `--name` is not given; set inside a lab.
+/// The variable with the default of `--name`; set inside a lab.
 pub const NAME_VARIABLE: &str = "RANKWRIGHT_LAB";
 
-/// The folder of all labs, where it is not the usual one; set inside a lab, because there a user
-/// may look like root.
+/// The variable with the folder of all labs, if it is not the default; set inside a lab, where a
+/// user may appear as root.
 pub(crate) const FOLDER_VARIABLE: &str = "RANKWRIGHT_LAB_FOLDER";
 
 /// The launcher's node: the switch, on the management network only.
@@ -57,9 +57,9 @@ pub(crate) struct Lab {
     format: u32,
     /// Whether `up` finished.
     pub(crate) complete: bool,
-    /// Cores that each node pretends to have.
+    /// Number of cores of each node in the description.
     pub(crate) cores: u32,
-    /// What each node's `eth0` carries each way.
+    /// Bandwidth of each node's `eth0`, each way.
     pub(crate) nic: BytesPerSecond,
     /// The process that holds the switch's namespaces.
     pub(crate) head: u32,
@@ -101,7 +101,7 @@ impl Folder {
         Ok(Self { name: name.clone(), path: root()?.join(&name.0) })
     }
 
-    /// The folders of all labs, by name; names that are none of ours are left alone.
+    /// The folders of all labs, by name; other entries are ignored.
     pub(crate) fn all() -> anyhow::Result<Vec<Self>> {
         let root = root()?;
         let entries = match fs::read_dir(&root) {
@@ -117,19 +117,19 @@ impl Folder {
         names.iter().map(Self::of).collect()
     }
 
-    /// Makes the folder; it is the lock against a second lab of the same name.
+    /// Makes the folder, which also locks the name against a second lab.
     pub(crate) fn create(&self) -> anyhow::Result<()> {
         let root = self.path.parent().unwrap_or(Path::new("/"));
         for _ in 0..10 {
             fs::create_dir_all(root).with_context(|| root.display().to_string())?;
             match fs::create_dir(&self.path) {
                 Ok(()) => return Ok(()),
-                // The last lab went down just now and took the root with it.
+                // The last lab was removed at the same time, with the folder of all labs.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     bail!(
-                        "lab `{0}` exists already; `rankwright lab down --name {0}` removes it, \
-                         `--name` makes another beside it",
+                        "lab `{0}` exists already; remove it with `rankwright lab down --name {0}`, or choose \
+                         another --name",
                         self.name
                     );
                 }
@@ -154,7 +154,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Whether there is such a folder.
+    /// Whether the folder exists.
     pub(crate) fn exists(&self) -> bool {
         self.path.exists()
     }
@@ -169,7 +169,7 @@ impl Folder {
         self.path.parent().unwrap_or(&self.path)
     }
 
-    /// What the mount namespaces of the lab's nodes bear: the name of their `/dev/shm`.
+    /// The mark in the mount namespaces of the lab's nodes: the source of their `/dev/shm`.
     pub(crate) fn mark(&self) -> String {
         format!("rankwright-lab:{}", self.path.display())
     }
@@ -180,7 +180,7 @@ impl Folder {
         Ok(write_atomically(&self.file("lab.json"), text.as_bytes())?)
     }
 
-    /// Reads the record, whatever state the lab is in; `None` if there is none.
+    /// Reads the record of a lab in any state; `None` if it does not exist.
     pub(crate) fn read(&self) -> Result<Option<Lab>, InputError> {
         let path = self.file("lab.json");
         if !path.exists() {
@@ -208,22 +208,22 @@ impl Folder {
         let name = &self.name;
         match self.read()? {
             Some(lab) if lab.complete => Ok(lab),
-            None if !self.exists() => Err(anyhow!("no lab `{name}` is up; {}", known()?)),
+            None if !self.exists() => Err(anyhow!("no lab `{name}` is up; {}", other_labs()?)),
             _ => Err(anyhow!(
-                "lab `{name}` is being made, or was never finished; \
+                "lab `{name}` is still starting, or its start was interrupted; \
                  `rankwright lab down --name {name}` removes it"
             )),
         }
     }
 }
 
-fn known() -> anyhow::Result<String> {
+fn other_labs() -> anyhow::Result<String> {
     let names: Vec<String> =
         Folder::all()?.iter().map(|folder| format!("`{}`", folder.name)).collect();
     Ok(if names.is_empty() {
-        "`rankwright lab up` makes one".to_owned()
+        "start one with `rankwright lab up`".to_owned()
     } else {
-        format!("there is {}", names.join(", "))
+        format!("existing labs: {}", names.join(", "))
     })
 }
 
@@ -246,7 +246,7 @@ fn root() -> anyhow::Result<PathBuf> {
         return Ok(PathBuf::from("/run/rankwright-lab"));
     }
     let runtime = variable("XDG_RUNTIME_DIR").context(
-        "XDG_RUNTIME_DIR is not set, so there is no place for a lab; set it to a folder of yours",
+        "XDG_RUNTIME_DIR is not set, so a lab has no folder; set it to one of your folders",
     )?;
     Ok(absolute("XDG_RUNTIME_DIR", runtime)?.join("rankwright-lab"))
 }

@@ -1,4 +1,4 @@
-//! Which labs are up.
+//! The state of all labs.
 
 use rankwright::units::BytesPerSecond;
 
@@ -14,20 +14,20 @@ pub struct LabStatus {
     pub state: LabState,
     /// Number of nodes.
     pub nodes: usize,
-    /// Cores that each node pretends to have.
+    /// Number of cores of each node in the description.
     pub cores: u32,
-    /// What each node's network device carries each way; `None` while the lab is being made.
+    /// Bandwidth of each node's network device, each way; `None` while the lab starts.
     pub nic: Option<BytesPerSecond>,
-    /// Programs running in it; the processes that hold the nodes are not counted.
+    /// Number of processes in it, without the holders of the nodes.
     pub processes: usize,
 }
 
 /// Whether a lab can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LabState {
-    /// All nodes are there.
+    /// All nodes are up.
     Up,
-    /// `up` is at work, or died.
+    /// `up` is still running, or died.
     Unfinished,
     /// A node's holder has ended.
     Broken,

@@ -1,4 +1,4 @@
-//! The system's programs that a lab is made with.
+//! The system programs that a lab needs.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
-/// Program, and the package that has it on Debian and on Fedora.
+/// Program, and its package on Debian and on Fedora.
 const TOOLS: [(&str, &str, &str); 7] = [
     ("ip", "iproute2", "iproute"),
     ("tc", "iproute2", "iproute-tc"),
@@ -18,14 +18,14 @@ const TOOLS: [(&str, &str, &str); 7] = [
     ("hostname", "hostname", "hostname"),
 ];
 
-/// A program, found also where ordinary users do not look (`/usr/sbin`).
+/// A program, searched also in folders like `/usr/sbin` that are not on the PATH of ordinary users.
 pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env("PATH", path());
     command
 }
 
-/// Fails if a program is missing, and says how to install it.
+/// Fails if a program is missing, with the command that installs it.
 pub(crate) fn check() -> anyhow::Result<()> {
     let path = path();
     let missing: Vec<_> = TOOLS
@@ -49,14 +49,14 @@ pub(crate) fn check() -> anyhow::Result<()> {
     );
 }
 
-/// Feeds `ip` or `tc` with commands in the network namespace of a process. They are started
-/// through `enter`, which is `nsenter` with its options.
+/// Runs commands of `ip` or `tc` in the network namespace of a process; `enter` is `nsenter` with
+/// its options.
 pub(crate) fn batch(mut enter: Command, program: &str, commands: &str) -> anyhow::Result<()> {
     enter.args([program, "-batch", "-"]);
     enter.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = enter.spawn().with_context(|| format!("starting {program}"))?;
     let mut input = child.stdin.take().context("its input is a pipe")?;
-    // A program that ends early closes the pipe; what it says is more than that.
+    // If the program ends early, its message says more than the broken pipe.
     let written = input.write_all(commands.as_bytes());
     drop(input);
     let output = child.wait_with_output().with_context(|| format!("waiting for {program}"))?;

@@ -1,4 +1,4 @@
-//! Making a lab.
+//! Starts a lab.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,20 +14,20 @@ use crate::rate::rate_text;
 use crate::state::{Folder, HEAD, Lab, LabName, Node};
 use crate::{down, process, remote_shell, tools};
 
-/// What a lab is to be.
+/// The plan of a lab.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Its name.
     pub name: LabName,
     /// Number of nodes, from 1 to [`MOST_NODES`](crate::MOST_NODES).
     pub nodes: u32,
-    /// Cores that each node pretends to have.
+    /// Number of cores of each node in the description.
     pub cores: u32,
-    /// What each node's network device carries each way.
+    /// Bandwidth of each node's network device, each way.
     pub nic: BytesPerSecond,
 }
 
-/// A lab that has its folder and nothing else yet.
+/// A lab that so far has only its folder.
 #[derive(Debug)]
 pub struct Site {
     plan: Plan,
@@ -36,7 +36,7 @@ pub struct Site {
 }
 
 impl Plan {
-    /// Checks that a lab can be made here and takes its name.
+    /// Checks that a lab can be made here, and reserves its name.
     ///
     /// # Errors
     /// If programs or rights are missing, or the name is taken.
@@ -50,8 +50,8 @@ impl Plan {
 }
 
 impl Site {
-    /// Makes the lab; if that fails, nothing of it is left. `check` fails when the user interrupts;
-    /// `publish` gets the cluster description.
+    /// Starts the lab; if that fails, removes everything again. `check` fails when the user
+    /// interrupts; `publish` gets the cluster description.
     ///
     /// # Errors
     /// If the system refuses anything, or `check` or `publish` fails.
@@ -77,7 +77,7 @@ impl Site {
         holders: &mut Vec<Holder>,
     ) -> anyhow::Result<()> {
         let Self { plan, folder, .. } = self;
-        // Of an earlier lab whose folder was removed by hand.
+        // Processes of an earlier lab whose folder was removed by hand.
         process::end_all(folder, None)?;
         let (names, hostlist) = network::names(plan.nodes);
         let hosts = network::hosts(&names);
@@ -110,7 +110,7 @@ impl Site {
         let ready = switch.wait_until_ready();
         holders.push(switch);
         ready?;
-        // They start side by side.
+        // The nodes start in parallel.
         for name in names {
             check()?;
             holders.push(Holder::start_node(&self.folder, name, head)?);
@@ -141,7 +141,7 @@ impl Site {
 
     fn description(&self, hostlist: &str) -> String {
         format!(
-            "# An emulated cluster on one machine: its cores do not really exist.\n\
+            "# An emulated cluster on one machine: its cores do not exist.\n\
              name = \"{}\"\n\
              emulated = true\n\
              \n\

@@ -1,8 +1,8 @@
-//! How well the numbers of a table agree with ours.
+//! Statistics on the agreement of a table with our numbers.
 
 use rankwright::statistics::quantile;
 
-/// The agreement of all numbers of a table.
+/// The agreement of the numbers of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Agreement {
     /// The number of pairs.
@@ -16,7 +16,7 @@ pub(crate) struct Agreement {
 }
 
 impl Agreement {
-    /// The agreement of pairs of a number of the paper, other than 0, and ours.
+    /// The agreement of pairs: a number of the paper, not 0, and ours.
     #[must_use]
     pub(crate) fn new(pairs: &[(f64, f64)]) -> Self {
         let error = |(paper, ours): &(f64, f64)| ((ours - paper) / paper).abs();

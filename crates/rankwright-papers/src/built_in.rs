@@ -1,4 +1,4 @@
-//! The clusters and workloads of the papers, which the library knows by name.
+//! The clusters and workloads of the papers, built into the library.
 
 use anyhow::Context as _;
 use rankwright::cluster::Cluster;
@@ -9,11 +9,11 @@ use rankwright::traffic::generate::built_in as workloads;
 /// The cluster `paper:2013`, for example.
 pub(crate) fn cluster(name: &str) -> anyhow::Result<Cluster> {
     let cluster = clusters::find(name);
-    Ok(cluster.with_context(|| format!("no built-in cluster is called `{name}`"))?.cluster())
+    Ok(cluster.with_context(|| format!("no built-in cluster `{name}`"))?.cluster())
 }
 
 /// The workload `paper:2013/mixed-1`, for example.
 pub(crate) fn workload(name: &str) -> anyhow::Result<Workload> {
     let workload = workloads::find(name);
-    Ok(workload.with_context(|| format!("no built-in workload is called `{name}`"))?.workload()?)
+    Ok(workload.with_context(|| format!("no built-in workload `{name}`"))?.workload()?)
 }

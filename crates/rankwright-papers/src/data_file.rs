@@ -25,7 +25,7 @@ macro_rules! data_file {
 }
 pub(crate) use data_file;
 
-/// A cell of a file, which knows where it is.
+/// A cell of a file with its position.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cell {
     path: &'static str,
@@ -109,7 +109,7 @@ impl DataFile {
 }
 
 impl Cell {
-    /// The error for a cell that is something else than `expected`.
+    /// The error for a cell that is not `expected`.
     pub(crate) fn unexpected(&self, expected: impl Into<String>) -> InputError {
         let error = InputError::new(self.path, quoted(self.text), expected.into());
         let error = error.at_line(self.line);

@@ -1,9 +1,9 @@
-//! Ganapathi, Gopalakrishnan, McGuire 2017, "MPI process and network device affinitization for optimal HPC
-//! application performance": what ranks gain from network devices on their own socket.
+//! Ganapathi, Gopalakrishnan, McGuire 2017, "MPI process and network device affinitization for
+//! optimal HPC application performance": the gain from network devices on the socket of the ranks.
 //!
-//! The paper measures two nodes with four devices each (configuration 3, Fig. 3). It prints four gains;
-//! everything else is drawn. Ours are simulated on `paper:2017`, whose rates are calibrated by two of the
-//! four.
+//! The paper measures two nodes with four devices each (configuration 3, Fig. 3). It prints four
+//! gains and draws everything else. Ours are simulated on `paper:2017`, whose rates are calibrated
+//! with two of the four gains.
 
 use std::ops::ControlFlow;
 
@@ -44,23 +44,23 @@ const PATTERNS: [DevicePattern; 5] = [LOCAL, REMOTE, BOTH_LOCAL, BOTH_REMOTE, AL
 /// Message lengths in bytes, 1 B to 8 kB.
 const LENGTHS: [u64; 14] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
 
-/// Messages per round, as in the OSU benchmarks; one for latency. A round begins when the messages of the
-/// last have arrived.
+/// Messages per round, as in the OSU benchmarks; one for latency. A round begins when the messages
+/// of the last have arrived.
 const WINDOW: usize = 64;
 /// Rounds per run.
 const ROUNDS: u64 = 50;
 
-const CALIBRATED: &str = "a calibration, no finding: the rates of paper:2017 are chosen so that the gains \
-                          in latency and message rate are those printed";
-const FOLLOWS: &str = "no rate is chosen for it: it follows from the two that are";
-const BIDIRECTIONAL: &str = "sending and receiving are two servers of the model that do not hinder each \
-                             other, on the machine one core does both";
+const CALIBRATED: &str = "a calibration, not a finding: the rates of paper:2017 give the printed gains \
+                          in latency and message rate";
+const FOLLOWS: &str = "not calibrated: it follows from the two calibrated gains";
+const BIDIRECTIONAL: &str = "in the model, sending and receiving are independent servers; on the machine \
+                             one core does both";
 
-/// What [`assumptions`] mean for the printed gains.
-pub(crate) const CAVEAT: &str = "The gains in latency and message rate go in by this calibration, so they are no \
-                                 findings; that in bandwidth follows from the message rate.";
+/// The meaning of [`assumptions`] for the printed gains.
+pub(crate) const CAVEAT: &str = "The gains in latency and message rate are calibrated, so they are not findings; \
+                                 the gain in bandwidth follows from the message rate.";
 
-/// What a run measures.
+/// The measured quantity of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quantity {
     Bandwidth,
@@ -96,7 +96,7 @@ impl Quantity {
         }
     }
 
-    /// Whether the rates of the cluster are chosen so that its gain is the printed one.
+    /// Whether the rates of the cluster are calibrated with its gain.
     fn is_calibrated(self) -> bool {
         matches!(self, Self::Latency | Self::MessageRate)
     }
@@ -109,7 +109,7 @@ impl Quantity {
         }
     }
 
-    /// By how many percent local devices are better.
+    /// The gain of local devices, in percent.
     fn gain(self, local: f64, remote: f64) -> f64 {
         let ratio = if self == Self::Latency { remote / local } else { local / remote };
         100.0 * (ratio - 1.0)
@@ -144,7 +144,8 @@ fn printed_gains(cluster: &Cluster) -> anyhow::Result<Vec<Row>> {
     PRINTED_GAINS.into_iter().map(row).collect()
 }
 
-/// The rates of `paper:2017`. The paper prints none: two are calibrated, the others were assumed for that.
+/// The rates of `paper:2017`. The paper prints no rates: two are calibrated, the others are
+/// assumed.
 pub(crate) fn assumptions() -> anyhow::Result<Vec<Assumption>> {
     const FITTED: &str = "calibrated: gives the printed gains in latency and message rate, with 1.1 us from \
                           process to process";
@@ -169,8 +170,8 @@ pub(crate) fn assumptions() -> anyhow::Result<Vec<Assumption>> {
     Ok(assumptions.map(assumption).to_vec())
 }
 
-/// "In the same range as single HFI": the gain in bandwidth of two local devices over two remote ones, with
-/// one and two ranks per node, against that of one device over one.
+/// "In the same range as single HFI": the gain in bandwidth of two local devices over two remote
+/// ones, with one and two ranks per node, against that of one device over one.
 fn figures_8_and_9(cluster: &Cluster) -> anyhow::Result<Vec<Row>> {
     let single = largest_gain(cluster, Quantity::Bandwidth, [&LOCAL, &REMOTE], 1)?;
     let row = |(per_node, figure)| {
@@ -241,8 +242,8 @@ fn measure(
     })
 }
 
-/// Each rank of the first node sends to its partner on the second; for the bidirectional bandwidth the
-/// partner sends too.
+/// Each rank of the first node sends to its partner on the second; for the bidirectional bandwidth
+/// the partner sends too.
 fn workload(quantity: Quantity, per_node: usize, length: Bytes) -> anyhow::Result<Workload> {
     let window = if quantity == Quantity::Latency { 1 } else { WINDOW };
     let source = |rank: usize, destination: usize| Source {

@@ -62,8 +62,8 @@ impl Paper {
         }
     }
 
-    /// What has to be simulated for [`Paper::rows`] by [`simulate`](crate::simulate). Empty for the
-    /// papers that need no such simulation or run theirs, which are short, in `rows`.
+    /// The cases to [`simulate`](crate::simulate) for [`Paper::rows`]. Empty for papers that need
+    /// no simulation, or only short ones, which run in `rows`.
     #[must_use]
     pub fn cases(self) -> Vec<Case> {
         match self {
@@ -87,8 +87,7 @@ impl Paper {
         }
     }
 
-    /// The numbers that the paper does not print and that we had to choose, where that decides some
-    /// rows.
+    /// The numbers that the paper does not print and that had to be chosen, if rows depend on them.
     ///
     /// # Errors
     /// If the built-in cluster of the paper does not exist.
@@ -99,7 +98,7 @@ impl Paper {
         }
     }
 
-    /// What follows from [`Paper::assumptions`] for the rows, in a sentence; empty without any.
+    /// The effect of [`Paper::assumptions`] on the rows, as a sentence; empty without assumptions.
     #[must_use]
     pub fn caveat(self) -> &'static str {
         match self {

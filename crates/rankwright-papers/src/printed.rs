@@ -8,7 +8,7 @@ pub(crate) const TOLERANCE: f64 = 0.05;
 pub(crate) struct Printed {
     /// The number; infinite for `#`, which stands for "saturated".
     pub(crate) value: f64,
-    /// How far the number may have been rounded: half a unit of its last digit.
+    /// The largest rounding error: half a unit of its last digit.
     pub(crate) rounding: f64,
 }
 

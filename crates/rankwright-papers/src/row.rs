@@ -1,4 +1,4 @@
-//! The rows of a reproduction: a number or statement of a paper, and what we get.
+//! The rows of a reproduction: a number or statement of a paper, and ours.
 
 use std::fmt;
 
@@ -13,19 +13,19 @@ pub struct Row {
     pub item: String,
     /// What the number is.
     pub what: String,
-    /// What the paper prints; infinite for "saturated", `None` where it prints no number.
+    /// The paper's number; infinite for "saturated", `None` if it prints no number.
     #[serde(serialize_with = "optional_or_saturated")]
     pub paper: Option<f64>,
-    /// What we get; infinite for "saturated".
+    /// Our number; infinite for "saturated".
     #[serde(serialize_with = "number_or_saturated")]
     pub ours: f64,
     /// The unit of both numbers; empty for ratios and counts.
     pub unit: &'static str,
-    /// `ours` less `paper`; `None` where the paper prints no number.
+    /// `ours` less `paper`; `None` if the paper prints no number.
     pub difference: Option<f64>,
-    /// Whether they agree.
+    /// The agreement.
     pub verdict: Verdict,
-    /// Why they do not agree, or by which rule they do; empty where nothing needs to be said.
+    /// Why they disagree, or by which rule they agree; may be empty.
     pub why: String,
 }
 
@@ -47,15 +47,15 @@ fn optional_or_saturated<S: Serializer>(
     }
 }
 
-/// Whether our number is that of the paper.
+/// The agreement of our number with the paper's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It is, within the rounding of the print or 5 %; or the paper's statement holds.
+    /// Equal within the rounding of the printed number or 5 %; or the paper's statement holds.
     Reproduced,
-    /// It is not, but what the paper concludes from it holds.
+    /// Different, but the paper's conclusion from it holds.
     SameOrdering,
-    /// It is not, or the paper's statement does not hold.
+    /// Different; or the paper's statement does not hold.
     NotReproduced,
     /// The paper prints no number.
     NotPrinted,
@@ -80,7 +80,7 @@ impl Verdict {
 }
 
 impl Row {
-    /// A number of ours that the paper does not print.
+    /// A row without a number of the paper.
     pub(crate) fn new(
         item: impl Into<String>,
         what: impl Into<String>,
@@ -128,7 +128,7 @@ impl Row {
     }
 }
 
-/// A number that we had to choose because the paper does not print it.
+/// A number that had to be chosen because the paper does not print it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Assumption {
     /// What it is.

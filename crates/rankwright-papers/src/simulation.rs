@@ -21,8 +21,8 @@ const CLUSTER: &str = "paper:2013";
 /// The mappings that the papers compare.
 pub(crate) const MAPPINGS: [&str; 5] = ["blocked", "cyclic", "drb", "mapping-2012", "mapping-2013"];
 
-/// The target of DRB in the papers, Scotch's `tleaf 3 16 100 4 10 4 1`, as distances: from a core to
-/// itself, to others of its socket, of its node, of the cluster.
+/// The target of DRB in the papers, Scotch's `tleaf 3 16 100 4 10 4 1`, as distances: from a core
+/// to itself, to others of its socket, of its node, of the cluster.
 const DRB_DISTANCES: [u64; 4] = [0, 1, 11, 111];
 
 /// A workload under a mapping, to be simulated.
@@ -243,7 +243,7 @@ mod tests {
         };
         assert_eq!(
             message(Case { workload: "paper:2014/mixed-1", ..case("cyclic") }),
-            "no built-in workload is called `paper:2014/mixed-1`"
+            "no built-in workload `paper:2014/mixed-1`"
         );
         let mapping = message(case("mapping-2014"));
         let expected = "paper:2013/gather under mapping-2014: no strategy is called";

@@ -3,7 +3,7 @@
 use rankwright::map::{Budget, Problem, Strategy};
 use rankwright::placement::{JobShape, Placement};
 
-/// The placement by a strategy. A strategy that does not bind lets each rank run anywhere on its
+/// The placement by a strategy. Ranks of strategies that do not bind may run anywhere on their
 /// node.
 pub(crate) fn place(problem: &Problem<'_>, strategy: &Strategy) -> anyhow::Result<Placement> {
     let mapping = strategy.map(problem, &Budget::default())?;

@@ -1,33 +1,33 @@
-//! Whether this host has a network device or a GPU, as the kernel shows it.
+//! Whether this host has a network device or a GPU, according to the kernel.
 
 use std::path::Path;
 
 /// Where the kernel lists devices by name.
 const CLASSES: [&str; 4] = ["infiniband", "net", "cxi", "drm"];
 
-/// What the kernel's names begin with, a number behind it: of another name that it does not list,
-/// nothing can be said.
+/// The prefixes of the kernel's device names, which a number follows. If a name has another form
+/// and is not listed, it is unknown whether the device exists.
 const KERNEL_NAMES: [&str; 23] = [
     "mlx", "hfi", "cxi", "hsn", "hsi", "ib", "ibp", "ibs", "bnxt_re", "irdma", "efa", "efa_",
     "rdmap", "rocep", "roceo", "roce", "qib", "mthca", "eth", "enp", "eno", "ens", "card",
 ];
 
-/// What libraries call GPUs before a number, and the kernel's drivers of these.
+/// The prefixes of libraries' GPU names, and the kernel drivers of these GPUs.
 const GPU_DRIVERS: [(&str, &[&str]); 4] =
     [("cuda", &["nvidia"]), ("nvml", &["nvidia"]), ("rsmi", &["amdgpu"]), ("ze", &["i915", "xe"])];
 
-/// The names of devices that a host does not have, or of which nothing tells.
+/// The names of devices that a host does not have, or whose existence is unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NotSeen {
-    /// Those that the host does not have.
+    /// Devices that the host does not have.
     pub missing: Vec<String>,
-    /// Those of which nothing on the host tells.
+    /// Devices whose existence is unknown.
     pub untold: Vec<String>,
 }
 
 impl NotSeen {
-    /// Looks for devices in `sys`, the `/sys` of this host: for each its PCI address, where known, and
-    /// its names, the first of which it is called by.
+    /// Looks for devices in `sys`, the `/sys` of this host. Each has a PCI address, if known, and
+    /// names; the result has the first name.
     pub fn of<'a>(
         devices: impl Iterator<Item = (Option<&'a str>, Vec<&'a str>)>,
         sys: &Path,
@@ -45,9 +45,9 @@ impl NotSeen {
     }
 }
 
-/// Whether the device with this PCI address (where known) and these names is in `sys`, the `/sys` of a
-/// host; `None` where nothing tells. Libraries count GPUs in their own way: of `cuda3` it can only be
-/// said that there are at least four.
+/// Whether the device with this PCI address (if known) and these names is in `sys`, the `/sys` of a
+/// host; `None` if that is unknown. Libraries number GPUs in their own order, so `cuda3` exists if
+/// the host has at least four.
 fn is_here(pci: Option<&str>, names: &[&str], sys: &Path) -> Option<bool> {
     if let Some(address) = pci {
         return Some(sys.join("bus/pci/devices").join(address).exists());
@@ -75,7 +75,7 @@ fn number_behind(name: &str, start: &str) -> Option<usize> {
     name.strip_prefix(start)?.parse().ok()
 }
 
-/// How many devices on the bus these drivers have; `None` where the system does not show it.
+/// The number of PCI devices of these drivers; `None` if the system does not show it.
 fn driven(drivers: &[&str], sys: &Path) -> Option<usize> {
     let folder = sys.join("bus/pci/drivers");
     let is_device = |name: &std::ffi::OsStr| name.to_string_lossy().contains(':');

@@ -1,6 +1,6 @@
-//! Text within one word of a line: `%20` for a blank.
+//! Escapes for text within one word of a line: `%20` for a blank.
 
-/// A text without blanks, line ends, whatever is not ASCII, `%` and these `others`.
+/// Escapes blanks, line ends, `%`, everything but ASCII, and these `others`.
 pub(crate) fn escaped(text: &[u8], others: &[u8]) -> String {
     let byte = |byte: &u8| match *byte {
         byte @ b'!'..=b'~' if byte != b'%' && !others.contains(&byte) => {
@@ -11,7 +11,7 @@ pub(crate) fn escaped(text: &[u8], others: &[u8]) -> String {
     text.iter().map(byte).collect()
 }
 
-/// The bytes of such a text; `None` if a `%` is not followed by two hexadecimal digits.
+/// The bytes of an escaped text; `None` if a `%` is not followed by two hexadecimal digits.
 pub(crate) fn unescaped(text: &str) -> Option<Vec<u8>> {
     let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();

@@ -1,7 +1,7 @@
-//! When two names are of one host; the shim and `rankwright check` agree on it.
+//! Whether two names mean one host; used by the shim and `rankwright check`.
 
-/// Whether a host is the one that a placement names: the names are equal, or one of them is short
-/// and the first label of the other. `localhost` is what every host calls itself.
+/// Whether a host is the one that a placement names: the names are equal, or one is short and the
+/// first label of the other, or the placement has `localhost`, which every host is.
 #[must_use]
 pub fn same_host(placed: &str, actual: &str) -> bool {
     let short = |name: &str| !name.contains('.');

@@ -1,6 +1,7 @@
-//! What rankwright and its per-rank shim `rankwright-exec` tell each other: the table of ranks that
-//! the shim reads, the line in which it reports, its options, and the facts on which both sides must
-//! agree. Only the standard library: the shim starts on every node and is linked statically.
+//! The interface between rankwright and its per-rank shim `rankwright-exec`: the table of ranks
+//! that the shim reads, the line in which it reports, its options, and functions that both must
+//! share. Uses only the standard library, because the shim starts on every node and is linked
+//! statically.
 
 pub mod devices;
 mod escape;

@@ -1,6 +1,6 @@
 //! Sets of PUs (P#) as text: `0-3,8`.
 
-/// Reads a list of numbers and ranges; `None` if it is none.
+/// Reads a list of numbers and ranges; `None` if it is malformed.
 #[must_use]
 pub fn parse(text: &str) -> Option<Vec<u32>> {
     let mut pus = Vec::new();

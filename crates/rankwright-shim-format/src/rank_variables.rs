@@ -1,7 +1,7 @@
-//! The variables in which launchers tell a process its rank.
+//! The variables with which launchers pass a process its rank.
 
-/// They hold the rank, and count in this order. Inside a batch job every rank inherits the batch
-/// shell's `SLURM_PROCID`, so that counts only where nothing else is set.
+/// The variables in order of precedence. `SLURM_PROCID` is last, because in a batch job every rank
+/// inherits the value of the batch shell.
 pub const RANK_VARIABLES: [&str; 7] = [
     "OMPI_COMM_WORLD_RANK",
     "PALS_RANKID",
@@ -12,7 +12,7 @@ pub const RANK_VARIABLES: [&str; 7] = [
     "SLURM_PROCID",
 ];
 
-/// The first of them that is set, with its value.
+/// The first of these variables that is set, with its value.
 pub fn first_set(variable: impl Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
     RANK_VARIABLES.iter().find_map(|name| Some((*name, variable(name)?)))
 }

@@ -1,6 +1,6 @@
 //! `ranks.map`: where each rank of one job runs. A header line, then one line per rank, all padded
-//! with blanks to one width, so that every rank finds its own with one read at a computed offset.
-//! `docs/src/formats.md` has the format.
+//! with blanks to one width, so that every rank finds its line with one read at a computed offset.
+//! The format is described in `docs/src/formats.md`.
 //!
 //! ```text
 //! rankwright-ranks-map format=3 ranks=2 width=69 emulated=no
@@ -22,13 +22,13 @@ pub const HEADER_BYTES: usize = 128;
 /// The version of the format.
 pub const FORMAT: u32 = 3;
 
-/// What a line looks like, for messages.
+/// The syntax of a line, for messages.
 pub const EXPECTED_LINE: &str = "HOST PUS MEMORY bound|unbound DEVICES [NAME=VALUE]...";
 
 /// The first word of the header.
 const TAG: &str = "rankwright-ranks-map";
 
-/// A larger width, in bytes, is a damaged file.
+/// The largest valid width of a line, in bytes.
 const LARGEST_WIDTH: usize = 1 << 20;
 
 /// The header line.
@@ -36,9 +36,9 @@ const LARGEST_WIDTH: usize = 1 << 20;
 pub struct Header {
     /// Number of ranks.
     pub ranks: u32,
-    /// Bytes of every line behind the header, the line end included.
+    /// Length of every line behind the header, in bytes, with the line end.
     pub width: usize,
-    /// Whether the PUs and devices do not really exist.
+    /// Whether the cluster is emulated: its PUs and devices do not exist.
     pub emulated: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct Line {
     pub host: String,
     /// Its PUs, P#, ascending.
     pub pus: Vec<u32>,
-    /// Where it takes memory from; `None` leaves that to the system.
+    /// Its memory policy; `None` for the system's default.
     pub memory: Option<Memory>,
     /// Whether the rank is bound to the PUs.
     pub bound: bool,
@@ -70,21 +70,21 @@ pub struct Device {
     pub pci: Option<String>,
 }
 
-/// Which NUMA node a rank takes memory from: `preferred:0`, `bind:8`.
+/// A memory policy: `preferred:0`, `bind:8`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
-    /// How strictly.
+    /// How strictly the node is used.
     pub policy: Policy,
     /// The NUMA node, P#.
     pub node: u32,
 }
 
-/// How strictly memory comes from one NUMA node.
+/// How strictly a NUMA node is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// From that node first, from others when it is full.
+    /// Memory of that node, of other nodes when it is full.
     Preferred,
-    /// From that node only.
+    /// Memory of that node only.
     Bind,
 }
 
@@ -215,7 +215,7 @@ fn variable(word: &str) -> Option<(String, OsString)> {
     Some((name.to_owned(), value(text)?))
 }
 
-/// A value that can be passed on to a program.
+/// A value of a variable: bytes without a zero.
 fn value(text: &str) -> Option<OsString> {
     unescaped(text).filter(|bytes| !bytes.contains(&0)).map(OsString::from_vec)
 }

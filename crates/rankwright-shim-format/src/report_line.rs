@@ -1,21 +1,21 @@
-//! The line in which a rank reports where it is: the shim writes it, `rankwright check` finds it in
-//! whatever a launcher prints around it.
+//! The line in which a rank reports where it runs: the shim writes it, `rankwright check` finds it
+//! in the output of the launcher.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::escape;
 
-/// What the line begins with.
+/// The beginning of the line.
 const TAG: &str = "@rankwright-report ";
 
-/// What the line ends with, so that a line cut by the launcher is not taken for a whole one.
+/// The end of the line, so that a line cut by the launcher is recognised.
 const END: &str = " @end";
 
-/// Where one rank is. Sets of PUs and NUMA nodes are P#.
+/// Where one rank runs. Sets of PUs and NUMA nodes are P#.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportLine {
-    /// Its rank; `None` if it does not know.
+    /// Its rank; `None` if no rank variable is set.
     pub rank: Option<u32>,
     /// Its host name.
     pub host: String,
@@ -29,11 +29,11 @@ pub struct ReportLine {
     pub memory: String,
     /// All PUs that its cpuset grants.
     pub cpuset: String,
-    /// The variables that its line of the map names.
+    /// The variables in its line of the map.
     pub variables: Vec<Variable>,
-    /// The network devices and GPUs of its line that its host does not have.
+    /// The network devices and GPUs in its line that its host does not have.
     pub missing_devices: Vec<String>,
-    /// Those of which nothing on its host tells.
+    /// The network devices and GPUs in its line whose existence is unknown.
     pub untold_devices: Vec<String>,
 }
 
@@ -42,9 +42,9 @@ pub struct ReportLine {
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// What the map says.
+    /// The value in the map.
     pub wanted: String,
-    /// What the program gets: another value if it was set before; `None` if it gets none.
+    /// The value that the program gets; it differs if the variable was set before. `None`: not set.
     pub actual: Option<String>,
 }
 
@@ -76,12 +76,12 @@ fn written(variable: &Variable) -> String {
     format!("{}={}{actual}", escaped(name), escaped(wanted))
 }
 
-/// Names with commas between them.
+/// Names, separated by commas.
 fn names(all: &[String]) -> String {
     all.iter().map(|name| escaped(name)).collect::<Vec<_>>().join(",")
 }
 
-/// A text in which neither the signs of the line nor blanks stand.
+/// A text with the separators of the line and blanks escaped.
 fn escaped(text: &str) -> String {
     escape::escaped(text.as_bytes(), b"=,@")
 }
@@ -101,7 +101,7 @@ fn variable(text: &str) -> Option<Variable> {
     }
 }
 
-/// What stands between the commas of a list.
+/// The elements of a list, between its commas.
 fn list<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, ()> {
     let parts = text.split(',').filter(|part| !part.is_empty());
     parts.map(read).collect::<Option<_>>().ok_or(())
@@ -110,7 +110,7 @@ fn list<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, ()> {
 impl FromStr for ReportLine {
     type Err = ();
 
-    /// Finds a report in a line, whatever stands before and behind it.
+    /// Finds a report within a line of output.
     fn from_str(text: &str) -> Result<Self, ()> {
         let (_, text) = text.split_once(TAG).ok_or(())?;
         let (text, _) = text.split_once(END).ok_or(())?;

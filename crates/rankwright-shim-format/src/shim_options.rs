@@ -1,10 +1,11 @@
-//! The options of `rankwright-exec`, for those who write its command line and those who read it.
+//! The options of `rankwright-exec`, for the code that writes its command line and the code that
+//! reads it.
 
-/// The table of ranks to bind by.
+/// The table of ranks.
 pub const MAP: &str = "--map";
-/// With [`REPORT`]: leave binding and variables as the launcher made them.
+/// With [`REPORT`]: keep the binding and the variables of the launcher.
 pub const NO_BIND: &str = "--no-bind";
-/// Print where this rank is, start no program.
+/// Print where this rank runs; start no program.
 pub const REPORT: &str = "--report";
 /// The file that the tracer writes.
 pub const TRACE: &str = "--trace";
@@ -12,7 +13,7 @@ pub const TRACE: &str = "--trace";
 pub const TRACER: &str = "--tracer";
 /// The folder of a rank's records while it runs.
 pub const SPOOL: &str = "--spool";
-/// Words that the tracer understands.
+/// Options of the tracer.
 pub const TRACE_OPTIONS: &str = "--trace-options";
 
 /// The options that are followed by a value.

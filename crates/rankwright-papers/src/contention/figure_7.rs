@@ -15,10 +15,11 @@ pub(crate) const FIGURE_7: DataFile = data_file!("2013/figure-7.csv");
 /// Number of messages at the start whose rate is ignored.
 const WARM_UP: usize = 100;
 
-/// The rate counts as settled if it changes by less than this share.
+/// The rate is stable if it changes by less than this share.
 const SETTLED: f64 = 0.2;
 
-/// What the paper concludes from the figure: lengths and peers do not change, and the rate settles.
+/// The paper's conclusions from the figure: lengths and peers do not change, and the rate becomes
+/// stable.
 pub(crate) fn rows() -> anyhow::Result<[Row; 3]> {
     let messages = FIGURE_7.records(["message", "time_s", "destination", "bytes"])?;
     let (count, half) = (messages.len(), messages.len() / 2);
@@ -32,7 +33,8 @@ pub(crate) fn rows() -> anyhow::Result<[Row; 3]> {
     let times: Vec<f64> = times.collect::<Result<_, _>>()?;
     let rate = |from: usize, to: usize| (to - from) as f64 / (times[to] - times[from]);
     let growth = rate(half, count - 1) / rate(WARM_UP, half);
-    // The number of values in the whole trace, and whether both halves have the same.
+    // The number of different values in the whole trace, and whether both halves have the same
+    // ones.
     let values = |value: fn(&[Cell; 4]) -> Cell| {
         let distinct = |messages: &[[Cell; 4]]| -> BTreeSet<&str> {
             messages.iter().map(|message| value(message).text).collect()

@@ -1,4 +1,4 @@
-//! Section 3, Soryani 2013: what the queueing model gives, on the cluster `paper:2013-model`.
+//! Section 3, Soryani 2013: results of the queueing model, on the cluster `paper:2013-model`.
 
 use rankwright::cluster::Cluster;
 use rankwright::estimate::{slowdown_by_variation, uncontended};
@@ -25,12 +25,12 @@ const RATES: [f64; 5] = [10.0, 50.0, 100.0, 500.0, 1000.0];
 /// The coefficients of variation of Fig. 5.
 const VARIATIONS: [f64; 5] = [0.0, 0.5, 1.0, 2.0, 3.0];
 
-/// A number of section 3: how we compute it.
+/// A number of section 3.
 struct Number {
     /// Its key in the CSV file.
     key: &'static str,
     ours: fn(&Cluster) -> f64,
-    /// The verdict where it does not agree with the paper's, and why it does not.
+    /// The verdict if ours does not agree with the paper's, and the reason.
     otherwise: Verdict,
     why: &'static str,
 }

@@ -1,4 +1,4 @@
-//! Why rows of section 5 are not reproduced, as far as we know it.
+//! The known reasons why rows of section 5 are not reproduced.
 
 use super::workloads::{REAL_2012, REAL_2013};
 use crate::row::{Row, Verdict};
@@ -12,7 +12,7 @@ const TRACES: &str = "the traces are not published: neither their rates nor whic
 const SEEDS_DIFFER: &str = "both are parts of the few percent of Cyclic's waiting that are left, and \
                             differ from seed to seed";
 
-/// The row with the reason why it is not reproduced.
+/// The row with its reason.
 pub(super) fn explained(row: Row, workload: &str) -> Row {
     match row.verdict {
         Verdict::Reproduced | Verdict::NotPrinted => row,
@@ -23,7 +23,7 @@ pub(super) fn explained(row: Row, workload: &str) -> Row {
     }
 }
 
-/// Empty where we know none.
+/// The reason; empty if none is known.
 fn reason(workload: &str, row: &Row) -> &'static str {
     let mut real = REAL_2013.iter().chain(&REAL_2012);
     if real.any(|name| short_name(name) == workload) {

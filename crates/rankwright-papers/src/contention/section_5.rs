@@ -1,4 +1,4 @@
-//! Section 5 of both papers: what they say of their simulations, beside ours.
+//! Section 5 of both papers: their statements about simulations, and ours.
 
 use rankwright::files::InputError;
 
@@ -9,7 +9,7 @@ use crate::data_file::{Cell, DataFile, data_file};
 use crate::row::{Row, Verdict};
 use crate::simulation::{MAPPINGS, Results, short_name};
 
-/// By how many percent messages wait less under one mapping than under others, from the text.
+/// How much less messages wait under one mapping than under others, in percent, from the text.
 const PERCENTAGES_2013: DataFile = data_file!("2013/section-5.csv");
 const PERCENTAGES_2012: DataFile = data_file!("2012/section-5.csv");
 
@@ -76,8 +76,8 @@ pub(crate) fn rows_2012(results: &Results) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The percentages in a file. Where the column `worse` names several mappings (`blocked+cyclic`), the
-/// best of them counts.
+/// The percentages in a file. Where the column `worse` names several mappings (`blocked+cyclic`),
+/// the best of them counts.
 fn percentages(
     results: &Results,
     file: DataFile,
@@ -116,8 +116,8 @@ fn direction(percent: f64) -> i8 {
     }
 }
 
-/// By how many percent messages wait less under `better` than under the best of `others`; `None` if a
-/// result is missing.
+/// How much less messages wait under `better` than under the best of `others`, in percent; `None`
+/// if a result is missing.
 fn improvement(
     results: &Results,
     workload: &str,
@@ -132,7 +132,7 @@ fn improvement(
     improvement.is_finite().then_some(improvement)
 }
 
-/// How much the improvement over `cyclic` depends on the rates, which the papers do not print.
+/// The dependence of the improvement over `cyclic` on the rates, which the papers do not print.
 fn sensitivity(results: &Results, workloads: &[&str], mapping: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     for workload in workloads.iter().map(|workload| short_name(workload)) {

@@ -1,5 +1,5 @@
-//! What the papers say of their simulations in words: that mappings wait alike, that one waits longer
-//! than another, that one waits least or finishes first.
+//! Statements of the papers in words: messages wait equally long under several mappings, longer
+//! under one than under another, or least under one; or one mapping finishes first.
 
 use super::reasons::explained;
 use crate::row::{Row, Verdict};
@@ -11,15 +11,15 @@ pub(super) const EQUAL: f64 = 0.02;
 /// "In nearly all" workloads is read as this share of them.
 const NEARLY_ALL: f64 = 0.75;
 
-/// The statements of a section. Those whose simulations are missing give `None`.
+/// The statements of a section. Without the simulations, a statement is `None`.
 pub(super) struct Statements<'a> {
     pub(super) item: &'static str,
     pub(super) results: &'a Results,
 }
 
 impl Statements<'_> {
-    /// These mappings wait alike: the longest waiting exceeds the shortest by at most the share
-    /// `tolerance`.
+    /// Messages wait equally long under these mappings: the longest waiting exceeds the shortest by
+    /// at most the share `tolerance`.
     pub(super) fn alike(&self, workload: &str, mappings: &[&str], tolerance: f64) -> Option<Row> {
         let waiting = mappings.iter().map(|mapping| self.results.waiting(workload, mapping));
         let waiting: Vec<f64> = waiting.collect::<Option<_>>()?;
@@ -30,7 +30,7 @@ impl Statements<'_> {
         Some(self.row(workload, what, ours, ours <= 1.0 + tolerance))
     }
 
-    /// One mapping waits longer than another.
+    /// Messages wait longer under one mapping than under another.
     pub(super) fn longer(&self, workload: &str, worse: &str, better: &str) -> Option<Row> {
         let waiting = |mapping| self.results.waiting(workload, mapping);
         let what = format!("{workload}: {worse} waits longer than {better}; ratio");
@@ -38,7 +38,7 @@ impl Statements<'_> {
         Some(self.row(workload, what, ours, ours > 1.0 + EQUAL))
     }
 
-    /// One mapping waits least.
+    /// Messages wait least under one mapping.
     pub(super) fn least(&self, workload: &str, best: &str) -> Option<Row> {
         let waiting = |mapping| self.results.waiting(workload, mapping);
         let others = MAPPINGS.into_iter().filter(|mapping| *mapping != best);
@@ -63,8 +63,8 @@ const FINISHES: [(&str, Finish); 2] = [
     ("total finish", |result| result.total_finish_s),
 ];
 
-/// A mapping finishes first "in nearly all" workloads: a row for the workload finish, which the first
-/// figure draws, and one for the total finish.
+/// A mapping finishes first "in nearly all" workloads: a row for the workload finish, which the
+/// first figure draws, and one for the total finish.
 pub(super) fn finishes_first(
     results: &Results,
     figures: [&str; 2],
@@ -89,7 +89,7 @@ pub(super) fn finishes_first(
     figures.into_iter().zip(FINISHES).filter_map(row).collect()
 }
 
-/// 1 where both are 0, as nothing waits; `None` where only the second is.
+/// 1 if both are 0, as nothing waits; `None` if only the second is 0.
 fn ratio(time: f64, other: f64) -> Option<f64> {
     let ratio = if time == 0.0 && other == 0.0 { 1.0 } else { time / other };
     ratio.is_finite().then_some(ratio)

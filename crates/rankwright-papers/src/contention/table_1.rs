@@ -1,4 +1,4 @@
-//! Table 1, Soryani 2013: how much two senders of a node slow each other down.
+//! Table 1, Soryani 2013: the mutual slowdown of two senders of a node.
 
 use rankwright::cluster::Cluster;
 use rankwright::estimate::Prediction;
@@ -77,10 +77,9 @@ impl Half {
 /// Number of cores that the senders and receivers need: two nodes and one core.
 const CORES: usize = 33;
 
-/// The smallest printed number that counts in the summary, in percent; smaller ones are little but
-/// rounding.
+/// The smallest printed number in the summary, in percent; smaller numbers are mostly rounding.
 const SUMMARY_FROM: f64 = 0.05;
-/// The least that it must be above the floor of its row, in percent.
+/// The smallest difference between such a number and the floor of its row, in percent.
 const SUMMARY_ABOVE_FLOOR: f64 = 0.02;
 
 /// The rows of both halves, each half with its summary at the end.
@@ -99,11 +98,11 @@ struct Slowdown {
     what: String,
     /// As printed, in percent.
     printed: Printed,
-    /// What all numbers of the row contain for the rounding of the time that they are compared
+    /// The share in all numbers of the row that comes from rounding the time that they are compared
     /// with: the first lower number of the row, in percent.
     floor: Printed,
-    /// 1 µs in percent of the time that the row is compared with, if the paper measured the times of
-    /// the row in whole µs; else 0.
+    /// 1 µs in percent of the time that the row is compared with, if the paper measured the times
+    /// of the row in whole µs; else 0.
     whole_microseconds: f64,
     /// In percent; infinite if a server is saturated.
     ours: f64,
@@ -163,7 +162,7 @@ fn time(
     Ok(prediction.jobs[0].time.map_or(f64::INFINITY, |time| time.total().0))
 }
 
-/// Two ranks, of which the first sends to the second, if there is a sender.
+/// Two ranks; with a sender, the first sends to the second.
 fn job(name: &str, sender: Option<Sender>) -> Result<Job, TrafficError> {
     let source = |sender: Sender| Source {
         rank: Rank(0),
@@ -177,7 +176,7 @@ fn job(name: &str, sender: Option<Sender>) -> Result<Job, TrafficError> {
 }
 
 impl Slowdown {
-    /// The printed number less the floor, and how far it may be rounded.
+    /// The printed number less the floor, with its rounding.
     fn above_floor(&self) -> Printed {
         // A plain 0 is in rows with three decimals and is rounded as they are.
         let rounding = if self.printed.value == 0.0 { 0.0005 } else { self.printed.rounding };
@@ -253,7 +252,8 @@ mod tests {
             half.as_flattened().iter().filter(|number| number.value.is_infinite()).count()
         };
         assert_eq!((saturated(upper), saturated(lower)), (1, 0));
-        // Numbers that the text repeats: 64 kB at 10/s beside 1 MB, and the reverse; 64 kB at 1000/s.
+        // Numbers that the text repeats: 64 kB at 10/s beside 1 MB, and the reverse; 64 kB at
+        // 1000/s.
         let repeated = [upper[3][6], upper[6][3], upper[5][5]];
         assert_eq!(repeated.map(|number| number.value), [0.18, 0.019, 1.27]);
     }

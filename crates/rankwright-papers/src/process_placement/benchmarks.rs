@@ -11,7 +11,7 @@ use crate::data_file::{Cell, DataFile, data_file};
 use crate::printed::Printed;
 use crate::row::{Row, Verdict};
 
-/// Run times in seconds; they are not computed here.
+/// The paper's run times, in seconds.
 const TABLE_2: DataFile = data_file!("2009-placement/table-2.csv");
 /// Shares inside nodes in percent.
 const TABLE_3: DataFile = data_file!("2009-placement/table-3.csv");
@@ -45,14 +45,14 @@ struct Line {
     placed: Printed,
 }
 
-/// What a benchmark sends under each policy.
+/// The traffic of a benchmark under each policy.
 struct Measured {
     /// `BT C`.
     name: String,
     is_multigrid: bool,
     /// The share of the point-to-point bytes inside nodes, by policy.
     inside: [f64; POLICIES.len()],
-    /// How long the busiest network device needs, in seconds, by policy.
+    /// The time of the busiest network device, in seconds, by policy.
     busiest: [f64; POLICIES.len()],
 }
 

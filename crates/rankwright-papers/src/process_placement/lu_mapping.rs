@@ -1,5 +1,5 @@
-//! The machine matrix (Fig. 3), the application matrix of LU (Fig. 4) and the mapping that follows
-//! from both (Table 1).
+//! The machine matrix (Fig. 3), the application matrix of LU (Fig. 4) and the mapping made from
+//! both (Table 1).
 
 use rankwright::cluster::Cluster;
 use rankwright::cluster::distance::MachineMatrix;
@@ -58,17 +58,18 @@ fn figure_4(printed: &Matrix) -> anyhow::Result<Row> {
     let ordered = pairs.iter().filter(|pair| in_order(pair)).count();
     let what = "pairs of LU, class B, 8 processes, in the order of the printed weights (1000, 100, \
                 fewer)";
-    let why = "the weights 10 and 1 are not told apart: they are not from point-to-point messages";
+    let why =
+        "the weights 10 and 1 are treated alike: they do not come from point-to-point messages";
     Ok(all_of("Fig. 4", what, ordered, pairs.len()).because(why))
 }
 
-/// Reproduced if every one of `total` things is as in the paper.
+/// Reproduced if `count` is `total`.
 fn all_of(item: &str, what: &str, count: usize, total: usize) -> Row {
     let row = Row::new(item, what, count as f64, "").beside(total as f64);
     row.with_verdict(Verdict::reproduced_if(count == total))
 }
 
-/// Traffic and closeness together, with both matrices as printed: of the printed mapping and of ours.
+/// Traffic combined with closeness, by both printed matrices, for the printed mapping and for ours.
 fn table_1(cluster: &Cluster, machine: &Matrix, application: &Matrix) -> anyhow::Result<[Row; 2]> {
     let (printed, ours) = (printed_mapping()?, our_mapping(cluster, application)?);
     let sum = |core_of: &[usize; CORES], cost: fn(u64) -> f64| -> f64 {

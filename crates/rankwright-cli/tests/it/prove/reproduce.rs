@@ -20,7 +20,7 @@ fn the_numbers_of_the_calibration_are_printed_and_written() {
     {
         assert!(text.contains(assumption), "`{assumption}`: {text}");
     }
-    assert!(text.contains("go in by this calibration, so they are no findings"), "{text}");
+    assert!(text.contains("are calibrated, so they are not findings"), "{text}");
     let csv = fs::read_to_string(folder.path().join("assumptions.csv")).unwrap();
     assert!(csv.contains("\na device,12.5,GB/s,that of the product\n"), "{csv}");
     assert!(!folder.path().join("figure-7.csv").exists());

@@ -163,9 +163,9 @@ fn a_lab_is_made_used_and_removed() {
     labs.ok(&["down", "--name", "a"]);
     labs.assert_nothing_left();
     let again = labs.fails(&["down", "--name", "a"], 0);
-    assert!(again.contains("no lab `a` was up"), "{again}");
+    assert!(again.contains("lab `a` was not up"), "{again}");
     let error = labs.fails(&["counters", "--name", "a"], 1);
-    assert!(error.contains("no lab `a` is up; `rankwright lab up` makes one"), "{error}");
+    assert!(error.contains("no lab `a` is up; start one with `rankwright lab up`"), "{error}");
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn what_an_up_leaves_that_was_killed_goes_down() {
     up.wait().expect("it ended");
     assert!(labs.ok(&["status", "--format", "csv"]).contains("a,unfinished,2,"));
     let error = labs.fails(&["exec", "--name", "a", "head", "true"], 125);
-    assert!(error.contains("never finished"), "{error}");
+    assert!(error.contains("its start was interrupted"), "{error}");
     let error = labs.fails(&UP, 1);
     assert!(error.contains("exists already"), "{error}");
     // Half of a record, as no lab of ours writes it.
