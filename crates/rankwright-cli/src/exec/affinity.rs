@@ -1,12 +1,12 @@
-//! Which PUs (P#) this process may run on.
+//! The PUs (P#) that this process may run on.
 #![expect(unsafe_code, reason = "the standard library has no calls for this")]
 
 use std::io;
 
-/// More PUs than a node has; the kernel ignores the rest.
+/// The number of PUs of a mask; more than any node has.
 const MOST_PUS: usize = 65_536;
 
-/// A mask as the kernel takes it: bit n of the whole is PU P#n.
+/// An affinity mask of the kernel: bit n is PU P#n.
 type Mask = [u64; MOST_PUS / 64];
 
 /// The PUs that this process may run on, ascending.
@@ -21,7 +21,7 @@ pub(crate) fn current() -> io::Result<Vec<u32>> {
     Ok((0..MOST_PUS as u32).filter(is_set).collect())
 }
 
-/// Lets this process run on these PUs, as far as its cpuset contains them.
+/// Lets this process run on those of the PUs that its cpuset contains.
 ///
 /// # Errors
 /// If its cpuset contains none of them.
@@ -33,8 +33,8 @@ pub(crate) fn set(pus: &[u32]) -> io::Result<()> {
     apply(&mask)
 }
 
-/// Lets this process run on all PUs of its cpuset, and returns them: those that the resource
-/// manager grants, whatever the launcher has bound it to.
+/// Lets this process run on all PUs of its cpuset, and returns them. These are the granted PUs,
+/// whatever the launcher has bound the process to.
 pub(crate) fn widen() -> io::Result<Vec<u32>> {
     apply(&[u64::MAX; MOST_PUS / 64])?;
     current()

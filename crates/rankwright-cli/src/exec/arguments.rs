@@ -13,45 +13,45 @@ fn help() -> String {
     let variables = RANK_VARIABLES.join(", ");
     format!(
         "\
-Binds this rank as placed, then becomes the program
+         Binds this rank as placed, then executes the program
 
 Usage: rankwright-exec [OPTIONS] [--] PROGRAM [ARGUMENT]...
        rankwright-exec --report [OPTIONS]
 
 Options:
-      --map FILE      Bind to the PUs and the memory of this rank's line of FILE (a ranks.map)
-      --no-bind       With --report: leave binding and variables as the launcher made them
-      --report        Print one line that says where this rank is, start no program
-      --trace FILE    Load the tracer into the program and let it write to FILE
-      --tracer LIB    The tracer's library, for --trace
-      --spool DIR     Where the tracer keeps this rank's records while it runs, for --trace
+      --map FILE      Bind to the PUs and the memory in this rank's line of FILE (a ranks.map)
+      --no-bind       With --report: keep the binding and the variables of the launcher
+      --report        Print one line that says where this rank runs; start no program
+      --trace FILE    Load the tracer into the program; it writes to FILE
+      --tracer LIB    With --trace: the tracer's library
+      --spool DIR     With --trace: folder for the records of this rank during the run
       --trace-options WORDS
-                      What the tracer does otherwise, for --trace: events, no-gaps, no-tsc,
-                      per-rank; with commas between them
+                      With --trace: options of the tracer, separated by commas: events,
+                      no-gaps, no-tsc, per-rank
   -h, --help          Print this help
   -V, --version       Print the version
 
 The rank is the first of these variables that is set:
 {variables}.
 
-Exit code: that of the program; 125 if it was not started for a reason of ours, 126 if it
-cannot be run, 127 if it is not found.
+Exit code: that of the program; 125 if rankwright-exec failed, 126 if the program cannot be run,
+127 if it is not found.
 "
     )
 }
 
-/// What the user asks for.
+/// What to do.
 #[derive(Debug)]
 pub(crate) enum Request {
-    /// Only a text.
+    /// Print a text.
     Print(String),
-    /// Where this rank is.
+    /// Report where this rank runs.
     Report { map: Option<PathBuf>, bind: bool },
-    /// A program.
+    /// Start a program.
     Start(Arguments),
 }
 
-/// A program and what to do before it.
+/// A program, and what to do before it starts.
 #[derive(Debug)]
 pub(crate) struct Arguments {
     pub(crate) map: Option<PathBuf>,
@@ -99,15 +99,15 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Req
     let trace = match (file, library) {
         (Some(file), Some(library)) => Some(Trace { file, library, spool, options }),
         (None, None) if spool.is_none() && options.is_none() => None,
-        (None, None) => return Err(usage("--spool and --trace-options are for --trace")),
-        _ => return Err(usage("--trace and --tracer need each other")),
+        (None, None) => return Err(usage("--spool and --trace-options need --trace")),
+        _ => return Err(usage("--trace needs --tracer, and --tracer needs --trace")),
     };
     match (program, report) {
         (Some(program), false) if bind => {
             let program_arguments = arguments.collect();
             Ok(Request::Start(Arguments { map, trace, program, program_arguments }))
         }
-        (Some(_), false) => Err(usage("--no-bind is for --report")),
+        (Some(_), false) => Err(usage("--no-bind needs --report")),
         (Some(_), true) => Err(usage("--report starts no program")),
         (None, true) => Ok(Request::Report { map, bind }),
         (None, false) => Err(usage("no program to start")),
@@ -147,11 +147,11 @@ mod tests {
         for (words, why) in [
             (&["--map"][..], "--map needs a value"),
             (&["--mpa", "x"], "unknown option --mpa"),
-            (&["--trace", "t", "app"], "need each other"),
-            (&["--spool", "s", "app"], "are for --trace"),
+            (&["--trace", "t", "app"], "--trace needs --tracer"),
+            (&["--spool", "s", "app"], "need --trace"),
             (&["--report", "app"], "--report starts no program"),
             (&["--map", "m"], "no program"),
-            (&["--no-bind", "app"], "--no-bind is for --report"),
+            (&["--no-bind", "app"], "--no-bind needs --report"),
         ] {
             let text = parse_words(words).expect_err("it is wrong");
             assert!(text.contains(why), "{text}");

@@ -1,4 +1,4 @@
-//! Binding this process as its line of the map says.
+//! Binds this process according to its line of the map.
 
 use std::ffi::OsString;
 use std::io;
@@ -13,22 +13,22 @@ use crate::identity::{host_name, rank};
 use crate::memory;
 use crate::ranks_map::{self, Entry};
 
-/// The PUs that a rank of an emulated cluster would have had.
+/// The variable with the PUs that a rank of an emulated cluster has in its placement.
 const WANTED_PUS: &str = "RANKWRIGHT_WANTED_PUS";
 
-/// What the program gets to know.
+/// What follows from the line for the program.
 #[derive(Debug)]
 pub(crate) struct Bound {
     /// Variables for the program.
     pub(crate) variables: Vec<(String, OsString)>,
-    /// What the user should know of devices.
+    /// A warning about missing devices.
     pub(crate) warning: Option<String>,
 }
 
 /// Binds this process to the PUs and the memory of its line.
 ///
 /// # Errors
-/// If the rank is unknown, the map unreadable, the host another one, or a binding is refused.
+/// If the rank is unknown, the map is unreadable, the host is another, or a binding is refused.
 pub(crate) fn bind(map: &Path) -> Result<Bound, Failure> {
     let rank = rank()?;
     let entry = ranks_map::read(map, rank)?;
@@ -36,7 +36,7 @@ pub(crate) fn bind(map: &Path) -> Result<Bound, Failure> {
     let host = host_name();
     if !same_host(&line.host, &host) {
         return Err(Failure::ours(format!(
-            "rank {rank} runs on {host}, but is placed on {}: the launcher put it elsewhere than \
+            "rank {rank} runs on {host}, but is placed on {}: the launcher did not start it as \
              {} says; was the job started with other files or on other nodes?",
             line.host,
             map.display()
@@ -45,7 +45,7 @@ pub(crate) fn bind(map: &Path) -> Result<Bound, Failure> {
     bind_to(rank, &entry)?;
     let warning = devices_gone(rank, &entry);
     let Entry { line, emulated } = entry;
-    // What the user has set is the user's decision.
+    // A variable that the user has set is kept.
     let mut variables = line.variables;
     variables.retain(|(name, _)| std::env::var_os(name).is_none());
     if emulated {
@@ -54,13 +54,13 @@ pub(crate) fn bind(map: &Path) -> Result<Bound, Failure> {
     Ok(Bound { variables, warning })
 }
 
-/// That this host does not have devices of a rank. The program starts all the same: what its network
-/// stack makes of that is not known here, and the user may have insisted.
+/// The warning that this host lacks devices of a rank. The program starts nevertheless: its network
+/// stack may cope, and the user may have used --force.
 fn devices_gone(rank: u32, entry: &Entry) -> Option<String> {
     let gone = entry.devices_not_seen(Path::new("/sys")).missing;
     (!gone.is_empty()).then(|| {
         format!(
-            "warning: rank {rank} on {}: this host does not have {} (any more), which the rank should \
+            "warning: rank {rank} on {}: this host does not have {}, which the rank should \
              use; discover the node again (`rankwright cluster discover`) and place again",
             entry.line.host,
             gone.join(", ")
@@ -76,7 +76,7 @@ pub(crate) fn bind_to(rank: u32, Entry { line, emulated }: &Entry) -> Result<(),
     if *emulated {
         return bind_emulated(rank, line);
     }
-    // The kernel grants what the cpuset contains of it, without a word if that is less.
+    // The kernel silently drops PUs that the cpuset does not contain.
     let result = affinity::set(&line.pus).and_then(|()| affinity::current());
     let granted = match &result {
         Ok(granted) => *granted == line.pus || (!line.bound && !granted.is_empty()),
@@ -88,8 +88,8 @@ pub(crate) fn bind_to(rank: u32, Entry { line, emulated }: &Entry) -> Result<(),
     let Some(memory) = line.memory else { return Ok(()) };
     match memory::set(memory) {
         Ok(()) => Ok(()),
-        // Containers often forbid the call. Pages then come from where they are first touched,
-        // which is the same memory for a rank that is bound beside it.
+        // Containers often forbid the call. Pages then come from the node of first touch, which is
+        // the wanted node for a bound rank.
         Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) => Ok(()),
         Err(error) => Err(Failure::ours(format!(
             "rank {rank} on {}: memory of NUMA node P#{} refused: {error}; does this host have \
@@ -103,7 +103,7 @@ fn refused(rank: u32, line: &Line) -> Failure {
     let wanted = pu_list::format(&line.pus);
     let granted = match affinity::widen() {
         Ok(granted) => format!("this job may use P#{}", pu_list::format(&granted)),
-        Err(error) => format!("the system says: {error}"),
+        Err(error) => format!("error of the system: {error}"),
     };
     Failure::ours(format!(
         "rank {rank} on {}: PUs P#{wanted} refused, {granted}; ask the resource manager for whole \
@@ -113,7 +113,7 @@ fn refused(rank: u32, line: &Line) -> Failure {
     ))
 }
 
-/// Binds to PUs that exist: the n-th of those granted for P#n, counted round and round.
+/// Binds to PUs that exist: for P#n, to the granted PU number n modulo their count.
 fn bind_emulated(rank: u32, line: &Line) -> Result<(), Failure> {
     let bind = || -> io::Result<()> {
         let real = affinity::widen()?;

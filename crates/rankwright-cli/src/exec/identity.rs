@@ -1,4 +1,4 @@
-//! Who this process is: its rank and its host.
+//! The rank and the host of this process.
 
 use std::ffi::CStr;
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// The rank that the launcher gave this process.
 ///
 /// # Errors
-/// If no variable is set, or the first that is set holds no rank.
+/// If no variable is set, or the first that is set is not a rank.
 pub(crate) fn rank() -> Result<u32, Failure> {
     rank_from(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
 }
@@ -17,7 +17,7 @@ pub(crate) fn rank() -> Result<u32, Failure> {
 fn rank_from(variable: impl Fn(&str) -> Option<String>) -> Result<u32, Failure> {
     let Some((name, value)) = first_set(variable) else {
         return Err(Failure::ours(format!(
-            "found no rank: none of {} is set; start this under a launcher (mpirun, mpiexec, srun)",
+            "no rank: none of {} is set; start this under a launcher (mpirun, mpiexec, srun)",
             RANK_VARIABLES.join(", ")
         )));
     };

@@ -1,7 +1,7 @@
 //! `rankwright-exec`, the per-rank shim: it finds its rank, reads that rank's line of `ranks.map`,
-//! binds itself to the PUs and the memory there and becomes the program. Every rank of a job starts
-//! it, so it uses the standard library and libc only (and `rankwright-shim-format`, which does the
-//! same), opens one small file and links statically.
+//! binds itself to the PUs and the memory there and executes the program. Every rank of a job
+//! starts it, so it uses only the standard library, libc and `rankwright-shim-format`, opens one
+//! small file and links statically.
 
 mod affinity;
 mod arguments;
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Binds this process and becomes the program; what returns is why that failed.
+/// Binds this process and executes the program; returns only if that fails.
 fn start(arguments: &Arguments) -> Failure {
     let mut program = Command::new(&arguments.program);
     program.args(&arguments.program_arguments);
@@ -86,6 +86,6 @@ fn fail(failure: &Failure) -> ExitCode {
 
 /// Writes to standard error in one piece.
 fn say(text: &str) {
-    // There is nowhere to report that standard error is closed.
+    // If standard error is closed, this cannot be reported.
     let _ = std::io::stderr().write_all(format!("rankwright-exec: {text}\n").as_bytes());
 }

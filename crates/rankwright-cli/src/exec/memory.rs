@@ -1,4 +1,4 @@
-//! Which NUMA nodes (P#) this process takes memory from.
+//! The NUMA nodes (P#) that this process takes memory from.
 #![expect(unsafe_code, reason = "there is no library call for this, only the system calls")]
 
 use std::io;
@@ -6,12 +6,12 @@ use std::io;
 use rankwright_shim_format::pu_list;
 use rankwright_shim_format::ranks_map::{Memory, Policy};
 
-/// More NUMA nodes than the kernel knows.
+/// The number of NUMA nodes of a mask; more than the kernel supports.
 const MOST_NODES: usize = 1024;
 
 type Mask = [libc::c_ulong; MOST_NODES / libc::c_ulong::BITS as usize];
 
-/// Lets this process take its memory so from now on.
+/// Sets the memory policy of this process.
 pub(crate) fn set(Memory { policy, node }: Memory) -> io::Result<()> {
     let mode = match policy {
         Policy::Preferred => libc::MPOL_PREFERRED,
@@ -29,7 +29,7 @@ pub(crate) fn set(Memory { policy, node }: Memory) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The memory policy in words: `default`, `preferred:0`, `bind:0-1`; `-` where the kernel does not
+/// The memory policy as text: `default`, `preferred:0`, `bind:0-1`; `-` if the kernel does not
 /// tell.
 pub(crate) fn policy() -> String {
     let mut mode: libc::c_int = 0;

@@ -1,6 +1,6 @@
-//! Tells the launcher that a rank will never come. The ranks that have started wait for it in
-//! `MPI_Init`, and Hydra (MPICH, Intel MPI) ends a job for a process that exits with an error only
-//! once that has called `MPI_Init`.
+//! Makes the launcher end the job if a rank fails before `MPI_Init`. The other ranks would wait for
+//! it there for ever: Hydra (MPICH, Intel MPI) ends the job only for processes that fail after
+//! `MPI_Init`.
 
 #![expect(unsafe_code, reason = "the standard library owns the descriptors that it writes to")]
 
@@ -18,14 +18,14 @@ pub(crate) fn abort(code: u8) {
     else {
         return;
     };
-    // What is left of another job's environment may name any file.
+    // The variable may be left over from another job; then the descriptor may be any file.
     if !metadata(format!("/proc/self/fd/{socket}")).is_ok_and(|it| it.file_type().is_socket()) {
         return;
     }
-    // What ranks have said is lost if the end comes before the launcher has read it.
+    // Wait, so that the launcher can read the output of the ranks before it ends the job.
     sleep(TIME_TO_READ);
     let line = format!("cmd=abort exitcode={code}\n");
-    // SAFETY: the buffer is as long as said; an invalid descriptor makes it fail. There is nothing left
-    // to tell if it does.
+    // SAFETY: the buffer has the given length; with an invalid descriptor the call fails, which is
+    // ignored.
     let _ = unsafe { libc::write(socket, line.as_ptr().cast(), line.len()) };
 }

@@ -1,4 +1,4 @@
-//! Reading one rank's line of a `ranks.map`; the library writes it.
+//! Reads one rank's line of a `ranks.map`, which the library writes.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,10 +9,10 @@ use rankwright_shim_format::ranks_map::{EXPECTED_LINE, HEADER_BYTES, Header, Lin
 
 use crate::failure::Failure;
 
-/// The first read: the whole file of a small job.
+/// The size of the first read, which covers the whole file of a small job.
 const FIRST_READ: usize = 4096;
 
-/// What the map says of one rank.
+/// The line of one rank.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) line: Line,
@@ -21,7 +21,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Its devices that are not seen in `sys`, the `/sys` of this host.
+    /// Those of its devices that are not in `sys`, the `/sys` of this host.
     pub(crate) fn devices_not_seen(&self, sys: &Path) -> NotSeen {
         let devices = self.line.devices.iter().filter(|_| !self.emulated);
         NotSeen::of(
@@ -50,15 +50,15 @@ pub(crate) fn read(path: &Path, rank: u32) -> Result<Entry, Failure> {
     start.truncate(filled);
     let header = header(&start).ok_or_else(|| {
         Failure::ours(format!(
-            "{name}: found no header of a ranks.map of format 3; write it again with the \
+            "{name}: no header of a ranks.map of format 3; write the file again with the \
              `rankwright` that belongs to this rankwright-exec"
         ))
     })?;
     if rank >= header.ranks {
         let (ranks, last) = (header.ranks, header.ranks.saturating_sub(1));
         return Err(Failure::ours(format!(
-            "this is rank {rank}, but {name} has {ranks} ranks (0 to {last}): start as many \
-             processes as were placed"
+            "this is rank {rank}, but {name} has {ranks} ranks (0 to {last}): start {ranks} \
+             processes"
         )));
     }
     let from = header.line_start(rank);
@@ -183,12 +183,12 @@ mod tests {
     #[test]
     fn damaged_maps_are_errors() {
         let text = map(8);
-        assert!(read_text(b"", 0).unwrap_err().contains("found no header"));
-        assert!(read_text(b"rank 0=n0 slot=0\n", 0).unwrap_err().contains("found no header"));
+        assert!(read_text(b"", 0).unwrap_err().contains("no header"));
+        assert!(read_text(b"rank 0=n0 slot=0\n", 0).unwrap_err().contains("no header"));
         let newer = text.replace("format=3", "format=4");
-        assert!(read_text(newer.as_bytes(), 0).unwrap_err().contains("found no header"));
+        assert!(read_text(newer.as_bytes(), 0).unwrap_err().contains("no header"));
         let huge = text.replace("width=", "width=99999999999");
-        assert!(read_text(huge.as_bytes(), 0).unwrap_err().contains("found no header"));
+        assert!(read_text(huge.as_bytes(), 0).unwrap_err().contains("no header"));
         let cut = &text.as_bytes()[..text.len() - 3];
         assert!(read_text(cut, 7).unwrap_err().contains(":9: found `7 n1"));
         assert!(read_text(&cut[..150], 7).unwrap_err().contains(":9: found ``"));

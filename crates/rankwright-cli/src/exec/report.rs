@@ -1,4 +1,4 @@
-//! Saying where this rank is.
+//! The report of where this rank runs.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,11 +9,11 @@ use rankwright_shim_format::{ReportLine, Variable, pu_list, same_host};
 use crate::failure::Failure;
 use crate::{affinity, bind, identity, memory, ranks_map};
 
-/// Binds as the program would be bound (if there is a map and `bind` says so), then looks where
-/// this process is. A binding that is refused shows in the report.
+/// Binds as the program would be bound (with a map and `bind`), then finds out where this process
+/// runs. A refused binding shows in the report.
 ///
 /// # Errors
-/// If the map cannot be read or the system does not tell.
+/// If the map or the affinity cannot be read.
 pub(crate) fn report(map: Option<&Path>, bind: bool) -> Result<ReportLine, Failure> {
     let rank = identity::rank();
     let host = identity::host_name();
@@ -23,7 +23,7 @@ pub(crate) fn report(map: Option<&Path>, bind: bool) -> Result<ReportLine, Failu
         variables.extend(entry.line.variables.iter().map(|pair| variable(pair, bind)));
         devices = entry.devices_not_seen(Path::new("/sys"));
         if bind && same_host(&entry.line.host, &host) {
-            // What was refused shows in what is reported.
+            // A refused binding shows in the report.
             let _ = bind::bind_to(*rank, &entry);
         }
     }
@@ -31,8 +31,8 @@ pub(crate) fn report(map: Option<&Path>, bind: bool) -> Result<ReportLine, Failu
     line.map_err(|error| Failure::ours(format!("affinity: {error}")))
 }
 
-/// What the program would find in a variable: what the user has set is the user's decision. Where the
-/// launcher binds, it sets the variables as well.
+/// The value of a variable for the program: the user's value if set, else that of the map. If the
+/// launcher binds, the launcher sets the variables too.
 fn variable((name, wanted): &(String, OsString), by_us: bool) -> Variable {
     let wanted = wanted.to_string_lossy().into_owned();
     let actual = std::env::var_os(name).map(|actual| actual.to_string_lossy().into_owned());
@@ -64,7 +64,7 @@ fn look(
     })
 }
 
-/// The NUMA nodes of PUs; `None` where the system does not tell.
+/// The NUMA nodes of PUs; `None` if the system does not tell.
 fn numa_nodes(pus: &[u32]) -> Option<Vec<u32>> {
     let mut nodes = Vec::new();
     for entry in std::fs::read_dir("/sys/devices/system/node").ok()?.flatten() {

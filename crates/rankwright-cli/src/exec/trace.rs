@@ -9,7 +9,7 @@ use rankwright_shim_format::pu_list;
 use crate::affinity;
 use crate::failure::Failure;
 
-/// What to trace with, and where to.
+/// The tracer and its files.
 #[derive(Debug)]
 pub(crate) struct Trace {
     /// The file that the tracer writes.
@@ -18,16 +18,16 @@ pub(crate) struct Trace {
     pub(crate) library: PathBuf,
     /// The folder for this rank's records while it runs.
     pub(crate) spool: Option<PathBuf>,
-    /// Words that the tracer understands, with commas between them.
+    /// Options of the tracer, separated by commas.
     pub(crate) options: Option<OsString>,
 }
 
 impl Trace {
-    /// The variables that load the tracer: for the program only, not for this process.
+    /// The variables of the program that load the tracer.
     ///
     /// # Errors
-    /// If the library is missing here: the dynamic linker would only warn and the program would run
-    /// untraced.
+    /// If the library is missing on this host: the dynamic linker would only warn, and the program
+    /// would run untraced.
     pub(crate) fn variables(&self) -> Result<Vec<(&'static str, OsString)>, Failure> {
         let name = self.library.display();
         if let Err(error) = std::fs::metadata(&self.library) {
@@ -57,7 +57,8 @@ impl Trace {
         if let Some(options) = &self.options {
             variables.push(("RANKWRIGHT_TRACE_OPTIONS", options.clone()));
         }
-        // Some OpenMPs bind the first thread before `main`: the tracer could not see these any more.
+        // Some OpenMP runtimes bind the first thread before `main`, so the tracer could not find
+        // out.
         if let Ok(pus) = affinity::current() {
             variables.push(("RANKWRIGHT_TRACE_PUS", pu_list::format(&pus).into()));
         }

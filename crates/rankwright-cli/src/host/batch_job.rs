@@ -1,4 +1,4 @@
-//! The batch job that this program runs in: its hosts, and which of their CPUs it has.
+//! The batch job that this program runs in: its hosts and granted CPUs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use rankwright_shim_format::same_host;
 
 use crate::host::{child, find_program, this_host};
 
-/// What a batch system says about the hosts of a job.
+/// The hosts of a job, from its batch system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Hosts {
     /// Hosts with numbers of CPUs.
@@ -31,8 +31,8 @@ impl Hosts {
         }
     }
 
-    /// How many CPUs or slots of a host are granted; `None` for an unknown host, or where it
-    /// is not known.
+    /// The number of granted CPUs or slots of a host; `None` if the host or the number is not
+    /// known.
     pub(crate) fn cpus_of(&self, host: &str) -> Option<u32> {
         match self {
             Self::Cpus(hosts) => hosts
@@ -44,7 +44,7 @@ impl Hosts {
     }
 }
 
-/// A batch system: how users name it, what it calls itself, and its variable with a job's number.
+/// Batch systems: prefix on the command line, name, variable with the number of the job.
 const SYSTEMS: [(&str, &str, &str); 3] = [
     ("slurm:", "Slurm", "SLURM_JOB_ID"),
     ("lsf:", "LSF", "LSB_JOBID"),
@@ -55,18 +55,17 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The hosts of the job around this program, if that is what the user names: `slurm:`, `lsf:` or
-/// `pbs:`.
+/// The hosts of the current job, if `name` is `slurm:`, `lsf:` or `pbs:`.
 ///
 /// # Errors
-/// If this does not run in such a job, or what the batch system says of it contradicts itself.
+/// If this does not run in such a job, or the variables of the batch system are contradictory.
 pub(crate) fn named(name: &str) -> Result<Option<Hosts>, InputError> {
     Ok(match name {
         "slurm:" => Some(Hosts::Cpus(allocation::slurm(variable)?)),
         "lsf:" => Some(Hosts::Cpus(allocation::lsf(variable)?)),
         "pbs:" => {
             let Some(file) = variable("PBS_NODEFILE") else {
-                let expected = "a job of PBS, inside of which this runs";
+                let expected = "the variables of a PBS job, in which this must run";
                 return Err(InputError::new(
                     "PBS_NODEFILE",
                     "nothing in the environment",
@@ -80,29 +79,29 @@ pub(crate) fn named(name: &str) -> Result<Option<Hosts>, InputError> {
     })
 }
 
-/// The number of the job around this program.
+/// The number of the current job.
 pub(crate) fn number(name: &str) -> Option<String> {
     SYSTEMS.iter().find(|(prefix, ..)| *prefix == name).and_then(|(.., number)| variable(number))
 }
 
-/// The batch job around this program.
+/// The current batch job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BatchJob {
-    /// What it is, for people: `job 7 of Slurm`.
+    /// Its name in messages: `job 7 of Slurm`.
     pub(crate) title: String,
     /// Its hosts.
     pub(crate) hosts: Hosts,
-    /// How many tasks the user asked for, where the batch system says it.
+    /// The number of tasks that the user requested, if the batch system tells.
     pub(crate) tasks: Option<usize>,
-    /// How many CPUs for each of them.
+    /// The number of CPUs per task, if the batch system tells.
     pub(crate) cpus_per_task: Option<u32>,
 }
 
 impl BatchJob {
-    /// The job, with all that can be found out about it; `None` outside of any.
+    /// The current job; `None` outside of a job.
     ///
     /// # Errors
-    /// If what the batch system says of it contradicts itself.
+    /// If the variables of the batch system are contradictory.
     pub(crate) fn around() -> Result<Option<Self>, InputError> {
         let is_set = |name: &str| std::env::var_os(name).is_some();
         let name = if is_set("SLURM_JOB_ID")
@@ -120,7 +119,7 @@ impl BatchJob {
         let number = number(name);
         let mut hosts = match hosts {
             Hosts::Cpus(hosts) => hosts,
-            // PBS lists a host for each task. Which CPUs that are it does not say.
+            // PBS lists a host for each task, without CPU numbers.
             Hosts::Slots(hosts) => hosts.into_iter().map(one_cpu_per_slot).collect(),
         };
         let affinity = match (name, variable("LSB_AFFINITY_HOSTFILE")) {
@@ -168,7 +167,7 @@ fn one_cpu_per_slot(host: hostfile::Host) -> Granted {
     Granted { host: host.name, cpus: host.slots.unwrap_or(1), which: Which::Unknown }
 }
 
-/// Says of each host which CPUs it grants, where somebody knows.
+/// Adds the numbers of the granted CPUs of each host, if they are known.
 fn tell_which(hosts: &mut [Granted], mut ids: BTreeMap<String, Vec<u32>>) {
     for granted in &mut *hosts {
         let listed = ids.remove(&granted.host);
@@ -176,7 +175,7 @@ fn tell_which(hosts: &mut [Granted], mut ids: BTreeMap<String, Vec<u32>>) {
             granted.which = Which::Slurm(listed);
         }
     }
-    // The kernel knows it for this host, where the batch system confines jobs.
+    // For this host the kernel tells, if the batch system confines jobs.
     let (Ok(here), Some(pus)) = (this_host::name(), pus_here()) else { return };
     let unknown = |granted: &&mut Granted| {
         granted.which == Which::Unknown
@@ -195,16 +194,16 @@ pub(crate) fn pus_here() -> Option<PuSet> {
     list.trim().parse().ok()
 }
 
-/// How long `scontrol` may take: a busy controller must not hold up the start of the job.
+/// The time limit of `scontrol`: a busy controller must not delay the start of the job.
 const PATIENCE: Duration = Duration::from_millis(800);
 
-/// Slurm's numbers of the CPUs of each host; empty where it does not answer.
+/// Slurm's numbers of the CPUs of each host; empty if it does not answer.
 fn ids_of_slurm(job: &str) -> BTreeMap<String, Vec<u32>> {
     let Some(scontrol) = find_program(Path::new("scontrol")) else { return BTreeMap::new() };
     let mut command = Command::new(scontrol);
     command.args(["show", "job", "--details", job]).stdin(Stdio::null()).stderr(Stdio::null());
     let said = child::first_output(&mut command, PATIENCE).unwrap_or_default();
-    // The end of a very long answer is missing.
+    // A very long answer is cut; drop its incomplete last line.
     let whole = said.rfind('\n').map_or("", |end| &said[..end]);
     allocation::slurm_cpu_ids(whole)
 }

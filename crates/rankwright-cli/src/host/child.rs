@@ -1,4 +1,4 @@
-//! Child programs: passing signals on, ending them in time.
+//! Child programs: passing signals on, and time limits.
 
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
@@ -8,10 +8,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a child may take to end when asked to.
+/// The time between asking a child to end and killing it.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// The exit code of a child that took too long, as `timeout` has it.
+/// The exit code of a child that took too long, as of `timeout`.
 pub(crate) const TIMED_OUT: u8 = 124;
 
 /// The child that gets the signals.
@@ -20,15 +20,15 @@ static CHILD: AtomicI32 = AtomicI32::new(0);
 /// The last signal that came; 0 for none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// Starts a child and from then on passes SIGINT, SIGTERM and SIGHUP on to it instead of ending by
-/// them. What the terminal sends (ctrl-c) reaches the child without this and is not sent twice:
-/// launchers take a second ctrl-c for "at once".
+/// Starts a child and from then on passes SIGINT, SIGTERM and SIGHUP on to it, instead of ending by
+/// them. Signals of the terminal (ctrl-c) reach the child directly and are not passed on: launchers
+/// take a second ctrl-c as a request to end at once.
 #[expect(unsafe_code, reason = "the standard library sends no signals")]
 pub(crate) fn start(command: &mut Command) -> io::Result<Child> {
     catch_signals();
     let child = command.spawn()?;
     CHILD.store(child.id() as i32, Ordering::SeqCst);
-    // What came before the child's number was known.
+    // A signal may have come before the child's number was known.
     let signal = SIGNAL.load(Ordering::SeqCst);
     if signal != 0 {
         // SAFETY: the child has not been waited for, so its number is still its own.
@@ -61,7 +61,7 @@ fn catch_signals() {
     }
 }
 
-/// Waits for a child until `deadline` (for ever if there is none); `None` if it still runs then.
+/// Waits for a child until `deadline` (for ever if `None`); returns `None` if it still runs then.
 pub(crate) fn wait(child: &mut Child, deadline: Option<Instant>) -> io::Result<Option<ExitStatus>> {
     let mut pause = Duration::from_millis(1);
     loop {
@@ -77,7 +77,7 @@ pub(crate) fn wait(child: &mut Child, deadline: Option<Instant>) -> io::Result<O
     }
 }
 
-/// Ends a child: asks it to, and kills it if it does not.
+/// Ends a child: asks it to end, and kills it after a while.
 #[expect(unsafe_code, reason = "the standard library sends no signal but SIGKILL")]
 pub(crate) fn end(child: &mut Child) -> io::Result<()> {
     // SAFETY: the child has not been waited for, so its number is still its own.
@@ -92,8 +92,8 @@ pub(crate) fn end(child: &mut Child) -> io::Result<()> {
     Ok(())
 }
 
-/// The exit code that a shell would show. A launcher that was told to end did not succeed, though
-/// MPICH's says so now and then.
+/// The exit code that a shell would show. A launcher that was asked to end has not succeeded, even
+/// if MPICH's sometimes returns 0.
 pub(crate) fn code(status: ExitStatus) -> u8 {
     let signal = SIGNAL.load(Ordering::SeqCst);
     if status.success() && signal != 0 {
@@ -103,8 +103,8 @@ pub(crate) fn code(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// What a short program prints first; `None` if it cannot be started or takes longer than
-/// `patience`.
+/// The beginning of the output of a short program; `None` if it cannot be started or takes longer
+/// than `patience`.
 pub(crate) fn first_output(command: &mut Command, patience: Duration) -> Option<String> {
     const ENOUGH: u64 = 64 * 1024;
     let mut child = command.stdout(Stdio::piped()).spawn().ok()?;

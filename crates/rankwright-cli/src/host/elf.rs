@@ -1,4 +1,4 @@
-//! What a program's file says of itself, as far as it decides what can be loaded into it.
+//! The properties of a program's file that decide whether the tracer can be loaded into it.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -15,20 +15,20 @@ use object::{Endianness, FileKind, Object, ObjectSymbol, ReadCache, ReadRef};
 pub(crate) struct Elf {
     /// The dynamic linker that starts it; `None` if it is linked statically.
     pub(crate) interpreter: Option<PathBuf>,
-    /// The libraries that it names itself, not those that these need in turn.
+    /// The libraries that it names directly.
     pub(crate) needed: Vec<String>,
-    /// Whether the MPI library is a part of it.
+    /// Whether the MPI library is linked into it statically.
     pub(crate) contains_mpi: bool,
 }
 
-/// The functions of which a program has at least one inside if MPI is linked into it statically.
+/// A program contains at least one of these functions if MPI is linked into it statically.
 const INSIDE: [&[u8]; 4] = [b"PMPI_Init", b"MPI_Init", b"PMPI_Init_thread", b"MPI_Init_thread"];
 
 impl Elf {
     /// Reads a file; `None` if it has another format, such as a script.
     ///
     /// # Errors
-    /// If the file cannot be read, or begins as ELF and is damaged.
+    /// If the file cannot be read, or is a damaged ELF file.
     pub(crate) fn read(path: &Path) -> io::Result<Option<Self>> {
         let cache = ReadCache::new(File::open(path)?);
         let parsed = match FileKind::parse(&cache) {
@@ -38,8 +38,8 @@ impl Elf {
         };
         let mut elf = parsed
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-        // A stripped program has no names of functions left, but MPI libraries name them in their
-        // messages. In one that is linked dynamically such a text means nothing.
+        // A stripped program has no function names, but MPI libraries name the functions in their
+        // messages. In a dynamically linked program such a text proves nothing.
         if elf.interpreter.is_none() && !elf.contains_mpi {
             elf.contains_mpi = contains(File::open(path)?, b"MPI_Init")?;
         }
@@ -78,7 +78,7 @@ fn needed<'data, H: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(
     entries.map(|entry| Ok(String::from_utf8_lossy(table.string(entry)?).into_owned())).collect()
 }
 
-/// Whether a text is somewhere in a file.
+/// Whether a file contains a text.
 fn contains(mut file: File, text: &[u8]) -> io::Result<bool> {
     let mut block = vec![0; 1 << 20];
     let mut kept = 0;
@@ -124,7 +124,7 @@ mod tests {
         let us = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         for length in (0..2048).step_by(61) {
             std::fs::write(&file, &us[..length]).unwrap();
-            // Whatever it says, it says it.
+            // Any result will do, but no panic.
             let _ = Elf::read(&file);
         }
         let mut damaged = us[..us.len().min(1 << 16)].to_vec();

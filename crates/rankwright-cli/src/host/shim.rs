@@ -6,7 +6,7 @@ use rankwright_shim_format::SHIM;
 
 use crate::output::exit_code::NotStarted;
 
-/// The shim that was installed together with this program.
+/// The shim that is installed beside this program.
 pub(crate) fn shim_beside_us() -> Result<PathBuf, NotStarted> {
     let failed = |why: String| NotStarted { code: 125, why };
     let us = std::env::current_exe().map_err(|error| failed(format!("this program: {error}")))?;
@@ -15,7 +15,7 @@ pub(crate) fn shim_beside_us() -> Result<PathBuf, NotStarted> {
         return Ok(shim);
     }
     Err(failed(format!(
-        "{}: not found; it is installed together with rankwright (or say where: --shim FILE)",
+        "{}: not found; it is installed together with rankwright (if it is elsewhere: --shim FILE)",
         shim.display()
     )))
 }

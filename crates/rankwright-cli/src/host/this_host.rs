@@ -1,4 +1,4 @@
-//! The host that this runs on.
+//! The host that this program runs on.
 
 use rankwright::cluster::{Cluster, ClusterDescription, NodeGroup, hostlist};
 use rankwright::files::InputError;
@@ -25,7 +25,7 @@ fn this_machine() -> anyhow::Result<NodeGroup> {
     )
 }
 
-/// The name that this host calls itself.
+/// The name of this host.
 #[expect(unsafe_code, reason = "the standard library has no call for this")]
 pub(crate) fn name() -> anyhow::Result<String> {
     let mut buffer = [0_u8; 256];

@@ -1,4 +1,4 @@
-//! The files of one launch: written to a folder, or shown.
+//! Writes or shows the files of one launch.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(crate) fn write_files(launch: &Launch, folder: &Path) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Lets everybody who may read a file run it.
+/// Makes a file executable for all who may read it.
 pub(crate) fn make_executable(path: &Path) -> anyhow::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let mut permissions = std::fs::metadata(path)?.permissions();
@@ -26,7 +26,7 @@ pub(crate) fn make_executable(path: &Path) -> anyhow::Result<()> {
     Ok(std::fs::set_permissions(path, permissions)?)
 }
 
-/// The files and the command line for people.
+/// The files and the command line as text.
 pub(crate) fn describe(launch: &Launch) -> String {
     let mut text = format!("# {}\n", launch.binding);
     for note in &launch.notes {

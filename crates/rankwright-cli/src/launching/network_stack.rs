@@ -20,7 +20,7 @@ pub(crate) fn set_device_variables(
         let applied = stack.apply(placement, job, local_ranks, settings);
         return applied.map_err(|error| Infeasible(error.to_string()));
     }
-    // The user named no stack: what fails here must not stop the launch.
+    // The user named no stack, so an error here must not prevent the launch.
     let mut with_devices = settings.clone();
     let applied = match stacks::recognise(placement, job) {
         Ok(None) => return Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! A placement with the options of its launch, from which the library writes for a launcher.
+//! A placement with the options of its launch.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::options::inputs::read_text_or_stdin;
 use crate::options::{FabricOptions, LaunchOptions, TargetOptions};
 use crate::output::exit_code::{Infeasible, UsageError};
 
-/// The options, read and checked.
+/// The options, checked.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     placement: PlacementFile,
@@ -38,7 +38,7 @@ impl Prepared {
         Self::new(options, PlacementFile::parse(&text, &file)?, file)
     }
 
-    /// Checks the options for a placement that is called `file` in errors.
+    /// Checks the options for a placement; `file` names it in errors.
     pub(crate) fn new(
         options: &LaunchOptions,
         placement: PlacementFile,
@@ -86,7 +86,7 @@ impl Prepared {
         Ok(launch::select_jobs(&self.placement, self.job.as_deref(), &self.file)?)
     }
 
-    /// What the user calls it: its file, for errors.
+    /// The name of the placement in errors.
     pub(crate) fn file(&self) -> &str {
         &self.file
     }
@@ -110,19 +110,19 @@ impl Prepared {
         }
     }
 
-    /// Why a launcher started here should rather not bind: launchers that count cores count those
-    /// of their cpuset, which would be others than the placement's if that is a part of a node.
+    /// Why a launcher started here should not bind: launchers that number cores use those of their
+    /// cpuset, which differ from the placement's if the cpuset is part of a node.
     fn obstacle_here(&self) -> Option<String> {
         let here = std::thread::available_parallelism().ok()?.get();
         let node = self.placement.nodes.iter().find(|node| node.pus as usize > here)?;
         Some(format!("{here} PUs are granted here, node {} has {}", node.name, node.pus))
     }
 
-    /// What the ranks of a job get beyond their PUs. What the user has set counts, for all ranks
-    /// alike, if they are started from here.
+    /// Memory policy and variables of the ranks of a job. If the job is started from here,
+    /// variables that the user has set are kept for all ranks.
     ///
     /// # Errors
-    /// If its variables cannot be told to the job's ranks.
+    /// If the network stack cannot select the devices of the job's ranks.
     pub(crate) fn settings(
         &self,
         job: &JobEntry,
@@ -147,8 +147,8 @@ impl Prepared {
         Ok((settings, notes))
     }
 
-    /// What `launcher` needs to start `job`, with its files in `folder`; `installed` is its program
-    /// if it is to be started here.
+    /// The launch of `job` by `launcher`, with its files in `folder`; `installed` is the launcher's
+    /// program if the job is started here.
     pub(crate) fn launch(
         &self,
         launcher: &Launcher,
@@ -164,7 +164,7 @@ impl Prepared {
             false => LocalRanks::Wrong,
         };
         let (settings, notes) = self.settings(job, local_ranks, installed.is_some())?;
-        // srun must be told by which interface the ranks find each other.
+        // srun needs the process management interface of the MPI library.
         let named = (launcher.name == "slurm").then(|| with_library(job, task)).flatten();
         let job = named.as_ref().unwrap_or(job);
         let request = Request {
@@ -193,14 +193,14 @@ impl Prepared {
     }
 }
 
-/// The job with the MPI library that its programs load, where only they say it.
+/// The job with the MPI library of its programs, if the placement does not have it.
 fn with_library(job: &JobEntry, task: Task<'_>) -> Option<JobEntry> {
     let (Task::Programs(line) | Task::Report(Some(line))) = task else { return None };
     let name = library_name(line, Some(job.ranks.len())).filter(|_| job.mpi_library.is_empty())?;
     Some(JobEntry { mpi_library: name.to_owned(), ..job.clone() })
 }
 
-/// A path that goes into files and command lines of others.
+/// A path as text for launch files and command lines.
 fn text_of(path: &Path) -> anyhow::Result<String> {
     let text = path.to_str().map(str::to_owned);
     text.ok_or_else(|| UsageError(format!("{}: the path is not UTF-8", path.display())).into())

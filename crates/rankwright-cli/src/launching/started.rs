@@ -1,4 +1,4 @@
-//! A launch whose files are written, and the launcher that runs it.
+//! A launch with its files written, and the running launcher.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl Ready {
         Self { launch, folder: None }
     }
 
-    /// Says who binds, and shows the command line, where the user wants to hear more.
+    /// Notes what binds and, if verbose, the command line.
     pub(crate) fn explain(&self, verbosity: &Verbosity) {
         if verbosity.verbose {
             note(verbosity, &self.launch.binding);
@@ -62,7 +62,7 @@ impl Ready {
         command.args(&self.launch.command[1..]);
         command.envs(self.launch.environment.iter().map(|(name, value)| (name, value)));
         if self.folder.is_some() {
-            // Open MPI under LSF takes the order of the ranks from it, whatever it is told.
+            // Under LSF, Open MPI takes the order of the ranks from it, whatever its options are.
             command.env_remove("LSB_AFFINITY_HOSTFILE");
         }
         adapt(&mut command);
@@ -94,7 +94,7 @@ impl Ready {
         let deadline = timeout.map(|limit| Instant::now() + duration(limit));
         if let Some(status) = child::wait(child, deadline)? {
             let code = child::code(status);
-            // The shim's code for it arrives as it is.
+            // The launcher passes the shim's exit code on.
             let by_launcher = !status.success() && !self.launch.by_exec;
             let not_started =
                 by_launcher.then(|| programs.names().find_map(why_not_started)).flatten();
@@ -102,13 +102,13 @@ impl Ready {
         }
         child::end(child)?;
         if let Some(limit) = timeout {
-            warn(verbosity, format_args!("ended after {limit}, as --timeout says"));
+            warn(verbosity, format_args!("ended after {limit} (--timeout)"));
         }
         Ok(child::TIMED_OUT)
     }
 }
 
-/// A launcher that runs, with the folder of its files.
+/// A running launcher with the folder of its files.
 pub(crate) struct Started {
     pub(crate) child: Child,
     pub(crate) ready: Ready,
@@ -129,8 +129,8 @@ impl Started {
     }
 }
 
-/// The code for a program that this host does not have or cannot run: launchers end with codes of
-/// their own then.
+/// The exit code for a program that this host does not have or cannot run; launchers return
+/// different codes then.
 fn why_not_started(program: &str) -> Option<u8> {
     let file = if program.contains('/') {
         Some(PathBuf::from(program))
@@ -152,8 +152,8 @@ pub(crate) fn duration(limit: Seconds) -> Duration {
     Duration::from_secs_f64(limit.0.min(3.2e9))
 }
 
-/// A folder for the launch files that the other hosts can read too: in the working directory, which
-/// is shared where jobs of several hosts run.
+/// A folder for the launch files that all hosts can read: in the working directory, which jobs on
+/// several hosts usually share.
 fn launch_folder(verbosity: &Verbosity) -> anyhow::Result<TempDir> {
     let here: PathBuf = std::env::current_dir().context("working directory")?;
     let mut builder = tempfile::Builder::new();
@@ -163,7 +163,7 @@ fn launch_folder(verbosity: &Verbosity) -> anyhow::Result<TempDir> {
         warn(
             verbosity,
             format_args!(
-                "{}: {error}; the launch files are in {}, which other hosts may not see",
+                "{}: {error}; the launch files are in {} instead, which other hosts may not see",
                 here.display(),
                 folder.path().display()
             ),
@@ -176,8 +176,7 @@ fn readable_by_all() -> std::fs::Permissions {
     std::fs::Permissions::from_mode(0o755)
 }
 
-/// Open MPI refuses to start as root unless two variables say so twice. Setting them is the user's
-/// decision, not ours.
+/// Open MPI refuses to start as root unless two variables are set, which is left to the user.
 #[expect(unsafe_code, reason = "the standard library has no call for this")]
 pub(crate) fn refuse_root(
     launcher_arguments: &[String],

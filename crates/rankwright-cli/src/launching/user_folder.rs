@@ -1,4 +1,4 @@
-//! The files of a launch in a folder of the user's: what `launch` and `place` write.
+//! Launch files in a folder of the user's, as `launch` and `place` write them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(crate) struct WrittenLaunch {
     pub(crate) job: String,
     /// `native` or `exec`.
     pub(crate) binding: &'static str,
-    /// Who binds and why.
+    /// What binds, and why.
     pub(crate) reason: String,
     #[serde(skip)]
     pub(crate) folder: PathBuf,
@@ -49,7 +49,7 @@ pub(crate) struct PlannedLaunch<'a> {
 /// in it. `programs` says what each job runs. Writes nothing yet.
 ///
 /// # Errors
-/// If one of the jobs cannot be launched so.
+/// If one of the jobs cannot be launched as requested.
 pub(crate) fn plan<'a>(
     prepared: &'a Prepared,
     launcher: &Launcher,
@@ -70,7 +70,7 @@ pub(crate) fn plan<'a>(
     Ok(launches)
 }
 
-/// Writes what was planned; if that fails, nothing of it is left.
+/// Writes the files; if that fails, removes those already written.
 pub(crate) fn write(launches: Vec<PlannedLaunch<'_>>) -> anyhow::Result<Vec<WrittenLaunch>> {
     let mut new: Vec<&Path> = launches
         .iter()
@@ -79,7 +79,7 @@ pub(crate) fn write(launches: Vec<PlannedLaunch<'_>>) -> anyhow::Result<Vec<Writ
     new.sort_by_key(|folder| Reverse(folder.components().count()));
     if let Err(error) = write_folders(&launches) {
         for folder in new {
-            // What is not empty belongs to others by now and stays.
+            // A folder that is not empty has other files and is kept.
             let _ = std::fs::remove_dir(folder);
         }
         return Err(error);

@@ -1,5 +1,4 @@
-//! The launcher of this machine: which one is on PATH, of which version, and whether it starts
-//! programs of the MPI at hand.
+//! Finds a launcher on PATH that starts programs of the wanted MPI.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,11 +17,11 @@ use crate::output::exit_code::NotStarted;
 pub(crate) struct MpiLauncher {
     /// Its program.
     pub(crate) program: PathBuf,
-    /// The row of the library's table that writes for it.
+    /// Its row in the library's table of launchers.
     pub(crate) launcher: &'static Launcher,
 }
 
-/// The names that launchers have; Debian has both MPIs side by side under the longer ones.
+/// The names of launchers; Debian has both MPIs side by side under the longer names.
 const NAMES: [&str; 7] = [
     "mpirun",
     "mpiexec",
@@ -33,21 +32,21 @@ const NAMES: [&str; 7] = [
     "mpiexec.hydra",
 ];
 
-/// As [`find_for_programs`], where neither choice nor programs are known.
+/// As [`find_for_programs`], without a choice and without programs.
 ///
 /// # Errors
-/// As there.
+/// As for [`find_for_programs`].
 pub(crate) fn find_for(job: &JobEntry) -> Result<MpiLauncher, NotStarted> {
     find_for_programs(None, Some(job), None)
 }
 
-/// Finds the launcher that `choice` names on PATH. If that leaves it open: the launcher of the MPI
-/// that the programs load, else of the one that the job was profiled with; under another one every
-/// process would believe to be rank 0 of 1. Inside a Slurm allocation `srun` if there is none.
-/// `mpich` stands for the MPICH that is found, of whatever version.
+/// Finds the launcher `choice` on PATH. Without a choice: the launcher of the MPI that the programs
+/// load, else of the MPI that the job was profiled with, because under the launcher of another MPI
+/// every process would be rank 0 of 1. In a Slurm allocation without such a launcher: `srun`. The
+/// choice `mpich` accepts any version of MPICH.
 ///
 /// # Errors
-/// If there is none, with what was found instead; or if the programs are of another MPI.
+/// If no launcher is found (the error lists those that were), or the programs are of another MPI.
 pub(crate) fn find_for_programs(
     choice: Option<&'static Launcher>,
     job: Option<&JobEntry>,
@@ -81,14 +80,14 @@ pub(crate) fn find_for_programs(
     Ok(MpiLauncher { program: program_of(mpi), launcher })
 }
 
-/// The MPI library that one of the programs loads, and which program that is.
+/// The first of the programs that loads an MPI library, and the library.
 pub(crate) fn library_of(line: &ProgramLine, ranks: Option<usize>) -> Option<(String, Library)> {
     let programs = line.for_ranks(ranks.or(line.total()).unwrap_or(1)).ok()?;
     let named = |words: &[String]| Some((words[0].clone(), library::of_program(words)?));
     programs.iter().find_map(|program| named(program.words))
 }
 
-/// The name of the MPI library that programs load, where they say it.
+/// The name of the MPI library that the programs load, if known.
 pub(crate) fn library_name(line: &ProgramLine, ranks: Option<usize>) -> Option<&'static str> {
     let (_, library) = library_of(line, ranks)?;
     let is = |name: &&str| library.name.starts_with(name);
@@ -99,18 +98,18 @@ pub(crate) fn library_name(line: &ProgramLine, ranks: Option<usize>) -> Option<&
     }
 }
 
-/// What a choice is called in messages.
+/// The name of a choice in messages.
 fn described(choice: Option<&Launcher>) -> String {
     let any = || "Open MPI 4 or 5, MPICH or Intel MPI".to_owned();
     choice.map_or_else(any, |launcher| launcher.software.to_string())
 }
 
-/// Which launchers do, the best first.
+/// The acceptable launchers, the best first.
 #[derive(Debug, Default)]
 struct Wanted {
     /// Family and major version; 0 for any.
     choices: Vec<(mpi::Family, u32)>,
-    /// Whether the first that is found does.
+    /// Whether any launcher is acceptable.
     any: bool,
 }
 
@@ -132,7 +131,7 @@ impl Wanted {
                 only(&[(OpenMpi, major_version(profiled_with)), (OpenMpi, 4), (OpenMpi, 5)])
             }
             (None, Some(Abi::OpenMpi)) => only(&[(OpenMpi, 0)]),
-            // The programs of one start under the launcher of the other.
+            // Programs of one start under the launcher of the other.
             (Some(Intel), _) => only(&[(Intel, 0), (Mpich, 0)]),
             (Some(Mpich), _) | (None, Some(Abi::Mpich)) => only(&[(Mpich, 0), (Intel, 0)]),
             (None, _) => Self { choices: Vec::new(), any: true },
@@ -150,7 +149,7 @@ impl Wanted {
     }
 }
 
-/// `4` of `Open MPI v4.1.4, package: ...`; 0 where it does not say.
+/// `4` of `Open MPI v4.1.4, package: ...`; 0 if there is no version.
 fn major_version(library: &str) -> u32 {
     let version = library.split_once(" v").map_or("", |(_, rest)| rest);
     version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0)
@@ -160,7 +159,7 @@ fn major_version(library: &str) -> u32 {
 #[derive(Debug, Default)]
 struct Installed {
     launchers: Vec<Mpi>,
-    /// What each is, in words.
+    /// A description of each program tried.
     seen: Vec<String>,
 }
 
@@ -174,7 +173,7 @@ fn ask_all() -> Installed {
                 installed.seen.push(format!("{name} ({} {major}.{minor})", mpi.family));
                 installed.launchers.push(mpi);
             }
-            Err(said) => installed.seen.push(format!("{name} (which says `{said}`)")),
+            Err(said) => installed.seen.push(format!("{name} (prints `{said}`)")),
         }
     }
     installed
@@ -189,8 +188,8 @@ impl Installed {
         };
         let seen = if self.seen.is_empty() { "none".to_owned() } else { self.seen.join(", ") };
         let why = format!(
-            "found no launcher of {owner} on PATH; launchers found: {seen}; load the module of your \
-             MPI, or write the files with `rankwright launch` and start the job by hand"
+            "no launcher of {owner} on PATH; launchers found: {seen}; load the module of your MPI, \
+             or write the files with `rankwright launch` and start the job by hand"
         );
         NotStarted { code: 127, why }
     }
@@ -200,7 +199,7 @@ fn mixed(program: &str, library: &Library, mpi: &Mpi) -> NotStarted {
     let (major, minor) = mpi.version;
     let why = format!(
         "two MPIs are mixed: {} belongs to {} {major}.{minor}, but {program} loads {}, which is {}; \
-         each rank would be a job of its own. Use the launcher of the program's MPI (--for), or \
+         each rank would be a separate job. Use the launcher of the program's MPI (--for), or \
          compile the program with the launcher's mpicc",
         mpi.launcher.display(),
         mpi.family,
@@ -211,7 +210,7 @@ fn mixed(program: &str, library: &Library, mpi: &Mpi) -> NotStarted {
 }
 
 /// The program to start: `mpirun` of Intel MPI is a script that takes hosts from the resource
-/// manager; what it starts takes those that it is told.
+/// manager; the program behind it takes the given hosts.
 fn program_of(mpi: &Mpi) -> PathBuf {
     let hydra = mpi.launcher.with_file_name("mpiexec.hydra");
     if mpi.family == mpi::Family::Intel && hydra.is_file() { hydra } else { mpi.launcher.clone() }
@@ -223,7 +222,7 @@ fn of_resource_manager(launcher: &'static Launcher) -> Result<MpiLauncher, NotSt
     let (name, software) = (launcher.program, launcher.software.to_string());
     let missing = |why: String| NotStarted { code: 127, why };
     let program = find_program(Path::new(name))
-        .ok_or_else(|| missing(format!("found no {name} of {software} on PATH")))?;
+        .ok_or_else(|| missing(format!("no {name} of {software} on PATH")))?;
     let mut command = Command::new(&program);
     command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
     let said = child::first_output(&mut command, PATIENCE).unwrap_or_default();
@@ -232,10 +231,10 @@ fn of_resource_manager(launcher: &'static Launcher) -> Result<MpiLauncher, NotSt
     }
     let said = said.lines().next().unwrap_or("nothing");
     let program = program.display();
-    Err(missing(format!("{program} is not that of {software}: --version says `{said}`")))
+    Err(missing(format!("{program} is not the one of {software}: --version prints `{said}`")))
 }
 
-/// The row of the launcher table that writes for this MPI.
+/// The row of the launcher table for this MPI.
 fn row(mpi: &Mpi) -> Option<&'static str> {
     match (mpi.family, mpi.version) {
         (mpi::Family::OpenMpi, (4, _)) => Some("openmpi4"),
@@ -285,7 +284,7 @@ mod tests {
         assert_eq!(best("", None, "Intel(R) MPI Library"), Some((Intel, 2021)));
         assert_eq!(best("", None, "MPICH Version: 3.4"), Some((Mpich, 4)));
         assert_eq!(best("", Some(Abi::Mpich), ""), Some((Mpich, 4)));
-        // What the program loads now counts more than what was profiled once.
+        // The library that the program loads now takes precedence over the profile.
         assert_eq!(best("", Some(Abi::OpenMpi), "MPICH"), Some((OpenMpi, 5)));
         assert_eq!(best("openmpi4", None, "MPICH"), Some((OpenMpi, 4)));
         assert_eq!(best("intelmpi", None, ""), Some((Intel, 2021)));

@@ -1,4 +1,4 @@
-//! Which MPI library a program loads, by the dynamic linker of this host.
+//! The MPI library that a program loads, according to the dynamic linker of this host.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,14 +12,14 @@ use crate::host::{child, find_program};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Library {
     pub(crate) abi: Abi,
-    /// By which it is loaded: `libmpi.so.40`.
+    /// Its soname: `libmpi.so.40`.
     pub(crate) name: String,
-    /// Where the dynamic linker finds it on this host, if it does.
+    /// Where the dynamic linker finds it on this host; `None` if it does not.
     pub(crate) path: Option<PathBuf>,
 }
 
-/// The MPI library that a program loads, or one that its arguments name: behind `numactl -N 0` or
-/// `env A=1` comes the real program. `None` if it cannot be told, as with scripts.
+/// The MPI library that a program loads, or a program among its arguments, as behind `numactl -N 0`
+/// or `env A=1`. `None` if it is unknown, as for scripts.
 pub(crate) fn of_program(words: &[String]) -> Option<Library> {
     words.iter().find_map(|word| {
         let path = find_program(Path::new(word))?;
@@ -28,12 +28,12 @@ pub(crate) fn of_program(words: &[String]) -> Option<Library> {
     })
 }
 
-/// The libraries that a program loads at its start: name, and where it is found.
+/// The libraries that a program loads at its start: soname and path.
 pub(crate) fn libraries_of(elf: &Elf, path: &Path) -> Vec<(String, Option<PathBuf>)> {
     const PATIENCE: Duration = Duration::from_secs(20);
     let Some(interpreter) = &elf.interpreter else { return Vec::new() };
-    // The dynamic linker itself says it best: it knows RUNPATH, LD_LIBRARY_PATH and its cache, and
-    // does not start the program for it.
+    // The dynamic linker is asked, because it knows RUNPATH, LD_LIBRARY_PATH and its cache; it does
+    // not start the program.
     let mut command = Command::new(interpreter);
     command.arg("--list").arg(path).stdin(Stdio::null()).stderr(Stdio::null());
     let listed = child::first_output(&mut command, PATIENCE).unwrap_or_default();
@@ -44,21 +44,22 @@ pub(crate) fn libraries_of(elf: &Elf, path: &Path) -> Vec<(String, Option<PathBu
     listed
 }
 
-/// A line of the dynamic linker: `libmpi.so.40 => /usr/lib/libmpi.so.40 (0x...)`, or `=> not found`.
+/// A line of the dynamic linker: `libmpi.so.40 => /usr/lib/libmpi.so.40 (0x...)`, or `=> not
+/// found`.
 fn parse_line(line: &str) -> Option<(String, Option<PathBuf>)> {
     let (name, place) = line.trim().split_once(" => ")?;
     let path = place.rsplit_once(" (0x").map(|(path, _)| PathBuf::from(path));
     Some((name.to_owned(), path))
 }
 
-/// The MPI library among others; an error names one that cannot be traced.
+/// The MPI library among the libraries; an error if it cannot be traced.
 pub(crate) fn mpi_among(
     libraries: &[(String, Option<PathBuf>)],
 ) -> Result<Option<Library>, String> {
     let mut library: Option<Library> = None;
     let mut unknown = None;
     for (name, path) in libraries {
-        // A library may be needed by its path.
+        // A program may name a library by its path.
         let name = name.rsplit_once('/').map_or(name.as_str(), |(_, name)| name);
         let Some(abi) = abi_of(name) else {
             if name.starts_with("libmpi.so") || name.starts_with("libmpich.so") {
@@ -80,12 +81,12 @@ pub(crate) fn mpi_among(
     });
     match (library, unknown) {
         (Some(library), _) if old_open_mpi => Err(format!(
-            "{} is that of an Open MPI before version 3, expected version 4 or newer",
+            "{} belongs to Open MPI before version 3, expected version 4 or newer",
             library.name
         )),
         (Some(library), _) => Ok(Some(library)),
         (None, Some(name)) => Err(format!(
-            "it loads {name}, which is not a known MPI library, expected that of Open MPI \
+            "it loads {name}, which is not a known MPI library, expected the library of Open MPI \
              (libmpi.so.40), of MPICH or an MPI with its interface (libmpi.so.12), or of the \
              standard ABI (libmpi_abi.so)"
         )),
@@ -93,8 +94,8 @@ pub(crate) fn mpi_among(
     }
 }
 
-/// The interface of a library, by its name. Debian's MPICH is called libmpich.so.12, Cray's
-/// libmpi_cray.so.12 or libmpi_gnu_91.so.12.
+/// The ABI of a library, by its soname. Debian's MPICH is libmpich.so.12, Cray's libmpi_cray.so.12
+/// or libmpi_gnu_91.so.12.
 fn abi_of(name: &str) -> Option<Abi> {
     let (stem, version) = name.split_once(".so.")?;
     let major = version.split('.').next().unwrap_or(version);

@@ -1,4 +1,4 @@
-//! Which MPI a launcher on this machine belongs to, and which binary interface a library has.
+//! The MPIs of launchers and libraries on this machine.
 
 pub(crate) mod launcher;
 pub(crate) mod library;
@@ -12,14 +12,14 @@ use clap::ValueEnum;
 
 use crate::host::child;
 
-/// The families of MPI implementations that are told apart.
+/// The families of MPI implementations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
     /// Open MPI: `libmpi.so.40`.
     OpenMpi,
     /// MPICH: `libmpi.so.12`.
     Mpich,
-    /// Intel MPI, whose library has MPICH's ABI and whose launcher options of its own.
+    /// Intel MPI: its library has MPICH's ABI, but its launcher has different options.
     Intel,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for Family {
 }
 
 impl Family {
-    /// The family of a library by what it says of itself: `Open MPI v4.1.4`.
+    /// The family of a library, by its version text: `Open MPI v4.1.4`.
     pub(crate) fn of_library(library: &str) -> Option<Self> {
         [Self::OpenMpi, Self::Mpich, Self::Intel]
             .into_iter()
@@ -42,7 +42,7 @@ impl Family {
     }
 }
 
-/// The binary interfaces that MPI libraries have: a tracer serves all libraries of one.
+/// The ABIs of MPI libraries; one tracer serves all libraries of an ABI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Abi {
     /// Open MPI (libmpi.so.40)
@@ -69,7 +69,7 @@ impl Abi {
         }
     }
 
-    /// The interface of the libraries that a family makes.
+    /// The ABI of the libraries of a family.
     pub(crate) fn of_family(family: Family) -> Self {
         match family {
             Family::OpenMpi => Self::OpenMpi,
@@ -77,7 +77,7 @@ impl Abi {
         }
     }
 
-    /// Whether ranks with a library of this interface find each other under the launcher of a family.
+    /// Whether ranks with a library of this ABI find each other under the launcher of a family.
     pub(crate) fn starts_under(self, family: Family) -> bool {
         self == Self::Standard || self == Self::of_family(family)
     }
@@ -102,14 +102,14 @@ pub(crate) struct Mpi {
     pub(crate) version: (u32, u32),
 }
 
-/// How long a launcher may take to say its version.
+/// The time limit for a launcher to print its version.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Mpi {
     /// Asks a launcher what it is.
     ///
     /// # Errors
-    /// The first line that it says, if it is not the launcher of a known MPI.
+    /// The first line of its output, if it is not the launcher of a known MPI.
     pub(crate) fn ask(launcher: PathBuf) -> Result<Self, String> {
         let mut command = Command::new(&launcher);
         command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
@@ -121,8 +121,8 @@ impl Mpi {
     }
 }
 
-/// `mpirun (Open MPI) 4.1.4`, `mpirun.openmpi (OpenRTE) 4.1.4`, `Intel(R) MPI Library for Linux* OS,
-/// Version 2021.19.0 Build ...`, or Hydra's `Version: 4.0.2`.
+/// `mpirun (Open MPI) 4.1.4`, `mpirun.openmpi (OpenRTE) 4.1.4`, `Intel(R) MPI Library for Linux*
+/// OS, Version 2021.19.0 Build ...`, or Hydra's `Version: 4.0.2`.
 fn parse_version(text: &str) -> Option<(Family, (u32, u32))> {
     let numbers = |text: &str| {
         let mut parts = text.trim().split('.');

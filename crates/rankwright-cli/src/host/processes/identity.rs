@@ -1,4 +1,4 @@
-//! Which rank of which job a process is, by the variables that launchers and batch systems set.
+//! Rank and job of a process, from the variables of launchers and batch systems.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use rankwright_shim_format::first_set;
 
 use super::process::Process;
 
-/// What starts ranks and has their variables, but is none.
+/// Programs that start ranks and have their variables, but are not ranks.
 const LAUNCHERS: [&str; 12] = [
     "slurmstepd",
     "srun",
@@ -22,32 +22,32 @@ const LAUNCHERS: [&str; 12] = [
     "rankwright",
 ];
 
-/// The rank that a process was given.
+/// The rank of a process.
 pub(super) fn rank(process: &Process) -> Option<u32> {
     first_set(|name| process.variable(name))?.1.parse().ok()
 }
 
-/// Whether a process is a rank or was started by one. Inside a batch job everything has the batch
-/// shell's `SLURM_PROCID`: only in a step of its own does that mean a rank.
+/// Whether a process is a rank or was started by a rank. In a batch job all processes inherit
+/// `SLURM_PROCID` from the batch shell; it means a rank only in a step of `srun`.
 pub(super) fn is_rank(process: &Process) -> bool {
     if LAUNCHERS.iter().any(|name| process.program.starts_with(name)) {
         return false;
     }
     match first_set(|name| process.variable(name)) {
         Some(("SLURM_PROCID", _)) => step(process).is_some(),
-        found => found.is_some(),
+        variable => variable.is_some(),
     }
 }
 
-/// The number of the step that `srun` started; the batch shell and the like have numbers near 2^32
-/// or none.
+/// The number of a step that `srun` started; `None` for the batch shell and the like, which have
+/// numbers near 2^32 or no number.
 fn step(process: &Process) -> Option<u32> {
     let step = process.variable("SLURM_STEP_ID").or_else(|| process.variable("SLURM_STEPID"));
     step?.parse().ok().filter(|step| *step < u32::MAX - 100)
 }
 
-/// The job of a process, for people: what the batch system calls it, and what tells several launches
-/// within it apart.
+/// The job of a process, for messages: the number of the batch job, and what distinguishes several
+/// launches in it.
 pub(super) fn job(process: &Process, others: &BTreeMap<u32, Process>) -> String {
     let mut words = Vec::new();
     let by_srun = ["OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID", "FLUX_TASK_RANK"]
@@ -74,7 +74,7 @@ pub(super) fn job(process: &Process, others: &BTreeMap<u32, Process>) -> String 
     words.join(", ")
 }
 
-/// The process that started a rank: the first above it that does not have its rank.
+/// The process that started a rank: the first ancestor with another rank or none.
 fn launcher(process: &Process, others: &BTreeMap<u32, Process>) -> u32 {
     let given = rank(process);
     let mut parent = process.parent;
@@ -87,7 +87,7 @@ fn launcher(process: &Process, others: &BTreeMap<u32, Process>) -> u32 {
     parent
 }
 
-/// Whether a process belongs to the job that the user names by its number or name.
+/// Whether a process belongs to the job with this number or name.
 pub(super) fn belongs_to(process: &Process, job: &str) -> bool {
     let names = [
         "SLURM_JOB_ID",

@@ -1,4 +1,4 @@
-//! Ranks of jobs that run on this host, as `/proc` shows them.
+//! The ranks of running jobs on this host, from `/proc`.
 
 mod identity;
 mod process;

@@ -1,4 +1,4 @@
-//! One process, as `/proc/PID` shows it.
+//! One process, from `/proc/PID`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,30 +14,30 @@ pub(crate) struct Process {
     pub(crate) pid: u32,
     /// Its parent's number.
     pub(crate) parent: u32,
-    /// Its name, as far as the kernel keeps it (15 characters).
+    /// Its name; the kernel keeps 15 characters.
     pub(crate) program: String,
-    /// Its environment when it was started.
+    /// Its environment at its start.
     pub(crate) environment: BTreeMap<String, String>,
     /// The PUs (P#) that its first thread may run on.
     pub(crate) pus: PuSet,
     /// The PU that its first thread ran on last.
     pub(crate) running_on: Option<u32>,
-    /// The NUMA nodes (P#) of its PUs; `-` where the system does not tell.
+    /// The NUMA nodes (P#) of its PUs; `-` if the system does not tell.
     pub(crate) numa: String,
-    /// The memory policy of most of its pages: `default`, `preferred:0`; `-` where the system does
-    /// not tell.
+    /// The memory policy of most of its pages: `default`, `preferred:0`; `-` if the system does not
+    /// tell.
     pub(crate) memory: String,
-    /// Its pages by NUMA node (P#).
+    /// Its number of pages by NUMA node (P#).
     pub(crate) pages: BTreeMap<u32, u64>,
-    /// How much memory it has, in kB.
+    /// Its resident memory, in kB.
     pub(crate) resident_kb: u64,
 }
 
 impl Process {
-    /// Looks at a process.
+    /// Reads a process.
     ///
     /// # Errors
-    /// If there is none of this number, or it is somebody else's.
+    /// If no process has this number, or it belongs to another user.
     pub(super) fn read(system: &System<'_>, pid: u32) -> io::Result<Self> {
         let folder = system.proc.join(pid.to_string());
         let text = |file: &str| std::fs::read_to_string(folder.join(file));
@@ -71,7 +71,7 @@ impl Process {
         self.environment.get(name).cloned()
     }
 
-    /// Its pages for people: `N0 75 %, N1 25 %`.
+    /// Its pages as text: `P#0 75 %, P#1 25 %`.
     pub(crate) fn pages_in_words(&self) -> String {
         let sum: u64 = self.pages.values().sum();
         if sum == 0 {
@@ -88,13 +88,13 @@ fn variables(environment: &[u8]) -> BTreeMap<String, String> {
     text.split('\0').filter_map(pair).collect()
 }
 
-/// The 39th field of `/proc/PID/stat`, the PU; the second is the name, in which anything may stand.
+/// The PU, field 39 of `/proc/PID/stat`; field 2 is the name, which may contain any character.
 fn processor(stat: &str) -> Option<u32> {
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_whitespace().nth(36)?.parse().ok()
 }
 
-/// The policy that holds for most pages, and the pages by NUMA node.
+/// The policy of most pages, and the number of pages by NUMA node.
 fn memory_of(maps: &str) -> (String, BTreeMap<u32, u64>) {
     let mut by_policy: BTreeMap<&str, u64> = BTreeMap::new();
     let mut by_node: BTreeMap<u32, u64> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The ranks among the processes, and who shares PUs with whom.
+//! The ranks among the processes, and the PUs that they share.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,24 @@ use super::identity;
 use super::process::Process;
 use super::system::System;
 
-/// A process that is a rank, or that the user names.
+/// A process that is a rank, or that the user named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Running {
     pub(crate) process: Process,
-    /// Its rank; `None` if it does not know.
+    /// Its rank; `None` if it has no rank.
     pub(crate) rank: Option<u32>,
-    /// Its job, for people: `slurm 7.0`, `openmpi 393216`.
+    /// Its job, for messages: `slurm 7.0`, `openmpi 393216`.
     pub(crate) job: String,
 }
 
-/// The ranks that run here, each once, by job and rank, and how many processes may not be looked at.
+/// The ranks on this host, by job and rank, and the number of processes that may not be read.
 pub(crate) struct Ranks {
     pub(crate) ranks: Vec<Running>,
     pub(crate) hidden: usize,
 }
 
 impl System<'_> {
-    /// All ranks that run on this host; of a job only, where the user names one.
+    /// All ranks on this host; with `job`, only those of that job.
     pub(crate) fn ranks(&self, job: Option<&str>) -> std::io::Result<Ranks> {
         let mut processes = BTreeMap::new();
         let mut hidden = 0;
@@ -39,12 +39,12 @@ impl System<'_> {
                     processes.insert(pid, process);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => hidden += 1,
-                // It has ended meanwhile, or is a thread of the kernel.
+                // The process has ended, or is a kernel thread.
                 Err(_) => {}
             }
         }
         let ranks = processes.values().filter(|process| identity::is_rank(process));
-        // Wrappers and their children all inherit the rank; the program is the largest of them.
+        // Wrappers and their children inherit the rank; the program is the largest of them.
         let mut largest: BTreeMap<(String, u32), &Process> = BTreeMap::new();
         for process in ranks {
             let Some(rank) = identity::rank(process) else { continue };
@@ -66,7 +66,7 @@ impl System<'_> {
         Ok(Ranks { ranks: largest.into_iter().map(running).collect(), hidden })
     }
 
-    /// A process, whatever it is.
+    /// A process, rank or not.
     pub(crate) fn process(&self, pid: u32) -> std::io::Result<Running> {
         let process = Process::read(self, pid)?;
         let rank = identity::rank(&process);
@@ -82,9 +82,9 @@ impl System<'_> {
         list.unwrap_or_else(|| std::iter::once(pu).collect())
     }
 
-    /// Who runs on the same PUs: for each process, sentences that name the others. Ranks of one job
-    /// may have the PUs of a core between them, several jobs may not. Processes that are not bound
-    /// share all PUs as a matter of course.
+    /// Shared PUs: for each process, clauses that name the others. Ranks of one job may share a
+    /// core on different PUs, ranks of several jobs may not. Unbound processes are left out,
+    /// because they share all PUs.
     pub(crate) fn shared(&self, running: &[Running]) -> Vec<Vec<String>> {
         let online = std::fs::read_to_string(self.sys.join("devices/system/cpu/online"));
         let online: usize =

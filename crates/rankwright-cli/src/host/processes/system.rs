@@ -1,8 +1,8 @@
-//! Where the system tells what runs.
+//! The file systems that describe processes and hardware.
 
 use std::path::Path;
 
-/// Where the system tells what runs and what the hardware is.
+/// The mount points of `/proc` and `/sys`; tests replace them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct System<'a> {
     pub(crate) proc: &'a Path,

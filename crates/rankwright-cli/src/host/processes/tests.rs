@@ -1,4 +1,4 @@
-//! A machine with jobs, made of files.
+//! Tests on a machine with jobs, imitated by files.
 
 use super::process::Process;
 use super::system::System;

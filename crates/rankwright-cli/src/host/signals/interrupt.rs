@@ -1,4 +1,4 @@
-//! Ending in order when the user interrupts.
+//! Orderly end after an interrupt by the user.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,8 +12,8 @@ extern "C" fn remember(_signal: libc::c_int) {
 
 extern "C" fn go_on(_signal: libc::c_int) {}
 
-/// From now on an interrupt does not end this process at once. Programs that it starts are ended by
-/// one as ever.
+/// From now on an interrupt does not end this process at once. It still ends programs that this
+/// process starts.
 pub(crate) fn watch() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         handle(signal, remember);

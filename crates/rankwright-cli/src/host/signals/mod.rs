@@ -1,10 +1,10 @@
-//! What signals do to this program.
+//! The handling of signals.
 
 pub(crate) mod interrupt;
 pub(crate) mod termination;
 
-/// Lets a write beyond the file size limit fail as on a full disk, instead of ending the program in
-/// the middle of a file. A handler, because programs started from here would inherit "ignore".
+/// Makes a write beyond the file size limit fail as on a full disk, instead of ending the program
+/// in the middle of a file. It installs a handler, because child programs would inherit "ignore".
 #[expect(unsafe_code, reason = "the standard library has no call for this")]
 pub(crate) fn survive_file_size_limit() {
     extern "C" fn nothing(_: i32) {}

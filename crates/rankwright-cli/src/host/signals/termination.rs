@@ -1,14 +1,14 @@
-//! Ending by SIGTERM while a strategy works.
+//! Ending by SIGTERM while a strategy runs.
 //!
-//! METIS takes SIGTERM for an error of its own and leaves its handler by a jump, on whichever
-//! thread the signal arrives: one from outside would crash the program or look like a failure of
-//! METIS. While a strategy works, only a thread that runs no METIS gets the signal.
+//! METIS uses SIGTERM for its errors and leaves its handler by a jump, on whichever thread the
+//! signal arrives: a SIGTERM from outside would crash the program or look like an error of METIS.
+//! While a strategy runs, only a thread without METIS gets the signal.
 
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::thread;
 
-/// Does work that SIGTERM ends as it ends any other program.
+/// Does work during which SIGTERM ends the program as usual.
 #[expect(unsafe_code, reason = "the standard library has no calls for signals")]
 pub(crate) fn ended_by_sigterm<T>(work: impl FnOnce() -> T) -> T {
     let mut before = MaybeUninit::uninit();
@@ -20,7 +20,7 @@ pub(crate) fn ended_by_sigterm<T>(work: impl FnOnce() -> T) -> T {
     if !blocked {
         return work();
     }
-    // Threads that the work starts inherit the mask; the signal waits for this one.
+    // Threads that the work starts inherit the mask, so the signal goes to the waiting thread.
     let waiting = thread::Builder::new().spawn(end_at_sigterm);
     let result = work();
     drop(waiting);
@@ -53,7 +53,7 @@ fn sigterm() -> libc::sigset_t {
     }
 }
 
-/// Waits for SIGTERM, as long as the program runs, and does what it does by default.
+/// Waits for SIGTERM as long as the program runs, and then takes its default action.
 #[expect(unsafe_code, reason = "the standard library has no calls for signals")]
 fn end_at_sigterm() {
     let mut signal = 0;
