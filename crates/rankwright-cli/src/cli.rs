@@ -1,4 +1,4 @@
-//! The shape of the command line: the list of commands, their groups, the options all share.
+//! The command line as a whole: commands, their groups in the help, and the options that all share.
 
 use clap::{CommandFactory, Parser};
 
@@ -39,11 +39,11 @@ pub(crate) fn command() -> clap::Command {
         }
         list.push('\n');
     }
-    // `--help` of each command says all that `help` would.
+    // A `help` command would only repeat the `--help` of each command.
     let command = command.disable_help_subcommand(true);
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}Options:\n{{options}}\n\n\
-         `rankwright <command> --help` tells more about a command.\n"
+         `rankwright <command> --help` lists the options of a command.\n"
     );
     command.help_template(template)
 }

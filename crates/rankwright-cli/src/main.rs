@@ -1,5 +1,5 @@
-//! The `rankwright` command line: arguments, progress, exit codes and child processes around the
-//! library, which does the work.
+//! The `rankwright` command: arguments, progress, exit codes and child processes; the library does
+//! the work.
 
 mod cli;
 mod commands;

@@ -1,5 +1,5 @@
-//! The commands, in folders as `rankwright --help` groups them; a file or folder for each, with its
-//! options and what it does.
+//! The commands, in the groups of `rankwright --help`; each has a file or folder with its options
+//! and its work.
 
 mod every_day;
 mod look;
@@ -23,42 +23,42 @@ use prove::{lab, reproduce};
 pub(crate) enum Command {
     /// Find the best placement of profiled jobs on a cluster and write it
     Place(place::Place),
-    /// Compare what strategies would cost
+    /// Compare the placements of several strategies
     Compare(compare::Compare),
-    /// Simulate the queues at network devices and memories under a placement
+    /// Simulate the queues at network devices and memories for a placement
     Simulate(simulate::Simulate),
     /// Place ranks by one strategy, or map a bare graph onto a hierarchy
     Map(map::Map),
-    /// Run a program and record who sends how much to whom, and the time inside MPI
+    /// Run an MPI program and record the messages between its ranks and the time inside MPI
     Profile(profile::Profile),
-    /// Show, import, export and generate traffic: who sends how much to whom
+    /// Show, import, export and generate traffic (messages between ranks)
     Traffic(traffic::Traffic),
     /// Discover, import, show and check cluster descriptions
     Cluster(cluster::ClusterCommand),
-    /// Verify on the machine that every rank gets the place it should have
+    /// Verify on the machine that every rank runs where the placement says
     Check(check::Check),
     /// Print the completion script of a shell
     Completion(completion::Completion),
-    /// Bind this rank as placed, then become the program (the shim that launchers start)
+    /// Bind this rank as placed, then execute the program (the shim that launchers start)
     Exec(exec::Exec),
     /// Write the files and the command line that a launcher needs for a placement
     Launch(launch::Launch),
-    /// Say what a launcher's file really means, warn of traps, translate it for another launcher
+    /// Show what a launcher's file really does, warn of traps, translate it for another launcher
     Lint(lint::Lint),
-    /// Make an emulated cluster on this machine to try placements in
+    /// Emulate a cluster on this machine, to try placements
     Lab(lab::Lab),
-    /// Show network devices, which rank uses which, and the variables that say so
+    /// Show network devices, which ranks use them, and the variables that select them
     Nic(nic::Nic),
     /// Print the manual page, or write those of all commands to a folder
     Man(man::Man),
-    /// Show the numbers that papers print, and ours beside them
+    /// Compute the numbers of published papers again and compare
     Reproduce(reproduce::Reproduce),
-    /// Start a program as placed, with the launcher that is installed
+    /// Start a program as placed, with the installed launcher
     Run(run::Run),
 }
 
-/// Runs a command; the exit code is its result where it is that of another program. `whole` builds
-/// the command line, for those that describe it.
+/// Runs a command and returns its exit code, or that of the program it ran. `whole` builds the
+/// command line, for the commands that describe it.
 pub(crate) fn execute(
     command: Command,
     verbosity: &Verbosity,

@@ -1,4 +1,4 @@
-//! On what cluster.
+//! The cluster option of most commands.
 
 use clap::Args;
 use rankwright::cluster::Cluster;
@@ -8,14 +8,14 @@ use super::inputs;
 use super::node_counts::NodeCounts;
 use crate::output::exit_code::UsageError;
 
-/// The cluster and how many nodes of it.
+/// The cluster and its number of nodes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ClusterOptions {
     /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name
     #[arg(long, value_name = "CLUSTER")]
     on: String,
-    /// How many nodes, where the cluster is one node's hwloc description; `place` also takes a range
-    /// like 4..16 or a list like 4,8,16, and compares them
+    /// Number of nodes, if the cluster is the hwloc description of one node, like 4; `place` also
+    /// takes a range (4..16) or a list (4,8,16) and compares them
     #[arg(long, value_name = "NUMBER")]
     nodes: Option<NodeCounts>,
 }
@@ -33,8 +33,7 @@ impl ClusterOptions {
         }
     }
 
-    /// The numbers of nodes that are to be compared, if any, and a cluster with as many as the
-    /// largest.
+    /// The numbers of nodes to compare, if any, and a cluster with the largest of them.
     pub(crate) fn read_several(&self) -> anyhow::Result<Option<(Cluster, Vec<usize>)>> {
         let Some(NodeCounts::Several { text, counts }) = &self.nodes else { return Ok(None) };
         let counts: Vec<u32> = counts.iter().map(|count| count.get()).collect();

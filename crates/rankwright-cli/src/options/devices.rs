@@ -1,4 +1,4 @@
-//! Options about network devices and GPUs: which of them ranks get, and which network stack is told.
+//! Options for the network devices and GPUs of ranks, and for the network stack that selects them.
 
 use clap::{Args, ValueEnum};
 use rankwright::rails::fabric::{STACKS, Stack};
@@ -6,24 +6,25 @@ use rankwright::rails::{SELECTIONS, Selection};
 
 use super::table_row::TableRow;
 
-/// Which network devices and GPUs ranks get.
+/// The network devices and GPUs of ranks.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SelectionOptions {
-    /// Choose the network devices of all ranks too: by-load, device-affinity, paper-2017, round-robin,
-    /// packed, round-robin-all, psm2-default or none
+    /// Also choose network devices for all ranks: by-load, device-affinity, paper-2017,
+    /// round-robin, packed, round-robin-all, psm2-default or none; see `rankwright nic --help`
     #[arg(long, value_name = "SELECTION", default_value_t = Selection::NONE)]
     pub(crate) nics: Selection,
-    /// Which GPUs ranks get, where the cluster names some [default: near; of `run` only with --nics]
+    /// GPUs of the ranks, if the cluster description has GPUs [default: near; for `run` only with
+    /// --nics]
     #[arg(long, value_enum, value_name = "WHICH")]
     pub(crate) gpus: Option<Gpus>,
 }
 
-/// Which GPUs ranks get.
+/// The choice of GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Gpus {
-    /// Those near their network devices and cores, each rank its share
+    /// Those near a rank's cores and network devices, divided among the ranks there
     Near,
-    /// Left to the program
+    /// The program chooses
     None,
 }
 
@@ -39,16 +40,16 @@ pub(crate) fn selection_help() -> String {
     };
     let lines: String = SELECTIONS.iter().map(line).collect();
     format!(
-        "Selections of network devices; all take devices=NAME+NAME, the only ones that may be used:\n\
+        "Selections of network devices; all take devices=NAME+NAME to use only these:\n\
          {lines}"
     )
 }
 
-/// Which network stack is told the devices of the ranks.
+/// The network stack of a job.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct FabricOptions {
-    /// The network stack that is told the devices of the placement, by variables for each rank
-    /// [default: none, or the one that the devices and the MPI library tell for sure]
+    /// Network stack whose variables select the placed devices of each rank, like ucx [default: the
+    /// stack that follows from devices and MPI library; none if that is uncertain]
     #[arg(long, value_name = "STACK", value_parser = TableRow::new(STACKS, |stack| (stack.name, stack.summary)))]
     pub(crate) fabric: Option<&'static Stack>,
 }

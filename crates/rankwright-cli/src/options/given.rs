@@ -1,5 +1,5 @@
-//! Options that have no effect beside what else the user gave: one check that words it. What excludes
-//! another whatever its value is declared with clap (`conflicts_with`, `requires`).
+//! Errors for options that have no effect in combination with others. Options that exclude each
+//! other whatever their values are declared with clap (`conflicts_with`, `requires`).
 
 use std::ffi::OsString;
 
@@ -8,19 +8,20 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Id};
 
 use crate::output::exit_code::UsageError;
 
-/// The options that stand on the command line, with their values. A command that holds this has it
-/// as its first field: the fields behind it take their values out of what was parsed.
+/// The options on the command line with their values. It must be the first field of a command,
+/// because later fields take their values out of the parsed arguments.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Given(Vec<(Id, Vec<OsString>)>);
 
 impl Given {
-    /// The first option of a group that was given and is not its default, as users write it.
+    /// The first option of a group that was given a value other than its default, as users write
+    /// it.
     pub(crate) fn first_of<Group: Args>(&self) -> Option<String> {
         let group = Group::augment_args(Command::new("group"));
         group.get_arguments().find(|option| self.has(option)).and_then(shown)
     }
 
-    /// The option of a group with this identifier, if it was given and is not its default.
+    /// The option of a group with this identifier, if it was given a value other than its default.
     pub(crate) fn option_of<Group: Args>(&self, id: &str) -> Option<String> {
         let group = Group::augment_args(Command::new("group"));
         let option = group.get_arguments().find(|option| option.get_id() == id)?;
@@ -68,7 +69,7 @@ pub(crate) fn given(option: &str, is_given: bool) -> Option<String> {
     is_given.then(|| option.to_owned())
 }
 
-/// An error for the first row whose option is given; behind its name stands why it has no effect.
+/// An error for the first row whose option is given: its name, then the text of the row.
 pub(crate) fn refuse(rows: &[(Option<String>, &str)]) -> Result<(), UsageError> {
     match rows.iter().find_map(|(option, why)| option.as_ref().zip(Some(why))) {
         Some((option, why)) => Err(UsageError(format!("{option}{why}"))),

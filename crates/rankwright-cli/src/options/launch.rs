@@ -1,4 +1,4 @@
-//! Options of every command that launches or prepares it, and the program line behind them.
+//! Options of the commands that start jobs or write launch files, and the program line behind them.
 
 use std::path::PathBuf;
 
@@ -11,37 +11,37 @@ use super::devices::FabricOptions;
 use super::table_row::TableRow;
 use crate::output::exit_code::UsageError;
 
-/// The variable that names the program which the launcher calls instead of ssh.
+/// The variable with the default of `--agent`.
 const AGENT: &str = "RANKWRIGHT_AGENT";
 
-/// What every launch file that is written needs to know, wherever its placement comes from.
+/// Options that all launch files depend on.
 #[derive(Debug, Default, Args)]
 pub(crate) struct TargetOptions {
-    /// Who binds the ranks on their hosts
+    /// What binds the ranks to their PUs
     #[arg(long, value_enum, default_value_t, value_name = "WHO")]
     pub(crate) binding: BindingOption,
-    /// The program that the launcher calls instead of ssh
+    /// Program that the launcher calls instead of ssh, like /opt/bin/rsh
     #[arg(long, value_name = "PROGRAM", env = AGENT, hide_env_values = true)]
     pub(crate) agent: Option<String>,
-    /// The per-rank shim as the hosts of the job see it [default: beside this program]
+    /// Path of rankwright-exec on the hosts of the job [default: beside this program]
     #[arg(long, value_name = "FILE")]
     pub(crate) shim: Option<PathBuf>,
-    /// OpenMP threads on each core of a rank, a number or `all` of its PUs (SMT) [default: 1 where
-    /// ranks have several cores, else no OpenMP variables]
+    /// OpenMP threads per core of a rank: a number, or `all` for one per PU (SMT) [default: 1 if
+    /// ranks have several cores; else OpenMP variables are not set]
     #[arg(long, value_name = "THREADS")]
     pub(crate) threads_per_core: Option<ThreadsPerCore>,
-    /// How ranks take memory of their NUMA node
+    /// Memory policy of the ranks
     #[arg(long, value_enum, default_value_t, value_name = "POLICY")]
     pub(crate) memory: MemoryOption,
 }
 
-/// Options of every command that launches or prepares it.
+/// Options of the commands that start jobs or write launch files.
 #[derive(Debug, Args)]
 pub(crate) struct LaunchOptions {
-    /// The job of the placement, if it has several
+    /// Job to start, if the placement has several
     #[arg(long, value_name = "NAME")]
     pub(crate) job: Option<String>,
-    /// Further arguments for the launcher, in one text
+    /// Further arguments for the launcher, as one quoted string, like "--mca btl self,tcp"
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     pub(crate) launcher_args: Option<String>,
     #[command(flatten)]
@@ -50,25 +50,25 @@ pub(crate) struct LaunchOptions {
     pub(crate) fabric: FabricOptions,
 }
 
-/// How ranks take memory.
+/// The memory policy of ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MemoryOption {
-    /// From it first, from others when it is full
+    /// Memory of the rank's NUMA node, of other nodes when it is full
     #[default]
     Preferred,
-    /// From it only: a rank that needs more is killed
+    /// Memory of the rank's NUMA node only: a rank that needs more is killed
     Bind,
-    /// As the system gives it
+    /// The system's default
     None,
 }
 
-/// Who binds.
+/// What binds the ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BindingOption {
-    /// The launcher where that is safe, else the shim
+    /// The launcher if it can express the placement safely, else the shim
     #[default]
     Auto,
-    /// The launcher by its own means
+    /// The launcher; an error if it cannot
     Native,
     /// The shim rankwright-exec
     Exec,
@@ -103,7 +103,7 @@ impl From<MemoryOption> for MemoryPolicy {
     }
 }
 
-/// Reads what stands behind `--`: a program and its arguments, or several with ` : ` between them.
+/// Reads the words behind `--`: a program and its arguments, or several with ` : ` between them.
 pub(crate) fn programs(words: &[String]) -> Result<ProgramLine, UsageError> {
     ProgramLine::parse(words).map_err(|error| UsageError(error.to_string()))
 }

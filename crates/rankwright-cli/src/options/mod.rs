@@ -1,4 +1,4 @@
-//! Groups of options that several commands take, and what users name in them.
+//! Groups of options that several commands share, and the inputs named in them.
 
 mod cluster;
 mod devices;

@@ -1,23 +1,23 @@
-//! `--nodes`: how many nodes, or which numbers of nodes to compare.
+//! `--nodes`: the number of nodes, or the numbers of nodes to compare.
 
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// What `--nodes` says.
+/// The value of `--nodes`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NodeCounts {
     /// `4`.
     One(u32),
-    /// `4..16` or `4,8,16`: each of these, in their order.
+    /// `4..16` or `4,8,16`.
     Several {
-        /// As the user wrote it.
+        /// The text of the user.
         text: String,
-        /// Ascending; none twice.
+        /// Ascending, without duplicates.
         counts: Vec<NonZeroU32>,
     },
 }
 
-/// The most numbers of nodes that are compared: each takes a search of its own.
+/// The most numbers of nodes that are compared, because each takes a separate search.
 const MOST: usize = 64;
 
 impl FromStr for NodeCounts {
@@ -28,7 +28,7 @@ impl FromStr for NodeCounts {
             format!("{what}, expected a number, a range like 4..16 or a list like 4,8,16")
         };
         let number = |part: &str| part.trim().parse::<NonZeroU32>().ok();
-        let not_a_number = || wrong("found no number of nodes");
+        let not_a_number = || wrong("not a number of nodes");
         if let Some((first, last)) = text.split_once("..") {
             let last = last.strip_prefix('=').unwrap_or(last);
             let (first, last) = number(first).zip(number(last)).ok_or_else(not_a_number)?;

@@ -1,12 +1,13 @@
-//! Which ranks must share nodes.
+//! The option to keep ranks together that share a node.
 
 use clap::{Args, ValueEnum};
 
-/// Which ranks must share nodes.
+/// Groups of ranks to keep together.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct NodeGroupOptions {
-    /// Only placements where the ranks that shared a node still do, and no others join them: as in
-    /// the recorded run (`recorded`, the default where it is known) or in block order (`block`)
+    /// Consider only placements that keep the ranks of each node together and without other ranks:
+    /// the groups of the recorded run (`recorded`, if no value is given) or of block order
+    /// (`block`)
     #[arg(
         long = "keep-node-groups",
         value_enum,
@@ -18,11 +19,11 @@ pub(crate) struct NodeGroupOptions {
     pub(crate) keep: Option<KeepAs>,
 }
 
-/// As when ranks are to share nodes.
+/// The origin of the groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum KeepAs {
-    /// On the hosts of the recorded run; in block order where they are not known
+    /// As in the recorded run; as in block order if its hosts are not known
     Recorded,
-    /// In block order on this cluster
+    /// As in block order on this cluster
     Block,
 }

@@ -1,17 +1,17 @@
-//! What one rank gets: whole cores or a PU.
+//! The size of a slot: whole cores or a PU.
 
 use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
 use rankwright::placement::Granularity;
 
-/// What one rank gets.
+/// The size of a slot.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RankSize {
-    /// Whole cores for each rank
+    /// Number of cores of each rank
     #[arg(long, value_name = "NUMBER", default_value = "1", conflicts_with = "per")]
     cores_per_rank: NonZeroU32,
-    /// One rank per core with all its PUs, or one per PU
+    /// Place one rank per core (with all its PUs) or one per PU (hardware thread)
     #[arg(long, value_enum, default_value_t)]
     per: Per,
 }
@@ -24,7 +24,7 @@ enum Per {
 }
 
 impl RankSize {
-    /// The library's name for it.
+    /// The size of a slot as the library takes it.
     pub(crate) fn granularity(&self) -> Granularity {
         match self.per {
             Per::Core => Granularity::Cores(self.cores_per_rank.get()),

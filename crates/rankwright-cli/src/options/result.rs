@@ -1,4 +1,4 @@
-//! Where and how a result is written.
+//! Format and destination of a result.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use rankwright::files::write_atomically;
 use crate::output::exit_code::UsageError;
 use crate::output::print;
 
-/// How a result is written.
+/// The format of a result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Aligned columns for people
+    /// Aligned columns
     #[default]
     Table,
     /// One JSON value
@@ -20,10 +20,10 @@ pub(crate) enum Format {
     Csv,
 }
 
-/// Where and how a result is written.
+/// Format and destination of a result.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ResultOptions {
-    /// How to write the result
+    /// Format of the result
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) format: Format,
     /// Write the result to this file instead of standard output
@@ -32,7 +32,7 @@ pub(crate) struct ResultOptions {
 }
 
 impl ResultOptions {
-    /// Writes a result to where the user wants it.
+    /// Writes a result to its file or to standard output.
     pub(crate) fn write(&self, text: &str) -> anyhow::Result<()> {
         match &self.output {
             Some(path) if path.as_os_str() != "-" => Ok(write_atomically(path, text.as_bytes())?),
@@ -41,7 +41,7 @@ impl ResultOptions {
     }
 }
 
-/// Refuses `-` where the result is not a text for standard output.
+/// Refuses `-` for results that cannot go to standard output.
 pub(crate) fn refuse_stdout(path: &Path) -> Result<(), UsageError> {
     if path.as_os_str() == "-" {
         return Err(UsageError(

@@ -1,4 +1,5 @@
-//! Options of every search: seeds, threads, effort, objective, and the strategies that they are for.
+//! Options of every search: seed, threads, effort, objective; and the strategies that they apply
+//! to.
 
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -13,30 +14,29 @@ use crate::output::exit_code::UsageError;
 /// Options of every search.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SearchOptions {
-    /// What random numbers are drawn from: those of strategies without a seed of their own, and the
-    /// clocks of simulations
+    /// Seed of all random numbers: of strategies without `seed=` and of simulations [default: 1]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u32>,
-    /// How many strategies or simulations may run at the same time; the result does not depend on it
+    /// Number of strategies or simulations to run in parallel; does not change the result
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) threads: NonZeroUsize,
-    /// How long strategies that search may do so, and how much is simulated to choose among answers:
-    /// `fast` (nothing), `normal` or `best`, counted in work
+    /// Amount of search and of simulation to rank candidates: `fast` (seconds, no simulation),
+    /// `normal`, or `best` (for jobs that run for days) [default: normal]
     #[arg(long, value_name = "EFFORT", conflicts_with = "time")]
     effort: Option<String>,
-    /// How long searching and choosing may take by the clock, like 10s, over all strategies; the
-    /// result then depends on the machine
+    /// Limit search and ranking together to this time, like 10s; the result then depends on the
+    /// speed of this machine
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
     time: Option<Seconds>,
-    /// What should be small where jobs say when they send: `waiting` of all messages, the `finish` of
-    /// the run, or `balanced`, both
+    /// What to minimise for workloads with message timing: `waiting` (sum over all messages),
+    /// `finish` (end of the run) or `balanced` (both) [default: balanced]
     #[arg(long, value_name = "WHAT")]
     objective: Option<String>,
-    /// After how many moves strategies that search end
+    /// Move budget of each search: number of trial moves, like 100000 [default: by --effort]
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["time", "effort"])]
     moves: Option<u64>,
-    /// Where nodes differ in speed: by which share the rank that computes longest may take longer
-    /// than it must
+    /// On nodes of different speed: how much the longest computing time of a rank may exceed the
+    /// shortest possible, as a share
     #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_BALANCE, value_parser = parse_balance)]
     pub(crate) balance: f64,
 }
@@ -51,12 +51,12 @@ fn parse_time(text: &str) -> Result<Seconds, UnitError> {
 }
 
 impl SearchOptions {
-    /// What random numbers are drawn from beside the strategies.
+    /// The seed of simulations.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.map_or(1, u64::from)
     }
 
-    /// One strategy by the name the user gave it.
+    /// A strategy by name, with these options as its defaults.
     pub(crate) fn strategy(&self, text: &str) -> anyhow::Result<Strategy> {
         let for_all = [
             ("seed", self.seed.map(|seed| seed.to_string())),
@@ -72,7 +72,7 @@ impl SearchOptions {
         parsed.map_err(|error| UsageError(error.to_string()).into())
     }
 
-    /// The clock of a search that begins now: what of `--time` has passed.
+    /// The clock of a search that starts now: the share of `--time` that has passed.
     pub(crate) fn start_clock(&self) -> Option<Box<Clock<'static>>> {
         let (time, begin) = (self.time?.0, Instant::now());
         Some(Box::new(move || match time > 0.0 {
@@ -81,8 +81,8 @@ impl SearchOptions {
         }))
     }
 
-    /// The strategies of a list like `blocked,drb:seed=3,kway`; where there is none, all that take
-    /// part in every comparison.
+    /// The strategies of a list like `blocked,drb:seed=3,kway`; without a list, all that are
+    /// candidates by default.
     pub(crate) fn strategies(&self, list: Option<&str>) -> anyhow::Result<Vec<Strategy>> {
         let Some(list) = list else {
             let all = MAPPERS.iter().filter(|entry| entry.role.is_candidate());
@@ -90,7 +90,7 @@ impl SearchOptions {
         };
         let mut texts: Vec<String> = Vec::new();
         for part in list.split(',') {
-            // `seed=3` behind a comma is one more option of the strategy before it.
+            // `seed=3` behind a comma belongs to the strategy before it.
             match texts.last_mut().filter(|_| part.contains('=') && !part.contains(':')) {
                 Some(last) => *last = format!("{last},{part}"),
                 None => texts.push(part.to_owned()),
@@ -99,7 +99,7 @@ impl SearchOptions {
         texts.iter().map(|text| self.strategy(text)).collect()
     }
 
-    /// What should be small.
+    /// The quantity to minimise.
     pub(crate) fn objective(&self) -> anyhow::Result<Objective> {
         let objective = self.objective.as_deref().map_or(Ok(Objective::default()), str::parse);
         objective.map_err(|expected| {
@@ -108,8 +108,8 @@ impl SearchOptions {
         })
     }
 
-    /// How many messages may be simulated to choose among answers, and with how many seeds. In closed
-    /// loops and with very many ranks a message takes longer, so there are fewer.
+    /// The number of messages to simulate for the ranking, and the number of seeds. There are fewer
+    /// messages for closed loops and for many ranks, where each takes longer.
     pub(crate) fn simulated(&self, closed_loop: bool, ranks: usize) -> (u64, usize) {
         let (messages, seeds): (u64, usize) = match (self.effort.as_deref(), self.time) {
             (Some("fast"), _) => return (0, 0),

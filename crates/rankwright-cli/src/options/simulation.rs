@@ -11,59 +11,59 @@ use super::inputs;
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Simulation")]
 pub(crate) struct SimulationOptions {
-    /// Which messages share a clock
+    /// Which messages share a clock and are sent at the same ticks
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     arrivals: ArrivalsOption,
-    /// Whether senders wait before their next round [default: arrival for profiles, else open]
+    /// When a rank sends its next round of messages [default: arrival for profiles, else open]
     #[arg(long = "loop", value_enum, value_name = "WHEN")]
     pacing: Option<PacingOption>,
-    /// How long a service takes
+    /// Time that a server (network device, memory) needs for a message
     #[arg(long, value_enum, default_value_t, value_name = "LAW")]
     service: ServiceOption,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum ArrivalsOption {
-    /// All destinations of a rank: at each tick it sends one message to every one
+    /// All messages of a rank: at each tick it sends one to every destination
     #[default]
     Source,
-    /// None: each pair of ranks has a clock of its own
+    /// The messages from one rank to another: a clock per pair of ranks
     Pair,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PacingOption {
-    /// Never: an open loop
+    /// At the next tick, even if earlier messages still wait (open loop)
     Open,
-    /// Until the messages of the last round have left the node
+    /// At the next tick, after the messages of its last round have left the node
     Departure,
-    /// Until the messages of the last round have arrived
+    /// At the next tick, after the messages of its last round have arrived
     Arrival,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum ServiceOption {
-    /// As long as length and rate say
+    /// Length divided by bandwidth
     #[default]
     Deterministic,
-    /// At random with that mean, to compare with theory
+    /// Random with that mean, for comparison with queueing theory
     Exponential,
 }
 
 impl SimulationOptions {
-    /// The library's options, for the workloads that the user names. Programs that were
-    /// profiled wait for their messages.
+    /// The library's options for these workloads. Profiled programs run in a closed loop by
+    /// default.
     pub(crate) fn options(&self, seed: u64, workloads: &[String]) -> Options {
         let is_profile = |name: &String| inputs::is_profile(Path::new(name)).unwrap_or(false);
         let names = workloads.iter().flat_map(|name| inputs::split(name));
         let profiles = names.into_iter().all(|name| is_profile(&name));
-        let usual = if profiles { PacingOption::Arrival } else { PacingOption::Open };
+        let default = if profiles { PacingOption::Arrival } else { PacingOption::Open };
         Options {
             arrivals: match self.arrivals {
                 ArrivalsOption::Source => Arrivals::PerSource,
                 ArrivalsOption::Pair => Arrivals::PerPair,
             },
-            pacing: match self.pacing.unwrap_or(usual) {
+            pacing: match self.pacing.unwrap_or(default) {
                 PacingOption::Open => Pacing::Open,
                 PacingOption::Departure => Pacing::AfterDeparture,
                 PacingOption::Arrival => Pacing::AfterArrival,

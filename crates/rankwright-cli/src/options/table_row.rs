@@ -1,4 +1,4 @@
-//! Rows of the library's tables by their names on the command line.
+//! Rows of the library's tables as values of options.
 
 use std::ffi::OsStr;
 
@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
 
-/// Reads the name of a row of a table, which has the names and what to say of them.
+/// Parses the name of a row; the table supplies names and summaries for `--help`.
 #[derive(Debug)]
 pub(crate) struct TableRow<T: 'static> {
     table: &'static [T],

@@ -1,4 +1,4 @@
-//! Exit codes, as `docs/src/exit-codes.md` promises them.
+//! Exit codes, as documented in `docs/src/exit-codes.md`.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -14,29 +14,29 @@ use rankwright::traffic::read::events::store::AddError;
 
 /// Something failed at run time.
 const FAILED: u8 = 1;
-/// The command line asks for something that does not exist.
+/// The command line is wrong.
 const USAGE: u8 = 2;
 /// An input cannot be read.
 const INPUT: u8 = 3;
-/// What is asked cannot be done: more ranks than cores.
+/// The request cannot be fulfilled, such as more ranks than cores.
 const INFEASIBLE: u8 = 4;
 /// `check` or `lint` found a mismatch.
 const MISMATCH: u8 = 5;
 
-/// A command line that is well-formed but names something that does not exist.
+/// A command line that clap accepts but that is wrong.
 #[derive(Debug)]
 pub(crate) struct UsageError(pub(crate) String);
 
-/// What was asked contradicts what there is.
+/// A request that cannot be fulfilled.
 #[derive(Debug)]
 pub(crate) struct Infeasible(pub(crate) String);
 
-/// What was verified is not as it should be; the details have been printed.
+/// `check` or `lint` found differences; the details have been printed.
 #[derive(Debug)]
 pub(crate) struct Mismatch(pub(crate) String);
 
-/// A child program that could not be started, with the code that `env` would return for it: 125
-/// for a failure of ours before it starts, 126 if it cannot be run, 127 if it is not found.
+/// A program that was not started, with the exit code of `env` for it: 125 for a failure before the
+/// start, 126 if the program cannot be run, 127 if it is not found.
 #[derive(Debug)]
 pub(crate) struct NotStarted {
     pub(crate) code: u8,
@@ -44,8 +44,7 @@ pub(crate) struct NotStarted {
 }
 
 impl NotStarted {
-    /// What failed before the program started, as with `env`: a failure of ours unless it says
-    /// otherwise.
+    /// An error before the start of the program; its exit code is 125 unless it has another.
     pub(crate) fn by_us_unless_known(error: anyhow::Error) -> Self {
         error
             .downcast::<Self>()
@@ -68,7 +67,7 @@ error_with_text!(Infeasible, 0);
 error_with_text!(Mismatch, 0);
 error_with_text!(NotStarted, why);
 
-/// The exit code for an error, by the first cause that has one of its own.
+/// The exit code for an error, from the first cause that has a code.
 pub(crate) fn of(error: &anyhow::Error) -> ExitCode {
     let code = error.chain().find_map(|cause| {
         if let Some(not_started) = cause.downcast_ref::<NotStarted>() {
@@ -88,7 +87,7 @@ pub(crate) fn of(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(code.unwrap_or(FAILED))
 }
 
-/// Whether an input is at fault. Errors that pass on the text of another do not stand before it in the
+/// Whether the cause is an input. Errors that only pass on the text of another are not in the
 /// chain.
 fn is_input(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause.is::<InputError>()
@@ -99,7 +98,7 @@ fn is_input(cause: &(dyn std::error::Error + 'static)) -> bool {
         || matches!(cause.downcast_ref(), Some(ReplayError::Input(_) | ReplayError::Stuck { .. }))
 }
 
-/// Whether something is asked that cannot be done.
+/// Whether the request cannot be fulfilled.
 fn is_infeasible(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause.is::<PlacementError>()
         || cause.is::<Infeasible>()

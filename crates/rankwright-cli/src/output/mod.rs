@@ -1,5 +1,4 @@
-//! Everything that reaches the user: results on standard output, tables, warnings and errors on
-//! standard error, exit codes.
+//! Output: results on standard output, warnings and errors on standard error, tables, exit codes.
 
 pub(crate) mod exit_code;
 mod verbosity;
@@ -76,7 +75,7 @@ pub(crate) fn progress_bar(verbosity: &Verbosity, steps: u64) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{wide_bar} {percent} % {msg}, {eta} left");
-    ProgressBar::new(steps).with_style(style.expect("a template of ours"))
+    ProgressBar::new(steps).with_style(style.expect("the template is valid"))
 }
 
 /// Prints a warning to standard error; suppressed by `--quiet`.
@@ -92,7 +91,7 @@ pub(crate) fn error(error: &anyhow::Error) {
 }
 
 fn to_stderr(text: std::fmt::Arguments<'_>) {
-    // There is nowhere to report that standard error is closed.
+    // If standard error is closed, this cannot be reported.
     let _ = writeln!(io::stderr(), "{text}");
 }
 

@@ -5,10 +5,10 @@ use clap::Args;
 /// How much goes to standard error.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Verbosity {
-    /// Say nothing but errors on standard error
+    /// Print nothing but errors on standard error
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Say more on standard error
+    /// Print more on standard error
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 }

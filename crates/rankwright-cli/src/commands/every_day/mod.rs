@@ -1,4 +1,4 @@
-//! Commands for every day.
+//! Commands of everyday use: profile, place, run, check.
 
 pub(crate) mod check;
 pub(crate) mod place;

@@ -15,10 +15,10 @@ use crate::output::{self, Verbosity, note};
 /// Options of `rankwright launch`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Prints the command line that starts the job; launch.sh in the folder has it too."
+    after_help = "Prints the command line that starts the job; launch.sh in the folder contains it too."
 )]
 pub(crate) struct Launch {
-    /// The placement, as `place` or `map` wrote it
+    /// Placement file of `place` or `map`
     #[arg(value_name = "PLACEMENT")]
     placement: PathBuf,
     #[command(flatten)]
@@ -26,13 +26,13 @@ pub(crate) struct Launch {
     /// The launcher
     #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
     launcher: &'static Launcher,
-    /// Write the files to this folder; with several jobs, to a folder per job in it
+    /// Folder for the files; with several jobs, for a folder per job
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
-    /// How to print what is launched: the command lines only, or all about it as json
+    /// Format of the output: the command lines, or all details as json
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
-    /// The program and its arguments, or several: -n 2 ./a x : -n 6 ./b y
+    /// The program and its arguments; or several programs: -n 2 ./a x : -n 6 ./b y
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     program: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! `rankwright exec`: becomes the shim.
+//! `rankwright exec`: replaces itself by the shim.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;

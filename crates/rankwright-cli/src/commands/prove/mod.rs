@@ -1,4 +1,4 @@
-//! Commands that prove what the others promise.
+//! Commands to verify results: emulated clusters and published numbers.
 
 pub(crate) mod lab;
 pub(crate) mod reproduce;

@@ -18,16 +18,16 @@ use crate::planning::simulations::Watch;
 /// Options of `rankwright reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The paper
+    /// Paper to compute again
     #[arg(value_parser = papers())]
     paper: Paper,
-    /// How many simulations run at the same time; the result does not depend on it
+    /// Number of simulations to run in parallel; does not change the result
     #[arg(long, value_name = "NUMBER", default_value = "2")]
     threads: std::num::NonZeroUsize,
-    /// Show what the paper prints no number for too
+    /// Also show quantities for which the paper prints no number
     #[arg(long)]
     all: bool,
-    /// Write all numbers as CSV files to this folder too
+    /// Also write all numbers as CSV files to this folder
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
     #[command(flatten)]
@@ -158,7 +158,7 @@ fn csv(rows: &[Row]) -> String {
     output::csv(&header, &rows.iter().map(cells).collect::<Vec<_>>())
 }
 
-/// Smaller numbers are 0 with six decimals.
+/// The smallest magnitude that does not round to 0 with six decimals.
 const NOTHING: f64 = 5e-7;
 
 /// A number with four digits and its unit; `saturated` for infinity.
@@ -175,7 +175,7 @@ fn number(value: f64, unit: &str) -> String {
     format!("{value:.digits$} {unit}").trim_end().to_owned()
 }
 
-/// The rows that the paper has a number or a statement for.
+/// The rows for which the paper has a number or a statement.
 fn compared_table(rows: &[Row]) -> String {
     let header = ["where", "what", "paper", "ours", "difference", "verdict"];
     let cells = |row: &Row| {
@@ -197,7 +197,7 @@ fn compared_table(rows: &[Row]) -> String {
 fn not_printed_table(rows: &[Row]) -> String {
     let cells = |row: &Row| vec![row.item.clone(), row.what.clone(), number(row.ours, row.unit)];
     let rows = rows.iter().filter(|row| row.verdict == Verdict::NotPrinted);
-    let header = ["where", "what the paper prints no number for", "ours"];
+    let header = ["where", "quantity without a number in the paper", "ours"];
     output::table(&header, &rows.map(cells).collect::<Vec<_>>())
 }
 
@@ -210,7 +210,8 @@ fn assumptions_table(assumptions: &[Assumption], caveat: &str) -> String {
         vec![given.what.to_owned(), number(given.value, given.unit), given.from.to_owned()]
     };
     let rows: Vec<Vec<String>> = assumptions.iter().map(cells).collect();
-    let table = output::table(&["given, as the paper prints no rates", "ours", "from"], &rows);
+    let table =
+        output::table(&["assumed, because the paper prints no rates", "ours", "from"], &rows);
     format!("{table}\n{caveat}\n\n")
 }
 

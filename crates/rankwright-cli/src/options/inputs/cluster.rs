@@ -1,4 +1,4 @@
-//! Clusters, as users name them.
+//! Clusters by the names that users give.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -11,10 +11,10 @@ use rankwright::files::InputError;
 use super::text::read_text_or_stdin;
 use crate::output::exit_code::UsageError;
 
-/// What begins the name of a cluster that is given as a synthetic string.
+/// The prefix of synthetic strings.
 const SYNTHETIC: &str = "synthetic:";
 
-/// What can stand where a cluster is expected.
+/// The accepted names of clusters, for errors.
 const CLUSTERS: &str = "a cluster.toml, an hwloc XML file, `-` for standard input, \
     synthetic:STRING or a built-in name";
 
@@ -25,13 +25,13 @@ pub(crate) fn cluster(text: &str, nodes: Option<u32>) -> anyhow::Result<Cluster>
     read(text, Count::Of(nodes))
 }
 
-/// As [`cluster`], for a use of at least `nodes` nodes: clusters that name their nodes keep their
-/// number.
+/// As [`cluster`], with at least `nodes` nodes if the name is the description of one node; clusters
+/// that name their nodes keep their number.
 pub(crate) fn cluster_of_at_least(text: &str, nodes: u32) -> anyhow::Result<Cluster> {
     read(text, Count::AtLeast(nodes))
 }
 
-/// How many nodes users want.
+/// The number of nodes to make.
 #[derive(Debug, Clone, Copy)]
 enum Count {
     Of(Option<u32>),
@@ -65,14 +65,17 @@ fn read(text: &str, nodes: Count) -> anyhow::Result<Cluster> {
 }
 
 fn unknown_cluster(name: &str) -> UsageError {
-    UsageError(format!("there is no built-in cluster `{name}`; there are {}", built_in_names()))
+    UsageError(format!(
+        "no built-in cluster `{name}`; the built-in clusters are {}",
+        built_in_names()
+    ))
 }
 
 fn built_in_names() -> String {
     BUILT_IN.iter().map(|built_in| built_in.name).collect::<Vec<_>>().join(", ")
 }
 
-/// `nodes` like nodes of one description.
+/// A cluster of `nodes` equal nodes.
 fn uniform(name: &str, group: NodeGroup, nodes: Count) -> anyhow::Result<Cluster> {
     let count = match nodes {
         Count::Of(count) => count.unwrap_or(1),
@@ -90,8 +93,8 @@ fn no_count(nodes: Count, text: &str) -> Result<(), UsageError> {
     match nodes {
         Count::Of(None) | Count::AtLeast(_) => Ok(()),
         Count::Of(Some(_)) => Err(UsageError(format!(
-            "--nodes does not go with `{text}`, which names its nodes itself; it is for hwloc XML \
-             files and synthetic strings"
+            "--nodes cannot be combined with `{text}`, which names its nodes; it applies to hwloc \
+             XML files and synthetic strings"
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! What users name on the command line: clusters and workloads, each as a file or by a built-in
+//! Inputs that users name on the command line: clusters and workloads, as files or by built-in
 //! name.
 
 mod cluster;

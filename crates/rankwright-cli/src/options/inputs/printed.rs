@@ -1,4 +1,4 @@
-//! Archives that another program prints: it is run, and what it prints is read as it comes.
+//! Archives that another program prints: runs the program and reads its output as it comes.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -12,24 +12,24 @@ use rankwright::traffic::profile::Profile;
 
 use crate::host::child;
 
-/// How long the program may print nothing.
+/// The longest time without output of the program.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How much is printed ahead of what was read, in pieces of [`PIECE`] bytes.
+/// The number of pieces of [`PIECE`] bytes that are read ahead.
 const PIECES: usize = 16;
 const PIECE: usize = 1 << 16;
 
-/// The most that is kept of what the program complains about.
+/// The most bytes kept of the program's standard error.
 const COMPLAINTS: u64 = 1 << 16;
 
-/// Runs `printer` on an archive and hands what it prints to `read`.
+/// Runs `printer` on an archive and passes its output to `read`.
 pub(super) fn read(
     printer: &[&str],
     archive: &Path,
     read: fn(&mut dyn BufRead, &str) -> Result<Profile, InputError>,
 ) -> Result<Profile, InputError> {
     let file = archive.display().to_string();
-    let (program, options) = printer.split_first().expect("a table of ours");
+    let (program, options) = printer.split_first().expect("the table has the program");
     let mut command = Command::new(program);
     command.args(options).arg("--").arg(archive).stdin(Stdio::null());
     let mut child =
@@ -43,7 +43,7 @@ pub(super) fn read(
     let pipe = child.stdout.take().expect("a pipe");
     let mut text = BufReader::with_capacity(PIECE, Pieces::of(pipe));
     let profile = read(&mut text, &file);
-    // The rest is of no interest, but ending the program before its end would look like a failure.
+    // The rest is not needed, but if the program were ended early, that would look like a failure.
     let rest = match &profile {
         Ok(_) => io::copy(&mut text, &mut io::sink()).map(|_| ()),
         Err(_) => child.kill(),
@@ -64,11 +64,11 @@ pub(super) fn read(
     let error = InputError::new(&file, failed, "an archive that it can print whole");
     Err(match complaint.is_empty() {
         true => error,
-        false => error.with_advice(format!("`{program}` says: {complaint}")),
+        false => error.with_advice(format!("`{program}` prints: {complaint}")),
     })
 }
 
-/// The first line that a child writes to standard error; the rest is read away.
+/// The first line that a child writes to standard error; the rest is discarded.
 fn complaints_of(child: &mut Child) -> JoinHandle<String> {
     let mut pipe = child.stderr.take().expect("a pipe");
     thread::spawn(move || {
@@ -80,7 +80,7 @@ fn complaints_of(child: &mut Child) -> JoinHandle<String> {
     })
 }
 
-/// What a pipe gives, piece by piece, with an end to patience.
+/// The output of a pipe, piece by piece, with a timeout.
 struct Pieces {
     pieces: Receiver<io::Result<Vec<u8>>>,
     piece: Vec<u8>,

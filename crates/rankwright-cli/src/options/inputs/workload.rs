@@ -1,4 +1,4 @@
-//! Workloads, as users name them.
+//! Workloads by the names that users give.
 
 use std::fs::File;
 use std::io::Read;
@@ -24,16 +24,15 @@ use crate::output::{self, Verbosity};
 const WORKLOAD: &str = "a profile (app.rwp), a workload file (jobs.toml), traffic in a format that \
                         `traffic import` reads, or a built-in name";
 
-/// What names of workloads may be, for `--help`.
+/// The accepted names of workloads, for `--help`.
 pub(crate) const WORKLOAD_HELP: &str = "A profile, a workload file (jobs.toml), a file of another \
     format, or a name that `rankwright traffic list` shows; several with commas between them";
 
-/// How the names of workloads that are made begin.
+/// The prefixes of built-in workloads.
 const PREFIXES: [&str; 3] = ["pattern:", "nas:", "paper:"];
 
-/// The workload that users name by files, `-` or built-in names, several with commas between them.
-/// Collective calls of a profile are expanded by the default algorithms. That a profile is partial
-/// is said.
+/// The workload of files, `-` or built-in names, separated by commas. Collective calls of a profile
+/// are expanded by the default algorithms. A partial profile gives a warning.
 pub(crate) fn workload(names: &str, verbosity: &Verbosity) -> anyhow::Result<Workload> {
     match named(names)? {
         Imported::Traffic(workload) => Ok(workload),
@@ -50,16 +49,16 @@ fn say_if_partial(name: &str, profile: &Profile, verbosity: &Verbosity) {
     }
 }
 
-/// What users name, as a run where it was recorded. The jobs of several names become one workload.
+/// The named inputs: a run if there is one recorded input, else a workload with the jobs of all.
 pub(crate) fn named(names: &str) -> anyhow::Result<Imported> {
     let list = split(names);
-    let [first, others @ ..] = list.as_slice() else { return one(names) };
+    let [first, others @ ..] = list.as_slice() else { return single(names) };
     if others.is_empty() {
-        return one(first);
+        return single(first);
     }
     let mut together = Workload { name: names.to_owned(), jobs: Vec::new() };
     for name in &list {
-        let jobs = match one(name)? {
+        let jobs = match single(name)? {
             Imported::Traffic(workload) => workload.jobs,
             Imported::Run(profile) => vec![profile.job(Expansion::Default)?],
         };
@@ -71,7 +70,7 @@ pub(crate) fn named(names: &str) -> anyhow::Result<Imported> {
 }
 
 /// Splits a list at its commas, but not between the options of a pattern or a benchmark, nor in the
-/// name of a file that there is.
+/// name of an existing file.
 pub(crate) fn split(names: &str) -> Vec<String> {
     let is_file = |name: &str| Path::new(name).exists();
     if is_file(names) {
@@ -90,8 +89,8 @@ pub(crate) fn split(names: &str) -> Vec<String> {
     list
 }
 
-/// What one name stands for.
-fn one(name: &str) -> anyhow::Result<Imported> {
+/// The input of a single name.
+fn single(name: &str) -> anyhow::Result<Imported> {
     let made = |job| Ok(Imported::Traffic(Workload::single(job)));
     if let Some(pattern) = name.strip_prefix("pattern:") {
         let job = Pattern::parse(pattern).and_then(|pattern| pattern.job());
@@ -104,8 +103,12 @@ fn one(name: &str) -> anyhow::Result<Imported> {
     let path = Path::new(name);
     if name.starts_with("paper:") && !path.exists() {
         let names = || BUILT_IN.iter().map(|workload| workload.name).collect::<Vec<_>>().join(", ");
-        let unknown =
-            || UsageError(format!("there is no built-in workload `{name}`; there are {}", names()));
+        let unknown = || {
+            UsageError(format!(
+                "no built-in workload `{name}`; the built-in workloads are {}",
+                names()
+            ))
+        };
         let built_in = built_in::find(name).ok_or_else(unknown)?;
         return Ok(Imported::Traffic(built_in.workload()?));
     }
@@ -115,7 +118,8 @@ fn one(name: &str) -> anyhow::Result<Imported> {
     }
 }
 
-/// Traffic in a workload file or a format of another tool; sniffed where the user names none.
+/// Traffic in a workload file or in a format of another tool; the format is detected unless the
+/// user names it.
 pub(crate) fn imported(path: &Path, format: Option<&str>) -> anyhow::Result<Imported> {
     let named = format.map(|name| {
         import::find(name).ok_or_else(|| {
@@ -142,23 +146,26 @@ pub(crate) fn imported(path: &Path, format: Option<&str>) -> anyhow::Result<Impo
     }
     let format = named.or_else(|| import::sniff(&text)).ok_or_else(|| unknown(&text, &file))?;
     match format.read {
-        // The other files of the run are wanted too.
+        // The reader needs the other files of the run too.
         Reader::Run { .. } if file != "-" => Ok(format.read_path(path)?),
         _ => Ok(format.read_text(text, &file)?),
     }
 }
 
-/// Why a text is not traffic.
+/// The error for a text that is not traffic.
 fn unknown(text: &str, file: &str) -> InputError {
     if let Some(Refused { what, why, .. }) = import::refused(text) {
-        return InputError::new(file, what, "who sends how much to whom").with_advice(why);
+        return InputError::new(file, what, "traffic between ranks").with_advice(why);
     }
     let tried: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     let error = InputError::new(file, "text of an unknown format", WORKLOAD);
-    error.with_advice(format!("tried {}; --from of `traffic import` names one", tried.join(", ")))
+    error.with_advice(format!(
+        "tried {}; if you know the format: rankwright traffic import FILE --from FORMAT",
+        tried.join(", ")
+    ))
 }
 
-/// A profile. Its job is named after the file where the program has no name.
+/// Reads a profile. Its job is named after the file if the program has no name.
 pub(crate) fn profile(path: &Path) -> anyhow::Result<Profile> {
     let mut profile = profile_file::read(path)?;
     if profile.run.program.is_empty() {
@@ -168,12 +175,12 @@ pub(crate) fn profile(path: &Path) -> anyhow::Result<Profile> {
     Ok(profile)
 }
 
-/// Whether a file is a profile (any SQLite file is taken for one).
+/// Whether a file is a profile, which every SQLite file is assumed to be.
 pub(crate) fn is_profile(path: &Path) -> Result<bool, InputError> {
     if path.as_os_str() == "-" {
         return Ok(false);
     }
-    // A profile that was cut within its first bytes is still best explained by its reader.
+    // The reader of profiles explains best if a profile is cut within its first bytes.
     let named_so = path.extension().is_some_and(|extension| extension == "rwp");
     if !named_so && import::sniff_path(path).is_some() {
         return Ok(false);

@@ -159,7 +159,7 @@ fn place_prices_collectives_against_block_order() {
 fn place_writes_nothing_where_the_launcher_cannot_do_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("placement.json").display().to_string();
-    // Who gets how many ranks is open; none are left for the second program.
+    // The numbers of ranks are open; no rank is left for the second program.
     for (first, code) in [(&["./app"][..], 2), (&["-n", "4", "./app"], 4)] {
         let start = ["place", "pattern:ring:4", "--on", FOUR_NODES, "-o", &path, "--"];
         let arguments = [&start, first, &[":", "./other"]].concat();

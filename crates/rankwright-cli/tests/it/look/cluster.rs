@@ -241,7 +241,7 @@ fn hosts_are_like_this_machine_if_nobody_says() {
     let output = rankwright(&arguments).output().expect("the program starts");
     assert!(output.status.success(), "{}", transcript(&arguments, &output));
     let error = String::from_utf8_lossy(&output.stderr);
-    assert!(error.contains("all hosts are taken to be like this one"), "{error}");
+    assert!(error.contains("all hosts are assumed to be like this one"), "{error}");
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn damaged_archives_are_errors() {
     assert!(!success && text.contains("events of location 0: it was cut off"), "{text}");
     std::fs::remove_file(&events).unwrap();
     let (text, success) = traffic(&["import", &archive]);
-    assert!(!success && text.contains("`otf2-print` says: "), "{text}");
+    assert!(!success && text.contains("`otf2-print` prints: "), "{text}");
     assert!(text.contains("exit code: 3"), "{text}");
 }
 

@@ -10,28 +10,29 @@ use crate::options::{LAUNCHER_NAME, LaunchOptions, ResultOptions};
 
 /// Options of `rankwright check`.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit code 0 if every rank is where it should be, 5 if not.")]
+#[command(after_help = "Exit code: 0 if every rank is where it should be, 5 if not.")]
 pub(crate) struct Check {
-    /// The placement, as `place` or `map` wrote it
+    /// Placement file of `place` or `map`
     #[arg(value_name = "PLACEMENT", required_unless_present_any = ["pid", "running"])]
     pub(super) placement: Option<PathBuf>,
     #[command(flatten)]
     pub(super) options: LaunchOptions,
-    /// Look at these processes of this host, start nothing
+    /// Check these processes on this host instead of starting a job
     #[arg(long, value_name = "PID", num_args = 1.., value_delimiter = ',')]
     pub(super) pid: Vec<u32>,
-    /// Look at the ranks of jobs that run on this host, or of one job by its number; start nothing
+    /// Check the ranks that run on this host instead of starting a job: those of all jobs, or of
+    /// the job with this number
     #[arg(long, value_name = "JOB", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "pid")]
     pub(super) running: Option<String>,
-    /// The launcher [default: that of the program's MPI, else the first that is found]
+    /// The launcher [default: that of the program's MPI library, else the first on PATH]
     #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
     pub(super) launcher: Option<&'static Launcher>,
-    /// How long the ranks may take to report
+    /// Time within which all ranks must report
     #[arg(long, value_name = "TIME", default_value = "30 s")]
     pub(super) timeout: Seconds,
     #[command(flatten)]
     pub(super) result: ResultOptions,
-    /// Start the reports as these programs would be started; none of them runs
+    /// Program line as for `run`; rankwright-exec starts in place of the programs and reports
     #[arg(last = true, value_name = "PROGRAM")]
     pub(super) program: Vec<String>,
 }

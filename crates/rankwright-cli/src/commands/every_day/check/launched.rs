@@ -1,4 +1,5 @@
-//! `check` of a job that is started for it: every rank reports where it is and ends.
+//! `check` starts the job with rankwright-exec in place of the program: every rank reports and
+//! ends.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -22,9 +23,9 @@ use crate::output::exit_code::Mismatch;
 use crate::output::{Verbosity, note, warn};
 
 impl Check {
-    /// Starts the launcher, and holds what the ranks report against the placement.
+    /// Starts the launcher and compares the reports of the ranks with the placement.
     pub(super) fn launch(&self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
-        // The command line has one, else it asked for running ones.
+        // Without a placement, the command line asks for running processes.
         let file = self.placement.as_deref().unwrap_or(Path::new("-"));
         let prepared = Prepared::read(&self.options, file)?;
         let job = prepared.one_job()?;
@@ -59,16 +60,16 @@ impl Check {
     }
 }
 
-/// What came from the ranks and the launcher.
+/// The output of the ranks and the launcher.
 struct Collected {
     reports: Vec<ReportLine>,
-    /// Everything else that was printed.
+    /// All other output.
     noise: String,
     /// How the launcher ended.
     end: String,
 }
 
-/// How long the launcher may take to end, and its pipes to be closed, when all is said.
+/// The time that the launcher may take to end and close its pipes after the last report.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 fn collect(started: &mut Started, ranks: usize, limit: Duration) -> anyhow::Result<Collected> {
@@ -100,7 +101,7 @@ fn collect(started: &mut Started, ranks: usize, limit: Duration) -> anyhow::Resu
             format!("the launcher had not ended after {} s", limit.as_secs_f64())
         }
     };
-    // Once more ranks than placed have reported, the rest is of interest too.
+    // If more ranks than placed have reported, wait for all of them.
     collected.listen(&lines, usize::MAX, Instant::now() + LAST_WORDS);
     Ok(collected)
 }
@@ -127,7 +128,7 @@ impl Collected {
     }
 }
 
-/// The launcher's words below ours.
+/// The launcher's output, indented below the error.
 fn indented(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines.map(|line| format!("\n  {line}")).collect()

@@ -1,4 +1,4 @@
-//! `rankwright check`: where every rank is, held against the placement.
+//! `rankwright check`: compares where every rank runs with the placement.
 
 mod arguments;
 mod launched;

@@ -1,5 +1,5 @@
-//! The variables that ranks which run already should have. What started them is not known, and not all
-//! launchers are told devices in the same way.
+//! The variables that running ranks should have. They depend on the launcher, which is not known
+//! for running ranks.
 
 use rankwright::placement::{JobEntry, Settings};
 use rankwright::rails::fabric::LocalRanks;
@@ -7,12 +7,12 @@ use rankwright::rails::fabric::LocalRanks;
 use crate::host::processes::{Process, Running};
 use crate::launching::prepared::Prepared;
 
-/// What the ranks of a job should have, and what the user should know: as a launcher sets it that
-/// counts local ranks right; as one that miscounts them (`mpich:4.0`), where the processes show that
-/// theirs did, or have more of what such a launcher sets.
+/// The variables of the ranks of a job, and notes for the user. They are those of a launcher that
+/// counts local ranks correctly; or of one that miscounts them (`mpich:4.0`), if the processes show
+/// that theirs did or have more of the variables that such a launcher sets.
 ///
 /// # Errors
-/// If the variables cannot be told to the job's ranks.
+/// If the network stack cannot select the devices of the job's ranks.
 pub(super) fn planned(
     prepared: &Prepared,
     job: &JobEntry,
@@ -41,15 +41,15 @@ pub(super) fn of_process<'a>(
     }
 }
 
-/// How many variables of a plan a process has.
+/// The number of variables of a plan that a process has.
 fn variables_had(settings: &Settings, job: &JobEntry, task: &Running) -> usize {
     let has =
         |(name, value): &&(String, String)| task.process.variable(name).as_ref() == Some(value);
     of_process(settings, job, task).iter().filter(has).count()
 }
 
-/// Whether Hydra gave a rank another place among the ranks of its host, or another number of these,
-/// than the placement has.
+/// Whether Hydra gave a rank another local rank, or another number of ranks on its host, than the
+/// placement.
 fn is_miscounted(job: &JobEntry, Running { process, rank, .. }: &Running) -> bool {
     let Some(entry) = rank.and_then(|rank| job.ranks.get(rank as usize)) else { return false };
     let beside = || job.ranks.iter().filter(|other| other.node == entry.node);

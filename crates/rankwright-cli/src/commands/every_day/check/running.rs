@@ -1,4 +1,4 @@
-//! `check --pid` and `check --running`: where processes are that run on this host already.
+//! `check --pid` and `check --running`: where processes of this host run.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ use crate::options::{Format, given, refuse};
 use crate::output::exit_code::Mismatch;
 use crate::output::{self, Verbosity, note};
 
-/// Variables that select a network device by its name.
+/// Variables that select network devices by name.
 const SELECTING: [&str; 7] = [
     "UCX_NET_DEVICES",
     "FI_VERBS_IFACE",
@@ -28,16 +28,16 @@ const SELECTING: [&str; 7] = [
 ];
 
 impl Check {
-    /// Looks at processes that run on this host, and holds them against a placement if there is one.
+    /// Checks running processes of this host, against a placement if one is given.
     pub(super) fn look(&self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
-        let why = " does not go with --pid and --running, which start nothing: leave it out";
+        let why = " has no effect with --pid and --running, which start nothing";
         refuse(&[
             (given("--for", self.launcher.is_some()), why),
             (given("`-- PROGRAM`", !self.program.is_empty()), why),
         ])?;
         let system = System::here();
         let running = self.chosen(&system, verbosity)?;
-        // Other jobs count as well, whichever the user asked for.
+        // Ranks of all jobs are compared, whichever the user asked for.
         let everybody = match self.running {
             Some(_) => system.ranks(None)?.ranks,
             None => running.clone(),
@@ -66,17 +66,17 @@ impl Check {
         Err(Mismatch(format!("{wrong} {what}")).into())
     }
 
-    /// The processes that the user means.
+    /// The processes to check.
     fn chosen(&self, system: &System<'_>, verbosity: &Verbosity) -> anyhow::Result<Vec<Running>> {
         let mut chosen = Vec::new();
         for &pid in &self.pid {
             let process = system.process(pid);
             chosen.push(process.map_err(|error| match error.kind() {
                 std::io::ErrorKind::NotFound => {
-                    anyhow!("--pid {pid}: there is no such process on this host (any more)")
+                    anyhow!("--pid {pid}: no such process on this host")
                 }
                 std::io::ErrorKind::PermissionDenied => {
-                    anyhow!("--pid {pid}: this process is somebody else's, ask them or root")
+                    anyhow!("--pid {pid}: the process belongs to another user; ask them or root to check")
                 }
                 _ => anyhow!("--pid {pid}: {error}"),
             })?);
@@ -86,7 +86,10 @@ impl Check {
         let here = system.ranks(job)?;
         if here.hidden > 0 {
             let count = here.hidden;
-            note(verbosity, format_args!("processes of others that cannot be looked at: {count}"));
+            note(
+                verbosity,
+                format_args!("not checked, because they belong to other users: {count}"),
+            );
         }
         if here.ranks.is_empty() {
             let of_job = job.map_or(String::new(), |job| format!(" of job {job}"));
@@ -95,7 +98,7 @@ impl Check {
         Ok(here.ranks)
     }
 
-    /// Prints the processes beside their places; how many are wrong.
+    /// Prints the processes with their placement; returns how many are wrong.
     fn against(
         &self,
         file: &std::path::Path,
@@ -112,7 +115,7 @@ impl Check {
         let planned = |task: &Running| plan::of_process(&settings, job, task);
         let not_seen = |task: &Running| {
             let entry = task.rank.and_then(|rank| job.ranks.get(rank as usize));
-            // Devices of an emulated cluster do not exist anywhere.
+            // The devices of an emulated cluster do not exist.
             let entry = entry.filter(|_| !placement.cluster.emulated);
             let devices = entry.into_iter().flat_map(|entry| placement.devices(entry));
             NotSeen::of(
@@ -127,14 +130,14 @@ impl Check {
             .zip(shared)
             .map(|(task, shared)| {
                 let entry = task.rank.and_then(|rank| job.ranks.get(rank as usize));
-                // Where the plan has no variables for a network stack, names tell.
+                // Without variables for a network stack in the plan, the names are compared.
                 let entry =
                     entry.filter(|_| !planned(task).iter().any(|(name, _)| is_selecting(name)));
                 let devices = entry.and_then(|entry| other_device(&task.process, entry));
                 shared.iter().cloned().chain(devices).collect()
             })
             .collect();
-        // Of chosen processes only these are asked for, not all ranks of the host.
+        // With --pid, ranks without a process are not wrong.
         let of_host = self.pid.is_empty().then_some(host.as_str()).or(Some(""));
         let verdicts = verdict::verdicts(placement, job, of_host, &reports, &more);
         self.result.write(&verdict::render(&verdicts, self.result.format)?)?;
@@ -153,7 +156,7 @@ fn is_selecting(name: &str) -> bool {
     SELECTING.contains(&name)
 }
 
-/// A process as a rank would report itself that should have these variables.
+/// A process in the form of a rank's report; `variables` are those it should have.
 fn report(
     task: &Running,
     host: &str,
@@ -180,7 +183,7 @@ fn report(
     }
 }
 
-/// That a process was told to use other network devices than it should.
+/// A sentence if a variable of a process selects other network devices than the placement.
 fn other_device(process: &Process, entry: &RankEntry) -> Option<String> {
     if entry.nics.is_empty() {
         return None;
@@ -209,7 +212,7 @@ const HEADER: [&str; 10] = [
     "verdict",
 ];
 
-/// The processes as the user wants them.
+/// The processes in the wanted format.
 fn render(running: &[Running], shared: &[Vec<String>], format: Format) -> anyhow::Result<String> {
     let rows: Vec<Vec<String>> =
         running.iter().zip(shared).map(|(task, shared)| cells(task, shared)).collect();

@@ -1,4 +1,4 @@
-//! Where every rank should be, where it is, and whether that is the same.
+//! Where every rank should run, where it runs, and the differences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,16 +12,16 @@ use serde::Serialize;
 use crate::options::Format;
 use crate::output;
 
-/// One rank. PUs and NUMA nodes are P#.
+/// One rank or process. PUs and NUMA nodes are P#.
 #[derive(Debug, Serialize)]
 pub(super) struct Verdict {
-    /// `None` for a process that does not know its rank.
+    /// `None` for a process without a rank.
     rank: Option<u32>,
     /// `None` for a process that was not placed.
     wanted: Option<Wanted>,
     /// `None` for a rank that did not report.
     actual: Option<Actual>,
-    /// What differs; empty if nothing does.
+    /// The differences, a clause each; empty if none.
     differences: Vec<String>,
 }
 
@@ -44,13 +44,13 @@ struct Actual {
     numa: String,
     memory: String,
     cpuset: String,
-    /// The variables that the plan has for it.
+    /// The variables that it should have.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     variables: BTreeMap<String, Option<String>>,
     /// The devices that its host does not have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing_devices: Vec<String>,
-    /// The devices of which nothing on its host tells.
+    /// The devices whose existence its host does not tell.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     untold_devices: Vec<String>,
 }
@@ -61,9 +61,9 @@ impl Verdict {
     }
 }
 
-/// Holds the reports against the placement of `job`: one verdict per rank (of one host only, where
-/// that is given), then one for every process that is not a rank of it. `more` has what is wrong with
-/// each report beside that.
+/// Compares the reports with the placement of `job`: one verdict per rank (of `host` only, if that
+/// is given), then one per process that is not a rank of the job. `more` has further differences of
+/// each report.
 pub(super) fn verdicts(
     placement: &PlacementFile,
     job: &JobEntry,
@@ -86,7 +86,7 @@ pub(super) fn verdicts(
         positions.iter().take(1).for_each(|at| differences.extend(more[*at].iter().cloned()));
         let others = positions.len().saturating_sub(1);
         if others > 0 {
-            differences.push(format!("{} processes say they are this rank", others + 1));
+            differences.push(format!("{} processes report this rank", others + 1));
         }
         let wanted = Wanted {
             host: entry.node.clone(),
@@ -102,18 +102,18 @@ pub(super) fn verdicts(
         |report: &&ReportLine| report.rank.is_none_or(|rank| rank as usize >= job.ranks.len());
     let is_here = |entry: &&RankEntry| host.is_none_or(|host| same_host(&entry.node, host));
     let stranger = |report: &ReportLine| {
-        let what = if report.rank.is_some() { "was not placed" } else { "found no rank variable" };
+        let what = if report.rank.is_some() { "was not placed" } else { "no rank variable is set" };
         let differences = vec![what.to_owned()];
         Verdict { rank: report.rank, wanted: None, actual: Some(actual(report)), differences }
     };
-    // A rank of another host that runs on this one is looked at too.
+    // A rank of another host that runs on this one is checked too.
     let misplaced = |entry: &&RankEntry| is_here(entry) || by_rank.contains_key(&entry.rank.0);
     let ranks = job.ranks.iter().filter(misplaced).map(rank);
     ranks.chain(reports.iter().filter(not_placed).map(stranger)).collect()
 }
 
-/// Ranks that share PUs although the plan gives each its own: for each report, sentences that name
-/// the others.
+/// Ranks that share PUs although the placement gives them different ones: for each report, clauses
+/// that name the other ranks.
 pub(super) fn shared(
     placement: &PlacementFile,
     job: &JobEntry,
@@ -145,7 +145,7 @@ pub(super) fn shared(
     sentences
 }
 
-/// What cannot be verified here, in sentences.
+/// Sentences about everything that cannot be verified here.
 pub(super) fn unverifiable(
     placement: &PlacementFile,
     job: &JobEntry,
@@ -154,7 +154,7 @@ pub(super) fn unverifiable(
     let mut sentences = Vec::new();
     if placement.cluster.emulated {
         let granted = |report: &ReportLine| report.cpuset.parse().map_or(0, |pus: PuSet| pus.len());
-        // Of ranks that run already it is not known how many they were granted.
+        // The granted PUs of running ranks are not known.
         let pus = match reports.iter().map(granted).max() {
             None | Some(0) => String::new(),
             Some(pus) => format!(" ({})", counted(pus, "PU")),
@@ -169,7 +169,7 @@ pub(super) fn unverifiable(
     if !untold.is_empty() {
         let names = Vec::from_iter(untold).join(", ");
         sentences.push(format!(
-            "devices: nothing tells whether hosts have {names}: no name that the kernel gives, and no \
+            "devices: whether the hosts have {names} is not known: not a name of the kernel, and no \
              PCI address (`pci` in the cluster description)"
         ));
     }
@@ -239,8 +239,8 @@ fn differences(placement: &PlacementFile, entry: &RankEntry, report: &ReportLine
     differences
 }
 
-/// Whether a process takes its memory from this NUMA node first: by its policy, or without one
-/// because all its PUs are beside it. Where the system tells neither, it is believed.
+/// Whether a process takes its memory from this NUMA node first: by its policy, or without a policy
+/// because all its PUs are beside the node. If the system tells neither, the answer is yes.
 fn takes_memory_from(numa: u32, report: &ReportLine) -> bool {
     match report.memory.split_once(':') {
         Some(("preferred" | "bind", nodes)) => nodes == numa.to_string(),
@@ -261,7 +261,7 @@ const HEADER: [&str; 9] = [
     "verdict",
 ];
 
-/// The result as the user wants it; the table has all ranks if all are right, else the wrong ones.
+/// The result in the wanted format; the table has all ranks if all are right, else the wrong ones.
 pub(super) fn render(verdicts: &[Verdict], format: Format) -> anyhow::Result<String> {
     let rows = |chosen: &dyn Fn(&Verdict) -> bool| -> Vec<Vec<String>> {
         verdicts.iter().filter(|verdict| chosen(verdict)).map(cells).collect()
@@ -360,10 +360,10 @@ mod tests {
             (
                 Some(1),
                 "memory policy bind:8 with PUs beside NUMA node P#0 instead of P#0; \
-                 2 processes say they are this rank",
+                 2 processes report this rank",
             ),
             (Some(2), "was not placed"),
-            (None, "found no rank variable"),
+            (None, "no rank variable is set"),
         ];
         assert_eq!(differences_of(&reports), expected.map(|(rank, text)| (rank, text.to_owned())));
         assert_eq!(differences_of(&[])[0].1, "did not report");
@@ -389,7 +389,10 @@ mod tests {
         reports[1].missing_devices = vec!["mlx5_1".to_owned()];
         reports[1].untold_devices = vec!["port A".to_owned()];
         let untold = unverifiable(&placement, &placement.jobs[0], &reports);
-        assert!(untold.len() == 1 && untold[0].contains("hosts have port A: "), "{untold:?}");
+        assert!(
+            untold.len() == 1 && untold[0].contains("the hosts have port A is not known "),
+            "{untold:?}"
+        );
         let shared = shared(&placement, &placement.jobs[0], &reports);
         let verdicts = verdicts(&placement, &placement.jobs[0], None, &reports, &shared);
         let differences: Vec<String> =

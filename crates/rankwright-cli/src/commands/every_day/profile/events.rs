@@ -1,4 +1,4 @@
-//! `rankwright profile --events`: the calls of every rank in their order become part of the profile.
+//! `rankwright profile --events`: adds the calls of every rank, in order, to the profile.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use rankwright::traffic::read::events::store;
 
 use crate::output::{self, Verbosity};
 
-/// Adds what the ranks left in these places to the profile. Returns whether the events of every rank
-/// are in it.
+/// Adds the events that the ranks left in these folders and files to the profile. Returns whether
+/// the profile has the events of every rank.
 pub(super) fn add(
     profile: &Path,
     ranks: usize,

@@ -33,38 +33,38 @@ use launch_line::LaunchLine;
 /// Options of `rankwright profile`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Examples: rankwright profile -o app.rwp -- mpirun -np 16 ./app input.dat
+                        Examples: rankwright profile -o app.rwp -- mpirun -np 16 ./app input.dat
           rankwright profile -o app.rwp --merge /collected/spool/*")]
 pub(crate) struct Profile {
-    /// The profile to write
+    /// Profile to write, like app.rwp
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The program as the profile names it; its file name where not given
+    /// Name of the program in the profile [default: its file name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Where each rank keeps its records while it runs, a folder on its own host: what is there when
-    /// a rank dies is not lost; beside the profile where not given
+    /// Folder on each host for the records of its ranks during the run; they survive if a rank dies
+    /// [default: beside the profile]
     #[arg(long, value_name = "DIR")]
     spool: Option<PathBuf>,
-    /// Whether to take the time of each call; without it the tracer costs less, and the profile holds
-    /// no times inside MPI and no gaps between messages
+    /// Measure the time of each MPI call; `off` makes the tracer cheaper, but then the profile has
+    /// no times inside MPI and no message timing
     #[arg(long, value_name = "on|off", default_value = "on")]
     gaps: Switch,
-    /// Record the calls of every rank in their order too, to be replayed or exported (`traffic export
-    /// --format simgrid-ti`); some 10 bytes a call, on the spool folder's disk and in the profile
+    /// Also record every call in order, for `simulate --replay` and `traffic export --format
+    /// simgrid-ti`; takes about 10 bytes per call, in the spool folder and in the profile
     #[arg(long)]
     events: bool,
-    /// Every rank keeps its records in its spool file; nothing is gathered over the network
+    /// Leave the records of every rank in its spool file instead of gathering them over the network
     #[arg(long)]
     per_rank: bool,
-    /// Instead of running a program: join the spool files of one run, in these folders
+    /// Run nothing; make the profile from the spool files of one run in these folders
     #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["spool", "per_rank", "events", "gaps", "mpi"])]
     merge: Vec<PathBuf>,
-    /// Which MPI the program uses, where it cannot be told from the program and the launcher
+    /// MPI library of the program [default: detected from the program and the launcher]
     #[arg(long, value_enum, value_name = "MPI")]
     mpi: Option<Abi>,
-    /// The launcher's command line: mpirun, mpiexec or srun with its options, the program, its
-    /// arguments. Other launchers: with `rankwright exec` before the program
+    /// The launcher's command line: mpirun, mpiexec or srun with its options, then the program and
+    /// its arguments. With other launchers, put `rankwright exec` before the program
     #[arg(
         last = true,
         required_unless_present = "merge",
@@ -90,7 +90,7 @@ impl Profile {
             return Ok(ExitCode::SUCCESS);
         }
         let without_times = self.events && self.gaps == Switch::Off;
-        let why = ": found --gaps off, expected it on: events have times";
+        let why = " needs --gaps on, because events have times";
         refuse(&[(given("--events", without_times), why)])?;
         let Started { mut launcher, recording } =
             self.start(verbosity).map_err(NotStarted::by_us_unless_known)?;
@@ -106,8 +106,8 @@ impl Profile {
                 .with_context(|| format!("they are kept in {}", recording.spool.display()))?;
         if !whole || profile.ranks.iter().any(|rank| rank.ended == Ended::Missing) {
             let text = format!(
-                "if ranks on other hosts left files in {}, collect them and join all with \
-                 `rankwright profile --merge`; those of this host are kept there",
+                "if ranks on other hosts left files in {}, collect them and make a profile of all \
+                 with `rankwright profile --merge`; the files of this host are kept there",
                 recording.spool.display()
             );
             output::warn(verbosity, text);
@@ -143,7 +143,7 @@ impl Profile {
         }
     }
 
-    /// The words that the tracer understands.
+    /// The options of the tracer.
     fn trace_options(&self) -> Vec<&'static str> {
         let options = [
             (self.gaps == Switch::Off, "no-gaps"),
@@ -153,7 +153,7 @@ impl Profile {
         options.into_iter().filter(|(wanted, _)| *wanted).map(|(_, word)| word).collect()
     }
 
-    /// Writes the profile and says what it tells at once.
+    /// Writes the profile and prints a summary.
     fn finish(&self, profile: &Recorded, verbosity: &Verbosity) -> anyhow::Result<()> {
         profile_file::write(profile, &self.output)?;
         let summary = TrafficSummary::new(profile, 0);
@@ -165,23 +165,25 @@ impl Profile {
     }
 }
 
-/// A launcher that runs the program under the tracer.
+/// A running launcher whose program is under the tracer.
 struct Started {
     launcher: Child,
     recording: Recording,
 }
 
-/// Nothing was recorded: says why, as far as it is known from here.
+/// The error when nothing was recorded, with the probable cause.
 fn no_profile(status: ExitStatus, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
     let ended = match (status.success(), status.code()) {
-        (true, _) => "the program never called MPI_Init, the tracer was not loaded into it (it is \
-                      linked statically, runs with the rights of its owner, or is started without \
-                      LD_PRELOAD), the disk is full, or another host cannot write to this folder"
-            .to_owned(),
+        (true, _) => {
+            "the program never called MPI_Init, or the tracer was not loaded into it (it is \
+                      linked statically, setuid or setgid, or started without LD_PRELOAD), or the \
+                      disk is full, or another host cannot write to this folder"
+                .to_owned()
+        }
         (false, Some(code)) => format!("the launcher ended with exit code {code}"),
         (false, None) => "the launcher was ended by a signal".to_owned(),
     };
-    let text = format!("no profile: the ranks left no trace; {ended}");
+    let text = format!("no profile, because the ranks recorded nothing: {ended}");
     if status.success() {
         anyhow::bail!(text);
     }

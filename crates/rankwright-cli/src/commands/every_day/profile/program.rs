@@ -1,4 +1,4 @@
-//! Which MPI library a program loads, found out before it runs.
+//! Detects the MPI library of a program before it runs.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
@@ -16,16 +16,16 @@ use crate::output::{self, Verbosity};
 #[derive(Debug)]
 pub(super) struct Chosen {
     pub(super) abi: Abi,
-    /// The library that the program loads, where that is known.
+    /// The library that the program loads, if known.
     pub(super) library: Option<Library>,
 }
 
-/// Decides for which MPI the tracer must be: the one that the user names, else the one that the
-/// programs load, else the launcher's.
+/// Chooses the MPI of the tracer: the one that the user names, else the one that the programs load,
+/// else the launcher's.
 ///
 /// # Errors
-/// If a program cannot be traced, if programs and launcher belong to different MPIs, or if nothing
-/// tells which one it is.
+/// If a program cannot be traced, if programs and launcher belong to different MPIs, or if the MPI
+/// is unknown.
 pub(super) fn choose(
     line: &LaunchLine,
     named: Option<Abi>,
@@ -63,8 +63,8 @@ pub(super) fn choose(
             let names: Vec<&str> = line.programs().map(|words| words[0].as_str()).collect();
             let launcher = line.launcher.display();
             let why = format!(
-                "cannot tell which MPI {} uses: it is not found here or names no MPI library, and \
-                 {launcher} starts programs of any MPI; say it with --mpi {}",
+                "the MPI of {} is unknown: the program is not on this host or names no MPI library, \
+                 and {launcher} starts programs of any MPI; give --mpi {}",
                 names.join(", "),
                 Abi::ALL.map(Abi::name).join("|")
             );
@@ -79,8 +79,8 @@ fn mixed(program: &str, library: &Library, mpi: &Mpi) -> NotStarted {
         library.path.as_ref().map_or(String::new(), |path| format!(" from {}", path.display()));
     let why = format!(
         "two MPIs are mixed: {} belongs to {} {major}.{minor}, but {program} loads {}{path}, which is \
-         {}; each rank would be a job of its own. Use the launcher of the program's MPI, or compile \
-         the program with the launcher's mpicc (if this launcher does start such programs, say so: \
+         {}; each rank would be a separate job. Use the launcher of the program's MPI, or compile \
+         the program with the launcher's mpicc (if this launcher does start such programs, give \
          --mpi {})",
         mpi.launcher.display(),
         mpi.family,
@@ -91,8 +91,8 @@ fn mixed(program: &str, library: &Library, mpi: &Mpi) -> NotStarted {
     NotStarted { code: 125, why }
 }
 
-/// Programs that run others or load what they need later: that they name no MPI library says
-/// nothing.
+/// Programs that run other programs or load libraries later, and so may use MPI without naming a
+/// library.
 const RUN_OTHERS: [&str; 22] = [
     "apptainer",
     "ash",
@@ -118,8 +118,8 @@ const RUN_OTHERS: [&str; 22] = [
     "zsh",
 ];
 
-/// The MPI library that a program loads; `None` if it cannot be told, as with scripts. `words` are
-/// the program and its arguments: behind `numactl -N 0` or `env A=1` comes the real program.
+/// The MPI library that a program loads; `None` if it is unknown, as for scripts. `words` are the
+/// program and its arguments: the real program may follow `numactl -N 0` or `env A=1`.
 fn library_of(words: &[String], verbosity: &Verbosity) -> Result<Option<Library>, NotStarted> {
     let program = &words[0];
     let Some(path) = find_program(Path::new(program)) else { return Ok(None) };
@@ -130,7 +130,7 @@ fn library_of(words: &[String], verbosity: &Verbosity) -> Result<Option<Library>
         Some(library) => {
             if elf.contains_mpi {
                 let text = format!(
-                    "{program} has an MPI_Init of its own, as programs have that were linked with a \
+                    "{program} contains MPI_Init, as programs do that are linked with a \
                      profiler: what does not pass through {} is not seen",
                     library.name
                 );
@@ -157,12 +157,12 @@ fn library_of(words: &[String], verbosity: &Verbosity) -> Result<Option<Library>
     if !RUN_OTHERS.contains(&name) && !name.starts_with("python") {
         let text = match elf.interpreter {
             Some(_) => format!(
-                "{program} names no MPI library: unless it loads one later or starts an MPI program, \
-                 there will be nothing to record"
+                "{program} names no MPI library: nothing will be recorded unless it loads one later or \
+                 starts an MPI program"
             ),
             None => format!(
-                "{program} is linked statically, so nothing can be loaded into it: unless it starts \
-                 an MPI program, there will be nothing to record"
+                "{program} is linked statically, so the tracer cannot be loaded into it: nothing will \
+                 be recorded unless it starts an MPI program"
             ),
         };
         output::warn(verbosity, text);
@@ -178,13 +178,13 @@ fn cannot(program: &str, why: &str) -> NotStarted {
     NotStarted { code: 125, why: format!("{program} cannot be traced: {why}") }
 }
 
-/// The dynamic linker ignores LD_PRELOAD for programs that run with rights their caller lacks.
+/// The dynamic linker ignores LD_PRELOAD for programs with rights that their caller lacks.
 fn warn_if_secure(program: &str, path: &Path, verbosity: &Verbosity) {
     const SET_ID: u32 = libc::S_ISUID | libc::S_ISGID;
     if path.metadata().is_ok_and(|data| data.mode() & SET_ID != 0) {
         let text = format!(
-            "{program} runs with the rights of its owner (setuid or setgid): the system loads no \
-             tracer into such programs, unless they are the caller's own"
+            "{program} is setuid or setgid: the system loads the tracer into such programs only if \
+             their owner starts them"
         );
         output::warn(verbosity, text);
     }

@@ -1,4 +1,4 @@
-//! Where a run leaves its records, and reading them when it is over.
+//! The folders and files of a recording, and reading them after the run.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,27 +18,26 @@ pub(super) const GATHERED: &str = "trace.rwt";
 /// The folders of one run.
 #[derive(Debug)]
 pub(super) struct Recording {
-    /// Beside the profile, made by us: holds the gathered trace, and the spool files unless they are
-    /// wanted elsewhere.
+    /// A temporary folder beside the profile, for the gathered trace and, by default, the spool
+    /// files.
     folder: PathBuf,
-    /// Where each rank keeps its spool file; the ranks make it where it is missing.
+    /// The folder of the spool files; ranks create it if it is missing.
     pub(super) spool: PathBuf,
 }
 
 impl Recording {
-    /// Makes the folder beside the profile. With a `spool` of the user's, the run gets a folder of its
-    /// own in that.
+    /// Makes the folder beside the profile; with `spool`, a folder for this run in `spool`.
     pub(super) fn begin(profile: &Path, spool: Option<&Path>) -> anyhow::Result<Self> {
         let shown = profile.display();
-        // Known now, it costs nothing; known after a run of hours, it costs the run.
+        // Found before the run, such errors cost nothing; found after hours, they cost the run.
         if profile.metadata().is_ok_and(|data| !data.is_file()) {
-            let why = format!("{shown}: found no regular file, expected one for the profile");
+            let why = format!("{shown}: not a regular file; give another name for the profile");
             return Err(NotStarted { code: 125, why }.into());
         }
-        // A slip like `-o ./app` must not cost the program.
+        // A mistake like `-o ./app` must not overwrite the program.
         if holds_something_else(profile) {
             let why = format!(
-                "{shown}: found a file that is not a profile, expected a new name or a profile to replace"
+                "{shown}: an existing file that is not a profile; give a new name, or a profile to replace"
             );
             return Err(NotStarted { code: 125, why }.into());
         }
@@ -70,15 +69,15 @@ impl Recording {
         self.folder.join(GATHERED)
     }
 
-    /// What the run left: the gathered trace, or else the spool files that are to be seen from here.
-    /// `None` if there is neither.
+    /// The profile of the run, from the gathered trace or else from the spool files visible on this
+    /// host; `None` without either.
     pub(super) fn read(&self, program: Option<&str>) -> anyhow::Result<Option<Profile>> {
         let trace = self.trace();
         if trace.with_extension("rwt.again").exists() {
             anyhow::bail!(
-                "several MPI jobs ran where one was expected: launcher and program belong to \
-                 different MPIs, so that each process was a job of its own, or a script started \
-                 several MPI programs; the records of one of them are in {}",
+                "several MPI jobs ran instead of one: launcher and program belong to different \
+                 MPIs, so that each process was a separate job, or a script started several MPI \
+                 programs; the records of one of them are in {}",
                 self.folder.display()
             );
         }
@@ -95,17 +94,17 @@ impl Recording {
         read().with_context(|| self.kept())
     }
 
-    /// Where the records are when they could not become a profile, and what to do with them.
+    /// Where the records are if no profile could be made of them, and how to make one.
     pub(super) fn kept(&self) -> String {
         let place = if self.trace().exists() { &self.folder } else { &self.spool };
         let place = place.display();
         format!("the records are kept in {place}, for `rankwright profile -o FILE --merge {place}`")
     }
 
-    /// Removes the folders, and what ranks that were killed in the midst of writing left in them.
+    /// Removes the folders, with unfinished files of ranks that were killed while writing.
     pub(super) fn remove(self) {
         for folder in [&self.folder, &self.spool] {
-            // Not there any more, or never: that is what is wanted.
+            // It does not exist, as wanted.
             let _ = fs::remove_dir_all(folder);
         }
     }

@@ -1,5 +1,5 @@
-//! The tracer's library: installed together with rankwright, or else built with the MPI's compiler and
-//! kept in the user's cache.
+//! The tracer's library: installed with rankwright, or built with the MPI's compiler and kept in
+//! the user's cache.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use crate::host::{child, find_program};
 use crate::output::exit_code::NotStarted;
 use crate::output::{self, Verbosity};
 
-/// The tracer's sources: path below `tracer/` and text.
+/// The tracer's sources: path below `tracer/`, and contents.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/tracer_sources.rs"));
 
 const FILE_NAME: &str = "librankwright_tracer.so";
 
-/// How a compiler wrapper makes a library of them; `make dist-tracers` does the same. The tracer is
-/// not bound to the MPI library of the compiler: it uses the one of the program.
+/// The options of the compiler, as in `make dist-tracers`. The tracer is not linked with the MPI
+/// library of the compiler: it uses the program's.
 const FLAGS: [&str; 8] = [
     "-shared",
     "-fPIC",
@@ -34,11 +34,11 @@ const FLAGS: [&str; 8] = [
     "-o",
 ];
 
-/// The tracer's library for an MPI. One that was installed serves all libraries of an ABI; where
-/// there is none, it is built with the compiler of this MPI, unless this user has built it before.
+/// The tracer's library for an MPI: the installed one of its ABI, else one that this user has built
+/// before, else one built now with the compiler of this MPI.
 ///
 /// # Errors
-/// If there is neither an installed one nor a compiler for it.
+/// If no library is installed and no compiler is found.
 pub(super) fn library(
     chosen: &Chosen,
     line: &LaunchLine,
@@ -57,7 +57,7 @@ pub(super) fn library(
         let with = compiler.path.display();
         output::note(
             verbosity,
-            format!("building the tracer for {} with {with}, once", chosen.abi),
+            format!("building the tracer for {} with {with} (only this first time)", chosen.abi),
         );
         build(&compiler.path, &library)?;
     }
@@ -75,12 +75,11 @@ fn installed(abi: Abi) -> Option<PathBuf> {
 #[derive(Debug, serde::Serialize)]
 struct Compiler {
     path: PathBuf,
-    /// What it says of its version: another version is another compiler, although it lies in the
-    /// same place.
+    /// Its version text, which tells compilers with the same path apart.
     version: String,
 }
 
-/// The compiler wrapper of an MPI: beside the launcher, beside the library of the program, on PATH.
+/// The compiler wrapper of an MPI: beside the launcher, beside the program's library, or on PATH.
 fn compiler(
     chosen: &Chosen,
     line: &LaunchLine,
@@ -93,12 +92,13 @@ fn compiler(
     };
     let mut folders = Vec::new();
     if line.mpi.is_some() {
-        // Behind links like /usr/bin/mpirun -> mpirun.openmpi stands the real installation.
+        // Links like /usr/bin/mpirun -> mpirun.openmpi lead to the real installation.
         let real = line.launcher.canonicalize().unwrap_or_else(|_| line.launcher.clone());
         folders.extend([&real, &line.launcher].map(|path| path.with_file_name("")));
     }
     if let Some(library) = chosen.library.as_ref().and_then(|library| library.path.as_ref()) {
-        // PREFIX/lib/libmpi.so, PREFIX/lib/x86_64-linux-gnu/libmpi.so, PREFIX/lib64/release/libmpi.so
+        // PREFIX/lib/libmpi.so, PREFIX/lib/x86_64-linux-gnu/libmpi.so,
+        // PREFIX/lib64/release/libmpi.so
         folders.extend(library.ancestors().skip(2).take(3).map(|prefix| prefix.join("bin")));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -114,7 +114,7 @@ fn compiler(
     }
     let installed = installed.map_or(String::new(), |path| format!(" ({})", path.display()));
     let why = format!(
-        "found neither an installed tracer for {}{installed} nor a compiler to build it with, \
+        "no installed tracer for {}{installed} and no compiler to build it: \
          expected {} beside {}{} or on PATH; install the MPI's development package (Debian: \
          libopenmpi-dev or libmpich-dev), or rankwright with its tracers (make dist-tracers)",
         chosen.abi,
@@ -125,7 +125,7 @@ fn compiler(
     Err(NotStarted { code: 125, why })
 }
 
-/// What a compiler wrapper says of its version; `None` if it belongs to another MPI. Only Open MPI's
+/// The version text of a compiler wrapper; `None` if it belongs to another MPI. Only Open MPI's
 /// understands `-showme:version`, and only others' understand `-show`.
 fn version_if_it_fits(compiler: &Path, abi: Abi) -> Option<String> {
     const PATIENCE: Duration = Duration::from_secs(20);
@@ -146,20 +146,20 @@ fn cache_folder() -> anyhow::Result<PathBuf> {
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
     let cache = cache.context(
-        "neither XDG_CACHE_HOME nor HOME names a folder for the tracer: set one of them to an \
+        "no folder for the tracer: set XDG_CACHE_HOME or HOME to an \
          absolute path",
     )?;
     Ok(cache.join("rankwright"))
 }
 
-/// Compiles in a temporary folder and renames the result, so that two builds at a time do not meet
-/// and one that fails leaves nothing.
+/// Compiles in a temporary folder and renames the result, so that concurrent builds do not
+/// interfere and a failed one leaves nothing behind.
 fn build(compiler: &Path, library: &Path) -> anyhow::Result<()> {
     let folder = library.parent().context("the tracer's library lies in a folder")?;
     let cache = folder.parent().context("the tracer's folder lies in the cache")?;
     let making = || {
         let cache = cache.display();
-        format!("building the tracer in {cache} (XDG_CACHE_HOME names another place for it)")
+        format!("building the tracer in {cache} (set XDG_CACHE_HOME to build elsewhere)")
     };
     fs::create_dir_all(cache).with_context(making)?;
     let work = tempfile::tempdir_in(cache).with_context(making)?;

@@ -16,57 +16,57 @@ use crate::output::exit_code::UsageError;
 /// Options of `rankwright run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Returns the program's exit code; 124 after --timeout; 125, 126, 127 if the \
-                        program was not started."
+    after_help = "Exit code: that of the program; 124 after --timeout; 125, 126 or 127 if the \
+                  program was not started."
 )]
 pub(crate) struct Run {
     #[command(flatten)]
     given: Given,
-    /// The placement, as `place` or `map` wrote it; --profile makes one for the nodes granted
+    /// Placement file of `place` or `map`; not needed with --profile, which places for the granted
+    /// nodes
     #[arg(value_name = "PLACEMENT", required_unless_present_any = ["profile", "compare"])]
     pub(super) placement: Option<PathBuf>,
     #[command(flatten)]
     pub(super) options: LaunchOptions,
     #[command(flatten)]
     pub(super) placing: PlacingOptions,
-    /// Start although hosts, PUs, devices or the cluster are not those of the placement
+    /// Start even if hosts, PUs, devices or the cluster differ from those of the placement
     #[arg(long)]
     pub(super) force: bool,
     #[command(flatten)]
     pub(super) comparison: ComparisonOptions,
-    /// The launcher [default: that of the program's MPI, else the first that is found]
+    /// The launcher [default: that of the program's MPI library, else the first on PATH]
     #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
     pub(super) launcher: Option<&'static Launcher>,
-    /// End the job after this time; with --compare, each of its runs
+    /// End the job after this time, like 10min; with --compare, each run
     #[arg(long, value_name = "TIME")]
     pub(super) timeout: Option<Seconds>,
     /// Print the files and the command line, start nothing
     #[arg(long, conflicts_with = "compare")]
     pub(super) dry_run: bool,
-    /// The program and its arguments, or several: -n 2 ./a x : -n 6 ./b y
+    /// The program and its arguments; or several programs: -n 2 ./a x : -n 6 ./b y
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub(super) program: Vec<String>,
 }
 
 impl Run {
-    /// An error for options that contradict each other or have no effect: the command line is wrong,
-    /// whatever there is to start.
+    /// An error for options that contradict each other or have no effect.
     pub(super) fn refuse_contradictions(&self) -> Result<(), UsageError> {
         let (compared, placing) = (self.comparison.is_wanted(), self.placing.profile.is_some());
         let both = self.placement.is_some() && placing && !compared;
         refuse(&[
             (
                 self.given.first_of::<ResultOptions>().filter(|_| !compared),
-                " is for the result of --compare: what the program prints passes as it is",
+                " applies to the result of --compare; the output of the program is passed on unchanged",
             ),
             (
                 given("a placement and --profile", both),
-                ": one of them says where the ranks go; both are for --compare",
+                ": give only one of them; both are for --compare",
             ),
             (
                 self.given.first_of::<SelectionOptions>().filter(|_| !placing),
-                ": devices are chosen with the cores, by --profile; a placement has those that \
-                 `rankwright place --nics` chose",
+                " needs --profile; the devices of a placement file were chosen by \
+                 `rankwright place --nics`",
             ),
         ])
     }

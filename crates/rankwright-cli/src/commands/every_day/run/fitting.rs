@@ -1,5 +1,5 @@
-//! Whether a placement can run here, before anything is started: its hosts are granted, its PUs may
-//! be used, its devices are there, and it was made for this cluster.
+//! Checks before the start that a placement can run here: the hosts and PUs are granted, the
+//! devices exist, and the cluster is the one it was made for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::host::batch_job::{BatchJob, pus_here};
 use crate::host::{child, this_host};
 use crate::launching::prepared::Prepared;
 
-/// Why the job would not run as placed: a sentence each.
+/// The reasons why the job would not run as placed, a sentence each.
 pub(super) fn misfits(
     prepared: &Prepared,
     batch: Option<&BatchJob>,
@@ -44,7 +44,7 @@ pub(super) fn misfits(
     Ok(misfits)
 }
 
-/// A placement for another cluster than the one that the user names.
+/// The placement was made for another cluster than the one that the user names.
 fn other_cluster(placement: &PlacementFile, cluster: &Cluster) -> Option<String> {
     let (made_for, given) = (&placement.cluster, digest(cluster));
     (made_for.digest != given).then(|| {
@@ -59,12 +59,12 @@ fn other_cluster(placement: &PlacementFile, cluster: &Cluster) -> Option<String>
     })
 }
 
-/// Enough of a digest to tell it from others.
+/// The beginning of a digest, enough to tell digests apart.
 fn short(digest: &str) -> &str {
     digest.get(..15).unwrap_or(digest)
 }
 
-/// Hosts that the batch job does not have.
+/// Hosts that are not in the allocation.
 fn hosts_not_granted(job: &JobEntry, batch: &BatchJob) -> Option<String> {
     let hosts: BTreeSet<&str> = job.ranks.iter().map(|entry| entry.node.as_str()).collect();
     let foreign: Vec<String> =
@@ -84,8 +84,8 @@ fn hosts_not_granted(job: &JobEntry, batch: &BatchJob) -> Option<String> {
     ))
 }
 
-/// Hosts of which more PUs are used than granted. What a batch system calls a CPU may be a core with
-/// all its PUs.
+/// Hosts of which the placement uses more PUs than are granted. A CPU of a batch system may be a
+/// core with all its PUs.
 fn too_few_cpus(placement: &PlacementFile, job: &JobEntry, batch: &BatchJob) -> Option<String> {
     let mut used: BTreeMap<&str, BTreeSet<PuId>> = BTreeMap::new();
     for entry in job.ranks.iter().filter(|entry| entry.bound) {
@@ -97,7 +97,7 @@ fn too_few_cpus(placement: &PlacementFile, job: &JobEntry, batch: &BatchJob) -> 
         let threads = (node.pus / node.cores.max(1)).max(1);
         (pus.len() > (granted * threads) as usize).then(|| {
             format!(
-                "the placement uses {} of {host}, of which {} has {}",
+                "the placement uses {} of {host}, but {} has {}",
                 counted(pus.len(), "PU"),
                 batch.title,
                 counted(granted as usize, "CPU")
@@ -121,14 +121,14 @@ fn pus_not_granted(
         .collect();
     (!refused.is_empty()).then(|| {
         format!(
-            "PUs P#{refused} of {} are not granted: this job may use P#{granted} there; ask the \
-             resource manager for whole nodes, or place again with the cores free that the job has",
+            "PUs P#{refused} of {} are not granted: this job may use P#{granted} there; request whole \
+             nodes, or place again with only the granted cores free",
             ranks[0].node
         )
     })
 }
 
-/// The PUs that the shim could bind itself to here; `None` where it does not say.
+/// The PUs that the shim could bind to on this host; `None` if it does not report them.
 fn cpuset_here(shim: &str) -> Option<PuSet> {
     let mut command = Command::new(shim);
     command.arg(shim_options::REPORT).stdin(Stdio::null()).stderr(Stdio::null());
@@ -136,7 +136,7 @@ fn cpuset_here(shim: &str) -> Option<PuSet> {
     said.parse::<ReportLine>().ok()?.cpuset.parse().ok()
 }
 
-/// Devices that ranks of this host should use and that it does not have (any more).
+/// Devices of ranks on this host that the host does not have.
 fn devices_gone(placement: &PlacementFile, ranks: &[&RankEntry], sys: &Path) -> Option<String> {
     let of_ranks = ranks.iter().flat_map(|entry| placement.devices(entry));
     let looked_for = of_ranks.map(|device| (device.pci.as_deref(), device.names().collect()));
@@ -145,7 +145,7 @@ fn devices_gone(placement: &PlacementFile, ranks: &[&RankEntry], sys: &Path) -> 
     gone.dedup();
     (!gone.is_empty()).then(|| {
         format!(
-            "{} does not have the device{} {} any more, which ranks should use; discover the \
+            "{} does not have the device{} {}, which ranks should use; discover the \
              node again (`rankwright cluster discover`) and place again",
             ranks[0].node,
             if gone.len() == 1 { "" } else { "s" },
@@ -184,7 +184,7 @@ mod tests {
         let placement = PlacementFile::parse(PLACEMENT, "test").unwrap();
         let ranks: Vec<&RankEntry> = placement.jobs[0].ranks.iter().collect();
         let gone = devices_gone(&placement, &ranks, sys.path()).unwrap();
-        assert!(gone.starts_with("n0 does not have the devices cuda0, mlx5_1 any more"), "{gone}");
+        assert!(gone.starts_with("n0 does not have the devices cuda0, mlx5_1, which"), "{gone}");
         assert_eq!(devices_gone(&placement, &[], sys.path()), None);
     }
 }

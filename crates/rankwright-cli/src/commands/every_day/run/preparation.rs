@@ -1,4 +1,4 @@
-//! What a single start and a comparison need before anything runs.
+//! Preparations that a single start and a comparison share.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::output::exit_code::NotStarted;
 use crate::output::{Verbosity, warn};
 
 impl Run {
-    /// The launcher that the user chose, or that of the MPI that the programs load.
+    /// The launcher that the user chose, or the one of the programs' MPI.
     pub(super) fn launcher(
         &self,
         job: Option<&JobEntry>,
@@ -24,14 +24,14 @@ impl Run {
         find_for_programs(self.launcher, job, Some(line))
     }
 
-    /// An error if a placement does not fit what is granted; a warning if the user insists.
+    /// An error if a placement does not fit the allocation; with --force, a warning.
     pub(super) fn refuse_misfits(
         &self,
         prepared: &Prepared,
         batch: Option<&BatchJob>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<()> {
-        // With --profile, --on says what the granted nodes are like, which may be some of them.
+        // With --profile, --on describes the hardware of the granted nodes.
         let on = self.placing.on.as_deref().filter(|_| self.placing.profile.is_none());
         let cluster = on.map(|on| inputs::cluster(on, None)).transpose()?;
         let misfits = fitting::misfits(prepared, batch, cluster.as_ref())?;
@@ -43,14 +43,14 @@ impl Run {
             return Ok(());
         }
         let why = format!(
-            "{}: {} (--profile places for what is granted, --force starts it all the same)",
+            "{}: {} (--profile places for the granted nodes, --force starts the job as it is)",
             prepared.file(),
             misfits.join("; ")
         );
         Err(NotStarted { code: 125, why }.into())
     }
 
-    /// The launcher's default: it is not told where the ranks go.
+    /// The launch by the launcher's default.
     pub(super) fn default_launch(
         &self,
         MpiLauncher { program, launcher }: &MpiLauncher,
@@ -68,7 +68,7 @@ impl Run {
         })?)
     }
 
-    /// The launch as it would be, with files in a folder that is not there.
+    /// The launch with files in a folder that does not exist, for --dry-run.
     pub(super) fn dry_launch(
         &self,
         prepared: &Prepared,

@@ -1,4 +1,4 @@
-//! `run` of one placement: the one of a file, or one that is made for the nodes granted.
+//! `run` of one placement: from a file, or made for the granted nodes.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use crate::output::exit_code::NotStarted;
 use crate::output::{self, Verbosity, note, warn};
 
 impl Run {
-    /// Starts a job as a file says, or not at all.
+    /// Starts a job as a placement file says, or fails.
     pub(super) fn start_placed(
         &self,
         file: &Path,
@@ -36,8 +36,8 @@ impl Run {
         ready.run(line, self.timeout, verbosity)
     }
 
-    /// Places for the nodes granted and starts the job; if anything is wrong, as the launcher does it
-    /// by default.
+    /// Places for the granted nodes and starts the job; if that fails, starts it by the launcher's
+    /// default.
     pub(super) fn place_and_start(
         &self,
         line: &ProgramLine,
@@ -51,14 +51,14 @@ impl Run {
             Ok(ready) => ready,
             Err(error) if self.placing.strict => return Err(error),
             Err(error) => {
-                // Without a launcher there is nothing to start, placed or not.
+                // Without a launcher, the job cannot start at all.
                 let installed = self.launcher(None, line)?;
                 refuse_root(&self.options.launcher_arguments()?, &installed)?;
                 let launch = self.default_launch(&installed, ranks, line)?;
                 warn(
                     verbosity,
                     format_args!(
-                        "not placed, {} starts by its default: {error:#}",
+                        "not placed, {} starts the job by its default: {error:#}",
                         installed.launcher.program
                     ),
                 );
@@ -72,8 +72,7 @@ impl Run {
         ready.run(line, self.timeout, verbosity)
     }
 
-    /// A launch that is placed for the nodes granted. Where the number of ranks is not given, it is
-    /// that of the profile.
+    /// A launch placed for the granted nodes. The default number of ranks is that of the profile.
     fn placed(
         &self,
         ranks: &mut Option<usize>,
@@ -109,7 +108,7 @@ impl Run {
     }
 }
 
-/// Prints the files and the command line for people.
+/// Prints the files and the command line.
 fn dry_run(launch: &Launch) -> anyhow::Result<ExitCode> {
     output::print(&describe(launch))?;
     Ok(ExitCode::SUCCESS)

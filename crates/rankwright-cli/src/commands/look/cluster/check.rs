@@ -1,4 +1,4 @@
-//! `rankwright cluster check`: what was read, and what is doubtful about it.
+//! `rankwright cluster check`: a summary of the description, with warnings.
 
 use clap::Args;
 use rankwright::cluster::{Cluster, hostlist};
@@ -31,13 +31,13 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
     let rates = &cluster.rates;
     if !rates.calibrated {
         let name = &rates.name;
-        warnings.push(format!("the rates ({name}) are assumed, nobody measured them here"));
+        warnings.push(format!("the rates ({name}) are assumed, not measured on this cluster"));
     }
     for (index, group) in cluster.groups.iter().enumerate() {
         let names = hostlist::compress(&names_of_group(cluster, index));
         let machine = &group.machine;
         if !group.free.contains(&true) {
-            warnings.push(format!("{names}: no PU is free, no rank can run there"));
+            warnings.push(format!("{names}: no PU is free, so no rank can run there"));
         }
         if machine.nics.is_empty() {
             let rate = rates.nic_bandwidth;
@@ -48,7 +48,7 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
             warnings.push(format!("{names}: NIC {name} has no bandwidth; {rate} is assumed"));
         }
         if machine.numa_nodes.len() > 2 && machine.numa_distance.is_none() {
-            let which = "which of the NUMA nodes are near each other is not known";
+            let which = "the distances between NUMA nodes are not known";
             warnings.push(format!("{names}: no numa_distance; {which}"));
         }
     }
@@ -60,16 +60,16 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
         .map(|node| node.name.as_str())
         .collect();
     if !cluster.switches.is_empty() && !outside.is_empty() {
-        warnings.push(format!("{}: at no switch", hostlist::compress(&outside)));
+        warnings.push(format!("{}: not connected to a switch", hostlist::compress(&outside)));
     }
     let tops = cluster.switches.iter().filter(|switch| switch.parent.is_none()).count();
     if tops > 1 {
-        warnings.push(format!("{tops} switches have none above them: the tree is in pieces"));
+        warnings.push(format!("{tops} switches have no switch above: the tree is not connected"));
     }
     warnings
 }
 
-/// Groups of nodes that have no rail in common with the first that has some.
+/// Groups of nodes without a rail in common with the first group that has rails.
 fn foreign_rails(cluster: &Cluster) -> Vec<String> {
     let rails = |group: usize| -> Vec<u32> {
         let mut rails: Vec<u32> =

@@ -1,4 +1,4 @@
-//! Descriptions of clusters: what is in them, and writing them.
+//! Writing and summarising cluster descriptions.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use rankwright::units::counted;
 
 use crate::output::{self, Verbosity};
 
-/// Writes a cluster.toml, and says what is in it if it goes to a file.
+/// Writes a cluster.toml; if it goes to a file, also notes a summary.
 pub(super) fn write_description(
     cluster: &Cluster,
     path: Option<&Path>,
@@ -28,7 +28,7 @@ pub(super) fn write_description(
     }
 }
 
-/// One line for each group: names, hardware, how much of it is free.
+/// One line for each group: names, hardware, free PUs.
 pub(super) fn group_lines(cluster: &Cluster) -> Vec<String> {
     let line = |(index, group): (usize, &rankwright::cluster::NodeGroup)| {
         let names = names_of_group(cluster, index);

@@ -21,8 +21,8 @@ impl Discover {
         write_description(&this_host::cluster()?, self.output.as_deref(), verbosity)?;
         output::note(
             verbosity,
-            "next: name all nodes that are like this one in `names`, for example \"node[00-15]\", \
-             and give every [[node.nic]] its bandwidth (1 GB/s is assumed where there is none)",
+            "next: put the names of all nodes like this one into `names`, for example \
+            \"node[00-15]\", and give every [[node.nic]] its bandwidth (1 GB/s is assumed without it)",
         );
         Ok(())
     }

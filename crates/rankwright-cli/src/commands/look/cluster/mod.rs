@@ -20,16 +20,17 @@ pub(crate) struct ClusterCommand {
     action: Action,
 }
 
-/// What to do with cluster descriptions.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Describe this node as a cluster.toml
     Discover(discover::Discover),
-    /// Make a cluster.toml of hwloc XML, a hostfile, switches (Slurm, InfiniBand) or a running job
+    /// Make a cluster.toml from hwloc XML, a hostfile, switches (Slurm, InfiniBand) or the current
+    /// job
     Import(import::Import),
     /// Show nodes, memories, cores, devices and switches, as text or picture
     Show(show::Show),
-    /// Read a description, say what it holds and what is doubtful
+    /// Summarise a description and warn of doubtful values
     Check(check::Check),
 }
 

@@ -1,4 +1,4 @@
-//! Which cluster is meant.
+//! The cluster argument of `rankwright cluster show` and `check`.
 
 use clap::Args;
 use rankwright::cluster::Cluster;
@@ -11,7 +11,7 @@ pub(super) struct Named {
     /// A cluster.toml, an hwloc XML file, `-`, `synthetic:STRING` or a built-in name (paper:2013)
     #[arg(value_name = "CLUSTER")]
     cluster: String,
-    /// For how many nodes an hwloc XML file or a synthetic string stands
+    /// Number of nodes, if the cluster is the hwloc description of one node
     #[arg(long, value_name = "N")]
     nodes: Option<u32>,
 }

@@ -22,11 +22,11 @@ use crate::output::exit_code::UsageError;
 pub(super) struct Show {
     #[command(flatten)]
     named: Named,
-    /// Show how well the cores of one node of each group are connected, as the matrix of Mercier
-    /// and Clet-Ortega 2009 (larger is closer)
+    /// Show the closeness of the cores of one node of each group, as in the matrix of Mercier and
+    /// Clet-Ortega 2009 (larger is closer)
     #[arg(long)]
     matrix: bool,
-    /// How to write the result
+    /// Format of the result
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: ShowFormat,
     /// Write the result to this file instead of standard output
@@ -34,17 +34,17 @@ pub(super) struct Show {
     output: Option<PathBuf>,
 }
 
-/// How a cluster is shown.
+/// The format of the result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum ShowFormat {
-    /// A tree for people
+    /// A tree
     #[default]
     Table,
     /// One JSON value
     Json,
     /// Comma-separated values with a header line
     Csv,
-    /// A picture, as an SVG file
+    /// An SVG picture
     Svg,
 }
 
@@ -112,7 +112,7 @@ fn tree(cluster: &Cluster) -> String {
 
 fn group_tree(text: &mut String, cluster: &Cluster, group: &NodeGroup) {
     let machine = &group.machine;
-    // Devices beside one memory stand with it.
+    // Devices beside a single NUMA node are listed with it.
     let beside_one = |near: &[NumaId]| near.len() == 1 && machine.numa_nodes.len() > 1;
     for nic in machine.nics.iter().filter(|nic| !beside_one(&nic.near)) {
         let _ = writeln!(text, "  {}{}", nic_line(cluster, nic), near(&nic.near));
@@ -190,7 +190,7 @@ fn access_line(access: &MemoryAccess) -> String {
     format!("{} from {cores}", what.collect::<Vec<_>>().join(", "))
 }
 
-/// A size as its owner would say it: exactly if that is short, else rounded.
+/// A size, exact if that is short, else rounded.
 fn size(memory: Bytes) -> String {
     let exact = memory.to_string();
     if exact.len() <= "1000 GiB".len() { exact } else { format!("{memory:.1}") }
@@ -214,8 +214,8 @@ fn cores_line(group: &NodeGroup, cores: &[usize]) -> String {
     format!("{cache}{} L#{list}, {pus}{taken}", plural(cores.len(), "core"))
 }
 
-/// The PUs of like cores: `PUs P#0-7, 2 per core` if they are numbered core by core, else all first
-/// ones, then all second ones: `PUs P#0-3 and P#32-35`.
+/// The PUs of equal cores: `PUs P#0-7, 2 per core` if they are numbered core by core, else the
+/// first PUs of all cores, then the second: `PUs P#0-3 and P#32-35`.
 fn pu_list(machine: &Machine, cores: &[usize]) -> String {
     let pus = |core: &usize| machine.cores[*core].pus.iter().map(|pu| pu.0);
     let threads = machine.cores[cores[0]].pus.len();

@@ -22,27 +22,28 @@ use crate::output::{self, Verbosity};
 pub(crate) struct Export {
     #[arg(help = inputs::WORKLOAD_HELP)]
     workload: String,
-    /// The job to write where there are several; an edge list holds all of them
+    /// Job to write, if the workload has several; an edge list has all jobs by default
     #[arg(long, value_name = "NAME")]
     job: Option<String>,
-    #[arg(long, value_name = "FORMAT", help = format!("The format to write: {}; by default that of the output's name (.mtx, .graph), else csv", writable_names()))]
+    #[arg(long, value_name = "FORMAT", help = format!("Format to write: {} [default: by the ending of the output (.mtx, .graph), else csv]", writable_names()))]
     format: Option<String>,
-    /// Add collective calls as messages of this algorithm
+    /// Add collective calls, as the messages of this algorithm: none, default, linear, binomial or
+    /// ring
     #[arg(long, value_parser = parse_expansion, default_value = "none", value_name = "ALGORITHM")]
     collectives: Expansion,
-    /// Keep messages that ranks send to themselves
+    /// Keep the messages that ranks send to themselves
     #[arg(long = "self")]
     with_self: bool,
-    /// For simgrid-ti: floating-point operations per second of the hosts on which the time outside
-    /// MPI is computed again
+    /// For simgrid-ti: speed of the hosts, in floating-point operations per second, by which the
+    /// time outside MPI becomes computation
     #[arg(long, value_name = "FLOPS", default_value = "1e9")]
     speed: f64,
-    /// Write to this file instead of standard output; for simgrid-ti a folder
+    /// File to write instead of standard output; for simgrid-ti, folder to write
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-/// The format for the events of a profile, which is written to a folder.
+/// The format for the events of a profile, which goes to a folder.
 const SIMGRID: &str = "simgrid-ti";
 
 impl Export {
@@ -68,7 +69,7 @@ impl Export {
 }
 
 impl Export {
-    /// All jobs, or the one that is wanted.
+    /// All jobs, or the job with the given name.
     fn jobs(&self) -> anyhow::Result<Workload> {
         match (inputs::named(&self.workload)?, self.job.as_deref()) {
             (Imported::Traffic(workload), None) => Ok(workload),
@@ -85,7 +86,7 @@ impl Export {
     fn simgrid(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
         let usage = |text: String| anyhow::Error::from(UsageError(text));
         let Some(folder) = self.output.as_deref().filter(|path| path.as_os_str() != "-") else {
-            return Err(usage(format!("--format {SIMGRID}: found no -o, expected a folder")));
+            return Err(usage(format!("--format {SIMGRID} needs a folder: give -o")));
         };
         if !self.speed.is_finite() || self.speed <= 0.0 {
             let speed = self.speed;
@@ -105,7 +106,7 @@ impl Export {
         Ok(())
     }
 
-    /// The format that the output's name ends with.
+    /// The format by the ending of the output's name.
     fn format_of_output(&self) -> &'static str {
         let extension = self.output.as_deref().and_then(Path::extension);
         match extension.and_then(OsStr::to_str) {

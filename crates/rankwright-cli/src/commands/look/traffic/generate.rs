@@ -15,50 +15,51 @@ use crate::output::exit_code::UsageError;
 #[derive(Debug, Args)]
 #[command(after_help = shapes())]
 pub(crate) struct Generate {
-    /// The shape (below), or SHAPE:RANKS:OPTION=VALUE,...
+    /// Pattern (see below), or PATTERN:RANKS:OPTION=VALUE,...
     pattern: String,
-    /// How many ranks
+    /// Number of ranks
     #[arg(long, value_name = "N")]
     ranks: Option<u32>,
-    /// Points of a halo's stencil: 4, 5 or 9 in 2D, 7 or 27 in 3D
+    /// Points of the stencil of a halo: 4, 5 or 9 in 2D, 7 or 27 in 3D
     #[arg(long, value_name = "N")]
     points: Option<u32>,
-    /// Ranks along each axis of a halo's grid, like 8x4; the most even one where not given
+    /// Ranks along each axis of the grid of a halo, like 8x4 [default: as even as possible]
     #[arg(long, value_name = "AxB")]
     grid: Option<String>,
-    /// Let a halo's grid wrap around
+    /// Wrap the grid of a halo around at its borders
     #[arg(long)]
     periodic: bool,
-    /// Destinations per rank of `random`
+    /// Number of destinations per rank, for `random`
     #[arg(long, value_name = "N")]
     degree: Option<u32>,
     /// Bytes per message, like "64 KiB"
     #[arg(long, value_name = "BYTES")]
     length: Option<String>,
-    /// Messages per pair
+    /// Number of messages per pair of ranks
     #[arg(long, value_name = "N")]
     messages: Option<u64>,
-    /// How often a rank sends to each of its destinations, like "100 /s"; a workload file keeps it
+    /// Messages per second of a rank to each of its destinations, like "100 /s"; needs a workload
+    /// file as output
     #[arg(long, value_name = "RATE")]
     rate: Option<String>,
-    /// The coefficient of variation of the gaps between messages: 0 regular, 1 Poisson
+    /// Coefficient of variation of the gaps between messages: 0 regular, 1 Poisson
     #[arg(long, value_name = "NUMBER")]
     cv: Option<String>,
-    /// Number the ranks at random
+    /// Renumber the ranks at random
     #[arg(long)]
     renumber: bool,
-    /// Seed of everything that is random
+    /// Seed of all random choices
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// The profile (.rwp), workload file (.toml) or edge list (.csv) to write; standard output gets
-    /// an edge list
+    /// Profile (.rwp), workload file (.toml) or edge list (.csv) to write [default: edge list on
+    /// standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 fn shapes() -> String {
     let lines = SHAPES.iter().map(|(name, _, summary)| format!("  {name:<12}{summary}\n"));
-    format!("Shapes:\n{}", lines.collect::<String>())
+    format!("Patterns:\n{}", lines.collect::<String>())
 }
 
 impl Generate {
@@ -69,7 +70,12 @@ impl Generate {
         let text = match self.ranks {
             Some(ranks) => format!("{}:{ranks}", self.pattern),
             None if self.pattern.contains(':') => self.pattern.clone(),
-            None => return Err(UsageError("--ranks: how many ranks?".to_owned()).into()),
+            None => {
+                return Err(UsageError(
+                    "the number of ranks is missing: give --ranks or PATTERN:RANKS".to_owned(),
+                )
+                .into());
+            }
         };
         let mut pattern = Pattern::parse(&text).map_err(usage)?;
         let given = [
@@ -97,7 +103,7 @@ impl Generate {
             return Ok(write_atomically(path, text.as_bytes())?);
         }
         if pattern.rate.is_some() {
-            let text = "rate: found one, expected a workload file (-o NAME.toml) to keep it";
+            let text = "a rate needs a workload file as output (-o NAME.toml)";
             return Err(UsageError(text.to_owned()).into());
         }
         write_profile(&Profile::of_job(&job, "generated"), self.output.as_deref())

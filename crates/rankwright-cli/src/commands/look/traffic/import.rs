@@ -13,16 +13,16 @@ use crate::output::exit_code::UsageError;
 /// Options of `rankwright traffic import`.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// The file to read, or - for standard input; of several files of one run any one, their
-    /// folder, or what their names begin with
+    /// File to read, or - for standard input. If a run has several files: one of them, their
+    /// folder, or the common beginning of their names
     file: PathBuf,
-    /// Its format; found out where not given
-    #[arg(long, value_name = "FORMAT", help = format!("Its format ({}); found out where not given", format_names()))]
+    /// Format of the file
+    #[arg(long, value_name = "FORMAT", help = format!("Format of the file: {} [default: detected]", format_names()))]
     from: Option<String>,
-    /// The job to take where there are several
+    /// Job to take, if the file has several
     #[arg(long, value_name = "NAME")]
     job: Option<String>,
-    /// The profile (.rwp) or edge list (.csv) to write; standard output gets an edge list
+    /// Profile (.rwp) or edge list (.csv) to write [default: edge list on standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

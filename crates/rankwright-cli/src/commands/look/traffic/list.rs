@@ -16,7 +16,7 @@ pub(crate) struct List {
     result: ResultOptions,
 }
 
-/// A workload that is known by name.
+/// A built-in workload.
 #[derive(Serialize)]
 struct Known {
     name: String,

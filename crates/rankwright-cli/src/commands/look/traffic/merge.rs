@@ -14,10 +14,10 @@ use super::written::refuse_input_as_output;
 /// Options of `rankwright traffic merge`.
 #[derive(Debug, Args)]
 pub(crate) struct Merge {
-    /// Profiles, or files of other formats, of one program with one number of ranks
+    /// Profiles, or files of other formats, of one program with equal numbers of ranks
     #[arg(required = true, num_args = 2.., value_name = "WORKLOAD")]
     workloads: Vec<String>,
-    /// The profile (.rwp) to write; another file than those read
+    /// Profile (.rwp) to write; must not be one of the inputs
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }

@@ -16,10 +16,10 @@ use crate::output::{csv, table};
 pub(crate) struct Messages {
     /// A profile with events (`rankwright profile --events`)
     profile: PathBuf,
-    /// The rank whose messages to list
+    /// Rank whose messages to list
     #[arg(long, value_name = "RANK", default_value_t = 0)]
     rank: u32,
-    /// How many messages to list, the first ones; all where not given
+    /// Number of messages to list, from the first [default: all]
     #[arg(long, value_name = "N")]
     first: Option<usize>,
     #[command(flatten)]

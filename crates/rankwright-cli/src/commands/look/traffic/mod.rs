@@ -27,17 +27,17 @@ pub(crate) struct Traffic {
 
 #[derive(Debug, Subcommand)]
 enum TrafficCommand {
-    /// Show who sends how much to whom
+    /// Show messages, bytes and times, with the heaviest pairs of ranks
     Show(show::Show),
-    /// List the messages of one rank in the order in which it sent them
+    /// List the messages of one rank in the order of sending
     Messages(messages::Messages),
-    /// Turn traffic of another format into a profile
+    /// Convert traffic of another format to a profile
     Import(import::Import),
-    /// Write traffic in another format
+    /// Convert traffic to another format
     Export(export::Export),
-    /// List the workloads that are known by name
+    /// List the built-in workloads
     List(list::List),
-    /// Make traffic of a known shape
+    /// Generate traffic with a regular pattern
     Generate(generate::Generate),
     /// Add up several runs of one program
     Merge(merge::Merge),

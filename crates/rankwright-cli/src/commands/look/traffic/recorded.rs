@@ -1,4 +1,4 @@
-//! The one run or job that a command is about.
+//! The single run or job that a command works on.
 
 use std::path::Path;
 
@@ -9,17 +9,17 @@ use rankwright::traffic::{Job, Workload};
 use crate::options::inputs;
 use crate::output::exit_code::UsageError;
 
-/// What a name stands for as a profile: recorded, or made from traffic of another origin.
+/// A workload as a profile: recorded, or made from other traffic.
 pub(super) fn profile_of(workload: &str) -> anyhow::Result<Profile> {
     chosen_run(inputs::named(workload)?, None, origin(workload))
 }
 
-/// How the traffic of a workload came to be known, if it was not recorded.
+/// The origin of traffic that was not recorded.
 pub(super) fn origin(workload: &str) -> &'static str {
     if Path::new(workload).exists() || workload == "-" { "imported" } else { "generated" }
 }
 
-/// The run that was imported, or the job of that name, or the only one.
+/// The imported run, or the job of that name, or the only job.
 pub(super) fn chosen_run(
     imported: Imported,
     name: Option<&str>,
@@ -38,7 +38,7 @@ pub(super) fn chosen_run(
     }
 }
 
-/// The job of that name, or the only one.
+/// The job of that name, or the only job.
 pub(super) fn chosen_job(workload: Workload, name: Option<&str>) -> anyhow::Result<Job> {
     let names: Vec<String> = workload.jobs.iter().map(|job| job.name.clone()).collect();
     let mut jobs = workload.jobs.into_iter().filter(|job| name.is_none_or(|n| n == job.name));

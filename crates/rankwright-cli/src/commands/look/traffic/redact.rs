@@ -15,7 +15,7 @@ use super::written::refuse_input_as_output;
 pub(crate) struct Redact {
     /// A profile, or a file of another format
     workload: String,
-    /// The profile (.rwp) to write; another file than the one read
+    /// Profile (.rwp) to write; must not be the input
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }

@@ -20,19 +20,20 @@ use crate::output::{csv, table};
 pub(crate) struct Show {
     #[arg(help = inputs::WORKLOAD_HELP)]
     workload: String,
-    /// The job to show where there are several
+    /// Job to show, if the workload has several
     #[arg(long, value_name = "NAME")]
     job: Option<String>,
-    /// How many of the heaviest pairs to list
+    /// Number of heaviest pairs of ranks to list
     #[arg(long, default_value_t = 10, value_name = "N")]
     top: usize,
-    /// Count collective calls too, as messages of this algorithm
+    /// Count collective calls too, as the messages of this algorithm: none, default, linear,
+    /// binomial or ring
     #[arg(long, value_parser = parse_expansion, default_value = "none", value_name = "ALGORITHM")]
     collectives: Expansion,
-    /// The most cells of the heat map each way; 0 for no heat map
+    /// Largest number of rows and columns of the heat map; 0 for no heat map
     #[arg(long, default_value_t = 64, value_name = "N")]
     heat_map: u32,
-    /// Ranks per node for the verdict; as it ran where not given
+    /// Ranks per node that the verdict assumes [default: as in the recorded run]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks_per_node: Option<u32>,
     #[command(flatten)]
@@ -57,11 +58,11 @@ impl Show {
         };
         let origin = origin(&self.workload);
         let profile = chosen_run(named, self.job.as_deref(), origin)?;
-        let text = self.one(profile, sending)?;
+        let text = self.single_job(profile, sending)?;
         self.result.write(&text)
     }
 
-    /// Several jobs, a line for each.
+    /// A workload with several jobs, a line for each.
     fn jobs(&self, summary: &WorkloadSummary) -> anyhow::Result<String> {
         Ok(match self.result.format {
             Format::Json => serde_json::to_string_pretty(summary)? + "\n",
@@ -78,7 +79,7 @@ impl Show {
     }
 
     /// One job, in detail.
-    fn one(&self, mut profile: Profile, sending: Option<Sending>) -> anyhow::Result<String> {
+    fn single_job(&self, mut profile: Profile, sending: Option<Sending>) -> anyhow::Result<String> {
         let job = profile.job(self.collectives)?;
         let triage = self.triage(&profile);
         if self.collectives != Expansion::None {
@@ -109,7 +110,7 @@ impl Show {
         })
     }
 
-    /// What is said of the profile counts collective calls too, whatever is shown.
+    /// The summary of the profile; it counts collective calls even if the pairs do not.
     fn triage(&self, profile: &Profile) -> Triage {
         let expansion = match self.collectives {
             Expansion::None => Expansion::Default,
@@ -122,7 +123,7 @@ impl Show {
     }
 }
 
-/// All there is to say, in JSON.
+/// Everything, in JSON.
 #[derive(Serialize)]
 struct Shown {
     #[serde(flatten)]

@@ -12,8 +12,8 @@ use rankwright::traffic::read::profile_file;
 use crate::output;
 use crate::output::exit_code::UsageError;
 
-/// Writes a profile: whole if the file is named `.rwp`, else its point-to-point traffic as an edge
-/// list.
+/// Writes a profile completely if the file is named `.rwp`, else its point-to-point traffic as an
+/// edge list.
 pub(super) fn write_profile(profile: &Profile, file: Option<&Path>) -> anyhow::Result<()> {
     match file.filter(|path| path.as_os_str() != "-") {
         Some(path) if path.extension().is_some_and(|extension| extension == "rwp") => {
@@ -29,7 +29,7 @@ pub(super) fn write_profile(profile: &Profile, file: Option<&Path>) -> anyhow::R
     }
 }
 
-/// An output that is one of the inputs is a slip of the hand more often than a wish.
+/// Refuses an output that is one of the inputs, which is rarely intended.
 pub(super) fn refuse_input_as_output(output: &Path, inputs: &[String]) -> Result<(), UsageError> {
     let real = |path: &Path| path.canonicalize().ok();
     let same =

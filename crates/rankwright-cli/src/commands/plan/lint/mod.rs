@@ -1,4 +1,4 @@
-//! `rankwright lint`: what a launcher's file really means, and which traps it steps into.
+//! `rankwright lint`: what a launcher's file really does, and the traps in it.
 
 mod render;
 
@@ -25,41 +25,39 @@ use crate::output::{self, Verbosity, note};
 
 /// Options of `rankwright lint`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Exit code 0 if the file says what it seems to say, 5 if there is any warning."
-)]
+#[command(after_help = "Exit code: 0 without warnings, 5 if there is a warning.")]
 pub(crate) struct Lint {
     #[command(flatten)]
     given: Given,
-    /// The launcher's file: rankfile, hostfile, configfile, rank order; `-` for standard input
+    /// File of the launcher (rankfile, hostfile, configfile or rank order); `-` for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The launcher that reads it
+    /// Launcher that reads the file
     #[arg(long, value_name = "LAUNCHER", value_parser = TableRow::new(FORMATS, |format| (format.name, format.summary)))]
     from: &'static rankwright::lint::Format,
-    /// The cluster; without it, PUs are known only where the file names them
+    /// Cluster description, as for `place`; without it, PUs are known only if the file names them
     #[arg(long, value_name = "CLUSTER")]
     on: Option<String>,
-    /// How many nodes, where the cluster is one node's hwloc description
+    /// Number of nodes, if the cluster is the hwloc description of one node
     #[arg(long, value_name = "NUMBER", requires = "on")]
     nodes: Option<u32>,
-    /// The arguments that the launcher is started with, in one text, as far as they change what the
-    /// file means (-rankmap, --cpu-bind, NAME=VALUE); the whole line that `launch` prints will do
+    /// Arguments and variables of the launcher that change what the file does (-rankmap,
+    /// --cpu-bind, NAME=VALUE), as one quoted string; a whole command line is accepted too
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     launcher_args: Option<String>,
-    /// Translate it for this launcher
+    /// Translate the file for this launcher
     #[arg(long, value_name = "LAUNCHER", value_parser = LAUNCHER_NAME, requires = "on")]
     to: Option<&'static Launcher>,
-    /// Write the translation to this folder; without it, print it
+    /// Folder for the translation [default: print it]
     #[arg(short, long, value_name = "FOLDER", requires = "to")]
     output: Option<PathBuf>,
-    /// How to write what was read
+    /// Format of the result
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
-    /// The program of the translation and its arguments
+    /// Program of the translation, and its arguments
     #[arg(last = true, value_name = "PROGRAM", requires = "to")]
     program: Vec<String>,
-    #[command(flatten, next_help_heading = "What --to writes")]
+    #[command(flatten, next_help_heading = "Translation (--to)")]
     target: TargetOptions,
 }
 
@@ -69,7 +67,7 @@ impl Lint {
             refuse_stdout(folder)?;
         }
         if self.to.is_none() {
-            let why = " is for the files of a translation: say for which launcher, --to";
+            let why = " applies to a translation only: give its launcher with --to";
             refuse(&[(self.given.first_of::<TargetOptions>(), why)])?;
         }
         let cluster =
@@ -144,27 +142,27 @@ impl Lint {
         Ok(Translation { text: describe(&launch), json })
     }
 
-    /// Says why PUs are missing from the result.
+    /// Tells why PUs are missing from the result.
     fn tell_what_is_unknown(&self, reading: &Reading, verbosity: &Verbosity) {
         let unknown = reading.ranks.iter().filter(|rank| rank.pus.is_none()).count();
         if unknown == 0 {
             return;
         }
         let what = if self.on.is_none() && reading.ranks.iter().any(|rank| rank.cores.is_some()) {
-            "the file counts cores (L#), the PUs of a core are the cluster's: say --on CLUSTER"
+            "the file numbers cores (L#); only the cluster description has their PUs: give --on CLUSTER"
         } else if self.on.is_none() {
-            "neither the file nor --launcher-args name their PUs; --on CLUSTER may tell more"
+            "neither the file nor --launcher-args name them; try with --on CLUSTER"
         } else {
-            "the file and --launcher-args do not say where they are bound"
+            "neither the file nor --launcher-args bind these ranks"
         };
         let ranks = counted(unknown, "rank");
         note(verbosity, format_args!("the PUs of {ranks} are unknown: {what}"));
     }
 }
 
-/// What another launcher needs for the same ranks.
+/// The files and the command line for another launcher.
 struct Translation {
-    /// The files, or the command line if those are written.
+    /// The files; or only the command line, if the files are written to a folder.
     text: String,
     json: serde_json::Value,
 }

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::options::Format;
 use crate::output::{self, Verbosity, warn};
 
-/// How many warnings of one code are told one by one.
+/// The number of warnings of one code that are printed one by one.
 const MOST_OF_A_CODE: usize = 10;
 
-/// The ranks and the hosts; as JSON with all warnings, and the translation if there is one.
+/// The ranks and the hosts; in JSON also all warnings and the translation, if any.
 pub(super) fn reading(
     reading: &Reading,
     format: Format,
@@ -46,7 +46,7 @@ pub(super) fn reading(
     })
 }
 
-/// Tells the warnings on standard error; of many of one code the first ones.
+/// Prints the warnings to standard error; of one code only the first.
 pub(super) fn warnings(reading: &Reading, file: &Path, verbosity: &Verbosity) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for LintWarning { trap, line, text, refused } in &reading.warnings {
@@ -66,11 +66,11 @@ pub(super) fn warnings(reading: &Reading, file: &Path, verbosity: &Verbosity) {
     for (code, count) in counts {
         if count > MOST_OF_A_CODE {
             let more = count - MOST_OF_A_CODE;
-            warn(verbosity, format_args!("{code}: {more} more (all of them: --format json)"));
+            warn(verbosity, format_args!("{code}: {more} more (for all: --format json)"));
         }
     }
     if !reading.starts() {
-        warn(verbosity, "the launcher refuses this; the ranks are those that the file names");
+        warn(verbosity, "the launcher refuses this file; the ranks shown are those that it names");
     }
 }
 

@@ -1,4 +1,4 @@
-//! `rankwright nic`: network devices, which rank uses which, and how their network stack is told.
+//! `rankwright nic`: network devices, the ranks that use them, and the variables that select them.
 
 mod report;
 mod show;
@@ -32,20 +32,21 @@ use report::NicReport;
 pub(crate) struct Nic {
     #[command(flatten)]
     given: Given,
-    /// A placement as `place` or `map` wrote it; or, with --on, what `place` takes as a workload;
-    /// without it only the devices are shown: of the cluster, or of this node
+    /// A placement file; or, with --on, a workload as for `place`. Without it, only the devices of
+    /// the cluster (--on) or of this node are shown
     #[arg(value_name = "PLACEMENT|WORKLOAD")]
     input: Option<String>,
     /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name
     #[arg(long, value_name = "CLUSTER")]
     on: Option<String>,
-    /// How many nodes, where the cluster is one node's hwloc description
+    /// Number of nodes, if the cluster is the hwloc description of one node
     #[arg(long, value_name = "NUMBER", requires = "on")]
     nodes: Option<u32>,
-    /// The strategy that places the ranks of a workload [default: blocked]
+    /// Strategy that places the ranks of a workload [default: blocked]
     #[arg(long, value_name = "STRATEGY")]
     strategy: Option<String>,
-    /// How the devices are chosen [default: as the placement says; for a workload device-affinity]
+    /// Selection of devices, see below [default: that of the placement; for a workload,
+    /// device-affinity]
     #[arg(long, value_name = "SELECTION", requires_all = ["on", "input"])]
     selection: Option<Selection>,
     #[command(flatten)]
@@ -84,15 +85,15 @@ impl Nic {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// An error for an option that has no effect on what is shown.
+    /// An error for an option without effect.
     fn refuse_without_effect(&self) -> Result<(), UsageError> {
-        let no_ranks = ": expected a placement or a workload: the variables are for ranks";
+        let no_ranks = " sets variables of ranks: give a placement or a workload";
         let fabric = self.input.is_none() && self.fabric.fabric.is_some();
         refuse(&[(given("--fabric", fabric), no_ranks)])?;
         if self.input.as_deref().is_some_and(|input| self.on.is_some() && !is_placement(input)) {
             return Ok(());
         }
-        let placed = " is for a workload that is placed here: give it, and --on; a placement keeps \
+        let placed = " applies to a workload, given with --on; a placement keeps \
                       its ranks where they are";
         refuse(&[
             (given("--strategy", self.strategy.is_some()), placed),
@@ -105,14 +106,15 @@ impl Nic {
     fn read_placement(&self, input: &str) -> anyhow::Result<PlacementFile> {
         let path = Path::new(input);
         if path.exists() && !is_placement(input) {
-            let text =
-                format!("{input} is not a placement; for a workload name the cluster with --on");
+            let text = format!(
+                "{input} is not a placement file; for a workload, give the cluster with --on"
+            );
             return Err(UsageError(text).into());
         }
         Ok(PlacementFile::read(path)?)
     }
 
-    /// A placement on its cluster, perhaps with other devices.
+    /// A placement on its cluster, with other devices if a selection is given.
     fn of_placement(
         &self,
         input: &str,
@@ -129,7 +131,7 @@ impl Nic {
             return self.report(Some(cluster), &file, None, None);
         };
         if selection.to_string().starts_with("by-load") {
-            let text = "by-load needs the traffic between nodes: give the workload in place of the \
+            let text = "by-load needs the traffic between nodes: give the workload instead of the \
                         placement, and its --strategy";
             return Err(UsageError(text.to_owned()).into());
         }
@@ -143,7 +145,7 @@ impl Nic {
         self.report(Some(cluster), &file, Some(selection), None)
     }
 
-    /// A workload that is placed for this.
+    /// A workload, placed by a strategy.
     fn of_workload(
         &self,
         input: &str,
@@ -191,7 +193,7 @@ impl Nic {
     }
 }
 
-/// Whether a file holds a placement: no workload is a JSON object.
+/// Whether a file is a placement: workloads are never JSON objects.
 fn is_placement(input: &str) -> bool {
     use std::io::Read;
     let mut begin = [0; 64];

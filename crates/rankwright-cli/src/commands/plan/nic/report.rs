@@ -1,4 +1,4 @@
-//! What `nic` tells.
+//! The result of `nic`.
 
 use std::collections::BTreeMap;
 
@@ -12,25 +12,25 @@ use serde::Serialize;
 use crate::launching::network_stack::set_device_variables;
 use crate::options::FabricOptions;
 
-/// Network devices and who uses them.
+/// Network devices, and the ranks that use them.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct NicReport {
-    /// How the devices were chosen, where that was asked for.
+    /// The selection that chose the devices, if one was given.
     pub(super) selection: Option<String>,
-    /// How long the busiest device needs for the traffic between nodes, and how short no choice makes
-    /// it.
+    /// The time that the busiest device needs for the traffic between nodes, and a lower bound of
+    /// it for all choices.
     pub(super) busiest_device_s: Option<f64>,
     pub(super) lower_bound_s: Option<f64>,
     /// The stack whose variables are shown.
     pub(super) fabric: Option<&'static str>,
-    /// What it does by default.
+    /// The default of the stack, as a sentence.
     pub(super) fabric_default: Option<&'static str>,
     pub(super) devices: Vec<DeviceRow>,
     pub(super) ranks: Vec<RankRow>,
     pub(super) notes: Vec<String>,
 }
 
-/// A device of nodes that are alike.
+/// A device of equal nodes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct DeviceRow {
     /// A hostlist.
@@ -40,16 +40,16 @@ pub(super) struct DeviceRow {
     pub(super) kind: NicKind,
     /// The NUMA nodes beside it, L#.
     pub(super) numa: Vec<NumaId>,
-    /// From each NUMA node, by L#: 0 beside it; empty where the cluster is not given.
+    /// Distance from each NUMA node, by L#; 0: beside the device. Empty without a cluster.
     pub(super) distances: Vec<u32>,
     /// `up`, `down` or `unknown`.
     pub(super) link: &'static str,
-    /// Each way, where the cluster or the ports say it.
+    /// Each way; `None` if neither the cluster nor the ports tell.
     pub(super) bandwidth: Option<String>,
     pub(super) contexts: Option<u32>,
     pub(super) rail: Option<u32>,
     pub(super) pci: Option<String>,
-    /// How many ranks of each of the nodes use it.
+    /// Number of ranks on each of the nodes that use it.
     pub(super) ranks_per_node: usize,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct RankRow {
     pub(super) nics: Vec<String>,
     pub(super) why: String,
     pub(super) gpus: Vec<String>,
-    /// What the stack would use by default; with --explain.
+    /// The devices that the stack uses by default; with --explain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) by_itself: Option<Vec<String>>,
     /// Whether that differs.
@@ -140,7 +140,7 @@ impl NicReport {
         Ok(report)
     }
 
-    /// Adds what a stack would do by default.
+    /// Adds the default of a network stack.
     pub(super) fn explain(&mut self, file: &PlacementFile, stack: &Stack) {
         self.fabric_default = Some(stack.default_summary);
         let defaults = file.jobs.iter().flat_map(|job| stack.defaults(file, job));
@@ -156,7 +156,7 @@ impl NicReport {
     }
 }
 
-/// Equal devices of several nodes in one row, in the order of the nodes.
+/// Merges equal devices of several nodes into one row, in the order of the nodes.
 fn together<'a>(nodes: impl Iterator<Item = (&'a str, Vec<DeviceRow>)>) -> Vec<DeviceRow> {
     let mut alike: Vec<(Vec<&str>, Vec<DeviceRow>)> = Vec::new();
     for (name, rows) in nodes {
@@ -187,7 +187,7 @@ fn machine_rows(cluster: &Cluster, machine: &Machine) -> Vec<DeviceRow> {
     machine.nics.iter().map(row).collect()
 }
 
-/// A device as far as a placement tells of it.
+/// A device, from a placement only.
 fn entry_row(nic: &DeviceEntry) -> DeviceRow {
     let names = std::iter::once(&nic.name).chain(&nic.aliases);
     DeviceRow {
@@ -215,7 +215,7 @@ fn link(ports: &[Port]) -> &'static str {
     }
 }
 
-/// Where the first device of a rank is, seen from it.
+/// The position of a rank's first device relative to the rank.
 fn why(node: &NodeEntry, entry: &RankEntry) -> String {
     let find = |name: &String| node.nics.iter().find(|nic| nic.name == *name);
     let Some(first) = entry.nics.first() else { return "left to the library".to_owned() };

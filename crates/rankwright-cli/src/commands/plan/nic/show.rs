@@ -1,4 +1,4 @@
-//! What `nic` tells, as text.
+//! The result of `nic` as text.
 
 use std::fmt::Write as _;
 
@@ -70,7 +70,7 @@ fn numa_list(numa: &[NumaId]) -> String {
 fn table(report: &NicReport) -> String {
     let mut text = String::new();
     if report.devices.is_empty() {
-        text += "no network device is described\n";
+        text += "the description has no network device\n";
     } else {
         text += &without_empty(&DEVICES, device_rows(&report.devices));
     }
@@ -90,7 +90,7 @@ fn table(report: &NicReport) -> String {
         let (busiest, bound) = (Seconds(busiest), Seconds(bound));
         let _ = writeln!(
             text,
-            "\nthe busiest device needs {busiest:.2} for the traffic between nodes, no choice less \
+            "\nthe busiest device needs {busiest:.2} for the traffic between nodes; no choice needs less \
              than {bound:.2}"
         );
     }
@@ -126,7 +126,7 @@ fn rank_row(row: &RankRow, explained: bool) -> Vec<String> {
     cells
 }
 
-/// The variables: once where all ranks have the same, else a line for each rank.
+/// The variables: once if all ranks have equal ones, else a line for each rank.
 fn variables(ranks: &[RankRow]) -> String {
     let line = |row: &RankRow| {
         let assign = |(name, value): &(String, String)| format!("{name}={}", shell::quote(value));
@@ -148,7 +148,7 @@ fn variables(ranks: &[RankRow]) -> String {
     format!("\nvariables by rank:\n{}", ranks.iter().map(of_rank).collect::<String>())
 }
 
-/// A table without the columns that nothing is known for.
+/// A table without its empty columns.
 fn without_empty(header: &[&str], rows: Vec<Vec<String>>) -> String {
     let shown: Vec<usize> =
         (0..header.len()).filter(|column| rows.iter().any(|row| row[*column] != "-")).collect();

@@ -1,4 +1,4 @@
-//! `rankwright lab agent`: the remote shell of a lab, as launchers call it.
+//! `rankwright lab agent`: the remote shell that launchers call in a lab.
 
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use rankwright_lab::remote_command;
 use super::named::Named;
 use crate::output::exit_code::NotStarted;
 
-/// What `ssh` returns when it does not reach the host.
+/// The exit code of `ssh` when it cannot reach the host.
 const UNREACHABLE: u8 = 255;
 
 /// Options of `rankwright lab agent`.

@@ -23,10 +23,10 @@ impl Down {
         let names = if self.all { labs()? } else { vec![self.lab.name] };
         let mut failure = None;
         for name in &names {
-            // One lab that cannot be removed does not save the others.
+            // If one lab cannot be removed, continue with the others.
             match down(name) {
-                Ok(false) => output::note(verbosity, format_args!("no lab `{name}` was up")),
-                Ok(true) => output::note(verbosity, format_args!("lab `{name}` is gone")),
+                Ok(false) => output::note(verbosity, format_args!("lab `{name}` was not up")),
+                Ok(true) => output::note(verbosity, format_args!("removed lab `{name}`")),
                 Err(error) => failure = Some(error),
             }
         }

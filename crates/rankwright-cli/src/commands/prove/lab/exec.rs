@@ -17,7 +17,7 @@ pub(super) struct Exec {
     lab: Named,
     /// Name or address of a node, or `head`
     node: String,
-    /// The command; it finds the lab's launcher settings in its environment
+    /// The command; its environment has the lab's launcher settings
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
 }
@@ -26,7 +26,7 @@ impl Exec {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let failed = |error: anyhow::Error| NotStarted { code: 125, why: format!("{error:#}") };
         let mut command = command_on(&self.lab.name, &self.node, &self.command).map_err(failed)?;
-        // The exit code and signals are the command's.
+        // Exit code and signals are those of the command.
         Err(failed(command.exec().into()).into())
     }
 }

@@ -23,15 +23,15 @@ pub(crate) struct Lab {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make an emulated cluster and write its description
+    /// Start an emulated cluster and write its description
     Up(up::Up),
     /// Run a command on a node, or on `head`, where launchers start
     Exec(exec::Exec),
-    /// Show how many bytes and packets went through each node's network device
+    /// Show the bytes and packets that each node's network device has sent and received
     Counters(counters::Counters),
     /// List the labs that are up
     Status(status::Status),
-    /// Remove a lab and every process in it
+    /// Remove a lab and end every process in it
     Down(down::Down),
     /// The remote shell of a lab, as launchers call it
     #[command(hide = true)]

@@ -1,4 +1,4 @@
-//! Which lab is meant.
+//! The option that names a lab.
 
 use clap::Args;
 use rankwright_lab::{LabName, NAME_VARIABLE};

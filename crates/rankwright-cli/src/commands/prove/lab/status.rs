@@ -24,7 +24,7 @@ struct Row {
     nodes: usize,
     cores: u32,
     nic: String,
-    /// Programs running in it.
+    /// Number of processes of programs in it.
     processes: usize,
 }
 
@@ -60,7 +60,7 @@ impl Status {
         let rows: Vec<Vec<String>> = labs.iter().map(Row::cells).collect();
         let text = match self.result.format {
             Format::Table if rows.is_empty() => {
-                output::note(verbosity, "no lab is up");
+                output::note(verbosity, "no labs are up");
                 String::new()
             }
             Format::Table => output::table(&header, &rows),

@@ -18,13 +18,14 @@ use crate::output::{self, Verbosity};
 pub(super) struct Up {
     #[command(flatten)]
     lab: Named,
-    /// How many nodes
+    /// Number of nodes
     #[arg(long, value_parser = RangedU64ValueParser::<u32>::new().range(1..=u64::from(MOST_NODES)))]
     nodes: u32,
-    /// How many cores each node pretends to have
+    /// Number of cores of each node in the description; they need not exist
     #[arg(long, value_parser = RangedU64ValueParser::<u32>::new().range(1..=1024))]
     cores: u32,
-    /// What each node's network device carries each way, from 1 Mbit/s to 100 Gbit/s
+    /// Bandwidth of each node's network device, each way, from 1 Mbit/s to 100 Gbit/s, like "1
+    /// Gbit/s"
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     nic: BytesPerSecond,
     /// Write the cluster description to this file instead of standard output

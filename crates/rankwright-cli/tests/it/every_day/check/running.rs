@@ -193,7 +193,7 @@ fn variables_are_those_that_the_launcher_sets() {
 fn what_does_not_run_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     for (arguments, code, says) in [
-        (&["check", "--pid", "4194304"][..], 1, "there is no such process on this host"),
+        (&["check", "--pid", "4194304"][..], 1, "no such process on this host"),
         (&["check", "--running=no-such-job"], 1, "no rank of job no-such-job runs on"),
         (&["check", "--running", "--", "./app"], 2, "start nothing"),
         (&["check", "--running", "--for", "mpich"], 2, "start nothing"),

@@ -192,7 +192,7 @@ fn what_cannot_be_exported_says_why() {
     let format = ["--format", "simgrid-ti"];
     for (arguments, code, expected) in [
         (vec![profile.as_str(), "-o", &target], 3, "rankwright profile --events"),
-        (vec![profile.as_str()], 2, "expected a folder"),
+        (vec![profile.as_str()], 2, "needs a folder"),
         (vec![profile.as_str(), "-o", &target, "--speed", "0"], 2, "expected a number above 0"),
         (vec!["pattern:ring:4", "-o", &target], 3, ""),
     ] {

@@ -246,7 +246,7 @@ fn a_program_that_is_not_mpi_or_fails_leaves_no_profile_and_its_exit_code() {
         let (output, text) = profile(folder.path(), &launch);
         assert_eq!(output.status.code(), Some(code), "{text}");
         assert!(text.contains(&format!("{program} names no MPI library")), "{text}");
-        assert!(text.contains("the ranks left no trace"), "{text}");
+        assert!(text.contains("the ranks recorded nothing"), "{text}");
         assert!(!folder.path().join("app.rwp").exists());
     }
 }
@@ -255,9 +255,9 @@ fn a_program_that_is_not_mpi_or_fails_leaves_no_profile_and_its_exit_code() {
 fn a_launcher_that_is_none_is_said_before_anything_starts() {
     let folder = tempfile::tempdir().unwrap();
     for (launch, code, message) in [
-        (&["no-such-launcher", "./app"][..], 127, "no such program"),
-        (&["./Cargo.toml", "./app"], 126, "found a file that cannot be run"),
-        (&["sh", "./app"], 125, "found another program, expected a launcher"),
+        (&["no-such-launcher", "./app"][..], 127, "program not found"),
+        (&["./Cargo.toml", "./app"], 126, "the file is not executable"),
+        (&["sh", "./app"], 125, "not a known launcher, expected one of"),
     ] {
         let (output, text) = profile(folder.path(), launch);
         assert_eq!(output.status.code(), Some(code), "{text}");
@@ -288,8 +288,8 @@ fn a_profile_that_cannot_be_a_file_is_refused_before_anything_starts() {
     let directory = env!("CARGO_TARGET_TMPDIR");
     let launch = ["mpirun.openmpi", "-np", "1", "true"];
     for (output, code, message) in [
-        (directory, 125, "found no regular file"),
-        ("Cargo.toml", 125, "found a file that is not a profile"),
+        (directory, 125, "not a regular file"),
+        ("Cargo.toml", 125, "an existing file that is not a profile"),
         ("-", 2, "expected a file"),
     ] {
         if output != "-" && Command::new(launch[0]).arg("--version").output().is_err() {

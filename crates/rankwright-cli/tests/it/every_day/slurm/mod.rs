@@ -143,7 +143,7 @@ fn sruns_exit_code_is_passed_on() {
     // Nothing says which MPI a shell starts.
     let (_, output, text) = slurm.profile(&launch);
     assert_eq!(output.status.code(), Some(125), "{text}");
-    assert!(text.contains("cannot tell which MPI sh uses"), "{text}");
+    assert!(text.contains("the MPI of sh is unknown"), "{text}");
     let (_, output, text) = slurm.profile_with(&["--mpi", "mpich"], &launch);
     assert_eq!(output.status.code(), Some(7), "{text}");
 }

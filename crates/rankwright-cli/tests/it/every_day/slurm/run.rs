@@ -50,7 +50,10 @@ fn ranks_that_are_not_placed_are_one_world() {
         }
         let text = transcript(&words, &output);
         assert!(output.status.success(), "{text}");
-        assert!(text.contains("warning: not placed, srun starts by its default: "), "{text}");
+        assert!(
+            text.contains("warning: not placed, srun starts the job by its default: "),
+            "{text}"
+        );
         // Without --mpi each would be rank 0 of a world of its own.
         for rank in 0..4 {
             let is_rank = |line: &&str| line.starts_with(&format!("rank {rank} "));

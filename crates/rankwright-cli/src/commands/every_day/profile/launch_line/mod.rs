@@ -1,4 +1,4 @@
-//! Finding the programs in a launcher's command line: `mpirun -np 4 -x A ./app in : -np 2 ./other`.
+//! Finds the programs in a launcher's command line: `mpirun -np 4 -x A ./app in : -np 2 ./other`.
 
 mod options;
 
@@ -13,28 +13,28 @@ use crate::host::mpi::{Family, Mpi};
 use crate::output::exit_code::{NotStarted, UsageError};
 use options::{APRUN, FLUX, HYDRA, JSRUN, OPEN_MPI, Options, SRUN};
 
-/// A launcher's command line, read.
+/// A launcher's command line.
 #[derive(Debug)]
 pub(super) struct LaunchLine {
     pub(super) launcher: PathBuf,
-    /// The MPI that the launcher belongs to, if it belongs to one: srun starts the programs of any.
+    /// The MPI of the launcher; `None` for launchers of any MPI, such as srun.
     pub(super) mpi: Option<Mpi>,
-    /// Whether the user wrote `rankwright exec` before the programs and answers for the rest.
+    /// Whether the user marked the programs with `rankwright exec`.
     pub(super) marked: bool,
-    /// Behind the launcher's name.
+    /// The words behind the launcher's name.
     arguments: Vec<String>,
     parts: Vec<Part>,
 }
 
-/// One part of an MPMD command line; most lines have one.
+/// One part of an MPMD command line; other lines have one part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Part {
-    /// Where the shim goes: the position of the program, or of the words that stand for the shim.
+    /// Index of the word to put the shim at: the program, or the first word of the user's mark.
     shim: usize,
-    /// How many words stand for the shim.
+    /// Number of words of the user's mark.
     replaced: usize,
     program: usize,
-    /// Behind the program's last argument.
+    /// Index of the word behind the program's last argument.
     end: usize,
 }
 
@@ -42,7 +42,7 @@ impl LaunchLine {
     /// Reads a command line that begins with the launcher.
     ///
     /// # Errors
-    /// If the launcher is not found or not known here, or no program is found behind it.
+    /// If the launcher is not found or not known, or no program follows it.
     pub(super) fn read(command: &[String]) -> anyhow::Result<Self> {
         let (launcher, arguments) = command.split_first().expect("the caller has at least one");
         let name = Path::new(launcher);
@@ -75,8 +75,8 @@ impl LaunchLine {
         self.parts.iter().map(|part| &self.arguments[part.program..part.end])
     }
 
-    /// The command line with a shim and its options before each program. The options must not
-    /// end with `--`: behind them may stand options of the shim that the user wrote.
+    /// The command line with a shim and its options before each program. The options must not end
+    /// with `--`, because options of the user's shim may follow.
     pub(super) fn with_shim(&self, shim: &[OsString]) -> Command {
         let mut command = Command::new(&self.launcher);
         let mut copied = 0;
@@ -92,12 +92,12 @@ impl LaunchLine {
     }
 }
 
-/// The launchers that are known by name.
+/// Launchers known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// An MPI's own: which, it says itself.
+    /// The launcher of an MPI; its `--version` tells which.
     Mpi,
-    /// PRRTE's, which starts the programs of any MPI with PMIx.
+    /// PRRTE's launcher, which starts programs of any MPI with PMIx.
     Prterun,
     Srun,
     Flux,
@@ -105,7 +105,7 @@ enum Kind {
     Jsrun,
 }
 
-/// How their file names begin.
+/// The launchers by the beginning of their file names.
 const KINDS: [(&str, Kind); 8] = [
     ("mpirun", Kind::Mpi),
     ("mpiexec", Kind::Mpi),
@@ -141,10 +141,10 @@ impl Kind {
 
 fn find_launcher(name: &Path) -> Result<PathBuf, NotStarted> {
     find_program(name).ok_or_else(|| {
-        // A name without a folder is looked for on PATH only.
+        // A name without a folder is searched on PATH only.
         let (code, what) = match name.components().count() > 1 && name.exists() {
-            true => (126, "found a file that cannot be run"),
-            false => (127, "no such program"),
+            true => (126, "the file is not executable"),
+            false => (127, "program not found"),
         };
         NotStarted { code, why: format!("{}: {what}", name.display()) }
     })
@@ -152,9 +152,9 @@ fn find_launcher(name: &Path) -> Result<PathBuf, NotStarted> {
 
 fn not_known(name: &Path, said: &str) -> NotStarted {
     let why = format!(
-        "{}: found a program whose --version says `{said}`, expected the launcher of Open MPI, \
-         MPICH or Intel MPI; if it starts MPI programs all the same, write `rankwright exec` before \
-         the program and say which MPI: --mpi",
+        "{}: --version prints `{said}`, expected the launcher of Open MPI, \
+         MPICH or Intel MPI; if it does start MPI programs, write `rankwright exec` before the \
+         program and give --mpi",
         name.display()
     );
     NotStarted { code: 125, why }
@@ -164,14 +164,14 @@ fn no_launcher(name: &Path) -> NotStarted {
     let launchers = KINDS.map(|(launcher, _)| launcher).join(", ");
     let name = name.display();
     let why = format!(
-        "{name}: found another program, expected a launcher with its options ({launchers}); if it is a \
-         script, put rankwright before the launcher in it; if it is another launcher, say where the \
-         program stands by writing `rankwright exec` before it: {name} ... rankwright exec ./app"
+        "{name}: not a known launcher, expected one of {launchers} with its options; if it is a \
+         script, put rankwright before the launcher in it; if it is another launcher, mark the \
+         program with `rankwright exec`: {name} ... rankwright exec ./app"
     );
     NotStarted { code: 125, why }
 }
 
-/// Options by which a launcher takes the programs from a file.
+/// Options that make a launcher read the programs from a file.
 const PROGRAMS_IN_A_FILE: [&str; 4] = ["--multi-prog", "--app", "-configfile", "--configfile"];
 
 fn no_program(command: &[String]) -> UsageError {
@@ -179,11 +179,11 @@ fn no_program(command: &[String]) -> UsageError {
     let line = command.join(" ");
     UsageError(match in_a_file {
         Some(option) => format!(
-            "found no program in `{line}`: {option} names a file with the programs, which profile \
+            "no program in `{line}`: {option} names a file with the programs, which profile \
              does not read; write them on the command line, with ` : ` between them"
         ),
         None => format!(
-            "found no program in `{line}`, expected the launcher, its options, the program and its \
+            "no program in `{line}`, expected the launcher, its options, the program and its \
              arguments"
         ),
     })
@@ -213,7 +213,7 @@ fn marked_parts(arguments: &[String]) -> Result<Vec<Part>, UsageError> {
         let end = end_of_part(arguments, place);
         let program = program_of_shim(&arguments[..end], place + replaced).ok_or_else(|| {
             UsageError(format!(
-                "found no program behind `{}`, expected rankwright exec PROGRAM",
+                "no program behind `{}`, expected rankwright exec PROGRAM",
                 arguments[place..end].join(" ")
             ))
         })?;
@@ -223,7 +223,7 @@ fn marked_parts(arguments: &[String]) -> Result<Vec<Part>, UsageError> {
     Ok(parts)
 }
 
-/// The program behind the options of a shim that the user wrote.
+/// The index of the program behind the options of the user's shim.
 fn program_of_shim(arguments: &[String], start: usize) -> Option<usize> {
     let mut place = start;
     loop {
@@ -241,7 +241,7 @@ fn end_of_part(arguments: &[String], start: usize) -> usize {
     colon.map_or(arguments.len(), |colon| start + colon)
 }
 
-/// The parts of a launcher's line; none if no program is found.
+/// The parts of a launcher's line; empty if no program is found.
 fn parts(options: &Options, arguments: &[String]) -> Vec<Part> {
     let mut next = 0;
     if let Some(subcommand) = options.subcommand {
@@ -260,7 +260,7 @@ fn parts(options: &Options, arguments: &[String]) -> Vec<Part> {
     parts
 }
 
-/// The first argument from `start` on that is neither an option nor the value of one.
+/// The first argument from `start` on that is neither an option nor its value.
 fn program_position(options: &Options, arguments: &[String], start: usize) -> Option<usize> {
     let mut position = start;
     while let Some(argument) = arguments.get(position) {
@@ -279,14 +279,14 @@ fn program_position(options: &Options, arguments: &[String], start: usize) -> Op
     None
 }
 
-/// How many words an option with letters is, such as `-l`, `-n 4`, `-n4` or `-ln 4`.
+/// The number of words of a short option, such as `-l`, `-n 4`, `-n4` or `-ln 4`.
 fn words_of_letters(letters: &str, name: &str) -> usize {
     let with_value = name.find(|letter| letters.contains(letter));
     // The value is the rest of the word, if there is a rest.
     if with_value.is_some_and(|place| place + 1 == name.len()) { 2 } else { 1 }
 }
 
-/// How many words an option with a name is, with its values.
+/// The number of words of a long option with its values.
 fn words_of_name(options: &Options, name: &str, following: Option<&String>) -> usize {
     if name.contains('=') {
         1
@@ -295,7 +295,7 @@ fn words_of_name(options: &Options, name: &str, following: Option<&String>) -> u
     } else if options.two_values.contains(&name) {
         3
     } else if looks_like_a_value(following) {
-        // An option we do not know, followed by something that cannot be run.
+        // An unknown option, followed by a word that is not executable.
         2
     } else {
         1

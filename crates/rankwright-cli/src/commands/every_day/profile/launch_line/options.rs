@@ -1,6 +1,6 @@
-//! The options of launchers that are followed by values of their own, as their manuals list them.
+//! The options of launchers that take values, as listed in their manuals.
 
-/// How a launcher's command line is read.
+/// The syntax of a launcher's command line.
 #[derive(Debug)]
 pub(super) struct Options {
     /// The option letters with a value, for launchers that read `-n4` as `-n 4`; `None` where an
@@ -9,11 +9,11 @@ pub(super) struct Options {
     /// Names, without leading dashes; they stand for the forms with one dash and with two.
     pub(super) one_value: &'static [&'static str],
     pub(super) two_values: &'static [&'static str],
-    /// Words that must come first: the program is looked for behind them.
+    /// Subcommands that must come first, before options and program.
     pub(super) subcommand: Option<&'static str>,
 }
 
-/// As `mpirun --help all` of Open MPI 4.1 has them, and what version 5 has besides.
+/// From `mpirun --help all` of Open MPI 4.1, with the additions of version 5.
 pub(super) const OPEN_MPI: Options = Options {
     letters: None,
     one_value: &[
@@ -71,7 +71,7 @@ pub(super) const OPEN_MPI: Options = Options {
     subcommand: None,
 };
 
-/// As `mpiexec --help` of MPICH 4.0 has them, the names of other versions, and Intel MPI's.
+/// From `mpiexec --help` of MPICH 4.0, with the names of other versions and of Intel MPI.
 pub(super) const HYDRA: Options = Options {
     letters: None,
     one_value: &[
@@ -122,7 +122,7 @@ pub(super) const HYDRA: Options = Options {
     subcommand: None,
 };
 
-/// As srun(1) of Slurm 22.05 has them, and what later versions have besides.
+/// From srun(1) of Slurm 22.05, with the additions of later versions.
 pub(super) const SRUN: Options = Options {
     letters: Some("AbBcCdDeFGiJLmMnNopqrStTwWx"),
     one_value: &[
@@ -225,7 +225,7 @@ pub(super) const SRUN: Options = Options {
     subcommand: None,
 };
 
-/// As flux-run(1) has them.
+/// From flux-run(1).
 pub(super) const FLUX: Options = Options {
     letters: Some("BcgnNoqSt"),
     one_value: &[
@@ -266,7 +266,7 @@ pub(super) const FLUX: Options = Options {
     subcommand: Some("run"),
 };
 
-/// As aprun(1) of Cray's ALPS has them.
+/// From aprun(1) of Cray's ALPS.
 pub(super) const APRUN: Options = Options {
     letters: None,
     one_value: &[
@@ -316,7 +316,7 @@ pub(super) const APRUN: Options = Options {
     subcommand: None,
 };
 
-/// As jsrun(1) of IBM's Job Step Manager has them.
+/// From jsrun(1) of IBM's Job Step Manager.
 pub(super) const JSRUN: Options = Options {
     letters: Some("abcdeEgIKlLmMnoprStTUX"),
     one_value: &[

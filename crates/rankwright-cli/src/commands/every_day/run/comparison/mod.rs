@@ -1,4 +1,4 @@
-//! `run --compare`: several ways to start the same program, one after the other in one allocation.
+//! `run --compare`: starts one program in several ways, in turn, in one allocation.
 
 pub(super) mod options;
 mod schedule;
@@ -31,7 +31,8 @@ struct Way {
 }
 
 impl Run {
-    /// Runs all ways in turn and says which is faster. A run that fails ends it all, with its code.
+    /// Runs all ways in turn and compares their times. A run that fails ends the comparison with
+    /// its exit code.
     pub(super) fn compare(
         &self,
         line: &ProgramLine,
@@ -64,7 +65,7 @@ impl Run {
                         warn(
                             verbosity,
                             format_args!(
-                                "a run of {name} ended with code {code}, the comparison with it"
+                                "comparison stopped: a run of {name} ended with exit code {code}"
                             ),
                         );
                         return Ok(ExitCode::from(code));
@@ -76,8 +77,8 @@ impl Run {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Prepares all ways before any of them runs. Here nothing falls back on the default: it would be
-    /// compared with itself.
+    /// Prepares all ways before the first runs. A way that cannot be placed is an error: by falling
+    /// back on the launcher's default, the default would be compared with itself.
     fn ways(
         &self,
         names: &[String],
@@ -108,7 +109,8 @@ impl Run {
             let Some(prepared) = prepared else { continue };
             let count = prepared.one_job()?.ranks.len();
             if let Some(ranks) = ranks.filter(|ranks| *ranks != count) {
-                let why = format!("--compare {name}: {count} ranks, others have {ranks}");
+                let why =
+                    format!("--compare {name}: {count} ranks, but the ways before have {ranks}");
                 return Err(NotStarted { code: 125, why }.into());
             }
             ranks = Some(count);
@@ -150,7 +152,7 @@ impl Run {
                     Prepared::new(&self.options, file, name.to_owned())
                 }
                 (None, None) => {
-                    Err(UsageError("which one? give its file, or --profile".to_owned()).into())
+                    Err(UsageError("give the placement file, or --profile".to_owned()).into())
                 }
             };
         }
@@ -160,15 +162,15 @@ impl Run {
         }
         let Some(allocation) = allocation else {
             return Err(UsageError(format!(
-                "`{name}` is not the file of a placement; strategies need --profile"
+                "`{name}` is not a placement file; if it is a strategy, give --profile"
             ))
             .into());
         };
         Prepared::new(&self.options, allocation.placement(Some(name), verbosity)?, name.to_owned())
     }
 
-    /// Runs the program once. What it prints goes to standard error, standard output is for the
-    /// result.
+    /// Runs the program once. Its output goes to standard error, because standard output is for the
+    /// result of the comparison.
     fn timed(
         &self,
         way: &Way,
@@ -189,7 +191,7 @@ impl Run {
         }
         let Some(regex) = &self.comparison.time_regex else { return Ok(Outcome::Took(seconds)) };
         let Some(text) = last_match else {
-            let why = format!("--time-regex {regex}: nothing that {} printed matches", way.name);
+            let why = format!("--time-regex {regex}: no match in the output of {}", way.name);
             anyhow::bail!(why);
         };
         let time = text.parse().ok().filter(|time: &f64| *time > 0.0 && time.is_finite());
@@ -200,16 +202,16 @@ impl Run {
     }
 }
 
-/// How a run went.
+/// The outcome of a run.
 enum Outcome {
-    /// Its time in seconds.
+    /// Its run time, in seconds.
     Took(f64),
-    /// It ended with this code.
+    /// It failed with this exit code.
     Failed(u8),
 }
 
-/// Writes what a program prints to standard error, unless that should be quiet; what the expression
-/// matched last.
+/// Copies the output of a program to standard error, unless quiet; returns the last match of the
+/// expression.
 fn pass_on(pipe: ChildStdout, regex: Option<Regex>, quiet: bool) -> JoinHandle<Option<String>> {
     thread::spawn(move || {
         let mut last = None;

@@ -11,22 +11,22 @@ use crate::output::exit_code::UsageError;
 /// Options of a comparison.
 #[derive(Debug, Args)]
 pub(crate) struct ComparisonOptions {
-    /// Run the program in these ways in turn and compare the times with those of the first:
-    /// `default` (the launcher's), `placement` (PLACEMENT, or the one by --profile), a strategy
-    /// (needs --profile), or the file of a placement
+    /// Run the program in several ways in turn and compare the run times with the first way, like
+    /// default,placement. Ways: `default` (the launcher's default), `placement` (PLACEMENT, or the
+    /// placement of --profile), a strategy (needs --profile), or a placement file
     #[arg(long, value_name = "WAYS")]
     compare: Option<String>,
-    /// How often each way runs
+    /// Number of measured runs of each way
     #[arg(long, value_name = "NUMBER", default_value = "5", requires = "compare")]
     pub(crate) repeat: NonZeroUsize,
-    /// How often each way runs before, without being counted
+    /// Number of runs of each way before the measured ones
     #[arg(long, value_name = "NUMBER", default_value = "0", requires = "compare")]
     pub(crate) warmup: usize,
-    /// Take the time from what the program prints, in seconds: the first group of this regular
-    /// expression where it matches last. Else it is that from start to end of the launcher
+    /// Take the run time in seconds from the output of the program: the first group of the last
+    /// match of this regular expression [default: the time from start to end of the launcher]
     #[arg(long, value_name = "REGEX", requires = "compare")]
     pub(crate) time_regex: Option<Regex>,
-    /// The order of the runs depends on it
+    /// Seed of the order of the runs
     #[arg(long, value_name = "NUMBER", default_value = "1", requires = "compare")]
     pub(crate) seed: u64,
     #[command(flatten)]
@@ -38,11 +38,11 @@ impl ComparisonOptions {
         self.compare.is_some()
     }
 
-    /// The ways, as the user names them.
+    /// The ways as the user names them.
     pub(crate) fn names(&self) -> Result<Vec<String>, UsageError> {
         let mut names: Vec<String> = Vec::new();
         for part in self.compare.as_deref().unwrap_or_default().split(',') {
-            // `seed=3` behind a comma is one more option of the strategy before it.
+            // `seed=3` behind a comma belongs to the strategy before it.
             match names.last_mut().filter(|_| part.contains('=') && !part.contains(':')) {
                 Some(last) => *last = format!("{last},{part}"),
                 None => names.push(part.trim().to_owned()),

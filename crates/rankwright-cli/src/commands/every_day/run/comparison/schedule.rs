@@ -1,14 +1,13 @@
-//! In which order the ways run.
+//! The order of the runs.
 
-/// Blocks in which every way runs once. The order of a block is random and that of the next one the
-/// reverse, so that over both every way stands, on average, in the middle: what grows or falls
-/// steadily with time cancels.
+/// Blocks in which every way runs once. Blocks come in pairs: a random order, then its reverse, so
+/// that a linear drift over time cancels.
 #[derive(Debug)]
 pub(super) struct Schedule {
     ways: usize,
     /// A state of `SplitMix64` (Steele, Lea and Flood 2014).
     state: u64,
-    /// What comes next, where it is the reverse of the last block.
+    /// The reverse of the last block, if that comes next.
     reverse: Option<Vec<usize>>,
 }
 
@@ -23,7 +22,7 @@ impl Schedule {
             return reverse;
         }
         let mut order: Vec<usize> = (0..self.ways).collect();
-        // Fisher and Yates; the few ways make the bias of the remainder immeasurable.
+        // Fisher-Yates; with a few ways the modulo bias is negligible.
         for last in (1..order.len()).rev() {
             let other = (self.next() % (last as u64 + 1)) as usize;
             order.swap(last, other);

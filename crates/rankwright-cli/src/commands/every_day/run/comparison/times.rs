@@ -1,4 +1,4 @@
-//! The times of all runs, and what they say.
+//! The times of all runs, and their comparison.
 
 use rankwright::choose::PairedDifference;
 use rankwright::statistics::median;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::options::Format;
 use crate::output;
 
-/// The times of every way; the n-th times of all ways are of one block.
+/// The times of every way, in seconds; the n-th time of every way is from the same block.
 #[derive(Debug)]
 pub(super) struct Times {
     ways: Vec<OfWay>,
@@ -28,7 +28,7 @@ struct Failed {
     code: u8,
 }
 
-/// A way beside the first one.
+/// A way compared with the first.
 #[derive(Debug, Serialize)]
 struct Row<'a> {
     way: &'a str,
@@ -57,7 +57,7 @@ impl Times {
         self.ways[way].seconds.push(seconds);
     }
 
-    /// A run failed. It has no time: one that ends early is not fast.
+    /// A run failed. Its time is not recorded, because a run that ends early is not fast.
     pub(super) fn failed(&mut self, way: usize, code: u8) {
         self.failed = Some(Failed { way: self.ways[way].name.clone(), code });
     }
@@ -87,7 +87,7 @@ impl Times {
         rows.collect()
     }
 
-    /// The result as the user wants it; csv has a line for each run.
+    /// The result in the wanted format; csv has a line for each run.
     pub(super) fn render(&self, format: Format) -> anyhow::Result<String> {
         let rows = self.rows();
         Ok(match format {

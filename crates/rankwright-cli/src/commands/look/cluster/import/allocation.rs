@@ -1,4 +1,4 @@
-//! The job that this runs in, as a cluster.
+//! The allocation of the current batch job, as a cluster.
 
 use clap::ValueEnum;
 use rankwright::cluster::read::allocation::{self, Misfit};
@@ -9,29 +9,29 @@ use rankwright::files::InputError;
 use crate::host::batch_job::{self, Hosts};
 use crate::output::{self, Verbosity};
 
-/// What a batch system counts.
+/// What a batch system counts as a CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Cpu {
-    /// Hardware threads (PUs)
+    /// A hardware thread (PU)
     #[default]
     Thread,
-    /// Cores, whatever number of threads they have
+    /// A core, with all its hardware threads
     Core,
 }
 
-/// A batch job as the user names it.
+/// The source of an allocation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job<'a> {
     /// `slurm:`, `lsf:` or `pbs:`.
     pub(super) name: &'a str,
     /// What its batch system counts.
     pub(super) cpu: Cpu,
-    /// What the description of its hosts is called in errors.
+    /// The name of the hosts' description in errors.
     pub(super) described: &'a str,
 }
 
 impl Job<'_> {
-    /// What the cluster of the granted hosts would be called, and the cluster.
+    /// The default name of the cluster of granted hosts, and the cluster.
     pub(super) fn cluster(
         self,
         granted: Hosts,
@@ -56,14 +56,14 @@ impl Job<'_> {
         let allocation = made.map_err(|misfit| self.misfit(misfit))?;
         if !allocation.in_part.is_empty() {
             let what = match self.cpu {
-                Cpu::Thread => "threads here; where they are cores, use --cpu core",
-                Cpu::Core => "cores here",
+                Cpu::Thread => "are counted as threads; if they are cores, use --cpu core",
+                Cpu::Core => "are counted as cores",
             };
             output::warn(
                 verbosity,
                 format_args!(
-                    "{}: granted in part; which PUs is not told, so the first ones are taken; CPUs \
-                     are {what}",
+                    "{}: granted in part; the numbers of the PUs are not known, so the first PUs are \
+                     used; CPUs {what}",
                     hostlist::compress(&allocation.in_part)
                 ),
             );

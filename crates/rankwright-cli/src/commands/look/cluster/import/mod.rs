@@ -1,4 +1,4 @@
-//! `rankwright cluster import`: descriptions from what others wrote.
+//! `rankwright cluster import`: descriptions from files of other tools and from batch systems.
 
 mod allocation;
 mod parts;
@@ -23,33 +23,33 @@ const EXPECTED: &str =
 /// Options of `rankwright cluster import`.
 #[derive(Debug, Args)]
 pub(super) struct Import {
-    /// An hwloc XML file (`lstopo node.xml`), a hostfile (of Open MPI or Hydra, or just names), a
-    /// Slurm topology.conf, the output of ibnetdiscover; `-` for standard input; `slurm:`, `lsf:`
-    /// or `pbs:` for the job that this runs in; several HOSTLIST=FILE or cluster.toml to be merged
+    /// An hwloc XML file (`lstopo node.xml`), a hostfile (Open MPI, Hydra or plain names), a Slurm
+    /// topology.conf or the output of ibnetdiscover; `-` for standard input; `slurm:`, `lsf:` or
+    /// `pbs:` for the current job; or several HOSTLIST=FILE or cluster.toml to merge
     #[arg(
         required_unless_present = "synthetic",
         conflicts_with = "synthetic",
         value_name = "FILE"
     )]
     files: Vec<String>,
-    /// An hwloc synthetic string instead of a file, like "pack:2 numa:1 core:8 pu:2"
+    /// Hwloc synthetic string to use instead of a file, like "pack:2 numa:1 core:8 pu:2"
     #[arg(long, value_name = "STRING")]
     synthetic: Option<String>,
-    /// The names of the nodes that an XML file or synthetic string describes, as a hostlist
+    /// Names of the nodes that an XML file or synthetic string describes, like node[00-15]
     /// [default: node0]
     #[arg(long, value_name = "HOSTLIST", conflicts_with = "node_type")]
     nodes: Option<String>,
-    /// What the hosts of a hostfile, of switches or of a job look like: a cluster.toml, an hwloc XML
+    /// Hardware of the hosts of a hostfile, of switches or of a job: a cluster.toml, an hwloc XML
     /// file, synthetic:STRING or a built-in name [default: this machine]
     #[arg(long, visible_alias = "on", value_name = "CLUSTER", conflicts_with = "synthetic")]
     node_type: Option<String>,
-    /// Of the output of ibnetdiscover, keep these hosts only
+    /// Keep only these hosts of the output of ibnetdiscover
     #[arg(long, value_name = "HOSTLIST", conflicts_with = "synthetic")]
     only: Option<String>,
-    /// What the batch system of `slurm:` or `lsf:` counts as a CPU
+    /// What a CPU is for the batch system of `slurm:` or `lsf:`
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     cpu: allocation::Cpu,
-    /// The name of the cluster [default: that of the file]
+    /// Name of the cluster [default: taken from the file]
     #[arg(long)]
     name: Option<String>,
     /// Write to this file instead of standard output
@@ -64,7 +64,7 @@ impl Import {
         write_description(&cluster, self.output.as_deref(), verbosity)
     }
 
-    /// What it would be called, and the cluster.
+    /// The default name of the cluster, and the cluster.
     fn cluster(&self, verbosity: &Verbosity) -> anyhow::Result<(String, Cluster)> {
         if let Some(text) = &self.synthetic {
             let machine = synthetic::parse(text)
@@ -91,7 +91,7 @@ impl Import {
     /// All parts as one cluster.
     fn parts(&self, verbosity: &Verbosity) -> anyhow::Result<(String, Cluster)> {
         self.refuse_other_options("several parts")?;
-        let why = " does not go with several parts: HOSTLIST=FILE names the type";
+        let why = " cannot be combined with several parts: HOSTLIST=FILE gives the hardware";
         refuse(&[(given("--node-type", self.node_type.is_some()), why)])?;
         Ok(("cluster".to_owned(), parts::merged(&self.files, verbosity)?))
     }
@@ -99,14 +99,15 @@ impl Import {
     fn file(&self, file: &str, verbosity: &Verbosity) -> anyhow::Result<Cluster> {
         let text = inputs::read_text_or_stdin(Path::new(file), EXPECTED)?;
         let is_fabric = ibnetdiscover::sniff(&text);
-        let why = format!(" does not go with {file}, which ibnetdiscover did not write");
+        let why =
+            format!(" cannot be combined with {file}, which is not the output of ibnetdiscover");
         refuse(&[(given("--only", self.only.is_some() && !is_fabric), &why)])?;
         if hwloc_xml::sniff(&text) {
-            let why = " is for hosts and switches; hwloc XML is a node type";
+            let why = " applies to hosts and switches; hwloc XML describes the hardware already";
             refuse(&[(given("--node-type", self.node_type.is_some()), why)])?;
             return self.uniform(hwloc_xml::parse(&text, file)?);
         }
-        let why = format!(" does not go with {file}, which is not hwloc XML");
+        let why = format!(" cannot be combined with {file}, which is not hwloc XML");
         refuse(&[(given("--nodes", self.nodes.is_some()), &why)])?;
         let cluster = if is_fabric {
             let fabric = ibnetdiscover::parse(&text, file, &self.only_hosts()?)?;
@@ -130,11 +131,11 @@ impl Import {
         Ok(hosts.map_err(|error| UsageError(format!("--only: {error}")))?.unwrap_or_default())
     }
 
-    /// Nodes of one type.
+    /// A cluster of equal nodes.
     fn uniform(&self, group: NodeGroup) -> anyhow::Result<Cluster> {
         if let Some(count) = self.nodes.as_deref().filter(|nodes| nodes.parse::<u32>().is_ok()) {
             let why = format!(
-                "--nodes: found the number {count}, expected names; for {count} nodes node[1-{count}]"
+                "--nodes: found the number {count}, expected names; for {count} nodes: node[1-{count}]"
             );
             return Err(UsageError(why).into());
         }
@@ -144,24 +145,24 @@ impl Import {
         Ok(ClusterDescription::uniform("", names, group).build()?)
     }
 
-    /// What the hosts look like.
+    /// The hardware of the hosts.
     fn description(&self, verbosity: &Verbosity) -> anyhow::Result<Cluster> {
         if let Some(node_type) = &self.node_type {
             return inputs::cluster(node_type, None);
         }
-        output::note(verbosity, "without --node-type, all hosts are taken to be like this one");
+        output::note(verbosity, "without --node-type, all hosts are assumed to be like this one");
         this_host::cluster()
     }
 
-    /// Refuses what is for one file only.
+    /// Refuses options that apply to a single file only.
     fn refuse_other_options(&self, what: &str) -> Result<(), UsageError> {
-        let why = format!(" does not go with {what}");
+        let why = format!(" cannot be combined with {what}");
         let (nodes, only) = (self.nodes.is_some(), self.only.is_some());
         refuse(&[(given("--nodes", nodes), &why), (given("--only", only), &why)])
     }
 }
 
-/// What fails in its first line is perhaps not a hostfile at all.
+/// An error in the first line of a hostfile: the file may have another format.
 fn wrong_kind(error: InputError, text: &str) -> InputError {
     let is_content = |line: &str| !line.trim().is_empty() && !line.trim().starts_with('#');
     let first = text.lines().position(is_content).and_then(|index| u32::try_from(index + 1).ok());

@@ -1,4 +1,4 @@
-//! A mixed cluster, merged from one description for each of its node types.
+//! A mixed cluster, merged from one description per node type.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::options::inputs;
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
 
-/// Whether an argument is `HOSTLIST=FILE` and no file.
+/// Whether an argument is `HOSTLIST=FILE` and not a file.
 pub(super) fn names_its_nodes(argument: &str) -> bool {
     argument.contains('=') && !argument.starts_with("synthetic:") && !Path::new(argument).exists()
 }
@@ -24,7 +24,7 @@ pub(super) fn merged(files: &[String], verbosity: &Verbosity) -> anyhow::Result<
     for (source, part) in &parts[1..] {
         if part.rates != first {
             let (ours, theirs) = (&first.name, &part.rates.name);
-            let why = format!("the rates are {ours}, those of {source} ({theirs}) are dropped");
+            let why = format!("the rates are {ours}; those of {source} ({theirs}) are ignored");
             output::warn(verbosity, why);
         }
     }
@@ -36,8 +36,7 @@ fn part(argument: &str) -> anyhow::Result<Cluster> {
     if !names_its_nodes(argument) {
         let has_names = !argument.starts_with("synthetic:") && !is_xml(argument);
         if !has_names {
-            let why =
-                format!("{argument}: found no names for its nodes, expected HOSTLIST={argument}");
+            let why = format!("{argument}: the nodes have no names, expected HOSTLIST={argument}");
             return Err(UsageError(why).into());
         }
         return inputs::cluster(argument, None);
