@@ -42,7 +42,7 @@ pub(crate) fn enter_node(folder: &Folder, lab: &Lab, host: &str) -> anyhow::Resu
     if !process::is_in_lab(holder, folder) {
         bail!(
             "lab `{0}`: the process that holds {name} has ended; remove the lab with `rankwright \
-             lab down --name {0}` and make it again",
+             lab down --name {0}` and start it again",
             folder.name
         );
     }

@@ -54,7 +54,7 @@ pub(crate) fn find(host: &str, nodes: &[String]) -> anyhow::Result<Option<usize>
     });
     if position.is_none() {
         let last = nodes.last().map(String::as_str).unwrap_or_default();
-        bail!("no node `{host}`; there is `{HEAD}` and {} to {last}", nodes[0]);
+        bail!("no node `{host}`; the lab has `{HEAD}` and {} to {last}", nodes[0]);
     }
     Ok(position)
 }
@@ -149,7 +149,7 @@ mod tests {
         }
         assert_eq!(find("head", &nodes).unwrap(), None);
         let error = find("node9", &nodes).unwrap_err().to_string();
-        assert_eq!(error, "no node `node9`; there is `head` and node0 to node3");
+        assert_eq!(error, "no node `node9`; the lab has `head` and node0 to node3");
     }
 
     #[test]

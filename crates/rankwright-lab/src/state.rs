@@ -136,7 +136,7 @@ impl Folder {
                 Err(error) => return Err(error).context(self.path.display().to_string()),
             }
         }
-        bail!("{}: disappears again and again", root.display())
+        bail!("{}: cannot be created, because it is removed again and again", root.display())
     }
 
     /// Removes the folder, and that of all labs if this was the last.

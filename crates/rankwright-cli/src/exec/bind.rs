@@ -93,7 +93,7 @@ pub(crate) fn bind_to(rank: u32, Entry { line, emulated }: &Entry) -> Result<(),
         Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) => Ok(()),
         Err(error) => Err(Failure::ours(format!(
             "rank {rank} on {}: memory of NUMA node P#{} refused: {error}; does this host have \
-             that node and the job a share of it?",
+             this node, and may the job use it?",
             line.host, memory.node
         ))),
     }
@@ -106,9 +106,9 @@ fn refused(rank: u32, line: &Line) -> Failure {
         Err(error) => format!("error of the system: {error}"),
     };
     Failure::ours(format!(
-        "rank {rank} on {}: PUs P#{wanted} refused, {granted}; ask the resource manager for whole \
-         nodes, or place again with the cores free that the job has; for hosts that do not really \
-         exist say `emulated = true` in the cluster description",
+        "rank {rank} on {}: PUs P#{wanted} refused, {granted}; request whole nodes, or place again \
+         with only the granted cores free; for an emulated cluster, put `emulated = true` into \
+         its description",
         line.host
     ))
 }

@@ -41,7 +41,7 @@ pub(crate) fn read(path: &Path, rank: u32) -> Result<Entry, Failure> {
     let name = path.display();
     let unreadable = |error: &dyn std::fmt::Display| {
         Failure::ours(format!(
-            "{name}: {error}; the map must lie where every host of the job can read it"
+            "{name}: {error}; put the map into a folder that every host of the job can read"
         ))
     };
     let file = File::open(path).map_err(|error| unreadable(&error))?;

@@ -32,7 +32,7 @@ impl Trace {
         let name = self.library.display();
         if let Err(error) = std::fs::metadata(&self.library) {
             return Err(Failure::ours(format!(
-                "{name}: {error}; the tracer must lie where every host of the job can read it"
+                "{name}: {error}; put the tracer into a folder that every host of the job can read"
             )));
         }
         if self.library.as_os_str().as_bytes().iter().any(|byte| b": ".contains(byte)) {

@@ -104,7 +104,7 @@ impl Prepared {
                 let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
                 let names = names.join(", ");
                 let what =
-                    format!("{} has several jobs, say which: --job with one of {names}", self.file);
+                    format!("{} has several jobs; choose one with --job: {names}", self.file);
                 Err(UsageError(what).into())
             }
         }

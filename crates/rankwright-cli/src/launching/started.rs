@@ -191,7 +191,7 @@ pub(crate) fn refuse_root(
         return Ok(());
     }
     let why = format!(
-        "Open MPI does not start as root; better use another user, or set {}=1 and {}=1",
+        "Open MPI refuses to start as root; use another user, or set {}=1 and {}=1",
         CONSENT[0], CONSENT[1]
     );
     Err(NotStarted { code: 125, why })

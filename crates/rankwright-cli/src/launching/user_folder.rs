@@ -111,7 +111,7 @@ fn write_folders(launches: &[PlannedLaunch<'_>]) -> anyhow::Result<()> {
     let mut executable = Vec::new();
     for PlannedLaunch { folder, launch, .. } in launches {
         std::fs::create_dir_all(folder)
-            .with_context(|| format!("{}: cannot be made", folder.display()))?;
+            .with_context(|| format!("{}: cannot be created", folder.display()))?;
         let contents = launch.files.iter().map(|file| file.contents.clone());
         files.extend(files_of(folder, launch).zip(contents.chain([launch.script()])));
         let programs = launch.files.iter().filter(|file| file.executable).map(|file| file.name);

@@ -38,7 +38,7 @@ pub(crate) struct TargetOptions {
 /// Options of the commands that start jobs or write launch files.
 #[derive(Debug, Args)]
 pub(crate) struct LaunchOptions {
-    /// Job to start, if the placement has several
+    /// Name of the job, if the placement has several
     #[arg(long, value_name = "NAME")]
     pub(crate) job: Option<String>,
     /// Further arguments for the launcher, as one quoted string, like "--mca btl self,tcp"

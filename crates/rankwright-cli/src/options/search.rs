@@ -35,8 +35,8 @@ pub(crate) struct SearchOptions {
     /// Move budget of each search: number of trial moves, like 100000 [default: by --effort]
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["time", "effort"])]
     moves: Option<u64>,
-    /// On nodes of different speed: how much the longest computing time of a rank may exceed the
-    /// shortest possible, as a share
+    /// On nodes of different speed: share by which the longest computing time of a rank may exceed the
+    /// shortest possible one
     #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_BALANCE, value_parser = parse_balance)]
     pub(crate) balance: f64,
 }

@@ -12,21 +12,21 @@ use crate::options::{Gpus, SelectionOptions};
 use crate::output::exit_code::Infeasible;
 use crate::output::{self, Verbosity};
 
-/// How busy the busiest device of all nodes is.
+/// The load of the busiest device of all nodes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Balance {
-    /// How long it needs for all that passes it one way, as in every comparison of placements.
+    /// The time that it needs for its traffic in one direction, as in comparisons of placements.
     pub(crate) busiest: Seconds,
-    /// No choice of devices for the same placement has a busiest device that needs less.
+    /// A lower bound of that time over all choices of devices for the same placement.
     pub(crate) lower_bound: Seconds,
 }
 
-/// What becomes of an answer whose ranks have their devices.
+/// A mapping whose ranks have their devices, as a placement.
 #[derive(Debug)]
 pub(crate) struct Chosen {
-    /// The placement with what is predicted of it.
+    /// The placement, with its predictions.
     pub(crate) file: PlacementFile,
-    /// How busy devices are, where they were chosen.
+    /// The load of devices, if devices were chosen.
     pub(crate) balance: Option<Balance>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn require_devices(cluster: &Cluster, selection: &Selection) -> Resul
     selectable(cluster, selection).map_err(|error| infeasible(selection, &error))
 }
 
-/// The problem where ranks get their devices by a selection.
+/// The problem with a selection of devices for the ranks.
 pub(super) fn with_selection<'a>(
     problem: Problem<'a>,
     selection: &Selection,
@@ -44,7 +44,7 @@ pub(super) fn with_selection<'a>(
     problem.map_err(|error| not_selected(selection, error))
 }
 
-/// What becomes of an answer that was searched with the devices of a selection.
+/// The placement of a mapping that was searched with the devices of a selection.
 pub(crate) fn chosen(
     cluster: &Cluster,
     workload: &Workload,
@@ -69,8 +69,8 @@ pub(crate) fn chosen(
     Ok(Chosen { file, balance })
 }
 
-/// The file of an answer that was searched with the devices that the user wants; `usual` says
-/// which GPUs ranks get where the user does not.
+/// The placement of a mapping that was searched with the user's selection of devices; `usual` is
+/// the default choice of GPUs.
 pub(crate) fn placement_file(
     options: &SelectionOptions,
     cluster: &Cluster,
@@ -83,7 +83,7 @@ pub(crate) fn placement_file(
     let chosen = chosen(cluster, workload, candidate, &options.nics, gpus)?;
     if let Some(balance) = chosen.balance.filter(|balance| balance.busiest.0 > 0.0) {
         let text = format!(
-            "network devices by {}: the busiest needs {:.2}, no choice for these cores less \
+            "network devices by {}: the busiest needs {:.2}; no choice for these cores needs less \
              than {:.2}",
             options.nics, balance.busiest, balance.lower_bound
         );
@@ -92,7 +92,7 @@ pub(crate) fn placement_file(
     Ok(chosen.file)
 }
 
-/// Chooses devices, and GPUs beside them.
+/// Chooses devices and the GPUs near them.
 pub(crate) fn selected(
     cluster: &Cluster,
     workload: &Workload,

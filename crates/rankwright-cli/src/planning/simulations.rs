@@ -1,4 +1,4 @@
-//! The progress of simulations, and their end in order when the user interrupts.
+//! The progress of simulations, and their orderly end when the user interrupts.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,20 +10,20 @@ use rankwright::sim::Progress;
 use crate::host::signals::interrupt;
 use crate::output::{self, Verbosity};
 
-/// Watches several simulations: shows how far they are together, and stops them all when the user
+/// Watches several simulations: shows their common progress, and stops all when the user
 /// interrupts.
 pub(crate) struct Watch {
     bar: ProgressBar,
     begin: Instant,
-    /// Per simulation, how much of it is done in parts of [`WHOLE`], and events so far.
+    /// Per simulation: its progress from 0 to [`WHOLE`], and the number of events so far.
     reached: Vec<(AtomicU64, AtomicU64)>,
 }
 
-/// Parts of a simulation that its progress is counted in.
+/// The progress of a finished simulation.
 const WHOLE: u64 = 10_000;
 
 impl Watch {
-    /// A watch over `count` simulations. From now on an interrupt only stops them.
+    /// A watch over `count` simulations. From now on an interrupt only stops these.
     pub(crate) fn new(verbosity: &Verbosity, count: usize) -> Self {
         interrupt::watch();
         Self {
@@ -33,7 +33,7 @@ impl Watch {
         }
     }
 
-    /// Notes how far a simulation is.
+    /// Records the progress of a simulation.
     pub(crate) fn observe(&self, position: usize, progress: &Progress) -> ControlFlow<()> {
         let (parts, events) = &self.reached[position];
         let share = progress.messages.map_or(0.0, |all| progress.delivered as f64 / all as f64);
@@ -56,7 +56,7 @@ impl Watch {
         self.bar.set_message(format!("at {time:.1}, {rate:.1} M events/s"));
     }
 
-    /// How long it has taken so far, in seconds.
+    /// The time so far, in seconds.
     pub(crate) fn elapsed(&self) -> f64 {
         self.begin.elapsed().as_secs_f64()
     }

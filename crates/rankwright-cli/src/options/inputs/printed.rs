@@ -34,9 +34,8 @@ pub(super) fn read(
     command.args(options).arg("--").arg(archive).stdin(Stdio::null());
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| {
-            let what =
-                format!("an archive that `{program}` must print, but that cannot run ({error})");
-            InputError::new(&file, what, format!("`{program}` among the installed programs"))
+            let what = format!("an archive that needs `{program}`, which cannot run ({error})");
+            InputError::new(&file, what, format!("`{program}` to be installed"))
                 .with_advice("it comes with OTF2: Debian has it in otf2-tools")
         })?;
     let complaints = complaints_of(&mut child);
@@ -61,7 +60,7 @@ pub(super) fn read(
         (Err(_), _) if complaint.is_empty() => return profile,
         (Err(error), _) => error.found.clone(),
     };
-    let error = InputError::new(&file, failed, "an archive that it can print whole");
+    let error = InputError::new(&file, failed, "an archive that it can print completely");
     Err(match complaint.is_empty() {
         true => error,
         false => error.with_advice(format!("`{program}` prints: {complaint}")),

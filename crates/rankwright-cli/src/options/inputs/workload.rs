@@ -26,7 +26,7 @@ const WORKLOAD: &str = "a profile (app.rwp), a workload file (jobs.toml), traffi
 
 /// The accepted names of workloads, for `--help`.
 pub(crate) const WORKLOAD_HELP: &str = "A profile, a workload file (jobs.toml), a file of another \
-    format, or a name that `rankwright traffic list` shows; several with commas between them";
+    format, or a name that `rankwright traffic list` shows; or several, separated by commas";
 
 /// The prefixes of built-in workloads.
 const PREFIXES: [&str; 3] = ["pattern:", "nas:", "paper:"];

@@ -1,6 +1,6 @@
-//! Open MPI, MPICH and Intel MPI's launcher themselves. Hosts are invented: `tests/fake-ssh` gives each a name in a
-//! namespace of its own. Every run has a timeout and one retry (Open MPI 4.1.4 hangs once in a
-//! hundred runs).
+//! Open MPI, MPICH and Intel MPI's launcher themselves. Hosts are invented: `tests/fake-ssh` gives
+//! each a name in a namespace of its own. Every run has a timeout and one retry (Open MPI 4.1.4
+//! hangs once in a hundred runs).
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -281,7 +281,7 @@ fn check_does_not_wait_for_ever() {
             job.launch(launcher, "check", &["--timeout", "1s"]).output().expect("it starts");
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(code(&output), 1, "{told}");
-        assert!(told.contains("no rank reported: the launcher had not ended after 1 s"), "{told}");
+        assert!(told.contains("no rank reported: the launcher did not end within 1 s"), "{told}");
     }
     assert!(job.is_clean());
 }

@@ -98,7 +98,7 @@ fn collect(started: &mut Started, ranks: usize, limit: Duration) -> anyhow::Resu
         Some(status) => format!("the launcher ended with {status}"),
         None => {
             child::end(&mut started.child)?;
-            format!("the launcher had not ended after {} s", limit.as_secs_f64())
+            format!("the launcher did not end within {} s", limit.as_secs_f64())
         }
     };
     // If more ranks than placed have reported, wait for all of them.

@@ -31,7 +31,7 @@ pub(super) fn add(
     }
     if files.len() < ranks {
         let count = files.len();
-        output::warn(verbosity, format!("partial: the events of {count} of {ranks} ranks"));
+        output::warn(verbosity, format!("partial: only {count} of {ranks} ranks have events"));
     }
     Ok(files.len() >= ranks)
 }

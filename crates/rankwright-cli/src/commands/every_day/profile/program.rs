@@ -130,8 +130,8 @@ fn library_of(words: &[String], verbosity: &Verbosity) -> Result<Option<Library>
         Some(library) => {
             if elf.contains_mpi {
                 let text = format!(
-                    "{program} contains MPI_Init, as programs do that are linked with a \
-                     profiler: what does not pass through {} is not seen",
+                    "{program} contains MPI_Init, as programs linked with a profiler do: calls \
+                     that bypass {} are not recorded",
                     library.name
                 );
                 output::warn(verbosity, text);
@@ -170,9 +170,8 @@ fn library_of(words: &[String], verbosity: &Verbosity) -> Result<Option<Library>
     Ok(None)
 }
 
-const STATIC: &str = "MPI is linked into it statically, so that nothing can come between the program \
-                      and its MPI; link it with the shared MPI library (without -static, \
-                      -static-mpi) to trace it";
+const STATIC: &str = "MPI is linked into it statically, so the tracer cannot intercept its calls; \
+                      link it with the shared MPI library (without -static, -static-mpi)";
 
 fn cannot(program: &str, why: &str) -> NotStarted {
     NotStarted { code: 125, why: format!("{program} cannot be traced: {why}") }

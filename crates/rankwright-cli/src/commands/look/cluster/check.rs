@@ -41,7 +41,7 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
         }
         if machine.nics.is_empty() {
             let rate = rates.nic_bandwidth;
-            warnings.push(format!("{names}: no NIC; one of {rate} for the node is assumed"));
+            warnings.push(format!("{names}: no NIC; one NIC of {rate} per node is assumed"));
         }
         for nic in machine.nics.iter().filter(|nic| nic.known_bandwidth().is_none()) {
             let (name, rate) = (&nic.name, rates.nic_bandwidth);
@@ -87,7 +87,7 @@ fn foreign_rails(cluster: &Cluster) -> Vec<String> {
         others.iter().filter(|group| !rails(**group).iter().any(|r| of_first.contains(r)));
     let warning = |group: &usize| {
         format!(
-            "{}: no rail in common with {}; ranks that talk between them use all devices",
+            "{}: no rail in common with {}; ranks that communicate between them use all devices",
             names(*group),
             names(*first)
         )
@@ -120,7 +120,7 @@ mod tests {
         };
         assert_eq!(foreign_rails(&cluster([[0, 1], [1, 2], [0, 2]])), [""; 0]);
         let expected =
-            "n2: no rail in common with n0; ranks that talk between them use all devices";
+            "n2: no rail in common with n0; ranks that communicate between them use all devices";
         assert_eq!(foreign_rails(&cluster([[0, 1], [1, 2], [2, 3]])), [expected]);
     }
 }

@@ -56,7 +56,7 @@ impl Show {
             ShowFormat::Json => Format::Json,
             ShowFormat::Csv => Format::Csv,
             ShowFormat::Svg if self.matrix => {
-                return Err(UsageError("--matrix has no picture".to_owned()).into());
+                return Err(UsageError("--matrix cannot be drawn as svg".to_owned()).into());
             }
             ShowFormat::Svg => return self.write(&cluster_picture(&cluster)),
         };

@@ -31,7 +31,8 @@ impl Import {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         if self.from.is_none() && inputs::is_profile(&self.file)? {
             let file = self.file.display();
-            let text = format!("{file}: found a profile, expected traffic that is to become one");
+            let text =
+                format!("{file}: this is a profile already, expected traffic of another format");
             return Err(UsageError(text).into());
         }
         let imported = inputs::imported(&self.file, self.from.as_deref())?;

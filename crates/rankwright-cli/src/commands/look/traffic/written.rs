@@ -36,8 +36,6 @@ pub(super) fn refuse_input_as_output(output: &Path, inputs: &[String]) -> Result
         |input: &&String| real(output).is_some_and(|path| real(Path::new(input)) == Some(path));
     match inputs.iter().find(same) {
         None => Ok(()),
-        Some(input) => {
-            Err(UsageError(format!("-o: found the input {input}, expected another file")))
-        }
+        Some(input) => Err(UsageError(format!("-o: {input} is an input, expected another file"))),
     }
 }

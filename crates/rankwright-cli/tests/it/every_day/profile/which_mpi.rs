@@ -108,7 +108,7 @@ fn the_program_may_stand_behind_others_and_the_launcher_be_unknown() {
     assert_eq!(messages(folder.path()), 40, "{text}");
     let (output, text) = profile(folder.path(), &[&own, "-x", &program]);
     assert_eq!(output.status.code(), Some(125), "{text}");
-    assert!(text.contains("by writing `rankwright exec` before it"), "{text}");
+    assert!(text.contains("mark the program with `rankwright exec`"), "{text}");
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn a_lab_is_made_used_and_removed() {
     labs.fails(&["exec", "--name", "a", "head", "--", "sh", "-c", "exit 7"], 7);
     labs.fails(&["exec", "--name", "a", "head", "--", "no-such-program"], 127);
     let error = labs.fails(&["exec", "--name", "a", "node77", "--", "true"], 125);
-    assert!(error.contains("no node `node77`; there is `head` and node00 to node11"), "{error}");
+    assert!(error.contains("no node `node77`; the lab has `head` and node00 to node11"), "{error}");
 
     assert_eq!(counters(&labs, "a"), [(0, 0); 12], "an idle network is silent");
     labs.ok(&["down", "--name", "a"]);

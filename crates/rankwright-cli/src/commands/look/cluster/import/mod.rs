@@ -173,5 +173,5 @@ fn wrong_kind(error: InputError, text: &str) -> InputError {
         let advice = "this looks like a topology.yaml: import what `scontrol show topology` prints";
         return error.with_advice(advice);
     }
-    error.with_advice(format!("{EXPECTED} is read; synthetic strings go behind --synthetic"))
+    error.with_advice(format!("{EXPECTED} is accepted; give synthetic strings with --synthetic"))
 }
