@@ -1,5 +1,5 @@
-//! The remote shell of a lab, in place of `ssh` on a cluster. Launchers call the script `agent
-//! [options] HOST command...`, which starts this program as `lab agent`.
+//! The remote shell of a lab, in place of `ssh` on a cluster. Launchers call the script
+//! `agent [options] HOST command...`, which starts this program as `lab agent`.
 
 use std::env;
 use std::ffi::OsString;

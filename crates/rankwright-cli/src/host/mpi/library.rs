@@ -44,8 +44,8 @@ pub(crate) fn libraries_of(elf: &Elf, path: &Path) -> Vec<(String, Option<PathBu
     listed
 }
 
-/// A line of the dynamic linker: `libmpi.so.40 => /usr/lib/libmpi.so.40 (0x...)`, or `=> not
-/// found`.
+/// A line of the dynamic linker: `libmpi.so.40 => /usr/lib/libmpi.so.40 (0x...)`, or
+/// `libmpi.so.40 => not found`.
 fn parse_line(line: &str) -> Option<(String, Option<PathBuf>)> {
     let (name, place) = line.trim().split_once(" => ")?;
     let path = place.rsplit_once(" (0x").map(|(path, _)| PathBuf::from(path));

@@ -1,7 +1,6 @@
-//! Flux: `flux run --taskmap=hostfile:FILE` takes one host per rank. Native: `-o
-//! cpu-affinity=map:`, a list indexed by local rank, if all hosts need the same list. Else: the
-//! shim. Follows Flux's documentation (flux-run(1), flux-shell-options); not tested with Flux
-//! itself.
+//! Flux: `flux run --taskmap=hostfile:FILE` takes one host per rank. Native, if all hosts need the
+//! same list: `-o cpu-affinity=map:`, a list indexed by local rank. Else: the shim. Follows Flux's
+//! documentation (flux-run(1), flux-shell-options); not tested with Flux itself.
 
 use crate::launch::local_sets::{LocalSets, Surplus};
 use crate::launch::{Launch, LaunchError, Request, text_file};

@@ -7,7 +7,7 @@ use crate::ids::PuSet;
 use crate::launch::{Launch, LaunchError, Request, text_file};
 use crate::placement::RankEntry;
 
-/// The size of Hydra's buffer for a line of a hostfile, in bytes.
+/// The longest line of a hostfile that is written; Hydra's buffer for a line has 1024 bytes.
 const LONGEST_LINE: usize = 1000;
 
 /// The longest argument that Linux passes to a program, in bytes.
@@ -157,7 +157,9 @@ fn obstacle(request: &Request<'_>) -> Option<String> {
         let line = lines.iter().find(|line| line.len() > LONGEST_LINE)?;
         let host = line.split(':').next().unwrap_or_default();
         let length = line.len();
-        Some(format!("the binding of {host} needs {length} characters, Hydra reads {LONGEST_LINE}"))
+        Some(format!(
+            "the binding of {host} needs {length} characters, the limit is {LONGEST_LINE}"
+        ))
     })
 }
 
