@@ -41,6 +41,7 @@ mod machine;
 mod memory;
 pub mod merge;
 mod network_device;
+mod open;
 mod rates;
 pub mod read;
 
@@ -55,6 +56,7 @@ pub use levels::{Level, LevelKind, Levels};
 pub use machine::{Core, Gpu, Machine, Pu};
 pub use memory::{MemoryAccess, NumaNode};
 pub use network_device::{Link, Nic, NicKind, Port};
+pub use open::{NodeCount, OpenError, open, open_with, parse};
 pub use rates::{MEMORY_COPIES, REMOTE_MEMORY_FACTORS, Rates, ServiceCurve, ServiceCurveError};
 pub use read::switch_tree::SwitchTree;
 

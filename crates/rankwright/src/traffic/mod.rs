@@ -23,6 +23,7 @@ pub mod demand;
 pub mod expansion;
 pub mod generate;
 pub mod merge;
+mod open;
 pub mod profile;
 pub mod read;
 pub mod redact;
@@ -31,6 +32,7 @@ pub mod topology;
 
 use serde::Serialize;
 
+pub use open::{OpenError, Outside, imported, is_profile, named, open, split};
 pub use source::{Send, Source};
 
 use crate::ids::{GlobalRank, Rank};

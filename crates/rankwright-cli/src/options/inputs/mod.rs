@@ -7,5 +7,6 @@ mod text;
 mod workload;
 
 pub(crate) use cluster::{cluster, cluster_of_at_least};
+pub(crate) use rankwright::traffic::{is_profile, split};
 pub(crate) use text::read_text_or_stdin;
-pub(crate) use workload::{WORKLOAD_HELP, imported, is_profile, named, split, workload};
+pub(crate) use workload::{WORKLOAD_HELP, imported, named, workload};

@@ -33,8 +33,9 @@ use std::path::{Path, PathBuf};
 pub use refused::{Refused, refused};
 
 use crate::files::{self, InputError};
-use crate::traffic::Workload;
+use crate::traffic::expansion::Expansion;
 use crate::traffic::profile::Profile;
+use crate::traffic::{TrafficError, Workload};
 
 /// A traffic format of another tool.
 #[derive(Debug)]
@@ -70,10 +71,13 @@ pub enum Reader {
         printer: &'static [&'static str],
         /// The archive's file, if the path names one.
         archive: fn(&Path) -> Option<PathBuf>,
-        /// Reads the program's output. Arguments: output, name for errors.
-        read: fn(&mut dyn BufRead, &str) -> Result<Profile, InputError>,
+        /// Reads the program's output.
+        read: ReadPrinted,
     },
 }
+
+/// Reads what a program prints of an archive. Arguments: output, name for errors.
+pub type ReadPrinted = fn(&mut dyn BufRead, &str) -> Result<Profile, InputError>;
 
 /// Writes traffic; an error if the workload has several jobs and the format holds one.
 pub type Writer = fn(&Workload) -> Result<String, OneJobOnly>;
@@ -97,6 +101,20 @@ pub enum Imported {
     Traffic(Workload),
     /// A recorded run.
     Run(Profile),
+}
+
+impl Imported {
+    /// The traffic; of a recorded run its job, with collective calls expanded by the default
+    /// algorithms.
+    ///
+    /// # Errors
+    /// If the run has 0 ranks.
+    pub fn workload(self) -> Result<Workload, TrafficError> {
+        match self {
+            Self::Traffic(workload) => Ok(workload),
+            Self::Run(profile) => Ok(Workload::single(profile.job(Expansion::Default)?)),
+        }
+    }
 }
 
 /// All formats, in the order in which they are tried.
