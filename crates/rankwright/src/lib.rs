@@ -1,25 +1,54 @@
-//! rankwright places MPI processes ("ranks") on the cores, memories and network devices of a
-//! cluster so that they wait as little as possible for each other.
+//! rankwright places MPI processes (ranks) on the cores, memories and network devices of a cluster so
+//! that they wait as little as possible for each other.
 //!
-//! Data flows one way; a module uses only what stands before it (`ARCHITECTURE.md` has the table,
-//! `tests/it/layering/` enforces it):
+//! The way from two files to a placement:
+//!
+//! ```
+#![doc = include_str!("../examples/plan.rs")]
+//! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | read a cluster: `cluster.toml`, hwloc XML, a synthetic string, a built-in one | [`cluster::open`] |
+//! | read traffic: a profile, `jobs.toml`, files of other tools, patterns, NAS benchmarks | [`traffic::open`] |
+//! | find a placement | [`Planner`] |
+//! | read and write `placement.json` | [`placement::PlacementFile`] |
+//! | evaluate a placement by formulas | [`estimate`]: bytes, the queueing model, a fluid |
+//! | simulate a placement message by message | [`sim::simulate`] |
+//! | write what a launcher needs | [`launch`] |
+//! | choose network devices for ranks that have their cores | [`rails::select`] |
+//!
+//! # Modules
+//!
+//! Data flows one way; a module uses only modules before it (`ARCHITECTURE.md` has the table, and a
+//! test enforces it):
 //!
 //! ```text
-//!  cluster      traffic        what there is, what runs
+//!  cluster      traffic          what there is, what runs
 //!      └───┬──────┘
-//!      placement               rank -> PUs, memory, NICs, GPUs; valid by construction
-//!      ┌───┴────┬────────┐
-//!    model     sim     launch  predict · witness · write
-//!      │        │
-//!   map rails   │              search
-//!      └───┬────┘
-//!       choose                 judge
+//!      placement                 rank -> PUs, memory, NICs, GPUs; valid by construction
 //!          │
-//!       report                 present
+//!       network   ranking        servers and paths of messages; which score is best
+//!      ┌───┴─────┬──────────┐
+//!  estimate     sim      launch, lint
+//!      │         │
+//!    rails       │              network devices of each rank
+//!      │         │
+//!     map        │              strategies
+//!      └───┬─────┘
+//!       choose                  run strategies, evaluate, rank: the `Planner`
+//!          │
+//!       report                  results as text and pictures
 //! ```
 //!
 //! The library prints nothing, reads no environment, starts no process, asks no clock and keeps no
-//! global state. It opens a file only when it is given the path.
+//! global state. It opens a file only when it is given the path. The same inputs and seed give the same
+//! result on any machine and any number of threads.
+//!
+//! # Features
+//!
+//! Off by default, because they need libraries of the system: `hwloc` (discovers this machine,
+//! [`cluster::read`]) and `scotch` (the strategy `drb`).
 
 mod foundation;
 
@@ -43,6 +72,7 @@ pub mod rails;
 pub mod map;
 
 pub mod choose;
+pub use choose::{Plan, Planner};
 
 pub mod launch;
 pub mod lint;

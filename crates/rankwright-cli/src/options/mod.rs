@@ -17,7 +17,7 @@ pub(crate) use cluster::ClusterOptions;
 pub(crate) use devices::{FabricOptions, Gpus, SelectionOptions, selection_help};
 pub(crate) use given::{Given, given, refuse};
 pub(crate) use launch::{LAUNCHER_NAME, LaunchOptions, TargetOptions, programs};
-pub(crate) use node_groups::{KeepAs, NodeGroupOptions};
+pub(crate) use node_groups::NodeGroupOptions;
 pub(crate) use rank_size::RankSize;
 pub(crate) use result::{Format, ResultOptions, refuse_stdout};
 pub(crate) use search::{SearchOptions, strategy_help};

@@ -1,6 +1,7 @@
 //! The option to keep ranks together that share a node.
 
 use clap::{Args, ValueEnum};
+use rankwright::map::GroupOrigin;
 
 /// Groups of ranks to keep together.
 #[derive(Debug, Clone, Copy, Args)]
@@ -26,4 +27,14 @@ pub(crate) enum KeepAs {
     Recorded,
     /// As in block order on this cluster
     Block,
+}
+
+impl KeepAs {
+    /// The library's name for it.
+    pub(crate) fn origin(self) -> GroupOrigin {
+        match self {
+            Self::Recorded => GroupOrigin::Recorded,
+            Self::Block => GroupOrigin::BlockOrder,
+        }
+    }
 }

@@ -5,8 +5,11 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use clap::Args;
-use rankwright::map::{Clock, DEFAULT_BALANCE, MAPPERS, Strategy};
+use rankwright::choose::Planner;
+use rankwright::cluster::Cluster;
+use rankwright::map::{Clock, DEFAULT_BALANCE, EFFORTS, Effort, MAPPERS, Strategy};
 use rankwright::ranking::Objective;
+use rankwright::traffic::Workload;
 use rankwright::units::{Seconds, UnitError};
 
 use crate::output::exit_code::UsageError;
@@ -100,7 +103,7 @@ impl SearchOptions {
     }
 
     /// The quantity to minimise.
-    pub(crate) fn objective(&self) -> anyhow::Result<Objective> {
+    fn objective(&self) -> anyhow::Result<Objective> {
         let objective = self.objective.as_deref().map_or(Ok(Objective::default()), str::parse);
         objective.map_err(|expected| {
             let text = self.objective.as_deref().unwrap_or_default();
@@ -108,17 +111,29 @@ impl SearchOptions {
         })
     }
 
-    /// The number of messages to simulate for the ranking, and the number of seeds. There are fewer
-    /// messages for closed loops and for many ranks, where each takes longer.
-    pub(crate) fn simulated(&self, closed_loop: bool, ranks: usize) -> (u64, usize) {
-        let (messages, seeds): (u64, usize) = match (self.effort.as_deref(), self.time) {
-            (Some("fast"), _) => return (0, 0),
-            (_, Some(_)) => return (u64::MAX, 10),
-            (Some("best"), _) => (2_000_000_000, 10),
-            _ => (100_000_000, 3),
-        };
-        let of_loop = if closed_loop { messages / 5 } else { messages };
-        (of_loop * 2000 / (ranks as u64).max(2000), seeds)
+    /// How long to search.
+    fn effort(&self) -> Option<Effort> {
+        let text = self.effort.as_deref()?;
+        // One that does not exist was refused with the strategies.
+        EFFORTS.iter().find(|(name, _)| *name == text).map(|(_, effort)| *effort)
+    }
+
+    /// A planner with these options, for strategies that were parsed with them.
+    pub(crate) fn planner<'a>(
+        &self,
+        cluster: &'a Cluster,
+        workload: &'a Workload,
+        strategies: &'a [Strategy],
+    ) -> anyhow::Result<Planner<'a>> {
+        let planner = Planner::new(cluster, workload)
+            .strategies(strategies)
+            .objective(self.objective()?)
+            .threads(self.threads)
+            .balance(self.balance);
+        Ok(match self.effort() {
+            Some(effort) => planner.effort(effort),
+            None => planner,
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use rankwright::choose::CandidateError;
+use rankwright::choose::PlanError;
 use rankwright::estimate::ModelError;
 use rankwright::files::InputError;
 use rankwright::placement::PlacementError;
@@ -102,7 +102,7 @@ fn is_input(cause: &(dyn std::error::Error + 'static)) -> bool {
 fn is_infeasible(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause.is::<PlacementError>()
         || cause.is::<Infeasible>()
-        || matches!(cause.downcast_ref(), Some(CandidateError::Selection { .. }))
+        || matches!(cause.downcast_ref(), Some(PlanError::Selection { .. }))
 }
 
 #[cfg(test)]

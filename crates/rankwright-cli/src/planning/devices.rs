@@ -2,7 +2,6 @@
 
 use rankwright::choose::Candidate;
 use rankwright::cluster::Cluster;
-use rankwright::map::Problem;
 use rankwright::placement::{Placement, PlacementFile};
 use rankwright::rails::{Selection, SelectionError, gpus, lower_bound, select, selectable};
 use rankwright::traffic::Workload;
@@ -21,56 +20,30 @@ pub(crate) struct Balance {
     pub(crate) lower_bound: Seconds,
 }
 
-/// A mapping whose ranks have their devices, as a placement.
-#[derive(Debug)]
-pub(crate) struct Chosen {
-    /// The placement, with its predictions.
-    pub(crate) file: PlacementFile,
-    /// The load of devices, if devices were chosen.
-    pub(crate) balance: Option<Balance>,
-}
-
 /// An error if no node of the cluster has a device to select.
 pub(crate) fn require_devices(cluster: &Cluster, selection: &Selection) -> Result<(), Infeasible> {
     selectable(cluster, selection).map_err(|error| infeasible(selection, &error))
 }
 
-/// The problem with a selection of devices for the ranks.
-pub(super) fn with_selection<'a>(
-    problem: Problem<'a>,
-    selection: &Selection,
-) -> anyhow::Result<Problem<'a>> {
-    let problem = problem.with_selection(selection.clone());
-    problem.map_err(|error| not_selected(selection, error))
-}
-
-/// The placement of a mapping that was searched with the devices of a selection.
-pub(crate) fn chosen(
+/// How busy devices are that were chosen by a selection; `None` where none were.
+pub(crate) fn balance(
     cluster: &Cluster,
     workload: &Workload,
     candidate: &Candidate,
     selection: &Selection,
-    gpus: Gpus,
-) -> anyhow::Result<Chosen> {
-    let mut placement = candidate.placement.clone();
-    let balance = if selection.is_none() {
-        None
-    } else {
-        let bound = lower_bound(cluster, workload, &placement, selection);
-        Some(Balance {
-            busiest: candidate.load.busiest_nic_time(),
-            lower_bound: bound.map_err(|error| not_selected(selection, error))?,
-        })
-    };
-    if gpus == Gpus::Near {
-        placement = gpus::beside(cluster, &placement)?;
+) -> anyhow::Result<Option<Balance>> {
+    if selection.is_none() {
+        return Ok(None);
     }
-    let file = PlacementFile::new(cluster, workload, &placement, candidate.load.predicted());
-    Ok(Chosen { file, balance })
+    let bound = lower_bound(cluster, workload, &candidate.placement, selection);
+    Ok(Some(Balance {
+        busiest: candidate.load.busiest_nic_time(),
+        lower_bound: bound.map_err(|error| not_selected(selection, error))?,
+    }))
 }
 
-/// The placement of a mapping that was searched with the user's selection of devices; `usual` is
-/// the default choice of GPUs.
+/// The file of a candidate with the user's selection of devices; `usual` is the default choice of GPUs.
+/// A note says how busy the devices are.
 pub(crate) fn placement_file(
     options: &SelectionOptions,
     cluster: &Cluster,
@@ -79,9 +52,8 @@ pub(crate) fn placement_file(
     usual: Gpus,
     verbosity: &Verbosity,
 ) -> anyhow::Result<PlacementFile> {
-    let gpus = options.gpus.unwrap_or(usual);
-    let chosen = chosen(cluster, workload, candidate, &options.nics, gpus)?;
-    if let Some(balance) = chosen.balance.filter(|balance| balance.busiest.0 > 0.0) {
+    let balance = balance(cluster, workload, candidate, &options.nics)?;
+    if let Some(balance) = balance.filter(|balance| balance.busiest.0 > 0.0) {
         let text = format!(
             "network devices by {}: the busiest needs {:.2}; no choice for these cores needs less \
              than {:.2}",
@@ -89,7 +61,8 @@ pub(crate) fn placement_file(
         );
         output::note(verbosity, text);
     }
-    Ok(chosen.file)
+    let gpus = options.gpus.unwrap_or(usual);
+    Ok(candidate.file(cluster, workload, gpus == Gpus::Near)?)
 }
 
 /// Chooses devices and the GPUs near them.

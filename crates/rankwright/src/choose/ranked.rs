@@ -15,6 +15,12 @@ pub struct RankedCandidates {
 }
 
 impl RankedCandidates {
+    /// The positions of all candidates that were compared, the best first.
+    #[must_use]
+    pub fn order(&self) -> &[usize] {
+        self.ranking.order()
+    }
+
     /// The position of the candidate to take.
     #[must_use]
     pub fn best(&self) -> usize {

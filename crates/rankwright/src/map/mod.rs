@@ -16,7 +16,7 @@ use std::fmt;
 pub use hierarchy::{Hierarchy, HierarchyError};
 pub use mappers::{MAPPERS, MapperEntry, Role, find, tried_at_start};
 pub use options::OptionEntry;
-pub use search::budget::{Budget, Clock, Effort, Start};
+pub use search::budget::{Budget, Clock, EFFORTS, Effort, Start};
 pub use search::compute_balance::{ComputeBalance, DEFAULT_BALANCE};
 pub use search::graph::Graph;
 pub use search::node_groups::{GroupOrigin, NodeGroups};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::search::budget::EFFORTS;
 use super::search::graph::EdgeWeights;
 use super::{Effort, StrategyError};
 use crate::ranking::{OBJECTIVES, Objective};
@@ -112,8 +113,7 @@ impl Options {
 
     /// How long to search.
     pub(super) fn effort(&self) -> Result<Effort, StrategyError> {
-        let values = [("fast", Effort::Fast), ("normal", Effort::Normal), ("best", Effort::Best)];
-        self.one_of(&EFFORT, &values)
+        self.one_of(&EFFORT, &EFFORTS)
     }
 
     /// What is minimised where jobs have message timing.

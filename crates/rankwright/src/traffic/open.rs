@@ -156,8 +156,8 @@ fn single(name: &str, outside: &dyn Outside) -> Result<Imported, OpenError> {
     }
     let path = Path::new(name);
     if name.starts_with("paper:") && !path.exists() {
-        let built_in = built_in::find(name)
-            .ok_or_else(|| OpenError::UnknownName { name: name.to_owned() })?;
+        let built_in =
+            built_in::find(name).ok_or_else(|| OpenError::UnknownName { name: name.to_owned() })?;
         return Ok(Imported::Traffic(built_in.workload()?));
     }
     match is_profile(path)? {

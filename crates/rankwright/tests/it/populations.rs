@@ -1,7 +1,7 @@
 //! Pack or spread.
 
 use rankwright::choose::{
-    Candidate, CandidateError, ChooseOptions, MemoryTraffic, Population, Preference, TimeEstimate,
+    Candidate, ChooseOptions, MemoryTraffic, PlanError, Population, Preference, TimeEstimate,
     candidates, populations,
 };
 use rankwright::cluster::Cluster;
@@ -22,7 +22,7 @@ fn compared(
 ) -> Vec<Population> {
     let by = TimeEstimate::of(jobs);
     let strategies = ["blocked".parse().unwrap(), "cyclic".parse().unwrap()];
-    let mut all = |problem: Problem| -> Result<Vec<Candidate>, CandidateError> {
+    let mut all = |problem: Problem| -> Result<Vec<Candidate>, PlanError> {
         candidates(&problem, &strategies, &ChooseOptions::default()).results.into_iter().collect()
     };
     let estimate = |part: &Cluster, one: &Candidate| by.estimate(part, jobs, one, traffic);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rankwright::choose::{Candidate, CandidateError, ChooseOptions, candidates};
+use rankwright::choose::{Candidate, ChooseOptions, PlanError, candidates};
 use rankwright::cluster::Cluster;
 use rankwright::cluster::read::toml;
 use rankwright::ids::GlobalRank;
@@ -84,7 +84,7 @@ fn by_load(devices: &str, pattern: &str, strategies: &[&str]) -> Vec<Result<Vec<
         candidate.placement.ranks().map(|rank| rank.node.0).collect()
     };
     let one = |candidate: Result<Candidate, _>| {
-        candidate.map(nodes).map_err(|error: CandidateError| error.to_string())
+        candidate.map(nodes).map_err(|error: PlanError| error.to_string())
     };
     made.results.into_iter().map(one).collect()
 }

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use rankwright::choose::{Basis, Candidate, rank_by_bytes};
+use rankwright::choose::{Basis, Candidate, Plan, rank_by_bytes};
 use rankwright::cluster::Cluster;
 use rankwright::estimate::{Fluid, Prediction};
-use rankwright::map::{Problem, Strategy};
+use rankwright::map::Strategy;
 use rankwright::parallel;
 use rankwright::ranking::{Rule, Score, rank};
 use rankwright::report::Comparison;
@@ -23,10 +23,8 @@ use crate::options::{
     inputs, refuse, strategy_help,
 };
 use crate::output::{self, Verbosity};
-use crate::planning::candidates::{self, EvaluatedCandidates, EvaluationRequest};
-use crate::planning::comparison;
-use crate::planning::problem::Conditions;
 use crate::planning::simulations::Watch;
+use crate::planning::{comparison, plan};
 
 /// Options of `rankwright compare`.
 #[derive(Debug, Args)]
@@ -78,11 +76,14 @@ impl Compare {
         let workload = inputs::workload(&self.workload, verbosity)?;
         let simulation =
             self.simulation.options(self.search.seed(), &inputs::split(&self.workload));
-        let request = EvaluationRequest { simulation, all: self.by.is_none() };
-        let problem = Problem::new(&cluster, &workload, self.rank_size.granularity())?;
-        let problem = Conditions::new(&self.search, &request).apply(problem)?;
-        let evaluated = candidates::search(&self.search, problem, &strategies, request, verbosity)?;
-        let (text, caveat) = self.compared(&cluster, &workload, &evaluated, verbosity)?;
+        let planner = self
+            .search
+            .planner(&cluster, &workload, &strategies)?
+            .granularity(self.rank_size.granularity())
+            .simulation(simulation)
+            .evaluate_all(self.by.is_none());
+        let plan = plan::plan(&self.search, &planner, verbosity)?;
+        let (text, caveat) = self.compared(&cluster, &workload, &plan, verbosity)?;
         self.result.write(&text)?;
         if interrupt::requested() {
             bail!(
@@ -100,13 +101,13 @@ impl Compare {
         &self,
         cluster: &Cluster,
         workload: &Workload,
-        evaluated: &EvaluatedCandidates,
+        plan: &Plan,
         verbosity: &Verbosity,
     ) -> anyhow::Result<(String, String)> {
-        let candidates = &evaluated.candidates;
+        let candidates = &plan.candidates;
         let (basis, rows) = match self.by {
             None => {
-                let (_, comparison) = evaluated.ranked(cluster);
+                let comparison = plan::comparison(plan, cluster);
                 return Ok((
                     comparison::show(&comparison, self.result.format),
                     comparison.caveat(),
@@ -129,7 +130,7 @@ impl Compare {
             }
         };
         let scores: Vec<Score> = rows.iter().map(|row| row.score).collect();
-        let ranking = rank(&scores, &Rule::Objective(evaluated.rule));
+        let ranking = rank(&scores, &Rule::Objective(plan.rule));
         let comparison = WaitingComparison::new(cluster, basis, rows, &ranking);
         Ok((show_waiting(&comparison, self.result.format), comparison.caveat()))
     }

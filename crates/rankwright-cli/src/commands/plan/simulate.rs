@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{ArgGroup, Args};
 use rankwright::cluster::Cluster;
-use rankwright::map::Problem;
 use rankwright::placement::{JobShape, Placement, PlacementFile, digest};
 use rankwright::report::simulation::SimulationReport;
 use rankwright::sim::replay::{ReplayOptions, replay};
@@ -23,8 +22,7 @@ use crate::options::{
 };
 use crate::output::exit_code::{Infeasible, UsageError};
 use crate::output::{self, Verbosity};
-use crate::planning::candidates::{self, EvaluationRequest};
-use crate::planning::problem::Conditions;
+use crate::planning::plan;
 use crate::planning::simulations::Watch;
 
 /// Options of `rankwright simulate`.
@@ -194,13 +192,16 @@ impl Simulate {
             return Ok((file.strategy, placement));
         }
         let strategy = self.search.strategy(self.strategy.as_deref().unwrap_or_default())?;
-        let request = EvaluationRequest { simulation: self.options(), all: false };
-        let problem = Problem::new(cluster, workload, self.rank_size.granularity())?;
-        let problem = Conditions::new(&self.search, &request).apply(problem)?;
-        let evaluated = candidates::search(&self.search, problem, &[strategy], request, verbosity)?;
-        let candidate = evaluated.candidates.into_iter().next().context("no strategy")?;
-        candidates::note_choice(verbosity, &candidate);
-        Ok((candidate.strategy.to_string(), candidate.placement))
+        let strategies = [strategy];
+        let planner = self
+            .search
+            .planner(cluster, workload, &strategies)?
+            .granularity(self.rank_size.granularity())
+            .simulation(self.options())
+            .evaluate_all(false);
+        let plan = plan::plan(&self.search, &planner, verbosity)?;
+        plan::note_choice(verbosity, plan.best());
+        Ok((plan.best().strategy.to_string(), plan.placement))
     }
 
     fn options(&self) -> Options {

@@ -1,7 +1,7 @@
 //! All mappings of the strategies that are named or needed, each once.
 
 use super::run::{Limits, StrategyRun, run};
-use super::{CandidateError, ChooseOptions, has_message_timing};
+use super::{ChooseOptions, PlanError, has_message_timing};
 use crate::choose::PlacedMapping;
 use crate::map::{DeviceMapping, MapError, Problem, Strategy, StrategyId};
 use crate::parallel;
@@ -19,7 +19,7 @@ pub(super) struct Mappings {
 struct Proposals {
     strategy: StrategyId,
     moves: u64,
-    numbers: Result<Vec<usize>, CandidateError>,
+    numbers: Result<Vec<usize>, PlanError>,
 }
 
 /// A mapping that a strategy proposed.
@@ -95,13 +95,12 @@ impl Mappings {
             let placed: Vec<usize> = placed.map(|key| numbers[*key]).collect();
             let result = match (&run.mappings, failure) {
                 (Err(MapError::Selection(error)), _) => {
-                    Err(CandidateError::selection(problem.selection(), error.clone()))
+                    Err(PlanError::selection(problem.selection(), error.clone()))
                 }
-                (Err(error), _) => Err(CandidateError::Map {
-                    strategy: run.strategy.clone(),
-                    error: error.clone(),
-                }),
-                (Ok(_), Some(CandidateError::Selection { .. })) if !placed.is_empty() => Ok(placed),
+                (Err(error), _) => {
+                    Err(PlanError::Map { strategy: run.strategy.clone(), error: error.clone() })
+                }
+                (Ok(_), Some(PlanError::Selection { .. })) if !placed.is_empty() => Ok(placed),
                 (Ok(_), Some(error)) => Err(error.clone()),
                 (Ok(_), None) => Ok(placed),
             };
@@ -138,16 +137,16 @@ impl Mappings {
     }
 
     /// An error if a strategy failed.
-    pub(super) fn failure(&self, strategy: &Strategy) -> Result<(), CandidateError> {
+    pub(super) fn failure(&self, strategy: &Strategy) -> Result<(), PlanError> {
         self.first_failure(|proposals| proposals.strategy == *strategy.id())
     }
 
     /// An error if any strategy failed.
-    pub(super) fn any_failure(&self) -> Result<(), CandidateError> {
+    pub(super) fn any_failure(&self) -> Result<(), PlanError> {
         self.first_failure(|_| true)
     }
 
-    fn first_failure(&self, wanted: impl Fn(&Proposals) -> bool) -> Result<(), CandidateError> {
+    fn first_failure(&self, wanted: impl Fn(&Proposals) -> bool) -> Result<(), PlanError> {
         let mut wanted = self.proposals.iter().filter(|proposals| wanted(proposals));
         let failure = wanted.find_map(|proposals| proposals.numbers.as_ref().err());
         failure.map_or(Ok(()), |error| Err(error.clone()))
@@ -160,7 +159,7 @@ fn placement(
     placed: &DeviceMapping,
     binds: bool,
     strategy: &StrategyId,
-) -> Result<Placement, CandidateError> {
+) -> Result<Placement, PlanError> {
     let (cluster, shapes) = (problem.cluster, JobShape::of(problem.workload));
     let (name, slot_of) = (strategy.to_string(), placed.mapping.as_indices());
     let bound = Placement::from_slots(cluster, &shapes, &name, problem.slots(), slot_of)?;
@@ -170,6 +169,6 @@ fn placement(
         Some(nics) => Ok(placement.with_devices(cluster, nics.clone())?),
         None if selection.is_none() => Ok(placement),
         None => rails::select(cluster, problem.workload, placement, selection)
-            .map_err(|error| CandidateError::selection(selection, error)),
+            .map_err(|error| PlanError::selection(selection, error)),
     }
 }

@@ -10,12 +10,14 @@ use std::ops::ControlFlow;
 use super::evaluate::{evaluate_in_fluid, fluid_scores_in_slots, static_score};
 use super::race::race;
 use super::{Evaluation, MappingEvaluation, NotSimulated};
+use crate::cluster::Cluster;
 use crate::estimate::Load;
 use crate::map::{Budget, Clock, MapError, Problem, Strategy, StrategyError, StrategyId};
-use crate::placement::{Mapping, Placement, PlacementError};
-use crate::rails::{Selection, SelectionError};
+use crate::placement::{Mapping, Placement, PlacementError, PlacementFile};
+use crate::rails::{Selection, SelectionError, gpus};
 use crate::ranking::{Objective, ObjectiveRule, Rule, Score, rank};
 use crate::sim::{Options, Pacing};
+use crate::traffic::Workload;
 use crate::units::Seconds;
 use mappings::{Mappings, Proposed};
 use run::{Limits, run};
@@ -57,6 +59,27 @@ pub struct Computing {
     pub is_balanced: bool,
 }
 
+impl Candidate {
+    /// The placement as it is written to `placement.json`; with GPUs, those near the network devices and
+    /// cores of each rank, where the cluster has some.
+    ///
+    /// # Errors
+    /// If the GPUs make no valid placement, which would be an error of this function.
+    pub fn file(
+        &self,
+        cluster: &Cluster,
+        workload: &Workload,
+        with_gpus: bool,
+    ) -> Result<PlacementFile, PlacementError> {
+        let predicted = self.load.predicted();
+        if !with_gpus {
+            return Ok(PlacementFile::new(cluster, workload, &self.placement, predicted));
+        }
+        let placement = gpus::beside(cluster, &self.placement)?;
+        Ok(PlacementFile::new(cluster, workload, &placement, predicted))
+    }
+}
+
 impl Computing {
     fn new(problem: &Problem, mapping: &Mapping) -> Option<Self> {
         let (balance, slot_of) = (problem.compute_balance()?, mapping.as_indices());
@@ -72,7 +95,7 @@ impl Computing {
 #[derive(Debug)]
 pub struct Candidates {
     /// The candidate of each strategy, or why there is none, in their order.
-    pub results: Vec<Result<Candidate, CandidateError>>,
+    pub results: Vec<Result<Candidate, PlanError>>,
     /// The times of all different mappings, where they were evaluated.
     pub evaluation: Option<Evaluation>,
     /// Why they were not simulated, where they should have been.
@@ -132,9 +155,9 @@ impl Default for ChooseOptions<'_> {
     }
 }
 
-/// Why a strategy has no candidate.
+/// Why there is no plan, or a strategy has no candidate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CandidateError {
+pub enum PlanError {
     /// The strategy failed.
     #[error("{strategy}: {error}")]
     Map {
@@ -154,13 +177,16 @@ pub enum CandidateError {
         /// Why not.
         error: SelectionError,
     },
-    /// Its mapping is not a valid placement.
+    /// The ranks do not fit, or a mapping is not a valid placement.
     #[error(transparent)]
     Placement(#[from] PlacementError),
+    /// No strategy was named.
+    #[error("no strategy was named")]
+    NoStrategy,
 }
 
-impl CandidateError {
-    fn selection(selection: &Selection, error: SelectionError) -> Self {
+impl PlanError {
+    pub(super) fn selection(selection: &Selection, error: SelectionError) -> Self {
         Self::Selection { selection: selection.to_string(), error }
     }
 }
@@ -275,7 +301,7 @@ fn best_proposed<'a>(
     mappings: &'a Mappings,
     evaluation: Option<&Evaluation>,
     options: &ChooseOptions,
-) -> Result<Proposed<'a>, CandidateError> {
+) -> Result<Proposed<'a>, PlanError> {
     if !strategy.chooses() {
         mappings.failure(strategy)?;
     }
@@ -292,7 +318,7 @@ fn best_proposed<'a>(
     }
     let Some(first) = pool.first().copied() else {
         mappings.any_failure()?;
-        return Err(CandidateError::Map {
+        return Err(PlanError::Map {
             strategy: strategy.id().clone(),
             error: MapError::Invalid { what: "there is no mapping".to_owned() },
         });

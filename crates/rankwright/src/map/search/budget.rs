@@ -19,6 +19,22 @@ pub enum Effort {
     Best,
 }
 
+/// The efforts by the names that users give them.
+pub const EFFORTS: [(&str, Effort); 3] =
+    [("fast", Effort::Fast), ("normal", Effort::Normal), ("best", Effort::Best)];
+
+impl Effort {
+    /// Its name among [`EFFORTS`].
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Normal => "normal",
+            Self::Best => "best",
+        }
+    }
+}
+
 /// The threads, time and starts that a caller gives a strategy.
 #[derive(Default)]
 pub struct Budget<'a> {

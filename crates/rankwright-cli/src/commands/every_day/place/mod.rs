@@ -6,7 +6,7 @@ mod populations;
 use std::process::ExitCode;
 
 use clap::Args;
-use rankwright::choose::{Candidate, PermutationEffects};
+use rankwright::choose::{Candidate, PermutationEffects, Planner};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Problem, Strategy};
 use rankwright::report::PermutationReport;
@@ -21,9 +21,7 @@ use crate::options::{
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
-use crate::planning::candidates::{self, EvaluatedCandidates, EvaluationRequest};
-use crate::planning::problem::Conditions;
-use crate::planning::{comparison, devices};
+use crate::planning::{comparison, devices, plan};
 
 /// Options of `rankwright place`.
 #[derive(Debug, Args)]
@@ -105,8 +103,9 @@ impl Place {
         strategies: &[Strategy],
         verbosity: &Verbosity,
     ) -> anyhow::Result<Candidate> {
+        let planner = self.planner(cluster, workload, strategies)?.evaluate_all(false);
         let mut candidates = |problem: Problem| {
-            Ok(self.search(problem, strategies, self.evaluation(false), verbosity)?.candidates)
+            Ok(plan::plan_in(problem, &self.search, &planner, verbosity)?.candidates)
         };
         let granularity = self.rank_size.granularity();
         let compared =
@@ -125,12 +124,12 @@ impl Place {
         strategies: &[Strategy],
         verbosity: &Verbosity,
     ) -> anyhow::Result<Candidate> {
+        let planner = self.planner(cluster, workload, strategies)?;
+        let mut plan = plan::plan(&self.search, &planner, verbosity)?;
+        let mut comparison = plan::comparison(&plan, cluster);
+        let best = plan.candidates.swap_remove(plan.ranking.best());
+        plan::note_moves(verbosity, &best.made_by, best.moves);
         let granularity = self.rank_size.granularity();
-        let problem = Problem::new(cluster, workload, granularity)?;
-        let mut evaluated = self.search(problem, strategies, self.evaluation(true), verbosity)?;
-        let (ranked, mut comparison) = evaluated.ranked(cluster);
-        let best = evaluated.candidates.swap_remove(ranked.best());
-        candidates::note_moves(verbosity, &best.made_by, best.moves);
         let effects = PermutationEffects::new(cluster, workload, granularity, &best.placement)?;
         let effects = PermutationReport::new(&effects);
         let warning = effects.node_groups_warning();
@@ -145,26 +144,23 @@ impl Place {
         Ok(best)
     }
 
-    /// What the strategies make of a problem under the conditions that the user wants.
-    fn search(
+    /// The planner that the options describe.
+    fn planner<'a>(
         &self,
-        problem: Problem,
-        strategies: &[Strategy],
-        request: EvaluationRequest,
-        verbosity: &Verbosity,
-    ) -> anyhow::Result<EvaluatedCandidates> {
-        let conditions = Conditions {
-            node_groups: self.node_groups.keep,
-            ..Conditions::new(&self.search, &request).with_devices(&self.selection.nics)
-        };
-        let problem = conditions.apply(problem)?;
-        candidates::search(&self.search, problem, strategies, request, verbosity)
-    }
-
-    /// How mappings are evaluated: all of them, or only where a strategy needs it.
-    fn evaluation(&self, all: bool) -> EvaluationRequest {
-        let simulation = self.simulation.options(self.search.seed(), &self.workloads);
-        EvaluationRequest { simulation, all }
+        cluster: &'a Cluster,
+        workload: &'a Workload,
+        strategies: &'a [Strategy],
+    ) -> anyhow::Result<Planner<'a>> {
+        let planner = self
+            .search
+            .planner(cluster, workload, strategies)?
+            .granularity(self.rank_size.granularity())
+            .devices(self.selection.nics.clone())
+            .simulation(self.simulation.options(self.search.seed(), &self.workloads));
+        Ok(match self.node_groups.keep {
+            Some(keep) => planner.keep_node_groups(keep.origin()),
+            None => planner,
+        })
     }
 
     /// All jobs together.

@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use rankwright::cluster::Levels;
 use rankwright::files::write_atomically;
-use rankwright::map::{Problem, Strategy};
+use rankwright::map::Strategy;
 use rankwright::placement::Placement;
 use rankwright::report::{mapping_header, mapping_rows};
 
@@ -19,9 +19,7 @@ use crate::options::{
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
-use crate::planning::candidates::{self, EvaluationRequest};
-use crate::planning::devices;
-use crate::planning::problem::Conditions;
+use crate::planning::{devices, plan};
 
 /// Options of `rankwright map`.
 #[derive(Debug, Args)]
@@ -85,7 +83,7 @@ impl Map {
             let mapping = self.bare_graph.map(graph, &strategy, &self.search)?;
             self.write(&list(mapping.cores.iter().copied()))?;
             output::note(verbosity, format!("J = {}", mapping.cost));
-            candidates::note_moves(verbosity, strategy.id(), mapping.moves);
+            plan::note_moves(verbosity, strategy.id(), mapping.moves);
             return Ok(ExitCode::SUCCESS);
         }
         // clap has made sure that both are there.
@@ -95,13 +93,17 @@ impl Map {
         let name = self.workload.as_deref().context("no workload")?;
         let workload = inputs::workload(name, verbosity)?;
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(name));
-        let request = EvaluationRequest { simulation, all: false };
-        let problem = Problem::new(&cluster, &workload, self.rank_size.granularity())?;
-        let conditions = Conditions::new(&self.search, &request);
-        let problem = conditions.with_devices(&self.selection.nics).apply(problem)?;
-        let evaluated = candidates::search(&self.search, problem, &[strategy], request, verbosity)?;
-        let candidate = evaluated.candidates.first().context("no strategy")?;
-        candidates::note_choice(verbosity, candidate);
+        let strategies = [strategy];
+        let planner = self
+            .search
+            .planner(&cluster, &workload, &strategies)?
+            .granularity(self.rank_size.granularity())
+            .devices(self.selection.nics.clone())
+            .simulation(simulation)
+            .evaluate_all(false);
+        let plan = plan::plan(&self.search, &planner, verbosity)?;
+        let candidate = plan.best();
+        plan::note_choice(verbosity, candidate);
         let file = devices::placement_file(
             &self.selection,
             &cluster,

@@ -6,24 +6,21 @@ mod show;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Args;
 use rankwright::cluster::Cluster;
-use rankwright::map::Problem;
 use rankwright::placement::{PlacementFile, digest};
 use rankwright::rails::Selection;
 use rankwright::traffic::Workload;
 
 use crate::host::this_host;
 use crate::options::{
-    FabricOptions, Given, Gpus, RankSize, ResultOptions, SearchOptions, SimulationOptions, given,
-    inputs, refuse, selection_help,
+    FabricOptions, Given, RankSize, ResultOptions, SearchOptions, SimulationOptions, given, inputs,
+    refuse, selection_help,
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
-use crate::planning::candidates::{self, EvaluationRequest};
 use crate::planning::devices::{self, Balance};
-use crate::planning::problem::Conditions;
+use crate::planning::plan;
 use report::NicReport;
 
 /// Options of `rankwright nic`.
@@ -162,15 +159,20 @@ impl Nic {
         let workload = inputs::workload(input, verbosity)?;
         let strategy = self.search.strategy(self.strategy.as_deref().unwrap_or("blocked"))?;
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(input));
-        let request = EvaluationRequest { simulation, all: false };
-        let problem = Problem::new(cluster, &workload, self.rank_size.granularity())?;
-        let conditions = Conditions::new(&self.search, &request).with_devices(&selection);
-        let problem = conditions.apply(problem)?;
-        let evaluated = candidates::search(&self.search, problem, &[strategy], request, verbosity)?;
-        let candidate = evaluated.candidates.first().context("no strategy")?;
-        candidates::note_choice(verbosity, candidate);
-        let chosen = devices::chosen(cluster, &workload, candidate, &selection, Gpus::Near)?;
-        self.report(Some(cluster), &chosen.file, Some(&selection), chosen.balance)
+        let strategies = [strategy];
+        let planner = self
+            .search
+            .planner(cluster, &workload, &strategies)?
+            .granularity(self.rank_size.granularity())
+            .devices(selection.clone())
+            .simulation(simulation)
+            .evaluate_all(false);
+        let plan = plan::plan(&self.search, &planner, verbosity)?;
+        let candidate = plan.best();
+        plan::note_choice(verbosity, candidate);
+        let balance = devices::balance(cluster, &workload, candidate, &selection)?;
+        let file = candidate.file(cluster, &workload, true)?;
+        self.report(Some(cluster), &file, Some(&selection), balance)
     }
 
     fn report(

@@ -2,10 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use anyhow::Context;
-use rankwright::choose::{ChooseOptions, candidates, rank_candidates};
+use rankwright::choose::Planner;
 use rankwright::cluster::{Cluster, hostlist};
-use rankwright::map::{DEFAULT_BALANCE, Problem};
+use rankwright::map::Effort;
 use rankwright::placement::{Granularity, PlacementFile};
 use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
@@ -18,8 +17,7 @@ use crate::host::signals::termination::ended_by_sigterm;
 use crate::options::{Gpus, SelectionOptions};
 use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note};
-use crate::planning::devices;
-use crate::planning::problem::Conditions;
+use crate::planning::{devices, plan};
 
 /// What there is to place, and on what.
 pub(crate) struct Allocation {
@@ -75,35 +73,22 @@ impl Allocation {
             Some(name) => vec![fast(name)?],
             None => tried(&self.workload)?,
         };
-        let problem = Problem::new(&self.cluster, &self.workload, self.granularity)?;
-        let pacing = Pacing::AfterArrival;
-        let options = ChooseOptions {
-            threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-            simulation: Options { pacing, ..Options::default() },
-            messages: 0,
-            ..ChooseOptions::default()
-        };
-        let conditions = Conditions {
-            selection: Some(&self.selection.nics),
-            node_groups: None,
-            balance: DEFAULT_BALANCE,
-            closed_loop: true,
-        };
-        let problem = conditions.apply(problem)?;
-        let run = ended_by_sigterm(|| candidates(&problem, &strategies, &options));
-        let (whole, failed): (Vec<_>, Vec<_>) = run.results.into_iter().partition(Result::is_ok);
-        let mut whole: Vec<_> = whole.into_iter().filter_map(Result::ok).collect();
-        if whole.is_empty() {
-            let error = failed.into_iter().find_map(Result::err);
-            return Err(error.context("no strategy was named")?.into());
-        }
-        let best = rank_candidates(&whole, run.evaluation.as_ref()).best();
-        let best = whole.swap_remove(best);
+        let simulation = Options { pacing: Pacing::AfterArrival, ..Options::default() };
+        let planner = Planner::new(&self.cluster, &self.workload)
+            .strategies(&strategies)
+            .granularity(self.granularity)
+            .devices(self.selection.nics.clone())
+            .effort(Effort::Fast)
+            .threads(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+            .simulation(simulation)
+            .evaluate_all(false);
+        let plan = ended_by_sigterm(|| planner.plan()).map_err(plan::without_transparent)?;
+        let best = plan.best();
         // Which GPUs are granted is not known: nothing is said of them unless devices are asked for.
         let gpus = if self.selection.nics.is_none() { Gpus::None } else { Gpus::Near };
         let (cluster, workload) = (&self.cluster, &self.workload);
         let mut file =
-            devices::placement_file(&self.selection, cluster, workload, &best, gpus, verbosity)?;
+            devices::placement_file(&self.selection, cluster, workload, best, gpus, verbosity)?;
         self.unbind(&mut file);
         Ok(file)
     }
