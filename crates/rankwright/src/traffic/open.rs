@@ -274,7 +274,10 @@ mod tests {
     #[test]
     fn names_that_do_not_exist_say_which_do() {
         let unknown = open("paper:1999/linear").unwrap_err().to_string();
-        assert!(unknown.contains("`paper:1999/linear`; the built-in workloads are paper:"), "{unknown}");
+        assert!(
+            unknown.contains("`paper:1999/linear`; the built-in workloads are paper:"),
+            "{unknown}"
+        );
         let missing = open("no-such-file.rwp").unwrap_err().to_string();
         assert!(missing.starts_with("no-such-file.rwp: found no such file"), "{missing}");
     }
