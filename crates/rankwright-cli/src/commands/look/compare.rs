@@ -36,10 +36,10 @@ pub(crate) struct Compare {
     workload: String,
     #[command(flatten)]
     cluster: ClusterOptions,
-    /// By what the strategies are ranked [default: by what `place` would rank them]
+    /// Evaluation to rank the strategies by [default: the one that `place` would use]
     #[arg(long, value_enum)]
     by: Option<By>,
-    /// The strategies, separated by commas; all of them by default
+    /// Strategies to compare, separated by commas, like blocked,drb:seed=3 [default: all]
     #[arg(long, value_name = "LIST")]
     strategies: Option<String>,
     #[command(flatten)]
@@ -55,11 +55,11 @@ pub(crate) struct Compare {
 /// One evaluation of each candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum By {
-    /// Bytes through network devices and memories, and how far they travel
+    /// Static estimates: bytes through network devices and memories, and their hops
     Static,
-    /// How long messages wait, predicted by the queueing model; needs jobs that say when they send
+    /// Waiting of messages by the queueing model; needs message timing
     Model,
-    /// How long messages wait, simulated; needs jobs that say when they send
+    /// Waiting of messages by simulation; needs message timing
     Simulation,
 }
 
@@ -69,7 +69,7 @@ impl Compare {
         let simulates = |strategy: &Strategy| strategy.chooses() || strategy.starts_from_others();
         let unused = matches!(self.by, Some(By::Static | By::Model));
         if unused && !strategies.iter().any(simulates) {
-            let why = " is for `--by simulation` and for strategies that simulate";
+            let why = " applies to `--by simulation` and to strategies that simulate";
             refuse(&[(self.given.first_of::<SimulationOptions>(), why)])?;
         }
         let cluster = self.cluster.read()?;
@@ -86,9 +86,7 @@ impl Compare {
         let (text, caveat) = self.compared(&cluster, &workload, &plan, verbosity)?;
         self.result.write(&text)?;
         if interrupt::requested() {
-            bail!(
-                "interrupted: the numbers of strategies that were stopped are not those of the whole"
-            );
+            bail!("interrupted: the numbers of strategies that were stopped are incomplete");
         }
         if self.result.format != Format::Table {
             output::note(verbosity, caveat);
@@ -96,7 +94,7 @@ impl Compare {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The comparison as it is shown, and what must be said with it.
+    /// The comparison with its caveats.
     fn compared(
         &self,
         cluster: &Cluster,

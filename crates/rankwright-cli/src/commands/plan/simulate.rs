@@ -30,28 +30,30 @@ use crate::planning::simulations::Watch;
 #[command(after_help = strategy_help())]
 #[command(group = ArgGroup::new("placed").required(true).args(["strategy", "placement"]))]
 pub(crate) struct Simulate {
-    /// Jobs that say when they send: jobs.toml, paper:..., nas:..., pattern:... with a rate, or a profile
+    /// Jobs with message timing: a profile, jobs.toml, paper:..., nas:..., or pattern:... with a
+    /// rate
     workload: String,
     #[command(flatten)]
     cluster: ClusterOptions,
-    /// The strategy that places the ranks
+    /// Strategy that places the ranks
     #[arg(long, value_name = "STRATEGY")]
     strategy: Option<String>,
-    /// The placement, as `place` or `map` wrote it
+    /// Placement file of `place` or `map`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cores_per_rank", "per"])]
     placement: Option<PathBuf>,
     #[command(flatten)]
     rank_size: RankSize,
-    /// Replay the calls that `profile --events` recorded: ranks compute, send and wait as they did
+    /// Replay the calls that `profile --events` recorded: ranks compute, send and wait as in the
+    /// run
     #[arg(long, conflicts_with_all = ["replications", "arrivals", "pacing", "service"])]
     replay: bool,
-    /// The longest message that a replay sends before its receive is posted
+    /// Longest message that a replay sends before its receive is posted (eager protocol)
     #[arg(long, value_name = "BYTES", default_value = "16 KiB", requires = "replay")]
     eager_limit: Bytes,
-    /// How many servers to list, those at which messages wait longest
+    /// Number of servers to list: those at which messages wait longest
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     top: usize,
-    /// Repeat with so many seeds and give 95 % confidence intervals
+    /// Number of seeds to simulate; with several, the result has 95 % confidence intervals
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     replications: u32,
     #[command(flatten)]
@@ -92,7 +94,7 @@ impl Simulate {
             replications.outcomes.iter().filter(|outcome| outcome.stopped.is_none()).count();
         if count > 1 && whole < count {
             self.result.write(&self.show(&report))?;
-            bail!("interrupted: {whole} of {count} replications were finished");
+            bail!("interrupted: {whole} of {count} replications were complete");
         }
         self.finish(&report, first.stopped, verbosity)
     }
@@ -139,7 +141,7 @@ impl Simulate {
         self.finish(&report, replayed.outcome.stopped, verbosity)
     }
 
-    /// Writes the report, and says if it is not that of the whole.
+    /// Writes the report, with a warning if it is incomplete.
     fn finish(
         &self,
         report: &SimulationReport,
@@ -149,8 +151,8 @@ impl Simulate {
         self.result.write(&self.show(report))?;
         if let Some(time) = stopped {
             bail!(
-                "interrupted at {time:.3} of simulated time: the numbers are of the messages so far, \
-                 servers further than the jobs"
+                "interrupted at {time:.3} of simulated time: the numbers cover the messages so far; \
+                 servers are simulated further than jobs"
             );
         }
         if self.result.format != Format::Table {

@@ -359,6 +359,6 @@ fn wrong_objectives_and_options_without_use_are_errors() {
     refused(&[&map[..], &["auto:effort=most"]].concat(), "auto: effort: found `most`");
     refused(
         &[&map[..], &["kway", "--loop", "open"]].concat(),
-        "--loop does not go with --strategy kway",
+        "--loop has no effect with --strategy kway",
     );
 }

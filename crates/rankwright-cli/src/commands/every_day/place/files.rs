@@ -1,4 +1,4 @@
-//! What `place` writes: the placement, and beside it the files that start the jobs so.
+//! The output of `place`: the placement, and beside it the launch files.
 
 use std::path::PathBuf;
 
@@ -12,22 +12,22 @@ use crate::launching::user_folder;
 use crate::options::{LAUNCHER_NAME, TargetOptions, programs};
 use crate::output::{self, Verbosity};
 
-/// Where the placement and the launch files go.
+/// Destinations of the placement and of the launch files.
 #[derive(Debug, Args)]
 pub(super) struct FileOptions {
-    /// Write the placement to this file
+    /// Placement file to write
     #[arg(short, long, value_name = "FILE", default_value = "placement.json")]
     pub(super) output: PathBuf,
-    /// The launcher to write files for; by default the one that is installed, else openmpi4
+    /// Launcher to write files for [default: the installed one, else openmpi4]
     #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
     launcher: Option<&'static Launcher>,
-    /// Write the launch files to this folder [default: beside the placement, NAME.launch]
+    /// Folder for the launch files [default: NAME.launch beside the placement]
     #[arg(long, value_name = "FOLDER")]
     launch_files: Option<PathBuf>,
 }
 
 impl FileOptions {
-    /// Writes what starts the jobs as placed by a strategy; `line` is what they run.
+    /// Writes the launch files of a placement by `strategy`; `line` has the programs.
     pub(super) fn write(
         &self,
         file: PlacementFile,
@@ -63,13 +63,16 @@ impl FileOptions {
             output::note(verbosity, job.command_line());
         }
         if line.is_none() {
-            output::note(verbosity, "give `-- PROGRAM ARGUMENTS` to have your own in these lines");
+            output::note(
+                verbosity,
+                "give `-- PROGRAM ARGUMENTS` to have your program in these lines",
+            );
         }
         Ok(())
     }
 }
 
-/// The row of the launcher table for what is installed here and fits the jobs.
+/// The row of the launcher table for the installed launcher that fits the jobs.
 fn installed_launcher(jobs: &[JobEntry]) -> Option<&'static Launcher> {
     find_for(jobs.first()?).ok().map(|installed| installed.launcher)
 }

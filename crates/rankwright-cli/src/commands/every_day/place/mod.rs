@@ -33,7 +33,7 @@ pub(crate) struct Place {
     workloads: Vec<String>,
     #[command(flatten)]
     cluster: ClusterOptions,
-    /// The strategies to try, separated by commas; all of them by default
+    /// Strategies to try, separated by commas, like blocked,drb:seed=3 [default: all]
     #[arg(long, value_name = "LIST")]
     strategies: Option<String>,
     #[command(flatten)]
@@ -46,12 +46,13 @@ pub(crate) struct Place {
     selection: SelectionOptions,
     #[command(flatten)]
     populations: PopulationOptions,
-    /// How to write the comparison
+    /// Format of the comparison
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
     #[command(flatten)]
     files: FileOptions,
-    /// The program and its arguments, for the launch files; or several: -n 2 ./a x : -n 6 ./b y
+    /// The program and its arguments, for the launch files; or several programs: -n 2 ./a x : -n 6
+    /// ./b y
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<String>,
     #[command(flatten)]
@@ -75,7 +76,7 @@ impl Place {
             (cluster, workload) = (of_most, self.workload(verbosity)?);
             best = self.best_of(&counts, &cluster, &workload, &strategies, verbosity)?;
         } else {
-            let why = ": expected several numbers of nodes with it, like --nodes 4..16";
+            let why = " needs several numbers of nodes, like --nodes 4..16";
             refuse(&[(self.given.first_of::<PopulationOptions>(), why)])?;
             cluster = self.cluster.read()?;
             devices::require_devices(&cluster, &self.selection.nics)?;
@@ -94,7 +95,7 @@ impl Place {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Prints what each number of nodes gives; the best placement.
+    /// Prints a row per number of nodes; returns the best placement.
     fn best_of(
         &self,
         counts: &[usize],
@@ -116,7 +117,7 @@ impl Place {
         Ok(best)
     }
 
-    /// Prints what all strategies give; the best placement.
+    /// Prints a row per strategy; returns the best placement.
     fn best(
         &self,
         cluster: &Cluster,

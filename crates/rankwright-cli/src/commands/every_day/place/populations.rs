@@ -15,15 +15,15 @@ use crate::options::Format;
 use crate::output;
 use crate::output::exit_code::Infeasible;
 
-/// Options that only make sense where several numbers of nodes are compared.
+/// Options that apply only if several numbers of nodes are compared.
 #[derive(Debug, Args)]
 pub(super) struct PopulationOptions {
-    /// With several numbers of --nodes: which of them is placed, the one with the least time or the
-    /// one with the fewest node-hours [default: time]
+    /// With several numbers of --nodes: place on the number with the least time or with the fewest
+    /// node-hours [default: time]
     #[arg(long, value_enum, value_name = "WHAT")]
     prefer: Option<Prefer>,
-    /// With several numbers of --nodes: what each rank reads and writes in memory besides messages,
-    /// like "2 GB/s" [default: what the cluster's rates say]
+    /// With several numbers of --nodes: memory bandwidth that each rank uses besides messages, like
+    /// "2 GB/s" [default: from the rates of the cluster]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     memory_traffic: Option<BytesPerSecond>,
 }
@@ -32,7 +32,7 @@ pub(super) struct PopulationOptions {
 enum Prefer {
     /// The least time
     Time,
-    /// The fewest nodes times hours
+    /// The fewest node-hours (number of nodes times run time)
     NodeHours,
 }
 
@@ -55,7 +55,7 @@ impl PopulationOptions {
 }
 
 impl PopulationOptions {
-    /// Estimates what each number of nodes gives.
+    /// Estimates the run time for each number of nodes.
     pub(super) fn compare(
         &self,
         cluster: &Cluster,
@@ -76,7 +76,7 @@ impl PopulationOptions {
     }
 }
 
-/// Numbers of nodes with what each gives.
+/// Numbers of nodes with their estimates.
 pub(super) struct Compared {
     populations: Vec<Population>,
     preference: Preference,
@@ -87,14 +87,14 @@ impl Compared {
     /// The best placement of the preferred number of nodes.
     ///
     /// # Errors
-    /// If none of them is possible.
+    /// If no number of nodes is possible.
     pub(super) fn best(self) -> Result<Candidate, Infeasible> {
         let best = Population::preferred(&self.populations, self.preference);
         let best = best.and_then(|best| self.populations.into_iter().nth(best)?.best.ok());
         Ok(best.ok_or_else(|| Infeasible(none(&self.report)))?.candidate)
     }
 
-    /// What each number of nodes gives, as text.
+    /// The numbers of nodes with their estimates, as text.
     pub(super) fn show(&self, format: Format) -> String {
         let report = &self.report;
         match format {
@@ -111,7 +111,7 @@ impl Compared {
     }
 }
 
-/// Why none of the numbers of nodes is possible.
+/// Why no number of nodes is possible.
 fn none(report: &PopulationReport) -> String {
     let last = report.populations.last();
     let why = last.and_then(|row| row.why_not.as_deref()).unwrap_or("no number of nodes");

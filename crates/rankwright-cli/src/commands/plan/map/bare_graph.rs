@@ -1,5 +1,5 @@
-//! `rankwright map --graph`: a METIS graph onto a uniform hierarchy, as the mapping literature
-//! compares its algorithms. This form is kept stable for others who benchmark us.
+//! `rankwright map --graph`: maps a METIS graph onto a uniform hierarchy, the benchmark of the
+//! mapping literature. This form stays stable for benchmarks by others.
 
 use std::path::{Path, PathBuf};
 
@@ -14,31 +14,32 @@ use crate::options::SearchOptions;
 use crate::options::inputs::read_text_or_stdin;
 use crate::output::exit_code::{Infeasible, UsageError};
 
-/// A graph, a hierarchy and how unequal the cores may be.
+/// A graph, a hierarchy and the allowed imbalance.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "A bare graph instead of a workload and a cluster")]
 pub(super) struct BareGraph {
-    /// A METIS graph: edge weights are traffic in both directions together
+    /// METIS graph; edge weights are the traffic of both directions together
     #[arg(long, value_name = "FILE", requires_all = ["hierarchy", "distances"])]
     pub(super) graph: Option<PathBuf>,
-    /// How many parts each part has, from the core up: 4:8:32
+    /// Sizes of the levels, from the core up, like 4:8:32 (4 cores per package, 8 packages per
+    /// node, 32 nodes)
     #[arg(long, value_name = "SIZES", requires = "graph")]
     hierarchy: Option<String>,
-    /// How far apart cores are that first meet at each level: 1:10:100
+    /// Distance of two cores by the lowest level that they share, like 1:10:100
     #[arg(long, value_name = "DISTANCES", requires = "graph")]
     distances: Option<String>,
-    /// Let vertices share cores, none of which holds more than this share above the mean: 0.03
+    /// Let vertices share cores, each core with at most this share above the mean, like 0.03
     #[arg(long, value_name = "SHARE", requires = "graph", allow_negative_numbers = true)]
     imbalance: Option<f64>,
 }
 
-/// Where each vertex goes, and what that costs.
+/// The core of each vertex, and the cost.
 pub(super) struct BareMapping {
     /// The L# of each vertex's core, counted over all nodes.
     pub(super) cores: Vec<usize>,
     /// The sum over all edges of weight times distance.
     pub(super) cost: u128,
-    /// How many moves the search tried.
+    /// Number of moves that the search tried.
     pub(super) moves: u64,
 }
 

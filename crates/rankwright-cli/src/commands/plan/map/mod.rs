@@ -29,7 +29,7 @@ pub(crate) struct Map {
     given: Given,
     #[arg(required_unless_present = "graph", conflicts_with = "graph", help = inputs::WORKLOAD_HELP)]
     workload: Option<String>,
-    /// The cluster: a cluster.toml, an hwloc XML file, or a built-in name
+    /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name
     #[arg(
         long,
         value_name = "CLUSTER",
@@ -37,10 +37,10 @@ pub(crate) struct Map {
         conflicts_with = "graph"
     )]
     on: Option<String>,
-    /// How many nodes, where the cluster is one node's hwloc description
+    /// Number of nodes, if the cluster is the hwloc description of one node
     #[arg(long, value_name = "NUMBER", requires = "on", conflicts_with = "graph")]
     nodes: Option<u32>,
-    /// The strategy
+    /// Strategy to place by (see below)
     #[arg(long, value_name = "STRATEGY")]
     strategy: String,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub(crate) struct Map {
     rank_size: RankSize,
     #[command(flatten)]
     selection: SelectionOptions,
-    /// How to write the result [default: table; json with --output; list with --graph]
+    /// Format of the result [default: table; json with --output; list with --graph]
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<MapFormat>,
     /// Write the result to this file instead of standard output
@@ -62,10 +62,10 @@ pub(crate) struct Map {
     bare_graph: bare_graph::BareGraph,
 }
 
-/// How a mapping is written.
+/// The format of a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum MapFormat {
-    /// Aligned columns for people
+    /// Aligned columns
     Table,
     /// A placement file
     Json,
@@ -86,7 +86,7 @@ impl Map {
             plan::note_moves(verbosity, strategy.id(), mapping.moves);
             return Ok(ExitCode::SUCCESS);
         }
-        // clap has made sure that both are there.
+        // clap guarantees both.
         let on = self.on.as_deref().context("--on is missing")?;
         let cluster = inputs::cluster(on, self.nodes)?;
         devices::require_devices(&cluster, &self.selection.nics)?;
@@ -121,30 +121,31 @@ impl Map {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// An error for an option that says nothing about a bare graph, or about the strategy.
+    /// An error for an option without effect on a bare graph or on the strategy.
     fn refuse_without_effect(&self, strategy: &Strategy) -> Result<(), UsageError> {
         let simulation = self.given.first_of::<SimulationOptions>();
         if self.bare_graph.graph.is_none() {
             let simulates = strategy.chooses() || strategy.starts_from_others();
             let name = &self.strategy;
-            let why =
-                format!(" does not go with --strategy {name}: it is for strategies that simulate");
+            let why = format!(
+                " has no effect with --strategy {name}: it applies to strategies that simulate"
+            );
             return refuse(&[(simulation.filter(|_| !simulates), &why)]);
         }
         let table = self.format.is_some_and(|format| format != MapFormat::List);
         let no_objective = strategy.objective().is_none();
-        let for_workloads = " does not go with --graph: it is for workloads";
-        let no_devices = " does not go with --graph: the cores of --hierarchy have no devices";
+        let for_workloads = " has no effect with --graph: it applies to workloads";
+        let no_devices = " has no effect with --graph: the cores of --hierarchy have no devices";
         refuse(&[
             (simulation, for_workloads),
             (self.given.first_of::<RankSize>(), for_workloads),
             (
                 self.given.option_of::<SearchOptions>("objective").filter(|_| no_objective),
-                " does not go with --graph: it is for workloads and for strategies that take it",
+                " has no effect with --graph: it applies to workloads and to strategies that have it",
             ),
             (self.given.option_of::<SearchOptions>("balance"), for_workloads),
             (self.given.first_of::<SelectionOptions>(), no_devices),
-            (given("--format", table), " does not go with --graph: the result has one form, list"),
+            (given("--format", table), " has no effect with --graph: the only format is list"),
         ])
     }
 

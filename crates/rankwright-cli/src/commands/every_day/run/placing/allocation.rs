@@ -1,4 +1,4 @@
-//! The nodes that a job has, and its placement on them.
+//! The nodes of a job, and its placement on them.
 
 use std::num::NonZeroUsize;
 
@@ -19,22 +19,22 @@ use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note};
 use crate::planning::{devices, plan};
 
-/// What there is to place, and on what.
+/// A workload and the nodes to place it on.
 pub(crate) struct Allocation {
     cluster: Cluster,
     workload: Workload,
     granularity: Granularity,
-    /// How network devices are chosen.
+    /// The selection of network devices.
     selection: SelectionOptions,
-    /// Hosts that are granted in part, without saying which.
+    /// Hosts that are granted in part, without numbers of the granted PUs.
     in_part: Vec<String>,
 }
 
 impl Allocation {
-    /// Finds out what the nodes are for what is to be placed.
+    /// Finds the nodes for a workload.
     ///
     /// # Errors
-    /// If they cannot be known, or the profile is of another number of ranks than `wanted`.
+    /// If the nodes are unknown, or the profile does not have the `wanted` number of ranks.
     pub(crate) fn new(
         options: &PlacingOptions,
         workload: Workload,
@@ -45,7 +45,8 @@ impl Allocation {
         let ranks = workload.rank_count();
         if let Some(wanted) = wanted.filter(|wanted| *wanted != ranks) {
             let name = options.profile.as_deref().unwrap_or_default();
-            let why = format!("{name} is a profile of {ranks} ranks, {wanted} are to be started");
+            let why =
+                format!("{name} is a profile of {ranks} ranks, but {wanted} are to be started");
             return Err(Infeasible(why).into());
         }
         let (cluster, in_part) = nodes::cluster(options, batch, verbosity)?;
@@ -55,15 +56,15 @@ impl Allocation {
         Ok(Self { cluster, workload, granularity, selection, in_part })
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     pub(crate) fn ranks(&self) -> usize {
         self.workload.rank_count()
     }
 
-    /// The placement by a strategy; without a name, the best of those that take little time.
+    /// The placement by a strategy; without a name, the best of the fast strategies.
     ///
     /// # Errors
-    /// If the strategy does not exist, or the ranks or the devices that are wanted do not fit.
+    /// If the strategy does not exist, or the cluster has too few slots or not the wanted devices.
     pub(crate) fn placement(
         &self,
         strategy: Option<&str>,
@@ -84,7 +85,7 @@ impl Allocation {
             .evaluate_all(false);
         let plan = ended_by_sigterm(|| planner.plan()).map_err(plan::without_transparent)?;
         let best = plan.best();
-        // Which GPUs are granted is not known: nothing is said of them unless devices are asked for.
+        // The granted GPUs are not known, so none are chosen unless devices are requested.
         let gpus = if self.selection.nics.is_none() { Gpus::None } else { Gpus::Near };
         let (cluster, workload) = (&self.cluster, &self.workload);
         let mut file =
@@ -93,8 +94,8 @@ impl Allocation {
         Ok(file)
     }
 
-    /// Where it is not known which PUs of a node are granted, a binding to others would be refused: the
-    /// ranks there run on whatever their node grants.
+    /// Leaves ranks unbound on nodes whose granted PUs are not known, because binding to other PUs
+    /// would be refused.
     fn unbind(&self, file: &mut PlacementFile) {
         if self.cluster.emulated || self.in_part.is_empty() {
             return;
@@ -111,13 +112,13 @@ impl Allocation {
         }
     }
 
-    /// What the user should know about the nodes.
+    /// Notes about the nodes.
     pub(crate) fn note(&self, verbosity: &Verbosity) {
         if !self.in_part.is_empty() && !self.cluster.emulated {
             note(
                 verbosity,
                 format_args!(
-                    "{}: granted in part, and which PUs is not told; the ranks there are not bound",
+                    "{}: granted in part, without numbers of the PUs; the ranks there are not bound",
                     hostlist::compress(&self.in_part)
                 ),
             );

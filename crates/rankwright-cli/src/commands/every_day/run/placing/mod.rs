@@ -1,4 +1,4 @@
-//! Placing for the nodes that are really granted, just before the start.
+//! Places for the granted nodes, just before the start.
 
 pub(super) mod allocation;
 mod nodes;

@@ -1,4 +1,4 @@
-//! The nodes granted as a cluster.
+//! The granted nodes as a cluster.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,8 @@ use crate::options::inputs;
 use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note};
 
-/// The cluster of the nodes granted, and the hosts that are granted in part, without saying which.
+/// The cluster of the granted nodes, and the hosts that are granted in part, without numbers of the
+/// granted PUs.
 pub(super) fn cluster(
     options: &PlacingOptions,
     batch: Option<&BatchJob>,
@@ -32,11 +33,11 @@ pub(super) fn cluster(
     };
     let Some(hosts) = hosts else { return Ok((described, Vec::new())) };
     if options.on.is_none() {
-        // What is not granted here may be granted elsewhere.
+        // PUs that are not granted on this host may be granted on others.
         described = described.all_free();
         if hosts.names().len() > 1 || !same_host(hosts.names()[0], &described.nodes[0].name) {
             let here = &described.nodes[0].name;
-            note(verbosity, format_args!("all nodes are taken to be like this one, {here}"));
+            note(verbosity, format_args!("all nodes are assumed to be like this one, {here}"));
         }
     }
     let what = options.on.as_deref().unwrap_or("this machine");
@@ -49,7 +50,7 @@ pub(super) fn cluster(
         let unknown: Vec<&str> = names.into_iter().filter(is_unknown).collect();
         if let (Some(first), [_]) = (unknown.first(), &described.groups[..]) {
             let count = units::counted(unknown.len(), "host");
-            let text = format!("{count} not in {what} ({first}): taken to be like its nodes");
+            let text = format!("{count} not in {what} ({first}): assumed to be like its nodes");
             note(verbosity, text);
         }
     }
@@ -74,7 +75,7 @@ pub(super) fn cluster(
     }
 }
 
-/// What each rank gets.
+/// The size of a slot.
 pub(super) fn granularity(
     options: &PlacingOptions,
     cluster: &Cluster,
@@ -113,7 +114,8 @@ fn unfit(error: &HostsError, what: &str) -> Infeasible {
     })
 }
 
-/// What the batch system calls a CPU: what makes its numbers those of the kernel on this host.
+/// The batch system's meaning of a CPU: the one that makes its numbers those of the kernel on this
+/// host.
 fn counted(described: &Cluster, hosts: &[Granted]) -> Cpu {
     let (Ok(here), Some(pus)) = (this_host::name(), pus_here()) else { return Cpu::Thread };
     let Some(granted) = hosts.iter().find(|granted| same_host(&granted.host, &here)) else {

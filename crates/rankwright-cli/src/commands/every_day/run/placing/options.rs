@@ -17,35 +17,34 @@ use crate::output::exit_code::Infeasible;
 /// Options for placing at the start.
 #[derive(Debug, Args)]
 pub(crate) struct PlacingOptions {
-    /// Place for the nodes granted, by this profile (app.rwp) or other traffic of the program
+    /// Place for the granted nodes, by this profile (app.rwp) or other traffic of the program
     #[arg(long, value_name = "PROFILE")]
     pub(crate) profile: Option<String>,
-    /// What the nodes look like: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in
-    /// name [default: all like this one]
+    /// Hardware of the granted nodes: a cluster.toml, an hwloc XML file, synthetic:STRING or a
+    /// built-in name [default: all nodes like this one]
     #[arg(long, value_name = "CLUSTER")]
     pub(crate) on: Option<String>,
-    /// The hosts, where no batch system grants them
+    /// Hostfile with the nodes, if no batch system grants them
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub(crate) hostfile: Option<PathBuf>,
-    /// How many ranks [default: as many as the profile has]
+    /// Number of ranks [default: that of the profile]
     #[arg(short = 'n', long, value_name = "NUMBER", requires = "profile")]
     pub(crate) ranks: Option<NonZeroUsize>,
-    /// Whole cores for each rank [default: what the batch system grants for each task, else 1]
+    /// Number of cores of each rank [default: the CPUs per task of the batch system, else 1]
     #[arg(long, value_name = "NUMBER", requires = "profile")]
     pub(crate) cores_per_rank: Option<NonZeroU32>,
-    /// Place by this strategy [default: the best of those that take little time]
+    /// Strategy to place by [default: the best of the fast strategies]
     #[arg(long, value_name = "STRATEGY", requires = "profile")]
     pub(crate) strategy: Option<String>,
     #[command(flatten)]
     pub(crate) selection: SelectionOptions,
-    /// Start nothing if the job cannot be placed; else the launcher places it as it does by default
+    /// Start nothing if the job cannot be placed [default: start it by the launcher's default]
     #[arg(long, requires = "profile")]
     pub(crate) strict: bool,
 }
 
 impl PlacingOptions {
-    /// How many ranks the user wants, where that is said: by `-n`, by the programs, or to the batch
-    /// system.
+    /// The number of ranks that the user wants, from `-n`, the programs or the batch system.
     pub(crate) fn wanted_ranks(
         &self,
         programs: Option<usize>,
@@ -55,7 +54,7 @@ impl PlacingOptions {
         option.or(programs).or_else(|| batch.and_then(|batch| batch.tasks))
     }
 
-    /// The hosts that the user lists, as far as they can be read.
+    /// The hosts of the user's hostfile, if it can be read.
     pub(crate) fn hosts(&self) -> Vec<Host> {
         self.hostfile.as_deref().and_then(|file| listed_in(file).ok()).unwrap_or_default()
     }
