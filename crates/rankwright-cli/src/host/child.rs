@@ -4,9 +4,11 @@ use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::mpsc;
+use std::sync::{Once, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 /// The time between asking a child to end and killing it.
 const GRACE: Duration = Duration::from_secs(3);
@@ -23,41 +25,40 @@ static SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// Starts a child and from then on passes SIGINT, SIGTERM and SIGHUP on to it, instead of ending by
 /// them. Signals of the terminal (ctrl-c) reach the child directly and are not passed on: launchers
 /// take a second ctrl-c as a request to end at once.
-#[expect(unsafe_code, reason = "the standard library sends no signals")]
 pub(crate) fn start(command: &mut Command) -> io::Result<Child> {
-    catch_signals();
+    pass_signals_on();
     let child = command.spawn()?;
     CHILD.store(child.id() as i32, Ordering::SeqCst);
     // A signal may have come before the child's number was known.
-    let signal = SIGNAL.load(Ordering::SeqCst);
-    if signal != 0 {
-        // SAFETY: the child has not been waited for, so its number is still its own.
-        unsafe { libc::kill(child.id() as i32, signal) };
-    }
+    send(child.id() as i32, SIGNAL.load(Ordering::SeqCst));
     Ok(child)
 }
 
-#[expect(unsafe_code, reason = "the standard library has no call for this")]
-fn catch_signals() {
-    extern "C" fn pass_on(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-        SIGNAL.store(signal, Ordering::SeqCst);
-        let child = CHILD.load(Ordering::SeqCst);
-        // SAFETY: the kernel hands a valid siginfo_t; kill may be called in a handler.
-        unsafe {
-            let by_a_process = (*info).si_code <= 0;
-            if child > 0 && by_a_process {
-                libc::kill(child, signal);
-            }
+#[expect(unsafe_code, reason = "handlers may only do what is safe in them")]
+fn pass_signals_on() {
+    static PASSED_ON: Once = Once::new();
+    PASSED_ON.call_once(|| {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            let pass_on = move |info: &libc::siginfo_t| {
+                SIGNAL.store(signal, Ordering::SeqCst);
+                let by_a_process = info.si_code <= 0;
+                if by_a_process {
+                    send(CHILD.load(Ordering::SeqCst), signal);
+                }
+            };
+            // SAFETY: the action only loads and stores atomics and makes the system call kill.
+            let handled = unsafe { signal_hook_registry::register_sigaction(signal, pass_on) };
+            handled.expect("these signals can be handled");
         }
-    }
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: `action` is a valid sigaction and the handler only uses atomics and kills.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = pass_on as *const () as usize;
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
-        }
+    });
+}
+
+/// Sends a signal to a child that has not been waited for: until then its number belongs to it. Has no
+/// effect if one of the numbers is 0.
+fn send(child: i32, signal: i32) {
+    if let Some((child, signal)) = Pid::from_raw(child).zip(Signal::from_named_raw(signal)) {
+        // It may have ended.
+        let _ = kill_process(child, signal);
     }
 }
 
@@ -78,12 +79,8 @@ pub(crate) fn wait(child: &mut Child, deadline: Option<Instant>) -> io::Result<O
 }
 
 /// Ends a child: asks it to end, and kills it after a while.
-#[expect(unsafe_code, reason = "the standard library sends no signal but SIGKILL")]
 pub(crate) fn end(child: &mut Child) -> io::Result<()> {
-    // SAFETY: the child has not been waited for, so its number is still its own.
-    unsafe {
-        libc::kill(child.id() as i32, libc::SIGTERM);
-    }
+    send(child.id() as i32, libc::SIGTERM);
     if wait(child, Some(Instant::now() + GRACE))?.is_none() {
         child.kill()?;
         child.wait()?;

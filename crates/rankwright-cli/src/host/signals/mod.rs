@@ -3,15 +3,24 @@
 pub(crate) mod interrupt;
 pub(crate) mod termination;
 
+use std::sync::atomic::AtomicBool;
+
 /// Makes a write beyond the file size limit fail as on a full disk, instead of ending the program
-/// in the middle of a file. It installs a handler, because child programs would inherit "ignore".
-#[expect(unsafe_code, reason = "the standard library has no call for this")]
+/// in the middle of a file.
 pub(crate) fn survive_file_size_limit() {
-    extern "C" fn nothing(_: i32) {}
-    // SAFETY: the handler does nothing.
-    unsafe {
-        libc::signal(libc::SIGXFSZ, nothing as *const () as usize);
-    }
+    ignore(libc::SIGXFSZ);
+}
+
+/// Makes a signal have no effect, by a handler: child programs would inherit "ignore".
+fn ignore(signal: i32) {
+    static IGNORED: AtomicBool = AtomicBool::new(false);
+    note(signal, &IGNORED);
+}
+
+/// Makes a signal set a flag and do nothing else.
+fn note(signal: i32, flag: &'static AtomicBool) {
+    let noted = signal_hook::flag::register(signal, flag);
+    noted.expect("only SIGKILL, SIGSTOP and faults cannot be handled");
 }
 
 /// Lets the default action of SIGPIPE end the program.

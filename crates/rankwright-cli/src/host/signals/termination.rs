@@ -8,6 +8,8 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::thread;
 
+use signal_hook::low_level::emulate_default_handler;
+
 /// Does work during which SIGTERM ends the program as usual.
 #[expect(unsafe_code, reason = "the standard library has no calls for signals")]
 pub(crate) fn ended_by_sigterm<T>(work: impl FnOnce() -> T) -> T {
@@ -57,12 +59,8 @@ fn sigterm() -> libc::sigset_t {
 #[expect(unsafe_code, reason = "the standard library has no calls for signals")]
 fn end_at_sigterm() {
     let mut signal = 0;
-    // SAFETY: the set and the number are valid, and the default action needs no handler.
-    unsafe {
-        if libc::sigwait(&sigterm(), &raw mut signal) == 0 {
-            libc::signal(libc::SIGTERM, libc::SIG_DFL);
-            libc::pthread_sigmask(libc::SIG_UNBLOCK, &sigterm(), ptr::null_mut());
-            libc::raise(libc::SIGTERM);
-        }
+    // SAFETY: the set and the number are valid.
+    if unsafe { libc::sigwait(&sigterm(), &raw mut signal) } == 0 {
+        let _ = emulate_default_handler(libc::SIGTERM);
     }
 }
