@@ -1,4 +1,7 @@
 //! Command lines as a POSIX shell reads them.
+//!
+//! The `shlex` crate does not fit. It also quotes words with `=`, `,` or `%`, which would make launch
+//! files harder to read. Its `split` drops words after `#` and does not say which quote is open.
 
 /// A word as a shell reads it back unchanged; quoted only if needed.
 #[must_use]
