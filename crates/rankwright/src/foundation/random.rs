@@ -10,15 +10,7 @@ pub(crate) struct Generator {
 
 impl Generator {
     pub(crate) fn new(seed: u64) -> Self {
-        let mut mixed = seed;
-        let mut next = || {
-            mixed = mixed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let mut word = mixed;
-            word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            word ^ (word >> 31)
-        };
-        Self { state: [next(), next() | 1] }
+        Self { state: [split_mix(seed, 0), split_mix(seed, 1) | 1] }
     }
 
     /// The next 64 random bits.
@@ -36,6 +28,14 @@ impl Generator {
 #[inline]
 pub(crate) fn below(bits: u64, count: usize) -> usize {
     ((u128::from(bits) * count as u128) >> 64) as usize
+}
+
+/// Number `position`, from 0, of those that SplitMix64 (Steele, Lea and Flood 2014) makes of a seed.
+pub(crate) fn split_mix(seed: u64, position: u64) -> u64 {
+    let mut word = seed.wrapping_add((position + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ (word >> 31)
 }
 
 /// A number from 0 to `count` - 1 from 32 random bits; the bias is below 2^-32 times `count`.
@@ -76,6 +76,8 @@ mod tests {
         assert_eq!(below, [31, 365, 156, 348, 222, 872]);
         assert_eq!(share(Generator::new(1).bits()), 0.031_830_493_152_778_305);
         assert_eq!(below_u32(0x8000_0000, 7), 3);
+        assert_eq!(split_mix(0, 0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(split_mix(1_234_567, 0), 6_457_827_717_110_365_317);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::random::split_mix;
 use crate::ranking::Score;
 use crate::traffic::Workload;
 
@@ -43,12 +44,9 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The seed of a run: 2^63 and more (SplitMix64).
+/// The seed of a run: 2^63 and more.
 pub(super) fn seed(of_search: u64, run: u64) -> u64 {
-    let mut z = of_search.wrapping_add((run + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)) | 1 << 63
+    split_mix(of_search, run) | 1 << 63
 }
 
 #[cfg(test)]
