@@ -1,4 +1,4 @@
-//! Messages of which nobody says when they are sent.
+//! Clocks for jobs without message timing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,32 +7,32 @@ use crate::ids::Rank;
 use crate::traffic::{Flow, Job, Send, Source, Workload};
 use crate::units::{Bytes, PerSecond};
 
-/// The longest message of a burst; more bytes are several messages.
+/// Length of the longest message, bytes; more bytes are sent as several messages.
 const LONGEST: u64 = 1 << 30;
-/// How long a burst takes at least, seconds: shorter than any service that matters.
-const SHORT: f64 = 1e-6;
-/// Ticks per second that no clock of a burst exceeds.
+/// The shortest duration of a burst, seconds: shorter than any relevant service time.
+const SHORTEST: f64 = 1e-6;
+/// The fastest clock, ticks per second.
 const FASTEST: f64 = 1e12;
 
-/// The workload as the models take it. Jobs with clocks stay as they are. If no job has clocks, all
-/// ranks send all their messages at once; beside jobs with clocks, a job without any sends evenly
-/// while those run.
+/// The workload with clocks for all jobs, as the models need them. Jobs that have clocks keep them.
+/// If no job has clocks, all ranks send all their messages at once. Otherwise jobs without clocks
+/// spread their messages evenly over the run time of the others.
 ///
-/// Lengths are rounded up to powers of two, and the number of messages follows from the bytes.
+/// Message lengths are rounded up to powers of two; the number of messages follows from the bytes.
 pub(super) fn with_clocks(workload: &Workload) -> Cow<'_, Workload> {
     let lacks = |job: &&Job| job.sources.is_empty() && !job.flows.is_empty();
     if !workload.jobs.iter().any(|job| lacks(&job)) {
         return Cow::Borrowed(workload);
     }
     let sources = workload.jobs.iter().flat_map(|job| &job.sources);
-    let end = sources.map(|source| source.rounds as f64 / source.rate.0).fold(SHORT, f64::max);
-    let clocked = |job: &Job| if lacks(&job) { sending(job, end) } else { job.clone() };
+    let end = sources.map(|source| source.rounds as f64 / source.rate.0).fold(SHORTEST, f64::max);
+    let clocked = |job: &Job| if lacks(&job) { job_with_clocks(job, end) } else { job.clone() };
     let jobs = workload.jobs.iter().map(clocked).collect();
     Cow::Owned(Workload { name: workload.name.clone(), jobs })
 }
 
-/// The job with clocks that have sent everything at `end` seconds.
-fn sending(job: &Job, end: f64) -> Job {
+/// The job with clocks that send all its bytes within `end` seconds.
+fn job_with_clocks(job: &Job, end: f64) -> Job {
     let mut sends: BTreeMap<(Rank, u64), Vec<Send>> = BTreeMap::new();
     for flow in job.flows.iter().filter(|flow| flow.bytes > 0 && flow.source != flow.destination) {
         let (length, rounds) = split(flow);
@@ -44,11 +44,10 @@ fn sending(job: &Job, end: f64) -> Job {
         Source { rank, rate, cv: 0.0, in_step: None, rounds, sends }
     };
     let sources = sends.into_iter().map(source).collect();
-    let sending = Job::from_sources(&job.name, job.ranks, sources);
-    sending.unwrap_or_else(|_| job.clone())
+    Job::from_sources(&job.name, job.ranks, sources).unwrap_or_else(|_| job.clone())
 }
 
-/// The length of the messages of a flow, and how many there are.
+/// The length of the messages of a flow in bytes, and their number.
 fn split(flow: &Flow) -> (u64, u64) {
     let mean = flow.bytes / flow.messages.max(1);
     let length = mean.clamp(1, LONGEST).next_power_of_two();

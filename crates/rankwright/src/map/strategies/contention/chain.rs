@@ -1,9 +1,9 @@
-//! Annealing: one way through the placements.
+//! One chain of simulated annealing over placements.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::berths::Berths;
+use super::device_slots::DeviceSlots;
 use super::layout::Layout;
 use super::neighbourhood::Neighbourhood;
 use crate::estimate::{Fluid, OfferedLoad, RoundTripTimes, RoundTrips};
@@ -12,56 +12,59 @@ use crate::random::share;
 use crate::ranking::{Score, SmoothObjective, Waiting};
 use crate::units::Seconds;
 
-/// What a chain is given.
+/// The inputs of a chain.
 pub(super) struct Chain<'a> {
     pub(super) problem: &'a Problem<'a>,
     pub(super) budget: &'a Budget<'a>,
-    pub(super) berths: &'a Berths,
-    /// What placements cost by the fluid, and by the offered load.
+    pub(super) device_slots: &'a DeviceSlots,
+    /// The cost of placements by the fluid.
     pub(super) objective: SmoothObjective,
+    /// The cost of placements by the offered load.
     pub(super) rough: SmoothObjective,
     pub(super) fluid: Fluid,
     pub(super) offered: OfferedLoad,
-    /// Where ranks wait for their messages.
+    /// Round trips for evaluations by the fluid; `None` in an open loop.
     pub(super) trips: Option<RoundTrips>,
-    /// The same, if steps by the offered load see them too.
+    /// Round trips for steps by the offered load; `None` in an open loop, or if they take too long.
     pub(super) rough_trips: Option<RoundTrips>,
-    /// Steps by the offered load, and evaluations of the fluid.
+    /// Number of steps of the first part, by the offered load.
     pub(super) steps: u64,
+    /// Number of evaluations by the fluid in the second part.
     pub(super) evaluations: u64,
-    /// The temperature at the beginning, in parts of what a step usually costs.
+    /// The first temperature, as a multiple of the median cost of an uphill step.
     pub(super) heat: f64,
     pub(super) seed: u64,
 }
 
-/// The temperature at the beginning of the second part, as [`Chain::heat`].
+/// The first temperature of the second part, in the unit of [`Chain::heat`].
 const HEAT_OF_FLUID: f64 = 0.01;
-/// The temperature at the end of a part, in parts of that at its beginning.
+/// The last temperature of a part, relative to its first.
 const COLD: f64 = 1e-3;
-/// How many steps tell what a step usually costs.
+/// Number of steps sampled for the median cost of an uphill step.
 const SAMPLE: u64 = 400;
-/// After so many steps the clock is asked, and after so many the sums of the offered load, which
-/// rounding blurs, are added up anew.
+/// Number of steps between two readings of the clock.
 const ROUND: u64 = 1 << 7;
+/// Number of steps after which the sums of the offered load are recomputed, because rounding errors
+/// accumulate in them.
 const RENEWED: u64 = 1 << 17;
-/// Steps that take as long as one evaluation of a small workload.
+/// Number of steps that take as long as one evaluation of a small workload.
 const STEPS_PER_EVALUATION: u64 = 100;
-/// An evaluation counts once more for each so many steps of servers.
+/// Number of server steps of the fluid that count as one more evaluation.
 const LARGE_EVALUATION: u64 = 10_000;
 
-/// Where a chain is.
+/// The state of a chain.
 struct Walk<'a> {
     chain: Chain<'a>,
     layout: Layout<'a>,
     neighbourhood: Neighbourhood,
     random: ChaCha8Rng,
-    /// What the present placement costs by the offered load, and by the fluid.
+    /// The cost of the present placement by the offered load.
     rough: f64,
+    /// The cost of the present placement by the fluid.
     cost: f64,
 }
 
-/// What a model says of the placement of `offered`, with what the offered load and the round trips
-/// say.
+/// The score of the placement of `offered` by the offered load and the round trips.
 pub(super) fn roughly(offered: &OfferedLoad, trips: &mut Option<RoundTrips>) -> Score {
     let score = without_trips(offered);
     match trips {
@@ -70,7 +73,7 @@ pub(super) fn roughly(offered: &OfferedLoad, trips: &mut Option<RoundTrips>) -> 
     }
 }
 
-/// Waiting includes what cores have to do more because of where devices are.
+/// The score by the offered load alone. Waiting includes the extra work of cores for far devices.
 fn without_trips(offered: &OfferedLoad) -> Score {
     timed(offered.waiting().0 + offered.far().0, offered.latest(), offered.finish())
 }
@@ -84,7 +87,7 @@ fn timed(waiting: f64, finish: Seconds, smooth_finish: Seconds) -> Score {
     }
 }
 
-/// A score where the rounds of each source take at least so long.
+/// The score with the finish delayed to what the round trips of each source need.
 fn or_later(score: &Score, trips: RoundTripTimes) -> Score {
     let finish = score.last_arrival().0.max(trips.longest.0);
     let smooth = score.smooth_finish.unwrap_or_default().0;
@@ -95,7 +98,7 @@ fn or_later(score: &Score, trips: RoundTripTimes) -> Score {
     }
 }
 
-/// What the fluid says of the placement of `offered`, with what the round trips say.
+/// The score of the placement of `offered` by the fluid and the round trips.
 pub(super) fn exactly(
     fluid: &mut Fluid,
     offered: &OfferedLoad,
@@ -112,37 +115,37 @@ pub(super) fn exactly(
 }
 
 impl<'a> Chain<'a> {
-    /// Walks from a placement; the best one by the fluid on the way.
-    ///
-    /// The first part anneals by the offered load alone, the second by the fluid.
-    pub(super) fn walk(self, berth_of: &[usize]) -> Vec<usize> {
-        let (problem, berths, heat, seed) = (self.problem, self.berths, self.heat, self.seed);
+    /// Anneals from a placement: first by the offered load alone, then by the fluid. Returns the best
+    /// placement by the fluid.
+    pub(super) fn walk(self, device_slot_of: &[usize]) -> Vec<usize> {
+        let (problem, device_slots, heat, seed) =
+            (self.problem, self.device_slots, self.heat, self.seed);
         let mut walk = Walk {
             chain: self,
-            layout: Layout::new(problem, berths, berth_of),
+            layout: Layout::new(problem, device_slots, device_slot_of),
             neighbourhood: Neighbourhood::new(problem),
             random: ChaCha8Rng::seed_from_u64(seed),
             rough: 0.0,
             cost: 0.0,
         };
-        walk.jump(berth_of);
+        walk.jump(device_slot_of);
         let begin = walk.cost;
         let Some(usual) = walk.usual_rise() else {
-            return berth_of.to_vec();
+            return device_slot_of.to_vec();
         };
         let rough = walk.anneal_roughly(heat * usual);
         walk.jump(&rough);
         if walk.cost >= begin {
-            walk.jump(berth_of);
+            walk.jump(device_slot_of);
         }
         let usual = walk.usual_rise().unwrap_or(usual);
         walk.anneal(HEAT_OF_FLUID * usual)
     }
 
-    /// What the placement of `offered` costs roughly, if a step to it is taken from one that costs
-    /// `present`. Round trips take long to add up and only add to the cost: without them it must be
-    /// little enough already.
-    fn step_is_taken(
+    /// The cost of the placement of `offered` by the offered load if the step to it, from a placement
+    /// with cost `present`, is accepted. Round trips are slow to compute and can only raise the cost,
+    /// so a step that is too expensive without them is rejected at once.
+    fn accepted_cost(
         &mut self,
         present: f64,
         temperature: f64,
@@ -152,27 +155,28 @@ impl<'a> Chain<'a> {
         if self.rough_trips.is_none() {
             return accepts(cost - present, temperature, random).then_some(cost);
         }
-        let most = present - temperature * share(random.next_u64()).ln();
-        if cost > most {
+        let highest = present - temperature * share(random.next_u64()).ln();
+        if cost > highest {
             return None;
         }
         let cost = self.rough.cost(&roughly(&self.offered, &mut self.rough_trips));
-        (cost <= most).then_some(cost)
+        (cost <= highest).then_some(cost)
     }
 }
 
 impl Walk<'_> {
-    fn jump(&mut self, berth_of: &[usize]) {
+    /// Makes a placement the present one.
+    fn jump(&mut self, device_slot_of: &[usize]) {
         let chain = &mut self.chain;
-        self.layout = Layout::new(chain.problem, chain.berths, berth_of);
-        chain.offered.restart(&berth_of.into());
+        self.layout = Layout::new(chain.problem, chain.device_slots, device_slot_of);
+        chain.offered.restart(&device_slot_of.into());
         self.rough = chain.rough.cost(&roughly(&chain.offered, &mut chain.rough_trips));
         let exact = exactly(&mut chain.fluid, &chain.offered, &mut chain.trips);
         self.cost = chain.objective.cost(&exact);
     }
 
-    /// The median of what steps that make it worse cost by the offered load; `None` if no step makes
-    /// any difference.
+    /// The median cost, by the offered load, of steps to worse placements; `None` if no sampled step
+    /// changes the cost.
     fn usual_rise(&mut self) -> Option<f64> {
         let (mut rises, mut falls) = (Vec::new(), false);
         for _ in 0..SAMPLE {
@@ -193,29 +197,30 @@ impl Walk<'_> {
         }
     }
 
-    /// Which part of the time, or of the work, of a part of the walk is over.
-    fn passed(&self, second: bool, work: u64, of: u64) -> f64 {
+    /// The fraction of the time, or without a clock of the work, that is used up in the first or the
+    /// second part of the chain.
+    fn progress(&self, second: bool, work: u64, total: u64) -> f64 {
         match self.chain.budget.time_passed() {
             Some(passed) if second => 2.0 * passed - 1.0,
             Some(passed) => 2.0 * passed,
-            None if of == 0 => 1.0,
-            None => work as f64 / of as f64,
+            None if total == 0 => 1.0,
+            None => work as f64 / total as f64,
         }
     }
 
-    /// Anneals by the offered load alone; the best placement by it.
+    /// Anneals by the offered load alone. Returns the best placement by the offered load.
     fn anneal_roughly(&mut self, heat: f64) -> Vec<usize> {
-        let mut best = (self.layout.berth_of().to_vec(), self.rough);
+        let mut best = (self.layout.device_slot_of().to_vec(), self.rough);
         let (mut temperature, mut step) = (heat, 0);
         loop {
             if step % ROUND == 0 {
-                let passed = self.passed(false, step, self.chain.steps);
-                if passed >= 1.0 {
+                let progress = self.progress(false, step, self.chain.steps);
+                if progress >= 1.0 {
                     break;
                 }
-                temperature = heat * COLD.powf(passed.max(0.0));
+                temperature = heat * COLD.powf(progress.max(0.0));
                 if step % RENEWED == 0 {
-                    self.chain.offered.restart(&self.layout.berth_of().into());
+                    self.chain.offered.restart(&self.layout.device_slot_of().into());
                 }
             }
             step += 1;
@@ -225,36 +230,37 @@ impl Walk<'_> {
                 continue;
             }
             offered.change(moves);
-            let taken = self.chain.step_is_taken(self.rough, temperature, &mut self.random);
+            let taken = self.chain.accepted_cost(self.rough, temperature, &mut self.random);
             let Some(cost) = taken else {
                 self.chain.offered.undo();
                 continue;
             };
-            self.layout.exchange(moves);
+            self.layout.apply(moves);
             self.rough = cost;
             if cost < best.1 - 1e-9 {
                 best.1 = cost;
-                best.0.copy_from_slice(self.layout.berth_of());
+                best.0.copy_from_slice(self.layout.device_slot_of());
             }
         }
         self.chain.budget.count_moves(step);
         best.0
     }
 
-    /// Anneals by the fluid; the best placement by it. A step is taken in two stages (Christen and
-    /// Fox 2005, "Markov chain Monte Carlo using an approximation"): the offered load sorts out what
-    /// is hardly ever taken, and the fluid puts right what it is wrong about.
+    /// Anneals by the fluid. Returns the best placement by the fluid. A step is accepted in two stages
+    /// (Christen and Fox 2005, "Markov chain Monte Carlo using an approximation"): the offered load
+    /// rejects most steps that the fluid would reject, and the fluid corrects the errors of the offered
+    /// load.
     fn anneal(&mut self, heat: f64) -> Vec<usize> {
-        let mut best = (self.layout.berth_of().to_vec(), self.cost);
+        let mut best = (self.layout.device_slot_of().to_vec(), self.cost);
         let (mut temperature, mut step, mut evaluations) = (heat, 0, 0);
         loop {
             if step % ROUND == 0 {
                 let work = evaluations + step / STEPS_PER_EVALUATION;
-                let passed = self.passed(true, work, self.chain.evaluations);
-                if passed >= 1.0 {
+                let progress = self.progress(true, work, self.chain.evaluations);
+                if progress >= 1.0 {
                     break;
                 }
-                temperature = heat * COLD.powf(passed.max(0.0));
+                temperature = heat * COLD.powf(progress.max(0.0));
             }
             step += 1;
             let offered = &mut self.chain.offered;
@@ -263,7 +269,7 @@ impl Walk<'_> {
                 continue;
             }
             offered.change(moves);
-            let taken = self.chain.step_is_taken(self.rough, temperature, &mut self.random);
+            let taken = self.chain.accepted_cost(self.rough, temperature, &mut self.random);
             let Some(rough) = taken else {
                 self.chain.offered.undo();
                 continue;
@@ -276,12 +282,12 @@ impl Walk<'_> {
                 offered.undo();
                 continue;
             }
-            self.layout.exchange(moves);
+            self.layout.apply(moves);
             self.rough += expected;
             self.cost = cost;
             if cost < best.1 {
                 best.1 = cost;
-                best.0.copy_from_slice(self.layout.berth_of());
+                best.0.copy_from_slice(self.layout.device_slot_of());
             }
         }
         self.chain.budget.count_moves(step);
@@ -289,7 +295,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a step that costs so much more is taken (Metropolis).
+/// Whether a step that raises the cost by `rise` is accepted (Metropolis).
 fn accepts(rise: f64, temperature: f64, random: &mut ChaCha8Rng) -> bool {
     rise <= 0.0 || share(random.next_u64()) < (-rise / temperature).exp()
 }

@@ -1,15 +1,16 @@
-//! `contention`: the least predicted waiting.
+//! `contention`: simulated annealing for the least predicted waiting.
 //!
-//! It begins with the answers of all other strategies and anneals from the best of them, first by
-//! the offered load ([`OfferedLoad`]: many steps), then by the fluid ([`Fluid`]: exact ones). Where
-//! ranks wait for their messages, both also see how long that takes ([`RoundTrips`]).
+//! The search starts from the mappings of all other strategies and anneals from the best of them,
+//! first by the offered load ([`OfferedLoad`]: many cheap steps), then by the fluid ([`Fluid`]: fewer,
+//! accurate steps). In a closed loop both also count round trips ([`RoundTrips`]).
 //!
-//! Where network devices go by load, it goes on from these answers and all others, each with the
-//! devices that `by-load` gives it, and moves ranks between slots and devices together.
+//! With devices by load, a second search starts from these mappings and from those of the other
+//! strategies, each with the devices that `by-load` gives it, and moves ranks between slots and
+//! devices together.
 
-mod berths;
 mod burst;
 mod chain;
+mod device_slots;
 #[cfg(test)]
 mod device_tests;
 mod layout;
@@ -25,8 +26,8 @@ use crate::parallel;
 use crate::placement::{JobShape, Mapping, Placement, PlacementError};
 use crate::rails;
 use crate::ranking::{Objective, Rule, Score, SmoothObjective, rank};
-use berths::Berths;
 use chain::{Chain, exactly, roughly};
+use device_slots::DeviceSlots;
 
 pub(in crate::map) const OPTIONS: &[OptionEntry] = &[OBJECTIVE, EFFORT, SEED, MOVES];
 
@@ -36,34 +37,38 @@ pub(in crate::map) struct Contention {
     objective: Objective,
     effort: Effort,
     seed: u64,
-    /// Steps of all chains together.
+    /// Number of steps of all chains together; `None`: by `effort`.
     moves: Option<u64>,
 }
 
-/// The temperatures at which chains begin, in parts of what a step usually costs. Without a clock
-/// each is walked once.
+/// The first temperatures of the chains, as multiples of the median cost of an uphill step. Without a
+/// clock there is one chain for each.
 const HEATS: [f64; 4] = [0.1, 0.03, 0.3, 1.0];
-/// How many times as much later every other chain lets the end be by the offered load: that is often wrong
-/// about it, and what the fluid takes for late is not kept.
+/// The factor by which every other chain lets the finish be later by the offered load, whose finish is
+/// often wrong. The fluid rejects placements that really finish late.
 const PATIENCE: f64 = 4.0;
 
-/// With more messages of a tick that are evaluated one by one, round trips take too long to be seen in
-/// steps by the offered load.
+/// The largest number of single messages of a tick with which steps by the offered load count round
+/// trips. With more messages, round trips take too long to compute.
 const MOST_MESSAGES: usize = 1024;
 
-/// All that the chains have in common.
+/// What all chains share.
 struct Search<'a> {
     problem: &'a Problem<'a>,
     budget: &'a Budget<'a>,
-    berths: &'a Berths,
-    /// What placements cost by the fluid, and by the offered load.
+    device_slots: &'a DeviceSlots,
+    /// The cost of placements by the fluid.
     objective: SmoothObjective,
+    /// The cost of placements by the offered load.
     rough: SmoothObjective,
     fluid: Fluid,
     offered: OfferedLoad,
+    /// Round trips for evaluations by the fluid; `None` in an open loop.
     trips: Option<RoundTrips>,
+    /// Round trips for steps by the offered load; `None` in an open loop, or if they take too long.
     rough_trips: Option<RoundTrips>,
-    /// What the search begins with, as the berth of each rank, the best first.
+    /// Starting placements with their scores by the fluid, the best first; by global rank the device
+    /// slot.
     starts: Vec<(Score, Vec<usize>)>,
 }
 
@@ -77,46 +82,46 @@ impl Contention {
         })
     }
 
-    /// Steps of one chain: for each rank so many, but not more than fit into a while.
+    /// Number of steps of one chain.
     fn steps(&self, ranks: usize) -> u64 {
-        let (of_each_rank, most) = match self.effort {
+        let (per_rank, most) = match self.effort {
             Effort::Fast => (400, 1 << 18),
             Effort::Normal => (4_000, 1 << 21),
             Effort::Best => (40_000, 1 << 26),
         };
         match self.moves {
             Some(moves) => moves.div_ceil(HEATS.len() as u64),
-            None => (of_each_rank * ranks as u64).min(most),
+            None => (per_rank * ranks as u64).min(most),
         }
     }
 
-    /// The best of each chain and the best start, the one with the least cost first, as the berth of
-    /// each rank.
+    /// The best placement of each chain and the best start, in ascending order of their cost; by global
+    /// rank the device slot.
     fn search(
         &self,
         problem: &Problem,
-        berths: &Berths,
+        device_slots: &DeviceSlots,
         budget: &Budget,
         starts: Vec<Vec<usize>>,
     ) -> Result<Vec<Vec<usize>>, MapError> {
-        let mut search = Search::new(self.objective, problem, berths, budget, starts)?;
+        let mut search = Search::new(self.objective, problem, device_slots, budget, starts)?;
         let steps = self.steps(problem.rank_count());
         let chain = |_: usize, number: &usize| {
             let number = *number;
-            // The best two in turn.
+            // Chains start from the best and the second best in turn.
             let start = &search.starts[(number % 2).min(search.starts.len() - 1)].1;
             let seed = self.seed.wrapping_mul(1 << 16).wrapping_add(number as u64);
-            match berths.on_same_rails(start.clone()) {
+            match device_slots.on_same_rails(start.clone()) {
                 Some(start) => search.chain(number, steps, seed).walk(&start),
                 None => start.clone(),
             }
         };
         let threads = budget.threads();
-        // All chains look at the same clock.
+        // With a clock all chains end at the same time, so there is one for each thread.
         let chains = if budget.time_passed().is_some() { threads.get() } else { HEATS.len() };
         let numbers: Vec<usize> = (0..chains).collect();
-        let found = parallel::map(&numbers, threads, chain);
-        Ok(search.in_order(found))
+        let placements = parallel::map(&numbers, threads, chain);
+        Ok(search.in_order(placements))
     }
 }
 
@@ -126,16 +131,16 @@ impl Mapper for Contention {
         Ok(mappings.swap_remove(0))
     }
 
-    /// The best of each chain and the best start, the one with the least cost first.
+    /// The best mapping of each chain and the best start, in ascending order of their cost.
     fn mappings(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Mapping>, MapError> {
         let starts = starts::starts(problem, budget)?;
         if problem.rank_count() < 2 {
             return Ok(starts);
         }
-        let berths = Berths::of_slots(problem);
+        let device_slots = DeviceSlots::of_slots(problem);
         let starts = starts.into_iter().map(Mapping::into_indices).collect();
-        let found = self.search(problem, &berths, budget, starts)?;
-        Ok(found.into_iter().map(Mapping::from).collect())
+        let mappings = self.search(problem, &device_slots, budget, starts)?;
+        Ok(mappings.into_iter().map(Mapping::from).collect())
     }
 
     fn chooses_devices(&self) -> bool {
@@ -148,28 +153,28 @@ impl Mapper for Contention {
         budget: &Budget,
         mappings: &[Mapping],
     ) -> Result<Vec<DeviceMapping>, MapError> {
-        let berths = Berths::with_devices(problem)?;
-        if !berths.is_choice() || problem.rank_count() < 2 {
+        let device_slots = DeviceSlots::with_devices(problem)?;
+        if !device_slots.has_choice() || problem.rank_count() < 2 {
             return Ok(Vec::new());
         }
         let others = starts::starts(problem, budget)?;
         let mut starts: Vec<Vec<usize>> = Vec::new();
         for slot_of in mappings.iter().chain(&others).map(Mapping::as_indices) {
-            // Another answer may leave every rank a device where this one does not.
+            // Other mappings may have a device for every rank where this one does not.
             let Some(nics) = by_load(problem, slot_of)? else { continue };
-            let found = berths.find(slot_of, &nics);
-            starts.extend(found.filter(|berth_of| !starts.contains(berth_of)));
+            let start = device_slots.find(slot_of, &nics);
+            starts.extend(start.filter(|device_slot_of| !starts.contains(device_slot_of)));
         }
         if starts.is_empty() {
             return Ok(Vec::new());
         }
-        let found = self.search(problem, &berths, budget, starts)?;
-        Ok(found.iter().map(|berth_of| berths.mapping(berth_of)).collect())
+        let placements = self.search(problem, &device_slots, budget, starts)?;
+        Ok(placements.iter().map(|device_slot_of| device_slots.mapping(device_slot_of)).collect())
     }
 }
 
-/// The devices of each rank by load, if the ranks have these slots; `None` if the devices there do not
-/// suffice.
+/// The devices that `by-load` gives each rank of a mapping; `None` if the devices cannot serve all
+/// ranks there.
 fn by_load(problem: &Problem, slot_of: &[usize]) -> Result<Option<Vec<Vec<String>>>, MapError> {
     let (cluster, workload) = (problem.cluster, problem.workload);
     let shapes = JobShape::of(workload);
@@ -187,12 +192,12 @@ impl<'a> Search<'a> {
     fn new(
         objective: Objective,
         problem: &'a Problem,
-        berths: &'a Berths,
+        device_slots: &'a DeviceSlots,
         budget: &'a Budget,
         starts: Vec<Vec<usize>>,
     ) -> Result<Self, MapError> {
         let workload = burst::with_clocks(problem.workload);
-        let (cluster, slots) = (problem.cluster, berths.slots());
+        let (cluster, slots) = (problem.cluster, device_slots.slots());
         let mut fluid = Fluid::new(cluster, &workload, slots).map_err(invalid)?;
         let first = Mapping::from(&starts[0][..]);
         let mut offered = OfferedLoad::new(cluster, &workload, slots, &first).map_err(invalid)?;
@@ -213,7 +218,7 @@ impl<'a> Search<'a> {
         Ok(Self {
             problem,
             budget,
-            berths,
+            device_slots,
             objective,
             rough,
             fluid,
@@ -224,14 +229,14 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The chain with a number.
+    /// The inputs of a chain by its number.
     fn chain(&self, number: usize, steps: u64, seed: u64) -> Chain<'_> {
         let patience = if number % 2 == 1 { PATIENCE } else { 1.0 };
         let messages = self.offered.single_messages() as u64;
         Chain {
             problem: self.problem,
             budget: self.budget,
-            berths: self.berths,
+            device_slots: self.device_slots,
             objective: self.objective,
             rough: self.rough.with_patience(patience),
             fluid: self.fluid.clone(),
@@ -239,29 +244,29 @@ impl<'a> Search<'a> {
             trips: self.trips.clone(),
             rough_trips: self.rough_trips.clone(),
             steps,
-            // Longer ones where they take longer.
+            // Fewer where each takes longer.
             evaluations: steps / (50 + messages / 8),
             heat: HEATS[number % HEATS.len()],
             seed,
         }
     }
 
-    /// Placements and the best start, each once, the best first.
-    fn in_order(&mut self, found: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+    /// These placements and the best start without duplicates, the best first.
+    fn in_order(&mut self, placements: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
         let mut candidates = vec![self.starts.swap_remove(0)];
-        for berth_of in found {
-            self.offered.restart(&Mapping::from(&berth_of[..]));
+        for device_slot_of in placements {
+            self.offered.restart(&Mapping::from(&device_slot_of[..]));
             let score = exactly(&mut self.fluid, &self.offered, &mut self.trips);
-            if candidates.iter().all(|(_, other)| *other != berth_of) {
-                candidates.push((score, berth_of));
+            if candidates.iter().all(|(_, other)| *other != device_slot_of) {
+                candidates.push((score, device_slot_of));
             }
         }
         let candidates = best_first(&self.objective, candidates);
-        candidates.into_iter().map(|(_, berth_of)| berth_of).collect()
+        candidates.into_iter().map(|(_, device_slot_of)| device_slot_of).collect()
     }
 }
 
-/// Placements in the order of their scores.
+/// Placements in the order of their scores, the best first.
 fn best_first(
     objective: &SmoothObjective,
     placements: Vec<(Score, Vec<usize>)>,

@@ -1,4 +1,4 @@
-//! What can be changed about a placement in one step.
+//! The neighbourhood of a placement: the random steps of a chain.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
@@ -9,20 +9,21 @@ use crate::ids::{GlobalRank, SlotId};
 use crate::map::Problem;
 use crate::random;
 
-/// One step in so many moves a group, and one a run.
+/// One of this number of steps moves a group, and one a run.
 const MIX: usize = 8;
 
-/// Steps from a placement to others.
+/// Draws random steps from a placement to its neighbours.
 #[derive(Debug, Clone)]
 pub(super) struct Neighbourhood {
-    /// The job of each rank.
+    /// By global rank: the index of its job.
     job_of: Vec<u32>,
-    /// Per node its slots; and the node of each slot.
+    /// By node: its slots.
     nodes: Vec<std::ops::Range<usize>>,
+    /// By slot: its node.
     node_of: Vec<u32>,
-    /// The most ranks that move at once from one node to another.
+    /// The largest number of ranks that move together from one node to another, 1 to 64.
     most: usize,
-    /// Ranks and berths of the step, each to the other.
+    /// The present step: global ranks, each with the device slot it moves to.
     moves: Vec<(usize, usize)>,
 }
 
@@ -41,8 +42,8 @@ impl Neighbourhood {
         Self { job_of, nodes, node_of, most, moves: Vec::new() }
     }
 
-    /// A step chosen at random: ranks with the berths that they go to. Empty where what was chosen
-    /// makes no difference or does not fit.
+    /// A random step: global ranks, each with the device slot it moves to. Empty if the step would
+    /// change nothing or is not possible.
     pub(super) fn step(
         &mut self,
         layout: &Layout,
@@ -50,23 +51,23 @@ impl Neighbourhood {
         random: &mut ChaCha8Rng,
     ) -> &[(usize, usize)] {
         self.moves.clear();
-        let rank = below(random, layout.berth_of().len());
+        let rank = below(random, layout.device_slot_of().len());
         match below(random, MIX) {
             0 => self.group(layout, random, rank),
             1 => self.run(layout, random, rank),
-            2 | 3 if layout.berths().is_choice() => self.devices(layout, random, rank),
+            2 | 3 if layout.device_slots().has_choice() => self.devices(layout, random, rank),
             _ => {
                 let slot = below(random, self.node_of.len());
                 self.single(layout, load, random, rank, slot);
             }
         }
-        if !layout.devices_suffice(&self.moves) {
+        if !layout.devices_can_serve(&self.moves) {
             self.moves.clear();
         }
         &self.moves
     }
 
-    /// A rank goes to a slot; who is there takes its place if it must.
+    /// Moves a rank to a slot, or exchanges it with a rank there.
     fn single(
         &mut self,
         layout: &Layout,
@@ -75,19 +76,19 @@ impl Neighbourhood {
         rank: usize,
         slot: usize,
     ) {
-        let from = layout.berth_of()[rank];
-        let to = berth_of_new(layout, random, rank, slot);
+        let from = layout.device_slot_of()[rank];
+        let to = new_device_slot(layout, random, rank, slot);
         if load.site(SlotId::from_index(from)) == load.site(SlotId::from_index(to)) {
             return;
         }
         let others = layout.ranks_at(slot);
-        let moves = layout.has_room(slot, rank);
-        if moves && (others.is_empty() || below(random, 2) == 0) {
+        let fits = layout.can_take(slot, rank);
+        if fits && (others.is_empty() || below(random, 2) == 0) {
             self.moves.push((rank, to));
         } else if !others.is_empty() {
             let other = others[below(random, others.len())] as usize;
-            let back = berth_of_new(layout, random, other, layout.slot(rank));
-            let nothing = (layout.berth_of()[other], from) == (to, back)
+            let back = new_device_slot(layout, random, other, layout.slot(rank));
+            let nothing = (layout.device_slot_of()[other], from) == (to, back)
                 && load.alike(GlobalRank::from_index(rank), GlobalRank::from_index(other));
             if rank != other && !nothing && layout.can_swap(rank, other) {
                 self.moves.extend([(rank, to), (other, back)]);
@@ -95,80 +96,78 @@ impl Neighbourhood {
         }
     }
 
-    /// A rank takes other devices, with all who must use the same rail; or two ranks of a node change
-    /// theirs.
+    /// Gives a rank other devices, together with all ranks that must use the same rail; or exchanges
+    /// the devices of two ranks of a node.
     fn devices(&mut self, layout: &Layout, random: &mut ChaCha8Rng, rank: usize) {
-        let (berths, slot) = (layout.berths(), layout.slot(rank));
-        let position = below(random, berths.count(slot));
-        if let Some(group) = berths.group(rank) {
-            let to = |rank: &usize| (*rank, berths.at(layout.slot(*rank), position));
+        let (device_slots, slot) = (layout.device_slots(), layout.slot(rank));
+        let position = below(random, device_slots.count(slot));
+        if let Some(group) = device_slots.group(rank) {
+            let to = |rank: &usize| (*rank, device_slots.at(layout.slot(*rank), position));
             self.moves.extend(group.iter().map(to));
         } else if below(random, 2) == 0 {
-            self.moves.push((rank, berths.at(slot, position)));
+            self.moves.push((rank, device_slots.at(slot, position)));
         } else {
             let node = self.nodes[self.node_of[slot] as usize].clone();
             let offset = node.start + below(random, node.len());
             let other = rotated(node, offset).find_map(|slot| layout.ranks_at(slot).first());
             if let Some(other) = other.map(|other| *other as usize).filter(|other| *other != rank) {
-                let [mine, theirs] = [rank, other].map(|rank| layout.berth_of()[rank]);
-                self.moves.push((rank, berths.alike(theirs, slot)));
-                self.moves.push((other, berths.alike(mine, layout.slot(other))));
+                let [mine, theirs] = [rank, other].map(|rank| layout.device_slot_of()[rank]);
+                self.moves.push((rank, device_slots.same_position(theirs, slot)));
+                self.moves.push((other, device_slots.same_position(mine, layout.slot(other))));
             }
         }
-        self.moves.retain(|(rank, berth)| layout.berth_of()[*rank] != *berth);
+        self.moves.retain(|(rank, device_slot)| layout.device_slot_of()[*rank] != *device_slot);
     }
 
-    /// Some ranks of one job on one node change places with as many of one other node.
+    /// Exchanges several ranks of one job on one node with the same number of slots of another node.
     fn group(&mut self, layout: &Layout, random: &mut ChaCha8Rng, rank: usize) {
-        let here = self.node_of[layout.slot(rank)] as usize;
-        let there = below(random, self.nodes.len());
+        let source = self.node_of[layout.slot(rank)] as usize;
+        let target = below(random, self.nodes.len());
         let count = 2 + below(random, self.most - self.most / 2);
-        if here == there {
+        if source == target {
             return;
         }
         let job = self.job_of[rank];
-        let slots = rotated(self.nodes[here].clone(), layout.slot(rank));
+        let slots = rotated(self.nodes[source].clone(), layout.slot(rank));
         let of_job = |slot: &usize| {
             let ranks = layout.ranks_at(*slot);
             ranks.len() == 1 && self.job_of[ranks[0] as usize] == job
         };
-        let ours: Vec<usize> = slots.filter(of_job).take(count).collect();
-        let offset = self.nodes[there].start + below(random, self.nodes[there].len());
-        let mut theirs = rotated(self.nodes[there].clone(), offset);
-        // Whoever is there, all of one other job, or nobody.
-        let wanted = layout.ranks_at(offset).first().map(|other| self.job_of[*other as usize]);
-        let is_wanted = |slot: &usize| {
-            let found = layout.ranks_at(*slot).first().map(|other| self.job_of[*other as usize]);
-            found == wanted
-        };
-        for slot in ours {
-            let Some(other) = theirs.find(is_wanted) else {
+        let source_slots: Vec<usize> = slots.filter(of_job).take(count).collect();
+        let offset = self.nodes[target].start + below(random, self.nodes[target].len());
+        let mut target_slots = rotated(self.nodes[target].clone(), offset);
+        // The target slots hold ranks of one job, or are all free.
+        let job_at =
+            |slot: usize| layout.ranks_at(slot).first().map(|other| self.job_of[*other as usize]);
+        let wanted = job_at(offset);
+        for slot in source_slots {
+            let Some(other) = target_slots.find(|slot| job_at(*slot) == wanted) else {
                 return;
             };
             exchange(&mut self.moves, layout, slot, other);
         }
     }
 
-    /// Ranks that follow each other in one job go to one node.
+    /// Moves a run of consecutive ranks of one job to one node.
     fn run(&mut self, layout: &Layout, random: &mut ChaCha8Rng, rank: usize) {
-        let there = below(random, self.nodes.len());
+        let target = below(random, self.nodes.len());
         let count = 2 + below(random, self.most - self.most / 2);
-        let offset = self.nodes[there].start + below(random, self.nodes[there].len());
-        let mut theirs = rotated(self.nodes[there].clone(), offset);
+        let offset = self.nodes[target].start + below(random, self.nodes[target].len());
+        let mut target_slots = rotated(self.nodes[target].clone(), offset);
         let last = self.job_of.len().min(rank + count);
         for next in rank..last {
             let slot = layout.slot(next);
             if self.job_of[next] != self.job_of[rank] {
                 return;
             }
-            if self.node_of[slot] as usize == there || layout.ranks_at(slot).len() != 1 {
+            if self.node_of[slot] as usize == target || layout.ranks_at(slot).len() != 1 {
                 continue;
             }
-            let beside = |slot: &usize| {
+            let outside_run = |slot: &usize| {
                 let other = layout.ranks_at(*slot).first().map(|other| *other as usize);
                 other.is_none_or(|other| !(rank..last).contains(&other))
             };
-            let Some(other) = theirs.find(beside) else {
+            let Some(other) = target_slots.find(outside_run) else {
                 return;
             };
             exchange(&mut self.moves, layout, slot, other);
@@ -176,12 +175,14 @@ impl Neighbourhood {
     }
 }
 
-/// The only rank of a slot changes places with the only one of another, or goes there.
+/// Exchanges the only ranks of two slots, or moves the first to the second slot if that is free.
 fn exchange(moves: &mut Vec<(usize, usize)>, layout: &Layout, from: usize, to: usize) {
     let rank = layout.ranks_at(from)[0] as usize;
-    let like = |rank: usize, slot| (rank, layout.berths().alike(layout.berth_of()[rank], slot));
+    let like = |rank: usize, slot| {
+        (rank, layout.device_slots().same_position(layout.device_slot_of()[rank], slot))
+    };
     match *layout.ranks_at(to) {
-        [] if layout.has_room(to, rank) => moves.push(like(rank, to)),
+        [] if layout.can_take(to, rank) => moves.push(like(rank, to)),
         [other] if layout.can_swap(rank, other as usize) => {
             moves.extend([like(rank, to), like(other as usize, from)]);
         }
@@ -189,22 +190,22 @@ fn exchange(moves: &mut Vec<(usize, usize)>, layout: &Layout, from: usize, to: u
     }
 }
 
-/// The berth that a rank takes at another slot: one like its own, or where it is free to choose
-/// every other time any.
-fn berth_of_new(layout: &Layout, random: &mut ChaCha8Rng, rank: usize, slot: usize) -> usize {
-    let berths = layout.berths();
-    if berths.is_choice() && berths.group(rank).is_none() && below(random, 2) == 0 {
-        return berths.at(slot, below(random, berths.count(slot)));
+/// The device slot of a rank at another slot: at the position of its present one, or, if the rank can
+/// choose its devices, a random one half of the time.
+fn new_device_slot(layout: &Layout, random: &mut ChaCha8Rng, rank: usize, slot: usize) -> usize {
+    let device_slots = layout.device_slots();
+    if device_slots.has_choice() && device_slots.group(rank).is_none() && below(random, 2) == 0 {
+        return device_slots.at(slot, below(random, device_slots.count(slot)));
     }
-    berths.alike(layout.berth_of()[rank], slot)
+    device_slots.same_position(layout.device_slot_of()[rank], slot)
 }
 
-/// A range from one of its members to the end, then from its beginning.
+/// The members of a range from `first` to the end, then from the beginning.
 fn rotated(range: std::ops::Range<usize>, first: usize) -> impl Iterator<Item = usize> {
     (first..range.end).chain(range.start..first)
 }
 
-/// A number below `count` at random.
+/// A random number below `count`.
 fn below(random: &mut ChaCha8Rng, count: usize) -> usize {
     random::below(random.next_u64(), count)
 }

@@ -1,11 +1,11 @@
-//! What the search begins with.
+//! The mappings that the search starts from.
 
 use crate::map::{Budget, MAPPERS, MapError, Problem, Role};
 use crate::placement::Mapping;
 
-/// The mappings of all independent strategies of the table, each once, in the order of the table;
-/// those that the caller has are not computed again. All are made to keep the balance of what ranks compute
-/// ([`Problem::compute_balance`]). One that fails is left out unless all do.
+/// The mappings of all independent strategies, without duplicates, in the order of the table. Mappings
+/// that the caller has are not computed again. All are adjusted to the balance of computing times
+/// ([`Problem::compute_balance`]). Strategies that fail are left out unless all fail.
 pub(super) fn starts(problem: &Problem, budget: &Budget) -> Result<Vec<Mapping>, MapError> {
     let mut starts: Vec<Mapping> = Vec::new();
     let mut failure = None;

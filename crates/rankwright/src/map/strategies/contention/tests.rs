@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::berths::Berths;
+use super::device_slots::DeviceSlots;
 use super::{HEATS, Objective, Search, exactly};
 use crate::cluster::{Cluster, NodeGroup};
 use crate::estimate::{Fluid, RoundTrips};
@@ -18,7 +18,7 @@ use crate::traffic::Workload;
 use crate::traffic::generate::pattern::Pattern;
 use crate::units::Seconds;
 
-/// So many nodes with so many sockets of so many cores.
+/// A cluster with these numbers of nodes, sockets per node and cores per socket.
 fn cluster(nodes: u32, sockets: u32, cores: u32, free: &str) -> Cluster {
     let text = format!(
         "name = \"test\"\nrates = \"paper-2013\"\n[[node]]\nnames = \"n[0-{}]\"\n\
@@ -43,11 +43,11 @@ fn map(problem: &Problem, strategy: &str) -> Vec<usize> {
     mapping.unwrap().into_indices()
 }
 
-/// What placements cost, counted from one of them.
+/// The costs of placements relative to the first.
 fn costs(problem: &Problem, objective: Objective, placements: &[Vec<usize>]) -> Vec<f64> {
     let budget = Budget::default();
-    let (starts, berths) = (vec![placements[0].clone()], Berths::of_slots(problem));
-    let mut search = Search::new(objective, problem, &berths, &budget, starts).unwrap();
+    let (starts, device_slots) = (vec![placements[0].clone()], DeviceSlots::of_slots(problem));
+    let mut search = Search::new(objective, problem, &device_slots, &budget, starts).unwrap();
     let mut cost = |slot_of: &Vec<usize>| {
         search.offered.restart(&Mapping::from(&slot_of[..]));
         search.objective.cost(&exactly(&mut search.fluid, &search.offered, &mut search.trips))
@@ -55,16 +55,16 @@ fn costs(problem: &Problem, objective: Objective, placements: &[Vec<usize>]) -> 
     placements.iter().map(&mut cost).collect()
 }
 
-/// All ways to put ranks on nodes of so many cores each, where those of a node are alike.
+/// All placements of ranks on nodes with equivalent cores.
 fn placements(ranks: usize, nodes: usize, cores: usize) -> Vec<Vec<usize>> {
     if ranks == 0 {
         return vec![Vec::new()];
     }
-    let extend = |known: Vec<usize>| {
-        let held = |node: usize| known.iter().filter(|slot| *slot / cores == node).count();
+    let extend = |slot_of: Vec<usize>| {
+        let held = |node: usize| slot_of.iter().filter(|slot| *slot / cores == node).count();
         let free: Vec<usize> = (0..nodes).filter(|node| held(*node) < cores).collect();
         let slots: Vec<usize> = free.iter().map(|node| node * cores + held(*node)).collect();
-        slots.into_iter().map(move |slot| [&known[..], &[slot]].concat())
+        slots.into_iter().map(move |slot| [&slot_of[..], &[slot]].concat())
     };
     placements(ranks - 1, nodes, cores).into_iter().flat_map(extend).collect()
 }
@@ -82,20 +82,20 @@ fn the_optimum_of_few_ranks_is_found() {
         ("finish", Objective::Finish),
         ("balanced", Objective::Balanced),
     ] {
-        let found = map(&problem, &format!("contention:moves=8000,objective={name}"));
-        // Costs are counted from the same starts as in the search.
+        let mapping = map(&problem, &format!("contention:moves=8000,objective={name}"));
+        // Costs are relative to the same starts as in the search.
         let budget = Budget::default();
         let starts = super::starts::starts(&problem, &budget).unwrap();
-        let berths = Berths::of_slots(&problem);
+        let device_slots = DeviceSlots::of_slots(&problem);
         let starts = starts.into_iter().map(Mapping::into_indices).collect();
-        let mut search = Search::new(objective, &problem, &berths, &budget, starts).unwrap();
+        let mut search = Search::new(objective, &problem, &device_slots, &budget, starts).unwrap();
         let mut cost = |slot_of: &Vec<usize>| {
             search.offered.restart(&Mapping::from(&slot_of[..]));
             search.objective.cost(&exactly(&mut search.fluid, &search.offered, &mut search.trips))
         };
         let least = all.iter().map(&mut cost).fold(f64::INFINITY, f64::min);
-        let found = cost(&found);
-        assert!(found <= least + 1e-9, "{name}: {found}, the optimum is {least}");
+        let cost = cost(&mapping);
+        assert!(cost <= least + 1e-9, "{name}: {cost}, the optimum is {least}");
     }
 }
 
@@ -107,10 +107,10 @@ fn idle_cores_are_used_where_that_lets_messages_wait_less() {
     let idle = self::cluster(4, 2, 2, "");
     let apart = problem(&idle, &workload);
     let blocked = map(&apart, "blocked");
-    let found = map(&apart, "contention:moves=2000");
-    let cost = costs(&apart, Objective::Waiting, &[blocked, found]);
+    let mapping = map(&apart, "contention:moves=2000");
+    let cost = costs(&apart, Objective::Waiting, &[blocked, mapping]);
     assert!(cost[1] <= cost[0]);
-    // One core per node: who is where makes no difference, and nothing is invented.
+    // One core per node: all placements are equivalent.
     let alone = problem(&cluster, &workload);
     let cost = costs(
         &alone,
@@ -122,10 +122,10 @@ fn idle_cores_are_used_where_that_lets_messages_wait_less() {
     let senders = self::workload(&["ring:3:rate=1500,length=2MB,messages=500"]);
     let node = self::cluster(1, 2, 3, "");
     let node = problem(&node, &senders);
-    let found = map(&node, "contention:moves=2000");
+    let mapping = map(&node, "contention:moves=2000");
     let sockets = |slot_of: &[usize]| slot_of.iter().filter(|slot| **slot < 3).count();
     assert_eq!(sockets(&map(&node, "blocked")), 3);
-    assert!((1..3).contains(&sockets(&found)), "{found:?}");
+    assert!((1..3).contains(&sockets(&mapping)), "{mapping:?}");
 }
 
 #[test]
@@ -133,12 +133,12 @@ fn taken_cores_are_not_used() {
     let (cluster, workload) = (cluster(3, 2, 2, "free = \"0,2-3\""), workload(&SATURATED));
     let problem = problem(&cluster, &workload);
     assert_eq!(problem.slots().len(), 9);
-    let found = map(&problem, "contention:moves=4000");
-    let cores = found.iter().map(|slot| problem.slots()[*slot].cores[0].0);
+    let mapping = map(&problem, "contention:moves=4000");
+    let cores = mapping.iter().map(|slot| problem.slots()[*slot].cores[0].0);
     assert!(cores.into_iter().all(|core| core != 1));
 }
 
-/// Ranks that compute for one to eight seconds, so many of them longer than the slow nodes allow.
+/// Ranks that compute for one to eight seconds, many of them longer than the slow nodes allow.
 fn computing(number: u64) -> Workload {
     let texts = [
         format!("all-to-all:6:rate={},length=1MB,messages=60", 100 + 30 * number),
@@ -158,7 +158,7 @@ fn computing(number: u64) -> Workload {
 }
 
 #[test]
-fn who_computes_long_stays_on_fast_nodes() {
+fn ranks_that_compute_long_stay_on_fast_nodes() {
     let cluster = cluster(4, 2, 2, "").edit(|parts| {
         parts.groups.push(NodeGroup { speed: 2.0, ..parts.groups[0].clone() });
         parts.nodes[2..].iter_mut().for_each(|node| node.group = 1);
@@ -185,7 +185,7 @@ fn who_computes_long_stays_on_fast_nodes() {
         let waiting =
             all.iter().map(|slot_of| fluid.evaluate(&Mapping::from(&slot_of[..])).total_waiting.0);
         let waiting: Vec<f64> = waiting.collect();
-        // The end decides between placements whose messages wait almost equally long.
+        // The finish decides between placements with almost equal waiting.
         assert!(waiting.iter().all(|other| waiting[0] <= 1.005 * other), "{waiting:?}");
     }
 }
@@ -200,12 +200,12 @@ fn objectives_differ_and_each_is_best_at_its_own() {
         ]),
     );
     let problem = problem(&cluster, &workload);
-    let found: Vec<Vec<usize>> = ["waiting", "finish"]
+    let mappings: Vec<Vec<usize>> = ["waiting", "finish"]
         .iter()
         .map(|name| map(&problem, &format!("contention:moves=20000,objective={name}")))
         .collect();
-    let waiting = costs(&problem, Objective::Waiting, &found);
-    let finish = costs(&problem, Objective::Finish, &found);
+    let waiting = costs(&problem, Objective::Waiting, &mappings);
+    let finish = costs(&problem, Objective::Finish, &mappings);
     assert!(waiting[0] <= waiting[1] + 1e-9 && finish[1] <= finish[0] + 1e-9);
 }
 
@@ -228,7 +228,7 @@ fn threads_and_starts_of_the_caller_change_nothing() {
 }
 
 #[test]
-fn without_budget_the_best_start_is_the_answer() {
+fn without_budget_the_best_start_is_the_mapping() {
     let (cluster, workload) = (cluster(4, 2, 2, ""), workload(&SATURATED));
     let problem = problem(&cluster, &workload);
     let over = || 1.0;
@@ -260,8 +260,8 @@ fn edges_are_handled() {
 }
 
 #[test]
-fn ranks_that_wait_for_long_ways_are_brought_together() {
-    // No server is nearly busy: only the way of the chain's messages holds it up.
+fn ranks_that_wait_for_distant_peers_are_brought_together() {
+    // No server is saturated: the chain is delayed only by the latency of its messages.
     let chain = "linear:4:rate=20000,length=64kB,messages=400,renumber=true,seed=3";
     let beside = "gather:10:rate=1,length=1kB,messages=2";
     let (cluster, workload) = (cluster(4, 1, 4, ""), workload(&[chain, beside]));
@@ -270,14 +270,14 @@ fn ranks_that_wait_for_long_ways_are_brought_together() {
     let mut trips = RoundTrips::new(&cluster, &workload, slots).unwrap();
     let mut longest = |slot_of: &[usize]| trips.evaluate(&slot_of.into()).longest.0;
     let cyclic = map(&problem, "cyclic");
-    let found = map(&problem, "contention:moves=4000");
+    let mapping = map(&problem, "contention:moves=4000");
     let best = placements(4, 4, 4).into_iter().map(|four| {
         let others = (0..16).filter(|slot| !four.contains(slot)).take(10);
         longest(&four.iter().copied().chain(others).collect::<Vec<_>>())
     });
     let best = best.fold(f64::INFINITY, f64::min);
-    let (found, cyclic) = (longest(&found), longest(&cyclic));
-    assert!(found <= best * 1.001 && best < cyclic, "{best} {found} {cyclic}");
+    let (time, cyclic) = (longest(&mapping), longest(&cyclic));
+    assert!(time <= best * 1.001 && best < cyclic, "{best} {time} {cyclic}");
 }
 
 #[test]
@@ -285,12 +285,12 @@ fn more_moves_are_never_worse_than_the_starts() {
     let (cluster, workload) = (cluster(4, 2, 2, ""), workload(&SATURATED));
     let problem = problem(&cluster, &workload).with_closed_loop(true);
     let forms = [0, 100, 1000, 10_000].map(|moves| format!("contention:moves={moves}"));
-    let found: Vec<Vec<usize>> = forms.iter().map(|form| map(&problem, form)).collect();
-    let cost = costs(&problem, Objective::Balanced, &found);
+    let mappings: Vec<Vec<usize>> = forms.iter().map(|form| map(&problem, form)).collect();
+    let cost = costs(&problem, Objective::Balanced, &mappings);
     assert!(cost.iter().all(|later| *later <= cost[0] + 1e-9), "{cost:?}");
 }
 
-/// Mappings that are near each other: a random one and others a few swaps away.
+/// Similar mappings: random ones, each with others a few swaps away.
 fn neighbours(problem: &Problem, random: &mut ChaCha8Rng) -> Vec<Vec<usize>> {
     let ranks = problem.rank_count();
     let mut draw = |below: usize| (random.next_u32() as usize) % below;
@@ -304,15 +304,15 @@ fn neighbours(problem: &Problem, random: &mut ChaCha8Rng) -> Vec<Vec<usize>> {
     mappings
 }
 
-/// In how many pairs of mappings what the search follows and what ranks mappings prefer the same one,
-/// and in how many altogether.
+/// The number of pairs of mappings that the cost of the search and the ranking order alike, and the
+/// number of all pairs that the ranking tells apart.
 fn agreement(workload: &Workload, closed: bool, objective: Objective) -> (u32, u32) {
     let cluster = cluster(4, 2, 2, "");
     let problem = problem(&cluster, workload).with_closed_loop(closed);
     let mappings = neighbours(&problem, &mut ChaCha8Rng::seed_from_u64(1));
-    let (budget, berths) = (Budget::default(), Berths::of_slots(&problem));
+    let (budget, device_slots) = (Budget::default(), DeviceSlots::of_slots(&problem));
     let starts = mappings.clone();
-    let search = Search::new(objective, &problem, &berths, &budget, starts).unwrap();
+    let search = Search::new(objective, &problem, &device_slots, &budget, starts).unwrap();
     let Search { objective: smooth, mut fluid, mut offered, mut trips, .. } = search;
     let score = |mapping: &Vec<usize>| {
         offered.restart(&Mapping::from(&mapping[..]));
@@ -335,7 +335,7 @@ fn agreement(workload: &Workload, closed: bool, objective: Objective) -> (u32, u
     (alike, all)
 }
 
-/// Of the pairs that the objective tells apart, both order 97.2 to 100 % alike.
+/// Measured agreement: 97.2 to 100 % of the pairs.
 #[test]
 fn the_search_prefers_what_the_ranking_prefers() {
     let workloads: [&[&str]; 3] = [
@@ -364,7 +364,7 @@ fn the_search_prefers_what_the_ranking_prefers() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
-    fn answers_are_valid_and_no_worse_than_any_start(
+    fn mappings_are_valid_and_no_worse_than_any_start(
         shapes in prop::collection::vec((0_usize..4, 2_u32..6, 1.0..2000.0_f64, 1_u32..3000), 1..4),
         closed in any::<bool>(),
         seed in 0_u32..100,
@@ -379,15 +379,15 @@ proptest! {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let (cluster, workload) = (cluster(4, 2, 2, ""), workload(&texts));
         let problem = problem(&cluster, &workload).with_closed_loop(closed);
-        // Every answer is checked to be valid.
+        // `mappings` checks every mapping.
         let strategy: Strategy = format!("contention:moves=800,seed={seed}").parse().unwrap();
         let mut all = strategy.mappings(&problem, &Budget::default()).unwrap();
         let starts = super::starts::starts(&problem, &Budget::default()).unwrap();
         all.extend(starts.clone());
         let starts = starts.into_iter().map(Mapping::into_indices).collect();
         let budget = Budget::default();
-        let berths = Berths::of_slots(&problem);
-        let search = Search::new(Objective::Balanced, &problem, &berths, &budget, starts).unwrap();
+        let device_slots = DeviceSlots::of_slots(&problem);
+        let search = Search::new(Objective::Balanced, &problem, &device_slots, &budget, starts).unwrap();
         let objective = search.objective;
         let (mut fluid, mut offered, mut trips) = (search.fluid, search.offered, search.trips);
         let costs: Vec<f64> = all
