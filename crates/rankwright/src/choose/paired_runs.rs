@@ -87,7 +87,7 @@ impl PairedDifference {
                 format!("no difference ({percent:.digits$} % ± {half:.digits$}, n = {count})")
             }
             PairedVerdict::TooFewRuns => {
-                format!("not known from n = {count}; two runs of each at least")
+                format!("unknown from n = {count}; at least two runs of each are needed")
             }
         }
     }
@@ -111,8 +111,11 @@ mod tests {
             words(&[(10.0, 9.0), (9.0, 10.0), (10.0, 9.9)]),
             "no difference (0.3 % ± 26.4, n = 3)"
         );
-        assert_eq!(words(&[(10.0, 9.0)]), "not known from n = 1; two runs of each at least");
-        assert_eq!(words(&[]), "not known from n = 0; two runs of each at least");
+        assert_eq!(
+            words(&[(10.0, 9.0)]),
+            "unknown from n = 1; at least two runs of each are needed"
+        );
+        assert_eq!(words(&[]), "unknown from n = 0; at least two runs of each are needed");
         // Runs that always take the same time.
         assert_eq!(words(&[(4.0, 3.0); 3]), "25.00 % ± 0.00 faster, n = 3");
         assert_eq!(words(&[(4.0, 4.0); 3]), "no difference (0.00 % ± 0.00, n = 3)");

@@ -24,7 +24,7 @@ pub(super) fn reason(
     let best = name(&candidates[ranked.best()]);
     let reason = match evaluation {
         _ if eligible == 1 && !excluded.is_empty() => {
-            format!("Only {best} keeps the ranks from computing longer.")
+            format!("Only {best} balances the computing times.")
         }
         Some(evaluation) => ByTimes { candidates, ranked, evaluation }.reason(),
         None => ByBytes { cluster, candidates, ranked }.reason(),
@@ -35,19 +35,20 @@ pub(super) fn reason(
     }
 }
 
-/// ` Under blocked and cyclic ranks compute up to 8 s, 4 s is possible: they cannot win.`
+/// ` Under blocked and cyclic ranks compute for up to 8 s, where 4 s is possible, so they cannot win.`
 fn computing_longer(candidates: &[Candidate], excluded: &[usize]) -> String {
     let computing = excluded.iter().filter_map(|at| candidates[*at].computing);
     let longest = computing.clone().map(|computing| computing.makespan.0).fold(0.0, f64::max);
     let least = computing.map(|computing| computing.lower_bound.0).fold(0.0, f64::max);
     let names: Vec<&str> = excluded.iter().map(|at| name(&candidates[*at])).collect();
     let (last, first) = names.split_last().map_or(("", &[][..]), |(last, first)| (*last, first));
-    let names = match first.is_empty() {
-        true => last.to_owned(),
-        false => format!("{} and {last}", first.join(", ")),
+    let (names, pronoun) = match first.is_empty() {
+        true => (last.to_owned(), "it"),
+        false => (format!("{} and {last}", first.join(", ")), "they"),
     };
     format!(
-        " Under {names} ranks compute up to {:.2}, where {:.2} is possible: that cannot win.",
+        " Under {names} ranks compute for up to {:.2}, where {:.2} is possible, so {pronoun} cannot \
+         win.",
         Seconds(longest),
         Seconds(least)
     )
@@ -62,8 +63,8 @@ fn limit() -> String {
     format!("{:.0} %", 100.0 * TOLERANCE)
 }
 
-/// All strategies count as equal where the ranks of a node are kept together: the launcher's default
-/// may not keep them.
+/// The reason if all strategies count as equal with the ranks of a node kept together. The launcher's
+/// default is not advised, because it may not keep them together.
 pub(super) fn equal_with_kept_node_groups() -> String {
     format!(
         "All strategies are within {} of each other where the ranks of a node are kept together.",
@@ -101,7 +102,7 @@ impl ByBytes<'_> {
         let advice = match ranking.launcher_default() {
             Some(_) => DEFAULT_WILL_DO,
             None if ranking.on_more_nodes().iter().any(is_default) => {
-                " blocked, what launchers do unasked, is not among them."
+                " blocked, the launcher's default, is not among them."
             }
             None => "",
         };
@@ -113,7 +114,7 @@ impl ByBytes<'_> {
         )
     }
 
-    /// A sentence on those that were not compared.
+    /// A sentence on the strategies that were not compared because they use more nodes.
     fn on_more_nodes(&self) -> String {
         let ranking = &self.ranked.ranking;
         let nodes = self.candidates[ranking.best()].score.nodes.unwrap_or_default();
@@ -158,7 +159,7 @@ impl ByBytes<'_> {
         match best.load.busiest_nic() {
             _ if same_time && counts_as_equal(hop_bytes(other), hop_bytes(best)) => {
                 let why = match best.strategy.is_launcher_default() {
-                    true => "what launchers do unasked",
+                    true => "the launcher's default",
                     false => "named first",
                 };
                 let limit = limit();
@@ -178,7 +179,7 @@ impl ByBytes<'_> {
                 nic.time
             ),
             None if other_time.0 > 0.0 => {
-                format!("It needs no NIC at all, against {other_time:.1} for {other_name}.")
+                format!("It needs no NIC, against {other_time:.1} for {other_name}.")
             }
             None => format!("Inside the nodes, {hops}."),
         }
@@ -213,7 +214,7 @@ impl ByTimes<'_> {
         let default_is_equal = default.is_some_and(|at| ranking.is_equal_to_best(at));
         match default.filter(|at| *at != best) {
             Some(default) if default_is_equal => format!(
-                "blocked, what launchers do unasked, is within {} of {}, the best of {compared}.\
+                "blocked, the launcher's default, is within {} of {}, the best of {compared}.\
                  {DEFAULT_WILL_DO} {}",
                 limit(),
                 name(&self.candidates[best]),
@@ -239,11 +240,11 @@ impl ByTimes<'_> {
                 count => format!("All {count} strategies give the same placement."),
             };
         };
-        let what = if Some(rival) == runner_up { ", the next best," } else { "" };
-        let mut shown = vec![(rival, what)];
+        let role = if Some(rival) == runner_up { ", the next best," } else { "" };
+        let mut shown = vec![(rival, role)];
         let default = ranking.launcher_default();
         if let Some(default) = default.filter(|at| *at != best && *at != rival) {
-            shown.push((default, ", what launchers do unasked,"));
+            shown.push((default, ", the launcher's default,"));
         }
         let mut text = self.times(best, &shown);
         text += &self.equal_to_best(rival);
@@ -255,7 +256,7 @@ impl ByTimes<'_> {
         text
     }
 
-    /// Who else counts as equal to the best, if the rival does not.
+    /// A sentence on the other strategies that count as equal to the best, if the rival does not.
     fn equal_to_best(&self, rival: usize) -> String {
         let (candidates, ranking) = (self.candidates, &self.ranked.ranking);
         let best = ranking.best();
@@ -287,16 +288,16 @@ impl ByTimes<'_> {
             "Under {} messages wait {waiting} in all and the last arrives after {finish}",
             name(&self.candidates[best])
         );
-        for (at, what) in others {
+        for (at, role) in others {
             let (waiting, finish) = times(*at);
             let name = name(&self.candidates[*at]);
-            text += &format!("; under {name}{what} {waiting} and {finish}");
+            text += &format!("; under {name}{role} {waiting} and {finish}");
         }
         text + "."
     }
 }
 
-/// How sure the winner is.
+/// How certain it is that the winner is better, by the simulations with different seeds.
 fn confidence((best, rival): (&str, &str), by_seeds: &SeedComparison) -> String {
     let SeedComparison { seeds, wins, waiting, finish } = by_seeds;
     let part = |estimate: &Estimate, less: &str, more: &str| {

@@ -1,10 +1,10 @@
-//! What a profile lacks because its run did not come to its end.
+//! What a profile lacks because its run ended early.
 
 use crate::ids::{Rank, format_index_list};
 use crate::traffic::profile::{Ended, Profile};
 
-/// One sentence for each way in which ranks ended early, and one for records that had no room; none
-/// for a profile that is whole.
+/// One sentence for each way in which ranks ended early, and one for records that were lost for want
+/// of space; none for a complete profile.
 #[must_use]
 pub fn partial_records(profile: &Profile) -> Vec<String> {
     let mut sentences: Vec<String> = profile.partial().iter().map(sentence).collect();
@@ -12,7 +12,7 @@ pub fn partial_records(profile: &Profile) -> Vec<String> {
         (0_u32..).zip(&profile.ranks).filter(|(_, rank)| rank.cut).map(|(rank, _)| rank).collect();
     if !cut.is_empty() {
         sentences.push(format!(
-            "{} had no room for all that was recorded (memory, or the disk of the spool folder)",
+            "{} lost records for want of space (memory, or the disk of the spool folder)",
             ranks(&cut)
         ));
     }
@@ -25,7 +25,7 @@ fn sentence((ended, who): &(Ended, Vec<Rank>)) -> String {
         Ended::Exited => "ended without MPI_Finalize: recorded until then",
         Ended::Missing => "left no records",
         Ended::Killed => "died without MPI_Finalize: recorded until then",
-        Ended::Unknown | Ended::Finalized => "came to the end",
+        Ended::Unknown | Ended::Finalized => "reached their end",
     };
     let who: Vec<u32> = who.iter().map(|rank| rank.0).collect();
     format!("{} {what}", ranks(&who))
@@ -50,7 +50,7 @@ mod tests {
         let expected = [
             "ranks 1-2 died without MPI_Finalize: recorded until then",
             "rank 3 left no records",
-            "rank 1 had no room for all that was recorded (memory, or the disk of the spool folder)",
+            "rank 1 lost records for want of space (memory, or the disk of the spool folder)",
         ];
         assert_eq!(partial_records(&profile), expected);
         profile.ranks.truncate(1);

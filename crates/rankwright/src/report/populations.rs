@@ -13,42 +13,42 @@ use crate::units::Seconds;
 pub struct PopulationReport {
     /// How times were estimated: `fluid` or `static`.
     pub by: &'static str,
-    /// What is to be small: `time` or `node-hours`.
+    /// What is minimised: `time` or `node-hours`.
     pub prefer: &'static str,
-    /// How many nodes are best; `null` if none are enough.
+    /// The best number of nodes; `null` if the ranks fit on none of them.
     pub best: Option<usize>,
-    /// Why, and what the others cost.
+    /// Why that number is best, and what the others cost.
     pub reason: String,
-    /// Whether it is known what ranks read and write in memory besides messages.
+    /// Whether the memory traffic of the ranks besides messages is known.
     pub memory_traffic_known: bool,
-    /// Whether times include what the ranks compute.
+    /// Whether times include the computing times of the ranks.
     pub computing_known: bool,
-    /// Where the rates come from.
+    /// The name of the rates.
     pub rates: String,
     /// Whether they were measured on this cluster.
     pub calibrated: bool,
-    /// One entry per number of nodes, in the order asked.
+    /// One entry per number of nodes, in the given order.
     pub populations: Vec<PopulationRow>,
 }
 
-/// One number of nodes. What is not there where the ranks do not fit is `null`.
+/// The best placement on one number of nodes. Fields are `null` if the ranks do not fit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PopulationRow {
-    /// How many nodes.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Ranks of the node with the fewest.
+    /// The smallest number of ranks on a node.
     pub fewest_ranks_per_node: Option<usize>,
-    /// Ranks of the node with the most.
+    /// The largest number of ranks on a node.
     pub most_ranks_per_node: Option<usize>,
     /// The strategy of the best placement, with options.
     pub strategy: Option<String>,
-    /// How long the jobs run, in seconds.
+    /// Run time of the jobs, seconds.
     pub time_s: Option<f64>,
-    /// Nodes times that.
+    /// Number of nodes times run time, hours.
     pub node_hours: Option<f64>,
-    /// How long the busiest network device needs for its bytes, in seconds.
+    /// Time that the busiest network device needs for its bytes, seconds.
     pub busiest_nic_time_s: Option<f64>,
-    /// What is asked of the busiest memory, as a share of what it gives; `null` if unknown.
+    /// Utilisation of the busiest memory, above 1 if overloaded; `null` if unknown.
     pub memory_utilisation: Option<f64>,
     /// Why there is no placement; `null` if there is one.
     pub why_not: Option<String>,
@@ -81,7 +81,8 @@ impl PopulationReport {
         }
     }
 
-    /// For people: header and rows. The best has a star. A row without a placement has dashes.
+    /// The table for people: header and rows. The best row has a star; a row without a placement has
+    /// dashes.
     #[must_use]
     pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let header =
@@ -109,8 +110,8 @@ impl PopulationReport {
         (header, self.populations.iter().map(row).collect())
     }
 
-    /// What stands below the table: which rows have no placement and why, the reason of the choice,
-    /// and what was not known.
+    /// The text below the table: rows without a placement and why, the reason for the choice, and
+    /// which inputs are unknown.
     #[must_use]
     pub fn remarks(&self) -> String {
         let mut text = String::new();
@@ -122,12 +123,12 @@ impl PopulationReport {
         }
         text += &format!("{}\n", self.reason);
         if !self.memory_traffic_known {
-            text += "Nothing is known of what the ranks read and write in memory besides messages, so \
-                     packing looks too good: say it with --memory-traffic, like \"2 GB/s\" per rank.\n";
+            text += "The memory traffic of the ranks besides messages is unknown, so packing looks too \
+                     good: give it with --memory-traffic, such as \"2 GB/s\" per rank.\n";
         }
         if !self.computing_known {
-            text += "Times are those of the bytes sent alone: nothing is known of when messages are \
-                     sent or what the ranks compute.\n";
+            text += "Times cover only the transfer of the bytes: neither message timing nor computing \
+                     times are known.\n";
         }
         let assumed = if self.calibrated { "calibrated" } else { "assumed" };
         text + &format!("{} estimate, rates {assumed}: {}\n", self.by, self.rates)
@@ -200,7 +201,7 @@ fn reason(populations: &[Population]) -> String {
     let fastest = Population::preferred(populations, Preference::Time);
     let cheapest = Population::preferred(populations, Preference::NodeHours);
     let (Some(fastest), Some(cheapest)) = (fastest, cheapest) else {
-        return "The ranks do not fit in any of these ways.".to_owned();
+        return "The ranks do not fit on any of these numbers of nodes.".to_owned();
     };
     let nodes = |at: usize| match populations[at].nodes {
         1 => "1 node is".to_owned(),
@@ -221,7 +222,7 @@ fn reason(populations: &[Population]) -> String {
         nodes => format!("{nodes} nodes take"),
     };
     let slower = if more <= TOLERANCE {
-        "as long, nearly,".to_owned()
+        "nearly the same time".to_owned()
     } else if more < 1.0 {
         format!("{:.0} % more time", 100.0 * more)
     } else {

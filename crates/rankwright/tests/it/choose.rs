@@ -90,7 +90,7 @@ fn who_lets_ranks_compute_longer_than_they_must_cannot_win() {
     assert_eq!((ranked.best(), ranked.ranking.matters()), (1, true));
     assert_eq!(
         Comparison::new(&cluster, &candidates, &ranked, None).reason,
-        "Only kway keeps the ranks from computing longer. Under blocked ranks compute up to 4.00 s, \
-         where 2.00 s is possible: that cannot win."
+        "Only kway balances the computing times. Under blocked ranks compute for up to 4.00 s, where \
+         2.00 s is possible, so it cannot win."
     );
 }

@@ -35,7 +35,7 @@ pub enum NotSimulated {
     #[error("simulating it takes more messages than allowed")]
     TooMany,
     /// The time was over before every mapping had been simulated once.
-    #[error("the time was over before every answer had been simulated")]
+    #[error("the time limit was reached before every mapping had been simulated")]
     Late,
     /// The observer stopped it.
     #[error("interrupted")]

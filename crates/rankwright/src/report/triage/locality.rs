@@ -1,4 +1,4 @@
-//! Whether traffic is uneven enough for it to matter who shares a node with whom.
+//! Whether traffic is uneven enough that it matters which ranks share a node.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,59 +12,59 @@ use crate::traffic::collectives::{CollectiveCalls, Operation};
 use crate::traffic::expansion::Expansion;
 use crate::traffic::profile::Profile;
 
-/// From this part of the traffic on a difference between placements counts.
+/// The smallest difference between placements that counts, as a share of the traffic.
 const COUNTS: f64 = 0.05;
 
-/// More messages than this from collective calls are not made up.
+/// Collective calls are left out if their expansion would have more messages than this.
 const MOST_EXPANDED: usize = 1 << 24;
 
-/// How much of the traffic stays within nodes, from 0 to 1, for several ways to place the ranks on
-/// nodes that are alike.
+/// The share of the traffic that stays within nodes, 0 to 1, for several placements of the ranks on
+/// equal nodes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Locality {
-    /// What follows from it.
+    /// Whether the placement matters.
     pub unevenness: Unevenness,
-    /// How many ranks a node holds.
+    /// Number of ranks per node.
     pub ranks_per_node: usize,
-    /// Whether that is supposed: it ran on one node, or that is unknown.
+    /// Whether that number is assumed, because the run had one host or its hosts are unknown.
     pub supposed: bool,
-    /// What is counted.
+    /// Unit of the traffic.
     pub counted: Counted,
-    /// Whether collective calls were left out because they are too many messages.
+    /// Whether collective calls were left out because their expansion has too many messages.
     pub without_collectives: bool,
-    /// Expected of a random placement.
+    /// Expected share for a random placement.
     pub at_random: f64,
-    /// Ranks in their order, node after node, as launchers place them unasked.
+    /// Share in block order, the launcher's default.
     pub in_order: f64,
-    /// The better of that and what a quick search finds.
+    /// The larger of `in_order` and the share after a quick search.
     pub searched: f64,
-    /// No placement exceeds this.
+    /// Upper bound for any placement.
     pub at_most: f64,
 }
 
-/// Whether it matters who is near to whom.
+/// Whether the placement of the ranks matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unevenness {
-    /// There is nothing between ranks.
+    /// Ranks exchange nothing.
     NoTraffic,
-    /// Two ranks, or one.
+    /// There are at most two ranks.
     TooFewRanks,
-    /// All placements are alike.
+    /// All placements are about equally good.
     Even,
-    /// Placements differ, and the order of the ranks is as good as what a search finds.
+    /// Placements differ, and block order is as good as the result of the search.
     GoodInOrder,
-    /// Placements differ, and a search finds better than the order of the ranks.
+    /// Placements differ, and the result of the search is better than block order.
     Uneven,
 }
 
-/// What traffic is measured in.
+/// The unit of traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counted {
     /// Bytes.
     Bytes,
-    /// Messages, where none has a byte.
+    /// Messages, if all are empty.
     Messages,
 }
 
@@ -108,7 +108,7 @@ impl Locality {
         let at_random = Nodes::share_at_random(ranks, capacity);
         let in_order = Nodes::in_order(ranks, capacity).share_within(partners);
         let at_most = partners.most_within(capacity).min(1.0);
-        // Where the bound says that all are alike a search cannot find more.
+        // If the bound is close to a random placement, a search cannot find a better one.
         let searched = match at_most - at_random < COUNTS {
             true => in_order,
             false => Nodes::searched(partners, capacity).share_within(partners).max(in_order),
@@ -124,14 +124,14 @@ impl Locality {
 
 impl fmt::Display for Locality {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = match self.unevenness {
+        let result = match self.unevenness {
             Unevenness::NoTraffic => "hardly matters: nothing was sent between ranks",
-            Unevenness::TooFewRanks => "hardly matters: two ranks are near to each other or not",
+            Unevenness::TooFewRanks => "hardly matters: there are at most two ranks",
             Unevenness::Even => "hardly matters",
-            Unevenness::GoodInOrder => "matters, the order of the ranks is good",
+            Unevenness::GoodInOrder => "matters, block order is good",
             Unevenness::Uneven => "matters",
         };
-        f.write_str(verdict)?;
+        f.write_str(result)?;
         if matches!(self.unevenness, Unevenness::NoTraffic | Unevenness::TooFewRanks) {
             return Ok(());
         }
@@ -139,14 +139,14 @@ impl fmt::Display for Locality {
             Counted::Bytes => "bytes",
             Counted::Messages => "messages",
         };
-        let supposed = if self.supposed { " (supposed)" } else { "" };
+        let assumed = if self.supposed { " (assumed)" } else { "" };
         // A share may be a rounding error below 0, which must not be printed as -0.
         let [at_random, in_order, searched] = [self.at_random, self.in_order, self.searched]
             .map(|share| (100.0 * share).max(0.0) + 0.0);
         write!(
             f,
-            ": nodes of {}{supposed} keep {at_random:.0} % of the {counted} at random, \
-             {in_order:.0} % in order, {searched:.0} % if searched",
+            ": nodes of {} ranks{assumed} keep {at_random:.0} % of the {counted} at random, \
+             {in_order:.0} % in block order, {searched:.0} % after a search",
             self.ranks_per_node
         )?;
         if self.without_collectives {
@@ -156,18 +156,18 @@ impl fmt::Display for Locality {
     }
 }
 
-/// The most ranks on any host, where all hosts are known, there are several, and not all ranks have
-/// one of their own.
+/// The largest number of ranks on a host; `None` if hosts are unknown, if there is only one, or if
+/// each rank has its own.
 fn ranks_per_host(profile: &Profile) -> Option<usize> {
     let mut hosts: BTreeMap<&str, usize> = BTreeMap::new();
     for rank in &profile.ranks {
         *hosts.entry(&rank.host).or_default() += 1;
     }
-    let known = hosts.len() > 1 && !hosts.contains_key("");
-    hosts.into_values().max().filter(|ranks| known && *ranks > 1)
+    let several_hosts = hosts.len() > 1 && !hosts.contains_key("");
+    hosts.into_values().max().filter(|ranks| several_hosts && *ranks > 1)
 }
 
-/// How many messages an expansion makes at least where everyone sends to everyone.
+/// A lower bound of the number of messages of the collective calls in which all ranks send to all.
 fn expanded(profile: &Profile, expansion: Expansion) -> usize {
     use Operation as O;
     let direct = |call: &&CollectiveCalls| {
@@ -183,7 +183,7 @@ fn expanded(profile: &Profile, expansion: Expansion) -> usize {
         calls.map(|call| (call.communicator, call.operation, call.form)).collect();
     let size = |communicator: usize| {
         let communicator = profile.communicators.get(communicator);
-        communicator.map_or(0, |known| known.members.len() + known.remote_members.len())
+        communicator.map_or(0, |record| record.members.len() + record.remote_members.len())
     };
-    groups.into_iter().map(|(known, ..)| size(known).saturating_pow(2)).sum()
+    groups.into_iter().map(|(communicator, ..)| size(communicator).saturating_pow(2)).sum()
 }

@@ -1,5 +1,5 @@
-//! Whether a placement is worth the trouble: what can be said from a profile alone, before anything
-//! is placed. `docs/src/metrics.md` has the definitions.
+//! What a placement can gain at most, from a profile alone. `docs/src/metrics.md` has the
+//! definitions.
 
 mod locality;
 mod nodes;
@@ -15,20 +15,20 @@ use crate::ids::Rank;
 use crate::traffic::expansion::Expansion;
 use crate::traffic::profile::{OversubscribedHost, Profile, RankRecord};
 
-/// The verdict on a profile.
+/// What a profile says about possible placements.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Triage {
-    /// Why nothing can be said about times; `None` where something can.
+    /// Why the times cannot be used; `None` if they can.
     pub times_unknown: Option<&'static str>,
-    /// How much of the time was spent inside MPI; `None` where that is not known.
+    /// The share of the run time inside MPI; `None` if unknown.
     pub time_in_mpi: Option<TimeShares>,
-    /// What a placement can gain; `None` where that is not known.
+    /// The largest possible gain; `None` if unknown.
     pub gain: Option<GainBound>,
-    /// Whether it matters who is near to whom.
+    /// Whether it matters which ranks share a node.
     pub locality: Locality,
 }
 
-/// Time inside MPI as a share of the run time of all ranks, from 0 to 1.
+/// Time inside MPI as a share of the run time of all ranks, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimeShares {
     /// Over all ranks and classes.
@@ -41,61 +41,62 @@ pub struct TimeShares {
     pub collective: f64,
     /// One-sided communication and its synchronisation.
     pub one_sided: f64,
-    /// The rest.
+    /// All other calls.
     pub other: f64,
-    /// Of the rank with the largest share.
+    /// The largest share of a single rank.
     pub largest: f64,
-    /// That rank.
+    /// The rank with that share.
     pub largest_rank: Rank,
 }
 
-/// What no placement can exceed.
+/// An upper bound of the gain of any placement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GainBound {
-    /// The part of the run time, from 0 to 1, that is left if MPI costs no time at all: the rank
-    /// that was busy outside MPI the longest is still as busy.
+    /// The share of the run time, 0 to 1, that would be saved if MPI took no time: the run still takes
+    /// as long as the rank that computes longest.
     pub share: f64,
-    /// That rank.
+    /// The rank that computes longest.
     pub rank: Rank,
-    /// Where ranks shared PUs: their time inside MPI has waiting for a PU in it, and the bound says
-    /// nothing.
+    /// A host on which ranks shared PUs: time inside MPI then includes waiting for a PU, and the bound
+    /// is meaningless.
     pub shared_pus: Option<SharedPus>,
 }
 
 /// A host on which more ranks ran than they had PUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SharedPus {
-    /// The host.
+    /// Name of the host.
     pub host: String,
-    /// How many ranks ran there.
+    /// Number of ranks there.
     pub ranks: usize,
-    /// How many PUs they had.
+    /// Number of PUs of these ranks.
     pub pus: usize,
 }
 
 impl Triage {
-    /// Judges a profile. Collective calls count as the messages of `expansion`; the nodes are those
-    /// that it ran on, or four if it ran on one or that is unknown.
+    /// Assesses a profile. Collective calls count as the messages of `expansion`. Nodes are taken to
+    /// hold as many ranks as in the recorded run; if that ran on one host or its hosts are unknown,
+    /// four nodes are assumed.
     #[must_use]
     pub fn new(profile: &Profile, expansion: Expansion) -> Self {
         let times_unknown = times_unknown(profile);
-        let known = times_unknown.is_none().then_some(profile);
+        let timed = times_unknown.is_none().then_some(profile);
         Self {
             times_unknown,
-            time_in_mpi: known.and_then(|profile| time_shares(&profile.ranks)),
-            gain: known.and_then(gain_bound),
+            time_in_mpi: timed.and_then(|profile| time_shares(&profile.ranks)),
+            gain: timed.and_then(gain_bound),
             locality: Locality::new(profile, expansion, None),
         }
     }
 
-    /// The same for nodes that hold this many ranks.
+    /// Assesses a profile for nodes with this number of ranks each.
     #[must_use]
     pub fn on_nodes_of(ranks: u32, profile: &Profile, expansion: Expansion) -> Self {
         let locality = Locality::new(profile, expansion, Some(ranks));
         Self { locality, ..Self::new(profile, Expansion::None) }
     }
 
-    /// Three lines: time inside MPI, what a placement can gain at most, whether it matters.
+    /// Three lines: time inside MPI, the largest possible gain, and whether the placement matters.
     #[must_use]
     pub fn text(&self) -> String {
         let unknown = || format!("unknown: {}", self.times_unknown.unwrap_or(NO_TIMES));
@@ -153,7 +154,7 @@ fn times_unknown(profile: &Profile) -> Option<&'static str> {
     if !profile.calls_were_timed() {
         Some(NO_TIMES)
     } else if !profile.partial().is_empty() {
-        Some("not all ranks came to their end")
+        Some("not all ranks reached their end")
     } else if profile.run.several_threads {
         Some("several threads of a rank may be inside MPI at a time, and their times add up")
     } else {

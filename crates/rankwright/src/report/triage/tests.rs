@@ -16,7 +16,7 @@ fn time(seconds: f64) -> TimeInMpi {
     TimeInMpi { calls: 1, time: Seconds(seconds) }
 }
 
-/// Hosts of so many ranks each, in order.
+/// Hosts with these numbers of ranks, in order.
 fn on_hosts_of(ranks: usize, mut profile: Profile) -> Profile {
     for (index, rank) in profile.ranks.iter_mut().enumerate() {
         rank.host = format!("n{}", index / ranks);
@@ -29,7 +29,7 @@ fn unevenness(profile: &Profile) -> Unevenness {
 }
 
 #[test]
-fn each_shape_gets_its_verdict() {
+fn each_pattern_is_assessed() {
     let shapes = [
         "all-to-all:64",
         "halo-2d:64",
@@ -73,7 +73,7 @@ fn without_traffic_or_with_two_ranks_there_is_nothing_to_place() {
 }
 
 #[test]
-fn times_that_say_nothing_are_not_judged() {
+fn meaningless_times_are_not_assessed() {
     use crate::traffic::profile::Ended;
     let mut profile = pattern("ring:4");
     for rank in &mut profile.ranks {
@@ -86,7 +86,7 @@ fn times_that_say_nothing_are_not_judged() {
     profile.ranks[2].ended = Ended::Killed;
     let triage = Triage::new(&profile, Expansion::Default);
     assert_eq!((triage.time_in_mpi, triage.gain.is_none()), (None, true));
-    assert!(triage.text().contains("gain at most    unknown: not all ranks came to their end"));
+    assert!(triage.text().contains("gain at most    unknown: not all ranks reached their end"));
     assert_eq!(reason(&pattern("ring:4")), Some(NO_TIMES));
 }
 
