@@ -1,4 +1,4 @@
-//! What mappings are worth: by bytes alone, in the fluid, or simulated. Each evaluation gives one
+//! Evaluates mappings: by bytes alone, by the fluid, or by simulation. Each evaluation gives one
 //! [`Score`] per mapping.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use crate::ranking::{ObjectiveRule, Rule, Score, rank};
 use crate::statistics::Estimate;
 use crate::traffic::Workload;
 
-/// By what candidates are ranked.
+/// The evaluation by which candidates are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -30,61 +30,60 @@ pub enum Basis {
 pub struct PlacedMapping {
     /// The slot of each rank, among those of the problem.
     pub mapping: Mapping,
-    /// Where that is, with network devices.
+    /// The placement of the ranks in these slots, with network devices.
     pub placement: Placement,
 }
 
 /// The times of several mappings, all from the same fluid or from simulations with the same clocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// The position of the best mapping.
+    /// Index of the best mapping in `mappings`.
     pub best: usize,
-    /// Each mapping in the order in which they were given.
+    /// By mapping, in the given order.
     pub mappings: Vec<MappingEvaluation>,
-    /// Which share of the messages the longest runs had: 1 for all, 0 where only the fluid was
-    /// evaluated.
+    /// The share of the messages in the longest runs, 0 to 1; 0 if nothing was simulated.
     pub share: f64,
-    /// How many messages were simulated, over all mappings and runs.
+    /// Number of simulated messages, over all mappings and runs.
     pub simulated_messages: u64,
-    /// By what the mappings are compared.
+    /// The objective by which the mappings are compared.
     pub rule: ObjectiveRule,
 }
 
 /// The times of one mapping.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MappingEvaluation {
-    /// The mean over all seeds. Where a mapping was eliminated before, its ratio to the winner with
-    /// the seeds that both have is taken for the ratio with all.
+    /// The mean over all seeds. For a mapping that was eliminated early, it is extrapolated from its
+    /// ratio to the winner with the seeds that both have.
     pub score: Score,
-    /// How many times worse than the best it is, by the objective.
+    /// Ratio to the best mapping by the objective; 1 for the best.
     pub loss: f64,
-    /// With each seed of the longest runs; `None` for those before which it was eliminated.
+    /// By seed of the longest runs: the score; `None` if it was eliminated before.
     pub runs: Vec<Option<Score>>,
-    /// What the fluid says; only of open loops.
+    /// The score by the fluid; `None` in a closed loop.
     pub fluid: Option<Score>,
 }
 
-/// Two mappings with the seeds that both were simulated with.
+/// A comparison of two mappings over the seeds with which both were simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeedComparison {
-    /// How many seeds.
+    /// Number of these seeds.
     pub seeds: usize,
-    /// With how many of them the first is at least as good, by the objective.
+    /// Number of seeds with which the first mapping is at least as good, by the objective.
     pub wins: usize,
-    /// By what share of the other's its waiting is less.
+    /// Waiting saved by the first mapping, as a share of that of the second.
     pub waiting: Estimate,
-    /// By what share of the other's time it ends earlier.
+    /// Time saved until the finish by the first mapping, as a share of that of the second.
     pub finish: Estimate,
 }
 
 impl Evaluation {
-    /// Simulation, or where nothing was simulated, the model.
+    /// Simulation, or the model if nothing was simulated.
     #[must_use]
     pub fn basis(&self) -> Basis {
         if self.share > 0.0 { Basis::Simulation } else { Basis::Model }
     }
 
-    /// Compares two mappings, by their positions.
+    /// Compares two mappings, given by their indices, seed by seed.
     #[must_use]
     pub fn by_seeds(&self, first: usize, second: usize) -> SeedComparison {
         let runs = self.mappings[first].runs.iter().zip(&self.mappings[second].runs);
@@ -106,7 +105,7 @@ impl Evaluation {
     }
 }
 
-/// By which share of `other` a value is less.
+/// The share of `other` by which `value` is less.
 fn saved(value: f64, other: f64) -> f64 {
     if other > 0.0 {
         1.0 - value / other
@@ -117,7 +116,7 @@ fn saved(value: f64, other: f64) -> f64 {
     }
 }
 
-/// What bytes alone say of a strategy's placement.
+/// The score of a placement by bytes alone.
 pub(super) fn static_score(
     strategy: &StrategyId,
     placement: &Placement,
@@ -135,8 +134,8 @@ pub(super) fn static_score(
     }
 }
 
-/// What the fluid says of mappings, with a part of the workload or all of it; `None` if a slot does
-/// not exist.
+/// The scores of mappings by the fluid, for all of the workload or a part; `None` if a slot does not
+/// exist.
 pub(super) fn fluid_scores(
     problem: &Problem,
     workload: &Workload,
@@ -154,7 +153,7 @@ pub(super) fn fluid_scores(
     fluid_scores_in_slots(problem, workload, mappings)
 }
 
-/// [`fluid_scores`] where devices follow from the slots.
+/// [`fluid_scores`] if devices follow from the slots.
 pub(super) fn fluid_scores_in_slots<'a>(
     problem: &Problem,
     workload: &Workload,
@@ -164,8 +163,8 @@ pub(super) fn fluid_scores_in_slots<'a>(
     Some(mappings.map(|mapping| Score::from(&fluid.evaluate(mapping))).collect())
 }
 
-/// Evaluates mappings in the fluid alone. It knows nothing of senders that wait, so this is for open
-/// loops. `None` if a slot does not exist.
+/// Evaluates mappings by the fluid alone. For open loops only, because the fluid does not model senders
+/// that wait. `None` if a slot does not exist.
 ///
 /// # Panics
 /// If there is no mapping.

@@ -1,15 +1,15 @@
 //! From strategies to a winner.
 //!
 //! ```text
-//! candidates   runs the strategies, those that start from others last; drops equal mappings
+//! candidates   runs the strategies, those that start from others last; drops duplicate mappings
 //!     |
-//! evaluate     a score for each mapping: static, in the fluid, or by a race of simulations
+//! evaluate     a score for each mapping: static, by the fluid, or by a race of simulations
 //!     |
-//! ranked       what `ranking` makes of the scores: the best, and what counts as equal to it
+//! ranked       the ranking of the scores: the best, and which count as equal to it
 //! ```
 //!
-//! [`Planner`] goes this way, and with it `place`, `compare`, `run --profile`; so does the strategy `auto` go this way; [`populations`] goes it
-//! once for each number of nodes.
+//! [`Planner`] works in this way, and so do `place`, `compare`, `run --profile` and the strategy `auto`;
+//! [`populations`] does so once for each number of nodes.
 
 mod candidates;
 mod evaluate;
@@ -24,7 +24,7 @@ pub use candidates::{
     Candidate, Candidates, ChooseOptions, Computing, Observer, PlanError, candidates, map,
 };
 pub use evaluate::{Basis, Evaluation, MappingEvaluation, PlacedMapping, SeedComparison};
-pub use paired_runs::{PairedDifference, PairedVerdict};
+pub use paired_runs::{PairedDifference, PairedResult};
 pub use permutation::{CollectiveEffects, PermutationEffects};
 pub use planner::{Plan, Planner};
 pub use population::{

@@ -1,41 +1,41 @@
-//! Whether one way of running a program is faster than another, from pairs of times.
+//! Whether one configuration of a program is faster than another, from pairs of run times.
 
 use serde::Serialize;
 
 use crate::statistics::Estimate;
 
-/// How much faster one way is than another, as the share of the time that it saves.
+/// The time that one configuration saves against another, as a share.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PairedDifference {
-    /// How many pairs there are.
+    /// Number of pairs.
     pub pairs: usize,
-    /// The time saved, as a share: 0.073 for 7.3 % faster, negative for slower.
+    /// The share of the time saved: 0.073 for 7.3 % faster, negative for slower.
     pub saved: f64,
-    /// The bounds of its 95 % confidence interval, lower first; `None` for fewer than two pairs.
+    /// Bounds of the 95 % confidence interval of `saved`, lower first; `None` for fewer than two pairs.
     pub interval: Option<(f64, f64)>,
 }
 
-/// What can be said of a difference.
+/// The result of a comparison, by the confidence interval of the time saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PairedVerdict {
-    /// All of the interval is above 0.
+pub enum PairedResult {
+    /// The interval is above 0.
     Faster,
-    /// All of it is below 0.
+    /// The interval is below 0.
     Slower,
-    /// It has 0 in it.
+    /// The interval contains 0.
     NoDifference,
-    /// There is no interval.
+    /// No interval: fewer than two pairs.
     TooFewRuns,
 }
 
 impl PairedDifference {
-    /// Of pairs of times that were measured one soon after the other, the reference first. What
-    /// disturbs both alike (other jobs, temperature) cancels in the ratio of a pair.
+    /// The difference by pairs of times, the reference first. The runs of a pair are made one shortly
+    /// after the other, so disturbances of both (other jobs, temperature) cancel in their ratio.
     ///
-    /// The logarithms of the ratios are taken for independent and normal: their mean has Student's t
-    /// interval (95 %), which is turned back into a share of time. The share saved is that of the
-    /// geometric mean of the ratios.
+    /// The logarithms of the ratios are assumed to be independent and normally distributed. The time
+    /// saved follows from their mean, that is from the geometric mean of the ratios, and its interval
+    /// from Student's t interval (95 %) of that mean.
     ///
     /// # Panics
     /// If a time is not above 0.
@@ -57,36 +57,36 @@ impl PairedDifference {
         }
     }
 
-    /// What can be said.
+    /// Whether the configuration is faster, by the interval.
     #[must_use]
-    pub fn verdict(&self) -> PairedVerdict {
+    pub fn result(&self) -> PairedResult {
         match self.interval {
-            None => PairedVerdict::TooFewRuns,
-            Some((low, _)) if low > 0.0 => PairedVerdict::Faster,
-            Some((_, high)) if high < 0.0 => PairedVerdict::Slower,
-            Some(_) => PairedVerdict::NoDifference,
+            None => PairedResult::TooFewRuns,
+            Some((low, _)) if low > 0.0 => PairedResult::Faster,
+            Some((_, high)) if high < 0.0 => PairedResult::Slower,
+            Some(_) => PairedResult::NoDifference,
         }
     }
 
-    /// In words: `7.3 % ± 1.1 faster, n = 10`. Behind ± stands half the width of the interval.
+    /// The difference in words, as `7.3 % ± 1.1 faster, n = 10`; after ± half the width of the interval.
     #[must_use]
     pub fn words(&self) -> String {
         let (percent, count) = (100.0 * self.saved, self.pairs);
         let half = self.interval.map_or(0.0, |(low, high)| 50.0 * (high - low));
         // Small differences need their digits.
         let digits = if half < 0.1 { 2 } else { 1 };
-        match self.verdict() {
-            PairedVerdict::Faster => {
+        match self.result() {
+            PairedResult::Faster => {
                 format!("{percent:.digits$} % ± {half:.digits$} faster, n = {count}")
             }
-            PairedVerdict::Slower => {
+            PairedResult::Slower => {
                 format!("{:.digits$} % ± {half:.digits$} slower, n = {count}", -percent)
             }
-            PairedVerdict::NoDifference => {
+            PairedResult::NoDifference => {
                 let percent = percent.abs();
                 format!("no difference ({percent:.digits$} % ± {half:.digits$}, n = {count})")
             }
-            PairedVerdict::TooFewRuns => {
+            PairedResult::TooFewRuns => {
                 format!("unknown from n = {count}; at least two runs of each are needed")
             }
         }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_are_told_in_words() {
+    fn differences_have_words() {
         let words = |pairs: &[(f64, f64)]| PairedDifference::of(pairs).words();
         let faster = [(10.0, 9.0), (10.2, 9.2), (9.9, 8.9), (10.1, 9.0)];
         assert_eq!(words(&faster), "10.2 % ± 0.8 faster, n = 4");
@@ -121,8 +121,8 @@ mod tests {
         assert_eq!(words(&[(4.0, 4.0); 3]), "no difference (0.00 % ± 0.00, n = 3)");
     }
 
-    /// Of 95 % intervals, 95 % must contain what is true, also where both runs of a pair are
-    /// disturbed alike and a share of the runs is late.
+    /// Of 95 % intervals, 95 % must contain the true value, also if both runs of a pair are disturbed
+    /// in the same way.
     #[test]
     fn intervals_contain_the_truth_as_often_as_they_say() {
         let mut random = ChaCha8Rng::seed_from_u64(7);

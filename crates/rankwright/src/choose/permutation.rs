@@ -1,4 +1,4 @@
-//! What a placement changes beside the traffic it is made for.
+//! Side effects of a reordering of ranks: on collective operations and on the ranks of a node.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,24 +9,24 @@ use crate::map::{GroupOrigin, NodeGroups};
 use crate::placement::{Granularity, JobShape, Placement, PlacementError, slots};
 use crate::traffic::{Job, Workload};
 
-/// What changes against ranks in their order, node after node (block order), as launchers place
-/// them unasked and programs often expect them.
+/// The side effects of a placement against block order, the launcher's default, which programs often
+/// expect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermutationEffects {
-    /// What collective operations cost; `None` if none are known.
+    /// The cost of collective operations; `None` if none are known.
     pub collectives: Option<CollectiveEffects>,
-    /// How many ranks there are.
+    /// Number of ranks.
     pub ranks: usize,
-    /// How many of them share their node with other ranks of their job than is expected.
+    /// Number of ranks that share their node with other ranks of their job than expected.
     pub changed_ranks: usize,
-    /// By what that is expected.
+    /// The origin of the expected node groups.
     pub expected: GroupOrigin,
-    /// The jobs that have a communicator for the ranks of each of their hosts: they are aware of
-    /// nodes for sure.
+    /// Names of the jobs that have a communicator for the ranks of each host, and so depend on the
+    /// node groups.
     pub aware_jobs: Vec<String>,
 }
 
-/// What collective operations cost. Their algorithms follow the order of the ranks.
+/// The cost of collective operations, whose algorithms follow the order of the ranks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CollectiveEffects {
     /// Under the placement.
@@ -39,7 +39,7 @@ impl PermutationEffects {
     /// The effects of a placement of a workload.
     ///
     /// # Errors
-    /// If block order is not possible: there are more ranks than places.
+    /// If there are more ranks than slots, so that block order is impossible.
     pub fn new(
         cluster: &Cluster,
         workload: &Workload,
@@ -66,7 +66,7 @@ impl PermutationEffects {
     }
 }
 
-/// Ranks in their order into places in their order.
+/// The placement in block order.
 fn block_order(
     cluster: &Cluster,
     workload: &Workload,

@@ -1,4 +1,4 @@
-//! Pack or spread: the same ranks on few nodes or on many.
+//! Populations: the ranks of a workload packed on few nodes, or spread over many.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,50 +12,50 @@ use crate::ranking::{Rule, Score, rank};
 use crate::traffic::{Job, Workload};
 use crate::units::{BytesPerSecond, Seconds};
 
-/// All ranks on so many nodes, or why that cannot be.
+/// All ranks on a number of nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Population {
-    /// How many nodes, the first of the cluster.
+    /// Number of nodes; they are the first of the cluster.
     pub nodes: usize,
-    /// The best placement on them; why there is none.
+    /// The best placement on these nodes, or why there is none.
     pub best: Result<Populated, String>,
 }
 
-/// The best placement on some nodes.
+/// The best placement on a number of nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Populated {
-    /// The ranks of the node with the fewest and of that with the most.
+    /// The smallest and the largest number of ranks on a node.
     pub ranks_per_node: (usize, usize),
     /// The placement.
     pub candidate: Candidate,
-    /// What it takes.
+    /// Its estimated run time.
     pub estimate: Estimate,
 }
 
-/// What a placement takes.
+/// The estimated run time of a placement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// How long the jobs run.
+    /// Run time of the jobs.
     pub time: Seconds,
-    /// What is asked of the busiest memory, as a share of what it gives; `None` where nothing is
-    /// known of what ranks read and write besides messages.
+    /// Utilisation of the busiest memory, above 1 if overloaded; `None` if the memory traffic of the
+    /// ranks besides messages is unknown.
     pub memory_utilisation: Option<f64>,
 }
 
-/// What is to be small.
+/// What is minimised.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Preference {
     /// The run time.
     #[default]
     Time,
-    /// Nodes times run time.
+    /// Number of nodes times run time.
     NodeHours,
 }
 
-/// Maps the ranks on the first n nodes of a cluster, for each n of `counts`, as evenly as the nodes
-/// allow and spread over the memories of each. `candidates` is asked for a cluster of these nodes alone
-/// (it may add conditions), `estimate` says what each candidate takes there. The best of them is that
-/// of [`Rule::RunTime`].
+/// Maps the ranks to the first n nodes of a cluster, for each n of `counts`, as evenly as the nodes
+/// allow and spread over the memories of each node. `candidates` gives the candidates for a cluster of
+/// these nodes alone (it may add constraints), `estimate` the run time of each candidate there. The
+/// best is chosen by [`Rule::RunTime`].
 pub fn populations<E: std::fmt::Display>(
     cluster: &Cluster,
     workload: &Workload,
@@ -72,14 +72,14 @@ pub fn populations<E: std::fmt::Display>(
         if used < nodes {
             return Err(format!("{} ranks would use only {used} of them", workload.rank_count()));
         }
-        let found = candidates(Problem::in_slots(&part, workload, slots));
-        let mut found = found.map_err(|error| error.to_string())?;
-        let estimates = found
+        let candidates = candidates(Problem::in_slots(&part, workload, slots));
+        let mut candidates = candidates.map_err(|error| error.to_string())?;
+        let estimates = candidates
             .iter()
             .map(|candidate| estimate(&part, candidate).map_err(|error| error.to_string()));
         let estimates: Vec<Estimate> = estimates.collect::<Result<_, String>>()?;
-        let best = best(&found, &estimates).ok_or("no strategy gave a placement")?;
-        let (candidate, estimate) = (found.swap_remove(best), estimates[best]);
+        let best = best(&candidates, &estimates).ok_or("no strategy gave a placement")?;
+        let (candidate, estimate) = (candidates.swap_remove(best), estimates[best]);
         let ranks_per_node = ranks_per_node(&candidate.placement);
         Ok(Populated { ranks_per_node, candidate, estimate })
     };
@@ -87,7 +87,7 @@ pub fn populations<E: std::fmt::Display>(
     counts.iter().map(row).collect()
 }
 
-/// The position of the best candidate for a number of nodes: [`Rule::RunTime`].
+/// Index of the best candidate for a number of nodes, by [`Rule::RunTime`].
 fn best(candidates: &[Candidate], estimates: &[Estimate]) -> Option<usize> {
     let score = |(candidate, estimate): (&Candidate, &Estimate)| Score {
         finish: Some(estimate.time),
@@ -100,7 +100,7 @@ fn best(candidates: &[Candidate], estimates: &[Estimate]) -> Option<usize> {
 }
 
 impl Population {
-    /// Nodes times run time, in hours.
+    /// Number of nodes times run time, hours.
     #[must_use]
     pub fn node_hours(&self) -> Option<f64> {
         self.score().node_hours()
@@ -115,8 +115,8 @@ impl Population {
         }
     }
 
-    /// The position of the best of several: with the least time, or the fewest node-hours. Of those
-    /// that count as equal the one with the least of the other; `None` if there is no placement.
+    /// Index of the best population: the shortest run time or the fewest node-hours, by `preference`.
+    /// Ties within the tolerance are broken by the other of the two. `None` if there is no placement.
     #[must_use]
     pub fn preferred(populations: &[Self], preference: Preference) -> Option<usize> {
         let scores: Vec<Score> = populations.iter().map(Self::score).collect();
@@ -129,8 +129,8 @@ impl Population {
     }
 }
 
-/// As many slots as ranks: nodes get equally many, as far as they have room, and take them from
-/// their memories in turn.
+/// One slot per rank, spread evenly over the nodes as far as they have slots, and over the memories of
+/// each node.
 fn even_slots(
     cluster: &Cluster,
     granularity: Granularity,
@@ -151,13 +151,13 @@ fn even_slots(
     Ok(chosen.collect())
 }
 
-/// So many of the slots of a node, from one memory after the other; in their order.
+/// `count` slots of a node, taken from its memories in turn; in ascending order.
 fn in_turn(slots: &[Slot], count: usize) -> Vec<Slot> {
     let mut taken: BTreeMap<Option<NumaId>, usize> = BTreeMap::new();
     let turn = |(position, slot): (usize, &Slot)| {
         let before = taken.entry(slot.numa).or_default();
         *before += 1;
-        // Slots across memories come last.
+        // Slots that span memories come last.
         (slot.numa.is_none(), *before, position)
     };
     let mut order: Vec<(bool, usize, usize)> = slots.iter().enumerate().map(turn).collect();
@@ -175,20 +175,19 @@ fn ranks_per_node(placement: &Placement) -> (usize, usize) {
     (fewest, counts.values().max().copied().unwrap_or_default())
 }
 
-/// What ranks read and write in memory besides messages (the normal accesses of Eq. 10, Soryani
-/// 2013).
+/// The memory traffic of ranks besides messages (the normal accesses of Eq. 10, Soryani 2013).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MemoryTraffic {
-    /// Nobody says.
+    /// Not given.
     Unknown,
-    /// So much by each core of a rank.
+    /// Traffic of each core of a rank.
     PerCore(BytesPerSecond),
-    /// So much by each rank.
+    /// Traffic of each rank.
     PerRank(BytesPerSecond),
 }
 
 impl MemoryTraffic {
-    /// What the rates of a cluster say.
+    /// The memory traffic by the rates of a cluster.
     #[must_use]
     pub fn of_cluster(cluster: &Cluster) -> Self {
         let length = cluster.rates.memory_access_length.0 as f64;
@@ -196,7 +195,7 @@ impl MemoryTraffic {
         cluster.rates.memory_accesses.map_or(Self::Unknown, |rate| Self::PerCore(per_core(rate)))
     }
 
-    /// Whether anything is known.
+    /// Whether the traffic is known.
     #[must_use]
     pub fn is_known(self) -> bool {
         self != Self::Unknown
@@ -214,24 +213,24 @@ impl MemoryTraffic {
 /// How the run time is estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeEstimate {
-    /// The time outside MPI that was recorded of all jobs, and the bytes of the busiest network
-    /// device and memory one after the other.
+    /// The recorded time outside MPI, plus the time that the busiest network device and the busiest
+    /// memory need for their bytes, one after the other.
     ComputeAndBytes,
-    /// All jobs say when they send: the end of a run in a fluid ([`Fluid`]).
+    /// The finish by the fluid ([`Fluid`]): all jobs have message timing.
     Fluid,
-    /// These bytes alone: nothing is known of the time outside MPI.
+    /// The time for these bytes alone: the time outside MPI is unknown.
     Bytes,
 }
 
 impl TimeEstimate {
-    /// What a workload allows.
+    /// The most accurate estimate that a workload allows.
     #[must_use]
     pub fn of(workload: &Workload) -> Self {
         let sends = |job: &Job| job.flows.iter().any(|flow| flow.source != flow.destination);
         let jobs = &workload.jobs;
         let clocks = jobs.iter().all(|job| !job.sources.is_empty() || !sends(job));
         if jobs.iter().all(|job| !job.compute.is_empty()) {
-            // Clocks of a recorded run would wait for messages as long as they did there.
+            // Clocks of a recorded run include the waiting for messages of that run.
             Self::ComputeAndBytes
         } else if clocks && jobs.iter().any(|job| !job.sources.is_empty()) {
             Self::Fluid
@@ -240,10 +239,10 @@ impl TimeEstimate {
         }
     }
 
-    /// What a placement takes.
+    /// Estimates the run time of a placement.
     ///
-    /// Where a memory is asked for more than it gives, by normal accesses and messages together
-    /// (ρ of Eq. 10, Soryani 2013), the jobs that use it run slower by that factor.
+    /// If the utilisation ρ of a memory by normal accesses and messages (Eq. 10, Soryani 2013) is above
+    /// 1, the jobs that use it are slowed down by that factor.
     ///
     /// # Errors
     /// If the placement is not one of this workload and cluster.
@@ -282,14 +281,14 @@ impl TimeEstimate {
     }
 }
 
-/// How long the clocks tick.
+/// The time until the last clock stops, seconds.
 fn span_of_clocks(workload: &Workload) -> f64 {
     let sources = workload.jobs.iter().flat_map(|job| &job.sources);
     sources.map(|source| source.rounds as f64 / source.rate.0).fold(0.0, f64::max)
 }
 
-/// What is asked of each memory, as a share of what it gives: normal accesses, and messages evenly
-/// over `span` seconds.
+/// The utilisation of each memory by normal accesses, and by messages spread evenly over `span`
+/// seconds.
 fn utilisations(
     cluster: &Cluster,
     candidate: &Candidate,
@@ -323,7 +322,7 @@ fn memories(cluster: &Cluster, place: &RankPlacement) -> BTreeSet<NumaId> {
     place.numa.map_or_else(|| near.collect(), |numa| BTreeSet::from([numa]))
 }
 
-/// By what factor each job runs slower for want of memory bandwidth.
+/// By job: the factor by which it is slowed down for want of memory bandwidth, at least 1.
 fn slowdowns(
     cluster: &Cluster,
     workload: &Workload,
@@ -331,7 +330,7 @@ fn slowdowns(
     asked: &BTreeMap<(NodeId, NumaId), f64>,
     traffic: MemoryTraffic,
 ) -> Vec<f64> {
-    // Messages alone are the business of the fluid.
+    // The fluid accounts for messages.
     if !traffic.is_known() {
         return vec![1.0; workload.jobs.len()];
     }
@@ -344,7 +343,7 @@ fn slowdowns(
     placement.jobs().iter().map(of_job).collect()
 }
 
-/// The workload with clocks that tick slower by a factor for each job.
+/// The workload with the clocks of each job slowed down by a factor.
 fn slowed(workload: &Workload, slowdowns: &[f64]) -> Workload {
     let mut slowed = workload.clone();
     for (job, slowdown) in slowed.jobs.iter_mut().zip(slowdowns) {
@@ -353,7 +352,7 @@ fn slowed(workload: &Workload, slowdowns: &[f64]) -> Workload {
     slowed
 }
 
-/// How long the busiest network device and the busiest memory need, one after the other.
+/// The time that the busiest network device and then the busiest memory need, seconds.
 fn bytes_time(cluster: &Cluster, candidate: &Candidate) -> f64 {
     let load = &candidate.load;
     let memory = load

@@ -1,37 +1,37 @@
-//! Which candidate to take.
+//! Ranks candidates, and selects those that the best is compared with in its explanation.
 
 use super::{Candidate, Evaluation};
 use crate::ranking::{Ranking, Rule, Score, rank};
 
-/// Candidates in the order of their scores, and those that the best is explained against.
+/// The ranking of candidates, and those that the best is compared with in its explanation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedCandidates {
-    /// Positions among the candidates, the best first.
+    /// The ranking, by indices of candidates.
     pub ranking: Ranking,
-    /// The next best with another mapping than the best; `None` if there is none.
+    /// Index of the next best candidate with another mapping than the best; `None` if there is none.
     pub runner_up: Option<usize>,
-    /// The next best that does not count as equal to the best; where all do, the runner-up.
+    /// Index of the next best candidate that does not count as equal to the best; if all do, the
+    /// runner-up.
     pub rival: Option<usize>,
 }
 
 impl RankedCandidates {
-    /// The positions of all candidates that were compared, the best first.
+    /// Indices of all candidates that were compared, the best first.
     #[must_use]
     pub fn order(&self) -> &[usize] {
         self.ranking.order()
     }
 
-    /// The position of the candidate to take.
+    /// Index of the best candidate.
     #[must_use]
     pub fn best(&self) -> usize {
         self.ranking.best()
     }
 }
 
-/// Ranks candidates by their times, if all were evaluated, else by bytes.
+/// Ranks candidates by their times if all were evaluated, else by bytes.
 ///
-/// By times the winner is the best by the objective, however small the difference, so no other
-/// candidate is better by the same evaluation.
+/// By times the best by the objective wins, however small the difference.
 ///
 /// # Panics
 /// If there is no candidate.
@@ -40,7 +40,8 @@ pub fn rank_candidates(
     candidates: &[Candidate],
     evaluation: Option<&Evaluation>,
 ) -> RankedCandidates {
-    let timed = evaluation.filter(|_| candidates.iter().all(|one| one.evaluation.is_some()));
+    let all_timed = candidates.iter().all(|candidate| candidate.evaluation.is_some());
+    let timed = evaluation.filter(|_| all_timed);
     let Some(evaluation) = timed else { return rank_by_bytes(candidates) };
     let rule = Rule::Objective(evaluation.rule);
     let ranking = rank(&scores(candidates), &rule);

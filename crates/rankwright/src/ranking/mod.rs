@@ -1,8 +1,8 @@
-//! Which of several mappings is best.
+//! Ranks mappings by their scores.
 //!
-//! Evaluations give a [`Score`] each: from bytes alone, from the fluid, from a simulation. [`rank`]
-//! is the one function that compares scores, and [`TOLERANCE`] the one number that says which
-//! differences count. Strategies that search follow the [`SmoothObjective`], which stands here too.
+//! An evaluation gives each mapping a [`Score`]: by bytes alone, by the fluid, or by simulation.
+//! [`rank`] is the only function that compares scores, and [`TOLERANCE`] the only threshold for
+//! differences that count. Searches minimise the [`SmoothObjective`].
 
 mod objective;
 mod rule;
@@ -16,22 +16,25 @@ pub use rule::Rule;
 pub use score::{Score, Waiting};
 pub use smooth::SmoothObjective;
 
-/// Two numbers count as equal if the larger is larger by at most this share: 2 %. No evaluation is
-/// exact enough to tell more of a real machine.
+/// Two numbers count as equal if they differ by at most this share of the smaller: 2 %. No evaluation
+/// predicts a real machine more accurately.
 pub const TOLERANCE: f64 = 0.02;
 
-/// Whether a number counts as equal to the least: [`TOLERANCE`].
+/// Whether a number counts as equal to the least, by [`TOLERANCE`].
 #[must_use]
 pub fn counts_as_equal(number: f64, least: f64) -> bool {
     number <= least * (1.0 + TOLERANCE)
 }
 
-/// Which of several mappings is best, and which count as equal to it. Mappings are positions in the
-/// list that was ranked.
+/// The ranking of several mappings: the best, and which count as equal to it. Mappings are indices in
+/// the list that was ranked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranking {
+    /// The mappings that were compared, the best first.
     order: Vec<usize>,
+    /// By mapping: the ratio to the best, at least 1; infinite if it was not compared.
     losses: Vec<f64>,
+    /// The mappings that count as equal to the best, and the best.
     equal: Vec<usize>,
     excluded: Vec<usize>,
     on_more_nodes: Vec<usize>,
@@ -41,8 +44,8 @@ pub struct Ranking {
 
 /// Ranks mappings by their scores.
 ///
-/// Those that are [excluded](Score::excluded) are left out unless all are; then, by
-/// [`Rule::Static`], those on more nodes than others. What is best among the rest, the [`Rule`] says.
+/// Mappings that are [excluded](Score::excluded) are left out unless all are; with [`Rule::Static`]
+/// also those on more nodes than others. The [`Rule`] orders the rest.
 ///
 /// # Panics
 /// If there is no score.
@@ -81,20 +84,19 @@ impl Ranking {
         self.order[0]
     }
 
-    /// All that were compared, the best first.
+    /// The mappings that were compared, the best first.
     #[must_use]
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 
-    /// How many times worse than the best a mapping is: 1 for the best. Infinite for those that were
-    /// not compared.
+    /// The ratio of a mapping to the best: 1 for the best, infinite for mappings that were not compared.
     #[must_use]
     pub fn loss(&self, position: usize) -> f64 {
         self.losses[position]
     }
 
-    /// The `count` mappings with the least losses, of equal ones the first; in ascending order.
+    /// The `count` mappings with the least losses, the first of equals; in ascending order.
     #[must_use]
     pub fn survivors(&self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.losses.len()).collect();
@@ -104,39 +106,39 @@ impl Ranking {
         order
     }
 
-    /// Whether a mapping counts as equal to the best; the best does.
+    /// Whether a mapping is the best or counts as equal to it.
     #[must_use]
     pub fn is_equal_to_best(&self, position: usize) -> bool {
         self.equal.contains(&position)
     }
 
-    /// Whether all that were compared count as equal.
+    /// Whether all mappings that were compared count as equal.
     #[must_use]
     pub fn all_equal(&self) -> bool {
         self.equal.len() == self.order.len()
     }
 
-    /// Those that were left out because they are [excluded](Score::excluded).
+    /// The mappings that were left out because they are [excluded](Score::excluded).
     #[must_use]
     pub fn excluded(&self) -> &[usize] {
         &self.excluded
     }
 
-    /// Those that were left out because they occupy more nodes than others, which only times can
-    /// justify.
+    /// The mappings that were left out because they occupy more nodes than others: only a comparison
+    /// by times could justify these.
     #[must_use]
     pub fn on_more_nodes(&self) -> &[usize] {
         &self.on_more_nodes
     }
 
-    /// The launcher's default, if it is among those that were compared.
+    /// The launcher's default, if it was compared.
     #[must_use]
     pub fn launcher_default(&self) -> Option<usize> {
         self.launcher_default
     }
 
-    /// Whether the choice makes a difference: it does not where the launcher's default counts as
-    /// equal to the best, or, where that was not tried, all do.
+    /// Whether the choice makes a difference: not if the launcher's default counts as equal to the
+    /// best, or, if that was not tried, all mappings do.
     #[must_use]
     pub fn matters(&self) -> bool {
         self.matters

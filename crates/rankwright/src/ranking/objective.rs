@@ -1,61 +1,61 @@
-//! What should be small where message timing is known, and how much worse than the best a mapping is.
+//! The objective for workloads with message timing, and the loss of a mapping against the best.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{Score, TOLERANCE, counts_as_equal};
 
-/// What should be small.
+/// What is minimised.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Objective {
-    /// How long messages wait in all.
+    /// The total waiting of messages.
     Waiting,
-    /// When the last message arrives.
+    /// The arrival of the last message.
     Finish,
-    /// How long messages wait, but not for the price of a later end: see [`ObjectiveRule::losses`].
+    /// The total waiting, but not at the cost of a later finish: see [`ObjectiveRule::losses`].
     #[default]
     Balanced,
 }
 
-/// The objectives by the names that the command line knows.
+/// The objectives by their names on the command line.
 pub const OBJECTIVES: [(&str, Objective); 3] = [
     ("waiting", Objective::Waiting),
     ("finish", Objective::Finish),
     ("balanced", Objective::Balanced),
 ];
 
-/// An objective with what its formula needs to know of the run.
+/// An objective with the parameters of its formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ObjectiveRule {
-    /// What should be small.
+    /// What is minimised.
     pub objective: Objective,
     /// Whether ranks wait for their messages before they send more.
     pub closed_loop: bool,
-    /// How many ranks there are.
+    /// Number of ranks.
     pub ranks: usize,
 }
 
-/// Floor of the waiting, as a share of the time of all ranks: avoids ratios of numbers near 0.
+/// Added to the waiting, as a share of the time of all ranks: avoids ratios of numbers near 0.
 const WAITING_FLOOR: f64 = 0.01;
 
-/// The power with which an end counts that is later than [`TOLERANCE`] allows.
+/// The power of the finish where it is later than [`TOLERANCE`] allows.
 const LATE_POWER: i32 = 8;
 
-/// How much later an end may be in a closed loop for less waiting: 0.5 %.
+/// The largest delay of the finish in a closed loop for less waiting, as a share: 0.5 %.
 const CLOSED_LOOP_FINISH: f64 = 0.005;
 
 impl ObjectiveRule {
-    /// How many times worse than the best each mapping is: 1 for the best, else more.
+    /// By mapping: its loss, that is its ratio to the best; 1 for the best.
     ///
-    /// `w` is the ratio of its waiting to the least. 1 % of the time of all ranks is added to both,
-    /// so that next to no waiting is not many times as much as none. `f` is the ratio of its time to
-    /// the end to the least. [`Objective::Waiting`] takes `w`, [`Objective::Finish`] takes `f`.
+    /// `w` is the ratio of its waiting to the least waiting. 1 % of the time of all ranks is added to
+    /// both, so that tiny waiting is not many times no waiting. `f` is the ratio of its finish to the
+    /// earliest finish. [`Objective::Waiting`] uses `w`, [`Objective::Finish`] uses `f`.
     ///
-    /// [`Objective::Balanced`] takes `w (f / 1.02)⁸` in an open loop, or `w` where `f` is at most
-    /// 1.02: an end within 2 % of the earliest costs nothing, and every percent beyond must be paid
-    /// for by about 8 % less waiting. In a closed loop waiting is part of the time to the end, so `f`
-    /// decides, and `w` among those that end at almost the same time: `f + 0.005 (1 - 1 / w)`.
-    /// [`SmoothObjective`](super::SmoothObjective) is what searches follow instead.
+    /// [`Objective::Balanced`] uses `w (f / 1.02)⁸` in an open loop, or `w` if `f` is at most 1.02: a
+    /// finish within 2 % of the earliest costs nothing, and each percent beyond must be paid for by
+    /// about 8 % less waiting. In a closed loop waiting is part of the time to the finish, so `f`
+    /// decides, and `w` between mappings that finish at almost the same time: `f + 0.005 (1 - 1 / w)`.
+    /// Searches use [`SmoothObjective`](super::SmoothObjective) instead.
     pub(super) fn losses(&self, scores: &[&Score]) -> Vec<f64> {
         let least = |time: fn(&Score) -> f64| {
             scores.iter().map(|score| time(score)).fold(f64::INFINITY, f64::min)
@@ -77,7 +77,7 @@ impl ObjectiveRule {
         losses.into_iter().map(|loss| ratio(loss, least)).collect()
     }
 
-    /// What decides between equal losses: the end, or where the end is the objective, the waiting.
+    /// The tie-breaker of equal losses: the finish, or the waiting if the finish is the objective.
     pub(super) fn second(&self, score: &Score) -> f64 {
         match self.objective {
             Objective::Finish => waiting(score),
@@ -85,7 +85,7 @@ impl ObjectiveRule {
         }
     }
 
-    /// Whether a mapping is within [`TOLERANCE`] of another in waiting and in the time to the end.
+    /// Whether a mapping is within [`TOLERANCE`] of another in both waiting and finish.
     pub(super) fn counts_as_equal(&self, other: &Score, best: &Score) -> bool {
         [Objective::Waiting, Objective::Finish].into_iter().all(|objective| {
             let losses = Self { objective, ..*self }.losses(&[best, other]);

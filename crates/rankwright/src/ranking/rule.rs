@@ -1,30 +1,30 @@
-//! By what scores are compared.
+//! The rules by which scores are compared.
 
 use std::cmp::Ordering;
 
 use super::{ObjectiveRule, Score, SmoothObjective, counts_as_equal};
 
-/// By what scores are compared.
+/// The rule by which scores are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
-    /// With message timing: the least loss by the objective, however small the difference. Of equal
-    /// losses the earlier end, or where the end is the objective, the less waiting.
+    /// With message timing: the least loss by the objective, however small the difference. Equal
+    /// losses are ordered by finish, or by waiting if the finish is the objective.
     Objective(ObjectiveRule),
-    /// By traffic alone: the least time at the busiest network device, then the least bytes times
-    /// hops, each within [`TOLERANCE`]; of those that count as equal the launcher's default. Mappings
-    /// on more nodes than others have less to carry at each device, but what that is worth cannot be
-    /// told from traffic alone: they are not compared.
+    /// By traffic alone: the least time of the busiest network device, then the least hop-bytes, each
+    /// within [`TOLERANCE`]; between mappings that count as equal, the launcher's default. Mappings on
+    /// more nodes than others are not compared: each of their devices carries less, but traffic alone
+    /// does not show what that gains.
     Static,
-    /// By the estimated run time, then as [`Rule::Static`] for mappings on equally many nodes,
+    /// By the estimated run time, then as [`Rule::Static`] for mappings on the same number of nodes,
     /// without a preference for the launcher's default.
     RunTime,
-    /// By the estimated run time within [`TOLERANCE`], then by nodes times run time.
+    /// By the estimated run time within [`TOLERANCE`], then by node-hours.
     Fastest,
-    /// By nodes times run time within [`TOLERANCE`], then by the run time.
+    /// By node-hours within [`TOLERANCE`], then by the run time.
     FewestNodeHours,
-    /// By bytes times hops: all that is known of a bare graph.
+    /// By hop-bytes alone, for a graph without other metrics.
     HopBytes,
-    /// By what a search follows.
+    /// By the objective of a search.
     Smooth(SmoothObjective),
 }
 
@@ -44,8 +44,8 @@ enum Ties {
     Exact,
 }
 
-/// Positions from the best on, the losses of all scores, and the positions that count as equal to the
-/// best.
+/// The compared indices, the best first; the losses of all scores; and the indices that count as equal
+/// to the best.
 pub(super) type Order = (Vec<usize>, Vec<f64>, Vec<usize>);
 
 impl Rule {
@@ -132,7 +132,7 @@ fn lexicographic(
     (order, losses, equal)
 }
 
-/// Those that are left when key after key only the ones with the least value stay.
+/// The scores that remain after all but the least were removed, key by key.
 fn equal_to_least(keys: &[(Key, Ties)], scores: &[Score], compared: &[usize]) -> Vec<usize> {
     let mut left = compared.to_vec();
     for (key, ties) in keys {
@@ -146,7 +146,7 @@ fn equal_to_least(keys: &[(Key, Ties)], scores: &[Score], compared: &[usize]) ->
     left
 }
 
-/// Takes those out that occupy more nodes than others.
+/// Removes the mappings that occupy more nodes than others from `compared`, and returns them.
 pub(super) fn on_more_nodes(scores: &[Score], compared: &mut Vec<usize>) -> Vec<usize> {
     let nodes = |at: &usize| scores[*at].nodes;
     let fewest = compared.iter().map(nodes).min().flatten();
@@ -157,7 +157,7 @@ pub(super) fn on_more_nodes(scores: &[Score], compared: &mut Vec<usize>) -> Vec<
 }
 
 impl Key {
-    /// Seconds, hours or bytes; infinite where that is not known.
+    /// Seconds, hours or bytes; infinite if unknown.
     fn value(self, score: &Score) -> f64 {
         let value = match self {
             Self::Finish => score.finish.map(|time| time.0),
@@ -170,7 +170,7 @@ impl Key {
 
     fn compare(self, a: &Score, b: &Score) -> Ordering {
         match (self, a.hop_bytes, b.hop_bytes) {
-            // Sums that differ may be the same floating-point number.
+            // Different sums may round to one floating-point number.
             (Self::HopBytes, Some(a), Some(b)) => a.cmp(&b),
             _ => self.value(a).total_cmp(&self.value(b)),
         }

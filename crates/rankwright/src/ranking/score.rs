@@ -1,8 +1,8 @@
-//! What evaluations say of one mapping.
+//! The result of evaluating a mapping.
 
 use crate::units::Seconds;
 
-/// The numbers that mappings are ranked by. An evaluation fills in what it knows:
+/// The numbers by which mappings are ranked. Each evaluation gives some of them:
 ///
 /// | | static | fluid | simulation |
 /// |---|---|---|---|
@@ -10,32 +10,32 @@ use crate::units::Seconds;
 /// | `waiting`, `finish`, `total_finish` | | yes | yes |
 /// | queue pairs in `waiting` | | 0 | yes |
 ///
-/// A number that is not known ranks behind every number that is.
+/// An unknown number ranks behind every known one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Score {
-    /// How long messages wait, service not counted, summed over all messages.
+    /// Waiting without service, summed over all messages.
     pub waiting: Option<Waiting>,
-    /// When the last message of the last job arrives.
+    /// Arrival of the last message of the last job.
     pub finish: Option<Seconds>,
-    /// The sum over all jobs of when their last message arrives.
+    /// Sum over all jobs of the arrival of their last message.
     pub total_finish: Option<Seconds>,
-    /// `finish` in a smooth form that also falls with servers that are nearly the busiest: for
+    /// A smooth form of `finish`, which also depends on servers that are nearly the busiest; for
     /// [`SmoothObjective`](super::SmoothObjective).
     pub smooth_finish: Option<Seconds>,
-    /// How long the busiest network device needs for its bytes, in its busier direction.
+    /// Time that the busiest network device needs for its bytes, in its busier direction.
     pub busiest_nic: Option<Seconds>,
-    /// The sum over all messages of bytes times hops.
+    /// Sum over all messages of bytes times hops.
     pub hop_bytes: Option<u128>,
-    /// How many nodes hold ranks.
+    /// Number of nodes with ranks.
     pub nodes: Option<usize>,
-    /// Whether it is what the launcher does by default.
+    /// Whether it is the launcher's default.
     pub launcher_default: bool,
-    /// Whether it can only win where all are excluded: ranks compute longer than they may under it,
-    /// or its simulation was stopped before the end.
+    /// Whether it can only win if all mappings are excluded: it violates the balance of computing
+    /// times, or its simulation was stopped before the end.
     pub excluded: bool,
 }
 
-/// How long messages wait, summed over all messages, by where they wait.
+/// Waiting summed over all messages, by the servers where they wait.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Waiting {
     /// At all servers.
@@ -51,13 +51,13 @@ pub struct Waiting {
 }
 
 impl Score {
-    /// What messages wait in all; 0 where that is not known.
+    /// Total waiting; 0 if unknown.
     #[must_use]
     pub fn total_waiting(&self) -> Seconds {
         self.waiting.unwrap_or_default().total
     }
 
-    /// When the last message arrives; 0 where that is not known.
+    /// Arrival of the last message; 0 if unknown.
     #[must_use]
     pub fn last_arrival(&self) -> Seconds {
         self.finish.unwrap_or_default()
@@ -69,13 +69,13 @@ impl Score {
         self.waiting.is_some() && self.finish.is_some()
     }
 
-    /// Nodes times the time to the end.
+    /// Number of nodes times finish, hours.
     #[must_use]
     pub fn node_hours(&self) -> Option<f64> {
         Some(self.nodes? as f64 * self.finish?.0 / 3600.0)
     }
 
-    /// The times of a longer run: waiting and arrivals multiplied by a factor each.
+    /// The score of a longer run: waiting and arrivals multiplied by a factor each.
     #[must_use]
     pub fn stretched(self, waiting: f64, finish: f64) -> Self {
         let later = |time: Seconds| Seconds(time.0 * finish);
@@ -87,7 +87,7 @@ impl Score {
         }
     }
 
-    /// The mean of the times over several runs; 0 for no run.
+    /// The mean of the times over several runs; 0 without runs.
     #[must_use]
     pub fn mean<'a>(runs: impl Iterator<Item = &'a Self>) -> Self {
         let (mut waiting, mut finish, mut total_finish) = (Waiting::default(), 0.0, 0.0);

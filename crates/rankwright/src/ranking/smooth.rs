@@ -1,33 +1,32 @@
-//! The objective in the form that annealing follows.
+//! The objective in the form that simulated annealing minimises.
 
 use super::{Objective, Score};
 use crate::units::Seconds;
 
-/// The objective as one smooth number to search on.
+/// The objective as a smooth cost function for searches.
 ///
-/// [`ObjectiveRule`](super::ObjectiveRule) ranks mappings that are finished; a search takes millions
-/// of small steps between them, and that formula does not lead it: below a tolerated end it is flat
-/// in the end, in a closed loop flat in everything but the latest rank, and its ratios mean something
-/// else whenever the best mapping changes. So the search sums logarithms of ratios to fixed numbers,
-/// lets the number that is not the objective decide where the objective does not
-/// ([`SIDE_WEIGHT`]), and makes a later end a slope that begins a little before the tolerance is used
-/// up ([`LATE_FROM`], [`LATE_SLOPE`]): what the fluid takes for early enough is then early enough for
-/// the simulation that decides. A test of the strategy `contention` holds how often both order two
-/// mappings alike.
+/// [`ObjectiveRule`](super::ObjectiveRule) ranks final mappings. It does not guide a search, which
+/// takes millions of small steps: it is constant in the finish within the tolerance, depends only on
+/// the latest rank in a closed loop, and its ratios change whenever the best mapping does. The cost
+/// function therefore sums logarithms of ratios to fixed numbers, gives the other metric a small weight
+/// for where the objective is constant ([`SIDE_WEIGHT`]), and penalises a later finish by a slope that
+/// begins a little below the tolerance ([`LATE_FROM`], [`LATE_SLOPE`]), so that a finish which the fluid
+/// accepts is also accepted by the simulation that ranks. A test of the strategy `contention` checks
+/// how often both order two mappings alike.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SmoothObjective {
     objective: Objective,
     closed_loop: bool,
-    /// Whether the end is seen in its smooth form where it is the objective: that shows a way where
-    /// no step changes the end itself.
+    /// Whether the smooth form of the finish replaces the finish as the objective: it gives a direction
+    /// where single steps do not change the finish.
     smooth_end: bool,
-    /// How much the logarithm of the end may grow before that counts as later.
+    /// The growth of the logarithm of the finish from which it counts as later.
     late_from: f64,
-    /// The numbers that count as 1.
+    /// The denominators of the ratios.
     least: Least,
 }
 
-/// The least numbers of the mappings that the search starts from, each for itself, in seconds.
+/// The least value of each number over the starting mappings of the search, seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Least {
     waiting: f64,
@@ -35,22 +34,22 @@ struct Least {
     smooth_finish: f64,
 }
 
-/// Waiting below this share of the least counts as none.
+/// Waiting below this share of the least counts as 0.
 const NEGLIGIBLE: f64 = 1e-5;
 
-/// The weight of the number that is not the objective.
+/// The weight of the metric that is not the objective.
 const SIDE_WEIGHT: f64 = 0.02;
 
-/// How much the logarithm of the end may grow before that counts as later. Three quarters of
-/// [`TOLERANCE`](super::TOLERANCE): the fluid is not exact.
+/// The growth of the logarithm of the finish from which it counts as later: three quarters of
+/// [`TOLERANCE`](super::TOLERANCE), because the fluid is not exact.
 const LATE_FROM: f64 = 0.015;
 
-/// What the logarithm of the end costs beyond [`LATE_FROM`]. Steeper than the power of the objective,
-/// 8, because a later end is seldom made good by later steps.
+/// The cost per unit of the logarithm of the finish beyond [`LATE_FROM`]. Steeper than the power of the
+/// objective, 8, because later steps seldom make up for a later finish.
 const LATE_SLOPE: f64 = 20.0;
 
-/// In a closed loop a server that is nearly as busy as the busiest holds others up too, so that the
-/// busiest has pauses: the weight of the smooth end beside the end.
+/// The weight of the smooth finish beside the finish in a closed loop, where servers that are nearly
+/// the busiest also delay ranks, so that the busiest is idle at times.
 const HELD_UP: f64 = 0.1;
 
 impl SmoothObjective {
@@ -66,20 +65,20 @@ impl SmoothObjective {
         Self { objective, closed_loop, smooth_end: false, late_from: LATE_FROM, least }
     }
 
-    /// For an evaluation whose end many steps leave as it is.
+    /// The objective for an evaluation whose finish many steps leave unchanged.
     #[must_use]
     pub fn with_smooth_end(self) -> Self {
         Self { smooth_end: true, ..self }
     }
 
-    /// Multiplies the tolerated increase of the end by `times`.
+    /// Multiplies the tolerated increase of the finish by `times`.
     #[must_use]
     pub fn with_patience(self, times: f64) -> Self {
         Self { late_from: times * self.late_from, ..self }
     }
 
-    /// A weighted sum of logarithms, so that a change by a hundredth counts as much at the end of a
-    /// search as at its beginning. The least is the best.
+    /// The cost, to be minimised: a weighted sum of logarithms, so that a change by 1 % counts the same
+    /// at the beginning and at the end of a search.
     #[must_use]
     pub fn cost(&self, score: &Score) -> f64 {
         let none = NEGLIGIBLE * self.least.waiting + f64::MIN_POSITIVE;
@@ -141,7 +140,7 @@ mod tests {
         assert!(waits_less(Objective::Waiting, false) && waits_less(Objective::Waiting, true));
         assert!(!waits_less(Objective::Finish, false) && !waits_less(Objective::Finish, true));
         assert!(!waits_less(Objective::Balanced, false) && !waits_less(Objective::Balanced, true));
-        // With equal ends less waiting wins.
+        // With the same finish less waiting wins.
         let balanced = |waiting| cost(Objective::Balanced, false, waiting, 4.0);
         assert!(balanced(7.0) < balanced(8.0) && balanced(0.0).is_finite());
     }

@@ -1,4 +1,4 @@
-//! All mappings of the strategies that are named or needed, each once.
+//! The mappings of all requested strategies and of those they start from, without duplicates.
 
 use super::run::{Limits, StrategyRun, run};
 use super::{ChooseOptions, PlanError, has_message_timing};
@@ -8,17 +8,20 @@ use crate::parallel;
 use crate::placement::{JobShape, Mapping, Placement};
 use crate::rails;
 
-/// The mappings, and which strategy proposed which: first strategies that start from nothing, then
-/// those that start from others.
+/// The mappings, and which strategy proposed which.
 pub(super) struct Mappings {
+    /// The different mappings.
     placed: Vec<PlacedMapping>,
+    /// By strategy: first independent strategies, then those that start from other mappings.
     proposals: Vec<Proposals>,
 }
 
-/// What a strategy proposed: numbers of mappings, or why there is none.
+/// The proposals of a strategy.
 struct Proposals {
     strategy: StrategyId,
+    /// Number of moves that its search tried.
     moves: u64,
+    /// Indices in [`Mappings::placed`], or why there are none.
     numbers: Result<Vec<usize>, PlanError>,
 }
 
@@ -26,13 +29,13 @@ struct Proposals {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Proposed<'a> {
     pub(super) strategy: &'a StrategyId,
-    /// How many moves its search tried.
+    /// Number of moves that its search tried.
     pub(super) moves: u64,
-    /// The position among the different mappings.
+    /// Index in [`Mappings::placed`].
     pub(super) number: usize,
 }
 
-/// What makes mappings different: slots, devices, and whether ranks are bound.
+/// The key by which mappings differ: slots and devices, and whether ranks are bound.
 type Key<'a> = (&'a DeviceMapping, bool);
 
 impl Mappings {
@@ -62,8 +65,8 @@ impl Mappings {
         mappings
     }
 
-    /// Makes placements of the mappings, of equal ones a single one. A mapping whose ranks cannot be
-    /// given devices is left out, unless that is so for all of its strategy.
+    /// Converts the different mappings to placements. A mapping whose ranks cannot be given devices is
+    /// left out; if that happens to all mappings of a strategy, the strategy fails.
     fn place(&mut self, problem: &Problem, runs: Vec<StrategyRun>, options: &ChooseOptions) {
         let mut different: Vec<(Key, &StrategyId)> = Vec::new();
         let mut keys_of_runs: Vec<Vec<usize>> = Vec::new();
@@ -71,8 +74,8 @@ impl Mappings {
             let binds = run.strategy.entry().binds;
             let mut number = |mapping| {
                 let key = (mapping, binds);
-                let known = different.iter().position(|(other, _)| *other == key);
-                known.unwrap_or_else(|| {
+                let equal = different.iter().position(|(other, _)| *other == key);
+                equal.unwrap_or_else(|| {
                     different.push((key, &run.strategy));
                     different.len() - 1
                 })
@@ -122,7 +125,7 @@ impl Mappings {
         &self.placed[proposed.number].placement
     }
 
-    /// What all strategies proposed.
+    /// The proposals of all strategies.
     pub(super) fn proposed(&self) -> impl Iterator<Item = Proposed<'_>> {
         self.proposals.iter().flat_map(|proposals| {
             let numbers = proposals.numbers.iter().flatten().copied();
@@ -131,7 +134,7 @@ impl Mappings {
         })
     }
 
-    /// What a strategy proposed.
+    /// The proposals of a strategy.
     pub(super) fn of(&self, strategy: &Strategy) -> Vec<Proposed<'_>> {
         self.proposed().filter(|proposed| proposed.strategy == strategy.id()).collect()
     }

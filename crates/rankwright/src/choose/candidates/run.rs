@@ -1,4 +1,4 @@
-//! Runs strategies, those that start from others last.
+//! Runs strategies; those that start from the mappings of others run last.
 
 use std::num::NonZeroUsize;
 
@@ -6,26 +6,26 @@ use super::time_shares::TimeShares;
 use crate::map::{Budget, Clock, DeviceMapping, MapError, Problem, Start, Strategy, StrategyId};
 use crate::parallel;
 
-/// What the strategies may use together.
+/// The resources of all strategies together.
 pub(super) struct Limits<'a> {
     pub(super) threads: NonZeroUsize,
-    /// The share of the time that has passed, where time is limited.
+    /// The elapsed share of the time limit; `None` without a limit.
     pub(super) clock: Option<&'a Clock<'a>>,
-    /// Whether the mappings are simulated afterwards, which takes a part of the time.
+    /// Whether the mappings are simulated afterwards, for which a part of the time is reserved.
     pub(super) simulated: bool,
 }
 
-/// What a strategy gave.
+/// The result of a strategy.
 pub(super) struct StrategyRun {
     pub(super) strategy: StrategyId,
-    /// How many moves its search tried.
+    /// Number of moves that its search tried.
     pub(super) moves: u64,
-    /// The most promising first.
+    /// The mappings, the most promising first.
     pub(super) mappings: Result<Vec<DeviceMapping>, MapError>,
 }
 
-/// The mappings of strategies: first of those that start from nothing, then of those that start from
-/// all mappings before theirs, each in the order in which they are given.
+/// Runs the independent strategies, then those that start from all mappings so far, each group in the
+/// given order.
 pub(super) fn run(
     problem: &Problem,
     strategies: &[&Strategy],

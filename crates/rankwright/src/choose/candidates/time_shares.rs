@@ -1,16 +1,19 @@
-//! How a limited time is shared.
+//! Shares a time limit among strategies and simulation.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::map::{Clock, Strategy};
 
-/// What strategies that search may have of the time where their mappings are simulated afterwards.
+/// The share of the time for searches if their mappings are simulated afterwards.
 const SEARCHING: f64 = 0.7;
 
-/// Shares the time among strategies that search: those that begin later have what is left.
+/// Shares the time evenly among the strategies that search: each gets its part of the time left when
+/// it begins.
 pub(super) struct TimeShares<'a> {
     clock: &'a Clock<'a>,
+    /// The end of all searches, as a share of the time limit.
     end: f64,
+    /// Number of searches that have not begun.
     searches: AtomicUsize,
 }
 
@@ -20,7 +23,7 @@ impl<'a> TimeShares<'a> {
         Self { clock, end, searches: AtomicUsize::new(searches) }
     }
 
-    /// The clock of a strategy that begins now.
+    /// The clock of a strategy that begins now: the elapsed share of its time.
     pub(super) fn begin(&self, strategy: &Strategy) -> Box<dyn Fn() -> f64 + Sync + 'a> {
         let begin = (self.clock)();
         let searches = match strategy.searches() {
@@ -39,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_search_has_its_part_of_what_is_left() {
+    fn each_search_gets_its_part_of_the_time_left() {
         let now = Mutex::new(0.0);
         let clock = || *now.lock().unwrap();
         let shares = TimeShares::new(&clock, 2, true);

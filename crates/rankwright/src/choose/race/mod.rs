@@ -1,21 +1,21 @@
-//! Which of several mappings is best, by simulation, with as few messages as that takes.
+//! Selects the best of several mappings by simulating as few messages as possible.
 //!
-//! All mappings are simulated with the same clocks: the seed decides when ranks send, whatever their
-//! slots (common random numbers: Glasserman and Yao 1992, "Some guidelines and guarantees for common
-//! random numbers"), so that differences come from the mappings.
+//! All mappings are simulated with common random numbers (Glasserman and Yao 1992, "Some guidelines
+//! and guarantees for common random numbers"): the seed alone determines when ranks send, so all
+//! differences come from the mappings.
 //!
-//! A run of all messages with every mapping comes first where the budget has room for it: near
-//! saturation a short run misleads, because there waiting grows with the square of the run in some
-//! placements and in proportion to it in others. Where there is no room, rounds of successive halving
-//! (Karnin, Koren and Somekh 2013, "Almost optimal exploration in multi-armed bandits"; Jamieson and
-//! Talwalkar 2016, "Non-stochastic best arm identification and hyperparameter optimization"): each
-//! round simulates a share of the messages, the better half goes on to a longer one; the fluid says
-//! by how much a short run falls short. Then the survivors race (Maron and Moore 1994, "Hoeffding
-//! races"): run after run of all messages with other seeds, until one is left or the seeds are at an
-//! end. After each run those are eliminated that a paired t test says are worse.
+//! If the budget allows, the first run simulates all messages with every mapping. Near saturation a
+//! short run misleads, because waiting grows with the square of the run length in some placements and
+//! in proportion to it in others. Otherwise there are rounds of successive halving (Karnin, Koren and
+//! Somekh 2013, "Almost optimal exploration in multi-armed bandits"; Jamieson and Talwalkar 2016,
+//! "Non-stochastic best arm identification and hyperparameter optimization"): each round simulates a
+//! share of the messages, and the better half goes on to a longer run; the fluid extrapolates short
+//! runs. Then the survivors race (Maron and Moore 1994, "Hoeffding races"): they are run with all
+//! messages and one seed after another until one mapping or no seed is left. After each run a paired t
+//! test eliminates worse mappings.
 //!
-//! The budget is counted in messages, so that the result is the same on every machine and for any
-//! number of threads.
+//! The budget is counted in messages, so the result depends neither on the machine nor on the number
+//! of threads.
 
 mod rounds;
 mod run;
@@ -31,18 +31,18 @@ pub enum NotSimulated {
     /// The workload cannot be simulated.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
-    /// Even a few messages of each rank with every mapping are more than may be simulated.
+    /// Even a few messages of each rank with every mapping exceed the budget.
     #[error("simulating it takes more messages than allowed")]
     TooMany,
-    /// The time was over before every mapping had been simulated once.
+    /// The time limit was reached before every mapping had been simulated once.
     #[error("the time limit was reached before every mapping had been simulated")]
     Late,
-    /// The observer stopped it.
+    /// The observer stopped the simulation.
     #[error("interrupted")]
     Stopped,
 }
 
-/// Evaluates mappings by simulation. None is better than the winner by the scores that are returned.
+/// Evaluates mappings by simulation. By the returned scores no mapping is better than the winner.
 ///
 /// # Errors
 /// If the workload cannot be simulated or the budget does not allow it, or the observer stops it.

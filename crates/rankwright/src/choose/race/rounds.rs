@@ -1,4 +1,5 @@
-//! The rounds of a race: who is simulated with how many messages, and who is eliminated.
+//! The rounds of a race: which mappings are simulated with how many messages, and which are
+//! eliminated.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,34 +14,33 @@ use crate::ranking::{ObjectiveRule, Ranking, Rule, Score, rank};
 use crate::sim::{Options, Pacing, Progress, simulate};
 use crate::statistics::Estimate;
 
-/// Rounds of each clock that a shortened run has at least: fewer would not meet each other as those
-/// of the whole do.
+/// The smallest number of rounds of each clock in a shortened run: with fewer, messages of different
+/// clocks would not meet as in a whole run.
 const FEWEST_ROUNDS: u64 = 4;
 
-/// Which share of the remaining budget one run of all survivors may take: a run of all messages, and
-/// one of a part of them.
+/// The share of the remaining budget that a run of all messages of all survivors may use.
 const BUDGET_OF_WHOLE_RUN: f64 = 0.6;
+/// The share of the remaining budget that a run of a part of the messages of all survivors may use.
 const BUDGET_OF_PART: f64 = 0.3;
 
-/// With a time limit, how many messages the first run of all mappings has: it shows how long they
-/// take.
+/// With a time limit: the number of messages of the first run, over all mappings. It shows how long
+/// messages take.
 const FIRST_MESSAGES: f64 = 2e6;
 
-/// A mapping is eliminated after one run if its loss is this many times that of the best.
+/// The ratio of losses to the best mapping from which a mapping is eliminated after one run.
 const CLEARLY_WORSE: f64 = 2.0;
 
-/// A mapping is eliminated after one run if its loss is this many times that of the best in the run
-/// and in the fluid, where more runs would cost too much.
+/// The ratio of losses to the best mapping, both in the run and by the fluid, from which a mapping is
+/// eliminated after one run if more runs would cost too much.
 const WORSE_TWICE: f64 = 1.1;
 
-/// While less than one part in this many of the budget is used up, more seeds are tried: short runs
-/// differ much.
+/// Runs are cheap while they have used less than one part in this number of the budget.
 const CHEAP: u64 = 5;
 
-/// How many times as many seeds then.
+/// The factor on the number of seeds while runs are cheap, because short runs vary more.
 const MORE_SEEDS: usize = 16;
 
-/// If the losses of all survivors are this close with all seeds, more seeds tell nothing.
+/// The ratio of losses within which survivors count as the same, so that more seeds are of no use.
 const SAME: f64 = 1.002;
 
 pub(super) struct Race<'a> {
@@ -48,16 +48,17 @@ pub(super) struct Race<'a> {
     mappings: &'a [PlacedMapping],
     options: &'a ChooseOptions<'a>,
     rule: ObjectiveRule,
-    /// Of the whole workload, under one mapping.
+    /// Number of messages of the whole workload.
     messages: u64,
+    /// The runs so far, in ascending order of their number of messages.
     runs: Vec<Run<'a>>,
-    /// The mappings that have not been eliminated, ascending.
+    /// Indices of the mappings that have not been eliminated, ascending.
     survivors: Vec<usize>,
-    /// What the fluid says of each mapping; only of open loops.
+    /// By mapping: its score by the fluid; `None` in a closed loop.
     fluid: Option<Vec<Score>>,
-    /// Messages, over all mappings and runs.
+    /// Number of messages simulated so far, over all mappings and runs.
     simulated: AtomicU64,
-    /// The share of the time that had passed at the begin.
+    /// The elapsed share of the time limit at the beginning of the race.
     begin: f64,
 }
 
@@ -99,7 +100,7 @@ impl<'a> Race<'a> {
         self.evaluation()
     }
 
-    /// Which share of the messages the next run has; `None` if there is none.
+    /// The share of the messages in the next run; `None` if there is no next run.
     fn next_share(&mut self) -> Option<f64> {
         let last = self.runs.last().map_or(0.0, |run| self.share(run));
         if !self.runs.is_empty() && self.survivors.len() < 2 {
@@ -126,12 +127,12 @@ impl<'a> Race<'a> {
         let sends: u64 = sends.map(|source| source.sends.len() as u64).sum();
         let fewest = sends.saturating_mul(FEWEST_ROUNDS) as f64 / self.messages.max(1) as f64;
         let share = (for_part / whole).max(fewest).min(1.0);
-        // A run that is hardly longer than the last tells nothing new.
+        // A run that is hardly longer than the last gives no new information.
         let pays = share >= 1.5 * last || share >= 1.0;
         (pays && share * whole <= budget).then_some(share)
     }
 
-    /// Whether more seeds are not worth their time: there may be more where they cost next to nothing.
+    /// Whether there are enough seeds; more are used while runs are cheap.
     fn enough_seeds(&self) -> bool {
         let seeds = self.longest().len();
         seeds >= self.options.seeds * if self.is_cheap() { MORE_SEEDS } else { 1 }
@@ -141,7 +142,7 @@ impl<'a> Race<'a> {
         self.simulated.load(Ordering::Relaxed) < self.options.messages / CHEAP
     }
 
-    /// How many messages may still be simulated.
+    /// The number of messages that may still be simulated.
     fn messages_left(&self) -> f64 {
         let simulated = self.simulated.load(Ordering::Relaxed);
         let left = self.options.messages.saturating_sub(simulated) as f64;
@@ -171,7 +172,7 @@ impl<'a> Race<'a> {
         &self.runs[first..]
     }
 
-    /// Simulates all survivors with another seed; whether that ended in time.
+    /// Simulates all survivors with another seed. Returns whether that ended in time.
     fn simulate_all(&mut self, share: f64) -> Result<bool, NotSimulated> {
         let mut run = self.prepare(share);
         let scores = self.simulate(&run, &self.survivors)?;
@@ -193,7 +194,7 @@ impl<'a> Race<'a> {
         run
     }
 
-    /// The scores of some mappings; `None` if the time is over.
+    /// The scores of mappings, given by their indices; `None` if the time limit was reached.
     fn simulate(&self, run: &Run, mappings: &[usize]) -> Result<Option<Vec<Score>>, NotSimulated> {
         let options = Options { seed: run.seed, ..self.options.simulation };
         let results = parallel::map(mappings, self.options.threads, |_, at| {
@@ -230,7 +231,7 @@ impl<'a> Race<'a> {
         (self.options.observer)(self.simulated.load(Ordering::Relaxed)).is_break()
     }
 
-    /// Eliminates mappings that are worse than the best beyond the noise.
+    /// Eliminates mappings that are significantly worse than the best.
     fn eliminate(&mut self) {
         let runs: Vec<Vec<f64>> = self.longest().iter().map(|run| self.losses(run)).collect();
         let means = self.means();
@@ -246,7 +247,7 @@ impl<'a> Race<'a> {
             Estimate::of(&logs)
         };
         let times = |at: usize| (means[at].total_waiting(), means[at].last_arrival());
-        let stays = |at: usize| {
+        let is_kept = |at: usize| {
             let worse = log_ratio(at);
             let also_in_fluid =
                 fluid.as_ref().is_some_and(|fluid| fluid[at] > fluid[best] * WORSE_TWICE);
@@ -254,17 +255,17 @@ impl<'a> Race<'a> {
                 || !(worse.mean > CLEARLY_WORSE.ln()
                     || (also_in_fluid && !cheap && worse.mean > WORSE_TWICE.ln())
                     || worse.mean > worse.half_width
-                    // Equal to the last bit: the placements are the same by symmetry.
+                    // Equal to the last bit: the placements are symmetric.
                     || (whole && times(at) == times(best)))
         };
         let is_same = |at: usize| {
             let worse = log_ratio(at);
             worse.mean.abs() + worse.half_width < SAME.ln()
         };
-        let stay: Vec<usize> = (0..self.survivors.len()).filter(|at| stays(*at)).collect();
-        let enough = stay.iter().all(|at| is_same(*at));
+        let kept: Vec<usize> = (0..self.survivors.len()).filter(|at| is_kept(*at)).collect();
+        let enough = kept.iter().all(|at| is_same(*at));
         let best = self.survivors[best];
-        self.survivors = stay.into_iter().map(|at| self.survivors[at]).collect();
+        self.survivors = kept.into_iter().map(|at| self.survivors[at]).collect();
         if enough {
             self.survivors = vec![best];
         }
@@ -285,22 +286,22 @@ impl<'a> Race<'a> {
         rank(scores, &Rule::Objective(self.rule))
     }
 
-    /// The losses of the survivors in a run.
+    /// By survivor: its loss in a run.
     fn losses(&self, run: &Run) -> Vec<f64> {
         let score = |at: &usize| run.scores[*at].unwrap_or_default();
         let scores: Vec<Score> = self.survivors.iter().map(score).collect();
         losses(&self.rank(&scores), scores.len())
     }
 
-    /// The survivors' means over the longest runs.
+    /// By survivor: its mean score over the longest runs.
     fn means(&self) -> Vec<Score> {
         let runs = self.longest();
         let mean = |at: &usize| Score::mean(runs.iter().filter_map(|run| run.scores[*at].as_ref()));
         self.survivors.iter().map(mean).collect()
     }
 
-    /// The scores of all mappings. If by them one wins that was eliminated, it is simulated as often
-    /// as the winner.
+    /// The evaluation of all mappings. If an eliminated mapping has the best score, it is simulated as
+    /// often as the survivors.
     fn evaluation(mut self) -> Result<Evaluation, NotSimulated> {
         let mut reference = self.survivors[self.rank(&self.means()).best()];
         loop {
@@ -327,7 +328,8 @@ impl<'a> Race<'a> {
         }
     }
 
-    /// Simulates what a mapping lacks of the longest runs. Whether there was any and it ended.
+    /// Simulates a mapping in those of the longest runs that it lacks. Returns whether it lacked any
+    /// and all ended in time.
     fn run_again(&mut self, at: usize) -> Result<bool, NotSimulated> {
         let first = self.runs.len() - self.longest().len();
         let mut any = false;
@@ -343,8 +345,8 @@ impl<'a> Race<'a> {
         Ok(any)
     }
 
-    /// The mean of each mapping over the longest runs. Where it lacks some, it is estimated by the
-    /// mapping's ratio to a reference that has them all.
+    /// By mapping: its mean score over the longest runs. If it lacks some of them, the mean is
+    /// extrapolated by its ratio to a reference mapping that has all.
     fn estimates(&self, reference: usize) -> Vec<Score> {
         let longest = self.longest();
         let of_all = Score::mean(longest.iter().filter_map(|run| run.scores[reference].as_ref()));

@@ -41,7 +41,7 @@ struct Row<'a> {
 
 #[derive(Debug, Serialize)]
 struct Against {
-    verdict: rankwright::choose::PairedVerdict,
+    verdict: rankwright::choose::PairedResult,
     words: String,
     #[serde(flatten)]
     difference: PairedDifference,
@@ -69,7 +69,7 @@ impl Times {
                 let times = |way: &OfWay| way.seconds.clone();
                 let pairs: Vec<(f64, f64)> = times(first).into_iter().zip(times(way)).collect();
                 let difference = PairedDifference::of(&pairs);
-                Against { verdict: difference.verdict(), words: difference.words(), difference }
+                Against { verdict: difference.result(), words: difference.words(), difference }
             };
             (at, (at > 0).then(against))
         };
