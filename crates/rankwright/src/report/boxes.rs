@@ -10,7 +10,7 @@ const GAP: i32 = 6;
 /// A box.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
-    /// What the style sheet calls it.
+    /// Its class in the style sheet.
     class: &'static str,
     /// The lines of text at its top.
     label: Vec<String>,
@@ -24,7 +24,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// A box with room around its text and boxes.
+    /// A box with padding around its text and boxes.
     pub(super) fn new(class: &'static str, label: Vec<String>, rows: Vec<Vec<Self>>) -> Self {
         Self { class, label, small: false, rows, wide: false, tip: None, size: [0; 2] }.measured()
     }
@@ -40,23 +40,23 @@ impl Frame {
         Self { wide: true, ..self }
     }
 
-    /// The box, no narrower than that.
+    /// The box with a minimum width.
     pub(super) fn at_least(mut self, width: i32) -> Self {
         self.size[0] = self.size[0].max(width);
         self
     }
 
-    /// The box, with a text that appears below the pointer.
+    /// The box with a tooltip.
     pub(super) fn with_tip(self, tip: String) -> Self {
         Self { tip: Some(tip), ..self }
     }
 
-    /// How wide it is.
+    /// Its width, pixels.
     pub(super) fn width(&self) -> i32 {
         self.size[0]
     }
 
-    /// How high it is.
+    /// Its height, pixels.
     pub(super) fn height(&self) -> i32 {
         self.size[1]
     }
@@ -133,7 +133,7 @@ fn row_height(row: &[Frame]) -> i32 {
     row.iter().map(|frame| frame.size[1]).max().unwrap_or(0)
 }
 
-/// Boxes in rows of so many.
+/// Boxes in rows of `columns`.
 pub(super) fn in_columns(frames: Vec<Frame>, columns: usize) -> Vec<Vec<Frame>> {
     let alone = frames.len() == 1;
     let mut rows: Vec<Vec<Frame>> = Vec::new();
@@ -147,8 +147,7 @@ pub(super) fn in_columns(frames: Vec<Frame>, columns: usize) -> Vec<Vec<Frame>> 
     rows
 }
 
-/// How many columns to put so many boxes into: without a rest if that is possible near the number
-/// that is best for the eye.
+/// The number of columns for `count` boxes: one that divides `count`, if possible near `best`.
 pub(super) fn columns(count: usize, best: f64) -> usize {
     let away = |columns: usize| (columns as f64 - best).abs();
     let fitting = (1..=count).filter(|columns| count.is_multiple_of(*columns));
@@ -157,7 +156,7 @@ pub(super) fn columns(count: usize, best: f64) -> usize {
     nearest.unwrap_or_else(|| (1..=count).find(|c| *c as f64 >= best).unwrap_or(count)).max(1)
 }
 
-/// Boxes in rows that are no wider than that, or of one box.
+/// Boxes in rows of limited width, at least one box each.
 pub(super) fn wrapped(frames: Vec<Frame>, most: i32) -> Vec<Vec<Frame>> {
     let mut rows: Vec<Vec<Frame>> = Vec::new();
     let mut used = 0;
@@ -196,8 +195,8 @@ mod tests {
 
     #[test]
     fn columns_leave_no_rest_where_that_is_possible() {
-        let told = [2, 4, 6, 7, 8, 24].map(|count| columns(count, (2.0 * count as f64).sqrt()));
-        assert_eq!(told, [2, 2, 3, 4, 4, 6]);
+        let results = [2, 4, 6, 7, 8, 24].map(|count| columns(count, (2.0 * count as f64).sqrt()));
+        assert_eq!(results, [2, 2, 3, 4, 4, 6]);
         assert_eq!((columns(1, 1.0), columns(4, 2.0), columns(0, 1.0)), (1, 2, 1));
     }
 }

@@ -1,4 +1,4 @@
-//! Strategies side by side.
+//! The comparison of strategies.
 
 use serde::Serialize;
 
@@ -11,27 +11,27 @@ use crate::estimate::{Direction, LevelCut};
 use crate::map::StrategyId;
 use crate::units::Seconds;
 
-/// A comparison as it is shown. Its JSON form is described in `docs/src/formats.md`.
+/// A comparison of strategies. Its JSON form is described in `docs/src/formats.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// By what the strategies are ranked: `static`, `model` or `simulation`.
+    /// The evaluation by which the strategies are ranked: `static`, `model` or `simulation`.
     pub by: Basis,
-    /// How, where it is by model or simulation.
+    /// Details of a ranking by model or simulation.
     #[serde(flatten)]
     pub evaluation: Option<EvaluationRow>,
     /// The name of the winner, with options.
     pub best: StrategyId,
     /// Whether the choice makes a difference.
     pub matters: bool,
-    /// Why the winner wins.
+    /// Why the best strategy is the best.
     pub reason: String,
-    /// The bytes of all messages between different ranks.
+    /// Bytes of all messages between different ranks.
     pub total_bytes: u64,
-    /// Where the rates come from.
+    /// The name of the rates.
     pub rates: String,
-    /// Whether they were measured on this cluster.
+    /// Whether the rates were measured on this cluster.
     pub calibrated: bool,
-    /// What the best placement changes besides, where that was asked.
+    /// Side effects of the best placement, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permutation: Option<PermutationReport>,
     /// One entry per strategy, in the order in which they were named.
@@ -43,26 +43,26 @@ pub struct Comparison {
 pub struct StrategyRow {
     /// Its name, with options.
     pub name: StrategyId,
-    /// The strategy whose answer it took, where that is another.
+    /// The strategy that proposed its mapping, if that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_by: Option<StrategyId>,
-    /// Its times, where it was evaluated.
+    /// Its times by model or simulation.
     #[serde(flatten)]
     pub evaluated: Option<EvaluatedRow>,
-    /// How long the rank that computes longest does so, in seconds, where nodes differ in speed.
+    /// The longest computing time of any rank, seconds, if nodes differ in speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub makespan_s: Option<f64>,
-    /// How many nodes hold ranks.
+    /// Number of nodes with ranks.
     pub nodes: usize,
     /// Bytes between nodes.
     pub inter_node_bytes: u64,
-    /// Their share of all bytes, from 0 to 1.
+    /// Share of the bytes between nodes, 0 to 1.
     pub inter_node_share: f64,
     /// Messages between nodes.
     pub inter_node_messages: u64,
     /// The busiest network device; `null` if nothing passes between nodes.
     pub busiest_nic: Option<NicRow>,
-    /// How long it needs, in seconds; 0 if there is none.
+    /// Time that the busiest network device needs, seconds; 0 without traffic between nodes.
     pub busiest_nic_time_s: f64,
     /// Bytes times hops.
     pub hop_bytes: u128,
@@ -83,13 +83,13 @@ pub struct NicRow {
     pub nic: Option<String>,
     /// `out` or `in`.
     pub direction: Direction,
-    /// Bytes this way.
+    /// Bytes in this direction.
     pub bytes: u64,
-    /// How long that takes, in seconds.
+    /// Time that the device needs for these bytes, seconds.
     pub time_s: f64,
 }
 
-/// The bytes that cross the borders of a level.
+/// The bytes between the groups of a level.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LevelCutRow {
     /// The level.
@@ -149,8 +149,8 @@ impl Comparison {
         }
     }
 
-    /// The comparison where the ranks of a node are kept together: the launcher's default may not
-    /// keep them, so that it is not advised.
+    /// The comparison if the ranks of a node are kept together. The launcher's default is then not
+    /// advised, because it may not keep them together.
     #[must_use]
     pub fn with_kept_node_groups(mut self) -> Self {
         if !self.matters && self.strategies.len() > 1 {
@@ -159,13 +159,13 @@ impl Comparison {
         self
     }
 
-    /// What collective operations gain or lose by the best placement, where that is known.
+    /// A sentence on what collective operations gain or lose by the best placement; `None` if unknown.
     #[must_use]
     pub fn collectives_sentence(&self) -> Option<String> {
         self.permutation.as_ref()?.collectives_sentence(self.total_bytes)
     }
 
-    /// What must be said with every estimate.
+    /// The basis of the numbers: how they were computed, and by which rates.
     #[must_use]
     pub fn caveat(&self) -> String {
         let part = self.evaluation.as_ref().and_then(|evaluation| evaluation.simulated_share);
@@ -177,11 +177,11 @@ impl Comparison {
             (Basis::Model, _) => "model".to_owned(),
             (Basis::Static, _) => "static estimate".to_owned(),
         };
-        let known = if self.calibrated { "calibrated" } else { "assumed" };
-        format!("{how}, rates {known}: {}", self.rates)
+        let origin = if self.calibrated { "calibrated" } else { "assumed" };
+        format!("{how}, rates {origin}: {}", self.rates)
     }
 
-    /// A strategy's name, the winner's with a star, and whose answer it took.
+    /// A strategy's name, that of the winner with a star, and the strategy that proposed its mapping.
     pub(super) fn label(&self, row: &StrategyRow) -> String {
         let star = if row.name == self.best { "*" } else { "" };
         match &row.made_by {
@@ -191,7 +191,7 @@ impl Comparison {
     }
 
     pub(super) fn hops_per_byte(&self, row: &StrategyRow) -> f64 {
-        // Without any byte the sum is 0 too.
+        // Without bytes the numerator is 0 too.
         row.hop_bytes as f64 / self.total_bytes.max(1) as f64
     }
 
@@ -245,7 +245,7 @@ impl Comparison {
         ]
     }
 
-    /// The bytes that cross the borders of each level, for people: header and rows.
+    /// The bytes between the groups of each level, for people: header and rows.
     #[must_use]
     pub fn cut_table(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let cuts = self.strategies.first().map(|row| row.cut.as_slice()).unwrap_or_default();
@@ -313,7 +313,7 @@ impl Comparison {
 }
 
 impl StrategyRow {
-    /// How long the rank that computes longest does so, for people.
+    /// The longest computing time of any rank, for people.
     pub(super) fn computing(&self) -> String {
         self.makespan_s.map_or_else(|| "-".to_owned(), |time| format!("{:.2}", Seconds(time)))
     }

@@ -1,4 +1,4 @@
-//! What strategies cost in time, as `place` shows it.
+//! The times of strategies by model or simulation, as `place` shows them.
 
 use serde::Serialize;
 
@@ -10,17 +10,17 @@ use crate::units::{Bytes, Seconds};
 /// How the strategies were evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EvaluationRow {
-    /// What should be small: `waiting`, `finish` or `balanced`.
+    /// The objective: `waiting`, `finish` or `balanced`.
     pub objective: String,
-    /// What part of the messages the simulations had: 1 for all.
+    /// The share of the messages in the simulations: 1 for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated_share: Option<f64>,
-    /// How many messages were simulated, over all strategies and seeds.
+    /// Number of simulated messages, over all strategies and seeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated_messages: Option<u64>,
 }
 
-/// What a strategy costs in time. Times are seconds.
+/// The times of a strategy, seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct EvaluatedRow {
     /// Waiting at all servers, summed over messages.
@@ -29,17 +29,17 @@ pub struct EvaluatedRow {
     pub nic_waiting_s: f64,
     /// At memories.
     pub memory_waiting_s: f64,
-    /// When the last message arrives.
+    /// Arrival of the last message.
     pub workload_finish_s: f64,
-    /// How many times worse than the best of all, by the objective.
+    /// Ratio to the best strategy by the objective; 1 for the best.
     pub loss: f64,
-    /// With how many seeds it was simulated; a strategy that is clearly worse has fewer than the others,
-    /// or none of the longest runs.
+    /// Number of seeds of its longest simulations; clearly worse strategies have fewer than others, or
+    /// none.
     pub seeds: usize,
-    /// What the model says of the waiting; only of open loops.
+    /// Waiting by the model; only for open loops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_waiting_s: Option<f64>,
-    /// What the model says of the end; only of open loops.
+    /// Finish by the model; only for open loops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_finish_s: Option<f64>,
 }
@@ -72,8 +72,8 @@ impl EvaluatedRow {
     }
 
     fn csv(row: Option<&Self>) -> Vec<String> {
-        let number = |of: fn(&Self) -> Option<f64>| {
-            row.and_then(of).map_or_else(String::new, |number| number.to_string())
+        let number = |field: fn(&Self) -> Option<f64>| {
+            row.and_then(field).map_or_else(String::new, |number| number.to_string())
         };
         vec![
             number(|row| Some(row.total_waiting_s)),
@@ -106,14 +106,14 @@ impl Comparison {
     pub fn evaluated_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         type Column<'a> = (&'static str, Box<dyn Fn(&StrategyRow) -> String + 'a>);
         let time = |seconds: f64| format!("{:.3}", Seconds(seconds));
-        let of = move |row: &StrategyRow, of: fn(&EvaluatedRow) -> Option<f64>| {
-            row.evaluated.as_ref().and_then(of).map_or_else(|| "-".to_owned(), time)
+        let cell = move |row: &StrategyRow, field: fn(&EvaluatedRow) -> Option<f64>| {
+            row.evaluated.as_ref().and_then(field).map_or_else(|| "-".to_owned(), time)
         };
         let mut columns: Vec<Column> = vec![
             ("strategy", Box::new(|row| self.label(row))),
             ("nodes", Box::new(|row| row.nodes.to_string())),
-            ("waiting", Box::new(move |row| of(row, |row| Some(row.total_waiting_s)))),
-            ("finish", Box::new(move |row| of(row, |row| Some(row.workload_finish_s)))),
+            ("waiting", Box::new(move |row| cell(row, |row| Some(row.total_waiting_s)))),
+            ("finish", Box::new(move |row| cell(row, |row| Some(row.workload_finish_s)))),
         ];
         if self.strategies.iter().any(|row| row.makespan_s.is_some()) {
             columns.push(("compute", Box::new(StrategyRow::computing)));
@@ -130,7 +130,7 @@ impl Comparison {
                 .iter()
                 .any(|row| row.evaluated.as_ref().and_then(predicted).is_some())
             {
-                columns.push(("model: waiting", Box::new(move |row| of(row, predicted))));
+                columns.push(("model: waiting", Box::new(move |row| cell(row, predicted))));
             }
         }
         let bytes = |row: &StrategyRow| format!("{:.1}", Bytes(row.inter_node_bytes));

@@ -1,4 +1,4 @@
-//! What a placement changes beside the traffic it is made for, for people and programs.
+//! Side effects of a reordering of ranks, for people and programs.
 
 use serde::Serialize;
 
@@ -7,17 +7,17 @@ use crate::estimate::{CollectiveCost, OperationCost};
 use crate::ranking::counts_as_equal;
 use crate::units::{Bytes, Seconds};
 
-/// The effects of a placement as they are shown, against ranks in their order. Its JSON form is
-/// described in `docs/src/formats.md`.
+/// The side effects of a placement against block order. Its JSON form is described in
+/// `docs/src/formats.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PermutationReport {
     /// The collective operations; `null` if none are known.
     pub collectives: Option<CollectivesRow>,
-    /// How many ranks share their node with other ranks of their job than expected.
+    /// Number of ranks that share their node with other ranks of their job than expected.
     pub changed_node_groups_ranks: usize,
-    /// By what that is expected: `block-order` or `recorded`.
+    /// The origin of the expected node groups: `block-order` or `recorded`.
     pub expected_node_groups: &'static str,
-    /// The jobs that are aware of nodes for sure.
+    /// Names of the jobs that have a communicator for the ranks of each host.
     pub aware_jobs: Vec<String>,
     #[serde(skip)]
     ranks: usize,
@@ -28,37 +28,37 @@ pub struct PermutationReport {
 /// The collective operations under the placement and in block order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CollectivesRow {
-    /// The bytes of all their messages.
+    /// Bytes of all messages of collective operations.
     pub bytes: u64,
-    /// Under the placement.
+    /// Their cost under the placement.
     pub placed: CollectiveCostRow,
-    /// In block order.
+    /// Their cost in block order.
     pub in_block_order: CollectiveCostRow,
 }
 
-/// What they cost.
+/// The cost of collective operations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CollectiveCostRow {
     /// Bytes between nodes.
     pub inter_node_bytes: u64,
-    /// How long the busiest network device needs for them, in seconds.
+    /// Time that the busiest network device needs for these bytes, seconds.
     pub busiest_nic_time_s: f64,
-    /// The time along their critical path, in seconds.
+    /// Time along the critical path, seconds.
     pub time_s: f64,
-    /// The same by operation.
+    /// The cost of each operation.
     pub operations: Vec<OperationRow>,
 }
 
-/// What all calls of one operation cost.
+/// The cost of all calls of one operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OperationRow {
     /// Its name, like `Bcast`.
     pub operation: &'static str,
-    /// The bytes of its messages.
+    /// Bytes of its messages.
     pub bytes: u64,
-    /// Those between nodes.
+    /// Bytes between nodes.
     pub inter_node_bytes: u64,
-    /// The time along its critical path, in seconds.
+    /// Time along its critical path, seconds.
     pub time_s: f64,
 }
 
@@ -82,7 +82,7 @@ impl PermutationReport {
         }
     }
 
-    /// What collective operations gain or lose, in a sentence; `None` if none are known.
+    /// A sentence on what collective operations gain or lose; `None` if none are known.
     #[must_use]
     pub fn collectives_sentence(&self, total_bytes: u64) -> Option<String> {
         let CollectivesRow { bytes, placed, in_block_order } = self.collectives.as_ref()?;
@@ -90,7 +90,7 @@ impl PermutationReport {
         let pair = |row: &CollectiveCostRow| (row.inter_node_bytes as f64, row.time_s);
         let ((crossing, time), (crossing_before, time_before)) =
             (pair(placed), pair(in_block_order));
-        let names: Vec<&str> = placed.operations.iter().map(|one| one.operation).collect();
+        let names: Vec<&str> = placed.operations.iter().map(|row| row.operation).collect();
         let which = format!("Collectives ({}; {share:.1} % of all bytes)", names.join(", "));
         if alike(crossing, crossing_before) && alike(time, time_before) {
             return Some(format!("{which} cost the same as in block order."));
@@ -117,7 +117,7 @@ impl PermutationReport {
         ))
     }
 
-    /// The warning that ranks share their nodes with others than expected; `None` if they do not.
+    /// The warning that ranks share their nodes with other ranks than expected; `None` if they do not.
     #[must_use]
     pub fn node_groups_warning(&self) -> Option<String> {
         if self.changed_node_groups_ranks == 0 {
@@ -142,11 +142,11 @@ impl PermutationReport {
 
 impl CollectiveCostRow {
     fn new(cost: &CollectiveCost) -> Self {
-        let operation = |one: &OperationCost| OperationRow {
-            operation: one.operation,
-            bytes: one.bytes.0,
-            inter_node_bytes: one.inter_node.0,
-            time_s: one.time.0,
+        let operation = |cost: &OperationCost| OperationRow {
+            operation: cost.operation,
+            bytes: cost.bytes.0,
+            inter_node_bytes: cost.inter_node.0,
+            time_s: cost.time.0,
         };
         Self {
             inter_node_bytes: cost.inter_node.0,

@@ -1,4 +1,4 @@
-//! Pack or spread, for people and programs.
+//! Populations (the ranks on different numbers of nodes), for people and programs.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::cluster::Cluster;
 use crate::ranking::TOLERANCE;
 use crate::units::Seconds;
 
-/// The same ranks on different numbers of nodes. Its JSON form is described in
+/// The ranks of a workload on different numbers of nodes. Its JSON form is described in
 /// `docs/src/formats.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PopulationReport {

@@ -1,4 +1,4 @@
-//! What a simulation found.
+//! The result of a simulation.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::units::Seconds;
 pub struct SimulationReport {
     /// The strategy, or the placement file.
     pub strategy: String,
-    /// Where the rates come from.
+    /// The name of the rates.
     pub rates: String,
     /// Whether the rates were measured on this cluster.
     pub calibrated: bool,
@@ -24,15 +24,15 @@ pub struct SimulationReport {
     pub totals: SimulationTotals,
     /// How long the simulation took.
     pub wall_s: f64,
-    /// Means and confidence intervals over several seeds, where there were several; then all other
-    /// numbers are those of the first.
+    /// Means and confidence intervals over several seeds; all other numbers are those of the first
+    /// seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replications: Option<ReplicationsReport>,
-    /// The servers that messages came to.
+    /// The servers at which messages arrived.
     pub per_server: Vec<ServerRow>,
     /// The jobs.
     pub per_job: Vec<JobRow>,
-    /// The ranks of a replay, counted over all jobs.
+    /// The ranks of a replay, by global rank.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub per_rank: Vec<RankRow>,
 }
@@ -40,31 +40,31 @@ pub struct SimulationReport {
 /// The main numbers of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SimulationTotals {
-    /// How long messages waited, and when all was over.
+    /// Waiting and finish.
     #[serde(flatten, serialize_with = "times")]
     pub score: Score,
-    /// Messages that arrived.
+    /// Number of messages that arrived.
     pub messages: u64,
-    /// Departures from servers and ticks of clocks.
+    /// Number of departures from servers and ticks of clocks.
     pub events: u64,
-    /// The time reached, where the simulation was stopped before its end; else `null`.
+    /// The simulated time when the simulation was stopped; `null` if it reached its end.
     pub stopped_at_s: Option<f64>,
 }
 
 /// Several simulations with different seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ReplicationsReport {
-    /// How many.
+    /// Number of simulations that reached their end.
     pub count: usize,
-    /// Of the main numbers.
+    /// Total waiting.
     pub total_waiting_s: EstimateRow,
-    /// At network devices.
+    /// Waiting at network devices.
     pub nic_waiting_s: EstimateRow,
-    /// At memories.
+    /// Waiting at memories.
     pub memory_waiting_s: EstimateRow,
-    /// When the last message arrived.
+    /// Arrival of the last message.
     pub workload_finish_s: EstimateRow,
-    /// The sum over jobs.
+    /// Sum over jobs of the arrival of their last message.
     pub total_finish_s: EstimateRow,
 }
 
@@ -73,30 +73,30 @@ pub struct ReplicationsReport {
 pub struct EstimateRow {
     /// The mean.
     pub mean: f64,
-    /// Half the width; `null` where it is not finite.
+    /// Half the width of the interval; `null` if it is not finite.
     pub half_width: f64,
 }
 
 /// A server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServerRow {
-    /// `node0 nic0 out`, `node0 NUMA L#0`.
+    /// Its name, such as `node0 nic0 out` or `node0 NUMA L#0`.
     pub name: String,
-    /// Messages that came.
+    /// Number of messages that arrived at it.
     pub messages: u64,
-    /// The sum of their waiting.
+    /// Sum of their waiting.
     pub waiting_s: f64,
-    /// Its mean.
+    /// Mean waiting of a message.
     pub mean_waiting_s: f64,
-    /// The longest.
+    /// Longest waiting of a message.
     pub longest_waiting_s: f64,
-    /// The sum of the service times.
+    /// Sum of the service times.
     pub service_s: f64,
-    /// Its share of the time until the last message arrived.
+    /// Share of the time until the last arrival in which it was busy, 0 to 1.
     pub utilisation: f64,
-    /// The mean number of messages that waited, over that time.
+    /// Mean number of waiting messages until the last arrival.
     pub mean_queue: f64,
-    /// The most that waited at once.
+    /// Largest number of messages that waited at once.
     pub longest_queue: u64,
 }
 
@@ -105,30 +105,30 @@ pub struct ServerRow {
 pub struct JobRow {
     /// Its name.
     pub name: String,
-    /// Its messages that arrived.
+    /// Number of its messages that arrived.
     pub messages: u64,
-    /// The sum of their waiting.
+    /// Sum of their waiting.
     pub waiting_s: f64,
-    /// When it was over.
+    /// Arrival of its last message.
     pub finish_s: f64,
-    /// From the sending of a message to its arrival, mean.
+    /// Mean latency: time from the sending of a message to its arrival.
     pub mean_latency_s: f64,
-    /// What half of the messages do not exceed.
+    /// Median of the latency.
     pub latency_p50_s: f64,
-    /// What 90 % do not exceed.
+    /// 90th percentile of the latency.
     pub latency_p90_s: f64,
-    /// What 99 % do not exceed.
+    /// 99th percentile of the latency.
     pub latency_p99_s: f64,
-    /// The longest.
+    /// Longest latency.
     pub longest_latency_s: f64,
 }
 
 /// A rank of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RankRow {
-    /// How long it waited for messages.
+    /// Time that it waited for messages.
     pub waited_s: f64,
-    /// When it was through.
+    /// End of its last step.
     pub end_s: f64,
 }
 
@@ -150,7 +150,7 @@ impl SimulationReport {
         }
     }
 
-    /// The same with what several seeds say together.
+    /// Adds means and confidence intervals over several seeds.
     #[must_use]
     pub fn with_replications(self, replications: &Replications) -> Self {
         let row = |estimate: Estimate| EstimateRow {
@@ -158,7 +158,7 @@ impl SimulationReport {
             half_width: estimate.half_width,
         };
         let report = ReplicationsReport {
-            count: replications.outcomes.iter().filter(|one| one.stopped.is_none()).count(),
+            count: replications.outcomes.iter().filter(|run| run.stopped.is_none()).count(),
             total_waiting_s: row(replications.total_waiting),
             nic_waiting_s: row(replications.nic_waiting),
             memory_waiting_s: row(replications.memory_waiting),
@@ -168,21 +168,21 @@ impl SimulationReport {
         Self { replications: Some(report), ..self }
     }
 
-    /// The same with the times of the ranks of a replay.
+    /// Adds the times of the ranks of a replay.
     #[must_use]
     pub fn with_ranks(self, ranks: &[RankTimes]) -> Self {
         let row = |rank: &RankTimes| RankRow { waited_s: rank.waited.0, end_s: rank.end.0 };
         Self { per_rank: ranks.iter().map(row).collect(), ..self }
     }
 
-    /// The main numbers for people: name, value, and the interval where there is one.
+    /// The main numbers for people: name, value, and confidence interval with several seeds.
     #[must_use]
     pub fn totals_table(&self) -> Vec<Vec<String>> {
         let score = &self.totals.score;
         let waiting = score.waiting.unwrap_or_default();
-        let interval = |of: fn(&ReplicationsReport) -> EstimateRow| {
+        let interval = |field: fn(&ReplicationsReport) -> EstimateRow| {
             self.replications.as_ref().map_or_else(String::new, |replications| {
-                let EstimateRow { mean, half_width } = of(replications);
+                let EstimateRow { mean, half_width } = field(replications);
                 format!("{:.4} ± {:.4} (95 %)", Seconds(mean), Seconds(half_width))
             })
         };
@@ -231,7 +231,7 @@ impl SimulationReport {
         (header, self.per_job.iter().map(row).collect())
     }
 
-    /// The `most` servers at which messages wait longest in all, for people: header and rows.
+    /// The `most` servers with the most waiting, for people: header and rows.
     #[must_use]
     pub fn server_table(&self, most: usize) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let header =
@@ -294,7 +294,7 @@ impl SimulationReport {
 }
 
 impl SimulationTotals {
-    /// Those of an outcome.
+    /// The main numbers of an outcome.
     #[must_use]
     pub fn new(outcome: &Outcome) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Traffic for people: totals, heaviest pairs, and a picture of who sends to whom.
+//! Traffic for people: totals, heaviest pairs, and a heat map of the communication matrix.
 
 use std::fmt::Write;
 
@@ -11,55 +11,55 @@ use crate::traffic::topology::TopologyKind;
 use crate::traffic::{Flow, Job, add_up};
 use crate::units::{Bytes, counted};
 
-/// What there is to say about a profile before any placement.
+/// The summary of a profile, before any placement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrafficSummary {
     /// The program.
     pub program: String,
-    /// How the traffic came to be known.
+    /// The origin of the traffic, such as the tracer or an importer.
     pub origin: String,
-    /// The MPI library; empty where there was none.
+    /// The MPI library; empty if there was none.
     pub mpi_library: String,
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// How many hosts they were seen on; 0 where that is unknown.
+    /// Number of hosts of the recorded run; 0 if unknown.
     pub hosts: usize,
-    /// Messages between two ranks, point-to-point and one-sided.
+    /// Number of messages between two ranks, point-to-point and one-sided.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes: u64,
-    /// Those of them that one-sided calls move.
+    /// Number of messages of one-sided calls.
     pub one_sided_messages: u64,
-    /// Their bytes.
+    /// Bytes of one-sided calls.
     pub one_sided_bytes: u64,
-    /// The bytes of messages that ranks send to themselves.
+    /// Bytes of messages that ranks send to themselves.
     pub self_bytes: u64,
-    /// Bytes between ranks of one host, for the binding seen; `None` where hosts are unknown.
+    /// Bytes between ranks of one host in the recorded run; `None` if hosts are unknown.
     pub bytes_within_hosts: Option<u64>,
-    /// How many pairs communicate.
+    /// Number of pairs that communicate.
     pub pairs: usize,
-    /// How many of them send and receive, rather than by one-sided calls only.
+    /// Number of pairs with point-to-point messages.
     pub point_to_point_pairs: usize,
-    /// The patterns that the program declares, by kind.
+    /// The topologies that the program declares, by kind.
     pub declared: Vec<DeclaredSummary>,
-    /// The most memory that a rank had in use, in bytes; `None` where that is unknown.
+    /// The largest memory use of any rank, bytes; `None` if unknown.
     pub peak_memory_bytes: Option<u64>,
-    /// What is missing because the run did not come to its end; empty for a whole profile.
+    /// What is missing because the run ended early; empty for a complete profile.
     pub partial: Vec<String>,
-    /// How often each collective operation was called by a rank, and the bytes put in.
+    /// Calls and bytes of each collective operation.
     pub collectives: Vec<CollectiveSummary>,
     /// The pairs with the most bytes.
     pub heaviest: Vec<Flow>,
 }
 
-/// The topologies that were declared in one way.
+/// The declared topologies of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeclaredSummary {
-    /// How.
+    /// The kind.
     pub kind: TopologyKind,
-    /// Communicators that have one.
+    /// Number of communicators with such a topology.
     pub communicators: usize,
-    /// Pairs of a rank and a neighbour that it says it sends to, of all of them.
+    /// Number of pairs of a rank and a neighbour it sends to, over all these communicators.
     pub pairs: usize,
 }
 
@@ -68,7 +68,7 @@ pub struct DeclaredSummary {
 pub struct CollectiveSummary {
     /// Its name.
     pub operation: &'static str,
-    /// Calls, summed over ranks.
+    /// Number of calls, summed over ranks.
     pub calls: u64,
     /// Bytes that the ranks put in.
     pub bytes: u64,
@@ -84,7 +84,7 @@ impl TrafficSummary {
         let mut hosts: Vec<&str> = profile.ranks.iter().map(|rank| rank.host.as_str()).collect();
         hosts.sort_unstable();
         hosts.dedup();
-        let known = !hosts.contains(&"");
+        let hosts_known = !hosts.contains(&"");
         let within = || {
             let same = |flow: &&Flow| host(flow.source) == host(flow.destination);
             sum(flows().filter(between).filter(same))
@@ -105,13 +105,13 @@ impl TrafficSummary {
             origin: profile.run.origin.clone(),
             mpi_library: profile.run.mpi_library.clone(),
             ranks: Rank::from_index(profile.ranks.len()).0,
-            hosts: if known { hosts.len() } else { 0 },
+            hosts: if hosts_known { hosts.len() } else { 0 },
             messages: flows().filter(between).map(messages).fold(0, u64::saturating_add),
             bytes: sum(flows().filter(between)),
             one_sided_messages: one_sided().map(messages).fold(0, u64::saturating_add),
             one_sided_bytes: sum(one_sided()),
             self_bytes: sum(flows().filter(|flow| !between(flow))),
-            bytes_within_hosts: known.then(within),
+            bytes_within_hosts: hosts_known.then(within),
             pairs: count,
             point_to_point_pairs: profile
                 .flows
@@ -170,8 +170,9 @@ impl TrafficSummary {
         for DeclaredSummary { kind, communicators, pairs } in &self.declared {
             let kind = kind.name().replace('_', " ");
             let what = if *communicators == 1 { "communicator" } else { "communicators" };
-            let of = format!("{communicators} {what}: {pairs} pairs of neighbours");
-            line("declared", format!("{kind} topology of {of}"));
+            let text =
+                format!("{kind} topology of {communicators} {what}: {pairs} pairs of neighbours");
+            line("declared", text);
         }
         if let Some(bytes) = self.peak_memory_bytes {
             line("memory", format!("{:.1} at most by one rank", Bytes(bytes)));
@@ -215,8 +216,8 @@ fn collectives(profile: &Profile) -> Vec<CollectiveSummary> {
 /// From no bytes to the most.
 const SHADES: [char; 6] = ['·', '░', '▒', '▓', '█', '█'];
 
-/// A picture of who sends how much to whom: senders down, receivers across, at most `width` cells
-/// each way; several ranks share a cell where there are more. Shades are logarithmic.
+/// The communication matrix as a heat map: senders down, receivers across, at most `width` cells in
+/// each direction, so that a cell may stand for several ranks. Shades are logarithmic.
 #[must_use]
 pub fn heat_map(job: &Job, width: u32) -> String {
     let per_cell = job.ranks.div_ceil(width.max(1)).max(1);

@@ -1,4 +1,4 @@
-//! Strategies side by side by how long messages wait, simulated or predicted.
+//! The comparison of strategies by waiting, simulated or predicted.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -11,23 +11,22 @@ use crate::ranking::{Ranking, Score, Waiting};
 use crate::sim::Outcome;
 use crate::units::Seconds;
 
-/// A comparison as it is shown. Its JSON form is described in `docs/src/formats.md`.
+/// A comparison of strategies by waiting. Its JSON form is described in `docs/src/formats.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaitingComparison {
-    /// By what the strategies are ranked: `simulation` or `model`.
+    /// The evaluation by which the strategies are ranked: `simulation` or `model`.
     pub by: Basis,
     /// The name of the best by the objective, with options.
     pub best: StrategyId,
-    /// Where the rates come from.
+    /// The name of the rates.
     pub rates: String,
-    /// Whether they were measured on this cluster.
+    /// Whether the rates were measured on this cluster.
     pub calibrated: bool,
     /// One entry per strategy, in the order in which they were named.
     pub strategies: Vec<WaitingRow>,
 }
 
-/// The times of a score in seconds, under the names of `docs/src/formats.md`; 0 where one is not
-/// known.
+/// The times of a score in seconds, under the names of `docs/src/formats.md`; 0 if unknown.
 pub(super) fn times<S: Serializer>(score: &Score, serializer: S) -> Result<S::Ok, S::Error> {
     let waiting = score.waiting.unwrap_or_default();
     let times = [
@@ -51,24 +50,24 @@ pub(super) fn times<S: Serializer>(score: &Score, serializer: S) -> Result<S::Ok
 pub struct WaitingRow {
     /// Its name, with options.
     pub name: StrategyId,
-    /// How many nodes hold ranks.
+    /// Number of nodes with ranks.
     pub nodes: usize,
-    /// How long messages wait, and when all is over.
+    /// Waiting and finish.
     #[serde(flatten, serialize_with = "times")]
     pub score: Score,
-    /// How many messages there were.
+    /// Number of messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
-    /// The time reached, where a simulation was stopped before its end.
+    /// The simulated time at which the simulation was stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped_at_s: Option<f64>,
-    /// The largest ρ of any server, while all clocks tick; above 1 its queue grows all the time.
+    /// The largest ρ of any server while all clocks tick; from 1 on its queue keeps growing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highest_utilisation: Option<f64>,
-    /// The server that has it.
+    /// The name of that server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busiest_server: Option<String>,
-    /// How many servers have a ρ of 1 or more.
+    /// Number of servers with a ρ of 1 or more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saturated_servers: Option<usize>,
     /// How long the evaluation took.
@@ -76,7 +75,7 @@ pub struct WaitingRow {
 }
 
 impl WaitingRow {
-    /// What a simulation found of a candidate.
+    /// A row with the outcome of a simulation.
     #[must_use]
     pub fn simulated(candidate: &Candidate, outcome: &Outcome, wall: Seconds) -> Self {
         Self {
@@ -92,8 +91,8 @@ impl WaitingRow {
         }
     }
 
-    /// What the model says of a candidate: the fluid of the whole run, the queueing model of the time
-    /// in which all clocks tick.
+    /// A row with the prediction of the model: the fluid for the whole run, the queueing model for the
+    /// time in which all clocks tick.
     #[must_use]
     pub fn predicted(
         candidate: &Candidate,
@@ -119,7 +118,7 @@ impl WaitingRow {
     }
 }
 
-/// An evaluation of a candidate: what excludes the candidate excludes it here too.
+/// The score, excluded if the candidate is.
 fn of_candidate(score: Score, candidate: &Candidate) -> Score {
     Score { excluded: score.excluded || candidate.score.excluded, ..score }
 }
@@ -142,16 +141,16 @@ impl WaitingComparison {
         }
     }
 
-    /// What must be said with every result.
+    /// The basis of the numbers: how they were computed, and by which rates.
     #[must_use]
     pub fn caveat(&self) -> String {
-        let known = if self.calibrated { "calibrated" } else { "assumed" };
+        let origin = if self.calibrated { "calibrated" } else { "assumed" };
         let by = match self.by {
             Basis::Static => "static estimate",
             Basis::Model => "model",
             Basis::Simulation => "simulation",
         };
-        format!("{by}, rates {known}: {}", self.rates)
+        format!("{by}, rates {origin}: {}", self.rates)
     }
 
     /// The numbers for people: header and rows. The winner has a star.
@@ -188,7 +187,7 @@ impl WaitingComparison {
             "total finish",
             Box::new(move |row| time(row.score.total_finish.unwrap_or_default())),
         ));
-        // Only the model knows how busy the busiest server is while all clocks tick.
+        // Only the model gives the utilisation while all clocks tick.
         if self.strategies.iter().any(|row| row.highest_utilisation.is_some()) {
             let busiest = |row: &WaitingRow| {
                 let busy = 100.0 * row.highest_utilisation.unwrap_or_default();
@@ -201,8 +200,8 @@ impl WaitingComparison {
         (columns.iter().map(|(name, _)| *name).collect(), rows)
     }
 
-    /// What messages wait under the strategy where they wait least, of those whose simulation came to
-    /// its end, if there is any.
+    /// The least total waiting of the strategies whose simulation reached its end; of all strategies if
+    /// none did.
     fn least_waiting(&self) -> f64 {
         let of_those = |stopped: bool| {
             let rows = self.strategies.iter().filter(|row| row.stopped_at_s.is_some() == stopped);

@@ -1,4 +1,4 @@
-//! Workloads for people: what the jobs send, and how fast.
+//! Workloads for people: the messages of the jobs and their rates.
 
 use serde::Serialize;
 
@@ -7,55 +7,55 @@ use crate::traffic::source::OUTSIDE;
 use crate::traffic::{Flow, Job, Source, Workload};
 use crate::units::{Bytes, BytesPerSecond, PerSecond, Seconds};
 
-/// What there is to say about the jobs of a workload. Messages of a rank to itself do not count.
+/// The summary of a workload. Messages of a rank to itself do not count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorkloadSummary {
     /// Its name.
     pub name: String,
-    /// The ranks of all jobs.
+    /// Number of ranks of all jobs.
     pub ranks: usize,
-    /// Their messages.
+    /// Number of their messages.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes: u64,
-    /// The jobs, in their order.
+    /// The jobs, in the order of the workload.
     pub jobs: Vec<JobSummary>,
 }
 
-/// What a job sends.
+/// The messages of a job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JobSummary {
     /// Its name.
     pub name: String,
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Pairs of a sender and a receiver.
+    /// Number of pairs of a sender and a receiver.
     pub pairs: usize,
-    /// The most ranks that one exchanges messages with, in either direction.
+    /// The largest number of peers of a rank, in either direction.
     pub most_peers: usize,
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes: u64,
-    /// The shortest and the longest message, in bytes: of the clocks, else the means and the
-    /// largest of the pairs; `None` without messages.
+    /// The shortest and the longest message, bytes: of the clocks, or without clocks by the mean and
+    /// the largest message of each pair; `None` without messages.
     pub length: Option<(u64, u64)>,
-    /// By which clocks it sends; `None` if nobody says when.
+    /// The clocks of its ranks; `None` without message timing.
     pub sending: Option<Sending>,
 }
 
 /// The clocks of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sending {
-    /// How many clocks its ranks have.
+    /// Number of clocks.
     pub clocks: usize,
-    /// The slowest and the fastest, ticks per second.
+    /// Rate of the slowest and of the fastest clock, ticks per second.
     pub rate: (f64, f64),
     /// The smallest and the largest coefficient of variation of the gaps between ticks.
     pub cv: (f64, f64),
-    /// Bytes per second of all of them while they tick: the offered load.
+    /// The offered load: bytes per second of all clocks while they tick.
     pub offered_bytes_per_s: f64,
-    /// The mean time until the last clock has ended, in seconds.
+    /// Mean time until the last clock stops, seconds.
     pub duration_s: f64,
 }
 
@@ -144,7 +144,7 @@ impl JobSummary {
         }
     }
 
-    /// Its line of the table: the values of [`COLUMNS`].
+    /// Its row of the table: the values of [`COLUMNS`].
     #[must_use]
     pub fn cells(&self) -> Vec<String> {
         let mut cells = vec![
@@ -177,11 +177,11 @@ impl JobSummary {
         cells
     }
 
-    /// Its line for other programs: the values of [`CSV_COLUMNS`], empty where unknown.
+    /// Its row for other programs: the values of [`CSV_COLUMNS`], empty if unknown.
     #[must_use]
     pub fn csv_cells(&self) -> Vec<String> {
         let unknown = String::new;
-        let of = |value: fn(&Sending) -> f64| {
+        let clocks = |value: fn(&Sending) -> f64| {
             self.sending.as_ref().map_or_else(unknown, |sending| value(sending).to_string())
         };
         let length = |value: fn((u64, u64)) -> u64| {
@@ -193,21 +193,21 @@ impl JobSummary {
             self.pairs.to_string(),
             self.most_peers.to_string(),
             self.sending.map_or(0, |sending| sending.clocks).to_string(),
-            of(|sending| sending.rate.0),
-            of(|sending| sending.rate.1),
-            of(|sending| sending.cv.0),
-            of(|sending| sending.cv.1),
+            clocks(|sending| sending.rate.0),
+            clocks(|sending| sending.rate.1),
+            clocks(|sending| sending.cv.0),
+            clocks(|sending| sending.cv.1),
             length(|length| length.0),
             length(|length| length.1),
             self.messages.to_string(),
             self.bytes.to_string(),
-            of(|sending| sending.offered_bytes_per_s),
-            of(|sending| sending.duration_s),
+            clocks(|sending| sending.offered_bytes_per_s),
+            clocks(|sending| sending.duration_s),
         ]
     }
 }
 
-/// The messages, and their bytes, that leave the cluster.
+/// The number of messages that leave the cluster, and their bytes.
 fn outside(job: &Job) -> (u64, u64) {
     let amount = |source: &Source| {
         let sends = source.sends.iter().filter(|send| send.destination == OUTSIDE);

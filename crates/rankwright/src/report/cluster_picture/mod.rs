@@ -8,7 +8,7 @@ use super::svg::{Drawing, MARGIN, SMALL, width};
 use crate::cluster::{Cluster, hostlist};
 use crate::units::{BytesPerSecond, counted};
 
-/// Fill and border of each kind of box, in colours that people who confuse some can tell apart.
+/// Fill and border of each kind of box, in colours that colour-blind people can tell apart.
 const STYLES: &str = "\
 .node { fill: #fafafa; stroke: #444 }
 .package { fill: #fff; stroke: #888 }
@@ -26,7 +26,7 @@ const STYLES: &str = "\
 .nodes { fill: #fafafa; stroke: #444; stroke-dasharray: 4 2 }
 ";
 
-/// What the colours mean.
+/// The legend: each class with its meaning.
 const LEGEND: [(&str, &str); 8] = [
     ("core", "core (L#)"),
     ("pu", "PU (P#)"),
@@ -38,8 +38,8 @@ const LEGEND: [(&str, &str); 8] = [
     ("gpu", "GPU"),
 ];
 
-/// The picture as an SVG file that needs no other. Nodes of one type are drawn once, and so are
-/// switches with the same below them.
+/// The picture as a self-contained SVG file. Nodes of one type are drawn once, and so are switches with
+/// equal subtrees.
 #[must_use]
 pub fn cluster_picture(cluster: &Cluster) -> String {
     let mut drawing = Drawing::default();
@@ -49,9 +49,9 @@ pub fn cluster_picture(cluster: &Cluster) -> String {
     drawing.text("heading", MARGIN, below, &title);
     below += 22;
     let rates = &cluster.rates;
-    let known = if rates.calibrated { "measured" } else { "assumed" };
+    let origin = if rates.calibrated { "measured" } else { "assumed" };
     let line = format!(
-        "Rates {known} ({}): network device {}, {}; memory {}. Rates are each way; k, M, G are powers \
+        "Rates {origin} ({}): network device {}, {}; memory {}. Rates are each way; k, M, G are powers \
          of 1000, Ki, Mi, Gi of 1024.",
         rates.name, rates.nic_bandwidth, rates.nic_latency, rates.memory_bandwidth
     );
@@ -87,7 +87,7 @@ fn names_of(cluster: &Cluster, is_meant: impl Fn(&crate::cluster::Node) -> bool)
     nodes.map(|node| node.name.as_str()).collect()
 }
 
-/// Draws the legend and gives where it ends.
+/// Draws the legend. Returns where it ends.
 fn legend(drawing: &mut Drawing, cluster: &Cluster, top: i32) -> i32 {
     let used = |class: &str| {
         cluster.groups.iter().any(|group| {

@@ -81,8 +81,8 @@ impl<'a> Picture<'a> {
             if self.cores[index].is_empty() {
                 bare.entry(package).or_default().push(self.memory(numa));
             } else {
-                let own = devices.remove(&Place::Memory(numa)).unwrap_or_default();
-                inside.entry(package).or_default().push(self.numa(numa, own));
+                let near = devices.remove(&Place::Memory(numa)).unwrap_or_default();
+                inside.entry(package).or_default().push(self.numa(numa, near));
             }
         }
         let outer: Vec<Frame> = if self.memories_outside {
@@ -91,8 +91,8 @@ impl<'a> Picture<'a> {
             let package = |package: usize| {
                 let mut rows = square(inside.remove(&Some(package)).unwrap_or_default());
                 rows.extend(square(bare.remove(&Some(package)).unwrap_or_default()));
-                let own = devices.remove(&Place::Package(package)).unwrap_or_default();
-                rows.extend(wrapped(own, WIDEST / 2));
+                let near = devices.remove(&Place::Package(package)).unwrap_or_default();
+                rows.extend(wrapped(near, WIDEST / 2));
                 Frame::new("package", vec![format!("package L#{package}")], rows)
             };
             (0..self.machine.packages).map(package).collect()
@@ -241,7 +241,7 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// What the style sheet calls a memory.
+/// The class of a memory in the style sheet.
 pub(super) fn class_of_memory(node: &NumaNode) -> &'static str {
     match node.kind.as_deref() {
         None => "dram",
@@ -261,13 +261,13 @@ fn square(frames: Vec<Frame>) -> Vec<Vec<Frame>> {
     in_columns(frames, count)
 }
 
-/// A size as its owner would say it: exactly if that is short, else rounded.
+/// A size: exactly if that is short, else rounded.
 fn size(memory: Bytes) -> String {
     let exact = memory.to_string();
     if exact.len() <= "1000 GiB".len() { exact } else { format!("{memory:.1}") }
 }
 
-/// What the cores get that get the most.
+/// The largest memory bandwidth of any core.
 fn speed(node: &NumaNode) -> Vec<String> {
     let Some(best) = node.best_access() else { return Vec::new() };
     let bandwidth = best.bandwidth.map(rate);

@@ -1,5 +1,5 @@
-//! The tree of switches, from the top on the left to the nodes on the right. Switches with the same
-//! below them are drawn once.
+//! The tree of switches, from the root on the left to the nodes on the right. Switches with equal
+//! subtrees are drawn once.
 
 use std::collections::BTreeMap;
 
@@ -90,7 +90,7 @@ impl<'a> Tree<'a> {
         (uplink, nodes.into_iter().collect(), below.into_iter().collect())
     }
 
-    /// A branch for each kind among these switches, which are below so many like ones.
+    /// A branch for each kind among these switches, whose parents are `above` equal switches.
     fn branches(&self, switches: &[usize], above: usize) -> Vec<Branch> {
         let mut kinds: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut place: BTreeMap<usize, usize> = BTreeMap::new();

@@ -1,26 +1,28 @@
-//! A quick search for ranks that belong together: nodes are filled one after the other with whoever
-//! exchanges most with those already there, then ranks of different nodes change places.
+//! A quick search for ranks that should share a node: nodes are filled one after the other with the
+//! rank that exchanges most with those already in it, then ranks of different nodes are swapped.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::partners::Partners;
 
-/// Partners looked at before the search ends; it is quick for any traffic, and its result depends
-/// on nothing else.
+/// The largest number of partners that the search looks at. It limits the time for any traffic and
+/// keeps the result independent of the machine.
 const MOST_STEPS: usize = 20_000_000;
 
-/// How often all ranks are looked at for an exchange.
+/// Number of passes over all ranks for exchanges.
 const PASSES: usize = 4;
 
-/// The node of each rank.
+/// A placement of ranks on equal nodes.
 pub(super) struct Nodes {
+    /// By rank: its node.
     node_of: Vec<usize>,
+    /// Number of ranks per node.
     capacity: usize,
 }
 
 impl Nodes {
-    /// Ranks in their order, node after node.
+    /// Block order.
     pub(super) fn in_order(ranks: usize, capacity: usize) -> Self {
         Self { node_of: (0..ranks).map(|rank| rank / capacity).collect(), capacity }
     }
@@ -37,7 +39,7 @@ impl Nodes {
         nodes
     }
 
-    /// The part of what all pairs exchange that stays within nodes.
+    /// The share of the traffic that stays within nodes, 0 to 1.
     pub(super) fn share_within(&self, partners: &Partners) -> f64 {
         let within = |rank: usize| -> f64 {
             let same =
@@ -47,7 +49,7 @@ impl Nodes {
         (0..partners.ranks()).map(within).sum::<f64>() / partners.total()
     }
 
-    /// What is expected of a random placement: the chance of two ranks to share a node.
+    /// The expected share for a random placement: the chance of two ranks to share a node.
     pub(super) fn share_at_random(ranks: usize, capacity: usize) -> f64 {
         let pairs = |ranks: usize| (ranks as f64) * (ranks as f64 - 1.0);
         let full = (ranks / capacity) as f64;
@@ -58,10 +60,10 @@ impl Nodes {
         const NOWHERE: usize = usize::MAX;
         let ranks = partners.ranks();
         let mut node_of = vec![NOWHERE; ranks];
-        // What each rank exchanges with ranks that have a place, and with those of this node.
+        // By rank: the traffic with all placed ranks, and with those of this node.
         let mut placed = vec![0.0; ranks];
         let mut here = vec![0.0; ranks];
-        // The next node begins where the others end.
+        // The next node begins with the rank that exchanges most with the nodes before.
         let mut edge: BinaryHeap<Candidate> = BinaryHeap::new();
         let mut unplaced = 0;
         for node in 0..ranks.div_ceil(capacity) {
@@ -98,8 +100,8 @@ impl Nodes {
         Self { node_of, capacity }
     }
 
-    /// Lets each rank change places with one of the node that it exchanges most with, where the two
-    /// gain by it together. Whether any did.
+    /// Swaps each rank with one of the node that it exchanges most with, if that keeps more traffic
+    /// within nodes. Returns whether any ranks were swapped.
     fn exchange(&mut self, partners: &Partners, steps: &mut usize) -> bool {
         let ranks = partners.ranks();
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); ranks.div_ceil(self.capacity)];
@@ -124,20 +126,20 @@ impl Nodes {
                 let gain = |place: usize| {
                     let member = members[wanted][place];
                     let to = |node: usize| -> f64 {
-                        let there =
+                        let in_node =
                             |(partner, _): &&(u32, f64)| self.node_of[*partner as usize] == node;
-                        partners.of(member).iter().filter(there).map(|(_, amount)| amount).sum()
+                        partners.of(member).iter().filter(in_node).map(|(_, amount)| amount).sum()
                     };
                     gain_here + to(mine) - to(wanted) - 2.0 * partners.between(rank, member)
                 };
                 let gains = (0..members[wanted].len()).map(|place| (place, gain(place)));
                 let best = gains.reduce(|best, next| if next.1 > best.1 { next } else { best });
                 *steps += members[wanted].iter().map(|m| partners.of(*m).len()).sum::<usize>();
-                // Rounding must not let two ranks change places for ever.
+                // Rounding errors must not swap two ranks again and again.
                 if let Some((place, _)) = best.filter(|(_, gain)| *gain > 1e-9 * gain_here) {
                     let member = members[wanted][place];
                     members[wanted][place] = rank;
-                    let place = members[mine].iter().position(|known| *known == rank);
+                    let place = members[mine].iter().position(|member| *member == rank);
                     members[mine][place.expect("each is in its node")] = member;
                     (self.node_of[rank], self.node_of[member]) = (wanted, mine);
                     any = true;
