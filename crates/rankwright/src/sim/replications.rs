@@ -1,4 +1,4 @@
-//! The same simulation with several seeds, and how much its results differ.
+//! Replications: a simulation with several seeds, and the confidence intervals of its results.
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -29,8 +29,8 @@ pub struct Replications {
 }
 
 /// Runs `count` simulations on up to `threads` threads. The result is the same for any number of
-/// threads. The observer is told which replication has got how far, from several threads; when it
-/// breaks, all stop.
+/// threads. The observer is called from several threads with the index and the progress of a
+/// replication; when it breaks, all stop.
 ///
 /// # Errors
 /// As [`simulate`].

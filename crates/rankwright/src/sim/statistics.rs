@@ -161,7 +161,7 @@ impl JobCount {
     }
 }
 
-/// The outcome for jobs of these names, in their order.
+/// The outcome for jobs of these names, in the given order.
 pub(super) fn outcome<'a>(
     counts: &Counts,
     servers: &Servers,

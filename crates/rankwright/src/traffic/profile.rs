@@ -137,7 +137,7 @@ impl Ended {
     /// The one with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, known)| *known == name).map(|(ended, _)| *ended)
+        Self::ALL.iter().find(|(_, other)| *other == name).map(|(ended, _)| *ended)
     }
 
     /// Whether the record is complete.

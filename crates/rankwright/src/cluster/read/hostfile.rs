@@ -128,7 +128,7 @@ pub enum HostsError {
     Invalid(#[from] ClusterError),
 }
 
-/// The cluster of these hosts, in their order, with hardware, rates and switches of `like`: those of
+/// The cluster of these hosts, in the given order, with hardware, rates and switches of `like`: those of
 /// the node of that name, else those of the only node type. Switches above none of the hosts are
 /// left out. Of a host with fewer slots than free cores, only the first free cores (L#) stay free.
 ///

@@ -15,7 +15,7 @@ pub const EXPECTED: &str =
 /// The name of the switch above all blocks.
 const TOP: &str = "all-blocks";
 
-/// Whether a text is a `topology.conf`, judged by its first line.
+/// Whether a text is a `topology.conf`, by its first line.
 #[must_use]
 pub fn sniff(text: &str) -> bool {
     let first = text.lines().map(|line| line.trim_start().to_ascii_lowercase());

@@ -331,7 +331,7 @@ impl Run {
                 };
                 *arrivals = amount * self.pair_scale[kind * nodes + number];
             }
-            // Behind the devices it is no longer known which of them a message came through.
+            // Behind the devices the fluid does not track through which of them a message came.
             let mut all = [0.0; KINDS];
             for port in node.ports.clone() {
                 let left = self.ins.step(step, port, arrivals, &step.flows.into);

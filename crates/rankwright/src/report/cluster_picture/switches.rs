@@ -67,12 +67,12 @@ impl<'a> Tree<'a> {
             node.switch.into_iter().for_each(|switch| nodes[switch].push(index));
         }
         let mut tree = Self { cluster, below, nodes, kind: Vec::with_capacity(count) };
-        let mut known: BTreeMap<Signature, usize> = BTreeMap::new();
-        // Every parent stands behind its children.
+        let mut kinds: BTreeMap<Signature, usize> = BTreeMap::new();
+        // Children have lower indices than their parents.
         for index in 0..count {
             let signature = tree.signature(index);
-            let next = known.len();
-            tree.kind.push(*known.entry(signature).or_insert(next));
+            let next = kinds.len();
+            tree.kind.push(*kinds.entry(signature).or_insert(next));
         }
         tree
     }

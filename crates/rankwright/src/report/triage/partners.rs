@@ -1,16 +1,17 @@
-//! Who exchanges how much with whom, both directions together.
+//! The traffic of each pair of ranks, both directions together.
 
 use crate::traffic::Flow;
 
-/// The partners of every rank, each with what the two exchange.
+/// The partners of every rank, each with the traffic of the pair.
 pub(super) struct Partners {
-    /// Where the partners of each rank begin.
+    /// By rank: the index of its first partner in `partners`; at the end the number of partners.
     begins: Vec<usize>,
+    /// Partner, and bytes or messages in both directions; ascending for each rank.
     partners: Vec<(u32, f64)>,
 }
 
 impl Partners {
-    /// The partners by the amounts of flows; what ranks send to themselves counts nothing.
+    /// The partners by the amounts of flows; messages of a rank to itself do not count.
     pub(super) fn new(ranks: usize, flows: &[Flow], amount: impl Fn(&Flow) -> f64) -> Self {
         let mut directed: Vec<(u32, u32, f64)> = Vec::with_capacity(2 * flows.len());
         for flow in flows.iter().filter(|flow| flow.source != flow.destination) {
@@ -44,19 +45,19 @@ impl Partners {
         self.begins.len() - 1
     }
 
-    /// The partners of a rank in their order.
+    /// The partners of a rank, ascending.
     pub(super) fn of(&self, rank: usize) -> &[(u32, f64)] {
         &self.partners[self.begins[rank]..self.begins[rank + 1]]
     }
 
-    /// What two ranks exchange.
+    /// The traffic of two ranks.
     pub(super) fn between(&self, rank: usize, partner: usize) -> f64 {
         let partners = self.of(rank);
         let place = partners.binary_search_by_key(&partner, |(partner, _)| *partner as usize);
         place.map_or(0.0, |place| partners[place].1)
     }
 
-    /// What all pairs exchange, counted at both ends.
+    /// The traffic of all pairs, counted at both ends.
     pub(super) fn total(&self) -> f64 {
         self.partners.iter().map(|(_, amount)| amount).sum()
     }

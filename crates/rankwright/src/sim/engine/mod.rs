@@ -44,7 +44,7 @@ const STRETCH: u64 = 1 << 14;
 /// About the number of events that make a zone's next exports known.
 const BATCH: u64 = 256;
 
-/// Told of the progress.
+/// Called with the progress.
 type Observer<'a> = &'a mut dyn FnMut(&Progress) -> ControlFlow<()>;
 
 /// A simulation. `PLAIN` is an open loop with deterministic service: then neither senders nor random

@@ -33,8 +33,8 @@ pub(super) struct Network {
     /// The [`Lane::Final`] streams that lead to each server, by the number of the server that they
     /// come from. Index: [`ServerId`](crate::ids::ServerId).
     pub(super) final_streams: Vec<Vec<usize>>,
-    /// The hops of the messages in trains, indices in `hops`. It begins with all hops in their order,
-    /// so that hop h alone is the train of one message at h.
+    /// The hops of the messages in trains: indices in `hops`. It begins with all hops in ascending
+    /// order, so that hop h alone is the train of one message at h.
     pub(super) train_hops: Vec<u32>,
     /// The clock of each source, until the engine takes them.
     pub(super) clocks: Vec<Clock>,

@@ -106,7 +106,7 @@ impl<E: Into<HostsError>> From<E> for Misfit {
     }
 }
 
-/// The cluster of these hosts, in their order, with hardware, rates and switches of `like` as
+/// The cluster of these hosts, in the given order, with hardware, rates and switches of `like` as
 /// [`hostfile::cluster`] takes them.
 ///
 /// # Errors

@@ -24,7 +24,10 @@ pub(super) struct Element {
 
 impl Element {
     pub(super) fn attribute(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.attributes
+            .iter()
+            .find(|(attribute, _)| attribute == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The value of the `<info>` of this name inside.

@@ -33,7 +33,7 @@ pub fn read(path: &Path) -> Result<NodeGroup, InputError> {
     parse(&read_text(path, EXPECTED)?, &path.display().to_string())
 }
 
-/// Whether a text is XML, judged by its first character.
+/// Whether a text is XML, by its first character.
 #[must_use]
 pub fn sniff(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('<')

@@ -164,8 +164,8 @@ fn attributes_of(text: &str) -> Result<(Attached, &str), SyntheticError> {
             // Cache sizes have no meaning for a placement.
             Some(("size" | "memorysidecachesize", size)) => drop(memory_size(size)?),
             _ => {
-                let known = "one of `memory=`, `size=`, `memorysidecachesize=`, `indexes=`";
-                return Err(error(format!("the attribute `{attribute}`"), known));
+                let expected = "one of `memory=`, `size=`, `memorysidecachesize=`, `indexes=`";
+                return Err(error(format!("the attribute `{attribute}`"), expected));
             }
         }
     }

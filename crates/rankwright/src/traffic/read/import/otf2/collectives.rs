@@ -110,9 +110,9 @@ impl Collectives {
             let some = |ranks: &[Rank]| ranks.iter().copied().map(Some).collect::<Vec<_>>();
             let (members, remote_members) = (some(members), some(remote));
             let name = definition.name.clone();
-            let same = communicators.iter().position(|known| {
-                (&known.name, &known.members) == (&name, &members)
-                    && known.remote_members == remote_members
+            let same = communicators.iter().position(|other| {
+                (&other.name, &other.members) == (&name, &members)
+                    && other.remote_members == remote_members
             });
             let position = same.unwrap_or_else(|| {
                 communicators.push(Communicator { name, members, remote_members, created: 0 });

@@ -68,7 +68,8 @@ fn times_count_from_the_end_of_mpi_init() {
 #[test]
 fn collective_calls_hold_what_each_rank_put_in() {
     let profile = import(HALO).unwrap();
-    let names: Vec<_> = profile.communicators.iter().map(|known| known.name.as_str()).collect();
+    let names: Vec<_> =
+        profile.communicators.iter().map(|communicator| communicator.name.as_str()).collect();
     assert_eq!(names, ["MPI_COMM_WORLD", "odd \"ones\", Tag: 5 <9>"]);
     assert_eq!(profile.communicators[1].members, [Some(Rank(3)), Some(Rank(1))]);
     let of = |operation: Operation| {
