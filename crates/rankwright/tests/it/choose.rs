@@ -84,7 +84,7 @@ fn who_lets_ranks_compute_longer_than_they_must_cannot_win() {
     let strategies = ["blocked", "kway"].map(|name| name.parse::<Strategy>().unwrap());
     let made = candidates(&problem, &strategies, &ChooseOptions::default());
     let candidates: Vec<Candidate> = made.results.into_iter().flatten().collect();
-    let makespans = candidates.iter().map(|one| one.computing.unwrap().makespan);
+    let makespans = candidates.iter().map(|candidate| candidate.computing.unwrap().makespan);
     assert_eq!(makespans.collect::<Vec<_>>(), [Seconds(4.0), Seconds(2.0)]);
     let ranked = rank_candidates(&candidates, None);
     assert_eq!((ranked.best(), ranked.ranking.matters()), (1, true));

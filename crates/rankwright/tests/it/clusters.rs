@@ -10,7 +10,7 @@ use rankwright::units::BytesPerSecond;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kind(pub(crate) u32, pub(crate) u32, pub(crate) u32, pub(crate) u32);
 
-/// A cluster of so many nodes of each kind, 1 GB/s for each node, no switches.
+/// A cluster with these numbers of nodes of each kind, 1 GB/s for each node, no switches.
 pub(crate) fn cluster(kinds: &[(usize, Kind)]) -> Cluster {
     let mut nodes = Vec::new();
     for (group, (count, _)) in kinds.iter().enumerate() {

@@ -15,7 +15,7 @@ use rankwright::units::Seconds;
 use crate::clusters::{Kind, cluster, four_by_four, with_two_nics};
 use crate::workloads::{job, workload};
 
-/// All ranks call an operation once, each putting in so many bytes.
+/// All ranks call an operation once, each with this number of bytes.
 fn called(ranks: u32, operation: Operation, bytes: u64, expansion: Expansion) -> Workload {
     use Operation as O;
     let rooted = matches!(operation, O::Bcast | O::Gather | O::Scatter | O::Reduce)

@@ -22,7 +22,7 @@ fn jobs(patterns: impl IntoIterator<Item = String>) -> Workload {
     )
 }
 
-/// One job of each shape for every kind of message, of so many ranks each.
+/// One job of each shape for every kind of message, all with the same number of ranks.
 fn mixed(ranks: u32, messages: &[&str]) -> Workload {
     let of_all_shapes = |message: &&str| {
         SHAPES.map(|shape| format!("{shape}:{ranks}:messages=2000,{message}")).to_vec()
@@ -193,7 +193,7 @@ fn every_printed_form_makes_a_difference_where_it_should() {
         ("threshold=4", &workloads[0], false),
     ];
     let both = ["mapping-2012", "mapping-2013"].map(|name| cases.map(|case| (name, case)));
-    let own = [
+    let of_one_strategy = [
         ("mapping-2012", ("medium-sockets=spread", &workloads[0], true)),
         ("mapping-2012", ("medium-sockets=spread", &workloads[2], false)),
         ("mapping-2013", ("medium-sockets=first", &workloads[0], true)),
@@ -202,7 +202,7 @@ fn every_printed_form_makes_a_difference_where_it_should() {
         ("mapping-2013", ("nodes=any", &workloads[0], false)),
         ("mapping-2013", ("cv=model", &workloads[0], false)),
     ];
-    for (name, (option, workload, differs)) in both.into_iter().flatten().chain(own) {
+    for (name, (option, workload, differs)) in both.into_iter().flatten().chain(of_one_strategy) {
         let problem = problem(&cluster, workload);
         let printed = map(&format!("{name}:{option}"), &problem);
         assert_eq!(printed != map(name, &problem), differs, "{name}:{option}");

@@ -69,7 +69,7 @@ fn it_agrees_with_the_simulator_on_the_synthetic_workloads() {
         let outcomes: Vec<FluidOutcome> =
             cases.iter().map(|case| fluid.evaluate(&case.mapping)).collect();
         for (case, outcome) in cases.iter().zip(&outcomes) {
-            let error = |found: f64, expected: f64| (found / expected - 1.0).abs();
+            let error = |predicted: f64, expected: f64| (predicted / expected - 1.0).abs();
             errors.push(error(outcome.total_waiting.0, case.total_waiting));
             finish_errors.push(error(outcome.workload_finish.0, case.workload_finish));
             // Differences below half a percent are those of the seed.
@@ -102,20 +102,20 @@ fn one_sender(rate: u32) -> f64 {
 }
 
 #[test]
-fn a_single_queue_is_that_of_theory() {
+fn a_single_queue_agrees_with_theory() {
     let (messages, service) = (1e5, 1e-3);
     for rate in [100, 500, 900] {
         // M/D/1.
         let utilisation = f64::from(rate) * service;
         let expected = messages * utilisation * service / (2.0 * (1.0 - utilisation));
-        let found = one_sender(rate);
-        assert!((found / expected - 1.0).abs() < 0.01, "{rate}: {found} {expected}");
+        let waiting = one_sender(rate);
+        assert!((waiting / expected - 1.0).abs() < 0.01, "{rate}: {waiting} {expected}");
     }
     for rate in [1500, 3000] {
         // Half the backlog at the end.
         let expected = messages * 0.5 * (messages * service - messages / f64::from(rate));
-        let found = one_sender(rate);
-        assert!((found / expected - 1.0).abs() < 0.01, "{rate}: {found} {expected}");
+        let waiting = one_sender(rate);
+        assert!((waiting / expected - 1.0).abs() < 0.01, "{rate}: {waiting} {expected}");
     }
 }
 

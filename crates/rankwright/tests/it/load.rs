@@ -123,8 +123,8 @@ proptest! {
         let flows = flows.into_iter().map(|(a, b, bytes)| flow(a, b, bytes)).collect();
         let jobs = workload(vec![job("a", 20, flows)]);
         let (_, load) = placed(&cluster, &jobs, &format!("random:seed={seed}"));
-        let sum = |of: fn(&rankwright::estimate::NicLoad) -> Bytes| {
-            load.nics.iter().map(|nic| of(nic).0).sum::<u64>()
+        let sum = |bytes: fn(&rankwright::estimate::NicLoad) -> Bytes| {
+            load.nics.iter().map(|nic| bytes(nic).0).sum::<u64>()
         };
         prop_assert_eq!(sum(|nic| nic.out), load.inter_node.0);
         prop_assert_eq!(sum(|nic| nic.incoming), load.inter_node.0);

@@ -250,9 +250,9 @@ fn answers_do_not_depend_on_the_number_of_threads() {
                 let budget = Budget::default().with_threads(threads(count)).with_starts(&starts);
                 (mappings(&strategy, &problem, &budget).expect(case.name), budget.moves())
             };
-            let one = with(1);
-            assert_eq!(with(2), one, "{}, {strategy}, 2 threads", case.name);
-            assert_eq!(with(8), one, "{}, {strategy}, 8 threads", case.name);
+            let expected = with(1);
+            assert_eq!(with(2), expected, "{}, {strategy}, 2 threads", case.name);
+            assert_eq!(with(8), expected, "{}, {strategy}, 8 threads", case.name);
         }
     }
 }

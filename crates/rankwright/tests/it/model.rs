@@ -17,7 +17,7 @@ use rankwright::units::{Bytes, PerSecond, Seconds};
 use crate::clusters::{Kind, cluster, four_by_four, with_two_nics};
 use crate::workloads::{flow, job, workload};
 
-/// Messages of so many bytes from one rank to another, so many per second.
+/// Messages from one rank to another, with this length in bytes and this rate per second.
 fn clock(from: u32, to: u32, length: u64, rate: f64) -> Source {
     let sends = vec![Send { destination: Rank(to), length: Bytes(length) }];
     Source { rank: Rank(from), rate: PerSecond(rate), cv: 1.0, in_step: None, rounds: 10, sends }
@@ -108,20 +108,20 @@ fn placements_are_ordered_also_when_saturated() {
         let sources = vec![clock(0, 1, 1_000_000, rate), clock(2, 3, 1_000_000, rate)];
         predicted(&cluster, &workload(vec![clocks("pairs", 4, sources)]), &slot_of)
     };
-    let (shared, own, inside) = ([0, 4, 1, 8], [0, 4, 8, 12], [0, 1, 4, 5]);
+    let (shared, separate, inside) = ([0, 4, 1, 8], [0, 4, 8, 12], [0, 1, 4, 5]);
     for rate in [10.0, 700.0, 5000.0] {
-        let [shared, own, inside] = [shared, own, inside].map(|slots| at(rate, slots));
-        assert_eq!(own.compare(&shared), Ordering::Less, "{rate}");
-        assert_eq!(shared.compare(&own), Ordering::Greater, "{rate}");
-        assert_eq!(inside.compare(&own), Ordering::Less, "{rate}");
-        assert_eq!(own.compare(&own), Ordering::Equal, "{rate}");
+        let [shared, separate, inside] = [shared, separate, inside].map(|slots| at(rate, slots));
+        assert_eq!(separate.compare(&shared), Ordering::Less, "{rate}");
+        assert_eq!(shared.compare(&separate), Ordering::Greater, "{rate}");
+        assert_eq!(inside.compare(&separate), Ordering::Less, "{rate}");
+        assert_eq!(separate.compare(&separate), Ordering::Equal, "{rate}");
     }
-    // One saturated server is better than two that are saturated as much.
-    let (own, two) = (at(1500.0, own), at(1500.0, [0, 4, 5, 1]));
-    assert_near(own.highest_utilisation(), 1.5);
+    // One saturated server is better than two with the same utilisation.
+    let (separate, two) = (at(1500.0, separate), at(1500.0, [0, 4, 5, 1]));
+    assert_near(separate.highest_utilisation(), 1.5);
     assert_near(two.highest_utilisation(), 1.5);
-    assert_near(own.overload(), 4.0 * 0.5);
-    assert_eq!(own.compare(&two), two.compare(&own).reverse());
+    assert_near(separate.overload(), 4.0 * 0.5);
+    assert_eq!(separate.compare(&two), two.compare(&separate).reverse());
 }
 
 #[test]

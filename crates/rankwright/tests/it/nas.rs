@@ -87,11 +87,11 @@ fn models_send_what_the_programs_sent() {
         let run = run(&cells);
         let sorts = cells[0] == "IS";
         if sorts && !matches!(run.class, Class::S | Class::W) {
-            // Its keys are made one by one, too slow without optimisation.
+            // Its keys are made one by one, which is too slow without optimisation.
             continue;
         }
-        let (model, found) = (Totals::of(&run.job().unwrap()), Totals::read(&cells[4..]));
-        assert!(model == found || sorts && model.nearly(&found), "{line}: {model:?}");
+        let (model, measured) = (Totals::of(&run.job().unwrap()), Totals::read(&cells[4..]));
+        assert!(model == measured || sorts && model.nearly(&measured), "{line}: {model:?}");
         compared += 1;
     }
     assert!(compared > 200, "{compared} runs");

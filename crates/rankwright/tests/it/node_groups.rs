@@ -34,11 +34,11 @@ fn recorded(cluster: &Cluster, workload: &Workload) -> Result<NodeGroups, Placem
     problem.keeping(groups.clone()).map(|_| groups)
 }
 
-/// Every strategy keeps the groups, also beside others whose answers it begins with.
+/// Every strategy keeps the groups, also with starts from other strategies.
 fn all_keep(cluster: &Cluster, workload: &Workload, problem: &Problem, groups: &NodeGroups) {
-    let found = candidates(problem, &strategies(), &ChooseOptions::default()).results;
-    assert_eq!(found.len(), MAPPERS.len());
-    for candidate in found {
+    let candidates = candidates(problem, &strategies(), &ChooseOptions::default()).results;
+    assert_eq!(candidates.len(), MAPPERS.len());
+    for candidate in candidates {
         let candidate = candidate.unwrap();
         let shapes = JobShape::of(workload);
         let (slots, slot_of) = (problem.slots(), candidate.mapping.as_indices());

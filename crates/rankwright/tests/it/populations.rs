@@ -25,30 +25,31 @@ fn compared(
     let mut all = |problem: Problem| -> Result<Vec<Candidate>, PlanError> {
         candidates(&problem, &strategies, &ChooseOptions::default()).results.into_iter().collect()
     };
-    let estimate = |part: &Cluster, one: &Candidate| by.estimate(part, jobs, one, traffic);
+    let estimate =
+        |part: &Cluster, candidate: &Candidate| by.estimate(part, jobs, candidate, traffic);
     populations(cluster, jobs, Granularity::Cores(1), counts, &mut all, &estimate)
 }
 
 fn times(populations: &[Population]) -> Vec<f64> {
-    populations.iter().map(|one| one.best.as_ref().unwrap().estimate.time.0).collect()
+    populations.iter().map(|population| population.best.as_ref().unwrap().estimate.time.0).collect()
 }
 
 #[test]
 fn ranks_are_spread_evenly_over_nodes_and_memories() {
     let cluster = cluster(&[(1, Kind(2, 1, 4, 1)), (3, Kind(1, 1, 2, 1))]);
     let jobs = workload(vec![ring("a", 9, 1000)]);
-    let found = compared(&cluster, &jobs, &[1, 2, 3, 4], MemoryTraffic::Unknown);
+    let rows = compared(&cluster, &jobs, &[1, 2, 3, 4], MemoryTraffic::Unknown);
     assert_eq!(
-        found[0].best.as_ref().unwrap_err(),
+        rows[0].best.as_ref().unwrap_err(),
         "9 ranks need 9 free cores, but cluster `test` offers 8"
     );
     let few = compared(&cluster, &workload(vec![ring("a", 2, 1)]), &[3], MemoryTraffic::Unknown);
     assert_eq!(few[0].best.as_ref().unwrap_err(), "2 ranks would use only 2 of them");
-    // Small nodes take what they can.
-    let per_node = |at: usize| found[at].best.as_ref().unwrap().ranks_per_node;
+    // Small nodes are filled.
+    let per_node = |at: usize| rows[at].best.as_ref().unwrap().ranks_per_node;
     assert_eq!([per_node(1), per_node(2), per_node(3)], [(2, 7), (2, 5), (2, 3)]);
     let three: Vec<u32> = {
-        let placement = &found[3].best.as_ref().unwrap().candidate.placement;
+        let placement = &rows[3].best.as_ref().unwrap().candidate.placement;
         let on_first = placement.ranks().filter(|place| place.node.0 == 0);
         on_first.map(|place| place.cores[0].0).collect()
     };
@@ -68,16 +69,19 @@ fn without_memory_traffic_packing_wins_with_it_spreading() {
     assert_eq!(packed[0].best.as_ref().unwrap().estimate.memory_utilisation, None);
     // Four ranks that ask for 3 GB/s each of a memory that gives 4 GB/s.
     let traffic = MemoryTraffic::PerRank(BytesPerSecond(3e9));
-    let found = compared(&cluster, &jobs, &counts, traffic);
-    let [one, two, four] = times(&found)[..] else { panic!("three") };
-    assert!((one / four - 3.0).abs() < 0.1 && (two / four - 1.5).abs() < 0.1, "{one} {two} {four}");
-    assert_eq!(Population::preferred(&found, Preference::Time), Some(2));
+    let rows = compared(&cluster, &jobs, &counts, traffic);
+    let [on_1, on_2, on_4] = times(&rows)[..] else { panic!("three") };
+    assert!(
+        (on_1 / on_4 - 3.0).abs() < 0.1 && (on_2 / on_4 - 1.5).abs() < 0.1,
+        "{on_1} {on_2} {on_4}"
+    );
+    assert_eq!(Population::preferred(&rows, Preference::Time), Some(2));
     // 1 x 3, 2 x 1.5, 4 x 1: the first two cost the same, and the second is faster.
-    assert_eq!(Population::preferred(&found, Preference::NodeHours), Some(1));
-    let asked = found[0].best.as_ref().unwrap().estimate.memory_utilisation.unwrap();
+    assert_eq!(Population::preferred(&rows, Preference::NodeHours), Some(1));
+    let asked = rows[0].best.as_ref().unwrap().estimate.memory_utilisation.unwrap();
     assert!((asked - 3.0).abs() < 0.01, "{asked}");
     let report =
-        PopulationReport::new(&cluster, &found, Preference::Time, TimeEstimate::Fluid, traffic);
+        PopulationReport::new(&cluster, &rows, Preference::Time, TimeEstimate::Fluid, traffic);
     assert_eq!(report.best, Some(4));
     insta::assert_snapshot!(report.remarks());
 }
@@ -90,20 +94,21 @@ fn recorded_time_outside_mpi_counts_where_no_clocks_are_known() {
     jobs.jobs[0].compute = vec![Seconds(10.0); 4];
     assert_eq!(TimeEstimate::of(&jobs), TimeEstimate::ComputeAndBytes);
     let traffic = MemoryTraffic::PerRank(BytesPerSecond(2e9));
-    let [one, two] = times(&compared(&cluster, &jobs, &[1, 2], traffic))[..] else { panic!("two") };
-    // Twice as much asked of the memory as it gives, and 8 MB of messages.
-    assert!((one - (20.0 + 8e6 / 4e9)).abs() < 1e-9, "{one}");
-    assert!((two - (10.0 + 1e-3 + 4e6 / 4e9)).abs() < 1e-9, "{two}");
+    let times = times(&compared(&cluster, &jobs, &[1, 2], traffic));
+    let [on_1, on_2] = times[..] else { panic!("two") };
+    // The memory of one node has a utilisation of 2, and there are 8 MB of messages.
+    assert!((on_1 - (20.0 + 8e6 / 4e9)).abs() < 1e-9, "{on_1}");
+    assert!((on_2 - (10.0 + 1e-3 + 4e6 / 4e9)).abs() < 1e-9, "{on_2}");
 }
 
 #[test]
 fn no_population_at_all_is_said() {
     let jobs = workload(vec![ring("a", 17, 1)]);
-    let found = compared(&four_by_four(), &jobs, &[3, 4], MemoryTraffic::Unknown);
-    assert_eq!(Population::preferred(&found, Preference::Time), None);
+    let rows = compared(&four_by_four(), &jobs, &[3, 4], MemoryTraffic::Unknown);
+    assert_eq!(Population::preferred(&rows, Preference::Time), None);
     let report = PopulationReport::new(
         &four_by_four(),
-        &found,
+        &rows,
         Preference::Time,
         TimeEstimate::Bytes,
         MemoryTraffic::Unknown,

@@ -152,13 +152,13 @@ fn a_tandem_of_equal_constant_servers_only_waits_at_the_first() {
 #[test]
 fn the_latency_of_an_m_m_1_queue_is_exponential() {
     let outcomes = outcomes(&sends_to(1, 0.5, 1.0), Service::Exponential);
-    for (part, of) in [
+    for (part, latency) in [
         (0.5_f64, (|outcome| outcome.jobs[0].latency_p50.0) as fn(&Outcome) -> f64),
         (0.9, |outcome| outcome.jobs[0].latency_p90.0),
         (0.99, |outcome| outcome.jobs[0].latency_p99.0),
     ] {
-        let found = Estimate::of(&outcomes.iter().map(of).collect::<Vec<_>>());
-        assert_near(found, -(1.0 - part).ln() / 0.5);
+        let estimate = Estimate::of(&outcomes.iter().map(latency).collect::<Vec<_>>());
+        assert_near(estimate, -(1.0 - part).ln() / 0.5);
     }
 }
 
@@ -243,10 +243,10 @@ fn what_cannot_be_simulated_is_an_error() {
         let endless = Workload::single(Pattern::parse(endless).unwrap().job().unwrap());
         assert!(text(&endless).contains("200 days"));
     }
-    let (one, other) = (sends_to(1, 0.5, 1.0), overload());
+    let (pair, other) = (sends_to(1, 0.5, 1.0), overload());
     let mut six = other.clone();
     six.jobs[0].ranks = 3;
-    let placement = placed(&cluster, &one, "blocked");
+    let placement = placed(&cluster, &pair, "blocked");
     let mut observer = |_: &_| ControlFlow::Continue(());
     let error = simulate(&cluster, &six, &placement, &Options::default(), &mut observer);
     assert!(error.unwrap_err().to_string().contains("4 ranks"));

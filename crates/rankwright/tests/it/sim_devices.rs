@@ -49,9 +49,9 @@ fn cores_and_devices_together_are_never_worse_than_one_after_the_other() {
     let problem = problem.with_selection("by-load".parse().unwrap()).unwrap();
     let names = ["blocked", "kway", "contention:moves=1200"];
     let strategies = names.map(|name| name.parse::<Strategy>().unwrap());
-    let made = candidates(&problem, &strategies, &ChooseOptions::default());
-    let evaluation = made.evaluation.expect("simulations");
-    let candidates: Vec<Candidate> = made.results.into_iter().map(Result::unwrap).collect();
+    let all = candidates(&problem, &strategies, &ChooseOptions::default());
+    let evaluation = all.evaluation.expect("simulations");
+    let candidates: Vec<Candidate> = all.results.into_iter().map(Result::unwrap).collect();
     for candidate in &candidates {
         assert!(candidate.placement.ranks().all(|rank| !rank.nics.is_empty()));
     }
@@ -78,15 +78,15 @@ fn by_load(devices: &str, pattern: &str, strategies: &[&str]) -> Vec<Result<Vec<
         Err(error) => return vec![Err(error.to_string())],
     };
     let strategies: Vec<Strategy> = strategies.iter().map(|name| name.parse().unwrap()).collect();
-    let made = candidates(&problem, &strategies, &ChooseOptions::default());
+    let candidates = candidates(&problem, &strategies, &ChooseOptions::default());
     let nodes = |candidate: Candidate| {
         assert!(candidate.placement.ranks().all(|rank| !rank.nics.is_empty()));
         candidate.placement.ranks().map(|rank| rank.node.0).collect()
     };
-    let one = |candidate: Result<Candidate, _>| {
+    let nodes_or_error = |candidate: Result<Candidate, _>| {
         candidate.map(nodes).map_err(|error: PlanError| error.to_string())
     };
-    made.results.into_iter().map(one).collect()
+    candidates.results.into_iter().map(nodes_or_error).collect()
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn ranks_go_where_there_are_devices_for_them() {
     let text = by_load(plain, "ring:13:rate=1", &["blocked"]).remove(0).unwrap_err();
     let wanted = "13 ranks, but only 12 can get network devices at the same time: node m0 has none";
     assert!(text.starts_with(wanted), "{text}");
-    // No more on a node than its devices serve.
+    // At most as many ranks on a node as its devices have contexts.
     let three = "{ name = \"x0\", contexts = 2 }, { name = \"x1\", contexts = 1 }";
     for nodes in by_load(three, "ring:8:rate=9", &["blocked", "kway", "contention:moves=200"]) {
         let nodes = nodes.unwrap();
@@ -109,14 +109,14 @@ fn ranks_go_where_there_are_devices_for_them() {
 
 /// All ranks of a node must use the same rail, which has two contexts: two ranks on each node fit.
 #[test]
-fn an_answer_without_devices_for_all_ranks_leaves_the_strategy_its_others() {
+fn a_mapping_without_devices_for_all_ranks_leaves_the_strategy_its_others() {
     let rails =
         "{ name = \"x0\", rail = 0, contexts = 2 }, { name = \"x1\", rail = 1, contexts = 2 }";
     let pattern = "all-to-all:6:rate=50,messages=20";
-    let found = by_load(rails, pattern, &["blocked", "cyclic", "contention:moves=200"]);
-    let text = found[0].as_ref().unwrap_err();
+    let results = by_load(rails, pattern, &["blocked", "cyclic", "contention:moves=200"]);
+    let text = results[0].as_ref().unwrap_err();
     assert!(text.contains("node n0: 4 of its ranks exchange something"), "{text}");
-    for nodes in &found[1..] {
+    for nodes in &results[1..] {
         let nodes = nodes.as_ref().unwrap();
         assert!((0..3).all(|node| nodes.iter().filter(|at| **at == node).count() == 2));
     }
@@ -130,7 +130,7 @@ fn with_a_far_package() -> Cluster {
     toml::parse(text, "c.toml", Path::new("")).unwrap()
 }
 
-/// Without queue pairs the far device keeps nobody busy, but each message comes later, at both ends.
+/// Without queue pairs a far device occupies no server, but delays each message at both ends.
 #[test]
 fn a_message_alone_takes_its_services_and_how_late_the_far_device_makes_it() {
     let cluster = with_a_far_package();

@@ -283,8 +283,8 @@ fn check(outcome: &Outcome, reference: &Reference, jobs: usize) {
     assert_eq!(outcome.events, departures as u64 + reference.ticks);
     assert_eq!(outcome.messages, reference.messages.len() as u64);
     let finish = |job: usize| {
-        let of = reference.messages.iter().filter(|m| reference.senders[m.sender].job == job);
-        of.map(|message| message.arrived.expect("every message arrives")).max().unwrap_or(0)
+        let messages = reference.messages.iter().filter(|m| reference.senders[m.sender].job == job);
+        messages.map(|message| message.arrived.expect("every message arrives")).max().unwrap_or(0)
     };
     let end = (0..jobs).map(finish).max().unwrap_or(0);
     assert!(near(outcome.workload_finish.0, end as f64 / 1e12));
@@ -313,15 +313,16 @@ fn check(outcome: &Outcome, reference: &Reference, jobs: usize) {
 }
 
 fn check_job(job: &rankwright::sim::JobStatistics, number: usize, reference: &Reference) {
-    let of = |message: usize| reference.senders[reference.messages[message].sender].job == number;
+    let is_of_job =
+        |message: usize| reference.senders[reference.messages[message].sender].job == number;
     let mut latencies: Vec<u64> = (0..reference.messages.len())
-        .filter(|message| of(*message))
+        .filter(|message| is_of_job(*message))
         .map(|message| {
             reference.messages[message].arrived.unwrap() - reference.messages[message].born
         })
         .collect();
     latencies.sort_unstable();
-    let visits = reference.visits.iter().flatten().filter(|visit| of(visit.message));
+    let visits = reference.visits.iter().flatten().filter(|visit| is_of_job(visit.message));
     let waiting: u128 = visits.map(|visit| u128::from(visit.begin - visit.arrival)).sum();
     assert_eq!(job.messages, latencies.len() as u64);
     assert!(near(job.waiting.0, waiting as f64 / 1e12), "{} {waiting}", job.waiting.0);
@@ -330,10 +331,14 @@ fn check_job(job: &rankwright::sim::JobStatistics, number: usize, reference: &Re
     let mean = latencies.iter().map(|l| *l as f64).sum::<f64>() / latencies.len() as f64 / 1e12;
     assert!((job.mean_latency.0 - mean).abs() <= 1e-9 * mean);
     let parts = [(0.5, job.latency_p50), (0.9, job.latency_p90), (0.99, job.latency_p99)];
-    for (part, found) in parts {
+    for (part, latency) in parts {
         let rank = (part * latencies.len() as f64).ceil() as usize;
         let exact = latencies[rank.max(1) - 1] as f64 / 1e12;
-        assert!((found.0 - exact).abs() <= 0.008 * exact + 1e-12, "{part}: {} {exact}", found.0);
+        assert!(
+            (latency.0 - exact).abs() <= 0.008 * exact + 1e-12,
+            "{part}: {} {exact}",
+            latency.0
+        );
     }
 }
 
@@ -394,8 +399,8 @@ fn built(shape: &Shape) -> Cluster {
         parts.rates.nic_latency = Seconds(2e-12);
     }
     if let Some(far) = shape.far {
-        let of = |part: u32| Seconds(f64::from(part) * if shape.tiny { 1e-12 } else { 1e-6 });
-        let points = vec![(Bytes(1), of(far)), (Bytes(1 << 16), of(2 * far))];
+        let time = |part: u32| Seconds(f64::from(part) * if shape.tiny { 1e-12 } else { 1e-6 });
+        let points = vec![(Bytes(1), time(far)), (Bytes(1 << 16), time(2 * far))];
         parts.rates.inter_socket = ServiceCurve::new(points).unwrap();
     }
     for (number, group) in parts.groups.iter_mut().enumerate() {
@@ -539,10 +544,10 @@ fn replications_are_the_same_for_any_number_of_threads() {
         let options = Options::default();
         replicate(&cluster, &workload, &placement, &options, (5, threads), &observer).unwrap()
     };
-    let one = replicated(1);
-    assert_eq!(one.outcomes.len(), 5);
-    assert!(one.total_waiting.half_width > 0.0);
+    let expected = replicated(1);
+    assert_eq!(expected.outcomes.len(), 5);
+    assert!(expected.total_waiting.half_width > 0.0);
     for threads in [2, 3, 8] {
-        assert_eq!(replicated(threads), one);
+        assert_eq!(replicated(threads), expected);
     }
 }

@@ -110,11 +110,12 @@ fn cycles_are_found_through_all_kinds_of_paths() {
         texts.into_iter().map(|(file, text)| (file.to_owned(), text.to_owned())).collect()
     };
     let main = "mod a; mod b; use a::x; fn main() { b::y() }";
-    let found = |a, b| cycle(&imports(&files([("main.rs", main), ("a/mod.rs", a), ("b.rs", b)])));
-    assert_eq!(found("use crate::b::y;", "fn y() {}"), None);
-    assert_eq!(found("use crate::b::y;", "use super::a;").as_deref(), Some("a -> b"));
-    assert_eq!(found("use crate::b::y;", "fn y() { crate::a::x() }").as_deref(), Some("a -> b"));
-    assert_eq!(found("use crate::b::y;", "mod tests { use crate::a::x; }"), None);
+    let cycle_of =
+        |a, b| cycle(&imports(&files([("main.rs", main), ("a/mod.rs", a), ("b.rs", b)])));
+    assert_eq!(cycle_of("use crate::b::y;", "fn y() {}"), None);
+    assert_eq!(cycle_of("use crate::b::y;", "use super::a;").as_deref(), Some("a -> b"));
+    assert_eq!(cycle_of("use crate::b::y;", "fn y() { crate::a::x() }").as_deref(), Some("a -> b"));
+    assert_eq!(cycle_of("use crate::b::y;", "mod tests { use crate::a::x; }"), None);
     let texts =
         [("a/mod.rs", "mod b; fn x() { b::y() }"), ("a/b.rs", "use super::X;"), ("c.rs", "")];
     assert_eq!(cycle(&imports(&files(texts))).as_deref(), Some("a -> a::b"));

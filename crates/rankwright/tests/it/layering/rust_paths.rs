@@ -42,11 +42,11 @@ pub(crate) fn used_paths(text: &str, module: &[String]) -> Vec<UsedPath> {
                 continue;
             }
             _ if begins_path(&tokens, at) => {
-                let mut found = Vec::new();
-                let next = read_tree(&tokens, at, &[], &mut found);
+                let mut segments_of_paths = Vec::new();
+                let next = read_tree(&tokens, at, &[], &mut segments_of_paths);
                 let in_tests = current.iter().any(|name| name == "tests");
                 let line = token.line;
-                paths.extend(found.into_iter().map(|segments| {
+                paths.extend(segments_of_paths.into_iter().map(|segments| {
                     let (in_crate, segments) = absolute(&current, segments);
                     UsedPath { line, in_crate, in_tests, segments }
                 }));
