@@ -1,4 +1,5 @@
-//! UCX and NCCL.
+//! Variables of a rank under UCX (`UCX_NET_DEVICES`, `UCX_MAX_RNDV_RAILS`) and NCCL. Open MPI over
+//! InfiniBand sets `UCX_NET_DEVICES` in `mpi.rs`.
 
 use super::FabricError;
 use super::job::{Job, Output, kind, port};

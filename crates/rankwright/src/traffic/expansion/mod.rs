@@ -23,8 +23,7 @@
 //! order: which messages leave together, and which wait for earlier rounds.
 //!
 //! What an MPI library really sends depends on its version, the sizes and the number of ranks.
-//! `default` is what
-//! libraries choose most often.
+//! `default` is what libraries choose most often.
 
 mod group;
 mod rounds;
