@@ -9,8 +9,8 @@ use rankwright::placement::{Granularity, JobShape, Placement, PlacementError};
 use rankwright::traffic::{Job, Workload};
 use rankwright::units::PerSecond;
 
+use super::mapper_battery::strategies;
 use crate::clusters::{Kind, cluster, four_by_four, with_switches, without_cores};
-use crate::mapper_battery::strategies;
 use crate::workloads::{flow, job, ring, scattered_halo, workload};
 
 fn problem<'a>(cluster: &'a Cluster, workload: &'a Workload) -> Problem<'a> {

@@ -14,8 +14,8 @@ use rankwright::traffic::Workload;
 use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::units::{Bytes, Seconds};
 
+use super::reference::{placed, run};
 use crate::clusters::{Kind, cluster, with_two_nics};
-use crate::sim_reference::{placed, run};
 
 /// Messages out through each device of the nodes.
 fn sent(pattern: &str) -> Vec<u64> {

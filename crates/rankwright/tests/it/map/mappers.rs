@@ -4,8 +4,8 @@ use rankwright::choose;
 use rankwright::map::{Budget, Problem, Strategy, find};
 use rankwright::placement::{Granularity, PlacementError};
 
+use super::mapper_battery::strategies;
 use crate::clusters::{Kind, cluster, four_by_four};
-use crate::mapper_battery::strategies;
 use crate::workloads::{cliques, flow, job, ring, scattered_halo, workload};
 
 /// How many bytes cross between nodes.

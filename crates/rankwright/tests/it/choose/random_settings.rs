@@ -12,7 +12,7 @@ use rankwright::sim::{Options, simulate};
 use rankwright::traffic::Workload;
 use rankwright::traffic::read::jobs_file;
 
-#[path = "../../examples/random_workloads/settings.rs"]
+#[path = "../../../examples/random_workloads/settings.rs"]
 mod settings;
 
 use settings::Setting;

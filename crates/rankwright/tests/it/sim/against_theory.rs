@@ -16,8 +16,8 @@ use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Send, Source, Workload};
 use rankwright::units::{Bytes, BytesPerSecond, PerSecond};
 
+use super::reference::placed;
 use crate::clusters::{Kind, cluster};
-use crate::sim_reference::placed;
 
 /// All messages are as long as this; a service at the memory takes one second.
 const LENGTH: Bytes = Bytes(1000);

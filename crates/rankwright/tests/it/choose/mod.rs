@@ -1,0 +1,6 @@
+//! From strategies to a winner.
+
+mod by_bytes;
+mod evaluation;
+mod populations;
+mod random_settings;
