@@ -17,11 +17,16 @@
 //! | simulate a placement message by message | [`sim::simulate`] |
 //! | write what a launcher needs | [`launch`] |
 //! | choose network devices for ranks that have their cores | [`rails::select`] |
+//! | check the files of a launcher | [`lint`] |
 //!
 //! # Modules
 //!
-//! Data flows one way; a module uses only modules before it (`ARCHITECTURE.md` has the table, and a
-//! test enforces it):
+//! The modules of this page are the documented interface; each begins with an example. Whatever else
+//! the crate exports serves the command line, the tests and the reproductions of papers. It is hidden
+//! here and may change in any version.
+//!
+//! Data flows one way: a module uses only modules above it. `ARCHITECTURE.md` has the table, and a test
+//! enforces it.
 //!
 //! ```text
 //!  cluster      traffic          what there is, what runs
@@ -48,11 +53,15 @@
 //! # Features
 //!
 //! Off by default, because they need libraries of the system: `hwloc` (discovers this machine,
-//! [`cluster::read`]) and `scotch` (the strategy `drb`).
+//! [`cluster::read::live`](cluster::read)) and `scotch` (the strategy `drb`).
 
 mod foundation;
 
-pub use foundation::{files, ids, parallel, statistics, units};
+pub use foundation::files::{InputError, WriteError};
+// For the command line; may change in any version.
+#[doc(hidden)]
+pub use foundation::{files, parallel};
+pub use foundation::{ids, statistics, units};
 pub(crate) use foundation::{named_options, random};
 
 pub mod cluster;
@@ -76,4 +85,6 @@ pub use choose::{Plan, Planner};
 
 pub mod launch;
 pub mod lint;
+// For the command line; may change in any version.
+#[doc(hidden)]
 pub mod report;

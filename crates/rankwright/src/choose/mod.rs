@@ -20,15 +20,24 @@ mod population;
 mod race;
 mod ranked;
 
-pub use candidates::{
-    Candidate, Candidates, ChooseOptions, Computing, Observer, PlanError, candidates, map,
-};
-pub use evaluate::{Basis, Evaluation, MappingEvaluation, PlacedMapping, SeedComparison};
-pub use paired_runs::{PairedDifference, PairedResult};
-pub use permutation::{CollectiveEffects, PermutationEffects};
+pub use candidates::{Candidate, Computing, Observer, PlanError};
+pub use evaluate::{Basis, Evaluation, MappingEvaluation, SeedComparison};
 pub use planner::{Plan, Planner};
+pub use race::NotSimulated;
+pub use ranked::RankedCandidates;
+
+// For the command line; may change in any version.
+#[doc(hidden)]
+pub use candidates::{Candidates, ChooseOptions, candidates, map};
+#[doc(hidden)]
+pub use evaluate::PlacedMapping;
+#[doc(hidden)]
+pub use paired_runs::{PairedDifference, PairedResult};
+#[doc(hidden)]
+pub use permutation::{CollectiveEffects, PermutationEffects};
+#[doc(hidden)]
 pub use population::{
     Estimate, MemoryTraffic, Populated, Population, Preference, TimeEstimate, populations,
 };
-pub use race::NotSimulated;
-pub use ranked::{RankedCandidates, rank_by_bytes, rank_candidates};
+#[doc(hidden)]
+pub use ranked::{rank_by_bytes, rank_candidates};

@@ -34,12 +34,9 @@
 
 mod check;
 mod description;
-pub mod distance;
-pub mod hostlist;
 mod levels;
 mod machine;
 mod memory;
-pub mod merge;
 mod network_device;
 mod open;
 mod rates;
@@ -52,12 +49,17 @@ use serde::Serialize;
 pub use check::ClusterError;
 use check::MOST_SWITCH_LEVELS;
 pub use description::{ClusterDescription, Node, NodeGroup, SPEEDS, Switch};
-pub use levels::{Level, LevelKind, Levels};
+pub use levels::Levels;
 pub use machine::{Core, Gpu, Machine, Pu};
 pub use memory::{MemoryAccess, NumaNode};
 pub use network_device::{Link, Nic, NicKind, Port};
 pub use open::{NodeCount, OpenError, open, open_with, parse};
 pub use rates::{MEMORY_COPIES, REMOTE_MEMORY_FACTORS, Rates, ServiceCurve, ServiceCurveError};
+
+// For the command line; may change in any version.
+#[doc(hidden)]
+pub use levels::{Level, LevelKind};
+#[doc(hidden)]
 pub use read::switch_tree::SwitchTree;
 
 use crate::ids::{NodeId, NumaId};
@@ -204,3 +206,11 @@ impl Cluster {
 
 #[cfg(test)]
 mod tests;
+
+// For the command line; may change in any version.
+#[doc(hidden)]
+pub mod distance;
+#[doc(hidden)]
+pub mod hostlist;
+#[doc(hidden)]
+pub mod merge;

@@ -37,15 +37,27 @@ mod bytes;
 mod collectives;
 mod fluid;
 mod incremental;
-pub mod queueing;
 mod round_trips;
 
+// For searches, tests and reproductions; may change in any version.
+#[doc(hidden)]
+pub mod queueing;
+
 pub use bytes::{BusiestNic, Direction, LevelCut, Load, NicLoad, NumaLoad};
-pub use collectives::{CollectiveCost, CollectivePrices, OperationCost};
 pub use fluid::{Fluid, FluidOutcome};
-pub use incremental::OfferedLoad;
-pub use queueing::message_time::{MessageTime, Waiting, message_time};
+pub use queueing::message_time::Waiting;
 pub use queueing::prediction::{JobPrediction, ModelError, Prediction, ServerPrediction};
+
+// For searches, tests and reproductions; may change in any version.
+#[doc(hidden)]
+pub use collectives::{CollectiveCost, CollectivePrices, OperationCost};
+#[doc(hidden)]
+pub use incremental::OfferedLoad;
+#[doc(hidden)]
+pub use queueing::message_time::{MessageTime, message_time};
+#[doc(hidden)]
 pub use queueing::server_loads::{ServerLoad, ServerLoads};
+#[doc(hidden)]
 pub use queueing::variation::{slowdown_by_variation, uncontended};
+#[doc(hidden)]
 pub use round_trips::{RoundTripTimes, RoundTrips};

@@ -8,23 +8,31 @@
 mod by_default;
 pub(crate) mod launchers;
 mod local_sets;
-pub mod openmp;
 mod programs;
 mod rank_variables;
 mod request;
-pub mod shell;
 #[cfg(test)]
 pub(crate) mod testing;
 
+// For the command line; may change in any version.
+#[doc(hidden)]
+pub mod openmp;
+#[doc(hidden)]
+pub mod shell;
+
 use std::fmt;
 
-pub use by_default::DefaultRequest;
 use by_default::{ByDefault, FLUX, HYDRA, OPENMPI4, OPENMPI5, SLURM};
 pub use programs::{Program, ProgramLine, ProgramLineError, RankCountError};
-pub use rankwright_shim_format::RANK_VARIABLES;
 pub use request::{Binding, Request, Task};
 use request::{Part, text_file};
 use serde::Serialize;
+
+// For the command line; may change in any version.
+#[doc(hidden)]
+pub use by_default::DefaultRequest;
+#[doc(hidden)]
+pub use rankwright_shim_format::RANK_VARIABLES;
 
 use crate::cluster::hostlist::is_host_name;
 use crate::files::InputError;

@@ -18,6 +18,8 @@ use crate::ids::{CoreId, LARGEST_INDEX, PuId, PuSet, Rank};
 
 use machines::Machines;
 use read::arguments::Arguments;
+// For the command line; may change in any version.
+#[doc(hidden)]
 pub use translate::TranslateError;
 pub use traps::{TRAPS, Trap};
 

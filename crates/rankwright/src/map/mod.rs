@@ -13,23 +13,38 @@ mod strategy_id;
 
 use std::fmt;
 
-pub use hierarchy::{Hierarchy, HierarchyError};
-pub use mappers::{MAPPERS, MapperEntry, Role, find, tried_at_start};
-pub use options::OptionEntry;
-pub use search::budget::{Budget, Clock, EFFORTS, Effort, Start};
-pub use search::compute_balance::{ComputeBalance, DEFAULT_BALANCE};
-pub use search::graph::Graph;
-pub use search::node_groups::{GroupOrigin, NodeGroups};
+pub use mappers::{MAPPERS, MapperEntry, Role, find};
+pub use search::budget::{Budget, Clock, EFFORTS, Effort};
+pub use search::node_groups::GroupOrigin;
 pub use search::problem::Problem;
-pub use strategies::job_spreading::mapping_2012::Mapping2012;
-pub use strategies::job_spreading::mapping_2013::Mapping2013;
 pub use strategy::{Strategy, StrategyError};
 pub use strategy_id::StrategyId;
+
+// For the command line, tests and reproductions; may change in any version.
+#[doc(hidden)]
+pub use hierarchy::{Hierarchy, HierarchyError};
+#[doc(hidden)]
+pub use mappers::tried_at_start;
+#[doc(hidden)]
+pub use options::OptionEntry;
+#[doc(hidden)]
+pub use search::budget::Start;
+#[doc(hidden)]
+pub use search::compute_balance::{ComputeBalance, DEFAULT_BALANCE};
+#[doc(hidden)]
+pub use search::graph::Graph;
+#[doc(hidden)]
+pub use search::node_groups::NodeGroups;
+#[doc(hidden)]
+pub use strategies::job_spreading::mapping_2012::Mapping2012;
+#[doc(hidden)]
+pub use strategies::job_spreading::mapping_2013::Mapping2013;
 
 use crate::placement::Mapping;
 use crate::rails::SelectionError;
 
 /// A strategy with its options.
+#[doc(hidden)]
 pub trait Mapper: fmt::Debug + Send + Sync {
     /// The slot of each rank. Equal problems give equal mappings, on any thread and beside any other
     /// call, unless the budget has a clock.
@@ -69,6 +84,7 @@ pub trait Mapper: fmt::Debug + Send + Sync {
 
 /// A mapping, with network devices where the strategy chose them together with the slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[doc(hidden)]
 pub struct DeviceMapping {
     /// The slot of each rank.
     pub mapping: Mapping,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::ids::GlobalRank;
-use crate::traffic::{Send, Source, Workload, source};
+use crate::traffic::{self, Send, Source, Workload};
 
 /// The receiver of messages that leave the cluster. Greater than every rank.
-pub(crate) const OUTSIDE: GlobalRank = GlobalRank(source::OUTSIDE.0);
+pub(crate) const OUTSIDE: GlobalRank = GlobalRank(traffic::OUTSIDE.0);
 
 /// A list with fewer destinations is not counted as a multicast.
 const SMALLEST_MULTICAST: usize = 8;
@@ -142,7 +142,7 @@ impl ClockGroups {
             let is = |kind: &MessageKind| kind.end == end && kind.lengths.contains(&length);
             let kind = self.kinds.iter().position(is).unwrap_or_default() as u32;
             let rank = match send.destination {
-                source::OUTSIDE => OUTSIDE,
+                traffic::OUTSIDE => OUTSIDE,
                 rank => rank.global(first),
             };
             Destination { rank, length: length as u32, kind }

@@ -17,8 +17,13 @@ mod site_model;
 mod sites;
 
 pub(crate) use clock_groups::{Clock, ClockGroups, Multicast, OUTSIDE, SingleClock};
+// For tests and measurements; may change in any version.
+#[doc(hidden)]
 pub use far_device::FarDevice;
+pub use servers::ServerKind;
 pub(crate) use servers::ServerPart;
-pub use servers::{Hop, Path, ServerKind, Servers};
+// For tests and measurements; may change in any version.
+#[doc(hidden)]
+pub use servers::{Hop, Path, Servers};
 pub(crate) use site_model::SiteModel;
 pub(crate) use sites::{LocalCost, Port, Site, Sites};

@@ -10,6 +10,8 @@ mod contradictions;
 mod file;
 mod homes;
 mod mapping;
+// For the command line; may change in any version.
+#[doc(hidden)]
 pub mod ranks_map;
 mod settings;
 mod slots;

@@ -4,8 +4,8 @@ use crate::cluster::{Cluster, NodeGroup};
 use crate::ids::{GlobalRank, NodeId};
 use crate::network::FarDevice;
 use crate::placement::Placement;
+use crate::traffic::OUTSIDE;
 use crate::traffic::Workload;
-use crate::traffic::source::OUTSIDE;
 use crate::units::{Bytes, Seconds};
 
 /// The traffic of each rank with other nodes. Index: [`GlobalRank`].

@@ -16,8 +16,6 @@
 
 mod by_load;
 mod device_affinity;
-pub mod fabric;
-pub mod gpus;
 mod internode_traffic;
 mod multirail;
 mod node_view;
@@ -28,8 +26,23 @@ mod select;
 mod tests;
 mod usable_slots;
 
+// For the command line; may change in any version.
+#[doc(hidden)]
+pub mod fabric;
+#[doc(hidden)]
+pub mod gpus;
+
+pub use policies::{SELECTIONS, Selection, SelectionEntry, SelectionParseError};
+pub use select::{SelectionError, select};
+
+// For the command line; may change in any version.
+#[doc(hidden)]
 pub use by_load::{DeviceSets, NamedSets};
+#[doc(hidden)]
 pub use node_view::distance_from_numa_nodes;
-pub use policies::{Rails, SELECTIONS, Selection, SelectionEntry, SelectionParseError};
-pub use select::{SelectionError, lower_bound, select, selectable};
+#[doc(hidden)]
+pub use policies::Rails;
+#[doc(hidden)]
+pub use select::{lower_bound, selectable};
+#[doc(hidden)]
 pub use usable_slots::UsableSlots;

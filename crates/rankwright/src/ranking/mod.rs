@@ -14,6 +14,8 @@ mod tests;
 pub use objective::{OBJECTIVES, Objective, ObjectiveRule};
 pub use rule::Rule;
 pub use score::{Score, Waiting};
+// What searches follow; may change in any version.
+#[doc(hidden)]
 pub use smooth::SmoothObjective;
 
 /// Two numbers count as equal if they differ by at most this share of the smaller: 2 %. No evaluation

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::ids::Rank;
-use crate::traffic::source::OUTSIDE;
+use crate::traffic::OUTSIDE;
 use crate::traffic::{Flow, Job, Source, Workload};
 use crate::units::{Bytes, BytesPerSecond, PerSecond, Seconds};
 

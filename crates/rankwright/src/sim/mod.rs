@@ -20,6 +20,8 @@ mod histogram;
 mod longest_queue;
 mod network;
 mod queue;
+// For the command line; may change in any version.
+#[doc(hidden)]
 pub mod replay;
 mod replications;
 mod server;
@@ -29,6 +31,8 @@ mod winner_tree;
 
 use std::ops::ControlFlow;
 
+// For tests and measurements; may change in any version.
+#[doc(hidden)]
 pub use clock::{Clock, RandomStream};
 pub use replications::{Replications, replicate};
 pub use statistics::{JobStatistics, Outcome, ServerStatistics};

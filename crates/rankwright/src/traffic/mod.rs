@@ -15,25 +15,42 @@
 //! | [`read`] | readers: trace, events, profile, `jobs.toml`, formats of other tools |
 //! | [`generate`] | generators: patterns, NAS benchmarks, workloads of papers |
 
-pub mod classes;
 mod clocks;
-pub mod collectives;
-pub mod communicator;
-pub mod demand;
-pub mod expansion;
-pub mod generate;
-pub mod merge;
 mod open;
+mod source;
+
+// For the command line; may change in any version.
+#[doc(hidden)]
+pub mod classes;
+#[doc(hidden)]
+pub mod collectives;
+#[doc(hidden)]
+pub mod communicator;
+#[doc(hidden)]
+pub mod demand;
+#[doc(hidden)]
+pub mod expansion;
+#[doc(hidden)]
+pub mod generate;
+#[doc(hidden)]
+pub mod merge;
+#[doc(hidden)]
 pub mod profile;
+#[doc(hidden)]
 pub mod read;
+#[doc(hidden)]
 pub mod redact;
-pub mod source;
+#[doc(hidden)]
 pub mod topology;
 
 use serde::Serialize;
 
-pub use open::{OpenError, Outside, imported, is_profile, named, open, split};
-pub use source::{Send, Source};
+pub use open::{OpenError, open};
+pub use source::{LARGEST_CV, OUTSIDE, RATES, Send, Source};
+
+// For the command line; may change in any version.
+#[doc(hidden)]
+pub use open::{Outside, imported, is_profile, named, split};
 
 use crate::ids::{GlobalRank, Rank};
 use crate::units::Seconds;

@@ -12,17 +12,26 @@
 //! | Slurm's `topology.conf` | [`topology_conf`] | [`SwitchTree`](super::SwitchTree), then a [`Cluster`](super::Cluster) like another one |
 //! | output of `ibnetdiscover` | [`ibnetdiscover`] | switches with adapters, then a [`Cluster`](super::Cluster) like another one |
 
-pub mod allocation;
-pub mod built_in;
-pub mod hostfile;
-pub mod hwloc_xml;
-pub mod ibnetdiscover;
 pub(super) mod infiniband_rate;
 #[cfg(feature = "hwloc")]
 pub mod live;
 pub(super) mod switch_order;
 pub(super) mod switch_tree;
-pub mod synthetic;
 pub mod toml;
-pub mod topology_conf;
 pub(super) mod tree;
+
+// For the command line; may change in any version.
+#[doc(hidden)]
+pub mod allocation;
+#[doc(hidden)]
+pub mod built_in;
+#[doc(hidden)]
+pub mod hostfile;
+#[doc(hidden)]
+pub mod hwloc_xml;
+#[doc(hidden)]
+pub mod ibnetdiscover;
+#[doc(hidden)]
+pub mod synthetic;
+#[doc(hidden)]
+pub mod topology_conf;

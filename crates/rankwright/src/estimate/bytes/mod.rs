@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::cluster::{Cluster, LevelKind, Levels};
 use crate::ids::{NodeId, NumaId};
 use crate::placement::{Placement, RankPlacement};
+use crate::traffic::OUTSIDE;
 use crate::traffic::Workload;
-use crate::traffic::source::OUTSIDE;
 use crate::units::{Bytes, Seconds};
 pub use devices::{BusiestNic, Direction, NicLoad};
 

@@ -6,8 +6,8 @@ use crate::cluster::Cluster;
 use crate::ids::{CoreId, GlobalRank, NodeId, ServerId};
 use crate::network::{Hop, Path, Servers};
 use crate::placement::Placement;
+use crate::traffic::OUTSIDE;
 use crate::traffic::Workload;
-use crate::traffic::source::OUTSIDE;
 use crate::units::{Bytes, PerSecond, Seconds};
 
 use super::queue;

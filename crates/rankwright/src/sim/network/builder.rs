@@ -10,7 +10,7 @@ use crate::sim::clock::{Clock, RandomStream};
 use crate::sim::time::picoseconds;
 use crate::sim::{Arrivals, Options, Pacing, SimulationError};
 use crate::traffic::Job;
-use crate::traffic::source::OUTSIDE;
+use crate::traffic::OUTSIDE;
 use crate::units::Seconds;
 
 /// The tables while they are built.

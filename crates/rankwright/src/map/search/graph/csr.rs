@@ -2,7 +2,7 @@
 
 use super::VertexId;
 use crate::ids::GlobalRank;
-use crate::traffic::source::OUTSIDE;
+use crate::traffic::OUTSIDE;
 use crate::traffic::{Send, Source, Workload};
 
 /// An undirected graph with weighted edges. Every edge stands in the rows of both its ends; rows

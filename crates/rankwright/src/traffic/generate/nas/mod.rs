@@ -33,7 +33,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::traffic::source::LARGEST_CV;
+use crate::traffic::LARGEST_CV;
 use crate::traffic::{Job, TrafficError};
 use crate::units::Seconds;
 use program::Program;

@@ -15,8 +15,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::ids::Rank;
 use crate::named_options::{NamedOptions, one_of};
-use crate::traffic::source::{self, LARGEST_CV};
-use crate::traffic::{Flow, Job, Send, Source};
+use crate::traffic::{Flow, Job, LARGEST_CV, OUTSIDE, Send, Source};
 use crate::units::{Bytes, PerSecond};
 
 /// A pattern: shape and options.
@@ -289,7 +288,7 @@ impl Pattern {
             }
             Shape::Random => self.random_flows(rng),
             Shape::Halo2d | Shape::Halo3d => self.halo_flows()?,
-            Shape::Outside => all(&mut (0..n).map(|rank| (rank, source::OUTSIDE.0))),
+            Shape::Outside => all(&mut (0..n).map(|rank| (rank, OUTSIDE.0))),
         })
     }
 

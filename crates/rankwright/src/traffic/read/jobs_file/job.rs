@@ -13,7 +13,7 @@ use crate::traffic::generate::nas::{self, NasError};
 use crate::traffic::generate::pattern::{Pattern, PatternError, Shape};
 use crate::traffic::read::import::{self, Imported, Reader};
 use crate::traffic::read::profile_file;
-use crate::traffic::source::{LARGEST_CV, RATES};
+use crate::traffic::{LARGEST_CV, RATES};
 use crate::units::{Bytes, PerSecond, Seconds};
 
 /// What a job can be made from, for error messages.
