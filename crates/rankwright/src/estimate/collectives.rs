@@ -26,7 +26,7 @@ struct JobOperations {
     operations: Vec<ExpandedOperation>,
 }
 
-/// What collective operations cost. Sums of bytes saturate at 2^64 - 1.
+/// The cost of collective operations. Sums of bytes saturate at 2^64 - 1.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CollectiveCost {
     /// The bytes of all their messages.
@@ -73,7 +73,7 @@ impl CollectivePrices {
         self.jobs.iter().all(|job| job.operations.is_empty())
     }
 
-    /// What they cost under a placement of their workload. Takes time linear in the number of their
+    /// Their cost under a placement of their workload. Takes time linear in the number of their
     /// messages; for all-to-all operations in the number of ranks.
     ///
     /// A message between nodes takes the latency of its device and as long as the busier of the two

@@ -1,4 +1,5 @@
-//! What a placement costs, by formulas. The simulator ([`crate::sim`]) is the exact reference.
+//! Estimates of the cost of a placement, by formulas. The simulator ([`crate::sim`]) is the exact
+//! reference.
 //!
 //! | estimator | input | gives | one evaluation |
 //! |---|---|---|---|

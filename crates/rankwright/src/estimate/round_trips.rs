@@ -1,4 +1,4 @@
-//! How long the rounds of a rank take that waits for its messages, without messages of other ranks.
+//! The time of the rounds of a rank in a closed loop, without delays by messages of other ranks.
 
 use crate::cluster::Cluster;
 use crate::ids::{GlobalRank, ServerId};
@@ -39,7 +39,7 @@ pub struct RoundTripTimes {
     pub powers: f64,
 }
 
-/// What an evaluation needs, kept so that it allocates nothing.
+/// The buffers of an evaluation, kept to avoid allocations.
 #[derive(Debug, Clone)]
 struct Buffers {
     /// The members of the present multicast. Index: site.
@@ -85,7 +85,7 @@ struct PathTimes {
     into: f64,
     /// The memory of the receiver, or the cache that it shares with the sender.
     arrival: f64,
-    /// What a far device costs the receiver's core.
+    /// The time that a far device costs the receiver's core.
     late: f64,
     /// Whether sender and receiver have one device each, which serves one message after the other.
     single_devices: bool,

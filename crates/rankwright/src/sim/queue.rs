@@ -28,7 +28,7 @@ pub(super) struct Train {
     pub(super) count: u32,
 }
 
-/// What a queue can hold.
+/// An entry of a queue.
 pub(super) trait Timed: Copy + Default {
     /// The first arrival, picoseconds from the start.
     fn time(&self) -> u64;

@@ -11,7 +11,7 @@ use crate::placement::Placement;
 use crate::statistics::Estimate;
 use crate::traffic::Workload;
 
-/// Outcomes with the seeds `seed`, `seed + 1`, ... and what they say together.
+/// The outcomes with the seeds `seed`, `seed + 1`, ..., with their means and confidence intervals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replications {
     /// In the order of the seeds. If the observer stopped one, those that were not begun are missing.
@@ -62,7 +62,7 @@ pub fn replicate(
 
 fn together(outcomes: Vec<Outcome>) -> Replications {
     let estimate = |of: fn(&Outcome) -> f64| {
-        // What was stopped is not a sample.
+        // Stopped simulations are not samples.
         let whole = outcomes.iter().filter(|outcome| outcome.stopped.is_none());
         Estimate::of(&whole.map(of).collect::<Vec<f64>>())
     };

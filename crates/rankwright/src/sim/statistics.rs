@@ -40,7 +40,7 @@ pub struct Outcome {
 }
 
 impl From<&Outcome> for Score {
-    /// What was stopped before its end is excluded.
+    /// A simulation that was stopped before its end is excluded.
     fn from(outcome: &Outcome) -> Self {
         let waiting = Waiting {
             total: outcome.total_waiting,

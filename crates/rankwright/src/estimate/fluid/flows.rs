@@ -57,7 +57,7 @@ struct MulticastCounts {
     node_runs: Vec<f64>,
 }
 
-/// What one tick of a clock sends from one site.
+/// The messages of one tick of a clock from one site.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tick {
     /// First accesses to the memory.
@@ -257,7 +257,7 @@ impl Flows {
         }
     }
 
-    /// What `rate` ticks per second send from a site.
+    /// The flow of `rate` ticks per second from a site.
     fn send(&mut self, setup: &Setup, kind: usize, site: usize, rate: f64, tick: &Tick) {
         let site = &setup.sites.sites[site];
         let at = site.memory_index * self.kinds + kind;

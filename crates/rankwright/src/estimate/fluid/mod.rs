@@ -29,7 +29,7 @@ use run::Run;
 use setup::{MOST_KINDS, Setup};
 use waiting::FinishedRun;
 
-/// What a mapping costs.
+/// The times of a mapping.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct FluidOutcome {
     /// The waiting of all messages at all servers, without service.
@@ -108,7 +108,7 @@ impl Fluid {
         }
     }
 
-    /// What a placement costs.
+    /// The times of a placement.
     ///
     /// # Errors
     /// If it is not a placement of this workload on this cluster.
@@ -123,7 +123,7 @@ impl Fluid {
         Ok(Self::of_model(model).evaluate(&each_at_its_place.into()))
     }
 
-    /// What a mapping to the slots of [`Fluid::new`] costs.
+    /// The times of a mapping to the slots of [`Fluid::new`].
     ///
     /// # Panics
     /// If the mapping has not one slot for each rank.
@@ -152,7 +152,7 @@ impl Fluid {
         &self.waiting
     }
 
-    /// What the servers are. Index: [`ServerId`]. Those of ranks are numbered as if rank n were at
+    /// The kinds of the servers. Index: [`ServerId`]. Those of ranks are numbered as if rank n were at
     /// slot n.
     #[must_use]
     pub fn servers(&self) -> &[ServerKind] {

@@ -1,15 +1,15 @@
-//! What random arrivals add to the waiting in a fluid.
+//! The additional waiting by random arrivals, which a fluid does not have.
 
 use super::queue::Stepped;
 
-/// What happened at a server in a phase: between two ends of clocks.
+/// The arrivals and the work of a server in a phase, that is between two ends of clocks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Phase {
-    /// How long something arrived, seconds.
+    /// The time with arrivals, seconds.
     pub(super) time: f64,
-    /// Messages that arrived.
+    /// Number of messages that arrived.
     pub(super) count: f64,
-    /// Seconds of service that arrived.
+    /// The work that arrived, seconds of service.
     pub(super) work: f64,
     /// The waiting of all messages in the fluid, seconds.
     pub(super) fluid: f64,

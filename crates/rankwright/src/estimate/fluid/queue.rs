@@ -4,13 +4,13 @@
 /// arrived or left is counted in seconds for which its clocks tick.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Queue {
-    /// What waits or is served: seconds of service.
+    /// The backlog, waiting or in service: seconds of service.
     pub(super) backlog: f64,
     /// At the end of each step: seconds of service. Index: step.
     pub(super) backlogs: Vec<f64>,
-    /// What arrived: seconds of service. Index: step.
+    /// The work that arrived: seconds of service. Index: step.
     work: Vec<f64>,
-    /// What arrived: seconds of clocks. Index: (step × streams + stream) × padded kinds + kind.
+    /// The arrivals: seconds of clocks. Index: (step × streams + stream) × padded kinds + kind.
     arrived: Vec<f64>,
     /// The step whose arrivals are being served.
     head: usize,
@@ -21,7 +21,7 @@ pub(super) struct Queue {
 /// The result of a step.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stepped {
-    /// What arrived: seconds of service.
+    /// The work that arrived: seconds of service.
     pub(super) work: f64,
     /// The backlog that an arrival met, on average over the step: seconds of service.
     pub(super) met: f64,

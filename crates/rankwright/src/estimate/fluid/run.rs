@@ -20,7 +20,7 @@ pub(super) struct Stage {
     /// Index: server × phases + phase. A phase is the time between two ends of clocks; the last one
     /// follows the last end.
     pub(super) phases: Vec<Phase>,
-    /// What left in the last step: seconds of clocks. Index: server × padded kinds + kind.
+    /// The departures of the last step: seconds of clocks. Index: server × padded kinds + kind.
     left: Vec<f64>,
 }
 
@@ -37,15 +37,15 @@ pub(super) struct Run {
     /// A lower bound of the time of the run: the last end of clocks, or the seconds of service that
     /// the server with most work needs.
     pub(super) least_time: f64,
-    /// What left each node in the last step. Index: kind × nodes + node.
+    /// The departures from each node in the last step. Index: kind × nodes + node.
     node_out: Vec<f64>,
-    /// What entered each node per second in the last step. Index: kind × nodes + node. Memories are
+    /// The arrivals at each node per second in the last step. Index: kind × nodes + node. Memories are
     /// stepped before network devices in, so they expect it to continue in this step.
     node_in: Vec<f64>,
-    /// What entered each node beyond what its memories expected, which corrects the next step. Index:
+    /// The arrivals at each node beyond those its memories expected; corrects the next step. Index:
     /// kind × nodes + node.
     unexpected: Vec<f64>,
-    /// What entered each node in each phase. Index: (phase × nodes + node) × padded kinds + kind.
+    /// The arrivals at each node in each phase. Index: (phase × nodes + node) × padded kinds + kind.
     pub(super) entered: Vec<f64>,
     /// One over the bytes per second that enter each node. Index: kind × nodes + node.
     pair_scale: Vec<f64>,

@@ -1,4 +1,4 @@
-//! What does not change from one evaluation to the next.
+//! The part of a fluid that does not depend on the mapping.
 
 use super::links::Links;
 use crate::network::{ClockGroups, SiteModel, Sites};

@@ -37,7 +37,7 @@ struct PhaseTime {
     time: f64,
 }
 
-/// What arrives at a server, per second.
+/// The arrivals at a server, per second.
 #[derive(Debug, Clone, Copy, Default)]
 struct ArrivalRates {
     /// Messages.
@@ -118,7 +118,7 @@ impl FinishedRun<'_> {
             if stage.uncongested[server] {
                 passed = rates.over(phase.time);
             }
-            // What arrives after its clocks have stopped arrives like what did before.
+            // Arrivals after the clocks have stopped follow the pattern of those before.
             let mut before = phase.number;
             while rates.work == 0.0 && passed.work > 0.0 && before > 0 {
                 before -= 1;
@@ -140,7 +140,7 @@ impl FinishedRun<'_> {
         })
     }
 
-    /// What arrives at a server in a phase if nothing is held up before it.
+    /// The arrivals at a server in a phase if no server before it delays them.
     fn rates(&self, server: usize, streams: &[&Stream], phase: usize) -> ArrivalRates {
         let (kinds, padded) = (&self.setup.clocks.kinds, self.setup.padded_kinds());
         let mut rates = ArrivalRates::default();

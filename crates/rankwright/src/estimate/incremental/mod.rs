@@ -186,14 +186,14 @@ impl OfferedLoad {
         self.setup.singles.per_tick
     }
 
-    /// What a server is offered in the whole run: messages and service.
+    /// The load offered to a server in the whole run: messages and service.
     #[must_use]
     pub fn offered(&self, server: ServerId) -> (f64, Seconds) {
         let offered = self.sums.offered(server);
         (offered.messages, Seconds(offered.work))
     }
 
-    /// What the servers are. Index: [`ServerId`].
+    /// The kinds of the servers. Index: [`ServerId`].
     #[must_use]
     pub fn servers(&self) -> &[ServerKind] {
         &self.setup.sites.kinds

@@ -1,8 +1,8 @@
-//! The sums of all servers, and what they were before the last change.
+//! The sums of all servers, with those before the last change.
 
 use crate::ids::ServerId;
 
-/// What clocks with one end offer to a server in the whole run.
+/// The load that clocks with one end offer to a server in the whole run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Offered {
     pub(super) messages: f64,
@@ -12,7 +12,7 @@ pub(super) struct Offered {
     pub(super) squares: f64,
 }
 
-/// What all servers are offered and what that costs. The last change can be taken back.
+/// The offered load of all servers and its cost. The last change can be undone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ServerSums {
     /// When clocks stop: seconds, ascending.
@@ -28,7 +28,7 @@ pub(super) struct ServerSums {
     change: u64,
     /// The servers of the present change, indices, with their costs before it.
     servers_before: Vec<(usize, Cost)>,
-    /// What the servers of the present change were offered before it. Index: position in
+    /// The offered load of the servers of the present change, before it. Index: position in
     /// `servers_before` × ends + end.
     offered_before: Vec<Offered>,
     totals_before: Totals,
@@ -47,7 +47,7 @@ pub(super) struct Totals {
     pub(super) far: f64,
 }
 
-/// What a server adds to the totals.
+/// The contribution of a server to the totals.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Cost {
     /// Seconds.
@@ -83,7 +83,7 @@ impl Offered {
 }
 
 impl Cost {
-    /// The cost of a server by what it is offered; both slices by end.
+    /// The cost of a server by its offered load; both slices by end.
     fn new(offered: &[Offered], ends: &[f64]) -> Self {
         let (mut waiting, mut backlog, mut begin) = (0.0, 0.0, 0.0);
         // Per second, of all clocks that still tick.
@@ -132,7 +132,7 @@ impl ServerSums {
         }
     }
 
-    /// What clocks of all ends offer to a server.
+    /// The load that clocks of all ends offer to a server.
     pub(super) fn offered(&self, server: ServerId) -> Offered {
         let mut all = Offered::default();
         let ends = self.ends.len();
@@ -140,7 +140,7 @@ impl ServerSums {
         all
     }
 
-    /// Begins a change; the one before can no longer be taken back.
+    /// Begins a change; the one before can no longer be undone.
     pub(super) fn begin(&mut self) {
         self.change += 1;
         self.servers_before.clear();
@@ -148,7 +148,7 @@ impl ServerSums {
         self.totals_before = self.totals;
     }
 
-    /// Adds what clocks offer to a server; `end` is their end's index.
+    /// Adds the load that clocks offer to a server; `end` is the index of their end.
     pub(super) fn add(&mut self, server: ServerId, end: usize, offered: Offered) {
         let (server, ends) = (server.index(), self.ends.len());
         if self.saved_in[server] != self.change {
@@ -176,7 +176,7 @@ impl ServerSums {
         }
     }
 
-    /// Takes the last change back.
+    /// Undoes the last change.
     pub(super) fn undo(&mut self) {
         let ends = self.ends.len();
         for (position, (server, cost)) in self.servers_before.drain(..).enumerate() {

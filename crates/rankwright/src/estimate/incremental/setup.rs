@@ -1,4 +1,4 @@
-//! What does not depend on the mapping, and what multicasts offer to servers.
+//! The part of the offered load that does not depend on the mapping, and the load of multicasts.
 
 use std::ops::Range;
 
@@ -108,8 +108,8 @@ impl Setup {
         Ok(Self { clocks, sites, lengths, singles, ports })
     }
 
-    /// Adds what a multicast offers to the servers of the nodes of two sites, and to the links to and
-    /// from these nodes.
+    /// Adds the load that a multicast offers to the servers of the nodes of two sites, and to the links
+    /// to and from these nodes.
     pub(super) fn add_multicast_at(
         &self,
         sums: &mut ServerSums,
@@ -133,7 +133,7 @@ impl Setup {
         }
     }
 
-    /// Adds what a multicast offers to the servers of a node.
+    /// Adds the load that a multicast offers to the servers of a node.
     pub(super) fn add_multicast(
         &self,
         sums: &mut ServerSums,
@@ -189,7 +189,7 @@ impl Setup {
         }
     }
 
-    /// Adds what a multicast offers to the links between a node and others, both directions.
+    /// Adds the load that a multicast offers to the links between a node and others, both directions.
     pub(super) fn add_multicast_links(
         &self,
         sums: &mut ServerSums,

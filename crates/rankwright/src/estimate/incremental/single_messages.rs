@@ -76,7 +76,7 @@ struct Peer {
     pair: u32,
 }
 
-/// What a rank sends and receives.
+/// The messages that a rank sends and receives.
 #[derive(Debug, Clone, Copy, Default)]
 struct Exchanged {
     sent: MessageSum,
@@ -223,7 +223,7 @@ impl Setup {
         let (old, new) = (&sites.sites[from as usize], &sites.sites[to as usize]);
         let (old_node, new_node) = (&sites.nodes[old.node].sites, &sites.nodes[new.node].sites);
         let has_links = !sites.links.is_empty() && old.node != new.node;
-        // What leaves and enters the rank's node, before and after.
+        // The traffic of the rank out of its node and into it, before and after.
         let (mut before, mut after) = (messages.by_end, messages.by_end);
         for Peer { rank: peer, pair } in &messages.pairs {
             let pair = &self.singles.pairs[*pair as usize];

@@ -1,4 +1,4 @@
-//! What happens to one message: it arrives at a server and goes on to the next, or to its receiver.
+//! The events of one message: it arrives at a server and goes on to the next, or to its receiver.
 
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp1};
@@ -123,7 +123,7 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         }
     }
 
-    /// A source waits for one message less; none if `source` is [`NONE`].
+    /// Counts one outstanding message less for a source; does nothing if `source` is [`NONE`].
     fn release(&mut self, source: u32, time: u64) {
         if source == NONE {
             return;

@@ -181,7 +181,7 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
         }
         (0..self.zones.len()).for_each(|zone| self.refresh(zone));
         let stopped = self.run_exports(observer) || self.run_rest(observer);
-        // What is later than 64 bits hold never happens.
+        // Events later than 64 bits can hold never happen.
         let complete = self.delivered() == self.network.messages;
         if !stopped && !complete {
             return Err(SimulationError::TooLong);

@@ -1,4 +1,4 @@
-//! What happens inside a zone.
+//! The events inside a zone.
 
 use super::{BATCH, Engine, NO_ZONE, STRETCH};
 use crate::sim::network::{Lane, NONE, PathStart, SendTable, Stream};

@@ -131,7 +131,7 @@ pub(super) struct Zone {
     pub(super) final_servers: Vec<usize>,
 }
 
-/// What each tick of a clock sends.
+/// The messages of each tick of a clock.
 #[derive(Debug)]
 pub(super) struct SourceTable {
     pub(super) zone: usize,

@@ -23,7 +23,7 @@ pub(super) enum Event {
     Departed(GlobalRank, u64),
 }
 
-/// What an arrival of a message has brought.
+/// The result of an arrival of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Advance {
     /// The departure from the last server on the sender's node, if this is now known.

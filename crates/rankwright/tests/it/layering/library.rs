@@ -17,7 +17,7 @@ const FORBIDDEN: [(&str, &[&str]); 7] = [
     ("std::time::Instant", &[]),
     ("std::time::SystemTime", &[]),
     ("std::io::stdin", &[]),
-    // SQLite opens a profile by itself; the network devices of this machine stand in /sys.
+    // SQLite opens profiles without the module `files`; network devices of this machine are in /sys.
     (
         "std::fs",
         &["foundation/files/mod.rs", "traffic/read/profile_file/read.rs", "cluster/read/live.rs"],

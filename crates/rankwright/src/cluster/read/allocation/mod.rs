@@ -27,7 +27,7 @@ pub struct Granted {
 /// Which CPUs of a host are granted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Which {
-    /// The batch system does not say.
+    /// The batch system gives no information.
     #[default]
     Unknown,
     /// PUs, P#.
