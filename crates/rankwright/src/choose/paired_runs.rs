@@ -68,7 +68,7 @@ impl PairedDifference {
         }
     }
 
-    /// The difference in words, as `7.3 % ± 1.1 faster, n = 10`; after ± half the width of the interval.
+    /// The difference in words, as `7.3 % ± 1.1 faster, n = 10`; ± is half the width of the interval.
     #[must_use]
     pub fn words(&self) -> String {
         let (percent, count) = (100.0 * self.saved, self.pairs);

@@ -92,7 +92,7 @@ impl Ranking {
         &self.order
     }
 
-    /// The ratio of a mapping to the best: 1 for the best, infinite for mappings that were not compared.
+    /// The ratio of a mapping to the best: 1 for the best, infinite if it was not compared.
     #[must_use]
     pub fn loss(&self, position: usize) -> f64 {
         self.losses[position]

@@ -10,9 +10,9 @@ use crate::units::Seconds;
 /// the latest rank in a closed loop, and its ratios change whenever the best mapping does. The cost
 /// function therefore sums logarithms of ratios to fixed numbers, gives the other metric a small weight
 /// for where the objective is constant ([`SIDE_WEIGHT`]), and penalises a later finish by a slope that
-/// begins a little below the tolerance ([`LATE_FROM`], [`LATE_SLOPE`]), so that a finish which the fluid
-/// accepts is also accepted by the simulation that ranks. A test of the strategy `contention` checks
-/// how often both order two mappings alike.
+/// begins a little below the tolerance ([`LATE_FROM`], [`LATE_SLOPE`]), so that a finish which the
+/// fluid accepts is also accepted by the simulation that ranks. A test of the strategy `contention`
+/// checks how often both order two mappings alike.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SmoothObjective {
     objective: Objective,

@@ -387,7 +387,8 @@ proptest! {
         let starts = starts.into_iter().map(Mapping::into_indices).collect();
         let budget = Budget::default();
         let device_slots = DeviceSlots::of_slots(&problem);
-        let search = Search::new(Objective::Balanced, &problem, &device_slots, &budget, starts).unwrap();
+        let search = Search::new(Objective::Balanced, &problem, &device_slots, &budget, starts);
+        let search = search.unwrap();
         let objective = search.objective;
         let (mut fluid, mut offered, mut trips) = (search.fluid, search.offered, search.trips);
         let costs: Vec<f64> = all
