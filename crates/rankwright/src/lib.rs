@@ -29,21 +29,21 @@
 //! enforces it.
 //!
 //! ```text
-//!  cluster      traffic          what there is, what runs
+//!  cluster      traffic            what there is, what runs
 //!      └───┬──────┘
-//!      placement                 rank -> PUs, memory, NICs, GPUs; valid by construction
-//!          │
-//!       network   ranking        servers and paths of messages; which score is best
-//!      ┌───┴─────┬──────────┐
-//!  estimate     sim      launch, lint
+//!      placement                   rank -> PUs, memory, NICs, GPUs; valid by construction
+//!      ┌───┴────────────┬──────┐
+//!  network, ranking   launch  lint  servers and paths of messages; which score is best
+//!      ┌───┴─────┐
+//!  estimate     sim
 //!      │         │
-//!    rails       │              network devices of each rank
+//!    rails       │                 network devices of each rank
 //!      │         │
-//!     map        │              strategies
+//!     map        │                 strategies
 //!      └───┬─────┘
-//!       choose                  run strategies, evaluate, rank: the `Planner`
+//!       choose                     run strategies, evaluate, rank: the `Planner`
 //!          │
-//!       report                  results as text and pictures
+//!       report                     results as text and pictures
 //! ```
 //!
 //! The library prints nothing, reads no environment, starts no process, asks no clock and keeps no

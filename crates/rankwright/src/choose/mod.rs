@@ -8,8 +8,8 @@
 //! ranked       the ranking of the scores: the best, and which count as equal to it
 //! ```
 //!
-//! [`Planner`] works in this way, and so do `place`, `compare`, `run --profile` and the strategy
-//! `auto`; [`populations`] does so once for each number of nodes.
+//! [`Planner`] runs these steps for `place`, `compare`, `map` and `run --profile`. The strategy `auto`
+//! follows them too, and [`populations`] repeats them for each number of nodes.
 
 mod candidates;
 mod evaluate;

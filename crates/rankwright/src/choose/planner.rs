@@ -168,15 +168,14 @@ impl<'a> Planner<'a> {
         self
     }
 
-    /// Whether all mappings are evaluated, also where only one strategy is asked and none needs it; true
-    /// at first.
+    /// Whether all mappings are evaluated even if no strategy needs that; by default they are.
     #[must_use]
     pub fn evaluate_all(mut self, all: bool) -> Self {
         self.options.evaluate_all = all;
         self
     }
 
-    /// Who is told how many messages have been simulated, and may stop that.
+    /// A function that gets the number of simulated messages and may stop the simulations.
     #[must_use]
     pub fn observer(mut self, observer: &'a Observer<'a>) -> Self {
         self.options.observer = observer;

@@ -11,17 +11,17 @@
 //! | [`RoundTrips`] | clocks, closed loop | a lower bound of the time of each rank's rounds | 1 to 20 us |
 //!
 //! Evaluations were timed for the 256 ranks of the synthetic workloads of Soryani et al. 2013, on one
-//! core of an AMD EPYC; `benchmarks/model` has fluid and offered load in detail. The time of the offered
-//! load is that of one swap of two ranks, all others are those of a whole mapping.
+//! core of an AMD EPYC; `benchmarks/model` has fluid and offered load in detail. Offered load: time per
+//! swap of two ranks; all others: per whole mapping.
 //!
 //! | estimator | valid for | not for |
 //! |---|---|---|
 //! | [`Load`] | any workload, with or without message timing | waiting |
 //! | [`CollectivePrices`] | comparing rank orders | other messages, computation |
-//! | [`Prediction`] | open loops, steady state below saturation | overload, messages of one tick, clocks in step |
-//! | [`Fluid`] | open loops, saturated or not | closed loops, clocks in step, few or very unlike messages |
-//! | [`OfferedLoad`] | comparing neighbours in a search | predicting seconds; servers that hold up others |
-//! | [`RoundTrips`] | closed loops | delays by other ranks: [`OfferedLoad::latest`] is the other bound |
+//! | [`Prediction`] | open loops, steady state below saturation | overload, batch arrivals, synchronised clocks |
+//! | [`Fluid`] | open loops, saturated or not | closed loops, synchronised clocks, few or very unlike messages |
+//! | [`OfferedLoad`] | comparing neighbours in a search | predicting seconds; queues that delay arrivals downstream |
+//! | [`RoundTrips`] | closed loops | contention with other ranks (see [`OfferedLoad::latest`]) |
 //!
 //! | estimator | used by |
 //! |---|---|

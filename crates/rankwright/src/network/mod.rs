@@ -5,10 +5,10 @@
 //! | file | what it has |
 //! |---|---|
 //! | `servers/` | the servers under a placement: their numbers, the paths of messages, their names |
-//! | `far_device` | the price of a device that is not beside the core of its rank |
-//! | `clock_groups` | the clocks of a workload; ranks that send alike are one multicast |
+//! | `far_device` | the price of a far network device: one that is not local to the NUMA node of its rank |
+//! | `clock_groups` | the clocks of a workload; senders with equal clocks and destinations are one multicast |
 //! | `sites` | classes of slots that are equivalent for messages, and the servers between them |
-//! | `site_model` | both of these for one workload: the input of the estimators that searches use |
+//! | `site_model` | clock groups and sites of one workload: the input of the estimators that searches use |
 
 mod clock_groups;
 mod far_device;

@@ -1,8 +1,15 @@
 //! Ranks mappings by their scores.
 //!
 //! An evaluation gives each mapping a [`Score`]: by bytes alone, by the fluid, or by simulation.
-//! [`rank`] is the only function that compares scores, and [`TOLERANCE`] the only threshold for
-//! differences that count. Searches minimise the [`SmoothObjective`].
+//! [`rank`] is the only function that says which score is best, and by [`TOLERANCE`] scores count as
+//! equal. Searches minimise the [`SmoothObjective`].
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `score` | the numbers that mappings are ranked by |
+//! | `objective` | the formulas of waiting, finish and balanced |
+//! | `rule` | the order of mappings: by objective, by bytes, by run time, by node-hours |
+//! | `smooth` | the objective as a smooth function for local search |
 
 mod objective;
 mod rule;

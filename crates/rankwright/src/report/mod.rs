@@ -1,24 +1,23 @@
 //! Results as text, JSON, CSV and pictures, for people and programs.
 
-mod boxes;
 mod cluster_picture;
 mod comparison;
-mod evaluated;
-mod explain;
+mod drawing;
 mod mapping;
 pub mod partial;
 mod permutation;
 mod populations;
 pub mod simulation;
-mod svg;
 pub mod traffic;
 pub mod triage;
 pub mod waiting;
 pub mod workload;
 
 pub use cluster_picture::cluster_picture;
-pub use comparison::{Comparison, LevelCutRow, MemoryRow, NicLoadRow, NicRow, StrategyRow};
-pub use evaluated::{EvaluatedRow, EvaluationRow};
+pub use comparison::{
+    Comparison, EvaluatedRow, EvaluationRow, LevelCutRow, MemoryRow, NicLoadRow, NicRow,
+    StrategyRow,
+};
 pub use mapping::{mapping_header, mapping_rows};
 pub use permutation::{CollectiveCostRow, CollectivesRow, OperationRow, PermutationReport};
 pub use populations::{PopulationReport, PopulationRow};

@@ -60,8 +60,8 @@ pub struct Computing {
 }
 
 impl Candidate {
-    /// The placement as it is written to `placement.json`; with GPUs, those near the network devices and
-    /// cores of each rank, where the cluster has some.
+    /// The placement as it is written to `placement.json`. `with_gpus` adds the GPUs near the network
+    /// devices and cores of each rank, where the cluster has some.
     ///
     /// # Errors
     /// If the GPUs make no valid placement, which would be an error of this function.
@@ -94,7 +94,7 @@ impl Computing {
 /// The candidates of several strategies.
 #[derive(Debug)]
 pub struct Candidates {
-    /// The candidate of each strategy, or why there is none, in their order.
+    /// The candidate of each strategy, or why there is none; position is that of the strategy.
     pub results: Vec<Result<Candidate, PlanError>>,
     /// The times of all different mappings, where they were evaluated.
     pub evaluation: Option<Evaluation>,
@@ -123,12 +123,12 @@ pub struct ChooseOptions<'a> {
     pub seeds: usize,
     /// Whether all mappings are evaluated, also where no strategy needs that.
     pub evaluate_all: bool,
-    /// Told from several threads how many messages have been simulated; when it breaks, all
+    /// Called from several threads with the number of simulated messages; when it breaks, all
     /// simulations stop.
     pub observer: &'a Observer<'a>,
 }
 
-/// Is told how many messages have been simulated, and may stop the simulations.
+/// A function that gets the number of simulated messages and may stop the simulations.
 pub type Observer<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
 
 impl ChooseOptions<'_> {

@@ -3,8 +3,8 @@
 mod node;
 mod switches;
 
-use super::boxes::Frame;
-use super::svg::{Drawing, MARGIN, SMALL, width};
+use super::drawing::boxes::Frame;
+use super::drawing::svg::{Drawing, MARGIN, SMALL, width};
 use crate::cluster::{Cluster, hostlist};
 use crate::units::{BytesPerSecond, counted};
 
@@ -75,7 +75,8 @@ fn title_of(cluster: &Cluster, group: usize, names: &[&str]) -> String {
         1 => String::new(),
         _ => format!("type {}: ", group + 1),
     };
-    let list = super::svg::shortened(&hostlist::compress(names), super::svg::TEXT, 700);
+    let list =
+        super::drawing::svg::shortened(&hostlist::compress(names), super::drawing::svg::TEXT, 700);
     match names.len() {
         1 => format!("{number}{list}, 1 node"),
         count => format!("{number}{list}, {count} nodes alike"),

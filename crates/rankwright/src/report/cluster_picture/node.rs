@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{chip, rate};
 use crate::cluster::{Cluster, Machine, Nic, NodeGroup, NumaNode, Pu};
 use crate::ids::{CoreId, NumaId, format_index_list};
-use crate::report::boxes::{Frame, columns, in_columns, wrapped};
+use crate::report::drawing::boxes::{Frame, columns, in_columns, wrapped};
 use crate::units::Bytes;
 
 /// How wide a row of packages or devices may be.

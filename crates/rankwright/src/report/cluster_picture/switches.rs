@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::names_of;
 use crate::cluster::{Cluster, hostlist};
-use crate::report::boxes::Frame;
-use crate::report::svg::{Drawing, MARGIN, TEXT, shortened};
+use crate::report::drawing::boxes::Frame;
+use crate::report::drawing::svg::{Drawing, MARGIN, TEXT, shortened};
 use crate::units::counted;
 
 /// The most different switches that are drawn below one.

@@ -4,13 +4,13 @@
 use std::fmt::Write as _;
 
 /// The size of plain text.
-pub(super) const TEXT: i32 = 12;
+pub(in crate::report) const TEXT: i32 = 12;
 /// The size of the text in small boxes.
-pub(super) const SMALL: i32 = 10;
+pub(in crate::report) const SMALL: i32 = 10;
 
 /// A picture in the making.
 #[derive(Debug, Default)]
-pub(super) struct Drawing {
+pub(in crate::report) struct Drawing {
     body: String,
     width: i32,
     height: i32,
@@ -18,7 +18,7 @@ pub(super) struct Drawing {
 
 impl Drawing {
     /// A box with round corners; `tip` is shown when a pointer rests on it.
-    pub(super) fn rectangle(
+    pub(in crate::report) fn rectangle(
         &mut self,
         class: &str,
         [x, y, width, height]: [i32; 4],
@@ -35,20 +35,25 @@ impl Drawing {
     }
 
     /// A text whose first baseline begins at this point.
-    pub(super) fn text(&mut self, class: &str, x: i32, y: i32, text: &str) {
+    pub(in crate::report) fn text(&mut self, class: &str, x: i32, y: i32, text: &str) {
         self.reach(x + width(text, if class == "small" { SMALL } else { TEXT }), y + 4);
         let text = escaped(text);
         let _ = writeln!(self.body, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{text}</text>");
     }
 
     /// A line from the right of one box to the left of another: across, down, across.
-    pub(super) fn connection(&mut self, [x, y]: [i32; 2], middle: i32, [to_x, to_y]: [i32; 2]) {
+    pub(in crate::report) fn connection(
+        &mut self,
+        [x, y]: [i32; 2],
+        middle: i32,
+        [to_x, to_y]: [i32; 2],
+    ) {
         self.reach(x.max(to_x), y.max(to_y));
         let _ = writeln!(self.body, "<path class=\"link\" d=\"M{x} {y}H{middle}V{to_y}H{to_x}\"/>");
     }
 
     /// The whole file. `styles` are the rules for the classes that were used.
-    pub(super) fn finish(self, title: &str, styles: &str) -> String {
+    pub(in crate::report) fn finish(self, title: &str, styles: &str) -> String {
         let (width, height) = (self.width + MARGIN, self.height + MARGIN);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
@@ -70,10 +75,10 @@ impl Drawing {
 }
 
 /// Free space around a picture.
-pub(super) const MARGIN: i32 = 20;
+pub(in crate::report) const MARGIN: i32 = 20;
 
 /// About how wide a text is; rather more, since fonts differ.
-pub(super) fn width(text: &str, size: i32) -> i32 {
+pub(in crate::report) fn width(text: &str, size: i32) -> i32 {
     // In hundredths of the size, by the wide letters of DejaVu Sans.
     let letter = |c: char| match c {
         'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '|' | '\'' | ' ' => 36,
@@ -87,7 +92,7 @@ pub(super) fn width(text: &str, size: i32) -> i32 {
 }
 
 /// The text, or its beginning with `…` if it is wider than that.
-pub(super) fn shortened(text: &str, size: i32, most: i32) -> String {
+pub(in crate::report) fn shortened(text: &str, size: i32, most: i32) -> String {
     if width(text, size) <= most {
         return text.to_owned();
     }

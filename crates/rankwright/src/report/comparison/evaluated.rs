@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::Comparison;
-use super::comparison::StrategyRow;
+use super::{Comparison, StrategyRow};
 use crate::choose::{Basis, Candidate, Evaluation, MappingEvaluation};
 use crate::units::{Bytes, Seconds};
 

@@ -9,7 +9,7 @@ const GAP: i32 = 6;
 
 /// A box.
 #[derive(Debug, Clone)]
-pub(super) struct Frame {
+pub(in crate::report) struct Frame {
     /// Its class in the style sheet.
     class: &'static str,
     /// The lines of text at its top.
@@ -25,39 +25,47 @@ pub(super) struct Frame {
 
 impl Frame {
     /// A box with padding around its text and boxes.
-    pub(super) fn new(class: &'static str, label: Vec<String>, rows: Vec<Vec<Self>>) -> Self {
+    pub(in crate::report) fn new(
+        class: &'static str,
+        label: Vec<String>,
+        rows: Vec<Vec<Self>>,
+    ) -> Self {
         Self { class, label, small: false, rows, wide: false, tip: None, size: [0; 2] }.measured()
     }
 
     /// A small box, like a core or PU.
-    pub(super) fn small(class: &'static str, label: String, rows: Vec<Vec<Self>>) -> Self {
+    pub(in crate::report) fn small(
+        class: &'static str,
+        label: String,
+        rows: Vec<Vec<Self>>,
+    ) -> Self {
         let small = Self::new(class, vec![label], rows);
         Self { small: true, ..small }.measured()
     }
 
     /// The box, as wide as the one around it.
-    pub(super) fn wide(self) -> Self {
+    pub(in crate::report) fn wide(self) -> Self {
         Self { wide: true, ..self }
     }
 
     /// The box with a minimum width.
-    pub(super) fn at_least(mut self, width: i32) -> Self {
+    pub(in crate::report) fn at_least(mut self, width: i32) -> Self {
         self.size[0] = self.size[0].max(width);
         self
     }
 
     /// The box with a tooltip.
-    pub(super) fn with_tip(self, tip: String) -> Self {
+    pub(in crate::report) fn with_tip(self, tip: String) -> Self {
         Self { tip: Some(tip), ..self }
     }
 
     /// Its width, pixels.
-    pub(super) fn width(&self) -> i32 {
+    pub(in crate::report) fn width(&self) -> i32 {
         self.size[0]
     }
 
     /// Its height, pixels.
-    pub(super) fn height(&self) -> i32 {
+    pub(in crate::report) fn height(&self) -> i32 {
         self.size[1]
     }
 
@@ -99,7 +107,7 @@ impl Frame {
     }
 
     /// Draws it with its upper left corner at this point.
-    pub(super) fn draw(&self, drawing: &mut Drawing, x: i32, y: i32) {
+    pub(in crate::report) fn draw(&self, drawing: &mut Drawing, x: i32, y: i32) {
         self.draw_as_wide_as(drawing, x, y, self.size[0]);
     }
 
@@ -134,7 +142,7 @@ fn row_height(row: &[Frame]) -> i32 {
 }
 
 /// Boxes in rows of `columns`.
-pub(super) fn in_columns(frames: Vec<Frame>, columns: usize) -> Vec<Vec<Frame>> {
+pub(in crate::report) fn in_columns(frames: Vec<Frame>, columns: usize) -> Vec<Vec<Frame>> {
     let alone = frames.len() == 1;
     let mut rows: Vec<Vec<Frame>> = Vec::new();
     for mut frame in frames {
@@ -148,7 +156,7 @@ pub(super) fn in_columns(frames: Vec<Frame>, columns: usize) -> Vec<Vec<Frame>> 
 }
 
 /// The number of columns for `count` boxes: one that divides `count`, if possible near `best`.
-pub(super) fn columns(count: usize, best: f64) -> usize {
+pub(in crate::report) fn columns(count: usize, best: f64) -> usize {
     let away = |columns: usize| (columns as f64 - best).abs();
     let fitting = (1..=count).filter(|columns| count.is_multiple_of(*columns));
     let fitting = fitting.filter(|columns| (best / 1.7..=best * 1.7).contains(&(*columns as f64)));
@@ -157,7 +165,7 @@ pub(super) fn columns(count: usize, best: f64) -> usize {
 }
 
 /// Boxes in rows of limited width, at least one box each.
-pub(super) fn wrapped(frames: Vec<Frame>, most: i32) -> Vec<Vec<Frame>> {
+pub(in crate::report) fn wrapped(frames: Vec<Frame>, most: i32) -> Vec<Vec<Frame>> {
     let mut rows: Vec<Vec<Frame>> = Vec::new();
     let mut used = 0;
     for frame in frames {

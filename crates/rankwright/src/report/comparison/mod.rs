@@ -1,15 +1,17 @@
 //! The comparison of strategies.
 
+mod evaluated;
+mod explain;
+
 use serde::Serialize;
 
 use super::PermutationReport;
-use super::evaluated::{EvaluatedRow, EvaluationRow};
-use super::explain;
 use crate::choose::{Basis, Candidate, Evaluation, RankedCandidates};
 use crate::cluster::Cluster;
 use crate::estimate::{Direction, LevelCut};
 use crate::map::StrategyId;
 use crate::units::Seconds;
+pub use evaluated::{EvaluatedRow, EvaluationRow};
 
 /// A comparison of strategies. Its JSON form is described in `docs/src/formats.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,0 +1,4 @@
+//! Pictures as SVG text.
+
+pub(super) mod boxes;
+pub(super) mod svg;
