@@ -1,5 +1,18 @@
 //! From strategies to a winner.
 //!
+//! ```
+//! use rankwright::map::Strategy;
+//! use rankwright::{Planner, cluster, traffic};
+//!
+//! let (cluster, workload) = (cluster::open("paper:2013")?, traffic::open("nas:cg.A.16")?);
+//! let strategies: Vec<Strategy> = vec!["blocked".parse()?, "cyclic".parse()?];
+//! let plan = Planner::new(&cluster, &workload).strategies(&strategies).plan()?;
+//! let best = plan.best();
+//! println!("{}: messages wait {:.6} s", best.strategy, best.score.total_waiting().0);
+//! assert_eq!(plan.placement.ranks().count(), 16);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! ```text
 //! candidates   runs the strategies, those that start from others last; drops duplicate mappings
 //!     |
@@ -9,7 +22,7 @@
 //! ```
 //!
 //! [`Planner`] runs these steps for `place`, `compare`, `map` and `run --profile`. The strategy `auto`
-//! follows them too, and [`populations`] repeats them for each number of nodes.
+//! follows them too, and `populations` repeats them for each number of nodes.
 
 mod candidates;
 mod evaluate;

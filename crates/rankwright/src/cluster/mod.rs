@@ -5,6 +5,18 @@
 //! it, and is only read afterwards: code behind it need not check an index again. [`read`] has the
 //! readers, one file or folder per source; all of them make the same [`Cluster`].
 //!
+//! ```
+//! use rankwright::cluster::{self, NodeCount};
+//!
+//! let node = "synthetic:package:2 l3:1 core:8 pu:2";
+//! let cluster = cluster::open_with(node, NodeCount::Exactly(4))?;
+//! assert_eq!((cluster.nodes.len(), cluster.core_count()), (4, 64));
+//! for id in cluster.node_ids() {
+//!     assert_eq!(cluster.machine(id).packages, 2);
+//! }
+//! # Ok::<(), cluster::OpenError>(())
+//! ```
+//!
 //! # Indices
 //!
 //! ```text

@@ -1,6 +1,28 @@
 //! Estimates of the cost of a placement, by formulas. The simulator ([`crate::sim`]) is the exact
 //! reference.
 //!
+//! ```
+//! use rankwright::cluster::Levels;
+//! use rankwright::estimate::{Fluid, Load, Prediction};
+//! use rankwright::placement::{Granularity, JobShape, Placement, slots};
+//! use rankwright::{cluster, traffic};
+//!
+//! let (cluster, workload) = (cluster::open("paper:2013")?, traffic::open("nas:cg.A.16")?);
+//! let slots = slots(&cluster, Granularity::Cores(1), 16)?;
+//! let in_order: Vec<usize> = (0..16).collect();
+//! let shapes = JobShape::of(&workload);
+//! let placement = Placement::from_slots(&cluster, &shapes, "in order", &slots, &in_order)?;
+//! let load = Load::new(&cluster, &Levels::new(&cluster), &workload, &placement);
+//! assert_eq!(load.inter_node_share(), 0.0); // 16 ranks on the 16 cores of a node
+//! let prediction = Prediction::new(&cluster, &workload, &placement)?;
+//! assert!(prediction.highest_utilisation() < 1.0);
+//! let run = Fluid::of_placement(&cluster, &workload, &placement)?;
+//! assert!(run.workload_finish.0 > 0.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Estimators without a link serve searches and reports and may change in any version.
+//!
 //! | estimator | input | gives | one evaluation |
 //! |---|---|---|---|
 //! | [`Load`] | flows | bytes by device, memory and level; time of the busiest device; hop-bytes | 10 to 100 us |

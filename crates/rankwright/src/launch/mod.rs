@@ -4,6 +4,37 @@
 //! [`Launch`]. The launcher puts the ranks on their hosts. [`Binding`] decides who binds them to
 //! their PUs: the launcher ("native") if it can express the placement safely, else the shim
 //! `rankwright-exec`, which becomes the program after binding.
+//!
+//! ```
+//! use rankwright::launch::{Binding, ProgramLine, Request, Task, find};
+//! use rankwright::placement::Settings;
+//! use rankwright::{Planner, cluster, traffic};
+//!
+//! let (cluster, workload) = (cluster::open("paper:2013")?, traffic::open("nas:cg.A.16")?);
+//! let blocked = ["blocked".parse()?];
+//! let plan = Planner::new(&cluster, &workload).strategies(&blocked).plan()?;
+//! let placement = plan.best().file(&cluster, &workload, true)?;
+//! let program = ProgramLine::parse(&["./cg".to_owned()])?;
+//! let request = Request {
+//!     placement: &placement,
+//!     job: &placement.jobs[0],
+//!     settings: &Settings::NOTHING,
+//!     binding: Binding::Auto,
+//!     obstacle: None,
+//!     folder: "launch",
+//!     shim: "rankwright-exec",
+//!     program: None,
+//!     agent: None,
+//!     arguments: &[],
+//!     task: Task::Programs(&program),
+//! };
+//! let launch = find("openmpi5").expect("a known launcher").write(&request)?;
+//! assert_eq!(launch.command[0], "mpirun");
+//! for file in &launch.files {
+//!     println!("launch/{}:\n{}", file.name, file.contents);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod by_default;
 pub(crate) mod launchers;

@@ -3,6 +3,15 @@
 //!
 //! [`FORMATS`] has a row per launcher, `read/` a file per format. The readers follow the observed
 //! behaviour of the launchers; `docs/src/lint.md` names the versions.
+//!
+//! ```
+//! let rankfile = "rank 0=node0 slot=0\nrank 1=node1 slot=p1\n";
+//! let format = rankwright::lint::find("openmpi4").expect("a known format");
+//! let reading = format.read(rankfile, "ranks.txt", &[], None)?;
+//! assert_eq!(reading.warnings[0].trap.code, "slot-p-prefix");
+//! assert_eq!(reading.warnings[0].line, Some(2));
+//! # Ok::<(), rankwright::InputError>(())
+//! ```
 
 mod audit;
 mod machines;

@@ -1,7 +1,23 @@
 //! Strategies: which rank takes which slot.
 //!
-//! Each strategy is a [`Mapper`] in a file of its own; the table [`MAPPERS`] names them for the
-//! command line, its help, the documentation and the tests.
+//! The table [`MAPPERS`] has all strategies: names, options, sources. A [`Strategy`] is made from its
+//! name and options, as on the command line:
+//!
+//! ```
+//! use rankwright::map::{Budget, Problem, Strategy};
+//! use rankwright::placement::Granularity;
+//! use rankwright::{cluster, traffic};
+//!
+//! let (cluster, workload) = (cluster::open("paper:2013")?, traffic::open("nas:cg.A.16")?);
+//! let problem = Problem::new(&cluster, &workload, Granularity::Cores(1))?;
+//! let strategy: Strategy = "random:seed=7".parse()?;
+//! let mapping = strategy.map(&problem, &Budget::default())?;
+//! assert_eq!(mapping.len(), 16);
+//! println!("hop-bytes: {}", problem.cost(mapping.as_indices()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Planner`](crate::Planner) runs many and takes the best mapping.
 
 mod hierarchy;
 mod mappers;

@@ -3,7 +3,21 @@
 //! A [`Placement`] can only be made by [`Placement::new`], which checks it against a cluster and a
 //! workload: every existing placement is valid. [`slots`] divides the free cores of a cluster into
 //! slots for ranks; a strategy makes a [`Mapping`] of ranks to slots, and
-//! [`Placement::from_slots`] makes the placement.
+//! [`Placement::from_slots`] makes the placement. [`PlacementFile`] is `placement.json`.
+//!
+//! ```
+//! use rankwright::placement::{Granularity, JobShape, Placement, slots};
+//! use rankwright::{cluster, traffic};
+//!
+//! let cluster = cluster::open("paper:2013")?;
+//! let workload = traffic::open("nas:cg.A.16")?;
+//! let slots = slots(&cluster, Granularity::Cores(1), workload.rank_count())?;
+//! let every_third: Vec<usize> = (0..16).map(|rank| 3 * rank).collect();
+//! let shapes = JobShape::of(&workload);
+//! let placement = Placement::from_slots(&cluster, &shapes, "my own", &slots, &every_third)?;
+//! assert_eq!(placement.ranks().count(), 16);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod check;
 mod contradictions;

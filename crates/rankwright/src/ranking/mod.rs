@@ -2,7 +2,7 @@
 //!
 //! An evaluation gives each mapping a [`Score`]: by bytes alone, by the fluid, or by simulation.
 //! [`rank`] is the only function that says which score is best, and by [`TOLERANCE`] scores count as
-//! equal. Searches minimise the [`SmoothObjective`].
+//! equal. Searches minimise the `SmoothObjective`.
 //!
 //! | file | what it has |
 //! |---|---|
@@ -10,6 +10,16 @@
 //! | `objective` | the formulas of waiting, finish and balanced |
 //! | `rule` | the order of mappings: by objective, by bytes, by run time, by node-hours |
 //! | `smooth` | the objective as a smooth function for local search |
+//!
+//! ```
+//! use rankwright::ranking::{Rule, Score, rank};
+//! use rankwright::units::Seconds;
+//!
+//! let busiest_nic = |seconds| Score { busiest_nic: Some(Seconds(seconds)), ..Score::default() };
+//! let ranking = rank(&[busiest_nic(0.3), busiest_nic(0.2)], &Rule::Static);
+//! assert_eq!(ranking.order(), [1, 0]);
+//! assert_eq!(ranking.best(), 1);
+//! ```
 
 mod objective;
 mod rule;
@@ -21,7 +31,8 @@ mod tests;
 pub use objective::{OBJECTIVES, Objective, ObjectiveRule};
 pub use rule::Rule;
 pub use score::{Score, Waiting};
-// What searches follow; may change in any version.
+
+// For searches; may change in any version.
 #[doc(hidden)]
 pub use smooth::SmoothObjective;
 

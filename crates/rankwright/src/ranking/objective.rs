@@ -12,7 +12,7 @@ pub enum Objective {
     Waiting,
     /// The arrival of the last message.
     Finish,
-    /// The total waiting, but not at the cost of a later finish: see [`ObjectiveRule::losses`].
+    /// The total waiting, but not at the cost of a later finish: see [`ObjectiveRule`].
     #[default]
     Balanced,
 }
@@ -24,7 +24,16 @@ pub const OBJECTIVES: [(&str, Objective); 3] = [
     ("balanced", Objective::Balanced),
 ];
 
-/// An objective with the parameters of its formula.
+/// An objective with the parameters of its formula, the loss of a mapping.
+///
+/// `w` is the ratio of its waiting to the least waiting. 1 % of the time of all ranks is added to
+/// both, so that tiny waiting is not many times no waiting. `f` is the ratio of its finish to the
+/// earliest finish. [`Objective::Waiting`] uses `w`, [`Objective::Finish`] uses `f`.
+///
+/// [`Objective::Balanced`] uses `w (f / 1.02)⁸` in an open loop, or `w` if `f` is at most 1.02: a
+/// finish within 2 % of the earliest costs nothing, and each percent beyond must be paid for by
+/// about 8 % less waiting. In a closed loop waiting is part of the time to the finish, so `f`
+/// decides, and `w` between mappings that finish at almost the same time: `f + 0.005 (1 - 1 / w)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ObjectiveRule {
     /// What is minimised.
@@ -45,17 +54,8 @@ const LATE_POWER: i32 = 8;
 const CLOSED_LOOP_FINISH: f64 = 0.005;
 
 impl ObjectiveRule {
-    /// By mapping: its loss, that is its ratio to the best; 1 for the best.
-    ///
-    /// `w` is the ratio of its waiting to the least waiting. 1 % of the time of all ranks is added to
-    /// both, so that tiny waiting is not many times no waiting. `f` is the ratio of its finish to the
-    /// earliest finish. [`Objective::Waiting`] uses `w`, [`Objective::Finish`] uses `f`.
-    ///
-    /// [`Objective::Balanced`] uses `w (f / 1.02)⁸` in an open loop, or `w` if `f` is at most 1.02: a
-    /// finish within 2 % of the earliest costs nothing, and each percent beyond must be paid for by
-    /// about 8 % less waiting. In a closed loop waiting is part of the time to the finish, so `f`
-    /// decides, and `w` between mappings that finish at almost the same time: `f + 0.005 (1 - 1 / w)`.
-    /// Searches use [`SmoothObjective`](super::SmoothObjective) instead.
+    /// By mapping: its loss, that is its ratio to the best; 1 for the best. Searches use
+    /// `SmoothObjective` instead.
     pub(super) fn losses(&self, scores: &[&Score]) -> Vec<f64> {
         let least = |time: fn(&Score) -> f64| {
             scores.iter().map(|score| time(score)).fold(f64::INFINITY, f64::min)

@@ -11,16 +11,16 @@ pub enum Rule {
     /// losses are ordered by finish, or by waiting if the finish is the objective.
     Objective(ObjectiveRule),
     /// By traffic alone: the least time of the busiest network device, then the least hop-bytes, each
-    /// within [`TOLERANCE`]; between mappings that count as equal, the launcher's default. Mappings on
+    /// within [`TOLERANCE`](super::TOLERANCE); between mappings that count as equal, the launcher's default. Mappings on
     /// more nodes than others are not compared: each of their devices carries less, but traffic alone
     /// does not show what that gains.
     Static,
     /// By the estimated run time, then as [`Rule::Static`] for mappings on the same number of nodes,
     /// without a preference for the launcher's default.
     RunTime,
-    /// By the estimated run time within [`TOLERANCE`], then by node-hours.
+    /// By the estimated run time within [`TOLERANCE`](super::TOLERANCE), then by node-hours.
     Fastest,
-    /// By node-hours within [`TOLERANCE`], then by the run time.
+    /// By node-hours within [`TOLERANCE`](super::TOLERANCE), then by the run time.
     FewestNodeHours,
     /// By hop-bytes alone, for a graph without other metrics.
     HopBytes,

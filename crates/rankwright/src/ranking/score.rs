@@ -20,7 +20,7 @@ pub struct Score {
     /// Sum over all jobs of the arrival of their last message.
     pub total_finish: Option<Seconds>,
     /// A smooth form of `finish`, which also depends on servers that are nearly the busiest; for
-    /// [`SmoothObjective`](super::SmoothObjective).
+    /// `SmoothObjective`.
     pub smooth_finish: Option<Seconds>,
     /// Time that the busiest network device needs for its bytes, in its busier direction.
     pub busiest_nic: Option<Seconds>,

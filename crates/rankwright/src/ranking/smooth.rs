@@ -9,8 +9,8 @@ use crate::units::Seconds;
 /// takes millions of small steps: it is constant in the finish within the tolerance, depends only on
 /// the latest rank in a closed loop, and its ratios change whenever the best mapping does. The cost
 /// function therefore sums logarithms of ratios to fixed numbers, gives the other metric a small weight
-/// for where the objective is constant ([`SIDE_WEIGHT`]), and penalises a later finish by a slope that
-/// begins a little below the tolerance ([`LATE_FROM`], [`LATE_SLOPE`]), so that a finish which the
+/// for where the objective is constant (`SIDE_WEIGHT`), and penalises a later finish by a slope that
+/// begins a little below the tolerance (`LATE_FROM`, `LATE_SLOPE`), so that a finish which the
 /// fluid accepts is also accepted by the simulation that ranks. A test of the strategy `contention`
 /// checks how often both order two mappings alike.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,7 +44,7 @@ const SIDE_WEIGHT: f64 = 0.02;
 /// [`TOLERANCE`](super::TOLERANCE), because the fluid is not exact.
 const LATE_FROM: f64 = 0.015;
 
-/// The cost per unit of the logarithm of the finish beyond [`LATE_FROM`]. Steeper than the power of the
+/// The cost per unit of the logarithm of the finish beyond `LATE_FROM`. Steeper than the power of the
 /// objective, 8, because later steps seldom make up for a later finish.
 const LATE_SLOPE: f64 = 20.0;
 

@@ -1,6 +1,25 @@
 //! An exact discrete-event simulation of the queueing network: every message passes every server.
 //!
-//! Servers and paths are those of [`Servers`]: memories, network devices, links. Each server takes
+//! ```
+//! use std::ops::ControlFlow;
+//!
+//! use rankwright::sim::{Options, simulate};
+//! use rankwright::placement::{Granularity, JobShape, Placement, slots};
+//! use rankwright::{cluster, traffic};
+//!
+//! let (cluster, workload) = (cluster::open("paper:2013")?, traffic::open("nas:cg.A.16")?);
+//! let slots = slots(&cluster, Granularity::Cores(1), 16)?;
+//! let in_order: Vec<usize> = (0..16).collect();
+//! let shapes = JobShape::of(&workload);
+//! let placement = Placement::from_slots(&cluster, &shapes, "in order", &slots, &in_order)?;
+//! let go_on = &mut |_: &_| ControlFlow::Continue(());
+//! let outcome = simulate(&cluster, &workload, &placement, &Options::default(), go_on)?;
+//! assert_eq!(outcome.stopped, None);
+//! assert!(outcome.total_waiting.0 > 0.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Servers and paths are those of `network`: memories, network devices, links. Each server takes
 //! messages in the order of arrival and serves one at a time (Soryani et al. 2013, section 4): a
 //! message leaves at max(arrival, end of the previous service) + service. Clocks are the [`Source`]s
 //! of the jobs. Queues are unlimited, and the simulation runs until the last message has arrived.
@@ -20,22 +39,24 @@ mod histogram;
 mod longest_queue;
 mod network;
 mod queue;
-// For the command line; may change in any version.
-#[doc(hidden)]
-pub mod replay;
 mod replications;
 mod server;
 mod statistics;
 mod time;
 mod winner_tree;
 
+// For the command line; may change in any version.
+#[doc(hidden)]
+pub mod replay;
+
 use std::ops::ControlFlow;
+
+pub use replications::{Replications, replicate};
+pub use statistics::{JobStatistics, Outcome, ServerStatistics};
 
 // For tests and measurements; may change in any version.
 #[doc(hidden)]
 pub use clock::{Clock, RandomStream};
-pub use replications::{Replications, replicate};
-pub use statistics::{JobStatistics, Outcome, ServerStatistics};
 
 use crate::cluster::Cluster;
 use crate::network::Servers;

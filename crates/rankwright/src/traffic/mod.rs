@@ -4,16 +4,36 @@
 //! traffic as a sparse list of [`Flow`]s and, with message timing, the [`Source`]s: clocks by which
 //! its ranks send.
 //!
-//! | module | holds |
-//! |---|---|
-//! | this file, [`source`] | [`Workload`], [`Job`], [`Flow`]; [`Source`] and [`Send`] |
-//! | [`profile`], [`communicator`], [`collectives`], [`topology`] | a recorded run as it is stored: a profile |
-//! | [`expansion`] | how a collective operation becomes messages |
-//! | `clocks` | how recorded times become [`Source`]s |
-//! | [`demand`], [`classes`] | figures of a job that strategies read |
-//! | [`merge`], [`redact`] | profiles joined, and stripped of names |
-//! | [`read`] | readers: trace, events, profile, `jobs.toml`, formats of other tools |
-//! | [`generate`] | generators: patterns, NAS benchmarks, workloads of papers |
+//! [`open`] reads files and makes built-in workloads; a job can also be built of its flows:
+//!
+//! ```
+//! use rankwright::ids::Rank;
+//! use rankwright::traffic::{self, Flow, Job, Workload};
+//!
+//! let flow = |source, destination| Flow {
+//!     source: Rank(source),
+//!     destination: Rank(destination),
+//!     messages: 10,
+//!     bytes: 80_000,
+//!     largest: 8_000,
+//! };
+//! let ring = Job::new("ring", 4, (0..4).map(|rank| flow(rank, (rank + 1) % 4)))?;
+//! let mut workload = Workload::single(ring);
+//! workload.push(traffic::open("nas:cg.A.16")?.jobs.remove(0));
+//! assert_eq!(workload.rank_count(), 20);
+//! # Ok::<(), traffic::OpenError>(())
+//! ```
+
+// | module | holds |
+// |---|---|
+// | this file, `source` | `Workload`, `Job`, `Flow`; `Source` and `Send` |
+// | `profile`, `communicator`, `collectives`, `topology` | a recorded run as it is stored: a profile |
+// | `expansion` | how a collective operation becomes messages |
+// | `clocks` | how recorded times become `Source`s |
+// | `demand`, `classes` | figures of a job that strategies read |
+// | `merge`, `redact` | profiles joined, and stripped of names |
+// | `read` | readers: trace, events, profile, `jobs.toml`, formats of other tools |
+// | `generate` | generators: patterns, NAS benchmarks, workloads of papers |
 
 mod clocks;
 mod open;

@@ -55,7 +55,7 @@ pub struct Computing {
     pub makespan: Seconds,
     /// No mapping has a shorter one.
     pub lower_bound: Seconds,
-    /// Whether it is as short as [`ComputeBalance`](crate::map::ComputeBalance) wants it.
+    /// Whether it is as short as the limit asks for ([`Planner::balance`](super::Planner::balance)).
     pub is_balanced: bool,
 }
 

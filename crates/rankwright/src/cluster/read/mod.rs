@@ -1,16 +1,19 @@
 //! Readers of cluster descriptions, one file or folder per source.
 //!
+//! [`cluster::open`](super::open) calls those that read all of a cluster. The readers without a link
+//! serve the command line and may change in any version.
+//!
 //! | source | reader | result |
 //! |---|---|---|
 //! | `cluster.toml` | [`toml`] | [`Cluster`](super::Cluster) |
-//! | a built-in name, `paper:2013` | [`built_in`] | [`Cluster`](super::Cluster) |
-//! | hwloc XML (`lstopo node.xml`) | [`hwloc_xml`] | [`NodeGroup`](super::NodeGroup) |
 //! | libhwloc and /sys on this machine | `live` (feature `hwloc`) | [`NodeGroup`](super::NodeGroup) |
-//! | a synthetic string of hwloc | [`synthetic`] | [`Machine`](super::Machine) |
-//! | hostfiles of MPI launchers | [`hostfile`] | hosts, then a [`Cluster`](super::Cluster) like another one |
-//! | variables of Slurm and LSF | [`allocation`] | hosts with CPUs, then a [`Cluster`](super::Cluster) like another one |
-//! | Slurm's `topology.conf` | [`topology_conf`] | [`SwitchTree`](super::SwitchTree), then a [`Cluster`](super::Cluster) like another one |
-//! | output of `ibnetdiscover` | [`ibnetdiscover`] | switches with adapters, then a [`Cluster`](super::Cluster) like another one |
+//! | a built-in name, `paper:2013` | `built_in` | [`Cluster`](super::Cluster) |
+//! | hwloc XML (`lstopo node.xml`) | `hwloc_xml` | [`NodeGroup`](super::NodeGroup) |
+//! | a synthetic string of hwloc | `synthetic` | [`Machine`](super::Machine) |
+//! | hostfiles of MPI launchers | `hostfile` | hosts, then a [`Cluster`](super::Cluster) like another one |
+//! | variables of Slurm and LSF | `allocation` | hosts with CPUs, then a [`Cluster`](super::Cluster) like another one |
+//! | Slurm's `topology.conf` | `topology_conf` | switches, then a [`Cluster`](super::Cluster) like another one |
+//! | output of `ibnetdiscover` | `ibnetdiscover` | switches with adapters, then a [`Cluster`](super::Cluster) like another one |
 
 pub(super) mod infiniband_rate;
 #[cfg(feature = "hwloc")]
