@@ -36,6 +36,7 @@ pub struct PlacedMapping {
 
 /// The times of several mappings, all from the same fluid or from simulations with the same clocks.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Evaluation {
     /// Index of the best mapping in `mappings`.
     pub best: usize,
@@ -51,6 +52,7 @@ pub struct Evaluation {
 
 /// The times of one mapping.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct MappingEvaluation {
     /// The mean over all seeds. For a mapping that was eliminated early, it is extrapolated from its
     /// ratio to the winner with the seeds that both have.
@@ -65,6 +67,7 @@ pub struct MappingEvaluation {
 
 /// A comparison of two mappings over the seeds with which both were simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SeedComparison {
     /// Number of these seeds.
     pub seeds: usize,

@@ -5,6 +5,7 @@ use crate::ranking::{Ranking, Rule, Score, rank};
 
 /// The ranking of candidates, and those that the best is compared with in its explanation.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RankedCandidates {
     /// The ranking, by indices of candidates.
     pub ranking: Ranking,

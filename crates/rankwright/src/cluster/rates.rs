@@ -57,6 +57,7 @@ pub struct ServiceCurve(Vec<(Bytes, Seconds)>);
 
 /// Why points are not a [`ServiceCurve`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ServiceCurveError {
     /// The length of the point at this position is 0 B, or not above the length before it.
     #[error("points[{0}]: the length is 0 B, or not above the length before it")]

@@ -209,6 +209,7 @@ pub fn find(name: &str) -> Option<&'static Launcher> {
 
 /// A file of a launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LaunchFile {
     /// Its name within [`Request::folder`].
     pub name: &'static str,
@@ -220,6 +221,7 @@ pub struct LaunchFile {
 
 /// Everything that starts a job as placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Launch {
     /// Whether the shim binds the ranks.
     pub by_exec: bool,
@@ -237,6 +239,7 @@ pub struct Launch {
 
 /// Why a job cannot be launched as requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LaunchError {
     /// The launcher was to bind, and cannot.
     #[error("{launcher} cannot bind the ranks of this job: {reason}; use --binding exec")]

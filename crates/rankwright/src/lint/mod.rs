@@ -109,6 +109,7 @@ struct Source<'a> {
 
 /// The effective meaning of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reading {
     /// The ranks, ascending. If the launcher refuses the file: the ranks that the file names.
     pub ranks: Vec<RankReading>,
@@ -122,6 +123,7 @@ pub struct Reading {
 
 /// Where one rank runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RankReading {
     /// The rank.
     pub rank: Rank,
@@ -139,6 +141,7 @@ pub struct RankReading {
 
 /// A host and the ranks on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HostReading {
     /// Its name.
     pub host: String,

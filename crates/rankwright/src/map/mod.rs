@@ -117,6 +117,7 @@ impl From<Mapping> for DeviceMapping {
 
 /// Why there is no mapping.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MapError {
     /// The graph or the machine has more parts than the partitioner can count.
     #[error("{what} is too large for {library}, which counts with 32 bits")]

@@ -19,6 +19,7 @@ pub struct Strategy {
 
 /// Why a text names no strategy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StrategyError {
     /// No such strategy.
     #[error("no strategy is called `{name}`; there are {known}")]

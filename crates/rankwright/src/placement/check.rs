@@ -9,6 +9,7 @@ use crate::units::counted;
 
 /// Why a placement is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlacementError {
     /// There are more ranks than slots.
     #[error("{} {ranks} free {}, but cluster `{cluster}` offers {slots}{}", needing(*ranks), units(*ranks, unit), of_all(*slots, *total, unit))]

@@ -102,6 +102,7 @@ fn on_node(
 
 /// Why devices could not be selected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SelectionError {
     /// A node has none.
     #[error(

@@ -128,6 +128,7 @@ impl Default for Options {
 
 /// The progress of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Progress {
     /// The simulated time.
     pub time: Seconds,
@@ -141,6 +142,7 @@ pub struct Progress {
 
 /// Why a simulation is not possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SimulationError {
     /// A job has messages but no message timing.
     #[error(

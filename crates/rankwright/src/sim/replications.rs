@@ -13,6 +13,7 @@ use crate::traffic::Workload;
 
 /// The outcomes with the seeds `seed`, `seed + 1`, ..., with their means and confidence intervals.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Replications {
     /// In the order of the seeds. If the observer stopped one, those that were not begun are missing.
     pub outcomes: Vec<Outcome>,

@@ -11,6 +11,7 @@ use crate::units::Seconds;
 /// The result of a simulation. Waiting is the time from the arrival at a server to the start of
 /// service there, summed over messages.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// At all servers.
     pub total_waiting: Seconds,
@@ -61,6 +62,7 @@ impl From<&Outcome> for Score {
 
 /// One server.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ServerStatistics {
     /// Its kind.
     pub kind: ServerKind,
@@ -87,6 +89,7 @@ pub struct ServerStatistics {
 
 /// One job.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct JobStatistics {
     /// Its name.
     pub name: String,

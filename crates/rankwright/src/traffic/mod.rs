@@ -137,6 +137,7 @@ pub struct Flow {
 
 /// Why traffic does not form a job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TrafficError {
     /// A rank outside the job.
     #[error("job `{job}`: a message from rank {source_rank} to rank {destination}, but the job has {ranks} ranks (0 to {})", ranks.saturating_sub(1))]

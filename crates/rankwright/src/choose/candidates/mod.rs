@@ -24,6 +24,7 @@ use run::{Limits, run};
 
 /// What a strategy puts up: its best mapping, or where it chooses among others, theirs.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Candidate {
     /// The strategy.
     pub strategy: StrategyId,
@@ -50,6 +51,7 @@ pub struct Candidate {
 
 /// How long ranks compute on nodes of different speed.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Computing {
     /// The longest of any rank.
     pub makespan: Seconds,
@@ -157,6 +159,7 @@ impl Default for ChooseOptions<'_> {
 
 /// Why there is no plan, or a strategy has no candidate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlanError {
     /// The strategy failed.
     #[error("{strategy}: {error}")]

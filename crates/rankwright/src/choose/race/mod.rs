@@ -27,6 +27,7 @@ use rounds::Race;
 
 /// Why nothing was simulated, or not enough.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotSimulated {
     /// The workload cannot be simulated.
     #[error(transparent)]

@@ -15,6 +15,7 @@ use crate::units::BytesPerSecond;
 
 /// Why this machine could not be discovered.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DiscoveryError {
     /// A call of libhwloc failed.
     #[error("libhwloc: {0} failed")]

@@ -13,6 +13,7 @@ use crate::units::{Bytes, BytesPerSecond, Seconds};
 
 /// The load of a network device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct NicLoad {
     /// Its node.
     pub node: NodeId,
@@ -53,6 +54,7 @@ impl fmt::Display for Direction {
 
 /// The network device and direction that need longest for their bytes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct BusiestNic {
     /// Its node.
     pub node: NodeId,

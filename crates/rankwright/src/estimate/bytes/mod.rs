@@ -17,6 +17,7 @@ pub use devices::{BusiestNic, Direction, NicLoad};
 
 /// The load that a workload puts on a cluster under a placement. Sums saturate at 2^64 - 1.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Load {
     /// The bytes of all messages between different ranks.
     pub total: Bytes,
@@ -38,6 +39,7 @@ pub struct Load {
 
 /// The bytes between the groups of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LevelCut {
     /// The level.
     pub level: LevelKind,
@@ -47,6 +49,7 @@ pub struct LevelCut {
 
 /// The load of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct NumaLoad {
     /// Its node.
     pub node: NodeId,

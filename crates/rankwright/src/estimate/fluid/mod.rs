@@ -31,6 +31,7 @@ use waiting::FinishedRun;
 
 /// The times of a mapping.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FluidOutcome {
     /// The waiting of all messages at all servers, without service.
     pub total_waiting: Seconds,

@@ -15,6 +15,7 @@ use super::server_loads::{ServerLoad, ServerLoads, classes};
 /// The steady state of a workload under a placement, by the queueing model of Soryani et al. 2013:
 /// while all clocks tick, no matter for how long.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Prediction {
     /// The servers with a load, in the order of [`Servers`].
     pub servers: Vec<ServerPrediction>,
@@ -31,6 +32,7 @@ pub struct Prediction {
 
 /// A server with a load.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ServerPrediction {
     /// Its number.
     pub server: ServerId,
@@ -48,6 +50,7 @@ pub struct ServerPrediction {
 
 /// A job.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct JobPrediction {
     /// Its name.
     pub name: String,
@@ -61,6 +64,7 @@ pub struct JobPrediction {
 
 /// Why a prediction is not possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ModelError {
     /// A job has messages but no message timing.
     #[error(

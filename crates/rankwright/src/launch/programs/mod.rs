@@ -32,6 +32,7 @@ pub struct Program<'a> {
 
 /// What is wrong with a program line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProgramLineError {
     /// A part without a program: nothing before, between or behind a `:`.
     #[error("part {part} of the program line: found no program, expected `[-n RANKS] PROGRAM ...`")]
