@@ -27,11 +27,11 @@ pub enum Basis {
 
 /// A mapping with its placement.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PlacedMapping {
+pub(crate) struct PlacedMapping {
     /// The slot of each rank, among those of the problem.
-    pub mapping: Mapping,
+    pub(crate) mapping: Mapping,
     /// The placement of the ranks in these slots, with network devices.
-    pub placement: Placement,
+    pub(crate) placement: Placement,
 }
 
 /// The times of several mappings, all from the same fluid or from simulations with the same clocks.

@@ -34,6 +34,7 @@ mod race;
 mod ranked;
 
 pub use candidates::{Candidate, Computing, Observer, PlanError};
+pub(crate) use evaluate::PlacedMapping;
 pub use evaluate::{Basis, Evaluation, MappingEvaluation, SeedComparison};
 pub use planner::{Plan, Planner};
 pub use race::NotSimulated;
@@ -42,8 +43,6 @@ pub use ranked::RankedCandidates;
 // For the command line; may change in any version.
 #[doc(hidden)]
 pub use candidates::{Candidates, ChooseOptions, candidates, map};
-#[doc(hidden)]
-pub use evaluate::PlacedMapping;
 #[doc(hidden)]
 pub use paired_runs::{PairedDifference, PairedResult};
 #[doc(hidden)]

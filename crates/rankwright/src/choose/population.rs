@@ -197,7 +197,7 @@ impl MemoryTraffic {
 
     /// Whether the traffic is known.
     #[must_use]
-    pub fn is_known(self) -> bool {
+    pub(crate) fn is_known(self) -> bool {
         self != Self::Unknown
     }
 

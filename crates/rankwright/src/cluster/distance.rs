@@ -7,13 +7,13 @@ use super::{Cluster, Machine};
 use crate::ids::{CoreId, NodeId, PuId};
 
 /// Two cores on one die (one NUMA node), fig. 3.
-pub const SAME_DIE: u32 = 1000;
+pub(crate) const SAME_DIE: u32 = 1000;
 /// Two cores of neighbouring NUMA nodes, fig. 3.
-pub const NEAR: u32 = 100;
+pub(crate) const NEAR: u32 = 100;
 /// Two cores of NUMA nodes of one node that are farther apart, fig. 3.
-pub const FAR: u32 = 10;
+pub(crate) const FAR: u32 = 10;
 /// Two cores of different nodes. The paper only says that it is the smallest weight.
-pub const NETWORK: u32 = 1;
+pub(crate) const NETWORK: u32 = 1;
 
 /// The matrix: symmetric, larger is closer, 0 on the diagonal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -183,7 +183,7 @@ fn parse_range(text: &str) -> Result<Range, HostlistError> {
 /// Whether launchers, shells and files can carry a host name without quoting it: up to 255 letters,
 /// digits, `-`, `_` and `.`, not beginning with `-` or `.`.
 #[must_use]
-pub fn is_host_name(name: &str) -> bool {
+pub(crate) fn is_host_name(name: &str) -> bool {
     (1..=LONGEST_NAME).contains(&name.len())
         && !name.starts_with(['-', '.'])
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))

@@ -94,14 +94,8 @@ impl Level {
     /// # Panics
     /// If there is no such core.
     #[must_use]
-    pub fn group_of(&self, core: usize) -> u32 {
+    pub(crate) fn group_of(&self, core: usize) -> u32 {
         self.group_of[core]
-    }
-
-    /// The number of groups.
-    #[must_use]
-    pub fn group_count(&self) -> usize {
-        self.group_count
     }
 }
 
@@ -173,7 +167,7 @@ impl Levels {
     /// # Panics
     /// If there is no such core.
     #[must_use]
-    pub fn lowest_common(&self, a: usize, b: usize) -> usize {
+    pub(crate) fn lowest_common(&self, a: usize, b: usize) -> usize {
         let shared = |level: &Level| level.group_of[a] == level.group_of[b];
         // Cores without a common switch share the top level.
         self.levels.iter().position(shared).unwrap_or(self.levels.len() - 1)

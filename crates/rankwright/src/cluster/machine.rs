@@ -66,7 +66,7 @@ pub struct Gpu {
 
 impl Machine {
     /// The ids of all cores, ascending.
-    pub fn core_ids(&self) -> impl ExactSizeIterator<Item = CoreId> + use<> {
+    pub(crate) fn core_ids(&self) -> impl ExactSizeIterator<Item = CoreId> + use<> {
         (0..self.cores.len()).map(CoreId::from_index)
     }
 

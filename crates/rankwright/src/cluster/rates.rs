@@ -98,7 +98,7 @@ impl Rates {
     /// `paper-2013`: the input of the simulator of Soryani et al. 2013 (Table 2) and 2012 (Table 1).
     /// The papers do not print the bandwidth of the cache; it affects finish times only.
     #[must_use]
-    pub fn paper_2013() -> Self {
+    pub(crate) fn paper_2013() -> Self {
         Self {
             name: PAPER_2013.to_owned(),
             calibrated: false,
@@ -123,7 +123,7 @@ impl Rates {
     /// and 4 GiB/s at the memory, which give the best fit. 100 ns at each of the two ports of the
     /// switch. All messages inside a node pass the memory once (Eq. 10): the model has no cache.
     #[must_use]
-    pub fn paper_2013_model() -> Self {
+    pub(crate) fn paper_2013_model() -> Self {
         let fitted =
             [(1 << 10, 6.2e-6), (1 << 16, 115.5e-6), (1 << 19, 643.4e-6), (1 << 20, 1377e-6)];
         let share = |share: f64| {

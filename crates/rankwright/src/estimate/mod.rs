@@ -43,7 +43,7 @@
 //! | [`Prediction`] | open loops, steady state below saturation | overload, batch arrivals, synchronised clocks |
 //! | [`Fluid`] | open loops, saturated or not | closed loops, synchronised clocks, few or very unlike messages |
 //! | [`OfferedLoad`] | comparing neighbours in a search | predicting seconds; queues that delay arrivals downstream |
-//! | [`RoundTrips`] | closed loops | contention with other ranks (see [`OfferedLoad::latest`]) |
+//! | [`RoundTrips`] | closed loops | contention with other ranks (see `OfferedLoad::latest`) |
 //!
 //! | estimator | used by |
 //! |---|---|
@@ -68,7 +68,7 @@ pub mod queueing;
 
 pub use bytes::{BusiestNic, Direction, LevelCut, Load, NicLoad, NumaLoad};
 pub use fluid::{Fluid, FluidOutcome};
-pub use queueing::message_time::Waiting;
+pub use queueing::message_time::{MessageTime, Waiting};
 pub use queueing::prediction::{JobPrediction, ModelError, Prediction, ServerPrediction};
 
 // For searches, tests and reproductions; may change in any version.
@@ -76,10 +76,6 @@ pub use queueing::prediction::{JobPrediction, ModelError, Prediction, ServerPred
 pub use collectives::{CollectiveCost, CollectivePrices, OperationCost};
 #[doc(hidden)]
 pub use incremental::OfferedLoad;
-#[doc(hidden)]
-pub use queueing::message_time::{MessageTime, message_time};
-#[doc(hidden)]
-pub use queueing::server_loads::{ServerLoad, ServerLoads};
 #[doc(hidden)]
 pub use queueing::variation::{slowdown_by_variation, uncontended};
 #[doc(hidden)]

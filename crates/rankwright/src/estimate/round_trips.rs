@@ -10,7 +10,7 @@ use crate::units::Seconds;
 /// The time that the rounds of every source take in a closed loop in which only its own messages
 /// delay each other: one of the two asymptotic bounds of a closed queueing network (Denning and Buzen
 /// 1978, "The operational analysis of queueing network models"). The other one, the busiest server, is
-/// [`OfferedLoad::latest`](super::OfferedLoad::latest).
+/// `OfferedLoad::latest`.
 ///
 /// The next round begins when all messages of the last have arrived. Queue pairs and their processing
 /// hardware are left out, as in [`OfferedLoad`](super::OfferedLoad).

@@ -174,7 +174,7 @@ impl Strategy {
     ///
     /// # Errors
     /// As [`Strategy::map`], or if devices cannot be chosen.
-    pub fn mappings_with_devices(
+    pub(crate) fn mappings_with_devices(
         &self,
         problem: &Problem,
         budget: &Budget,

@@ -33,7 +33,7 @@ impl StrategyId {
 
     /// Whether it is what launchers do by default.
     #[must_use]
-    pub fn is_launcher_default(&self) -> bool {
+    pub(crate) fn is_launcher_default(&self) -> bool {
         self.entry.is_launcher_default
     }
 

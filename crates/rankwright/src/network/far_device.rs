@@ -52,7 +52,7 @@ impl FarDevice {
 
     /// The time that the core spends in addition on a message of this length.
     #[must_use]
-    pub fn core_time(self, rates: &Rates, length: Bytes) -> Seconds {
+    pub(crate) fn core_time(self, rates: &Rates, length: Bytes) -> Seconds {
         match self {
             Self::Core => rates.inter_socket.time(length),
             Self::Near | Self::Device(_) => Seconds(0.0),

@@ -327,7 +327,7 @@ impl DeviceEntry {
 
     /// Whether this is its name or an alias of it.
     #[must_use]
-    pub fn is_called(&self, name: &str) -> bool {
+    pub(crate) fn is_called(&self, name: &str) -> bool {
         self.names().any(|other| other == name)
     }
 

@@ -14,7 +14,7 @@ impl Placement {
     /// # Panics
     /// If the placement is for another cluster.
     #[must_use]
-    pub fn homes(&self, cluster: &Cluster) -> Vec<CoreId> {
+    pub(crate) fn homes(&self, cluster: &Cluster) -> Vec<CoreId> {
         let mut turns: HashMap<NodeId, usize> = HashMap::new();
         let home = |place: &super::RankPlacement| {
             if place.bound {

@@ -58,7 +58,7 @@ impl Settings {
 
     /// The variables of the first `ranks` ranks, if these are equal.
     #[must_use]
-    pub fn variables_of_all(&self, ranks: usize) -> Option<&[(String, String)]> {
+    pub(crate) fn variables_of_all(&self, ranks: usize) -> Option<&[(String, String)]> {
         let first = self.variables(0);
         (1..ranks).all(|rank| self.variables(rank) == first).then_some(first)
     }

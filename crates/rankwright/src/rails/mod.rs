@@ -51,17 +51,15 @@ pub mod fabric;
 #[doc(hidden)]
 pub mod gpus;
 
+pub(crate) use by_load::DeviceSets;
 pub use policies::{SELECTIONS, Selection, SelectionEntry, SelectionParseError};
 pub use select::{SelectionError, select};
+pub(crate) use usable_slots::UsableSlots;
 
 // For the command line; may change in any version.
-#[doc(hidden)]
-pub use by_load::{DeviceSets, NamedSets};
 #[doc(hidden)]
 pub use node_view::distance_from_numa_nodes;
 #[doc(hidden)]
 pub use policies::Rails;
 #[doc(hidden)]
 pub use select::{lower_bound, selectable};
-#[doc(hidden)]
-pub use usable_slots::UsableSlots;

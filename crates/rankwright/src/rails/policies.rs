@@ -128,7 +128,7 @@ impl Selection {
 
     /// Whether it is `by-load`: then a search can choose devices together with slots.
     #[must_use]
-    pub fn is_by_load(&self) -> bool {
+    pub(crate) fn is_by_load(&self) -> bool {
         self.policy == Policy::ByLoad
     }
 

@@ -13,11 +13,11 @@ use crate::placement::{RankPlacement, Slot};
 
 /// The slots that can all hold ranks at the same time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct UsableSlots {
+pub(crate) struct UsableSlots {
     /// Index: [`SlotId`](crate::ids::SlotId).
-    pub usable: Vec<bool>,
+    pub(crate) usable: Vec<bool>,
     /// Why the first slot that is not usable is not; `None` if all are.
-    pub why: Option<SelectionError>,
+    pub(crate) why: Option<SelectionError>,
 }
 
 impl UsableSlots {
@@ -25,7 +25,7 @@ impl UsableSlots {
     /// devices of a node serve fewer ranks than it has slots: those beside devices first, the same
     /// number beside each memory. It does not check that ranks may have to use the same rail.
     #[must_use]
-    pub fn new(cluster: &Cluster, slots: &[Slot], selection: &Selection) -> Self {
+    pub(crate) fn new(cluster: &Cluster, slots: &[Slot], selection: &Selection) -> Self {
         let mut checked = Self { usable: vec![true; slots.len()], why: None };
         if selection.is_none() {
             return checked;

@@ -63,21 +63,15 @@ impl Score {
         self.finish.unwrap_or_default()
     }
 
-    /// Whether times are known.
-    #[must_use]
-    pub fn is_timed(&self) -> bool {
-        self.waiting.is_some() && self.finish.is_some()
-    }
-
     /// Number of nodes times finish, hours.
     #[must_use]
-    pub fn node_hours(&self) -> Option<f64> {
+    pub(crate) fn node_hours(&self) -> Option<f64> {
         Some(self.nodes? as f64 * self.finish?.0 / 3600.0)
     }
 
     /// The score of a longer run: waiting and arrivals multiplied by a factor each.
     #[must_use]
-    pub fn stretched(self, waiting: f64, finish: f64) -> Self {
+    pub(crate) fn stretched(self, waiting: f64, finish: f64) -> Self {
         let later = |time: Seconds| Seconds(time.0 * finish);
         Self {
             waiting: self.waiting.map(|parts| parts.each(|part| part * waiting)),

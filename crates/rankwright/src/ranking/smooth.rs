@@ -67,13 +67,13 @@ impl SmoothObjective {
 
     /// The objective for an evaluation whose finish many steps leave unchanged.
     #[must_use]
-    pub fn with_smooth_end(self) -> Self {
+    pub(crate) fn with_smooth_end(self) -> Self {
         Self { smooth_end: true, ..self }
     }
 
     /// Multiplies the tolerated increase of the finish by `times`.
     #[must_use]
-    pub fn with_patience(self, times: f64) -> Self {
+    pub(crate) fn with_patience(self, times: f64) -> Self {
         Self { late_from: times * self.late_from, ..self }
     }
 

@@ -9,7 +9,7 @@ use crate::units::Bytes;
 /// their strategies map jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum LengthClass {
+pub(crate) enum LengthClass {
     /// Messages of [`LARGE`] or more.
     Large,
     /// Between [`SMALL`] and [`LARGE`].
@@ -19,15 +19,15 @@ pub enum LengthClass {
 }
 
 /// Smallest large message: 1 MB.
-pub const LARGE: Bytes = Bytes(1_000_000);
+pub(crate) const LARGE: Bytes = Bytes(1_000_000);
 
 /// Largest small message: 2 kB.
-pub const SMALL: Bytes = Bytes(2_000);
+pub(crate) const SMALL: Bytes = Bytes(2_000);
 
 impl LengthClass {
     /// The class of one message.
     #[must_use]
-    pub fn of_message(length: Bytes) -> Self {
+    pub(crate) fn of_message(length: Bytes) -> Self {
         match length {
             length if length >= LARGE => Self::Large,
             length if length > SMALL => Self::Medium,
@@ -37,7 +37,7 @@ impl LengthClass {
 
     /// The class of a job's largest message. Messages of a rank to itself do not count.
     #[must_use]
-    pub fn of_job(job: &Job) -> Self {
+    pub(crate) fn of_job(job: &Job) -> Self {
         let others = job.flows.iter().filter(|flow| flow.source != flow.destination);
         Self::of_message(Bytes(others.map(|flow| flow.largest).max().unwrap_or(0)))
     }

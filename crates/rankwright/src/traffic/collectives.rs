@@ -70,7 +70,7 @@ pub enum Form {
 impl Form {
     /// Decodes the flags of a trace record.
     #[must_use]
-    pub fn from_flags(flags: u16) -> Self {
+    pub(crate) fn from_flags(flags: u16) -> Self {
         match flags {
             0 => Self::Blocking,
             flags if flags & 2 != 0 => Self::Persistent,
@@ -90,7 +90,7 @@ impl Form {
 
     /// The form with this name.
     #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Blocking, Self::Nonblocking, Self::Persistent].into_iter().find(|f| f.name() == name)
     }
 }
@@ -125,7 +125,7 @@ macro_rules! operations {
 
             /// The operation with this name (`Alltoallv`).
             #[must_use]
-            pub fn from_name(name: &str) -> Option<Self> {
+            pub(crate) fn from_name(name: &str) -> Option<Self> {
                 match name { $($text => Some(Self::$name),)* _ => None }
             }
 

@@ -12,7 +12,7 @@ use crate::units::PerSecond;
 /// for the rate, and CV adds nothing. Two ranks are adjacent if one sends the other at least one
 /// byte. A rank is never adjacent to itself or to anything outside the cluster.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Demand {
+pub(crate) struct Demand {
     /// Index into `peers` of each rank's first entry, by rank; one more entry holds the end.
     offsets: Vec<usize>,
     /// Adjacency lists of all ranks, each ascending; the number is the demand of both directions.
@@ -23,7 +23,7 @@ pub struct Demand {
 
 /// Which message length stands for a pair whose messages differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lengths {
+pub(crate) enum Lengths {
     /// The mean.
     Mean,
     /// The maximum.
@@ -32,13 +32,13 @@ pub enum Lengths {
 
 /// Message statistics of a job, averaged over its pairs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MessageMeans {
+pub(crate) struct MessageMeans {
     /// λ_avg: mean message rate of a pair.
-    pub rate: PerSecond,
+    pub(crate) rate: PerSecond,
     /// L: message length, in bytes.
-    pub length: f64,
+    pub(crate) length: f64,
     /// Ca: the coefficient of variation of the gaps between messages.
-    pub cv: f64,
+    pub(crate) cv: f64,
 }
 
 /// The messages of one send of a source, or of one flow.
@@ -55,7 +55,7 @@ struct Stream {
 impl Demand {
     /// Demand of a job. `slowdown` maps a coefficient of variation to f, in percent.
     #[must_use]
-    pub fn new(job: &Job, lengths: Lengths, slowdown: impl Fn(f64) -> f64) -> Self {
+    pub(crate) fn new(job: &Job, lengths: Lengths, slowdown: impl Fn(f64) -> f64) -> Self {
         let mut streams = streams(job, slowdown);
         // A stable sort: sums of floating-point numbers depend on their order.
         streams.sort_by_key(|stream| (stream.from, stream.to));
@@ -97,43 +97,43 @@ impl Demand {
 
     /// Number of ranks.
     #[must_use]
-    pub fn rank_count(&self) -> usize {
+    pub(crate) fn rank_count(&self) -> usize {
         self.sent.len()
     }
 
     /// Adjacent ranks in ascending order, with the demand of both directions.
     #[must_use]
-    pub fn peers(&self, rank: Rank) -> &[(Rank, f64)] {
+    pub(crate) fn peers(&self, rank: Rank) -> &[(Rank, f64)] {
         &self.peers[self.offsets[rank.index()]..self.offsets[rank.index() + 1]]
     }
 
     /// Demand of everything a rank sends.
     #[must_use]
-    pub fn sent(&self, rank: Rank) -> f64 {
+    pub(crate) fn sent(&self, rank: Rank) -> f64 {
         self.sent[rank.index()]
     }
 
     /// Demand of everything a rank receives.
     #[must_use]
-    pub fn received(&self, rank: Rank) -> f64 {
+    pub(crate) fn received(&self, rank: Rank) -> f64 {
         self.received[rank.index()]
     }
 
     /// `ADJ_avg`: mean number of adjacent ranks, rounded down.
     #[must_use]
-    pub fn mean_adjacency(&self) -> u64 {
+    pub(crate) fn mean_adjacency(&self) -> u64 {
         (self.peers.len() / self.rank_count().max(1)) as u64
     }
 
     /// The largest number of adjacent ranks of any rank.
     #[must_use]
-    pub fn largest_adjacency(&self) -> u64 {
+    pub(crate) fn largest_adjacency(&self) -> u64 {
         self.offsets.windows(2).map(|row| (row[1] - row[0]) as u64).max().unwrap_or(0)
     }
 
     /// Number of adjacent pairs, counted from both ends.
     #[must_use]
-    pub fn adjacency_sum(&self) -> u64 {
+    pub(crate) fn adjacency_sum(&self) -> u64 {
         self.peers.len() as u64
     }
 }
@@ -170,7 +170,7 @@ impl MessageMeans {
     /// Averages length and CV over all messages, and the rate over all pairs that communicate.
     /// `None` without message timing, or if nothing is sent.
     #[must_use]
-    pub fn of_job(job: &Job, lengths: Lengths) -> Option<Self> {
+    pub(crate) fn of_job(job: &Job, lengths: Lengths) -> Option<Self> {
         let (mut rate, mut bytes, mut varied, mut largest) = (0.0, 0.0, 0.0, 0);
         for source in &job.sources {
             let others = |send: &&Send| ![source.rank, OUTSIDE].contains(&send.destination);

@@ -35,19 +35,17 @@
 // | `read` | readers: trace, events, profile, `jobs.toml`, formats of other tools |
 // | `generate` | generators: patterns, NAS benchmarks, workloads of papers |
 
+pub(crate) mod classes;
 mod clocks;
+pub(crate) mod demand;
 mod open;
 mod source;
 
 // For the command line; may change in any version.
 #[doc(hidden)]
-pub mod classes;
-#[doc(hidden)]
 pub mod collectives;
 #[doc(hidden)]
 pub mod communicator;
-#[doc(hidden)]
-pub mod demand;
 #[doc(hidden)]
 pub mod expansion;
 #[doc(hidden)]

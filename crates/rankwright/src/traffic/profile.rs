@@ -136,13 +136,13 @@ impl Ended {
 
     /// The one with this name.
     #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, other)| *other == name).map(|(ended, _)| *ended)
     }
 
     /// Whether the record is complete.
     #[must_use]
-    pub fn is_whole(self) -> bool {
+    pub(crate) fn is_whole(self) -> bool {
         matches!(self, Self::Unknown | Self::Finalized)
     }
 }
@@ -204,7 +204,7 @@ impl FlowKind {
 
     /// The kind with this name.
     #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::PointToPoint, Self::Put, Self::Get].into_iter().find(|kind| kind.name() == name)
     }
 }
@@ -305,7 +305,7 @@ impl Profile {
 
     /// Whether time inside MPI was recorded: false for imported traffic and for `--gaps off`.
     #[must_use]
-    pub fn calls_were_timed(&self) -> bool {
+    pub(crate) fn calls_were_timed(&self) -> bool {
         self.ranks.iter().any(|rank| rank.time_in_mpi().0 > 0.0)
     }
 }
@@ -322,7 +322,7 @@ impl FlowRecord {
 impl RankRecord {
     /// Time inside MPI, summed over all classes of calls.
     #[must_use]
-    pub fn time_in_mpi(&self) -> Seconds {
+    pub(crate) fn time_in_mpi(&self) -> Seconds {
         let classes = [self.point_to_point, self.wait, self.collective, self.one_sided, self.other];
         Seconds(classes.iter().map(|class| class.time.0).sum())
     }

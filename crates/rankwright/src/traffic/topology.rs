@@ -65,7 +65,7 @@ impl TopologyKind {
 
     /// The kind with this name.
     #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Cartesian, Self::Graph, Self::DistributedGraph]
             .into_iter()
             .find(|k| k.name() == name)

@@ -157,7 +157,7 @@ impl OfferedLoad {
     /// An estimate of when the last message arrives: the longest of the seconds for which each server
     /// works and of the time at which the last clock stops.
     #[must_use]
-    pub fn latest(&self) -> Seconds {
+    pub(crate) fn latest(&self) -> Seconds {
         Seconds(self.sums.totals.longest.max(self.last_end()))
     }
 
@@ -182,7 +182,7 @@ impl OfferedLoad {
     /// How many messages one tick of all clocks outside multicasts sends: the time to evaluate a
     /// mapping from the beginning grows with it.
     #[must_use]
-    pub fn single_messages(&self) -> usize {
+    pub(crate) fn single_messages(&self) -> usize {
         self.setup.singles.per_tick
     }
 

@@ -35,7 +35,7 @@ pub struct Waiting {
 /// between the messages, taken to be the same at all servers, as in the paper. `None` if a server of
 /// the path is saturated.
 #[must_use]
-pub fn message_time(
+pub(crate) fn message_time(
     servers: &Servers,
     loads: &ServerLoads,
     path: &Path,

@@ -1,6 +1,6 @@
 //! The mean waiting time at one server.
 //!
-//! [`waiting_time`] is the approximation of Soryani et al. 2013. [`exact_waiting_time`] is exact for
+//! `waiting_time` is the approximation of Soryani et al. 2013. [`exact_waiting_time`] is exact for
 //! gaps from a gamma distribution and exponential service times; [`approximation_error`] compares
 //! the two.
 
@@ -15,7 +15,7 @@ use crate::units::Seconds;
 ///
 /// `None` if the server is saturated: with ρ ≥ 1 its queue grows as long as messages arrive.
 #[must_use]
-pub fn waiting_time(cv: f64, utilisation: f64, service: Seconds) -> Option<Seconds> {
+pub(crate) fn waiting_time(cv: f64, utilisation: f64, service: Seconds) -> Option<Seconds> {
     let squared = utilisation * utilisation;
     let variation = (cv * cv + squared) / (1.0 + squared);
     (utilisation < 1.0).then(|| Seconds(variation * utilisation * service.0 / (1.0 - utilisation)))

@@ -14,18 +14,18 @@ use super::queue;
 
 /// The load of a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct ServerLoad {
+pub(crate) struct ServerLoad {
     /// λ: arrivals of messages of all classes, per second. A message that passes the server twice
     /// counts twice.
-    pub messages: PerSecond,
+    pub(crate) messages: PerSecond,
     /// ρ = λS, summed over all classes of messages and the normal accesses to a memory. From 1 on
     /// the server is saturated.
-    pub utilisation: f64,
+    pub(crate) utilisation: f64,
 }
 
 /// The loads of all servers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ServerLoads(Vec<ServerLoad>);
+pub(crate) struct ServerLoads(Vec<ServerLoad>);
 
 /// A message class: what one clock sends to one destination.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ impl ServerLoads {
     /// [`Rates::memory_accesses`](crate::cluster::Rates::memory_accesses), to the memory beside it;
     /// free cores run nothing.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         cluster: &Cluster,
         servers: &Servers,
         workload: &Workload,
@@ -80,13 +80,13 @@ impl ServerLoads {
 
     /// The load of a server.
     #[must_use]
-    pub fn of(&self, server: ServerId) -> ServerLoad {
+    pub(crate) fn of(&self, server: ServerId) -> ServerLoad {
         self.0[server.index()]
     }
 
     /// The loads of all servers. Index: [`ServerId`].
     #[must_use]
-    pub fn as_slice(&self) -> &[ServerLoad] {
+    pub(crate) fn as_slice(&self) -> &[ServerLoad] {
         &self.0
     }
 
@@ -94,7 +94,7 @@ impl ServerLoads {
     /// `cv` and the service time of the class, and the utilisation by all classes. `None` if the
     /// server is saturated.
     #[must_use]
-    pub fn waiting_time(&self, hop: &Hop, cv: f64) -> Option<Seconds> {
+    pub(crate) fn waiting_time(&self, hop: &Hop, cv: f64) -> Option<Seconds> {
         queue::waiting_time(cv, self.of(hop.server).utilisation, hop.service)
     }
 }
@@ -112,7 +112,7 @@ impl Class {
 impl ServerLoad {
     /// Whether more work arrives than the server can do: there is no mean waiting time then.
     #[must_use]
-    pub fn is_saturated(&self) -> bool {
+    pub(crate) fn is_saturated(&self) -> bool {
         self.utilisation >= 1.0
     }
 }

@@ -121,7 +121,7 @@ pub fn text_of(bytes: Vec<u8>, path: &Path, expected: &str) -> Result<String, In
 ///
 /// # Errors
 /// If it cannot be opened or read.
-pub fn read_bytes(path: &Path, expected: &str) -> Result<Vec<u8>, InputError> {
+pub(crate) fn read_bytes(path: &Path, expected: &str) -> Result<Vec<u8>, InputError> {
     fs::read(path).map_err(|error| InputError::new(path.display(), describe(&error), expected))
 }
 
@@ -151,7 +151,7 @@ pub fn open(path: &Path, expected: &str) -> Result<InputFile, InputError> {
 ///
 /// # Errors
 /// If it is not a folder or cannot be read; `expected` is what it should have held.
-pub fn names_in(folder: &Path, expected: &str) -> Result<Vec<String>, InputError> {
+pub(crate) fn names_in(folder: &Path, expected: &str) -> Result<Vec<String>, InputError> {
     let unreadable =
         |error: io::Error| InputError::new(folder.display(), describe(&error), expected);
     let mut names = Vec::new();
@@ -220,7 +220,7 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), WriteError> 
 ///
 /// # Errors
 /// As [`replace_atomically`].
-pub fn stream_atomically(
+pub(crate) fn stream_atomically(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), WriteError> {

@@ -101,7 +101,7 @@ impl<'a> Budget<'a> {
 
     /// The share of the time that has passed; `None` where effort is counted in work.
     #[must_use]
-    pub fn time_passed(&self) -> Option<f64> {
+    pub(crate) fn time_passed(&self) -> Option<f64> {
         let passed = self.clock?();
         Some(self.part.map_or(passed, |(number, parts)| (passed * parts - number).max(0.0)))
     }
@@ -109,7 +109,7 @@ impl<'a> Budget<'a> {
     /// The mapping of a strategy, if the caller has it: with all options at their defaults, else with
     /// whatever options.
     #[must_use]
-    pub fn start(&self, strategy: &MapperEntry) -> Option<&'a Mapping> {
+    pub(crate) fn start(&self, strategy: &MapperEntry) -> Option<&'a Mapping> {
         let mut named = self.starts.iter().filter(|start| start.strategy.name() == strategy.name);
         let plain = named.clone().find(|start| start.strategy.is_plain());
         plain.or_else(|| named.next()).map(|start| &start.mapping)
@@ -121,7 +121,7 @@ impl<'a> Budget<'a> {
     }
 
     /// Counts moves that a search has tried.
-    pub fn count_moves(&self, moves: u64) {
+    pub(crate) fn count_moves(&self, moves: u64) {
         self.moves.fetch_add(moves, Ordering::Relaxed);
     }
 

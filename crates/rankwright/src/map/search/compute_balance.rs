@@ -80,7 +80,7 @@ impl ComputeBalance {
 
     /// Whether all ranks keep the balance.
     #[must_use]
-    pub fn is_met(&self, slot_of: &[usize]) -> bool {
+    pub(crate) fn is_met(&self, slot_of: &[usize]) -> bool {
         slot_of.iter().enumerate().all(|(rank, slot)| self.fits(rank, *slot))
     }
 

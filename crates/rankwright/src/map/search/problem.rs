@@ -151,7 +151,7 @@ impl<'a> Problem<'a> {
 
     /// Which ranks need fast nodes; `None` where that makes no difference.
     #[must_use]
-    pub fn compute_balance(&self) -> Option<&ComputeBalance> {
+    pub(crate) fn compute_balance(&self) -> Option<&ComputeBalance> {
         self.compute_balance.as_ref()
     }
 
@@ -173,7 +173,7 @@ impl<'a> Problem<'a> {
     /// Whether ranks wait for their messages before they send more; otherwise they send by clocks
     /// alone.
     #[must_use]
-    pub fn is_closed_loop(&self) -> bool {
+    pub(crate) fn is_closed_loop(&self) -> bool {
         self.closed_loop
     }
 

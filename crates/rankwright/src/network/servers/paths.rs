@@ -61,7 +61,7 @@ impl Servers<'_> {
     /// the network device. How switches are connected to the outside is not known, so the rest takes
     /// no time.
     #[must_use]
-    pub fn paths_outside(&self, from: GlobalRank, length: Bytes) -> Vec<Path> {
+    pub(crate) fn paths_outside(&self, from: GlobalRank, length: Bytes) -> Vec<Path> {
         let path = |nic| Path {
             hops: self.out_of_node(from, nic, length),
             latency: self.core_delay(from, nic, length),
@@ -71,7 +71,7 @@ impl Servers<'_> {
 
     /// An access of a core to the memory beside it.
     #[must_use]
-    pub fn memory_access(&self, node: NodeId, core: CoreId, length: Bytes) -> Hop {
+    pub(crate) fn memory_access(&self, node: NodeId, core: CoreId, length: Bytes) -> Hop {
         self.access(node, self.cluster.machine(node).cores[core.index()].numa, length)
     }
 
@@ -79,7 +79,7 @@ impl Servers<'_> {
     /// node because of where its devices are: the mean over the devices, which such messages use in
     /// turn.
     #[must_use]
-    pub fn far_core_time(&self, rank: GlobalRank, length: Bytes) -> Seconds {
+    pub(crate) fn far_core_time(&self, rank: GlobalRank, length: Bytes) -> Seconds {
         let devices = self.devices(rank);
         let times = devices.iter().map(|nic| self.far_core_time_of(rank, *nic, length).0);
         Seconds(times.sum::<f64>() / devices.len() as f64)

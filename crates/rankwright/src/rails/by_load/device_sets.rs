@@ -8,19 +8,19 @@ use crate::rails::policies::Selection;
 
 /// The sets of devices that `by-load` chooses from, for searches over slots and devices together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeviceSets {
+pub(crate) struct DeviceSets {
     /// Index: position in the list of places.
-    pub of_place: Vec<NamedSets>,
+    pub(crate) of_place: Vec<NamedSets>,
     /// Whether the fabric is rail-optimised. Then set k of every place is the same rail, and ranks that
     /// exchange messages must use sets with equal k.
-    pub same_rails: bool,
+    pub(crate) same_rails: bool,
 }
 
 /// The sets of devices that a rank may use at a place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NamedSets {
+pub(crate) struct NamedSets {
     /// The names of the devices of each set: every device alone, all of the nearest, all.
-    pub sets: Vec<Vec<String>>,
+    pub(crate) sets: Vec<Vec<String>>,
 }
 
 impl DeviceSets {
@@ -28,7 +28,7 @@ impl DeviceSets {
     ///
     /// # Errors
     /// If a node has no device that can be used, or the user's device is not among them.
-    pub fn new(
+    pub(crate) fn new(
         cluster: &Cluster,
         places: &[RankPlacement],
         selection: &Selection,

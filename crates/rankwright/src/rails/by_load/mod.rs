@@ -30,4 +30,4 @@ mod tasks;
 
 pub(super) use busy_times::lower_bound;
 pub(super) use choose::choose;
-pub use device_sets::{DeviceSets, NamedSets};
+pub(crate) use device_sets::DeviceSets;

@@ -56,7 +56,7 @@ impl Job {
     /// by one factor; without, each pair spreads its messages evenly over `duration`, with `cv` as
     /// the coefficient of variation of the gaps.
     #[must_use]
-    pub fn lasting(mut self, duration: Seconds, cv: f64) -> Self {
+    pub(crate) fn lasting(mut self, duration: Seconds, cv: f64) -> Self {
         let longest = self.sources.iter().map(|source| source.rounds as f64 / source.rate.0);
         let longest = longest.fold(0.0, f64::max);
         if longest > 0.0 {
@@ -72,7 +72,7 @@ impl Job {
 
     /// Splits the bytes of each pair into equal messages of at most `length`. Discards timing.
     #[must_use]
-    pub fn in_messages_of(mut self, length: Bytes) -> Self {
+    pub(crate) fn in_messages_of(mut self, length: Bytes) -> Self {
         self.sources.clear();
         for flow in self.flows.iter_mut().filter(|flow| flow.bytes > 0) {
             flow.messages = flow.bytes.div_ceil(length.0.max(1));

@@ -19,7 +19,7 @@
 //! | Scan, Exscan | chain: rank r to rank r + 1 | as default | as default | as default |
 //! | Barrier | no message | as default | as default | as default |
 //!
-//! Messages of 0 bytes and messages of a rank to itself are dropped. [`rounds_of_each`] keeps the
+//! Messages of 0 bytes and messages of a rank to itself are dropped. `rounds_of_each` keeps the
 //! order: which messages leave together, and which wait for earlier rounds.
 //!
 //! What an MPI library really sends depends on its version, the sizes and the number of ranks.
@@ -33,7 +33,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use group::Group;
-pub use rounds::{ExpandedOperation, Rounds, rounds_of_each};
+pub(crate) use rounds::rounds_of_each;
+pub use rounds::{ExpandedOperation, Rounds};
 
 use super::Flow;
 use super::collectives::{CollectiveCalls, Form, Operation, RowEntry};
@@ -84,7 +85,7 @@ pub fn expand(
 /// As [`expand`], with one list per operation (calls with equal communicator, root and form; for
 /// calls with a row, one list per rank).
 #[must_use]
-pub fn expand_each(
+pub(crate) fn expand_each(
     calls: &[CollectiveCalls],
     communicators: &[Communicator],
     expansion: Expansion,

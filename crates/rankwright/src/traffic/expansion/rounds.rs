@@ -35,7 +35,7 @@ pub enum Rounds {
 /// Messages of all collective calls by operation and round; in sum those of
 /// [`expand`](super::expand).
 #[must_use]
-pub fn rounds_of_each(
+pub(crate) fn rounds_of_each(
     calls: &[CollectiveCalls],
     communicators: &[Communicator],
     expansion: Expansion,

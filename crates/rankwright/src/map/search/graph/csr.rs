@@ -30,7 +30,7 @@ impl Graph {
     /// The graph of a workload. Vertices are global ranks; an edge weighs the bytes of both directions
     /// together. Messages of a rank to itself and empty messages are left out.
     #[must_use]
-    pub fn from_workload(workload: &Workload) -> Self {
+    pub(crate) fn from_workload(workload: &Workload) -> Self {
         let mut edges = Vec::with_capacity(workload.jobs.iter().map(|job| job.flows.len()).sum());
         for (job, first) in workload.jobs.iter().zip(workload.rank_offsets()) {
             for flow in job.flows.iter().filter(|flow| flow.bytes > 0) {
@@ -76,7 +76,7 @@ impl Graph {
     /// # Panics
     /// If an edge names a vertex that does not exist.
     #[must_use]
-    pub fn from_edges(vertices: usize, mut edges: Vec<(u32, u32, u64)>) -> Self {
+    pub(crate) fn from_edges(vertices: usize, mut edges: Vec<(u32, u32, u64)>) -> Self {
         edges.retain(|(a, b, weight)| a != b && *weight > 0);
         for edge in &mut edges {
             *edge = (edge.0.min(edge.1), edge.0.max(edge.1), edge.2);
@@ -114,18 +114,18 @@ impl Graph {
 
     /// How many vertices there are.
     #[must_use]
-    pub fn vertex_count(&self) -> usize {
+    pub(crate) fn vertex_count(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
 
     /// How many edges there are, each counted once.
     #[must_use]
-    pub fn edge_count(&self) -> usize {
+    pub(crate) fn edge_count(&self) -> usize {
         self.neighbours.len() / 2
     }
 
     /// The neighbours of a vertex with the weights of the edges to them.
-    pub fn row(&self, vertex: usize) -> impl ExactSizeIterator<Item = (usize, u64)> + '_ {
+    pub(crate) fn row(&self, vertex: usize) -> impl ExactSizeIterator<Item = (usize, u64)> + '_ {
         let row = self.offsets[vertex]..self.offsets[vertex + 1];
         let neighbours = self.neighbours[row.clone()].iter().map(|vertex| *vertex as usize);
         neighbours.zip(self.weights[row].iter().copied())

@@ -194,7 +194,7 @@ impl Collective {
 
     /// Bytes from one rank to another, as stated by the arguments.
     #[must_use]
-    pub fn stated(&self, source: Rank, destination: Rank) -> u64 {
+    pub(crate) fn stated(&self, source: Rank, destination: Rank) -> u64 {
         self.rows.get(&source).and_then(|row| row.get(&destination)).copied().unwrap_or_default()
     }
 }

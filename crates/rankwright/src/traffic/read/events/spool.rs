@@ -98,7 +98,7 @@ impl EventFile {
     ///
     /// # Errors
     /// If the file cannot be read or is damaged.
-    pub fn next_block(&mut self) -> Result<Option<Block>, InputError> {
+    pub(crate) fn next_block(&mut self) -> Result<Option<Block>, InputError> {
         let mut head = [0; BLOCK_BYTES];
         if self.ended || !self.fill(&mut head)? || u32_at(&head, 0) == 0 {
             self.ended = true;
@@ -130,7 +130,7 @@ impl EventFile {
     /// Whether the rank reached `MPI_Finalize` and the file is complete; valid after the last
     /// block.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.whole
     }
 
@@ -138,7 +138,7 @@ impl EventFile {
     /// to measure it.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "53 bits of ticks or nanoseconds are a month")]
-    pub fn seconds_per_tick(&self) -> Option<f64> {
+    pub(crate) fn seconds_per_tick(&self) -> Option<f64> {
         let ticks = self.latest.ticks.saturating_sub(self.begin.ticks);
         let nanoseconds = self.latest.nanoseconds.saturating_sub(self.begin.nanoseconds);
         match self.clock {

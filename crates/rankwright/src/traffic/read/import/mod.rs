@@ -198,7 +198,7 @@ impl Format {
     ///
     /// # Errors
     /// If a file is missing, cannot be read, or is not in this format.
-    pub fn read_path(&self, path: &Path) -> Result<Imported, InputError> {
+    pub(crate) fn read_path(&self, path: &Path) -> Result<Imported, InputError> {
         let source = |path: &Path| {
             let text = files::read_text(path, self.summary)?;
             Ok(Source { file: path.display().to_string(), text })
@@ -252,7 +252,7 @@ pub fn sniff(text: &str) -> Option<&'static Format> {
 /// Finds the format of a path that is not a text file: an archive, a folder, or a common prefix of
 /// file names.
 #[must_use]
-pub fn sniff_path(path: &Path) -> Option<&'static Format> {
+pub(crate) fn sniff_path(path: &Path) -> Option<&'static Format> {
     let names_files = |format: &&Format| match format.read {
         // An error means that the files exist but are inconsistent: `read` reports it.
         Reader::Run { files, .. } => {
