@@ -21,7 +21,7 @@ pub(crate) fn plan(
     planner: &Planner,
     verbosity: &Verbosity,
 ) -> anyhow::Result<Plan> {
-    watched(options, planner, verbosity, |planner| planner.plan())
+    watched(options, planner, verbosity, None)
 }
 
 /// As [`plan`], for a problem with slots of its own.
@@ -31,14 +31,14 @@ pub(crate) fn plan_in(
     planner: &Planner,
     verbosity: &Verbosity,
 ) -> anyhow::Result<Plan> {
-    watched(options, planner, verbosity, |planner| planner.plan_in(problem))
+    watched(options, planner, verbosity, Some(problem))
 }
 
 fn watched(
     options: &SearchOptions,
     planner: &Planner,
     verbosity: &Verbosity,
-    plan: impl FnOnce(&Planner) -> Result<Plan, PlanError>,
+    problem: Option<Problem>,
 ) -> anyhow::Result<Plan> {
     let spinner = output::spinner(verbosity, "running strategies".to_owned());
     let observer = |messages: u64| {
@@ -51,7 +51,10 @@ fn watched(
     };
     let clock = options.start_clock();
     let planner = planner.clone().clock(clock.as_deref()).observer(&observer);
-    let plan = ended_by_sigterm(|| plan(&planner));
+    let plan = ended_by_sigterm(|| match problem {
+        Some(problem) => planner.plan_in(problem),
+        None => planner.plan(),
+    });
     spinner.finish_and_clear();
     let plan = plan.map_err(without_transparent)?;
     if let Some(why) = &plan.not_simulated {
