@@ -21,9 +21,9 @@
 //!
 //! # Modules
 //!
-//! The modules of this page are the documented interface; each begins with an example. Whatever else
-//! the crate exports serves the command line, the tests and the reproductions of papers. It is hidden
-//! here and may change in any version.
+//! The modules listed below are the documented interface; most of their pages begin with an example.
+//! Everything else that the crate exports, such as `report`, serves the command line, the tests and the
+//! reproductions of papers. It is hidden here and may change in any version.
 //!
 //! Data flows one way: a module uses only modules above it. `ARCHITECTURE.md` has the table, and a test
 //! enforces it.
