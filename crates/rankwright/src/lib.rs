@@ -59,10 +59,10 @@ mod foundation;
 
 pub use foundation::files::{InputError, WriteError};
 // For the command line; may change in any version.
+pub(crate) use foundation::named_options;
 #[doc(hidden)]
-pub use foundation::{files, parallel};
+pub use foundation::{files, parallel, random};
 pub use foundation::{ids, statistics, units};
-pub(crate) use foundation::{named_options, random};
 
 pub mod cluster;
 pub mod traffic;

@@ -95,10 +95,8 @@ impl PairedDifference {
 
 #[cfg(test)]
 mod tests {
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
-
     use super::*;
+    use crate::random::Generator;
 
     #[test]
     fn differences_have_words() {
@@ -125,8 +123,8 @@ mod tests {
     /// in the same way.
     #[test]
     fn intervals_contain_the_truth_as_often_as_they_say() {
-        let mut random = ChaCha8Rng::seed_from_u64(7);
-        let mut normal = || -> f64 { (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0 };
+        let mut random = Generator::new(7);
+        let mut normal = || -> f64 { (0..12).map(|_| random.share()).sum::<f64>() - 6.0 };
         let (trials, truth) = (2000, 0.05);
         let mut inside = 0;
         for _ in 0..trials {

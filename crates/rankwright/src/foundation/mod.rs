@@ -7,6 +7,6 @@ pub mod files;
 pub mod ids;
 pub(crate) mod named_options;
 pub mod parallel;
-pub(crate) mod random;
+pub mod random;
 pub mod statistics;
 pub mod units;

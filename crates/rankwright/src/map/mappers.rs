@@ -37,7 +37,7 @@ pub const MAPPERS: &[MapperEntry] = &[
     MapperEntry {
         name: "random",
         summary: "ranks in random order on random slots, a baseline for the others",
-        source: "Fisher-Yates shuffle, ChaCha8",
+        source: "Fisher-Yates shuffle, xoroshiro128++",
         options: &[SEED],
         role: Role::Independent,
         binds: true,

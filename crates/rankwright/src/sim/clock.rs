@@ -1,10 +1,11 @@
 //! The ticks of a source.
 
-use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use rand_distr::{Distribution, Exp1, Gamma};
 
 use super::time::{NEVER, PER_SECOND};
+use crate::random::share;
 use crate::traffic::Source;
 
 /// The ticks of a source as picoseconds from the start, ascending: tick k is at the sum of k + 1
@@ -71,7 +72,7 @@ impl Clock {
         match self.gap {
             Gap::First(gap) => {
                 self.gap = Gap::Constant(gap);
-                gap * self.random.random::<f64>()
+                gap * share(self.random.next_u64())
             }
             Gap::Constant(gap) => gap,
             Gap::Exponential(mean) => mean * Distribution::<f64>::sample(&Exp1, &mut self.random),

@@ -1,12 +1,9 @@
 //! `random` minimises nothing: ranks in random order into slots in random order (Fisher and Yates
 //! shuffle), a baseline. O(ranks + slots).
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
-
 use crate::map::{Budget, MapError, Mapper, Problem, fill};
 use crate::placement::Mapping;
-use crate::random::shuffle;
+use crate::random::Generator;
 
 /// A random mapping over all nodes.
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +13,7 @@ pub(in crate::map) struct Random {
 
 impl Mapper for Random {
     fn map(&self, problem: &Problem, _: &Budget) -> Result<Mapping, MapError> {
-        let mut generator = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut generator = Generator::new(self.seed);
         let ranks = shuffled(problem.rank_count(), &mut generator);
         let slots = shuffled(problem.slots().len(), &mut generator);
         Ok(fill(problem, &ranks, &slots).into())
@@ -24,8 +21,8 @@ impl Mapper for Random {
 }
 
 /// 0 to `count` - 1 in random order.
-fn shuffled(count: usize, generator: &mut ChaCha8Rng) -> Vec<usize> {
+fn shuffled(count: usize, generator: &mut Generator) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
-    shuffle(&mut order, || generator.next_u64());
+    generator.shuffle(&mut order);
     order
 }

@@ -1,12 +1,10 @@
 //! Multilevel bisection (Karypis and Kumar 1998) with unequal shares.
 
-use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
-
 use super::coarsen::{Coarsening, Rating};
 use super::compact::CompactGraph;
 use super::gain_buckets::GainBuckets;
 use super::refine::Bisection;
+use crate::random::Generator;
 
 /// How hard to try.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +34,7 @@ pub(in crate::map) fn bisect(
     graph: &CompactGraph,
     capacity: [u64; 2],
     effort: BisectionEffort,
-    rng: &mut ChaCha8Rng,
+    rng: &mut Generator,
 ) -> Vec<u8> {
     let total = graph.total_load();
     let smaller = capacity[0].min(capacity[1]).min(total / 2);
@@ -59,7 +57,7 @@ struct Multilevel<'a> {
     /// The largest load that coarse vertices may have.
     coarse_load: u64,
     effort: BisectionEffort,
-    rng: &'a mut ChaCha8Rng,
+    rng: &'a mut Generator,
     queues: [GainBuckets; 2],
 }
 
@@ -109,7 +107,7 @@ impl Multilevel<'_> {
         let mut bisection = Bisection::new(graph, capacity, &mut self.queues);
         let mut best = (bisection.quality(), bisection.sides().collect());
         for start in 0..self.effort.starts.min(vertices) {
-            bisection.grow(self.rng.random_range(0..vertices as u32));
+            bisection.grow(self.rng.below(vertices) as u32);
             bisection.refine(self.effort.passes, self.effort.patience);
             if start == 0 || bisection.quality() < best.0 {
                 best = (bisection.quality(), bisection.sides().collect());
@@ -122,7 +120,6 @@ impl Multilevel<'_> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use rand::SeedableRng;
 
     use super::*;
     use crate::map::Graph;
@@ -138,7 +135,7 @@ mod tests {
 
     fn sides(graph: &Graph, capacity: [u64; 2]) -> Vec<u8> {
         let graph = CompactGraph::new(graph, &vec![1; graph.vertex_count()]).unwrap();
-        bisect(&graph, capacity, EFFORT, &mut ChaCha8Rng::seed_from_u64(1))
+        bisect(&graph, capacity, EFFORT, &mut Generator::new(1))
     }
 
     #[test]

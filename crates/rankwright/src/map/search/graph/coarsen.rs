@@ -1,10 +1,8 @@
 //! Coarser graphs for multilevel methods, by heavy-edge matching (Karypis and Kumar 1998).
 
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
-
 use super::VertexId;
 use super::compact::CompactGraph;
+use crate::random::Generator;
 
 /// No vertex.
 const NONE: VertexId = VertexId::MAX;
@@ -37,7 +35,7 @@ impl Coarsening {
         largest: u64,
         kind_of: Option<&[u32]>,
         rating: Rating,
-        rng: &mut ChaCha8Rng,
+        rng: &mut Generator,
     ) -> Self {
         let mate = vec![NONE; graph.vertex_count()];
         let mut matching = Matching { graph, largest, kind_of, rating, mate };
@@ -72,9 +70,9 @@ impl Coarsening {
 }
 
 /// Vertices in random order, those of low degree first.
-fn visiting_order(graph: &CompactGraph, rng: &mut ChaCha8Rng) -> Vec<VertexId> {
+fn visiting_order(graph: &CompactGraph, rng: &mut Generator) -> Vec<VertexId> {
     let mut order: Vec<VertexId> = (0..).take(graph.vertex_count()).collect();
-    order.shuffle(rng);
+    rng.shuffle(&mut order);
     let mean = graph.edges.len() / graph.vertex_count().max(1);
     let class = |vertex: &VertexId| graph.row(*vertex as usize).len().min(mean * 7 / 10 + 1);
     let mut counts = vec![0_usize; mean * 7 / 10 + 3];
@@ -211,13 +209,12 @@ fn contract(
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use rand::SeedableRng;
 
     use super::*;
     use crate::map::Graph;
 
     fn coarsen(graph: &CompactGraph, largest: u64, kinds: Option<&[u32]>) -> Coarsening {
-        Coarsening::new(graph, largest, kinds, Rating::Weight, &mut ChaCha8Rng::seed_from_u64(1))
+        Coarsening::new(graph, largest, kinds, Rating::Weight, &mut Generator::new(1))
     }
 
     #[test]

@@ -1,14 +1,11 @@
 //! One chain of simulated annealing over placements.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
-
 use super::device_slots::DeviceSlots;
 use super::layout::Layout;
 use super::neighbourhood::Neighbourhood;
 use crate::estimate::{Fluid, OfferedLoad, RoundTripTimes, RoundTrips};
 use crate::map::{Budget, Problem};
-use crate::random::share;
+use crate::random::Generator;
 use crate::ranking::{Score, SmoothObjective, Waiting};
 use crate::units::Seconds;
 
@@ -57,7 +54,7 @@ struct Walk<'a> {
     chain: Chain<'a>,
     layout: Layout<'a>,
     neighbourhood: Neighbourhood,
-    random: ChaCha8Rng,
+    random: Generator,
     /// The cost of the present placement by the offered load.
     rough: f64,
     /// The cost of the present placement by the fluid.
@@ -124,7 +121,7 @@ impl<'a> Chain<'a> {
             chain: self,
             layout: Layout::new(problem, device_slots, device_slot_of),
             neighbourhood: Neighbourhood::new(problem),
-            random: ChaCha8Rng::seed_from_u64(seed),
+            random: Generator::new(seed),
             rough: 0.0,
             cost: 0.0,
         };
@@ -149,13 +146,13 @@ impl<'a> Chain<'a> {
         &mut self,
         present: f64,
         temperature: f64,
-        random: &mut ChaCha8Rng,
+        random: &mut Generator,
     ) -> Option<f64> {
         let cost = self.rough.cost(&without_trips(&self.offered));
         if self.rough_trips.is_none() {
             return accepts(cost - present, temperature, random).then_some(cost);
         }
-        let highest = present - temperature * share(random.next_u64()).ln();
+        let highest = present - temperature * random.share().ln();
         if cost > highest {
             return None;
         }
@@ -296,6 +293,6 @@ impl Walk<'_> {
 }
 
 /// Whether a step that raises the cost by `rise` is accepted (Metropolis).
-fn accepts(rise: f64, temperature: f64, random: &mut ChaCha8Rng) -> bool {
-    rise <= 0.0 || share(random.next_u64()) < (-rise / temperature).exp()
+fn accepts(rise: f64, temperature: f64, random: &mut Generator) -> bool {
+    rise <= 0.0 || random.share() < (-rise / temperature).exp()
 }

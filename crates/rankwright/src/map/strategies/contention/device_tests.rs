@@ -4,8 +4,6 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use proptest::prelude::*;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
 
 use super::device_slots::DeviceSlots;
 use super::layout::Layout;
@@ -15,6 +13,7 @@ use crate::cluster::Cluster;
 use crate::cluster::read::toml;
 use crate::map::{Budget, DeviceMapping, Problem, Strategy};
 use crate::placement::Granularity;
+use crate::random::Generator;
 use crate::ranking::Objective;
 use crate::traffic::Workload;
 use crate::traffic::generate::pattern::Pattern;
@@ -223,7 +222,7 @@ proptest! {
         let Search { mut offered, .. } = search.unwrap();
         let mut layout = Layout::new(&problem, &device_slots, &start);
         let mut neighbourhood = Neighbourhood::new(&problem);
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut random = Generator::new(seed);
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-9);
         let (mut steps, mut far) = (0, 0.0_f64);
         while steps < 60 {

@@ -1,13 +1,10 @@
 //! The neighbourhood of a placement: the random steps of a chain.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng;
-
 use super::layout::Layout;
 use crate::estimate::OfferedLoad;
 use crate::ids::{GlobalRank, SlotId};
 use crate::map::Problem;
-use crate::random;
+use crate::random::Generator;
 
 /// One of this number of steps moves a group, and one a run.
 const MIX: usize = 8;
@@ -48,16 +45,16 @@ impl Neighbourhood {
         &mut self,
         layout: &Layout,
         load: &OfferedLoad,
-        random: &mut ChaCha8Rng,
+        random: &mut Generator,
     ) -> &[(usize, usize)] {
         self.moves.clear();
-        let rank = below(random, layout.device_slot_of().len());
-        match below(random, MIX) {
+        let rank = random.below(layout.device_slot_of().len());
+        match random.below(MIX) {
             0 => self.group(layout, random, rank),
             1 => self.run(layout, random, rank),
             2 | 3 if layout.device_slots().has_choice() => self.devices(layout, random, rank),
             _ => {
-                let slot = below(random, self.node_of.len());
+                let slot = random.below(self.node_of.len());
                 self.single(layout, load, random, rank, slot);
             }
         }
@@ -72,7 +69,7 @@ impl Neighbourhood {
         &mut self,
         layout: &Layout,
         load: &OfferedLoad,
-        random: &mut ChaCha8Rng,
+        random: &mut Generator,
         rank: usize,
         slot: usize,
     ) {
@@ -83,10 +80,10 @@ impl Neighbourhood {
         }
         let others = layout.ranks_at(slot);
         let fits = layout.can_take(slot, rank);
-        if fits && (others.is_empty() || below(random, 2) == 0) {
+        if fits && (others.is_empty() || random.below(2) == 0) {
             self.moves.push((rank, to));
         } else if !others.is_empty() {
-            let other = others[below(random, others.len())] as usize;
+            let other = others[random.below(others.len())] as usize;
             let back = new_device_slot(layout, random, other, layout.slot(rank));
             let nothing = (layout.device_slot_of()[other], from) == (to, back)
                 && load.alike(GlobalRank::from_index(rank), GlobalRank::from_index(other));
@@ -98,17 +95,17 @@ impl Neighbourhood {
 
     /// Gives a rank other devices, together with all ranks that must use the same rail; or exchanges
     /// the devices of two ranks of a node.
-    fn devices(&mut self, layout: &Layout, random: &mut ChaCha8Rng, rank: usize) {
+    fn devices(&mut self, layout: &Layout, random: &mut Generator, rank: usize) {
         let (device_slots, slot) = (layout.device_slots(), layout.slot(rank));
-        let position = below(random, device_slots.count(slot));
+        let position = random.below(device_slots.count(slot));
         if let Some(group) = device_slots.group(rank) {
             let to = |rank: &usize| (*rank, device_slots.at(layout.slot(*rank), position));
             self.moves.extend(group.iter().map(to));
-        } else if below(random, 2) == 0 {
+        } else if random.below(2) == 0 {
             self.moves.push((rank, device_slots.at(slot, position)));
         } else {
             let node = self.nodes[self.node_of[slot] as usize].clone();
-            let offset = node.start + below(random, node.len());
+            let offset = node.start + random.below(node.len());
             let other = rotated(node, offset).find_map(|slot| layout.ranks_at(slot).first());
             if let Some(other) = other.map(|other| *other as usize).filter(|other| *other != rank) {
                 let [mine, theirs] = [rank, other].map(|rank| layout.device_slot_of()[rank]);
@@ -120,10 +117,10 @@ impl Neighbourhood {
     }
 
     /// Exchanges several ranks of one job on one node with the same number of slots of another node.
-    fn group(&mut self, layout: &Layout, random: &mut ChaCha8Rng, rank: usize) {
+    fn group(&mut self, layout: &Layout, random: &mut Generator, rank: usize) {
         let source = self.node_of[layout.slot(rank)] as usize;
-        let target = below(random, self.nodes.len());
-        let count = 2 + below(random, self.most - self.most / 2);
+        let target = random.below(self.nodes.len());
+        let count = 2 + random.below(self.most - self.most / 2);
         if source == target {
             return;
         }
@@ -134,7 +131,7 @@ impl Neighbourhood {
             ranks.len() == 1 && self.job_of[ranks[0] as usize] == job
         };
         let source_slots: Vec<usize> = slots.filter(of_job).take(count).collect();
-        let offset = self.nodes[target].start + below(random, self.nodes[target].len());
+        let offset = self.nodes[target].start + random.below(self.nodes[target].len());
         let mut target_slots = rotated(self.nodes[target].clone(), offset);
         // The target slots hold ranks of one job, or are all free.
         let job_at =
@@ -149,10 +146,10 @@ impl Neighbourhood {
     }
 
     /// Moves a run of consecutive ranks of one job to one node.
-    fn run(&mut self, layout: &Layout, random: &mut ChaCha8Rng, rank: usize) {
-        let target = below(random, self.nodes.len());
-        let count = 2 + below(random, self.most - self.most / 2);
-        let offset = self.nodes[target].start + below(random, self.nodes[target].len());
+    fn run(&mut self, layout: &Layout, random: &mut Generator, rank: usize) {
+        let target = random.below(self.nodes.len());
+        let count = 2 + random.below(self.most - self.most / 2);
+        let offset = self.nodes[target].start + random.below(self.nodes[target].len());
         let mut target_slots = rotated(self.nodes[target].clone(), offset);
         let last = self.job_of.len().min(rank + count);
         for next in rank..last {
@@ -192,10 +189,10 @@ fn exchange(moves: &mut Vec<(usize, usize)>, layout: &Layout, from: usize, to: u
 
 /// The device slot of a rank at another slot: at the position of its present one, or, if the rank can
 /// choose its devices, a random one half of the time.
-fn new_device_slot(layout: &Layout, random: &mut ChaCha8Rng, rank: usize, slot: usize) -> usize {
+fn new_device_slot(layout: &Layout, random: &mut Generator, rank: usize, slot: usize) -> usize {
     let device_slots = layout.device_slots();
-    if device_slots.has_choice() && device_slots.group(rank).is_none() && below(random, 2) == 0 {
-        return device_slots.at(slot, below(random, device_slots.count(slot)));
+    if device_slots.has_choice() && device_slots.group(rank).is_none() && random.below(2) == 0 {
+        return device_slots.at(slot, random.below(device_slots.count(slot)));
     }
     device_slots.same_position(layout.device_slot_of()[rank], slot)
 }
@@ -203,9 +200,4 @@ fn new_device_slot(layout: &Layout, random: &mut ChaCha8Rng, rank: usize, slot: 
 /// The members of a range from `first` to the end, then from the beginning.
 fn rotated(range: std::ops::Range<usize>, first: usize) -> impl Iterator<Item = usize> {
     (first..range.end).chain(range.start..first)
-}
-
-/// A random number below `count`.
-fn below(random: &mut ChaCha8Rng, count: usize) -> usize {
-    random::below(random.next_u64(), count)
 }

@@ -4,8 +4,6 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use proptest::prelude::*;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::device_slots::DeviceSlots;
 use super::{HEATS, Objective, Search, exactly};
@@ -13,6 +11,7 @@ use crate::cluster::{Cluster, NodeGroup};
 use crate::estimate::{Fluid, RoundTrips};
 use crate::map::{Budget, Problem, Start, Strategy};
 use crate::placement::{Granularity, Mapping};
+use crate::random::Generator;
 use crate::ranking::{ObjectiveRule, Rule, Score, rank};
 use crate::traffic::Workload;
 use crate::traffic::generate::pattern::Pattern;
@@ -291,14 +290,13 @@ fn more_moves_are_never_worse_than_the_starts() {
 }
 
 /// Similar mappings: random ones, each with others a few swaps away.
-fn neighbours(problem: &Problem, random: &mut ChaCha8Rng) -> Vec<Vec<usize>> {
+fn neighbours(problem: &Problem, random: &mut Generator) -> Vec<Vec<usize>> {
     let ranks = problem.rank_count();
-    let mut draw = |below: usize| (random.next_u32() as usize) % below;
     let mut mapping: Vec<usize> = (0..ranks).collect();
     let mut mappings = Vec::new();
     for number in 0..24 {
         let swaps = if number % 8 == 0 { 100 } else { 2 };
-        (0..swaps).for_each(|_| mapping.swap(draw(ranks), draw(ranks)));
+        (0..swaps).for_each(|_| mapping.swap(random.below(ranks), random.below(ranks)));
         mappings.push(mapping.clone());
     }
     mappings
@@ -309,7 +307,7 @@ fn neighbours(problem: &Problem, random: &mut ChaCha8Rng) -> Vec<Vec<usize>> {
 fn agreement(workload: &Workload, closed: bool, objective: Objective) -> (u32, u32) {
     let cluster = cluster(4, 2, 2, "");
     let problem = problem(&cluster, workload).with_closed_loop(closed);
-    let mappings = neighbours(&problem, &mut ChaCha8Rng::seed_from_u64(1));
+    let mappings = neighbours(&problem, &mut Generator::new(1));
     let (budget, device_slots) = (Budget::default(), DeviceSlots::of_slots(&problem));
     let starts = mappings.clone();
     let search = Search::new(objective, &problem, &device_slots, &budget, starts).unwrap();

@@ -9,12 +9,9 @@
 
 use std::collections::BTreeSet;
 
-use rand::seq::SliceRandom;
-use rand::{Rng, RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use crate::ids::Rank;
 use crate::named_options::{NamedOptions, one_of};
+use crate::random::Generator;
 use crate::traffic::{Flow, Job, LARGEST_CV, OUTSIDE, Send, Source};
 use crate::units::{Bytes, PerSecond};
 
@@ -227,11 +224,11 @@ impl Pattern {
         if self.shape == Shape::Outside && self.rate.is_none() {
             return Err(PatternError::new("rate", "none", "how often each rank sends: rate=100"));
         }
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut rng = Generator::new(self.seed);
         let mut flows = self.flows(&mut rng)?;
         if self.renumber {
             let mut numbers: Vec<u32> = (0..self.ranks).collect();
-            numbers.shuffle(&mut rng);
+            rng.shuffle(&mut numbers);
             for flow in &mut flows {
                 flow.source = Rank(numbers[flow.source.index()]);
                 if let Some(number) = numbers.get(flow.destination.index()) {
@@ -271,7 +268,7 @@ impl Pattern {
         flows.chunk_by(|a, b| a.source == b.source).map(source).collect()
     }
 
-    fn flows(&self, rng: &mut impl Rng) -> Result<Vec<Flow>, PatternError> {
+    fn flows(&self, rng: &mut Generator) -> Result<Vec<Flow>, PatternError> {
         let n = self.ranks;
         let all = |pairs: &mut dyn Iterator<Item = (u32, u32)>| {
             pairs.map(|(source, destination)| self.flow(source, destination, 1)).collect()
@@ -304,13 +301,13 @@ impl Pattern {
     }
 
     /// Floyd's sampling: one draw per destination, independent of the number of ranks.
-    fn random_flows(&self, rng: &mut impl Rng) -> Vec<Flow> {
+    fn random_flows(&self, rng: &mut Generator) -> Vec<Flow> {
         let others = self.ranks - 1;
         let mut flows = Vec::new();
         for source in 0..self.ranks {
             let mut drawn = BTreeSet::new();
             for last in others - self.degree.min(others)..others {
-                let other = rng.random_range(0..=last);
+                let other = rng.below(last as usize + 1) as u32;
                 if !drawn.insert(other) {
                     drawn.insert(last);
                 }

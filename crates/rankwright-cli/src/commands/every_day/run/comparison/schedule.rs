@@ -1,19 +1,20 @@
 //! The order of the runs.
 
+use rankwright::random::Generator;
+
 /// Blocks in which every way runs once. Blocks come in pairs: a random order, then its reverse, so
 /// that a linear drift over time cancels.
 #[derive(Debug)]
 pub(super) struct Schedule {
     ways: usize,
-    /// A state of `SplitMix64` (Steele, Lea and Flood 2014).
-    state: u64,
+    random: Generator,
     /// The reverse of the last block, if that comes next.
     reverse: Option<Vec<usize>>,
 }
 
 impl Schedule {
     pub(super) fn new(ways: usize, seed: u64) -> Self {
-        Self { ways, state: seed, reverse: None }
+        Self { ways, random: Generator::new(seed), reverse: None }
     }
 
     /// The next block: each way once.
@@ -22,21 +23,9 @@ impl Schedule {
             return reverse;
         }
         let mut order: Vec<usize> = (0..self.ways).collect();
-        // Fisher-Yates; with a few ways the modulo bias is negligible.
-        for last in (1..order.len()).rev() {
-            let other = (self.next() % (last as u64 + 1)) as usize;
-            order.swap(last, other);
-        }
+        self.random.shuffle(&mut order);
         self.reverse = Some(order.iter().rev().copied().collect());
         order
-    }
-
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
     }
 }
 

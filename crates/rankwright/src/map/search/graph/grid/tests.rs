@@ -1,15 +1,12 @@
-use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use super::Grid;
 use crate::map::search::graph::Graph;
+use crate::random::Generator;
 
 /// A grid with renumbered vertices; with corners also neighbours that differ in several axes.
 fn stencil(lengths: &[u32], corners: bool, closed: bool, seed: u64) -> (Graph, Vec<u32>) {
     let count = lengths.iter().product::<u32>();
     let mut number: Vec<u32> = (0..count).collect();
-    number.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    Generator::new(seed).shuffle(&mut number);
     let mut edges = Vec::new();
     for vertex in 0..count {
         for code in 0..3_u32.pow(lengths.len() as u32) {
@@ -73,14 +70,14 @@ fn stencils_are_recognised_whatever_their_numbers() {
 
 #[test]
 fn other_graphs_are_not_taken_for_grids() {
-    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let mut rng = Generator::new(3);
     for trial in 0..200 {
         let (graph, _) = stencil(&[5, 4], trial % 2 == 0, false, trial);
         let mut edges: Vec<(u32, u32, u64)> = (0..20)
             .flat_map(|a| graph.row(a).map(move |(b, weight)| (a as u32, b as u32, weight)))
             .filter(|(a, b, _)| a < b)
             .collect();
-        let lost = rng.random_range(0..edges.len());
+        let lost = rng.below(edges.len());
         edges.swap_remove(lost);
         if let Some(grid) = Grid::recognise(&Graph::from_edges(20, edges)) {
             assert_eq!(grid.lengths().iter().product::<usize>(), 20);

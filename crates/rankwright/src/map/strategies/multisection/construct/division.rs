@@ -4,9 +4,6 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use super::capacities::{Capacities, split_position};
 use super::plan::DivisionPlan;
 use crate::map::search::graph::{BisectionEffort, CompactGraph, Graph, VertexId, bisect};
@@ -17,6 +14,7 @@ use crate::map::strategies::multisection::multilevel::{Bins, improve};
 use crate::map::strategies::multisection::swaps::{CoolingLimit, LocalSearch};
 use crate::map::{Effort, MapError};
 use crate::parallel::Forks;
+use crate::random::Generator;
 
 /// The capacities of bins, and how to divide.
 #[derive(Debug, Clone, Copy)]
@@ -118,9 +116,10 @@ impl<'a> Division<'a> {
 
     /// Random numbers for the division of some bins: a stream of their own, so that threads change
     /// nothing.
-    fn generator(&self, bins: &Range<usize>) -> ChaCha8Rng {
+    fn generator(&self, bins: &Range<usize>) -> Generator {
         let bins = bins.start as u64 ^ (bins.end as u64) << 32;
-        ChaCha8Rng::seed_from_u64(self.request.seed ^ bins.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        // Not the increment of SplitMix64, whose multiples as seeds give overlapping states.
+        Generator::new(self.request.seed ^ bins.wrapping_mul(0xD1B5_4A32_D192_ED03))
     }
 
     /// Divides vertices among the bins of a group of `level`: sorts `order` by bin and writes the bin of
@@ -213,7 +212,7 @@ impl<'a> Division<'a> {
         graph: &CompactGraph,
         capacities: &[u64],
         part_of: Vec<u32>,
-        rng: &mut ChaCha8Rng,
+        rng: &mut Generator,
     ) -> Vec<u32> {
         let vertices = graph.vertex_count();
         let Some(plan) = self.plan.annealing.filter(|plan| capacities.len() >= plan.groups) else {
@@ -230,7 +229,7 @@ impl<'a> Division<'a> {
         let Some(search) = LocalSearch::for_division(graph, &sizes) else { return part_of };
         let length = plan.length * vertices as u64;
         let limit = CoolingLimit { length, moves: length, is_over: &|| false };
-        search.anneal(&search.descend(&part_of), plan.ratios, &limit, rng.random()).0.bin_of
+        search.anneal(&search.descend(&part_of), plan.ratios, &limit, rng.bits()).0.bin_of
     }
 
     /// The group of each vertex, by recursive bisection.
@@ -239,14 +238,14 @@ impl<'a> Division<'a> {
         graph: &CompactGraph,
         range: GroupRange<'_>,
         part_of: &mut [u32],
-        rng: &mut ChaCha8Rng,
+        rng: &mut Generator,
     ) {
         let GroupRange { capacities, first, effort } = range;
         if capacities.len() == 1 || graph.vertex_count() == 0 {
             part_of.fill(first);
             return;
         }
-        let percent = if self.request.uneven { rng.random_range(20..=50) } else { 50 };
+        let percent = if self.request.uneven { 20 + rng.below(31) as u8 } else { 50 };
         let middle = split_position(capacities, percent);
         let (before, after) = capacities.split_at(middle);
         let sides = self.capacities.of_sides(graph.total_load(), before, after);
@@ -260,7 +259,7 @@ impl<'a> Division<'a> {
         let (Some(right), Some(left)) = (graphs.pop(), graphs.pop()) else { return };
         let mut parts = [vec![0; left.vertex_count()], vec![0; right.vertex_count()]];
         let [left_parts, right_parts] = &mut parts;
-        let mut right_rng = ChaCha8Rng::from_rng(rng);
+        let mut right_rng = Generator::new(rng.bits());
         let left_range = GroupRange { capacities: before, ..range };
         let right_range = GroupRange { capacities: after, first: first + middle as u32, effort };
         self.both(

@@ -1,13 +1,11 @@
 //! Multilevel cycles over an assignment that exists: on a coarser graph one move is that of many
 //! vertices.
 
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
-
 use super::moves::BinMoves;
 use crate::map::search::graph::{Coarsening, CompactGraph, Rating};
 use crate::map::search::tree::BinId;
 use crate::map::strategies::multisection::bin_codes::BinCodes;
+use crate::random::Generator;
 
 /// How long to search.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +40,7 @@ pub(in super::super) fn improve(
     bins: Bins<'_>,
     mut bin_of: Vec<BinId>,
     effort: CycleEffort,
-    rng: &mut ChaCha8Rng,
+    rng: &mut Generator,
 ) -> Vec<BinId> {
     for _ in 0..effort.cycles {
         let mut levels = coarsen(graph, VERTICES_PER_BIN * bins.capacity.len(), &bin_of, rng);
@@ -62,7 +60,7 @@ fn improve_level(
     bins: Bins<'_>,
     bin_of: Vec<BinId>,
     effort: CycleEffort,
-    rng: &mut ChaCha8Rng,
+    rng: &mut Generator,
 ) -> Vec<BinId> {
     // Heavy vertices cannot be shared out exactly.
     let slack = (graph.largest_load() - finest.largest_load()) / 2;
@@ -72,7 +70,7 @@ fn improve_level(
     moves.descend(PASSES);
     for _ in 0..effort.rounds {
         let mut order = moves.border_vertices();
-        order.shuffle(rng);
+        rng.shuffle(&mut order);
         if !moves.search(&order, effort.patience, effort.work) {
             break;
         }
@@ -85,7 +83,7 @@ fn coarsen(
     graph: &CompactGraph,
     enough: usize,
     bin_of: &[BinId],
-    rng: &mut ChaCha8Rng,
+    rng: &mut Generator,
 ) -> Vec<Coarsening> {
     let mut levels: Vec<Coarsening> = Vec::new();
     let largest = (graph.total_load() / enough.max(1) as u64 * 3 / 2).max(graph.largest_load());
