@@ -52,7 +52,7 @@ pub(crate) fn ranks(places: &[(&str, u32)]) -> Vec<RankEntry> {
     places.iter().enumerate().map(rank).collect()
 }
 
-/// Eight ranks on four hosts in an order that no launcher makes by itself.
+/// Eight ranks on four hosts in an order that no launcher makes by default.
 pub(crate) const EIGHT_ON_FOUR: [(&str, u32); 8] =
     [("n2", 3), ("n0", 1), ("n0", 3), ("n3", 0), ("n1", 2), ("n2", 0), ("n1", 1), ("n3", 3)];
 

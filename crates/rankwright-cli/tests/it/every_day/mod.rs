@@ -1,9 +1,9 @@
 //! Commands for every day.
 
 pub(crate) mod check;
+mod end_to_end;
 mod placing;
 pub(crate) mod profile;
 pub(crate) mod real_launchers;
-mod road;
 mod run;
 pub(crate) mod slurm;

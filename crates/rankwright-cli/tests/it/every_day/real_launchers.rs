@@ -20,7 +20,7 @@ pub(crate) struct Installed {
     pub(crate) name: &'static str,
     /// Its program, in Debian or in the folder that `scripts/bootstrap` makes.
     pub(crate) program: &'static str,
-    /// Whether it can bind by itself; MPICH 4.0 cannot.
+    /// Whether it can bind ranks; MPICH 4.0 cannot.
     pub(crate) binds: bool,
 }
 

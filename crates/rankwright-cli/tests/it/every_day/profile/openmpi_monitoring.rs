@@ -1,4 +1,4 @@
-//! Open MPI's own monitoring as an independent witness of what the tracer records.
+//! Open MPI's own monitoring as an independent check of what the tracer records.
 
 use std::path::Path;
 use std::process::{Command, Output};

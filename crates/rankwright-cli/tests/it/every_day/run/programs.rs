@@ -23,7 +23,7 @@ struct Mpi {
     bindings: &'static [&'static str],
 }
 
-/// Those of Debian, and what `.mpi/` has. MPICH 4.0 cannot bind by itself; of Intel MPI there is the
+/// Those of Debian, and what `.mpi/` has. MPICH 4.0 cannot bind ranks; of Intel MPI there is the
 /// launcher only, which starts the programs of MPICH and binds these by the shim.
 const MPIS: [Mpi; 5] = [
     Mpi {
@@ -117,7 +117,7 @@ impl Job {
         }
     }
 
-    /// What the ranks say, in their order.
+    /// What the ranks print, by rank.
     fn said(&self, make: impl Fn() -> Command) -> Vec<String> {
         let first = make().output().expect("the program starts");
         let output = if first.status.success() {

@@ -1,4 +1,4 @@
-//! The whole road, held against the kernel: real programs are profiled, placed, and run as placed
+//! End to end, compared with the kernel: real programs are profiled, placed, and run as placed
 //! in a lab; the bytes that profile and placement predict for each node's network device must be
 //! those that the device counted, but for the headers of the protocol.
 
@@ -22,7 +22,7 @@ impl Lab {
     /// Four nodes; `None` (and said so) where that is not permitted.
     fn up() -> Option<Self> {
         let folder = tempfile::tempdir().expect("a folder can be made");
-        let name = format!("road-{}", std::process::id());
+        let name = format!("e2e-{}", std::process::id());
         let lab = Self { name, folder };
         let cluster = lab.file("cluster.toml");
         let shape = ["--nodes", "4", "--cores", "4", "--nic", "200 Mbit/s", "-o", &cluster];
