@@ -390,7 +390,7 @@ mod tests {
         reports[1].untold_devices = vec!["port A".to_owned()];
         let untold = unverifiable(&placement, &placement.jobs[0], &reports);
         assert!(
-            untold.len() == 1 && untold[0].contains("the hosts have port A is not known "),
+            untold.len() == 1 && untold[0].contains("the hosts have port A is not known"),
             "{untold:?}"
         );
         let shared = shared(&placement, &placement.jobs[0], &reports);
