@@ -20,8 +20,8 @@ TRACER = TESTS.parent
 ROOT = TRACER.parent
 sys.path.insert(0, str(TRACER / "tools"))
 
-import call_tables  # noqa: E402 (it lies in the folder that the line above adds)
-import dump_trace  # noqa: E402
+import call_tables  # noqa: E402 (in the folder that the line above adds to the path)
+import dump_trace  # noqa: E402 (in the same folder)
 
 MPIS = ("openmpi", "mpich")
 # scripts/bootstrap puts the last two into .mpi/; they have no Fortran.

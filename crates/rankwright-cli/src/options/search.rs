@@ -111,10 +111,9 @@ impl SearchOptions {
         })
     }
 
-    /// How long to search.
+    /// The effort of the search; strategies that have efforts refuse an unknown one.
     fn effort(&self) -> Option<Effort> {
         let text = self.effort.as_deref()?;
-        // One that does not exist was refused with the strategies.
         EFFORTS.iter().find(|(name, _)| *name == text).map(|(_, effort)| *effort)
     }
 

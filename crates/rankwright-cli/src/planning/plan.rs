@@ -15,7 +15,7 @@ use crate::host::signals::termination::ended_by_sigterm;
 use crate::options::SearchOptions;
 use crate::output::{self, Verbosity};
 
-/// Plans. Strategies that fail are warned of; an error if none is left.
+/// Runs the planner. Warns of strategies that fail; an error if all do.
 pub(crate) fn plan(
     options: &SearchOptions,
     planner: &Planner,
@@ -70,7 +70,7 @@ fn watched(
     Ok(plan)
 }
 
-/// The cause itself where an error only passes on its text: the exit code depends on the cause.
+/// The cause of an error that only passes on its text: the exit code depends on the cause.
 pub(crate) fn without_transparent(error: PlanError) -> anyhow::Error {
     match error {
         PlanError::Placement(error)
@@ -79,8 +79,8 @@ pub(crate) fn without_transparent(error: PlanError) -> anyhow::Error {
     }
 }
 
-/// Strategies that failed for the same reason, with that: a line each. Where devices cannot be chosen
-/// for several, only what is said of nodes and ranks differs: that of the first is told.
+/// One line for each reason, with the strategies that failed for it. Failures to choose devices differ
+/// only in the nodes and ranks that they name: the line has those of the first strategy.
 fn by_reason(failed: &[(StrategyId, PlanError)]) -> Vec<String> {
     let why = |error: &PlanError| match error {
         PlanError::Map { error, .. } => error.to_string(),
@@ -110,7 +110,7 @@ fn by_reason(failed: &[(StrategyId, PlanError)]) -> Vec<String> {
     reasons.iter().map(line).collect()
 }
 
-/// What a plan compares: the comparison says why its best candidate is the best.
+/// The comparison of all candidates of a plan, with the reason for the best.
 pub(crate) fn comparison(plan: &Plan, cluster: &Cluster) -> Comparison {
     Comparison::new(cluster, &plan.candidates, &plan.ranking, plan.evaluation.as_ref())
 }

@@ -170,7 +170,7 @@ pub(super) fn fluid_scores_in_slots<'a>(
 /// that wait. `None` if a slot does not exist.
 ///
 /// # Panics
-/// If there is no mapping.
+/// If `mappings` is empty.
 #[must_use]
 pub(super) fn evaluate_in_fluid(
     problem: &Problem,

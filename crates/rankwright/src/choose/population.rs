@@ -116,7 +116,7 @@ impl Population {
     }
 
     /// Index of the best population: the shortest run time or the fewest node-hours, by `preference`.
-    /// Ties within the tolerance are broken by the other of the two. `None` if there is no placement.
+    /// Ties within the tolerance are broken by the other of the two. `None` if no number of nodes has a placement.
     #[must_use]
     pub fn preferred(populations: &[Self], preference: Preference) -> Option<usize> {
         let scores: Vec<Score> = populations.iter().map(Self::score).collect();

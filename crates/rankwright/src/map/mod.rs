@@ -115,7 +115,7 @@ impl From<Mapping> for DeviceMapping {
     }
 }
 
-/// Why there is no mapping.
+/// Why a strategy gave no mapping.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MapError {

@@ -149,7 +149,7 @@ impl Wanted {
     }
 }
 
-/// `4` of `Open MPI v4.1.4, package: ...`; 0 if there is no version.
+/// `4` of `Open MPI v4.1.4, package: ...`; 0 without a version.
 fn major_version(library: &str) -> u32 {
     let version = library.split_once(" v").map_or("", |(_, rest)| rest);
     version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0)

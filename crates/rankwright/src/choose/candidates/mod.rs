@@ -157,7 +157,7 @@ impl Default for ChooseOptions<'_> {
     }
 }
 
-/// Why there is no plan, or a strategy has no candidate.
+/// Why planning failed, or why a strategy has no candidate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
@@ -323,7 +323,7 @@ fn best_proposed<'a>(
         mappings.any_failure()?;
         return Err(PlanError::Map {
             strategy: strategy.id().clone(),
-            error: MapError::Invalid { what: "there is no mapping".to_owned() },
+            error: MapError::Invalid { what: "no strategy gave a mapping".to_owned() },
         });
     };
     let ranking = if let Some(evaluation) = evaluation {

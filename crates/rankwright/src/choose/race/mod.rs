@@ -49,7 +49,7 @@ pub enum NotSimulated {
 /// If the workload cannot be simulated or the budget does not allow it, or the observer stops it.
 ///
 /// # Panics
-/// If there is no mapping.
+/// If `mappings` is empty.
 pub(super) fn race(
     problem: &Problem,
     mappings: &[PlacedMapping],

@@ -32,6 +32,10 @@ pub enum LocalRanks {
     Wrong,
 }
 
+/// Stacks over any kind of network device.
+const ALL_KINDS: &[NicKind] =
+    &[NicKind::OmniPath, NicKind::InfiniBand, NicKind::Slingshot, NicKind::Efa, NicKind::Ethernet];
+
 /// The stacks that users can name.
 pub const STACKS: &[Stack] = &[
     Stack {
@@ -119,13 +123,7 @@ pub const STACKS: &[Stack] = &[
         name: "mpich-ofi",
         summary: "MPICH, ch4:ofi: MPIR_CVAR_CH4_OFI_PREF_NIC",
         default_summary: "the local rank modulo the number of devices beside the process, among these",
-        kinds: &[
-            NicKind::OmniPath,
-            NicKind::InfiniBand,
-            NicKind::Slingshot,
-            NicKind::Efa,
-            NicKind::Ethernet,
-        ],
+        kinds: ALL_KINDS,
         default: DefaultChoice::NearByLocalRank,
         write: mpi::mpich_ofi,
     },
@@ -134,13 +132,7 @@ pub const STACKS: &[Stack] = &[
         summary: "Open MPI: btl_tcp_if_include and btl_openib_if_include, UCX or PSM2 by device",
         default_summary: "through libfabric the nearest device, of several in turn by the rank's \
                           number in its package (bound ranks only); through UCX the nearest",
-        kinds: &[
-            NicKind::OmniPath,
-            NicKind::InfiniBand,
-            NicKind::Slingshot,
-            NicKind::Efa,
-            NicKind::Ethernet,
-        ],
+        kinds: ALL_KINDS,
         default: DefaultChoice::NearInTurn,
         write: mpi::openmpi,
     },
