@@ -10,7 +10,7 @@ use super::{Sources, architecture, module_path, repository, unmatched, violation
 const HEADING: &str = "Layers of the command line";
 
 /// The folder of the shim, a program of its own in the package of the command line.
-const SHIM: &str = "exec/";
+const SHIM: &str = "exec.rs";
 
 /// Modules by their paths, each with those that it names.
 type Imports = BTreeMap<Vec<String>, BTreeSet<Vec<String>>>;
@@ -41,7 +41,7 @@ fn every_layer_has_a_row_and_every_row_a_layer() {
 fn no_file_imports_one_that_imports_it() {
     let crates = [
         ("rankwright", command_line()),
-        ("rankwright-exec", sources("rankwright-cli/src/exec")),
+        ("rankwright-shim", sources("rankwright-shim/src")),
         ("rankwright-lab", sources("rankwright-lab/src")),
         ("rankwright-shim-format", sources("rankwright-shim-format/src")),
     ];

@@ -2,6 +2,8 @@
 //! binds itself to the PUs and the memory there and executes the program. Every rank of a job
 //! starts it, so it uses only the standard library, libc and `rankwright-shim-format`, opens one
 //! small file and links statically.
+//!
+//! The program itself belongs to `rankwright-cli`, so that installing that gives both programs.
 
 mod affinity;
 mod arguments;
@@ -21,7 +23,9 @@ use std::process::{Command, ExitCode};
 use arguments::{Arguments, Request};
 use failure::Failure;
 
-fn main() -> ExitCode {
+/// Runs the shim with the arguments of this process.
+#[must_use]
+pub fn main() -> ExitCode {
     let request = match arguments::parse(std::env::args_os().skip(1)) {
         Ok(request) => request,
         Err(failure) => return fail(&failure),
