@@ -33,7 +33,7 @@ SAMPLER = [f"tracer/tests/sampler/{name}.c" for name in ("sampler", "sampler_poi
 WARNING = re.compile(r"^rankwright tracer: .*$", re.MULTILINE)
 SOURCES = sorted(TRACER.glob("src/*/*.c"))
 NO_FALSE_WARNINGS = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]  # MPI_STATUSES_IGNORE, in MPICH
-COMPILE = ["-fPIC", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
+COMPILE = ["-fPIC", "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
 LINK = ["-shared", "-Wl,--as-needed", "-Wl,-z,lazy"]
 # More ranks than cores: waiting ranks yield. Shared memory only.
 OPENMPI_OPTIONS = {
