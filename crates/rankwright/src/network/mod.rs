@@ -26,4 +26,4 @@ pub(crate) use servers::ServerPart;
 #[doc(hidden)]
 pub use servers::{Hop, Path, Servers};
 pub(crate) use site_model::SiteModel;
-pub(crate) use sites::{LocalCost, Port, Site, Sites};
+pub(crate) use sites::{LocalCost, Port, Site, SiteNode, Sites};

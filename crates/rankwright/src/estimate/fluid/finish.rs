@@ -15,7 +15,7 @@ pub(super) struct Finish {
     /// When the last message of the present group leaves, as far as it was computed. Index: site.
     exits: Vec<Option<Exit>>,
     /// When the last message of the present multicast leaves a node: seconds, 0 without a sender.
-    /// Index: node.
+    /// Index: used node.
     sent: Vec<f64>,
     /// Whether the present multicast has a member there. Index: site.
     receivers: Vec<bool>,
@@ -113,11 +113,11 @@ impl Finish {
         let sites = &finished.setup.sites;
         let mut finish = 0.0_f64;
         self.sent.clear();
-        self.sent.resize(finished.setup.nodes(), 0.0);
+        self.sent.resize(finished.flows.used.len(), 0.0);
         for rank in &multicast.senders {
             let site = site_of[rank.index()] as usize;
             let exit = self.exits[site].get_or_insert_with(|| finished.exit(site, last));
-            let sent = &mut self.sent[sites.sites[site].node];
+            let sent = &mut self.sent[finished.flows.used.row(sites.sites[site].node)];
             *sent = sent.max(exit.node);
             finish = finish.max(exit.memory);
         }
@@ -126,9 +126,10 @@ impl Finish {
         for rank in &multicast.members {
             self.receivers[site_of[rank.index()] as usize] = true;
         }
-        for (number, node) in sites.nodes.iter().enumerate() {
+        for number in finished.flows.used.nodes() {
+            let node = &sites.nodes[*number];
             if self.receivers[node.sites.clone()].contains(&true) {
-                let sent = finished.last_before(&self.sent, number);
+                let sent = finished.last_before(&self.sent, *number);
                 for site in node.sites.clone().filter(|site| self.receivers[*site]) {
                     finish = finish.max(finished.arrival(site, sent));
                 }
@@ -195,6 +196,9 @@ impl FinishedRun<'_> {
         let (node, other) = (sites[from].node, sites[to].node);
         if node == other {
             return run.memories.exit(run, sites[from].memory_index, exit.memory);
+        }
+        if self.setup.links.is_empty() {
+            return self.arrival(to, exit.node);
         }
         let route = &self.setup.links.routes_to(other)[node];
         self.arrival(to, self.through(route, exit.node))

@@ -1,6 +1,7 @@
 //! The rates at which messages pass the servers of a mapping while the clocks tick.
 
 use super::setup::Setup;
+use super::used_nodes::UsedNodes;
 use crate::network::{Clock, LocalCost, Multicast, OUTSIDE, SingleClock};
 
 /// The messages and work that arrive at servers per second while the clocks tick. Index of all
@@ -19,6 +20,7 @@ pub(super) struct Stream {
 /// memories, and ports for both directions of a network device.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Flows {
+    pub(super) used: UsedNodes,
     /// First accesses to the memories of senders.
     pub(super) first: Stream,
     /// Later accesses to the memories of senders, by messages inside a node.
@@ -30,7 +32,8 @@ pub(super) struct Flows {
     pub(super) out: Stream,
     pub(super) into: Stream,
     pub(super) links: Stream,
-    /// Bytes per second. Index: (kind × nodes + receiving node) × nodes + sending node.
+    /// Bytes per second. Index: (kind × nodes + receiving node) × nodes + sending node, of the used
+    /// nodes.
     pub(super) pairs: Vec<f64>,
     /// Seconds that messages of one tick wait for each other, summed over the whole run. Index:
     /// memory.
@@ -49,11 +52,11 @@ struct MulticastCounts {
     site_members: Vec<f64>,
     /// Index: site.
     site_senders: Vec<f64>,
-    /// Members. Index: node.
+    /// Members. Index: used node.
     node_members: Vec<f64>,
-    /// Index: node.
+    /// Index: used node.
     node_senders: Vec<f64>,
-    /// Runs of successive members on one node. Index: node.
+    /// Runs of successive members on one node. Index: used node.
     node_runs: Vec<f64>,
 }
 
@@ -96,6 +99,7 @@ fn zero(values: &mut Vec<f64>, length: usize) {
 impl Flows {
     /// Adds up a mapping. Index of `site_of`: [`GlobalRank`](crate::ids::GlobalRank).
     pub(super) fn count(&mut self, setup: &Setup, site_of: &[u32]) {
+        self.used.find(setup, site_of);
         self.clear(setup);
         for multicast in &setup.clocks.multicasts {
             self.add_multicast(setup, multicast, site_of);
@@ -103,7 +107,7 @@ impl Flows {
         for single in &setup.clocks.singles {
             self.add_single(setup, single, site_of);
         }
-        let nodes = setup.nodes();
+        let nodes = self.used.len();
         for square in self.pairs.chunks_exact_mut(nodes * nodes) {
             for node in 0..nodes {
                 square[node * nodes + node] = 0.0;
@@ -113,7 +117,7 @@ impl Flows {
     }
 
     fn count_links(&mut self, setup: &Setup) {
-        let nodes = setup.nodes();
+        let nodes = self.used.len();
         for (number, link) in setup.links.links.iter().enumerate() {
             for (kind, described) in setup.clocks.kinds.iter().enumerate() {
                 let square = &self.pairs[kind * nodes * nodes..];
@@ -128,7 +132,7 @@ impl Flows {
     }
 
     fn clear(&mut self, setup: &Setup) {
-        let (kinds, nodes) = (setup.padded_kinds(), setup.nodes());
+        let (kinds, nodes) = (setup.padded_kinds(), self.used.len());
         self.kinds = kinds;
         let (memories, ports) = (setup.sites.memories.len(), setup.sites.ports.len());
         for stream in [&mut self.first, &mut self.rest, &mut self.into_memory] {
@@ -145,7 +149,7 @@ impl Flows {
     }
 
     fn add_multicast(&mut self, setup: &Setup, multicast: &Multicast, site_of: &[u32]) {
-        self.counts.count(setup, multicast, site_of);
+        self.counts.count(setup, &self.used, multicast, site_of);
         self.add_senders(setup, multicast);
         self.add_receivers(setup, multicast);
     }
@@ -154,16 +158,17 @@ impl Flows {
         let kind = multicast.kind;
         let length = setup.lengths[multicast.length];
         let all = multicast.members.len() as f64;
-        for (number, node) in setup.sites.nodes.iter().enumerate() {
-            if self.counts.node_senders[number] == 0.0 {
+        for row in 0..self.used.len() {
+            if self.counts.node_senders[row] == 0.0 {
                 continue;
             }
+            let node = &setup.sites.nodes[self.used.nodes()[row]];
             for site in node.sites.clone() {
                 let senders = self.counts.site_senders[site];
                 if senders == 0.0 {
                     continue;
                 }
-                let remote = all - self.counts.node_members[number];
+                let remote = all - self.counts.node_members[row];
                 let mut tick = Tick::default();
                 tick.add_remote(remote, length, setup.sites.sites[site].memory_time);
                 let local = setup.sites.local(multicast.length, site);
@@ -178,22 +183,22 @@ impl Flows {
     }
 
     fn add_receivers(&mut self, setup: &Setup, multicast: &Multicast) {
-        let nodes = setup.nodes();
+        let nodes = self.used.len();
         let (Clock { rate, cv2, .. }, kind) = (multicast.clock, multicast.kind);
         let length = setup.lengths[multicast.length];
         let senders = multicast.senders.len() as f64;
-        for (number, node) in setup.sites.nodes.iter().enumerate() {
-            let members = self.counts.node_members[number];
-            let outside = senders - self.counts.node_senders[number];
+        for row in 0..nodes {
+            let members = self.counts.node_members[row];
+            let outside = senders - self.counts.node_senders[row];
             if members == 0.0 || outside == 0.0 {
                 continue;
             }
-            let row = &mut self.pairs[(kind * nodes + number) * nodes..][..nodes];
-            for (pair, senders) in row.iter_mut().zip(&self.counts.node_senders) {
+            let pairs = &mut self.pairs[(kind * nodes + row) * nodes..][..nodes];
+            for (pair, senders) in pairs.iter_mut().zip(&self.counts.node_senders) {
                 *pair += rate * length * members * senders;
             }
-            let run = members / self.counts.node_runs[number];
-            for site in node.sites.clone() {
+            let run = members / self.counts.node_runs[row];
+            for site in setup.sites.nodes[self.used.nodes()[row]].sites.clone() {
                 let messages = rate * outside * self.counts.site_members[site];
                 if messages > 0.0 {
                     self.arrive(setup, kind, site, (messages, messages * length), cv2 * run);
@@ -204,7 +209,7 @@ impl Flows {
 
     fn add_single(&mut self, setup: &Setup, single: &SingleClock, site_of: &[u32]) {
         let Clock { rate, cv2, .. } = single.clock;
-        let (sites, nodes) = (&setup.sites, setup.nodes());
+        let (sites, nodes) = (&setup.sites, self.used.len());
         let from = site_of[single.sender.index()] as usize;
         let sender = &sites.sites[from];
         let node = sender.node;
@@ -225,7 +230,8 @@ impl Flows {
                     tick.add_local(1.0, sites.local(send.length as usize, from)[to - first]);
                 } else {
                     tick.add_remote(1.0, bytes, sender.memory_time);
-                    self.pairs[(kind * nodes + other) * nodes + node] += rate * bytes;
+                    let (into, out) = (self.used.row(other), self.used.row(node));
+                    self.pairs[(kind * nodes + into) * nodes + out] += rate * bytes;
                     self.arrive(setup, kind, to, (rate, rate * bytes), cv2);
                 }
             }
@@ -311,8 +317,8 @@ impl Flows {
 }
 
 impl MulticastCounts {
-    fn count(&mut self, setup: &Setup, multicast: &Multicast, site_of: &[u32]) {
-        let (sites, nodes) = (setup.sites.sites.len(), setup.nodes());
+    fn count(&mut self, setup: &Setup, used: &UsedNodes, multicast: &Multicast, site_of: &[u32]) {
+        let (sites, nodes) = (setup.sites.sites.len(), used.len());
         zero(&mut self.site_members, sites);
         zero(&mut self.site_senders, sites);
         zero(&mut self.node_members, nodes);
@@ -321,7 +327,7 @@ impl MulticastCounts {
         let mut before = usize::MAX;
         for rank in &multicast.members {
             let site = site_of[rank.index()] as usize;
-            let node = setup.sites.sites[site].node;
+            let node = used.row(setup.sites.sites[site].node);
             self.site_members[site] += 1.0;
             self.node_members[node] += 1.0;
             self.node_runs[node] += if node == before { 0.0 } else { 1.0 };
@@ -330,7 +336,7 @@ impl MulticastCounts {
         for rank in &multicast.senders {
             let site = site_of[rank.index()] as usize;
             self.site_senders[site] += 1.0;
-            self.node_senders[setup.sites.sites[site].node] += 1.0;
+            self.node_senders[used.row(setup.sites.sites[site].node)] += 1.0;
         }
     }
 }

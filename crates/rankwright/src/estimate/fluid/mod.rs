@@ -12,6 +12,7 @@ mod noise;
 mod queue;
 mod run;
 mod setup;
+mod used_nodes;
 mod waiting;
 
 use serde::Serialize;
@@ -169,15 +170,16 @@ impl Fluid {
             sum.0 += seconds;
         };
         let mut outcome = FluidOutcome::default();
-        for (number, node) in setup.sites.nodes.iter().enumerate() {
+        for (row, node) in flows.used.nodes().iter().enumerate() {
+            let node = &setup.sites.nodes[*node];
             for memory in node.memories.clone() {
-                let seconds = finished.memory(number, memory).all();
+                let seconds = finished.memory(row, memory).all();
                 add(&mut outcome.memory_waiting, setup.sites.memories[memory], seconds);
             }
             for port in node.ports.clone() {
                 let (out, into) = setup.sites.ports[port];
                 add(&mut outcome.nic_waiting, out, finished.out(port).all());
-                add(&mut outcome.nic_waiting, into, finished.inward(number, port).all());
+                add(&mut outcome.nic_waiting, into, finished.inward(row, port).all());
             }
         }
         for (number, link) in setup.links.links.iter().enumerate() {

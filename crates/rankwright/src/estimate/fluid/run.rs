@@ -5,6 +5,7 @@ use super::links::LinkUser;
 use super::noise::Phase;
 use super::queue::{Queue, product};
 use super::setup::{MOST_KINDS, Setup};
+use crate::network::SiteNode;
 
 /// The shortest and the longest step after the last end of clocks, in parts of their usual length.
 const SHORTEST: f64 = 0.35;
@@ -17,6 +18,8 @@ pub(super) struct Stage {
     pub(super) queues: Vec<Queue>,
     /// Whether a server never has a backlog: what arrives leaves at once.
     pub(super) uncongested: Vec<bool>,
+    /// The others. What this stage has of a server is valid for these alone.
+    congested: Vec<usize>,
     /// Index: server × phases + phase. A phase is the time between two ends of clocks; the last one
     /// follows the last end.
     pub(super) phases: Vec<Phase>,
@@ -37,9 +40,9 @@ pub(super) struct Run {
     /// A lower bound of the time of the run: the last end of clocks, or the seconds of service that
     /// the server with most work needs.
     pub(super) least_time: f64,
-    /// The departures from each node in the last step. Index: kind × nodes + node.
+    /// The departures from each node in the last step. Index: kind × nodes + node, of the used nodes.
     node_out: Vec<f64>,
-    /// The arrivals at each node per second in the last step. Index: kind × nodes + node. Memories are
+    /// The arrivals at each node per second in the last step. Index: kind × nodes + node, of the used nodes. Memories are
     /// stepped before network devices in, so they expect it to continue in this step.
     node_in: Vec<f64>,
     /// The arrivals at each node beyond those its memories expected; corrects the next step. Index:
@@ -47,7 +50,7 @@ pub(super) struct Run {
     unexpected: Vec<f64>,
     /// The arrivals at each node in each phase. Index: (phase × nodes + node) × padded kinds + kind.
     pub(super) entered: Vec<f64>,
-    /// One over the bytes per second that enter each node. Index: kind × nodes + node.
+    /// One over the bytes per second that enter each node. Index: kind × nodes + node, of the used nodes.
     pair_scale: Vec<f64>,
     /// One over the bytes per second that pass each link. Index: link × padded kinds + kind.
     link_scale: Vec<f64>,
@@ -66,15 +69,30 @@ struct Step<'a, const KINDS: usize> {
     ticks: [f64; KINDS],
 }
 
+impl<const KINDS: usize> Step<'_, KINDS> {
+    /// The used nodes, each with its row in tables by node.
+    fn used_nodes(&self) -> impl Iterator<Item = (usize, &SiteNode)> {
+        let nodes = &self.setup.sites.nodes;
+        self.flows.used.nodes().iter().map(|node| &nodes[*node]).enumerate()
+    }
+}
+
 impl Stage {
+    /// Makes all servers uncongested.
     fn start(&mut self, servers: usize, kinds: usize, phases: usize) {
         self.queues.resize_with(servers, Queue::default);
-        self.queues.iter_mut().for_each(Queue::clear);
         self.uncongested.clear();
-        self.phases.clear();
+        self.uncongested.resize(servers, true);
+        self.congested.clear();
         self.phases.resize(servers * phases, Phase::default());
-        self.left.clear();
         self.left.resize(servers * kinds, 0.0);
+    }
+
+    fn set_congested(&mut self, server: usize, phases: usize) {
+        self.uncongested[server] = false;
+        self.congested.push(server);
+        self.queues[server].clear();
+        self.phases[server * phases..][..phases].fill(Phase::default());
     }
 }
 
@@ -156,8 +174,7 @@ impl Run {
     /// Steps of servers in the run times padded kinds of messages.
     pub(super) fn server_steps(&self) -> u64 {
         let stages = [&self.memories, &self.outs, &self.ins, &self.links];
-        let uncongested = stages.into_iter().flat_map(|stage| &stage.uncongested);
-        let servers = uncongested.filter(|uncongested| !**uncongested).count();
+        let servers: usize = stages.into_iter().map(|stage| stage.congested.len()).sum();
         let kinds = self.memories.left.len() / self.memories.queues.len().max(1);
         (servers * self.times.len() * kinds) as u64
     }
@@ -165,13 +182,14 @@ impl Run {
     /// The time until the first queue is empty if nothing arrives, seconds; infinite without queues.
     fn shortest_backlog(&self) -> f64 {
         let stages = [&self.memories, &self.outs, &self.ins, &self.links];
-        let backlogs =
-            stages.into_iter().flat_map(|stage| &stage.queues).map(|queue| queue.backlog);
+        let backlogs = stages
+            .into_iter()
+            .flat_map(|stage| stage.congested.iter().map(|server| stage.queues[*server].backlog));
         backlogs.filter(|backlog| *backlog > 0.0).fold(f64::INFINITY, f64::min)
     }
 
     fn start(&mut self, setup: &Setup, flows: &Flows) {
-        let (kinds, nodes) = (setup.padded_kinds(), setup.nodes());
+        let (kinds, nodes) = (setup.padded_kinds(), flows.used.len());
         let phases = setup.clocks.ends.len() + 1;
         self.memories.start(setup.sites.memories.len(), kinds, phases);
         self.outs.start(setup.sites.ports.len(), kinds, phases);
@@ -201,29 +219,35 @@ impl Run {
     /// Marks the servers that never have a backlog. Returns the longest time that a server works, or
     /// the last end of clocks if that is later, seconds.
     fn find_uncongested(&mut self, setup: &Setup, flows: &Flows) -> f64 {
-        let (sites, kinds) = (&setup.sites, setup.padded_kinds());
+        let (kinds, phases) = (setup.padded_kinds(), setup.clocks.ends.len() + 1);
+        let nodes = || flows.used.nodes().iter().map(|node| &setup.sites.nodes[*node]);
         let mut longest = setup.clocks.ends.last().copied().unwrap_or(0.0);
         let mut utilisation = |streams: &[&Stream], server: usize| {
             let work = streams.iter().map(|stream| stream.all_work(server, setup)).sum();
             longest = longest.max(work);
             streams.iter().map(|stream| stream.utilisation(server, kinds)).sum::<f64>()
         };
-        for memory in 0..sites.memories.len() {
-            let streams = [&flows.first, &flows.rest, &flows.into_memory];
-            self.memories.uncongested.push(utilisation(&streams, memory) <= 1.0);
-        }
-        for node in &sites.nodes {
+        for node in nodes() {
+            for memory in node.memories.clone() {
+                let streams = [&flows.first, &flows.rest, &flows.into_memory];
+                if utilisation(&streams, memory) > 1.0 {
+                    self.memories.set_congested(memory, phases);
+                }
+            }
             let before = !self.memories.uncongested[node.memories.clone()].contains(&false);
             for port in node.ports.clone() {
-                let uncongested = utilisation(&[&flows.out], port) <= 1.0 && before;
-                self.outs.uncongested.push(uncongested);
+                if utilisation(&[&flows.out], port) > 1.0 || !before {
+                    self.outs.set_congested(port, phases);
+                }
             }
         }
-        let before = setup.links.is_empty() && !self.outs.uncongested.contains(&false);
-        for port in 0..sites.ports.len() {
-            self.ins.uncongested.push(utilisation(&[&flows.into], port) <= 1.0 && before);
+        (0..setup.links.links.len()).for_each(|link| self.links.set_congested(link, phases));
+        let before = setup.links.is_empty() && self.outs.congested.is_empty();
+        for port in nodes().flat_map(|node| node.ports.clone()) {
+            if utilisation(&[&flows.into], port) > 1.0 || !before {
+                self.ins.set_congested(port, phases);
+            }
         }
-        self.links.uncongested.resize(setup.links.links.len(), false);
         longest
     }
 
@@ -235,8 +259,8 @@ impl Run {
     }
 
     fn step_memories<const KINDS: usize>(&mut self, step: &Step<KINDS>) {
-        let (flows, nodes) = (step.flows, step.setup.nodes());
-        for (number, node) in step.setup.sites.nodes.iter().enumerate() {
+        let (flows, nodes) = (step.flows, step.flows.used.len());
+        for (number, node) in step.used_nodes() {
             let mut expected = [0.0; KINDS];
             for (kind, expected) in expected.iter_mut().enumerate() {
                 let at = kind * nodes + number;
@@ -264,8 +288,8 @@ impl Run {
     }
 
     fn step_outs<const KINDS: usize>(&mut self, step: &Step<KINDS>) {
-        let (flows, nodes) = (step.flows, step.setup.nodes());
-        for (number, node) in step.setup.sites.nodes.iter().enumerate() {
+        let (flows, nodes) = (step.flows, step.flows.used.len());
+        for (number, node) in step.used_nodes() {
             let mut arrivals = step.ticks;
             if self.memories.uncongested[node.memories.clone()].contains(&false) {
                 let (mut amount, mut rate) = ([0.0; KINDS], [0.0; KINDS]);
@@ -297,7 +321,7 @@ impl Run {
     }
 
     fn step_links<const KINDS: usize>(&mut self, step: &Step<KINDS>) {
-        let nodes = step.setup.nodes();
+        let nodes = step.flows.used.len();
         for (number, link) in step.setup.links.links.iter().enumerate() {
             let mut arrivals = [0.0; KINDS];
             for (kind, arrivals) in arrivals.iter_mut().enumerate() {
@@ -315,8 +339,8 @@ impl Run {
     }
 
     fn step_ins<const KINDS: usize>(&mut self, step: &Step<KINDS>) {
-        let nodes = step.setup.nodes();
-        for (number, node) in step.setup.sites.nodes.iter().enumerate() {
+        let nodes = step.flows.used.len();
+        for (number, node) in step.used_nodes() {
             let mut arrivals = [0.0; KINDS];
             for (kind, arrivals) in arrivals.iter_mut().enumerate() {
                 let row = &step.flows.pairs[(kind * nodes + number) * nodes..][..nodes];
@@ -324,6 +348,7 @@ impl Run {
                 let amount = if step.setup.links.is_empty() {
                     product(row, out)
                 } else {
+                    // All nodes are used where there are links.
                     let routes = step.setup.links.routes_to(number);
                     let left = |link: &u32| self.links.left[*link as usize * KINDS + kind];
                     let pairs = row.iter().zip(out).zip(routes);

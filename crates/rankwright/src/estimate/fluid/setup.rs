@@ -19,11 +19,6 @@ impl Setup {
         Self { links: Links::new(&sites), clocks, sites, lengths }
     }
 
-    /// The number of nodes with sites.
-    pub(super) fn nodes(&self) -> usize {
-        self.sites.nodes.len()
-    }
-
     /// The number of kinds of messages, padded to a power of two: the row length of tables by kind.
     /// The inner loops are then compiled for 1, 2, 4 and 8 kinds only.
     pub(super) fn padded_kinds(&self) -> usize {

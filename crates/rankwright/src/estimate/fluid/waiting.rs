@@ -49,8 +49,8 @@ struct ArrivalRates {
 }
 
 impl FinishedRun<'_> {
-    /// `node`: position in [`Sites::nodes`](crate::network::Sites::nodes); `memory`: position in
-    /// `Sites::memories`.
+    /// `node`: row in tables by node; `memory`: position in
+    /// [`Sites::memories`](crate::network::Sites::memories).
     pub(super) fn memory(&self, node: usize, memory: usize) -> Waiting {
         let flows = self.flows;
         let mut waiting = Waiting { batch: flows.batch_memory[memory], ..Waiting::default() };
@@ -82,7 +82,7 @@ impl FinishedRun<'_> {
     /// Messages from one sending node have waited for each other before: at its device out. So
     /// random arrivals add what they add for all senders together, less what they add for each alone.
     pub(super) fn inward(&self, node: usize, port: usize) -> Waiting {
-        let nodes = self.setup.nodes();
+        let nodes = self.flows.used.len();
         let squares = self.flows.pairs.chunks_exact(nodes * nodes);
         let rows = squares.map(|square| &square[node * nodes..][..nodes]);
         let all: f64 = rows.clone().flatten().sum();
@@ -159,7 +159,7 @@ impl FinishedRun<'_> {
     /// Adds what came from other nodes in a phase to what passed a memory.
     fn add_into_memory(&self, node: usize, memory: usize, phase: &PhaseTime, passed: &mut Phase) {
         let (into, kinds) = (&self.flows.into_memory, self.setup.padded_kinds());
-        let at = (phase.number * self.setup.nodes() + node) * kinds;
+        let at = (phase.number * self.flows.used.len() + node) * kinds;
         let entered = &self.run.entered[at..][..kinds];
         for (entered, at) in entered.iter().zip(memory * kinds..) {
             passed.count += entered * into.count[at];
