@@ -48,6 +48,14 @@ const HEATS: [f64; 4] = [0.1, 0.03, 0.3, 1.0];
 /// often wrong. The fluid rejects placements that really finish late.
 const PATIENCE: f64 = 4.0;
 
+/// The shares of a search's steps in its rounds. Where a round finds no better mapping than those
+/// before, the search ends: a longer one rarely finds any.
+const ROUNDS: [f64; 3] = [1.0 / 16.0, 3.0 / 16.0, 1.0];
+/// The least number of steps of the first of several rounds.
+const LEAST_ROUND: u64 = 2_000;
+/// A round has found something if it lowers the cost by this: a share of the waiting or of the finish.
+const LEAST_GAIN: f64 = 2e-3;
+
 /// The largest number of single messages of a tick with which steps by the offered load count round
 /// trips. With more messages, round trips take too long to compute.
 const MOST_MESSAGES: usize = 1024;
@@ -70,6 +78,8 @@ struct Search<'a> {
     /// Starting placements with their scores by the fluid, the best first; by global rank the device
     /// slot.
     starts: Vec<(Score, Vec<usize>)>,
+    /// The best start and the results of all chains so far without duplicates, the best first.
+    found: Vec<(Score, Vec<usize>)>,
 }
 
 impl Contention {
@@ -95,6 +105,18 @@ impl Contention {
         }
     }
 
+    /// The numbers of steps of a chain in each round. One round if the user gave the steps or the time,
+    /// or wants the best at any price.
+    fn rounds(&self, ranks: usize, budget: &Budget) -> Vec<u64> {
+        let steps = self.steps(ranks);
+        let in_round = |share: &f64| (share * steps as f64) as u64;
+        let once = self.moves.is_some()
+            || self.effort == Effort::Best
+            || budget.time_passed().is_some()
+            || in_round(&ROUNDS[0]) < LEAST_ROUND;
+        if once { vec![steps] } else { ROUNDS.iter().map(in_round).collect() }
+    }
+
     /// The best placement of each chain and the best start, in ascending order of their cost; by global
     /// rank the device slot.
     fn search(
@@ -105,23 +127,25 @@ impl Contention {
         starts: Vec<Vec<usize>>,
     ) -> Result<Vec<Vec<usize>>, MapError> {
         let mut search = Search::new(self.objective, problem, device_slots, budget, starts)?;
-        let steps = self.steps(problem.rank_count());
-        let chain = |_: usize, number: &usize| {
-            let number = *number;
-            // Chains start from the best and the second best in turn.
-            let start = &search.starts[(number % 2).min(search.starts.len() - 1)].1;
-            let seed = self.seed.wrapping_mul(1 << 16).wrapping_add(number as u64);
-            match device_slots.on_same_rails(start.clone()) {
-                Some(start) => search.chain(number, steps, seed).walk(&start),
-                None => start.clone(),
-            }
-        };
         let threads = budget.threads();
         // With a clock all chains end at the same time, so there is one for each thread.
         let chains = if budget.time_passed().is_some() { threads.get() } else { HEATS.len() };
-        let numbers: Vec<usize> = (0..chains).collect();
-        let placements = parallel::map(&numbers, threads, chain);
-        Ok(search.in_order(placements))
+        for steps in self.rounds(problem.rank_count(), budget) {
+            let chain = |_: usize, number: &usize| {
+                let start = search.start(*number);
+                let seed = self.seed.wrapping_mul(1 << 16).wrapping_add(*number as u64);
+                match device_slots.on_same_rails(start.to_vec()) {
+                    Some(start) => search.chain(*number, steps, seed).walk(&start),
+                    None => start.to_vec(),
+                }
+            };
+            let numbers: Vec<usize> = (0..chains).collect();
+            let placements = parallel::map(&numbers, threads, chain);
+            if search.add(placements) < LEAST_GAIN {
+                break;
+            }
+        }
+        Ok(search.found.into_iter().map(|(_, device_slot_of)| device_slot_of).collect())
     }
 }
 
@@ -216,6 +240,7 @@ impl<'a> Search<'a> {
         let (objective, rough) = (relative_to(&exact), relative_to(&rough).with_smooth_end());
         let starts = best_first(&objective, exact.into_iter().zip(starts).collect());
         Ok(Self {
+            found: starts[..1].to_vec(),
             problem,
             budget,
             device_slots,
@@ -251,18 +276,26 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// These placements and the best start without duplicates, the best first.
-    fn in_order(&mut self, placements: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
-        let mut candidates = vec![self.starts.swap_remove(0)];
+    /// Where a chain starts: from the best and the second best start in turn. Not from what shorter
+    /// rounds found: a long chain from a start mostly ends at a lower cost.
+    fn start(&self, number: usize) -> &[usize] {
+        &self.starts[(number % 2).min(self.starts.len() - 1)].1
+    }
+
+    /// Adds the results of a round. Returns by how much they lower the least cost.
+    fn add(&mut self, placements: Vec<Vec<usize>>) -> f64 {
+        let before = self.objective.cost(&self.found[0].0);
+        let most = placements.len() + 1;
         for device_slot_of in placements {
             self.offered.restart(&Mapping::from(&device_slot_of[..]));
             let score = exactly(&mut self.fluid, &self.offered, &mut self.trips);
-            if candidates.iter().all(|(_, other)| *other != device_slot_of) {
-                candidates.push((score, device_slot_of));
+            if self.found.iter().all(|(_, other)| *other != device_slot_of) {
+                self.found.push((score, device_slot_of));
             }
         }
-        let candidates = best_first(&self.objective, candidates);
-        candidates.into_iter().map(|(_, device_slot_of)| device_slot_of).collect()
+        self.found = best_first(&self.objective, std::mem::take(&mut self.found));
+        self.found.truncate(most);
+        before - self.objective.cost(&self.found[0].0)
     }
 }
 
