@@ -1,5 +1,7 @@
 //! The host that this program runs on.
 
+use std::num::NonZeroUsize;
+
 use rankwright::cluster::{Cluster, ClusterDescription, NodeGroup, hostlist};
 use rankwright::files::InputError;
 
@@ -23,6 +25,11 @@ fn this_machine() -> anyhow::Result<NodeGroup> {
         "this rankwright was built without libhwloc; use `lstopo node.xml` and `rankwright cluster \
          import node.xml`"
     )
+}
+
+/// Number of PUs that this process may use, by affinity and control groups.
+pub(crate) fn usable_pus() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
 /// The name of this host.

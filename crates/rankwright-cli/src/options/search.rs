@@ -12,6 +12,7 @@ use rankwright::ranking::Objective;
 use rankwright::traffic::Workload;
 use rankwright::units::{Seconds, UnitError};
 
+use crate::host::this_host::usable_pus;
 use crate::output::exit_code::UsageError;
 
 /// Options of every search.
@@ -21,8 +22,9 @@ pub(crate) struct SearchOptions {
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u32>,
     /// Number of strategies or simulations to run in parallel; does not change the result
-    #[arg(long, value_name = "NUMBER", default_value = "1")]
-    pub(crate) threads: NonZeroUsize,
+    /// [default: the number of PUs that this process may use]
+    #[arg(long, value_name = "NUMBER")]
+    threads: Option<NonZeroUsize>,
     /// Amount of search and of simulation to rank candidates: `fast` (seconds, no simulation),
     /// `normal`, or `best` (for jobs that run for days) [default: normal]
     #[arg(long, value_name = "EFFORT", conflicts_with = "time")]
@@ -111,6 +113,11 @@ impl SearchOptions {
         })
     }
 
+    /// Number of threads of searches and simulations.
+    pub(crate) fn threads(&self) -> NonZeroUsize {
+        self.threads.unwrap_or_else(usable_pus)
+    }
+
     /// The effort of the search; strategies that have efforts refuse an unknown one.
     fn effort(&self) -> Option<Effort> {
         let text = self.effort.as_deref()?;
@@ -127,7 +134,7 @@ impl SearchOptions {
         let planner = Planner::new(cluster, workload)
             .strategies(strategies)
             .objective(self.objective()?)
-            .threads(self.threads)
+            .threads(self.threads())
             .balance(self.balance);
         Ok(match self.effort() {
             Some(effort) => planner.effort(effort),

@@ -139,7 +139,7 @@ impl Compare {
         workload: &Workload,
         candidates: &[Candidate],
     ) -> anyhow::Result<Vec<WaitingRow>> {
-        let rows = parallel::map(candidates, self.search.threads, |_, candidate| {
+        let rows = parallel::map(candidates, self.search.threads(), |_, candidate| {
             let begin = Instant::now();
             let prediction = Prediction::new(cluster, workload, &candidate.placement)?;
             let fluid = Fluid::of_placement(cluster, workload, &candidate.placement)?;
@@ -159,7 +159,7 @@ impl Compare {
         let workloads = inputs::split(&self.workload);
         let options = self.simulation.options(self.search.seed(), &workloads);
         let watch = Watch::new(verbosity, candidates.len());
-        let rows = parallel::map(candidates, self.search.threads, |position, candidate| {
+        let rows = parallel::map(candidates, self.search.threads(), |position, candidate| {
             let begin = Instant::now();
             let mut observer = |progress: &Progress| watch.observe(position, progress);
             let placement = &candidate.placement;

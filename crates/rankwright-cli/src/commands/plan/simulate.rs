@@ -80,7 +80,7 @@ impl Simulate {
             &workload,
             &placement,
             &options,
-            (count, self.search.threads.get()),
+            (count, self.search.threads().get()),
             &|number, progress| watch.observe(number, progress),
         )?;
         let wall = Seconds(watch.elapsed());

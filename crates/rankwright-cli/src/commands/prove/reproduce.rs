@@ -11,6 +11,7 @@ use rankwright_papers::{Assumption, Paper, Results, Row, Verdict, simulate};
 use serde::Serialize;
 
 use crate::host::signals::interrupt;
+use crate::host::this_host::usable_pus;
 use crate::options::{Format, ResultOptions};
 use crate::output::{self, Verbosity};
 use crate::planning::simulations::Watch;
@@ -22,8 +23,9 @@ pub(crate) struct Reproduce {
     #[arg(value_parser = papers())]
     paper: Paper,
     /// Number of simulations to run in parallel; does not change the result
-    #[arg(long, value_name = "NUMBER", default_value = "2")]
-    threads: std::num::NonZeroUsize,
+    /// [default: the number of PUs that this process may use]
+    #[arg(long, value_name = "NUMBER")]
+    threads: Option<std::num::NonZeroUsize>,
     /// Also show quantities for which the paper prints no number
     #[arg(long)]
     all: bool,
@@ -56,9 +58,10 @@ impl Reproduce {
         }
         let cases = self.paper.cases();
         let watch = Watch::new(verbosity, cases.len());
-        let simulations = simulate(&cases, self.threads, &|position, progress| {
-            watch.observe(position, progress)
-        })?;
+        let simulations =
+            simulate(&cases, self.threads.unwrap_or_else(usable_pus), &|position, progress| {
+                watch.observe(position, progress)
+            })?;
         drop(watch);
         let rows = self.paper.rows(&simulations)?;
         let assumptions = self.paper.assumptions()?;

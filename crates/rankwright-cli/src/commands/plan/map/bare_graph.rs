@@ -81,7 +81,7 @@ impl BareGraph {
         };
         let problem = problem.with_distances(&hierarchy.distances());
         let clock = search.start_clock();
-        let budget = Budget::default().with_threads(search.threads);
+        let budget = Budget::default().with_threads(search.threads());
         let budget = match &clock {
             Some(clock) => budget.with_clock(clock),
             None => budget,

@@ -1,7 +1,5 @@
 //! The nodes of a job, and its placement on them.
 
-use std::num::NonZeroUsize;
-
 use rankwright::choose::Planner;
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::map::Effort;
@@ -14,6 +12,7 @@ use super::options::PlacingOptions;
 use super::strategies::{fast, tried};
 use crate::host::batch_job::BatchJob;
 use crate::host::signals::termination::ended_by_sigterm;
+use crate::host::this_host::usable_pus;
 use crate::options::{Gpus, SelectionOptions};
 use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note};
@@ -80,7 +79,7 @@ impl Allocation {
             .granularity(self.granularity)
             .devices(self.selection.nics.clone())
             .effort(Effort::Fast)
-            .threads(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+            .threads(usable_pus())
             .simulation(simulation)
             .evaluate_all(false);
         let plan = ended_by_sigterm(|| planner.plan()).map_err(plan::without_transparent)?;
