@@ -54,26 +54,45 @@ fn shortened(mut workload: Workload) -> Workload {
     workload
 }
 
-#[test]
-fn every_strategy_can_be_simulated_on_them() {
-    for seed in 1..=4 {
-        let (cluster, workload) = read(&Setting::random(seed));
-        let workload = shortened(workload);
-        let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
-        let mut messages = Vec::new();
-        for entry in MAPPERS {
-            let strategy: Strategy = entry.name.parse().unwrap();
-            let strategy = strategy.with_default("effort", "fast").unwrap();
-            let mapping = choose::map(&problem, &strategy, &Budget::default()).unwrap();
-            let (shapes, slots) = (JobShape::of(&workload), problem.slots());
-            let placement =
-                Placement::from_slots(&cluster, &shapes, "test", slots, mapping.as_indices());
-            let mut observer = |_: &_| ControlFlow::Continue(());
-            let options = Options { seed: 1001, ..Options::default() };
-            let placement = placement.expect("a valid placement");
-            let outcome = simulate(&cluster, &workload, &placement, &options, &mut observer);
-            messages.push(outcome.expect("a simulation").messages);
-        }
-        assert!(messages[0] > 0 && messages.iter().all(|count| *count == messages[0]));
+fn every_strategy_can_be_simulated_on(seed: u64) {
+    let (cluster, workload) = read(&Setting::random(seed));
+    let workload = shortened(workload);
+    let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
+    let mut messages = Vec::new();
+    for entry in MAPPERS {
+        let strategy: Strategy = entry.name.parse().unwrap();
+        let strategy = strategy.with_default("effort", "fast").unwrap();
+        let mapping = choose::map(&problem, &strategy, &Budget::default()).unwrap();
+        let (shapes, slots) = (JobShape::of(&workload), problem.slots());
+        let placement =
+            Placement::from_slots(&cluster, &shapes, "test", slots, mapping.as_indices());
+        let mut observer = |_: &_| ControlFlow::Continue(());
+        let options = Options { seed: 1001, ..Options::default() };
+        let placement = placement.expect("a valid placement");
+        let outcome = simulate(&cluster, &workload, &placement, &options, &mut observer);
+        messages.push(outcome.expect("a simulation").messages);
     }
+    assert!(messages[0] > 0 && messages.iter().all(|count| *count == messages[0]));
+}
+
+// A test each: they take long and run side by side.
+
+#[test]
+fn every_strategy_can_be_simulated_on_the_first() {
+    every_strategy_can_be_simulated_on(1);
+}
+
+#[test]
+fn every_strategy_can_be_simulated_on_the_second() {
+    every_strategy_can_be_simulated_on(2);
+}
+
+#[test]
+fn every_strategy_can_be_simulated_on_the_third() {
+    every_strategy_can_be_simulated_on(3);
+}
+
+#[test]
+fn every_strategy_can_be_simulated_on_the_fourth() {
+    every_strategy_can_be_simulated_on(4);
 }
