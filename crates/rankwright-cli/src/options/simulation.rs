@@ -11,7 +11,7 @@ use super::inputs;
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Simulation")]
 pub(crate) struct SimulationOptions {
-    /// Which messages share a clock, that is, are sent at the same time
+    /// Messages injected together: all of a rank, or those of a pair of ranks
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     arrivals: ArrivalsOption,
     /// When a rank sends its next round of messages [default: arrival for profiles, else open]

@@ -40,17 +40,18 @@ pub(super) struct Run {
     /// A lower bound of the time of the run: the last end of clocks, or the seconds of service that
     /// the server with most work needs.
     pub(super) least_time: f64,
-    /// The departures from each node in the last step. Index: kind × nodes + node, of the used nodes.
+    /// The departures from each used node in the last step. Index: kind × used nodes + row.
     node_out: Vec<f64>,
-    /// The arrivals at each node per second in the last step. Index: kind × nodes + node, of the used nodes. Memories are
+    /// The arrivals at each used node per second in the last step. Index as `node_out`. Memories are
     /// stepped before network devices in, so they expect it to continue in this step.
     node_in: Vec<f64>,
-    /// The arrivals at each node beyond those its memories expected; corrects the next step. Index:
-    /// kind × nodes + node.
+    /// The arrivals at each node beyond those its memories expected; corrects the next step. Index
+    /// as `node_out`.
     unexpected: Vec<f64>,
-    /// The arrivals at each node in each phase. Index: (phase × nodes + node) × padded kinds + kind.
+    /// The arrivals at each used node in each phase. Index: (phase × used nodes + row) × padded kinds +
+    /// kind.
     pub(super) entered: Vec<f64>,
-    /// One over the bytes per second that enter each node. Index: kind × nodes + node, of the used nodes.
+    /// One over the bytes per second that enter each used node. Index as `node_out`.
     pair_scale: Vec<f64>,
     /// One over the bytes per second that pass each link. Index: link × padded kinds + kind.
     link_scale: Vec<f64>,

@@ -40,7 +40,7 @@ const COLD: f64 = 1e-3;
 /// Number of steps sampled for the median cost of an uphill step.
 const SAMPLE: u64 = 400;
 /// Number of steps between two readings of the clock.
-const ROUND: u64 = 1 << 7;
+const STEPS_PER_READING: u64 = 1 << 7;
 /// Number of steps after which the sums of the offered load are recomputed, because rounding errors
 /// accumulate in them.
 const RENEWED: u64 = 1 << 17;
@@ -210,7 +210,7 @@ impl Walk<'_> {
         let mut best = (self.layout.device_slot_of().to_vec(), self.rough);
         let (mut temperature, mut step) = (heat, 0);
         loop {
-            if step % ROUND == 0 {
+            if step % STEPS_PER_READING == 0 {
                 let progress = self.progress(false, step, self.chain.steps);
                 if progress >= 1.0 {
                     break;
@@ -251,7 +251,7 @@ impl Walk<'_> {
         let mut best = (self.layout.device_slot_of().to_vec(), self.cost);
         let (mut temperature, mut step, mut evaluations) = (heat, 0, 0);
         loop {
-            if step % ROUND == 0 {
+            if step % STEPS_PER_READING == 0 {
                 let work = evaluations + step / STEPS_PER_EVALUATION;
                 let progress = self.progress(true, work, self.chain.evaluations);
                 if progress >= 1.0 {

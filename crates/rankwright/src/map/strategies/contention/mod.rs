@@ -2,7 +2,8 @@
 //!
 //! The search starts from the mappings of all other strategies and anneals from the best of them,
 //! first by the offered load ([`OfferedLoad`]: many cheap steps), then by the fluid ([`Fluid`]: fewer,
-//! accurate steps). In a closed loop both also count round trips ([`RoundTrips`]).
+//! accurate steps). In a closed loop both also count round trips ([`RoundTrips`]). Short searches come
+//! before the whole one, which is left out where they find nothing.
 //!
 //! With devices by load, a second search starts from these mappings and from those of the other
 //! strategies, each with the devices that `by-load` gives it, and moves ranks between slots and
