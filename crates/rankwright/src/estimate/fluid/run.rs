@@ -275,12 +275,14 @@ impl Run {
                     continue;
                 }
                 let mut arrivals = [step.ticks, [0.0; KINDS], expected];
-                let streams = [&flows.first, &flows.rest, &flows.into_memory];
-                let work = streams.map(|stream| row(&stream.work, memory));
+                let [first, rest, into] = [&flows.first, &flows.rest, &flows.into_memory];
+                let work = |stream: &Stream| *row::<KINDS>(&stream.work, memory);
+                let work = [work(first), work(rest), work(into)];
                 let queue = &mut self.memories.queues[memory];
                 let (stepped, left) = queue.step(step.time, &mut arrivals, &work);
                 self.memories.left[at..at + KINDS].copy_from_slice(&left[0]);
-                let count = streams.map(|stream| row::<KINDS>(&stream.count, memory));
+                let count = |stream: &Stream| *row::<KINDS>(&stream.count, memory);
+                let count = [count(first), count(rest), count(into)];
                 let count = product(count.as_flattened(), arrivals.as_flattened());
                 self.memories.phases[memory * step.phases + step.phase]
                     .add(step.time, count, stepped);
@@ -295,8 +297,8 @@ impl Run {
             if self.memories.uncongested[node.memories.clone()].contains(&false) {
                 let (mut amount, mut rate) = ([0.0; KINDS], [0.0; KINDS]);
                 for memory in node.memories.clone() {
-                    let remote: [f64; KINDS] = row(&flows.remote, memory);
-                    let left: [f64; KINDS] = row(&self.memories.left, memory);
+                    let remote = row::<KINDS>(&flows.remote, memory);
+                    let left = row::<KINDS>(&self.memories.left, memory);
                     for kind in 0..KINDS {
                         amount[kind] += remote[kind] * left[kind];
                         rate[kind] += remote[kind];
@@ -309,7 +311,7 @@ impl Run {
             let (mut amount, mut rate) = ([0.0; KINDS], [0.0; KINDS]);
             for port in node.ports.clone() {
                 let left = self.outs.step(step, port, arrivals, &flows.out);
-                let weight: [f64; KINDS] = row(&flows.out.count, port);
+                let weight = row::<KINDS>(&flows.out.count, port);
                 for kind in 0..KINDS {
                     amount[kind] += weight[kind] * left[kind];
                     rate[kind] += weight[kind];
@@ -327,12 +329,14 @@ impl Run {
             let mut arrivals = [0.0; KINDS];
             for (kind, arrivals) in arrivals.iter_mut().enumerate() {
                 let square = &step.flows.pairs[kind * nodes * nodes..][..nodes * nodes];
-                let amount = |LinkUser { pair, before }: &LinkUser| {
-                    let sender = self.node_out[kind * nodes + *pair as usize % nodes];
-                    let left = |link: u32| self.links.left[link as usize * KINDS + kind];
-                    square[*pair as usize] * before.map_or(sender, left)
-                };
-                let amount: f64 = link.users.iter().map(amount).sum();
+                let mut amount = 0.0;
+                for LinkUser { pair, before } in &link.users {
+                    let left = match before {
+                        None => self.node_out[kind * nodes + *pair as usize % nodes],
+                        Some(link) => self.links.left[*link as usize * KINDS + kind],
+                    };
+                    amount += square[*pair as usize] * left;
+                }
                 *arrivals = amount * self.link_scale[number * KINDS + kind];
             }
             self.links.step(step, number, arrivals, &step.flows.links);
@@ -351,9 +355,15 @@ impl Run {
                 } else {
                     // All nodes are used where there are links.
                     let routes = step.setup.links.routes_to(number);
-                    let left = |link: &u32| self.links.left[*link as usize * KINDS + kind];
-                    let pairs = row.iter().zip(out).zip(routes);
-                    pairs.map(|((bytes, out), route)| bytes * route.last().map_or(*out, left)).sum()
+                    let mut amount = 0.0;
+                    for (from, route) in routes.iter().enumerate() {
+                        let left = match route.last() {
+                            None => out[from],
+                            Some(link) => self.links.left[*link as usize * KINDS + kind],
+                        };
+                        amount += row[from] * left;
+                    }
+                    amount
                 };
                 *arrivals = amount * self.pair_scale[kind * nodes + number];
             }
@@ -361,15 +371,15 @@ impl Run {
             let mut all = [0.0; KINDS];
             for port in node.ports.clone() {
                 let left = self.ins.step(step, port, arrivals, &step.flows.into);
-                for (all, left) in all.iter_mut().zip(left) {
-                    *all += left / node.ports.len() as f64;
+                for kind in 0..KINDS {
+                    all[kind] += left[kind] / node.ports.len() as f64;
                 }
             }
             let entered = &mut self.entered[(step.phase * nodes + number) * KINDS..][..KINDS];
-            for (kind, left) in all.into_iter().enumerate() {
-                entered[kind] += left;
-                self.node_in[kind * nodes + number] = left / step.time;
-                self.unexpected[kind * nodes + number] += left;
+            for kind in 0..KINDS {
+                entered[kind] += all[kind];
+                self.node_in[kind * nodes + number] = all[kind] / step.time;
+                self.unexpected[kind * nodes + number] += all[kind];
             }
         }
     }
@@ -387,9 +397,9 @@ impl Stage {
         if self.uncongested[server] {
             return arrivals;
         }
-        let work = [row(&stream.work, server)];
+        let work = [*row(&stream.work, server)];
         let (stepped, [left]) = self.queues[server].step(step.time, &mut [arrivals], &work);
-        let count = product(&arrivals, &row::<KINDS>(&stream.count, server));
+        let count = product(&arrivals, row::<KINDS>(&stream.count, server));
         self.phases[server * step.phases + step.phase].add(step.time, count, stepped);
         self.left[server * KINDS..][..KINDS].copy_from_slice(&left);
         left
@@ -397,13 +407,13 @@ impl Stage {
 }
 
 /// The values of a server.
-fn row<const KINDS: usize>(values: &[f64], server: usize) -> [f64; KINDS] {
-    let mut row = [0.0; KINDS];
-    row.copy_from_slice(&values[server * KINDS..][..KINDS]);
-    row
+#[inline(always)]
+fn row<const KINDS: usize>(values: &[f64], server: usize) -> &[f64; KINDS] {
+    values[server * KINDS..].first_chunk().expect("a row for each server")
 }
 
 /// The reciprocal; 0 for 0.
+#[inline(always)]
 fn inverse(value: f64) -> f64 {
     if value > 0.0 { 1.0 / value } else { 0.0 }
 }

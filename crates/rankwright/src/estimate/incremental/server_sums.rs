@@ -60,11 +60,13 @@ struct Cost {
 
 impl Offered {
     /// `ticks` times this many messages and this much work, of which `at_once` arrives at once.
+    #[inline(always)]
     pub(super) fn new(ticks: f64, messages: f64, work: f64, at_once: f64) -> Self {
         let (messages, work, squares) = (ticks * messages, ticks * work, ticks * at_once * at_once);
         Self { messages, work, squares }
     }
 
+    #[inline(always)]
     pub(super) fn add(&mut self, other: Self) {
         self.messages += other.messages;
         self.work += other.work;
@@ -77,6 +79,7 @@ impl Offered {
     }
 
     /// Whether this is but the rounding error of sums that were added and taken away.
+    #[inline(always)]
     fn is_none(&self) -> bool {
         self.messages < 1e-3
     }
@@ -88,16 +91,19 @@ impl Cost {
         let (mut waiting, mut backlog, mut begin) = (0.0, 0.0, 0.0);
         // Per second, of all clocks that still tick.
         let mut rates = Offered::default();
-        for (entry, end) in offered.iter().zip(ends) {
+        let mut work = 0.0;
+        for (at, entry) in offered.iter().enumerate() {
+            work += entry.work;
             if !entry.is_none() {
-                rates.add(Offered::new(1.0 / end, entry.messages, entry.work, 0.0));
-                rates.squares += entry.squares / end;
+                rates.add(Offered::new(1.0 / ends[at], entry.messages, entry.work, 0.0));
+                rates.squares += entry.squares / ends[at];
             }
         }
-        for (entry, end) in offered.iter().zip(ends) {
+        for (at, entry) in offered.iter().enumerate() {
             if entry.is_none() {
                 continue;
             }
+            let end = ends[at];
             let time = end - begin;
             let drift = 0.5 * time * (rates.work - 1.0);
             let left = (backlog + 2.0 * drift).max(0.0);
@@ -112,9 +118,8 @@ impl Cost {
             waiting += rates.messages * time * (mean + noise);
             rates.add(Offered::new(-1.0 / end, entry.messages, entry.work, 0.0));
             rates.squares -= entry.squares / end;
-            (backlog, begin) = (left, *end);
+            (backlog, begin) = (left, end);
         }
-        let work: f64 = offered.iter().map(|entry| entry.work).sum();
         let square = work * work;
         let fourth = square * square;
         Self { waiting, work, power: fourth * fourth }

@@ -260,8 +260,10 @@ impl Setup {
                 }
             }
         }
-        for (site, remote, sign) in [(old, before, -1.0), (new, after, 1.0)] {
-            for (end, Exchanged { sent, received }) in remote.iter().enumerate() {
+        for (site, remote, sign) in [(old, &before, -1.0), (new, &after, 1.0)] {
+            for (end, Exchanged { sent, received }) in
+                remote[..self.clocks.ends.len()].iter().enumerate()
+            {
                 add_outward(sums, site, sent, end, sign);
                 add_inward(sums, site, received, end, sign);
             }

@@ -130,11 +130,11 @@ impl BitSet {
     }
 
     fn add_all(&mut self, other: &Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word |= other);
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
     }
 
     fn is_disjoint(&self, other: &Self) -> bool {
-        self.0.iter().zip(other.0).all(|(word, other)| word & other == 0)
+        self.0.iter().zip(&other.0).all(|(word, other)| word & other == 0)
     }
 
     fn iter(&self) -> impl Iterator<Item = VertexId> + '_ {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use crate::map::search::graph::{CompactGraph, GainHeap, VertexId};
 use crate::map::search::tree::BinId;
-use crate::map::strategies::multisection::bin_codes::{BinCode, BinCodes};
+use crate::map::strategies::multisection::bin_codes::{BinCode, BinCodes, highest_difference};
 
 /// An assignment, what its bins hold, and the moves that change it.
 #[derive(Debug)]
@@ -225,10 +225,11 @@ impl<'a> BinMoves<'a> {
         self.near.fill(row, &self.bin_of, self.codes);
         let load = self.graph.load(vertex as usize);
         let cost = |code: BinCode| -> i64 {
-            let costs =
-                self.near.bins.iter().map(|near| {
-                    near.weight * self.distance[((code ^ near.code) | 1).ilog2() as usize]
-                });
+            let costs = self
+                .near
+                .bins
+                .iter()
+                .map(|near| near.weight * self.distance[highest_difference(code, near.code)]);
             costs.sum()
         };
         let targets = self.near.bins.iter().take(MAX_TARGETS).filter(|near| {

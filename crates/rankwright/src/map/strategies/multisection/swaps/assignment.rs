@@ -4,7 +4,7 @@ use super::locations::{LocationId, Locations};
 use super::scaled_graph::ScaledGraph;
 use crate::map::search::graph::VertexId;
 use crate::map::search::tree::BinId;
-use crate::map::strategies::multisection::bin_codes::BinCode;
+use crate::map::strategies::multisection::bin_codes::{BinCode, highest_difference};
 
 /// A solution of the quadratic assignment problem, with the costs of all vertices kept up to date.
 ///
@@ -154,11 +154,15 @@ impl<'a> Assignment<'a> {
     /// distance `self.distance[0]`.
     #[inline]
     fn cost_at(&self, vertex: VertexId, code: BinCode) -> i64 {
-        let edge = |(neighbour, weight): (VertexId, i64)| {
-            let difference = code ^ self.location_of[neighbour as usize].code;
-            weight * self.distance[(difference | 1).ilog2() as usize]
-        };
-        self.graph.row(vertex).map(edge).sum()
+        let (neighbours, weights) = self.graph.row(vertex);
+        let (mut cost, mut at) = (0, 0);
+        // By index, as in `estimate::fluid::queue`.
+        while at < neighbours.len() {
+            let neighbour = self.location_of[neighbours[at] as usize].code;
+            cost += weights[at] * self.distance[highest_difference(code, neighbour)];
+            at += 1;
+        }
+        cost
     }
 
     /// Swaps a vertex with the one at a location; the costs are those of `try_swap`.
@@ -194,10 +198,14 @@ impl<'a> Assignment<'a> {
     /// Changes the costs of a vertex' neighbours as if it alone moved.
     #[inline]
     fn update_neighbours(&mut self, vertex: VertexId, from: BinCode, to: BinCode) {
-        for (neighbour, weight) in self.graph.row(vertex) {
-            let code = self.location_of[neighbour as usize].code;
+        let (neighbours, weights) = self.graph.row(vertex);
+        let mut at = 0;
+        while at < neighbours.len() {
+            let neighbour = neighbours[at] as usize;
+            let code = self.location_of[neighbour].code;
             let growth = self.graph.distance(to, code) - self.graph.distance(from, code);
-            self.cost_of[neighbour as usize] += weight * growth;
+            self.cost_of[neighbour] += weights[at] * growth;
+            at += 1;
         }
     }
 }

@@ -22,9 +22,9 @@ pub(super) fn descend(assignment: &mut Assignment, lower_bounds: &[i64]) {
             continue;
         }
         groups.clear();
-        for (neighbour, _) in assignment.graph().row(vertex) {
-            if assignment.height(vertex, neighbour) as u32 > lowest {
-                let location = assignment.location(neighbour);
+        for neighbour in assignment.graph().row(vertex).0 {
+            if assignment.height(vertex, *neighbour) as u32 > lowest {
+                let location = assignment.location(*neighbour);
                 groups.push(assignment.locations().group(lowest as usize, location));
             }
         }
@@ -47,7 +47,7 @@ pub(super) fn descend(assignment: &mut Assignment, lower_bounds: &[i64]) {
         assignment.swap(vertex, location, costs);
         for moved in [vertex, other] {
             if moved < count {
-                let neighbours = assignment.graph().row(moved).map(|(neighbour, _)| neighbour);
+                let neighbours = assignment.graph().row(moved).0.iter().copied();
                 for again in neighbours.chain([moved]) {
                     if !std::mem::replace(&mut queued[again as usize], true) {
                         queue.push_back(again);

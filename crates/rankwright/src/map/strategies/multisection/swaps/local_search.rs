@@ -144,7 +144,7 @@ fn lower_bounds(graph: &ScaledGraph, locations: &Locations) -> Vec<i64> {
     let mut weights = Vec::new();
     let mut bound = |vertex: VertexId| {
         weights.clear();
-        weights.extend(graph.row(vertex).map(|(_, weight)| weight));
+        weights.extend_from_slice(graph.row(vertex).1);
         weights.sort_unstable_by(|a, b| b.cmp(a));
         let mut rest = &weights[..];
         let mut bound = 0;

@@ -2,7 +2,7 @@
 
 use super::scaled_graph::ScaledGraph;
 use crate::map::search::tree::{BinId, Tree};
-use crate::map::strategies::multisection::bin_codes::{BinCode, BinCodes};
+use crate::map::strategies::multisection::bin_codes::{BinCode, BinCodes, highest_difference};
 
 /// A location: its number, counted over all bins, bin after bin.
 pub(super) type LocationId = u32;
@@ -123,7 +123,7 @@ impl Locations {
     /// The height of the lowest group that two codes have in common.
     #[inline]
     pub(super) fn height(&self, a: BinCode, b: BinCode) -> usize {
-        usize::from(self.height[((a ^ b) | 1).ilog2() as usize])
+        usize::from(self.height[highest_difference(a, b)])
     }
 
     /// The locations of the group of a height around a location.

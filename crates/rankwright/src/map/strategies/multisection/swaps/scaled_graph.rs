@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::map::search::graph::{CompactGraph, Graph, VertexId};
-use crate::map::strategies::multisection::bin_codes::{BinCode, BinCodes};
+use crate::map::strategies::multisection::bin_codes::{BinCode, BinCodes, highest_difference};
 
 /// A graph in compressed rows, with the distances between bins. The last vertex is the **dummy**: it
 /// has no edges and stands for whatever is at an empty location.
@@ -62,7 +62,7 @@ impl ScaledGraph {
     }
 
     /// The positions of a vertex' row in [`Self::neighbours`].
-    #[inline]
+    #[inline(always)]
     pub(super) fn range(&self, vertex: VertexId) -> Range<usize> {
         self.offsets[vertex as usize] as usize..self.offsets[vertex as usize + 1] as usize
     }
@@ -76,18 +76,17 @@ impl ScaledGraph {
         &self.neighbours
     }
 
-    /// The neighbours of a vertex with the weights of the edges to them.
-    #[inline]
-    pub(super) fn row(&self, vertex: VertexId) -> impl Iterator<Item = (VertexId, i64)> + '_ {
+    /// The neighbours of a vertex, and the weights of the edges to them.
+    #[inline(always)]
+    pub(super) fn row(&self, vertex: VertexId) -> (&[VertexId], &[i64]) {
         let range = self.range(vertex);
-        let neighbours = self.neighbours[range.clone()].iter().copied();
-        neighbours.zip(self.weights[range].iter().copied())
+        (&self.neighbours[range.clone()], &self.weights[range])
     }
 
     /// The distance between two codes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn distance(&self, a: BinCode, b: BinCode) -> i64 {
-        self.distance[((a ^ b) | 1).ilog2() as usize]
+        self.distance[highest_difference(a, b)]
     }
 
     /// The distances. Index: the highest bit in which two codes differ.
