@@ -33,7 +33,8 @@ SAMPLER = [f"tracer/tests/sampler/{name}.c" for name in ("sampler", "sampler_poi
 WARNING = re.compile(r"^rankwright tracer: .*$", re.MULTILINE)
 SOURCES = sorted(TRACER.glob("src/*/*.c"))
 NO_FALSE_WARNINGS = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]  # MPI_STATUSES_IGNORE, in MPICH
-COMPILE = ["-fPIC", "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
+# The options and relative names of `rankwright profile` and scripts/dist-tracers: ccache has their objects.
+COMPILE = ["-c", "-fPIC", "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra"]
 LINK = ["-shared", "-Wl,--as-needed", "-Wl,-z,lazy"]
 # More ranks than cores: waiting ranks yield. Shared memory only.
 OPENMPI_OPTIONS = {
@@ -79,9 +80,10 @@ def mpi_command(mpi, name):
     return command
 
 
-def compile_with(command, *arguments):
-    result = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, timeout=300)
-    if result.returncode != 0:
+def compile_with(command, *arguments, warnings=True, folder=None):
+    """`warnings`: whether the compiler may warn."""
+    result = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=folder)
+    if result.returncode != 0 or (result.stderr and not warnings):
         raise AssertionError(f"{command} {' '.join(map(str, arguments))}\n{result.stderr}")
 
 
@@ -98,7 +100,7 @@ def build_tracer(compiler, name):
 
     def compile_source(source):
         result = objects / f"{source.stem}.o"
-        compile_with(compiler, *COMPILE, "-c", source, "-o", result)
+        compile_with(compiler, *COMPILE, "-o", result, source.relative_to(TRACER), warnings=False, folder=TRACER)
         return result
 
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

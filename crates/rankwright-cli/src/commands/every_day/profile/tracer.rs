@@ -7,11 +7,13 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
+use rankwright::parallel;
 use rankwright::placement::digest;
 
 use super::launch_line::LaunchLine;
 use super::program::Chosen;
 use crate::host::mpi::Abi;
+use crate::host::this_host::usable_pus;
 use crate::host::{child, find_program};
 use crate::output::exit_code::NotStarted;
 use crate::output::{self, Verbosity};
@@ -21,18 +23,13 @@ const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/tracer_sour
 
 const FILE_NAME: &str = "librankwright_tracer.so";
 
-/// The options of the compiler, as in `make dist-tracers`. The tracer is not linked with the MPI
-/// library of the compiler: it uses the program's.
-const FLAGS: [&str; 8] = [
-    "-shared",
-    "-fPIC",
-    "-O2",
-    "-std=c11",
-    "-D_GNU_SOURCE",
-    "-Wl,--as-needed",
-    "-Wl,-z,lazy",
-    "-o",
-];
+/// The options of the compiler for a source, as in `make dist-tracers` and in the tracer's tests, which
+/// refuse warnings.
+const COMPILE: [&str; 7] = ["-c", "-fPIC", "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra"];
+
+/// The options for the library. The tracer is not linked with the MPI library of the compiler: it
+/// uses the program's.
+const LINK: [&str; 3] = ["-shared", "-Wl,--as-needed", "-Wl,-z,lazy"];
 
 /// The tracer's library for an MPI: the installed one of its ABI, else one that this user has built
 /// before, else one built now with the compiler of this MPI.
@@ -49,7 +46,7 @@ pub(super) fn library(
         return Ok(installed.clone());
     }
     let compiler = compiler(chosen, line, installed.as_deref())?;
-    let key = digest(&(SOURCES, FLAGS, &compiler, std::env::consts::ARCH));
+    let key = digest(&(SOURCES, COMPILE, LINK, &compiler, std::env::consts::ARCH));
     let key = key.trim_start_matches("sha256:").get(..16).unwrap_or_default();
     let folder = cache_folder()?.join(format!("tracer-{}-{key}", chosen.abi.name()));
     let library = folder.join(FILE_NAME);
@@ -163,30 +160,35 @@ fn build(compiler: &Path, library: &Path) -> anyhow::Result<()> {
     };
     fs::create_dir_all(cache).with_context(making)?;
     let work = tempfile::tempdir_in(cache).with_context(making)?;
-    let mut sources = Vec::new();
     for (name, text) in SOURCES {
         let path = work.path().join(name);
         let above = path.parent().context("a source lies in a folder")?;
         fs::create_dir_all(above).with_context(making)?;
         fs::write(&path, text).with_context(making)?;
-        if name.ends_with(".c") {
-            sources.push(path);
+    }
+    let run = |arguments: &[&str]| -> anyhow::Result<()> {
+        let mut command = Command::new(compiler);
+        // By relative names: compiler caches know the same source in another folder.
+        command.args(arguments).current_dir(work.path()).stdin(Stdio::null());
+        let output = command.output().with_context(making)?;
+        if output.status.success() {
+            return Ok(());
         }
-    }
-    let built = work.path().join("built.so");
-    let compiled = Command::new(compiler)
-        .args(FLAGS)
-        .arg(&built)
-        .args(&sources)
-        .args(["-ldl", "-lpthread", "-lm"])
-        .stdin(Stdio::null())
-        .output()
-        .with_context(making)?;
-    if !compiled.status.success() {
-        let said = String::from_utf8_lossy(&compiled.stderr).trim().to_owned();
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         let why = format!("{} could not compile the tracer:\n{said}", compiler.display());
-        return Err(NotStarted { code: 125, why }.into());
-    }
+        Err(NotStarted { code: 125, why }.into())
+    };
+    let is_source = |name: &&str| name.ends_with(".c");
+    let sources: Vec<&str> = SOURCES.iter().map(|(name, _)| *name).filter(is_source).collect();
+    let objects: Vec<String> = sources.iter().map(|name| name.replace(".c", ".o")).collect();
+    let compiled = parallel::map(&sources, usable_pus(), |number, source| {
+        run(&[&COMPILE[..], &["-o", &objects[number], source]].concat())
+    });
+    compiled.into_iter().collect::<anyhow::Result<()>>()?;
+    let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
+    let libraries = ["-ldl", "-lpthread", "-lm"];
+    run(&[&LINK[..], &["-o", "built.so"], &objects, &libraries].concat())?;
+    let built = work.path().join("built.so");
     fs::create_dir_all(folder).with_context(making)?;
     fs::rename(&built, library).with_context(making)
 }
