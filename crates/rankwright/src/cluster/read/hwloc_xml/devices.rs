@@ -53,6 +53,11 @@ const DISPLAY_CLASS: &str = "03";
 /// ASPEED, Matrox, Cirrus Logic, QEMU, virtio, VMware, VirtualBox, Hyper-V.
 const CONSOLE_VENDORS: [&str; 8] = ["1a03", "102b", "1013", "1234", "1af4", "15ad", "80ee", "1414"];
 
+/// Display adapters of server boards by a vendor whose other devices compute, vendor and device: ATI
+/// Rage XL and ES1000.
+const CONSOLE_DEVICES: [(&str, &str); 4] =
+    [("1002", "4752"), ("1002", "4753"), ("1002", "515e"), ("1002", "5969")];
+
 /// Prefixes of the names of a GPU; the first is the name by which programs select it.
 const GPU_NAMES: [&str; 6] = ["cuda", "rsmi", "ze", "nvml", "opencl", "card"];
 
@@ -179,11 +184,12 @@ impl Function<'_> {
         (address.is_none(), numbers)
     }
 
-    /// Base class and vendor: `02` and `15b3` from `0207 [15b3:101b] ..`.
-    fn class_and_vendor(&self) -> (&str, &str) {
+    /// Base class, vendor and device: `02`, `15b3` and `101b` from `0207 [15b3:101b] ..`.
+    fn class_vendor_and_device(&self) -> (&str, &str, &str) {
         let text = self.pci.and_then(|pci| pci.attribute("pci_type")).unwrap_or_default();
-        let vendor = text.split_once('[').and_then(|(_, rest)| rest.split_once(':'));
-        (text.get(..2).unwrap_or_default(), vendor.map_or("", |(vendor, _)| vendor))
+        let ids = text.split_once('[').and_then(|(_, rest)| rest.split_once(':'));
+        let (vendor, rest) = ids.unwrap_or_default();
+        (text.get(..2).unwrap_or_default(), vendor, rest.get(..4).unwrap_or_default())
     }
 
     fn names(&self, roles: [Role; 2]) -> Vec<String> {
@@ -206,14 +212,15 @@ impl Function<'_> {
     }
 
     fn gpu(&self) -> Option<Gpu> {
-        let (class, vendor) = self.class_and_vendor();
+        let (class, vendor, device) = self.class_vendor_and_device();
         let names = self.names([Role::Coprocessor, Role::Gpu]);
         let rank = |name: &String| {
             let position = GPU_NAMES.iter().position(|start| name.starts_with(start));
             position.unwrap_or(GPU_NAMES.len())
         };
         let name = names.into_iter().min_by_key(rank);
-        let console = CONSOLE_VENDORS.contains(&vendor);
+        let console =
+            CONSOLE_VENDORS.contains(&vendor) || CONSOLE_DEVICES.contains(&(vendor, device));
         // OpenCL counts processors as devices, too; they have no PCI address.
         let processor =
             self.pci.is_none() && name.as_ref().is_some_and(|n| n.starts_with("opencl"));

@@ -51,7 +51,14 @@ fn devices_are_in_the_order_of_the_bus() {
 
 #[test]
 fn gpus_are_counted_once_and_console_displays_are_none() {
+    // The Matrox adapter of the board; others in its place.
     assert!(machine("omni-path-2s.xml").machine.gpus.is_empty());
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/machines/omni-path-2s.xml");
+    let text = std::fs::read_to_string(file).unwrap();
+    for (device, count) in [("1002:515e", 0), ("1a03:2000", 0), ("1002:740c", 1)] {
+        let gpus = parse(&text.replace("102b:0522", device), file).unwrap().machine.gpus;
+        assert_eq!(gpus.len(), count, "{device}");
+    }
     let gpus = machine("slingshot-4numa.xml").machine.gpus;
     let shown: Vec<_> = gpus.iter().map(|gpu| (gpu.name.as_str(), gpu.near.clone())).collect();
     let wanted = [
