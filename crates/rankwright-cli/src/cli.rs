@@ -39,11 +39,9 @@ pub(crate) fn command() -> clap::Command {
         }
         list.push('\n');
     }
-    // A `help` command would only repeat the `--help` of each command.
-    let command = command.disable_help_subcommand(true);
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}Options:\n{{options}}\n\n\
-         `rankwright <command> --help` lists the options of a command.\n"
+         `rankwright help COMMAND` lists the options of a command.\n"
     );
     command.help_template(template)
 }
