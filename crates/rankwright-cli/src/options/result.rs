@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rankwright::files::write_atomically;
+use rankwright::files::{check_writable, write_atomically};
 
 use crate::output::exit_code::UsageError;
 use crate::output::print;
@@ -32,6 +32,14 @@ pub(crate) struct ResultOptions {
 }
 
 impl ResultOptions {
+    /// Refuses a file that cannot be written, before the work.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        match &self.output {
+            Some(path) if path.as_os_str() != "-" => Ok(check_writable(path)?),
+            _ => Ok(()),
+        }
+    }
+
     /// Writes a result to its file or to standard output.
     pub(crate) fn write(&self, text: &str) -> anyhow::Result<()> {
         match &self.output {

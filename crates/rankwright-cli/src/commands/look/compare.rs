@@ -65,6 +65,7 @@ enum By {
 
 impl Compare {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        self.result.check()?;
         let strategies = self.search.strategies(self.strategies.as_deref())?;
         let simulates = |strategy: &Strategy| strategy.chooses() || strategy.starts_from_others();
         let unused = matches!(self.by, Some(By::Static | By::Model));

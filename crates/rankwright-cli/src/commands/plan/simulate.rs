@@ -66,6 +66,7 @@ pub(crate) struct Simulate {
 
 impl Simulate {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        self.result.check()?;
         let cluster = self.cluster.read()?;
         let workload = inputs::workload(&self.workload, verbosity)?;
         let (name, placement) = self.placement(&cluster, &workload, verbosity)?;

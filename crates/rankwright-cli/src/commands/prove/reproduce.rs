@@ -53,6 +53,7 @@ struct Reproduction {
 
 impl Reproduce {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        self.result.check()?;
         if let Some(folder) = &self.data {
             make_folder(folder)?;
         }

@@ -216,6 +216,23 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), WriteError> 
     Staged::new(path, MODE, |temporary| write_whole(temporary, contents))?.commit()
 }
 
+/// Whether a file can be written, without writing it: for commands that work long before they write.
+/// A device or pipe is taken as it is.
+///
+/// # Errors
+/// If it is a directory, or its own directory is missing or not writable.
+pub fn check_writable(path: &Path) -> Result<(), WriteError> {
+    let failed = |why| WriteError { path: path.to_owned(), why };
+    if path.is_dir() {
+        return Err(failed(io::ErrorKind::IsADirectory.into()));
+    }
+    if !is_special(path) {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        temporary_beside(&target, MODE).map_err(failed)?;
+    }
+    Ok(())
+}
+
 /// As [`write_atomically`], for contents that are made piece by piece.
 ///
 /// # Errors
@@ -325,6 +342,22 @@ fn is_special(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cannot_be_written_is_known_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("new.json");
+        check_writable(&file).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        fs::write(&file, "old").unwrap();
+        check_writable(&file).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+        check_writable(Path::new("/dev/null")).unwrap();
+        for wrong in [folder.path().to_owned(), folder.path().join("no/new.json"), file.join("x")] {
+            let error = check_writable(&wrong).unwrap_err().to_string();
+            assert!(error.contains("cannot be written"), "{error}");
+        }
+    }
 
     #[test]
     fn an_error_names_place_found_expected_and_way_out() {

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use rankwright::choose::{Candidate, PermutationEffects, Planner};
 use rankwright::cluster::Cluster;
+use rankwright::files::check_writable;
 use rankwright::map::{Problem, Strategy};
 use rankwright::report::PermutationReport;
 use rankwright::traffic::Workload;
@@ -62,6 +63,7 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         refuse_stdout(&self.files.output)?;
+        check_writable(&self.files.output)?;
         if !self.program.is_empty() && self.workloads.len() > 1 {
             let text = "one program for several jobs: leave out `-- PROGRAM`, and write the launch \
                         files of each with `rankwright launch --job NAME`";

@@ -8,14 +8,13 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use rankwright::cluster::Levels;
-use rankwright::files::write_atomically;
 use rankwright::map::Strategy;
 use rankwright::placement::Placement;
 use rankwright::report::{mapping_header, mapping_rows};
 
 use crate::options::{
-    Given, Gpus, RankSize, SearchOptions, SelectionOptions, SimulationOptions, given, inputs,
-    refuse, strategy_help,
+    Format, Given, Gpus, RankSize, ResultOptions, SearchOptions, SelectionOptions,
+    SimulationOptions, given, inputs, refuse, strategy_help,
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
@@ -79,9 +78,10 @@ impl Map {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let strategy = self.search.strategy(&self.strategy)?;
         self.refuse_without_effect(&strategy)?;
+        self.destination().check()?;
         if let Some(graph) = &self.bare_graph.graph {
             let mapping = self.bare_graph.map(graph, &strategy, &self.search)?;
-            self.write(&list(mapping.cores.iter().copied()))?;
+            self.destination().write(&list(mapping.cores.iter().copied()))?;
             output::note(verbosity, format!("J = {}", mapping.cost));
             plan::note_moves(verbosity, strategy.id(), mapping.moves);
             return Ok(ExitCode::SUCCESS);
@@ -112,7 +112,7 @@ impl Map {
             Gpus::Near,
             verbosity,
         )?;
-        self.write(&match self.format() {
+        self.destination().write(&match self.format() {
             MapFormat::Table => output::table(&mapping_header(), &mapping_rows(&file)),
             MapFormat::Csv => output::csv(&mapping_header(), &mapping_rows(&file)),
             MapFormat::Json => file.to_json(),
@@ -154,11 +154,8 @@ impl Map {
         self.format.unwrap_or(default)
     }
 
-    fn write(&self, text: &str) -> anyhow::Result<()> {
-        match &self.output {
-            Some(path) if path.as_os_str() != "-" => Ok(write_atomically(path, text.as_bytes())?),
-            _ => output::print(text),
-        }
+    fn destination(&self) -> ResultOptions {
+        ResultOptions { format: Format::default(), output: self.output.clone() }
     }
 }
 

@@ -63,6 +63,7 @@ pub(crate) struct Nic {
 
 impl Nic {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        self.result.check()?;
         self.refuse_without_effect()?;
         let on = self.on.as_deref().map(|on| inputs::cluster(on, self.nodes)).transpose()?;
         let report = match (&self.input, on) {
