@@ -38,7 +38,7 @@ pub fn main() -> ExitCode {
         Request::Start(arguments) => {
             let failure = start(&arguments);
             let code = fail(&failure);
-            process_manager::abort(failure.code);
+            process_manager::end_job(failure.code);
             return code;
         }
     };

@@ -58,6 +58,17 @@ impl Slurm {
         slurm.output().expect("timeout is everywhere")
     }
 
+    /// Runs a command, once more (and says so) if it does not end as it should: a machine full of
+    /// other tests may make srun give up.
+    fn twice(&self, words: &[&str], is_right: impl Fn(&Output) -> bool) -> Output {
+        let output = self.told("exec", words);
+        if is_right(&output) {
+            return output;
+        }
+        say(format_args!("RETRIED: {}", transcript(words, &output)));
+        self.told("exec", words)
+    }
+
     /// `rankwright COMMAND placement.json --for slurm ...` for a placement of ranks on hosts and
     /// PUs, in an allocation of both nodes; the lines of its output, sorted.
     fn placed(&self, places: &[(&str, u32)], command: &str, arguments: &[&str]) -> Vec<String> {
@@ -66,11 +77,7 @@ impl Slurm {
         let options = ["--for", "slurm", "--timeout", "60s"];
         let allocation = ["salloc", "-N2", "--exclusive", "env", "OMP_NUM_THREADS=1"];
         let words = [&allocation, &rankwright[..], &options, arguments].concat();
-        let mut output = self.told("exec", &words);
-        if !output.status.success() {
-            say(format_args!("retried: {}", transcript(&words, &output)));
-            output = self.told("exec", &words);
-        }
+        let output = self.twice(&words, |output| output.status.success());
         assert!(output.status.success(), "{}", transcript(&words, &output));
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();

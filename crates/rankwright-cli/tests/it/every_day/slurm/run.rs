@@ -1,6 +1,8 @@
 //! How `rankwright run` ends under a real Slurm, and what it falls back to there.
 
-use crate::command::{rankwright, say, transcript};
+use std::process::Output;
+
+use crate::command::{rankwright, transcript};
 use crate::every_day::profile::MPIS;
 use crate::every_day::slurm::{Slurm, where_programs};
 use crate::placements::{placement, write};
@@ -13,10 +15,13 @@ const RUN: [&str; 6] =
 fn a_rank_that_dies_ends_the_job() {
     let Some(slurm) = Slurm::start() else { return };
     write(&placement(4, true, &[("n1", 1), ("n0", 0), ("n1", 0)]), slurm.folder.path());
-    // The other ranks would sleep for longer than this test may take.
-    let dies = "[ $SLURM_PROCID != 1 ] || { echo rank 1 dies; exit 3; }; exec sleep 10000";
+    // The other ranks would sleep for longer than this test may take. srun drops output that has
+    // not arrived when it ends the job.
+    let dies =
+        "[ $SLURM_PROCID != 1 ] || { echo rank 1 dies; sleep .5; exit 3; }; exec sleep 10000";
     let words = [&RUN[..], &["--binding=exec", "placement.json", "--", "sh", "-c", dies]].concat();
-    let output = slurm.told("exec", &words);
+    let says = |what: &str, output: &Output| transcript(&[], output).contains(what);
+    let output = slurm.twice(&words, |output| says("rank 1 dies", output));
     let text = transcript(&words, &output);
     assert!(text.contains("rank 1 dies"), "{text}");
     assert!(text.contains("n0: task 1: Exited with exit code 3"), "{text}");
@@ -27,9 +32,10 @@ fn a_rank_that_dies_ends_the_job() {
     write(&placement(60_001, false, &[("n1", 0), ("n0", 60_000)]), slurm.folder.path());
     let refused = ["--binding=exec", "--force", "placement.json", "--", "sleep", "10000"];
     let words = [&RUN[..], &refused].concat();
-    let output = slurm.told("exec", &words);
+    let refusal = "rank 1 on n0: PUs P#60000 refused";
+    let output = slurm.twice(&words, |output| says(refusal, output));
     let text = transcript(&words, &output);
-    assert!(text.contains("rank 1 on n0: PUs P#60000 refused"), "{text}");
+    assert!(text.contains(refusal), "{text}");
     assert!(ended.contains(&output.status.code()), "{text}");
 }
 
@@ -43,11 +49,7 @@ fn ranks_that_are_not_placed_are_one_world() {
         let Some(()) = where_programs(&slurm, mpi) else { continue };
         // The profile is of another number of ranks.
         let words = [&RUN[..], &["--profile=three.rwp", "-n4", "--", "./where"]].concat();
-        let mut output = slurm.told("exec", &words);
-        if !output.status.success() {
-            say(format_args!("RETRIED: {}", transcript(&words, &output)));
-            output = slurm.told("exec", &words);
-        }
+        let output = slurm.twice(&words, |output| output.status.success());
         let text = transcript(&words, &output);
         assert!(output.status.success(), "{text}");
         assert!(
