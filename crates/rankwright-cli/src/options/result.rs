@@ -34,18 +34,20 @@ pub(crate) struct ResultOptions {
 impl ResultOptions {
     /// Refuses a file that cannot be written, before the work.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        match &self.output {
-            Some(path) if path.as_os_str() != "-" => Ok(check_writable(path)?),
-            _ => Ok(()),
-        }
+        Ok(self.file().map_or(Ok(()), check_writable)?)
     }
 
     /// Writes a result to its file or to standard output.
     pub(crate) fn write(&self, text: &str) -> anyhow::Result<()> {
-        match &self.output {
-            Some(path) if path.as_os_str() != "-" => Ok(write_atomically(path, text.as_bytes())?),
-            _ => print(text),
+        match self.file() {
+            Some(path) => Ok(write_atomically(path, text.as_bytes())?),
+            None => print(text),
         }
+    }
+
+    /// The file; `None` for standard output.
+    fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| path.as_os_str() != "-")
     }
 }
 

@@ -222,15 +222,11 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), WriteError> 
 /// # Errors
 /// If it is a directory, or its own directory is missing or not writable.
 pub fn check_writable(path: &Path) -> Result<(), WriteError> {
-    let failed = |why| WriteError { path: path.to_owned(), why };
-    if path.is_dir() {
-        return Err(failed(io::ErrorKind::IsADirectory.into()));
+    if is_special(path) && !path.is_dir() {
+        return Ok(());
     }
-    if !is_special(path) {
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        temporary_beside(&target, MODE).map_err(failed)?;
-    }
-    Ok(())
+    // Dropped without a commit, it leaves nothing.
+    Staged::new(path, MODE, |_| Ok(())).map(drop)
 }
 
 /// As [`write_atomically`], for contents that are made piece by piece.

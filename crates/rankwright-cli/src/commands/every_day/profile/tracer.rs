@@ -180,7 +180,7 @@ fn build(compiler: &Path, library: &Path) -> anyhow::Result<()> {
     };
     let is_source = |name: &&str| name.ends_with(".c");
     let sources: Vec<&str> = SOURCES.iter().map(|(name, _)| *name).filter(is_source).collect();
-    let objects: Vec<String> = sources.iter().map(|name| name.replace(".c", ".o")).collect();
+    let objects: Vec<String> = sources.iter().map(|name| format!("{name}.o")).collect();
     let compiled = parallel::map(&sources, usable_pus(), |number, source| {
         run(&[&COMPILE[..], &["-o", &objects[number], source]].concat())
     });
