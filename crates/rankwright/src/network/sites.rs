@@ -29,7 +29,13 @@ pub(crate) struct Sites {
     pub(crate) ports: Vec<(ServerId, ServerId)>,
     /// The finite links that messages between nodes pass.
     pub(crate) links: Vec<Link>,
-    /// Positions in `links` in the order of passing. Index: sending node × nodes + receiving node.
+    /// The position of each node's switch among the switches that nodes are connected to. Index:
+    /// node.
+    switch_of: Vec<usize>,
+    /// The number of these switches.
+    switch_count: usize,
+    /// Positions in `links` in the order of passing. Index: switch of the sending node × switches +
+    /// switch of the receiving node.
     routes: Vec<Vec<u32>>,
     /// The rows of [`Sites::local`]. Index: length × sites + site. Sites that differ in their devices
     /// alone share a row.
@@ -127,6 +133,8 @@ impl Sites {
             memories: Vec::new(),
             ports: Vec::new(),
             links: Vec::new(),
+            switch_of: Vec::new(),
+            switch_count: 0,
             routes: Vec::new(),
             local: Vec::new(),
             far_core_times: Vec::new(),
@@ -143,7 +151,7 @@ impl Sites {
             sites.add_site(&servers, *example, other.copied());
         }
         sites.add_local(&servers, &examples, &like_last, lengths);
-        sites.add_routes(&servers, &examples);
+        sites.add_routes(cluster, &servers, &examples);
         Ok(sites)
     }
 
@@ -181,10 +189,10 @@ impl Sites {
     /// Positions in [`Sites::links`] in the order of passing, between two nodes.
     #[inline]
     pub(crate) fn route(&self, from: usize, to: usize) -> &[u32] {
-        &self.routes[from * self.nodes.len() + to]
+        &self.routes[self.switch_of[from] * self.switch_count + self.switch_of[to]]
     }
 
-    /// All routes, as [`Sites::route`].
+    /// All different routes, as [`Sites::route`].
     pub(crate) fn routes(&self) -> &[Vec<u32>] {
         &self.routes
     }
@@ -278,13 +286,24 @@ impl Sites {
         self.has_far_core_times = self.far_core_times.iter().any(|time| *time > 0.0);
     }
 
-    fn add_routes(&mut self, servers: &Servers, examples: &[GlobalRank]) {
-        for from in 0..self.nodes.len() {
-            for to in 0..self.nodes.len() {
+    /// Links belong to switches, so nodes of one switch have the same routes.
+    fn add_routes(&mut self, cluster: &Cluster, servers: &Servers, examples: &[GlobalRank]) {
+        let mut switches = Vec::new();
+        let mut at_switch = Vec::new();
+        for node in &self.nodes {
+            let example = examples[node.sites.start];
+            let switch = cluster.node(servers.node(example)).switch;
+            self.switch_of.push(position_or_push(&mut switches, switch));
+            if at_switch.len() < switches.len() {
+                at_switch.push(example);
+            }
+        }
+        self.switch_count = switches.len();
+        for from in &at_switch {
+            for to in &at_switch {
                 let mut route = Vec::new();
                 if from != to {
-                    let example = |node: usize| examples[self.nodes[node].sites.start];
-                    let path = &servers.paths(example(from), example(to), REFERENCE)[0];
+                    let path = &servers.paths(*from, *to, REFERENCE)[0];
                     for hop in &path.hops {
                         let kind = self.kinds[hop.server.index()];
                         if matches!(kind, ServerKind::LinkUp { .. } | ServerKind::LinkDown { .. }) {
