@@ -12,6 +12,11 @@ pub(crate) const OUTSIDE: GlobalRank = GlobalRank(traffic::OUTSIDE.0);
 
 /// A list with fewer destinations is not counted as a multicast.
 const SMALLEST_MULTICAST: usize = 8;
+/// Where ranks are in more multicasts than this in the mean, those with fewer than `LEAST_SENDERS`
+/// senders are counted message by message: a rank that moves changes every multicast that it is in,
+/// which takes as long as several single messages each.
+const MOST_MULTICASTS: usize = 4;
+const LEAST_SENDERS: usize = 4;
 
 /// The clocks of all jobs.
 #[derive(Debug, Clone, Default)]
@@ -121,7 +126,27 @@ impl ClockGroups {
                 groups.add(number, first, source, &mut multicasts);
             }
         }
+        groups.dissolve_small_multicasts();
         groups
+    }
+
+    /// Counts multicasts of few senders message by message where ranks are in many.
+    fn dissolve_small_multicasts(&mut self) {
+        let memberships: usize = self.multicasts.iter().map(|it| it.members.len()).sum();
+        if memberships <= MOST_MULTICASTS * self.rank_count {
+            return;
+        }
+        let has_few = |multicast: &mut Multicast| multicast.senders.len() < LEAST_SENDERS;
+        for Multicast { clock, length, kind, senders, members } in
+            self.multicasts.extract_if(.., has_few)
+        {
+            let (length, kind) = (length as u32, kind as u32);
+            for sender in senders {
+                let others = members.iter().filter(|rank| **rank != sender);
+                let sends = others.map(|rank| Destination { rank: *rank, length, kind }).collect();
+                self.singles.push(SingleClock { clock, sender, sends });
+            }
+        }
     }
 
     /// `job` is an index in [`Workload::jobs`], `first` the global rank of its rank 0.
