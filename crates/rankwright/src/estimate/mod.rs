@@ -26,6 +26,7 @@
 //! | estimator | input | gives | one evaluation |
 //! |---|---|---|---|
 //! | [`Load`] | flows | bytes by device, memory and level; time of the busiest device; hop-bytes | 10 to 100 us |
+//! | `MovingLoad` | flows | time of the busiest device and hop-bytes, after a move | 1 us |
 //! | [`CollectivePrices`] | collective calls | bytes and critical path of each operation | some us each |
 //! | [`Prediction`] | clocks | utilisation of servers; mean waiting and time of a message | 0.1 to 3 ms |
 //! | [`Fluid`] | clocks that end | waiting by part of the machine, and finish, of the run | 10 to 300 us |
@@ -39,6 +40,7 @@
 //! | estimator | valid for | not for |
 //! |---|---|---|
 //! | [`Load`] | any workload, with or without message timing | waiting |
+//! | `MovingLoad` | as `Load`; messages that leave the cluster are left out | waiting |
 //! | [`CollectivePrices`] | comparing rank orders | other messages, computation |
 //! | [`Prediction`] | open loops, steady state below saturation | overload, batch arrivals, synchronised clocks |
 //! | [`Fluid`] | open loops, saturated or not | closed loops, synchronised clocks, few or very unlike messages |
@@ -48,6 +50,7 @@
 //! | estimator | used by |
 //! |---|---|
 //! | [`Load`] | ranking without message timing, `compare --by static`, reports |
+//! | `MovingLoad` | the steps of `contention` without message timing |
 //! | [`CollectivePrices`] | the effect of a rank reordering, in `place` |
 //! | [`Prediction`] | `compare --by model`, the numbers of the papers |
 //! | [`Fluid`] | `contention`, `auto`, candidates at `--effort fast`, `place --nodes` |
@@ -66,6 +69,7 @@ mod round_trips;
 #[doc(hidden)]
 pub mod queueing;
 
+pub(crate) use bytes::MovingLoad;
 pub use bytes::{BusiestNic, Direction, LevelCut, Load, NicLoad, NumaLoad};
 pub use fluid::{Fluid, FluidOutcome};
 pub use queueing::message_time::{MessageTime, Waiting};

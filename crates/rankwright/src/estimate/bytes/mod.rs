@@ -2,6 +2,7 @@
 //! travel. Counted once over all flows, without message timing.
 
 mod devices;
+mod moving;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,7 @@ use crate::traffic::OUTSIDE;
 use crate::traffic::Workload;
 use crate::units::{Bytes, Seconds};
 pub use devices::{BusiestNic, Direction, NicLoad};
+pub(crate) use moving::MovingLoad;
 
 /// The load that a workload puts on a cluster under a placement. Sums saturate at 2^64 - 1.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,4 +1,4 @@
-//! Clocks for jobs without message timing.
+//! Clocks for jobs without message timing beside jobs with it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,14 +9,12 @@ use crate::units::{Bytes, PerSecond};
 
 /// Length of the longest message, bytes; more bytes are sent as several messages.
 const LONGEST: u64 = 1 << 30;
-/// The shortest duration of a burst, seconds: shorter than any relevant service time.
-const SHORTEST: f64 = 1e-6;
 /// The fastest clock, ticks per second.
 const FASTEST: f64 = 1e12;
 
-/// The workload with clocks for all jobs, as the models need them. Jobs that have clocks keep them.
-/// If no job has clocks, all ranks send all their messages at once. Otherwise jobs without clocks
-/// spread their messages evenly over the run time of the others.
+/// The workload with clocks for all jobs, as the models need them. Jobs that have clocks keep them, the
+/// others spread their messages evenly over the run time of those. A workload without any clock stays
+/// as it is.
 ///
 /// Message lengths are rounded up to powers of two; the number of messages follows from the bytes.
 pub(super) fn with_clocks(workload: &Workload) -> Cow<'_, Workload> {
@@ -25,7 +23,8 @@ pub(super) fn with_clocks(workload: &Workload) -> Cow<'_, Workload> {
         return Cow::Borrowed(workload);
     }
     let sources = workload.jobs.iter().flat_map(|job| &job.sources);
-    let end = sources.map(|source| source.rounds as f64 / source.rate.0).fold(SHORTEST, f64::max);
+    let ends = sources.map(|source| source.rounds as f64 / source.rate.0);
+    let Some(end) = ends.reduce(f64::max) else { return Cow::Borrowed(workload) };
     let clocked = |job: &Job| if lacks(&job) { job_with_clocks(job, end) } else { job.clone() };
     let jobs = workload.jobs.iter().map(clocked).collect();
     Cow::Owned(Workload { name: workload.name.clone(), jobs })
@@ -64,12 +63,11 @@ mod tests {
     }
 
     #[test]
-    fn bursts_have_the_bytes_of_the_flows() {
+    fn clocks_send_the_bytes_of_the_flows() {
         let largest = (1 << 63) - 1;
         let flows = vec![flow(0, 3, 9), flow(1, 10, 10_000), flow(2, 1, largest), flow(3, 5, 0)];
-        let without = Workload::single(Job::new("a", 4, flows).unwrap());
-        let burst = with_clocks(&without);
-        let sent: Vec<(u32, u64, u64)> = burst.jobs[0]
+        let clocked = job_with_clocks(&Job::new("a", 4, flows).unwrap(), 1.0);
+        let sent: Vec<(u32, u64, u64)> = clocked
             .sources
             .iter()
             .flat_map(|source| source.sends.iter().map(move |send| (source, send)))

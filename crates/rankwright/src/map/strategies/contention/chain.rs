@@ -36,14 +36,13 @@ pub(super) struct Chain<'a> {
 /// The first temperature of the second part, in the unit of [`Chain::heat`].
 const HEAT_OF_FLUID: f64 = 0.01;
 /// The last temperature of a part, relative to its first.
-const COLD: f64 = 1e-3;
+pub(super) const COLD: f64 = 1e-3;
 /// Number of steps sampled for the median cost of an uphill step.
-const SAMPLE: u64 = 400;
+pub(super) const SAMPLE: u64 = 400;
 /// Number of steps between two readings of the clock.
-const STEPS_PER_READING: u64 = 1 << 7;
-/// Number of steps after which the sums of the offered load are recomputed, because rounding errors
-/// accumulate in them.
-const RENEWED: u64 = 1 << 17;
+pub(super) const STEPS_PER_READING: u64 = 1 << 7;
+/// Number of steps after which sums are computed again, because rounding errors accumulate in them.
+pub(super) const RENEWED: u64 = 1 << 17;
 /// Number of steps that take as long as one evaluation of a small workload.
 const STEPS_PER_EVALUATION: u64 = 100;
 /// Number of server steps of the fluid that count as one more evaluation.
@@ -120,7 +119,7 @@ impl<'a> Chain<'a> {
         let mut walk = Walk {
             chain: self,
             layout: Layout::new(problem, device_slots, device_slot_of),
-            neighbourhood: Neighbourhood::new(problem),
+            neighbourhood: Neighbourhood::new(problem, problem.slots_of_nodes()),
             random: Generator::new(seed),
             rough: 0.0,
             cost: 0.0,
@@ -187,11 +186,7 @@ impl Walk<'_> {
                 rises.push(rise);
             }
         }
-        let middle = rises.len() / 2;
-        match rises.is_empty() {
-            true => falls.then_some(1e-6),
-            false => Some(*rises.select_nth_unstable_by(middle, f64::total_cmp).1),
-        }
+        median_rise(rises, falls)
     }
 
     /// The fraction of the time, or without a clock of the work, that is used up in the first or the
@@ -292,7 +287,17 @@ impl Walk<'_> {
     }
 }
 
+/// The median of the rises of sampled steps. Where no step rises but some fall, a small one; `None`
+/// if no step changes the cost.
+pub(super) fn median_rise(mut rises: Vec<f64>, falls: bool) -> Option<f64> {
+    let middle = rises.len() / 2;
+    match rises.is_empty() {
+        true => falls.then_some(1e-6),
+        false => Some(*rises.select_nth_unstable_by(middle, f64::total_cmp).1),
+    }
+}
+
 /// Whether a step that raises the cost by `rise` is accepted (Metropolis).
-fn accepts(rise: f64, temperature: f64, random: &mut Generator) -> bool {
+pub(super) fn accepts(rise: f64, temperature: f64, random: &mut Generator) -> bool {
     rise <= 0.0 || random.share() < (-rise / temperature).exp()
 }

@@ -221,7 +221,7 @@ proptest! {
             Search::new(Objective::Balanced, &problem, &device_slots, &budget, vec![start.clone()]);
         let Search { mut offered, .. } = search.unwrap();
         let mut layout = Layout::new(&problem, &device_slots, &start);
-        let mut neighbourhood = Neighbourhood::new(&problem);
+        let mut neighbourhood = Neighbourhood::new(&problem, problem.slots_of_nodes());
         let mut random = Generator::new(seed);
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-9);
         let (mut steps, mut far) = (0, 0.0_f64);

@@ -3,13 +3,15 @@
 //! The search starts from the mappings of all other strategies and anneals from the best of them,
 //! first by the offered load ([`OfferedLoad`]: many cheap steps), then by the fluid ([`Fluid`]: fewer,
 //! accurate steps). In a closed loop both also count round trips ([`RoundTrips`]). Short searches come
-//! before the whole one, which is left out where they find nothing.
+//! before the whole one, which is left out where they find nothing. Without message timing there is
+//! nothing to predict, and the search is by traffic (`by_traffic`).
 //!
 //! With devices by load, a second search starts from these mappings and from those of the other
 //! strategies, each with the devices that `by-load` gives it, and moves ranks between slots and
 //! devices together.
 
-mod burst;
+mod assumed_clocks;
+mod by_traffic;
 mod chain;
 mod device_slots;
 #[cfg(test)]
@@ -19,6 +21,8 @@ mod neighbourhood;
 mod starts;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod traffic_tests;
 
 use crate::estimate::{Fluid, OfferedLoad, RoundTrips};
 use crate::map::options::{EFFORT, MOVES, OBJECTIVE, OptionEntry, Options, SEED};
@@ -27,6 +31,7 @@ use crate::parallel;
 use crate::placement::{JobShape, Mapping, Placement, PlacementError};
 use crate::rails;
 use crate::ranking::{Objective, Rule, Score, SmoothObjective, rank};
+use by_traffic::TrafficSearch;
 use chain::{Chain, exactly, roughly};
 use device_slots::DeviceSlots;
 
@@ -60,6 +65,22 @@ const LEAST_GAIN: f64 = 2e-3;
 /// The largest number of single messages of a tick with which steps by the offered load count round
 /// trips. With more messages, round trips take too long to compute.
 const MOST_MESSAGES: usize = 1024;
+
+/// A search in rounds of several chains. Placements are the device slots of ranks, by global rank.
+trait Rounds: Sync {
+    /// Where a chain starts. Not from what shorter rounds found: a long chain from a start mostly ends
+    /// at a lower cost.
+    fn start(&self, number: usize) -> &[usize];
+
+    /// The best placement of a chain of this many steps from a start.
+    fn walk(&self, number: usize, steps: u64, seed: u64, start: &[usize]) -> Vec<usize>;
+
+    /// Adds the results of a round. Returns by how much they lower the least cost.
+    fn add(&mut self, placements: Vec<Vec<usize>>) -> f64;
+
+    /// The best start and the results of all chains, the best first.
+    fn found(self) -> Vec<Vec<usize>>;
+}
 
 /// What all chains share.
 struct Search<'a> {
@@ -127,7 +148,21 @@ impl Contention {
         budget: &Budget,
         starts: Vec<Vec<usize>>,
     ) -> Result<Vec<Vec<usize>>, MapError> {
-        let mut search = Search::new(self.objective, problem, device_slots, budget, starts)?;
+        if problem.workload.jobs.iter().all(|job| job.sources.is_empty()) {
+            let search = TrafficSearch::new(problem, device_slots, budget, starts);
+            return Ok(self.in_rounds(problem, device_slots, budget, search));
+        }
+        let search = Search::new(self.objective, problem, device_slots, budget, starts)?;
+        Ok(self.in_rounds(problem, device_slots, budget, search))
+    }
+
+    fn in_rounds(
+        &self,
+        problem: &Problem,
+        device_slots: &DeviceSlots,
+        budget: &Budget,
+        mut search: impl Rounds,
+    ) -> Vec<Vec<usize>> {
         let threads = budget.threads();
         // With a clock all chains end at the same time, so there is one for each thread.
         let chains = if budget.time_passed().is_some() { threads.get() } else { HEATS.len() };
@@ -136,7 +171,7 @@ impl Contention {
                 let start = search.start(*number);
                 let seed = self.seed.wrapping_mul(1 << 16).wrapping_add(*number as u64);
                 match device_slots.on_same_rails(start.to_vec()) {
-                    Some(start) => search.chain(*number, steps, seed).walk(&start),
+                    Some(start) => search.walk(*number, steps, seed, &start),
                     None => start.to_vec(),
                 }
             };
@@ -146,7 +181,7 @@ impl Contention {
                 break;
             }
         }
-        Ok(search.found.into_iter().map(|(_, device_slot_of)| device_slot_of).collect())
+        search.found()
     }
 }
 
@@ -221,7 +256,7 @@ impl<'a> Search<'a> {
         budget: &'a Budget,
         starts: Vec<Vec<usize>>,
     ) -> Result<Self, MapError> {
-        let workload = burst::with_clocks(problem.workload);
+        let workload = assumed_clocks::with_clocks(problem.workload);
         let (cluster, slots) = (problem.cluster, device_slots.slots());
         let mut fluid = Fluid::new(cluster, &workload, slots).map_err(invalid)?;
         let first = Mapping::from(&starts[0][..]);
@@ -239,7 +274,7 @@ impl<'a> Search<'a> {
         let closed_loop = problem.is_closed_loop();
         let relative_to = |scores: &[Score]| SmoothObjective::new(objective, closed_loop, scores);
         let (objective, rough) = (relative_to(&exact), relative_to(&rough).with_smooth_end());
-        let starts = best_first(&objective, exact.into_iter().zip(starts).collect());
+        let starts = best_first(&Rule::Smooth(objective), exact.into_iter().zip(starts).collect());
         Ok(Self {
             found: starts[..1].to_vec(),
             problem,
@@ -276,14 +311,18 @@ impl<'a> Search<'a> {
             seed,
         }
     }
+}
 
-    /// Where a chain starts: from the best and the second best start in turn. Not from what shorter
-    /// rounds found: a long chain from a start mostly ends at a lower cost.
+impl Rounds for Search<'_> {
+    /// From the best and the second best start in turn.
     fn start(&self, number: usize) -> &[usize] {
         &self.starts[(number % 2).min(self.starts.len() - 1)].1
     }
 
-    /// Adds the results of a round. Returns by how much they lower the least cost.
+    fn walk(&self, number: usize, steps: u64, seed: u64, start: &[usize]) -> Vec<usize> {
+        self.chain(number, steps, seed).walk(start)
+    }
+
     fn add(&mut self, placements: Vec<Vec<usize>>) -> f64 {
         let before = self.objective.cost(&self.found[0].0);
         let most = placements.len() + 1;
@@ -294,19 +333,20 @@ impl<'a> Search<'a> {
                 self.found.push((score, device_slot_of));
             }
         }
-        self.found = best_first(&self.objective, std::mem::take(&mut self.found));
+        self.found = best_first(&Rule::Smooth(self.objective), std::mem::take(&mut self.found));
         self.found.truncate(most);
         before - self.objective.cost(&self.found[0].0)
+    }
+
+    fn found(self) -> Vec<Vec<usize>> {
+        self.found.into_iter().map(|(_, device_slot_of)| device_slot_of).collect()
     }
 }
 
 /// Placements in the order of their scores, the best first.
-fn best_first(
-    objective: &SmoothObjective,
-    placements: Vec<(Score, Vec<usize>)>,
-) -> Vec<(Score, Vec<usize>)> {
+fn best_first(rule: &Rule, placements: Vec<(Score, Vec<usize>)>) -> Vec<(Score, Vec<usize>)> {
     let scores: Vec<Score> = placements.iter().map(|(score, _)| *score).collect();
     let mut placements: Vec<_> = placements.into_iter().map(Some).collect();
-    let ranking = rank(&scores, &Rule::Smooth(*objective));
+    let ranking = rank(&scores, rule);
     ranking.order().iter().filter_map(|at| placements[*at].take()).collect()
 }

@@ -1,7 +1,7 @@
 //! The neighbourhood of a placement: the random steps of a chain.
 
 use super::layout::Layout;
-use crate::estimate::OfferedLoad;
+use crate::estimate::{MovingLoad, OfferedLoad};
 use crate::ids::{GlobalRank, SlotId};
 use crate::map::Problem;
 use crate::random::Generator;
@@ -9,14 +9,45 @@ use crate::random::Generator;
 /// One of this number of steps moves a group, and one a run.
 const MIX: usize = 8;
 
+/// What a search's evaluation knows of steps that change nothing.
+pub(super) trait Equivalence {
+    /// Whether messages of a rank cost the same at two device slots.
+    fn same_site(&self, a: usize, b: usize) -> bool;
+
+    /// Whether an exchange of two ranks changes nothing under any mapping.
+    fn alike(&self, a: usize, b: usize) -> bool;
+}
+
+impl Equivalence for OfferedLoad {
+    fn same_site(&self, a: usize, b: usize) -> bool {
+        self.site(SlotId::from_index(a)) == self.site(SlotId::from_index(b))
+    }
+
+    fn alike(&self, a: usize, b: usize) -> bool {
+        self.alike(GlobalRank::from_index(a), GlobalRank::from_index(b))
+    }
+}
+
+impl Equivalence for MovingLoad {
+    fn same_site(&self, a: usize, b: usize) -> bool {
+        a == b
+    }
+
+    fn alike(&self, a: usize, b: usize) -> bool {
+        [a, b].into_iter().all(|rank| self.is_silent(GlobalRank::from_index(rank)))
+    }
+}
+
 /// Draws random steps from a placement to its neighbours.
 #[derive(Debug, Clone)]
 pub(super) struct Neighbourhood {
     /// By global rank: the index of its job.
     job_of: Vec<u32>,
-    /// By node: its slots.
+    /// The slots of each node that ranks may move to.
     nodes: Vec<std::ops::Range<usize>>,
-    /// By slot: its node.
+    /// All slots that ranks may move to.
+    slots: Vec<usize>,
+    /// By slot: its node, a position in `nodes`; 0 for slots that ranks may not move to.
     node_of: Vec<u32>,
     /// The largest number of ranks that move together from one node to another, 1 to 64.
     most: usize,
@@ -25,8 +56,8 @@ pub(super) struct Neighbourhood {
 }
 
 impl Neighbourhood {
-    pub(super) fn new(problem: &Problem) -> Self {
-        let nodes = problem.slots_of_nodes();
+    /// Steps between the slots of these nodes, each a range of slots.
+    pub(super) fn new(problem: &Problem, nodes: Vec<std::ops::Range<usize>>) -> Self {
         let mut node_of = vec![0; problem.slots().len()];
         for (number, slots) in (0..).zip(&nodes) {
             node_of[slots.clone()].fill(number);
@@ -36,7 +67,8 @@ impl Neighbourhood {
             job_of.resize(job_of.len() + job.ranks as usize, number);
         }
         let most = nodes.iter().map(ExactSizeIterator::len).max().unwrap_or(1).clamp(1, 64);
-        Self { job_of, nodes, node_of, most, moves: Vec::new() }
+        let slots = nodes.iter().cloned().flatten().collect();
+        Self { job_of, nodes, slots, node_of, most, moves: Vec::new() }
     }
 
     /// A random step: global ranks, each with the device slot it moves to. Empty if the step would
@@ -44,7 +76,7 @@ impl Neighbourhood {
     pub(super) fn step(
         &mut self,
         layout: &Layout,
-        load: &OfferedLoad,
+        load: &impl Equivalence,
         random: &mut Generator,
     ) -> &[(usize, usize)] {
         self.moves.clear();
@@ -54,7 +86,7 @@ impl Neighbourhood {
             1 => self.run(layout, random, rank),
             2 | 3 if layout.device_slots().has_choice() => self.devices(layout, random, rank),
             _ => {
-                let slot = random.below(self.node_of.len());
+                let slot = self.slots[random.below(self.slots.len())];
                 self.single(layout, load, random, rank, slot);
             }
         }
@@ -68,14 +100,14 @@ impl Neighbourhood {
     fn single(
         &mut self,
         layout: &Layout,
-        load: &OfferedLoad,
+        load: &impl Equivalence,
         random: &mut Generator,
         rank: usize,
         slot: usize,
     ) {
         let from = layout.device_slot_of()[rank];
         let to = new_device_slot(layout, random, rank, slot);
-        if load.site(SlotId::from_index(from)) == load.site(SlotId::from_index(to)) {
+        if load.same_site(from, to) {
             return;
         }
         let others = layout.ranks_at(slot);
@@ -85,8 +117,8 @@ impl Neighbourhood {
         } else if !others.is_empty() {
             let other = others[random.below(others.len())] as usize;
             let back = new_device_slot(layout, random, other, layout.slot(rank));
-            let nothing = (layout.device_slot_of()[other], from) == (to, back)
-                && load.alike(GlobalRank::from_index(rank), GlobalRank::from_index(other));
+            let nothing =
+                (layout.device_slot_of()[other], from) == (to, back) && load.alike(rank, other);
             if rank != other && !nothing && layout.can_swap(rank, other) {
                 self.moves.extend([(rank, to), (other, back)]);
             }

@@ -18,7 +18,7 @@ use crate::traffic::generate::pattern::Pattern;
 use crate::units::Seconds;
 
 /// A cluster with these numbers of nodes, sockets per node and cores per socket.
-fn cluster(nodes: u32, sockets: u32, cores: u32, free: &str) -> Cluster {
+pub(super) fn cluster(nodes: u32, sockets: u32, cores: u32, free: &str) -> Cluster {
     let text = format!(
         "name = \"test\"\nrates = \"paper-2013\"\n[[node]]\nnames = \"n[0-{}]\"\n\
          topology = \"pack:{sockets} numa:1 core:{cores} pu:1\"\n{free}\n\
@@ -28,16 +28,16 @@ fn cluster(nodes: u32, sockets: u32, cores: u32, free: &str) -> Cluster {
     crate::cluster::read::toml::parse(&text, "test.toml", Path::new(".")).unwrap()
 }
 
-fn workload(patterns: &[&str]) -> Workload {
+pub(super) fn workload(patterns: &[&str]) -> Workload {
     let job = |text: &&str| Pattern::parse(text).unwrap().job().unwrap();
     Workload { name: "test".to_owned(), jobs: patterns.iter().map(job).collect() }
 }
 
-fn problem<'a>(cluster: &'a Cluster, workload: &'a Workload) -> Problem<'a> {
+pub(super) fn problem<'a>(cluster: &'a Cluster, workload: &'a Workload) -> Problem<'a> {
     Problem::new(cluster, workload, Granularity::Cores(1)).unwrap()
 }
 
-fn map(problem: &Problem, strategy: &str) -> Vec<usize> {
+pub(super) fn map(problem: &Problem, strategy: &str) -> Vec<usize> {
     let mapping = strategy.parse::<Strategy>().unwrap().map(problem, &Budget::default());
     mapping.unwrap().into_indices()
 }
@@ -55,7 +55,7 @@ fn costs(problem: &Problem, objective: Objective, placements: &[Vec<usize>]) -> 
 }
 
 /// All placements of ranks on nodes with equivalent cores.
-fn placements(ranks: usize, nodes: usize, cores: usize) -> Vec<Vec<usize>> {
+pub(super) fn placements(ranks: usize, nodes: usize, cores: usize) -> Vec<Vec<usize>> {
     if ranks == 0 {
         return vec![Vec::new()];
     }

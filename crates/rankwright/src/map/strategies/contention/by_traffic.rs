@@ -1,0 +1,193 @@
+//! The search without message timing: simulated annealing for the least time of the busiest network
+//! device and, to a lesser degree, for the least hop-bytes: the numbers by which mappings are then
+//! ranked ([`Rule::Static`]). That rule does not compare mappings on different numbers of nodes, so
+//! each chain keeps to the nodes of its start, which is on the fewest.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::chain::{COLD, RENEWED, SAMPLE, STEPS_PER_READING, accepts, median_rise};
+use super::device_slots::DeviceSlots;
+use super::layout::Layout;
+use super::neighbourhood::Neighbourhood;
+use super::{HEATS, Rounds, best_first};
+use crate::estimate::MovingLoad;
+use crate::map::{Budget, Problem};
+use crate::placement::Mapping;
+use crate::random::Generator;
+use crate::ranking::{Rule, Score};
+
+/// The weight of the logarithm of the hop-bytes beside that of the smooth busiest time.
+const HOP_WEIGHT: f64 = 0.1;
+/// What all chains share.
+pub(super) struct TrafficSearch<'a> {
+    problem: &'a Problem<'a>,
+    budget: &'a Budget<'a>,
+    device_slots: &'a DeviceSlots,
+    load: MovingLoad,
+    /// Starting placements on the fewest nodes, the best first; by global rank the device slot.
+    starts: Vec<Vec<usize>>,
+    /// The best start and the results of all chains so far without duplicates, the best first.
+    found: Vec<(Score, Vec<usize>)>,
+}
+
+/// The state of a chain.
+struct Walk<'a> {
+    load: MovingLoad,
+    layout: Layout<'a>,
+    neighbourhood: Neighbourhood,
+    random: Generator,
+    /// The cost of the present placement.
+    cost: f64,
+}
+
+impl<'a> TrafficSearch<'a> {
+    pub(super) fn new(
+        problem: &'a Problem,
+        device_slots: &'a DeviceSlots,
+        budget: &'a Budget<'a>,
+        starts: Vec<Vec<usize>>,
+    ) -> Self {
+        let (cluster, slots) = (problem.cluster, device_slots.slots());
+        let first = Mapping::from(&starts[0][..]);
+        let load = MovingLoad::new(cluster, problem.levels(), problem.workload, slots, &first);
+        let mut search =
+            Self { problem, budget, device_slots, load, starts: Vec::new(), found: Vec::new() };
+        let scored = starts.into_iter().map(|start| (search.score(&start), start)).collect();
+        let mut starts = best_first(&Rule::Static, scored);
+        let fewest = starts[0].0.nodes;
+        starts.retain(|(score, _)| score.nodes == fewest);
+        search.found = starts[..1].to_vec();
+        search.starts = starts.into_iter().map(|(_, start)| start).collect();
+        search
+    }
+
+    /// The nodes of a placement, each as its range of slots.
+    fn nodes(&self, device_slot_of: &[usize]) -> Vec<Range<usize>> {
+        let slots: BTreeSet<usize> =
+            device_slot_of.iter().map(|slot| self.device_slots.slot(*slot)).collect();
+        let mut nodes = self.problem.slots_of_nodes();
+        nodes.retain(|node| slots.range(node.clone()).next().is_some());
+        nodes
+    }
+
+    fn score(&mut self, device_slot_of: &[usize]) -> Score {
+        self.load.restart(&device_slot_of.into());
+        Score {
+            busiest_nic: Some(self.load.busiest()),
+            hop_bytes: Some(self.load.hop_bytes() as u128),
+            nodes: Some(self.nodes(device_slot_of).len()),
+            ..Score::default()
+        }
+    }
+
+    fn cost(&mut self, device_slot_of: &[usize]) -> f64 {
+        self.load.restart(&device_slot_of.into());
+        cost(&self.load)
+    }
+}
+
+impl Rounds for TrafficSearch<'_> {
+    /// From the best and the second best start in turn.
+    fn start(&self, number: usize) -> &[usize] {
+        &self.starts[(number % 2).min(self.starts.len() - 1)]
+    }
+
+    fn walk(&self, number: usize, steps: u64, seed: u64, start: &[usize]) -> Vec<usize> {
+        let mut load = self.load.clone();
+        load.restart(&start.into());
+        let walk = Walk {
+            cost: cost(&load),
+            load,
+            layout: Layout::new(self.problem, self.device_slots, start),
+            neighbourhood: Neighbourhood::new(self.problem, self.nodes(start)),
+            random: Generator::new(seed),
+        };
+        walk.anneal(HEATS[number % HEATS.len()], steps, self.budget)
+    }
+
+    fn add(&mut self, placements: Vec<Vec<usize>>) -> f64 {
+        let best = self.found[0].1.clone();
+        let (before, most) = (self.cost(&best), placements.len() + 1);
+        for placement in placements {
+            let score = self.score(&placement);
+            if self.found.iter().all(|(_, other)| *other != placement) {
+                self.found.push((score, placement));
+            }
+        }
+        self.found = best_first(&Rule::Static, std::mem::take(&mut self.found));
+        self.found.truncate(most);
+        let best = self.found[0].1.clone();
+        before - self.cost(&best)
+    }
+
+    fn found(self) -> Vec<Vec<usize>> {
+        self.found.into_iter().map(|(_, placement)| placement).collect()
+    }
+}
+
+impl Walk<'_> {
+    /// The best placement on the way.
+    fn anneal(mut self, heat: f64, steps: u64, budget: &Budget) -> Vec<usize> {
+        let mut best = (self.layout.device_slot_of().to_vec(), self.cost);
+        let Some(usual) = self.usual_rise() else {
+            return best.0;
+        };
+        let (mut temperature, mut step) = (heat * usual, 0);
+        loop {
+            if step % STEPS_PER_READING == 0 {
+                let of_work = if steps == 0 { 1.0 } else { step as f64 / steps as f64 };
+                let progress = budget.time_passed().unwrap_or(of_work);
+                if progress >= 1.0 {
+                    break;
+                }
+                temperature = heat * usual * COLD.powf(progress);
+                if step % RENEWED == 0 {
+                    self.load.restart(&self.layout.device_slot_of().into());
+                }
+            }
+            step += 1;
+            let moves = self.neighbourhood.step(&self.layout, &self.load, &mut self.random);
+            if moves.is_empty() {
+                continue;
+            }
+            self.load.change(moves);
+            let cost = cost(&self.load);
+            if !accepts(cost - self.cost, temperature, &mut self.random) {
+                self.load.undo();
+                continue;
+            }
+            self.layout.apply(moves);
+            self.cost = cost;
+            if cost < best.1 - 1e-9 {
+                best.1 = cost;
+                best.0.copy_from_slice(self.layout.device_slot_of());
+            }
+        }
+        budget.count_moves(step);
+        best.0
+    }
+
+    /// The median rise of the cost of sampled steps; `None` if no sampled step changes the cost.
+    fn usual_rise(&mut self) -> Option<f64> {
+        let (mut rises, mut falls) = (Vec::new(), false);
+        for _ in 0..SAMPLE {
+            let moves = self.neighbourhood.step(&self.layout, &self.load, &mut self.random);
+            self.load.change(moves);
+            let rise = cost(&self.load) - self.cost;
+            self.load.undo();
+            falls |= rise < -1e-12;
+            if rise > 1e-12 {
+                rises.push(rise);
+            }
+        }
+        median_rise(rises, falls)
+    }
+}
+
+/// The cost of a placement, to be minimised: a weighted sum of logarithms, so that a change by 1 %
+/// counts the same at the beginning and at the end of a search.
+fn cost(load: &MovingLoad) -> f64 {
+    let least = f64::MIN_POSITIVE;
+    load.smooth_busiest().0.max(least).ln() + HOP_WEIGHT * load.hop_bytes().max(1.0).ln()
+}
