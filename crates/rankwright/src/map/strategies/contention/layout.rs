@@ -44,6 +44,11 @@ impl<'a> Layout<'a> {
         &self.device_slot_of
     }
 
+    /// The ranks that a rank exchanges messages with, and the bytes.
+    pub(super) fn peers(&self, rank: usize) -> impl ExactSizeIterator<Item = (usize, u64)> {
+        self.problem.graph().row(rank)
+    }
+
     /// The slot of a rank.
     pub(super) fn slot(&self, rank: usize) -> usize {
         self.device_slots.slot(self.device_slot_of[rank])

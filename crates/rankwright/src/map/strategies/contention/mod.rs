@@ -117,8 +117,8 @@ impl Contention {
     /// Number of steps of one chain.
     fn steps(&self, ranks: usize) -> u64 {
         let (per_rank, most) = match self.effort {
-            Effort::Fast => (400, 1 << 18),
-            Effort::Normal => (4_000, 1 << 21),
+            Effort::Fast => (100, 1 << 16),
+            Effort::Normal => (1_000, 1 << 20),
             Effort::Best => (40_000, 1 << 26),
         };
         match self.moves {

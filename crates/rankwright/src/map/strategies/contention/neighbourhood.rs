@@ -8,6 +8,9 @@ use crate::random::Generator;
 
 /// One of this number of steps moves a group, and one a run.
 const MIX: usize = 8;
+/// One of this number of moves of a single rank goes to any slot, the others to a node where it has a
+/// peer: four times as many steps to any slot find no better placements.
+const PEERS: usize = 4;
 
 /// What a search's evaluation knows of steps that change nothing.
 pub(super) trait Equivalence {
@@ -86,7 +89,10 @@ impl Neighbourhood {
             1 => self.run(layout, random, rank),
             2 | 3 if layout.device_slots().has_choice() => self.devices(layout, random, rank),
             _ => {
-                let slot = self.slots[random.below(self.slots.len())];
+                let slot = match random.below(PEERS) {
+                    0 => self.slots[random.below(self.slots.len())],
+                    _ => self.slot_beside_peer(layout, random, rank),
+                };
                 self.single(layout, load, random, rank, slot);
             }
         }
@@ -94,6 +100,17 @@ impl Neighbourhood {
             self.moves.clear();
         }
         &self.moves
+    }
+
+    /// A random slot on the node of a rank that `rank` exchanges messages with; without one, any slot.
+    fn slot_beside_peer(&self, layout: &Layout, random: &mut Generator, rank: usize) -> usize {
+        let mut peers = layout.peers(rank);
+        if peers.len() == 0 {
+            return self.slots[random.below(self.slots.len())];
+        }
+        let (peer, _) = peers.nth(random.below(peers.len())).unwrap_or_default();
+        let node = &self.nodes[self.node_of[layout.slot(peer)] as usize];
+        node.start + random.below(node.len())
     }
 
     /// Moves a rank to a slot, or exchanges it with a rank there.
