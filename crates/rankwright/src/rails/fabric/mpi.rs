@@ -88,7 +88,7 @@ pub(super) fn mpich_ofi(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), Fa
     Ok(())
 }
 
-/// By kind of device: the variables of PSM2, those of UCX and of the openib BTL that preceded it, those
+/// By kind of device: the variables of PSM2, those of UCX and that of the openib BTL that preceded it, those
 /// of the TCP BTL.
 pub(super) fn openmpi(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), FabricError> {
     let first = job.ranks().next().map(|(_, rank)| kind(rank.devices[0]));
@@ -108,9 +108,9 @@ pub(super) fn openmpi(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), Fabr
     match first {
         Some(NicKind::OmniPath) => return psm::psm2(job, output),
         Some(NicKind::InfiniBand) => {
+            super::ucx::ucx(job, output)?;
             for (_, rank) in job.ranks() {
                 let list = rank.list(",", net_device);
-                output.set(rank, "UCX_NET_DEVICES", list.clone());
                 output.set(rank, "OMPI_MCA_btl_openib_if_include", list);
             }
         }

@@ -1,5 +1,5 @@
 //! Variables of a rank under UCX (`UCX_NET_DEVICES`, `UCX_MAX_RNDV_RAILS`) and NCCL. Open MPI over
-//! InfiniBand sets `UCX_NET_DEVICES` in `mpi.rs`.
+//! InfiniBand (`mpi.rs`) has those of UCX and one more.
 
 use super::FabricError;
 use super::job::{Job, Output, kind, port};
