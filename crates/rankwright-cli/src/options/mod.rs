@@ -1,6 +1,7 @@
 //! Groups of options that several commands share, and the inputs named in them.
 
 mod cluster;
+mod count;
 mod devices;
 mod given;
 pub(crate) mod inputs;
@@ -14,6 +15,7 @@ mod simulation;
 mod table_row;
 
 pub(crate) use cluster::ClusterOptions;
+pub(crate) use count::parse_count;
 pub(crate) use devices::{FabricOptions, Gpus, SelectionOptions, selection_help};
 pub(crate) use given::{Given, given, refuse};
 pub(crate) use launch::{LAUNCHER_NAME, LaunchOptions, TargetOptions, programs};

@@ -5,11 +5,19 @@ use std::num::NonZeroU32;
 use clap::{Args, ValueEnum};
 use rankwright::placement::Granularity;
 
+use super::count::parse_count;
+
 /// The size of a slot.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RankSize {
     /// Number of cores of each rank
-    #[arg(long, value_name = "NUMBER", default_value = "1", conflicts_with = "per")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "1",
+        value_parser = parse_count::<NonZeroU32>,
+        conflicts_with = "per"
+    )]
     cores_per_rank: NonZeroU32,
     /// Place one rank per core (with all its PUs) or one per PU (hardware thread)
     #[arg(long, value_enum, default_value_t)]

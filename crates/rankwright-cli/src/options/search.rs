@@ -12,6 +12,7 @@ use rankwright::ranking::Objective;
 use rankwright::traffic::Workload;
 use rankwright::units::{Seconds, UnitError};
 
+use super::count::parse_count;
 use crate::host::this_host::usable_pus;
 use crate::output::exit_code::UsageError;
 
@@ -23,7 +24,7 @@ pub(crate) struct SearchOptions {
     seed: Option<u32>,
     /// Number of strategies or simulations to run in parallel; does not change the result
     /// [default: the number of PUs that this process may use]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_count::<NonZeroUsize>)]
     threads: Option<NonZeroUsize>,
     /// Amount of search and of simulation to rank candidates: `fast` (seconds, no simulation),
     /// `normal`, or `best` (for jobs that run for days) [default: normal]
@@ -101,7 +102,16 @@ impl SearchOptions {
                 None => texts.push(part.to_owned()),
             }
         }
-        texts.iter().map(|text| self.strategy(text)).collect()
+        let mut strategies: Vec<Strategy> = Vec::new();
+        for text in texts {
+            let strategy = self.strategy(&text)?;
+            if strategies.iter().any(|other| other.id() == strategy.id()) {
+                let twice = format!("found {} twice, expected each strategy once", strategy.id());
+                return Err(UsageError(twice).into());
+            }
+            strategies.push(strategy);
+        }
+        Ok(strategies)
     }
 
     /// The quantity to minimise.

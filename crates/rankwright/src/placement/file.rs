@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 use sha2::{Digest, Sha256};
 
 use super::contradictions;
@@ -205,7 +206,16 @@ impl PlacementFile {
             format: u32,
         }
         let malformed = |error: &serde_json::Error| {
-            InputError::new(name, error, EXPECTED).at_line(error.line())
+            let found = match error.classify() {
+                Category::Eof => "the end of the file".to_owned(),
+                Category::Syntax | Category::Io => "text that is not JSON".to_owned(),
+                // The line stands before the sentence.
+                Category::Data => {
+                    let text = error.to_string();
+                    text.split(" at line ").next().unwrap_or_default().to_owned()
+                }
+            };
+            InputError::new(name, found, EXPECTED).at_line(error.line())
         };
         let Format { format } = serde_json::from_str(text).map_err(|error| malformed(&error))?;
         if format != FORMAT {

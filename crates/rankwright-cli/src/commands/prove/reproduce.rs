@@ -1,5 +1,6 @@
 //! `rankwright reproduce`.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -12,7 +13,7 @@ use serde::Serialize;
 
 use crate::host::signals::interrupt;
 use crate::host::this_host::usable_pus;
-use crate::options::{Format, ResultOptions};
+use crate::options::{Format, ResultOptions, parse_count};
 use crate::output::{self, Verbosity};
 use crate::planning::simulations::Watch;
 
@@ -24,8 +25,8 @@ pub(crate) struct Reproduce {
     paper: Paper,
     /// Number of simulations to run in parallel; does not change the result
     /// [default: the number of PUs that this process may use]
-    #[arg(long, value_name = "NUMBER")]
-    threads: Option<std::num::NonZeroUsize>,
+    #[arg(long, value_name = "NUMBER", value_parser = parse_count::<NonZeroUsize>)]
+    threads: Option<NonZeroUsize>,
     /// Also show quantities for which the paper prints no number
     #[arg(long)]
     all: bool,

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use clap::Args;
 use regex::Regex;
 
-use crate::options::ResultOptions;
+use crate::options::{ResultOptions, parse_count};
 use crate::output::exit_code::UsageError;
 
 /// Options of a comparison.
@@ -17,7 +17,13 @@ pub(crate) struct ComparisonOptions {
     #[arg(long, value_name = "WAYS")]
     compare: Option<String>,
     /// Number of measured runs of each way
-    #[arg(long, value_name = "NUMBER", default_value = "5", requires = "compare")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "5",
+        value_parser = parse_count::<NonZeroUsize>,
+        requires = "compare"
+    )]
     pub(crate) repeat: NonZeroUsize,
     /// Number of runs of each way before the measured ones
     #[arg(long, value_name = "NUMBER", default_value = "0", requires = "compare")]

@@ -10,7 +10,7 @@ use rankwright::files::InputError;
 use rankwright::traffic::Workload;
 
 use crate::host::batch_job::BatchJob;
-use crate::options::{SelectionOptions, inputs};
+use crate::options::{SelectionOptions, inputs, parse_count};
 use crate::output::Verbosity;
 use crate::output::exit_code::Infeasible;
 
@@ -28,10 +28,16 @@ pub(crate) struct PlacingOptions {
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub(crate) hostfile: Option<PathBuf>,
     /// Number of ranks [default: that of the profile]
-    #[arg(short = 'n', long, value_name = "NUMBER", requires = "profile")]
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "NUMBER",
+        value_parser = parse_count::<NonZeroUsize>,
+        requires = "profile"
+    )]
     pub(crate) ranks: Option<NonZeroUsize>,
     /// Number of cores of each rank [default: the CPUs per task of the batch system, else 1]
-    #[arg(long, value_name = "NUMBER", requires = "profile")]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_count::<NonZeroU32>, requires = "profile")]
     pub(crate) cores_per_rank: Option<NonZeroU32>,
     /// Strategy to place by [default: the best of the fast strategies]
     #[arg(long, value_name = "STRATEGY", requires = "profile")]
