@@ -17,16 +17,27 @@ const PALS: [&str; 2] = ["--ppn", "-ppn"];
 /// The options that name the nodes.
 const NODE_LISTS: [&str; 4] = ["-w", "--nodelist", "--hosts", "--host"];
 
+/// The variable that says how ranks are ordered: 3 by the file.
+const METHOD: &str = "MPICH_RANK_REORDER_METHOD";
+
 const EXPECTED: &str = "ranks and ranges with commas, like 0,4,1-3";
 
 /// Reads as Cray MPICH does under srun or PALS, according to its documentation.
 pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> {
     let mut reading = Reading::default();
     let arguments = source.arguments;
-    if let Some(method) = arguments.variable("MPICH_RANK_REORDER_METHOD").filter(|m| *m != "3") {
-        let text =
-            format!("MPICH_RANK_REORDER_METHOD={method}: the library does not read the file");
-        reading.refuse(&traps::ORDER_UNUSED, None, text);
+    let ignored = "the job starts, and its ranks are not in the order of this file";
+    match arguments.variable(METHOD) {
+        Some("3") => {}
+        Some(other) => {
+            reading.warn(&traps::ORDER_UNUSED, None, format!("{METHOD}={other}: {ignored}"));
+        }
+        // Without any argument nothing is known of the launch.
+        None if arguments.words().next().is_none() => {}
+        None => {
+            let text = format!("{METHOD} is not given; unless the environment has 3, {ignored}");
+            reading.warn(&traps::ORDER_UNUSED, None, text);
+        }
     }
     let distribution = arguments.value(&["-m", "--distribution"]);
     if let Some(other) = distribution.filter(|d| d.split([':', ',']).next() != Some("block")) {
