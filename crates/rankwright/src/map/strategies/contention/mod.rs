@@ -54,11 +54,9 @@ const HEATS: [f64; 4] = [0.1, 0.03, 0.3, 1.0];
 /// often wrong. The fluid rejects placements that really finish late.
 const PATIENCE: f64 = 4.0;
 
-/// The shares of a search's steps in its rounds. Where a round finds no better mapping than those
-/// before, the search ends: a longer one rarely finds any.
-const ROUNDS: [f64; 3] = [1.0 / 16.0, 3.0 / 16.0, 1.0];
-/// The least number of steps of the first of several rounds.
-const LEAST_ROUND: u64 = 2_000;
+/// The shares of a search's steps in its rounds. Where the first finds no better mapping than the
+/// starts, the second is left out: a longer search rarely finds any then.
+const ROUNDS: [f64; 2] = [1.0 / 4.0, 1.0];
 /// A round has found something if it lowers the cost by this: a share of the waiting or of the finish.
 const LEAST_GAIN: f64 = 2e-3;
 
@@ -114,16 +112,17 @@ impl Contention {
         })
     }
 
-    /// Number of steps of one chain.
+    /// Number of steps of one chain. Each rank counts four times up to `few` steps.
     fn steps(&self, ranks: usize) -> u64 {
-        let (per_rank, most) = match self.effort {
-            Effort::Fast => (100, 1 << 16),
-            Effort::Normal => (1_000, 1 << 20),
-            Effort::Best => (40_000, 1 << 26),
+        let (per_rank, few, most) = match self.effort {
+            Effort::Fast => (100, 1 << 13, 1 << 16),
+            Effort::Normal => (1_000, 1 << 17, 1 << 20),
+            Effort::Best => (10_000, 1 << 20, 1 << 26),
         };
+        let by_ranks = per_rank * ranks as u64;
         match self.moves {
             Some(moves) => moves.div_ceil(HEATS.len() as u64),
-            None => (per_rank * ranks as u64).min(most),
+            None => (4 * by_ranks).min(few).max(by_ranks).min(most),
         }
     }
 
@@ -132,10 +131,8 @@ impl Contention {
     fn rounds(&self, ranks: usize, budget: &Budget) -> Vec<u64> {
         let steps = self.steps(ranks);
         let in_round = |share: &f64| (share * steps as f64) as u64;
-        let once = self.moves.is_some()
-            || self.effort == Effort::Best
-            || budget.time_passed().is_some()
-            || in_round(&ROUNDS[0]) < LEAST_ROUND;
+        let once =
+            self.moves.is_some() || self.effort == Effort::Best || budget.time_passed().is_some();
         if once { vec![steps] } else { ROUNDS.iter().map(in_round).collect() }
     }
 
