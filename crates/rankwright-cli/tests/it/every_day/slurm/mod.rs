@@ -377,10 +377,11 @@ fn ranks_of_a_running_job_are_found_by_its_number() {
     let text = slurm.batch(&format!(
         "srun sleep 60 & for try in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5\n\
          {ours} -q check --running=$SLURM_JOB_ID --format csv >found && \
-         [ $(wc -l <found) = 5 ] && break; done\ncat found; scancel --step $SLURM_JOB_ID.0"
+         [ $(wc -l <found) = 5 ] && break; done\n\
+         sed \"s/slurm $SLURM_JOB_ID/slurm JOB/\" found; scancel $SLURM_JOB_ID.0"
     ));
     for rank in 0..4 {
-        let is_rank = |line: &&str| line.contains(&format!(",sleep,slurm 1.0,{rank},"));
+        let is_rank = |line: &&str| line.contains(&format!(",sleep,slurm JOB.0,{rank},"));
         assert_eq!(text.lines().filter(is_rank).count(), 1, "{text}");
     }
 }
