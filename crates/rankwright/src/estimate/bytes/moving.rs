@@ -131,7 +131,7 @@ impl MovingLoad {
     }
 
     /// Counts another mapping from the beginning, or the present one, which removes the rounding
-    /// errors of the changes so far. There is no change to take back then.
+    /// errors of the changes so far. `undo` must not follow.
     pub(crate) fn restart(&mut self, mapping: &Mapping) {
         self.mapping.clone_from(mapping);
         self.count_all();

@@ -92,7 +92,7 @@ impl OfferedLoad {
     }
 
     /// Counts another mapping from the beginning, or the present one, which removes the rounding
-    /// errors of the changes so far. There is no change to take back then.
+    /// errors of the changes so far. `undo` must not follow.
     ///
     /// # Panics
     /// If the mapping has not one slot for each rank.

@@ -26,9 +26,7 @@ pub(super) struct TrafficSearch<'a> {
     device_slots: &'a DeviceSlots,
     load: MovingLoad,
     /// Starting placements on the fewest nodes, the best first; by global rank the device slot.
-    starts: Vec<Vec<usize>>,
-    /// The best start and the results of all chains so far without duplicates, the best first.
-    found: Vec<(Score, Vec<usize>)>,
+    starts: Vec<(Score, Vec<usize>)>,
 }
 
 /// The state of a chain.
@@ -51,14 +49,11 @@ impl<'a> TrafficSearch<'a> {
         let (cluster, slots) = (problem.cluster, device_slots.slots());
         let first = Mapping::from(&starts[0][..]);
         let load = MovingLoad::new(cluster, problem.levels(), problem.workload, slots, &first);
-        let mut search =
-            Self { problem, budget, device_slots, load, starts: Vec::new(), found: Vec::new() };
+        let mut search = Self { problem, budget, device_slots, load, starts: Vec::new() };
         let scored = starts.into_iter().map(|start| (search.score(&start), start)).collect();
-        let mut starts = best_first(&Rule::Static, scored);
-        let fewest = starts[0].0.nodes;
-        starts.retain(|(score, _)| score.nodes == fewest);
-        search.found = starts[..1].to_vec();
-        search.starts = starts.into_iter().map(|(_, start)| start).collect();
+        search.starts = best_first(&Rule::Static, scored);
+        let fewest = search.starts[0].0.nodes;
+        search.starts.retain(|(score, _)| score.nodes == fewest);
         search
     }
 
@@ -70,27 +65,11 @@ impl<'a> TrafficSearch<'a> {
         nodes.retain(|node| slots.range(node.clone()).next().is_some());
         nodes
     }
-
-    fn score(&mut self, device_slot_of: &[usize]) -> Score {
-        self.load.restart(&device_slot_of.into());
-        Score {
-            busiest_nic: Some(self.load.busiest()),
-            hop_bytes: Some(self.load.hop_bytes() as u128),
-            nodes: Some(self.nodes(device_slot_of).len()),
-            ..Score::default()
-        }
-    }
-
-    fn cost(&mut self, device_slot_of: &[usize]) -> f64 {
-        self.load.restart(&device_slot_of.into());
-        cost(&self.load)
-    }
 }
 
 impl Rounds for TrafficSearch<'_> {
-    /// From the best and the second best start in turn.
-    fn start(&self, number: usize) -> &[usize] {
-        &self.starts[(number % 2).min(self.starts.len() - 1)]
+    fn starts(&self) -> &[(Score, Vec<usize>)] {
+        &self.starts
     }
 
     fn walk(&self, number: usize, steps: u64, seed: u64, start: &[usize]) -> Vec<usize> {
@@ -106,23 +85,23 @@ impl Rounds for TrafficSearch<'_> {
         walk.anneal(HEATS[number % HEATS.len()], steps, self.budget)
     }
 
-    fn add(&mut self, placements: Vec<Vec<usize>>) -> f64 {
-        let best = self.found[0].1.clone();
-        let (before, most) = (self.cost(&best), placements.len() + 1);
-        for placement in placements {
-            let score = self.score(&placement);
-            if self.found.iter().all(|(_, other)| *other != placement) {
-                self.found.push((score, placement));
-            }
-        }
-        self.found = best_first(&Rule::Static, std::mem::take(&mut self.found));
-        self.found.truncate(most);
-        let best = self.found[0].1.clone();
-        before - self.cost(&best)
+    fn rule(&self) -> Rule {
+        Rule::Static
     }
 
-    fn found(self) -> Vec<Vec<usize>> {
-        self.found.into_iter().map(|(_, placement)| placement).collect()
+    fn score(&mut self, placement: &[usize]) -> Score {
+        self.load.restart(&placement.into());
+        Score {
+            busiest_nic: Some(self.load.busiest()),
+            hop_bytes: Some(self.load.hop_bytes() as u128),
+            nodes: Some(self.nodes(placement).len()),
+            ..Score::default()
+        }
+    }
+
+    fn cost(&mut self, placement: &(Score, Vec<usize>)) -> f64 {
+        self.load.restart(&placement.1[..].into());
+        cost(&self.load)
     }
 }
 

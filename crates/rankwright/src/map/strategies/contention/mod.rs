@@ -66,18 +66,20 @@ const MOST_MESSAGES: usize = 1024;
 
 /// A search in rounds of several chains. Placements are the device slots of ranks, by global rank.
 trait Rounds: Sync {
-    /// Where a chain starts. Not from what shorter rounds found: a long chain from a start mostly ends
-    /// at a lower cost.
-    fn start(&self, number: usize) -> &[usize];
+    /// Where chains start, the best first. Not from what shorter rounds found: a long chain from a
+    /// start mostly ends at a lower cost.
+    fn starts(&self) -> &[(Score, Vec<usize>)];
 
     /// The best placement of a chain of this many steps from a start.
     fn walk(&self, number: usize, steps: u64, seed: u64, start: &[usize]) -> Vec<usize>;
 
-    /// Adds the results of a round. Returns by how much they lower the least cost.
-    fn add(&mut self, placements: Vec<Vec<usize>>) -> f64;
+    /// By what placements are ordered.
+    fn rule(&self) -> Rule;
 
-    /// The best start and the results of all chains, the best first.
-    fn found(self) -> Vec<Vec<usize>>;
+    fn score(&mut self, placement: &[usize]) -> Score;
+
+    /// What chains minimise: a logarithm.
+    fn cost(&mut self, placement: &(Score, Vec<usize>)) -> f64;
 }
 
 /// What all chains share.
@@ -98,8 +100,6 @@ struct Search<'a> {
     /// Starting placements with their scores by the fluid, the best first; by global rank the device
     /// slot.
     starts: Vec<(Score, Vec<usize>)>,
-    /// The best start and the results of all chains so far without duplicates, the best first.
-    found: Vec<(Score, Vec<usize>)>,
 }
 
 impl Contention {
@@ -163,22 +163,34 @@ impl Contention {
         let threads = budget.threads();
         // With a clock all chains end at the same time, so there is one for each thread.
         let chains = if budget.time_passed().is_some() { threads.get() } else { HEATS.len() };
+        let mut found = search.starts()[..1].to_vec();
         for steps in self.rounds(problem.rank_count(), budget) {
             let chain = |_: usize, number: &usize| {
-                let start = search.start(*number);
+                // From the best and the second best start in turn.
+                let starts = search.starts();
+                let start = &starts[(number % 2).min(starts.len() - 1)].1;
                 let seed = self.seed.wrapping_mul(1 << 16).wrapping_add(*number as u64);
-                match device_slots.on_same_rails(start.to_vec()) {
+                match device_slots.on_same_rails(start.clone()) {
                     Some(start) => search.walk(*number, steps, seed, &start),
-                    None => start.to_vec(),
+                    None => start.clone(),
                 }
             };
             let numbers: Vec<usize> = (0..chains).collect();
             let placements = parallel::map(&numbers, threads, chain);
-            if search.add(placements) < LEAST_GAIN {
+            let before = search.cost(&found[0]);
+            for placement in placements {
+                let score = search.score(&placement);
+                if found.iter().all(|(_, other)| *other != placement) {
+                    found.push((score, placement));
+                }
+            }
+            found = best_first(&search.rule(), found);
+            found.truncate(chains + 1);
+            if before - search.cost(&found[0]) < LEAST_GAIN {
                 break;
             }
         }
-        search.found()
+        found.into_iter().map(|(_, placement)| placement).collect()
     }
 }
 
@@ -273,7 +285,6 @@ impl<'a> Search<'a> {
         let (objective, rough) = (relative_to(&exact), relative_to(&rough).with_smooth_end());
         let starts = best_first(&Rule::Smooth(objective), exact.into_iter().zip(starts).collect());
         Ok(Self {
-            found: starts[..1].to_vec(),
             problem,
             budget,
             device_slots,
@@ -311,32 +322,25 @@ impl<'a> Search<'a> {
 }
 
 impl Rounds for Search<'_> {
-    /// From the best and the second best start in turn.
-    fn start(&self, number: usize) -> &[usize] {
-        &self.starts[(number % 2).min(self.starts.len() - 1)].1
+    fn starts(&self) -> &[(Score, Vec<usize>)] {
+        &self.starts
     }
 
     fn walk(&self, number: usize, steps: u64, seed: u64, start: &[usize]) -> Vec<usize> {
         self.chain(number, steps, seed).walk(start)
     }
 
-    fn add(&mut self, placements: Vec<Vec<usize>>) -> f64 {
-        let before = self.objective.cost(&self.found[0].0);
-        let most = placements.len() + 1;
-        for device_slot_of in placements {
-            self.offered.restart(&Mapping::from(&device_slot_of[..]));
-            let score = exactly(&mut self.fluid, &self.offered, &mut self.trips);
-            if self.found.iter().all(|(_, other)| *other != device_slot_of) {
-                self.found.push((score, device_slot_of));
-            }
-        }
-        self.found = best_first(&Rule::Smooth(self.objective), std::mem::take(&mut self.found));
-        self.found.truncate(most);
-        before - self.objective.cost(&self.found[0].0)
+    fn rule(&self) -> Rule {
+        Rule::Smooth(self.objective)
     }
 
-    fn found(self) -> Vec<Vec<usize>> {
-        self.found.into_iter().map(|(_, device_slot_of)| device_slot_of).collect()
+    fn score(&mut self, placement: &[usize]) -> Score {
+        self.offered.restart(&placement.into());
+        exactly(&mut self.fluid, &self.offered, &mut self.trips)
+    }
+
+    fn cost(&mut self, placement: &(Score, Vec<usize>)) -> f64 {
+        self.objective.cost(&placement.0)
     }
 }
 
