@@ -119,7 +119,11 @@ impl<'a> Builder<'a> {
                 self.network.messages = self.network.messages.saturating_add(count);
                 let slot = self.network.zones[zone].sources.len();
                 self.network.zones[zone].sources.push(self.network.sources.len());
-                self.network.clocks.push(Clock::new(source, stream));
+                let clock = Clock::new(source, stream);
+                self.network.clocks.push(match self.options.pacing {
+                    Pacing::Open => clock,
+                    Pacing::AfterDeparture | Pacing::AfterArrival => clock.within_its_run(),
+                });
                 let messages = tables.len() as u32;
                 self.network.sources.push(SourceTable { zone, slot, sends: tables, messages });
             }

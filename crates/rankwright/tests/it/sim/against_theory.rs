@@ -184,7 +184,7 @@ fn closed_loops_wait_for_their_messages() {
                 .map(|pacing| run(pacing, arrivals));
         assert!(open.total_waiting.0 > 2.0 * departed.total_waiting.0);
         assert!(departed.total_waiting.0 > arrived.total_waiting.0);
-        assert!(open.workload_finish.0 <= arrived.workload_finish.0);
+        assert!(departed.workload_finish.0 <= arrived.workload_finish.0);
         assert_eq!([open.messages, departed.messages, arrived.messages], [600; 3]);
         // Never more on the way than a round of every source.
         let most = arrived.servers.iter().map(|server| server.longest_queue).max();

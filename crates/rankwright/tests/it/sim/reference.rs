@@ -114,7 +114,10 @@ impl<'a> Reference<'a> {
                     let source_number = first.unwrap();
                     let stream =
                         RandomStream { seed: options.seed, job, source: source_number, send };
-                    let clock = Clock::new(source, stream);
+                    let clock = match options.pacing {
+                        Pacing::Open => Clock::new(source, stream),
+                        _ => Clock::new(source, stream).within_its_run(),
+                    };
                     let (round, outstanding, ready) = (0, 0, 0);
                     let turn = from.index() + turn;
                     let sender =
