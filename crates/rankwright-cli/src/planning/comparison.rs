@@ -3,7 +3,25 @@
 use rankwright::report::Comparison;
 
 use crate::options::Format;
-use crate::output;
+use crate::output::{self, Verbosity};
+
+/// The comparison of `place`: what the best placement gains, and with `--verbose` all candidates.
+pub(crate) fn show_answer(
+    comparison: &Comparison,
+    format: Format,
+    verbosity: &Verbosity,
+) -> String {
+    let Some(answer) = comparison.answer.as_ref().filter(|_| format == Format::Table) else {
+        return show(comparison, format);
+    };
+    let (header, rows) = answer.table();
+    let table = output::table(&header, &rows);
+    let mut text = format!("{}\n\n{table}\n{}", answer.text, answer.remarks());
+    if verbosity.verbose {
+        text += &format!("\n{}", show(comparison, format));
+    }
+    text
+}
 
 /// A comparison in one of the formats.
 pub(crate) fn show(comparison: &Comparison, format: Format) -> String {
@@ -19,9 +37,7 @@ pub(crate) fn show(comparison: &Comparison, format: Format) -> String {
                 tables += &format!("\n{}", output::table(&header, &rows));
             }
             let (reason, caveat) = (&comparison.reason, comparison.caveat());
-            let collectives = comparison.collectives_sentence().map(|text| text + "\n");
-            let collectives = collectives.unwrap_or_default();
-            format!("{tables}\n{reason}\n{collectives}{caveat}\n")
+            format!("{tables}\n{reason}\n{caveat}\n")
         }
         Format::Json => comparison.to_json(),
         Format::Csv => {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Computing;
 use crate::estimate::{Fluid, Load};
-use crate::map::{Problem, StrategyId};
+use crate::map::Problem;
 use crate::placement::{Mapping, Placement};
 use crate::ranking::{ObjectiveRule, Rule, Score, rank};
 use crate::statistics::Estimate;
@@ -121,7 +121,6 @@ fn saved(value: f64, other: f64) -> f64 {
 
 /// The score of a placement by bytes alone.
 pub(super) fn static_score(
-    strategy: &StrategyId,
     placement: &Placement,
     load: &Load,
     computing: Option<Computing>,
@@ -131,7 +130,6 @@ pub(super) fn static_score(
         busiest_nic: Some(load.busiest_nic_time()),
         hop_bytes: Some(load.hop_bytes),
         nodes: Some(nodes.len()),
-        launcher_default: strategy.is_launcher_default(),
         excluded: computing.is_some_and(|computing| !computing.is_balanced),
         ..Score::default()
     }

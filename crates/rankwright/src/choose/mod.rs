@@ -32,6 +32,7 @@ mod planner;
 mod population;
 mod race;
 mod ranked;
+mod run_time;
 
 pub use candidates::{Candidate, Computing, Observer, PlanError};
 pub(crate) use evaluate::PlacedMapping;
@@ -53,3 +54,5 @@ pub use population::{
 };
 #[doc(hidden)]
 pub use ranked::{rank_by_bytes, rank_candidates};
+#[doc(hidden)]
+pub use run_time::{Gain, NoSeconds, RunTimes, communication_share};

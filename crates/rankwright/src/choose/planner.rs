@@ -3,9 +3,10 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 
+use super::run_time::communication_is_negligible;
 use super::{
     Candidate, ChooseOptions, Evaluation, NotSimulated, Observer, PlanError, RankedCandidates,
-    candidates, rank_candidates,
+    RunTimes, candidates, rank_candidates,
 };
 use crate::cluster::Cluster;
 use crate::map::{
@@ -63,6 +64,8 @@ pub struct Plan {
     pub not_simulated: Option<NotSimulated>,
     /// By what candidates are compared where their times are known.
     pub rule: ObjectiveRule,
+    /// The expected run times of the candidates, where the program was recorded.
+    pub run_times: Option<RunTimes>,
 }
 
 impl Plan {
@@ -99,6 +102,16 @@ impl<'a> Planner<'a> {
     #[must_use]
     pub fn strategies(mut self, strategies: &'a [Strategy]) -> Self {
         self.strategies = Some(strategies);
+        self
+    }
+
+    /// The strategy that places as the launcher does by default
+    /// ([`Launcher::default_strategy`](crate::launch::Launcher::default_strategy)), one of the
+    /// strategies; by default `blocked`. A `reference` is evaluated for comparison and cannot win.
+    #[must_use]
+    pub fn launcher_default(mut self, strategy: &'a StrategyId, reference: bool) -> Self {
+        self.options.launcher_default = Some(strategy);
+        self.options.default_is_reference = reference;
         self
     }
 
@@ -214,11 +227,21 @@ impl<'a> Planner<'a> {
                 Err(error) => left_out.push((strategy.id().clone(), error)),
             }
         }
-        if candidates.is_empty() {
+        if candidates.iter().all(|candidate| candidate.score.reference) {
             let first = left_out.into_iter().next();
             return Err(first.map_or(PlanError::NoStrategy, |(_, error)| error));
         }
-        let ranking = rank_candidates(&candidates, made.evaluation.as_ref());
+        let mut ranking = rank_candidates(&candidates, made.evaluation.as_ref());
+        if communication_is_negligible(self.workload) {
+            ranking = ranking.with_default_best();
+        }
+        let run_times = RunTimes::new(
+            self.cluster,
+            self.workload,
+            problem.slots(),
+            &candidates,
+            made.evaluation.as_ref(),
+        );
         Ok(Plan {
             placement: candidates[ranking.best()].placement.clone(),
             ranking,
@@ -227,6 +250,7 @@ impl<'a> Planner<'a> {
             evaluation: made.evaluation,
             not_simulated: made.not_simulated,
             rule: options.rule(&problem),
+            run_times,
         })
     }
 

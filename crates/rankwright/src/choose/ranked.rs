@@ -23,6 +23,18 @@ impl RankedCandidates {
         self.ranking.order()
     }
 
+    /// The ranking where nothing is gained by any placement: the launcher's default is best, if it may
+    /// win.
+    #[must_use]
+    pub(super) fn with_default_best(mut self) -> Self {
+        let best = self.best();
+        self.ranking = self.ranking.with_default_best();
+        if self.best() != best {
+            (self.runner_up, self.rival) = (Some(best), Some(best));
+        }
+        self
+    }
+
     /// Index of the best candidate.
     #[must_use]
     pub fn best(&self) -> usize {
@@ -32,7 +44,7 @@ impl RankedCandidates {
 
 /// Ranks candidates by their times if all were evaluated, else by bytes.
 ///
-/// By times the best by the objective wins, however small the difference.
+/// By times the best by the objective wins, unless the launcher's default counts as equal to it.
 ///
 /// # Panics
 /// If there is no candidate.

@@ -37,6 +37,10 @@ pub(super) struct ByDefault {
     several: bool,
     /// An option that an MPI library needs and that the user's arguments do not contain.
     of_library: fn(&str, &[String]) -> Option<String>,
+    /// The strategy that gives the same mapping for a number of ranks.
+    pub(super) mapping: fn(usize) -> &'static str,
+    /// Whether a test compares `mapping` with a real launch.
+    pub(super) mapping_was_tried: bool,
 }
 
 pub(super) const OPENMPI4: ByDefault = ByDefault {
@@ -45,6 +49,9 @@ pub(super) const OPENMPI4: ByDefault = ByDefault {
     hosts: Some(("--host", true)),
     several: true,
     of_library: |_, _| None,
+    // By core up to two ranks, else by NUMA node; ranks are numbered by slot.
+    mapping: |ranks| if ranks > 2 { "blocked:within=numa" } else { "blocked" },
+    mapping_was_tried: true,
 };
 
 pub(super) const OPENMPI5: ByDefault = ByDefault {
@@ -53,6 +60,8 @@ pub(super) const OPENMPI5: ByDefault = ByDefault {
     hosts: Some(("--host", true)),
     several: true,
     of_library: |_, _| None,
+    mapping: |_| "blocked",
+    mapping_was_tried: true,
 };
 
 pub(super) const HYDRA: ByDefault = ByDefault {
@@ -61,6 +70,9 @@ pub(super) const HYDRA: ByDefault = ByDefault {
     hosts: Some(("-hosts", true)),
     several: true,
     of_library: |_, _| None,
+    // Hydra fills hosts in order. MPICH binds to nothing, Intel MPI to shares of the node in order.
+    mapping: |_| "blocked",
+    mapping_was_tried: true,
 };
 
 pub(super) const SLURM: ByDefault = ByDefault {
@@ -69,6 +81,9 @@ pub(super) const SLURM: ByDefault = ByDefault {
     hosts: Some(("-w", false)),
     several: false,
     of_library: slurm::option_for,
+    // `--distribution=block:cyclic`: cyclic over the sockets of a node.
+    mapping: |_| "blocked:within=packages",
+    mapping_was_tried: false,
 };
 
 pub(super) const FLUX: ByDefault = ByDefault {
@@ -77,6 +92,8 @@ pub(super) const FLUX: ByDefault = ByDefault {
     hosts: None,
     several: false,
     of_library: |_, _| None,
+    mapping: |_| "blocked",
+    mapping_was_tried: false,
 };
 
 impl ByDefault {

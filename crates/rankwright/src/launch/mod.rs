@@ -283,6 +283,19 @@ impl Launcher {
         Ok(launch)
     }
 
+    /// The strategy that places a number of ranks as the launcher does by default, with options.
+    #[must_use]
+    pub fn default_strategy(&self, ranks: usize) -> &'static str {
+        (self.by_default.mapping)(ranks)
+    }
+
+    /// Whether a test compares [`default_strategy`](Self::default_strategy) with a real launch;
+    /// otherwise it follows the launcher's manual.
+    #[must_use]
+    pub fn default_was_tried(&self) -> bool {
+        self.by_default.mapping_was_tried
+    }
+
     /// The command line that leaves placement and binding to the launcher; it needs no files.
     ///
     /// # Errors

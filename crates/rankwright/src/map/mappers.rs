@@ -16,12 +16,11 @@ pub const MAPPERS: &[MapperEntry] = &[
         name: "blocked",
         summary: "fills one node after the other, in the order of ranks",
         source: "the default of most launchers",
-        options: &[],
+        options: blocked::OPTIONS,
         role: Role::Independent,
         binds: true,
-        is_launcher_default: true,
         largest_at_start: Some(usize::MAX),
-        make: Make::Mapper(|_| Ok(Box::new(blocked::Blocked))),
+        make: Make::Mapper(|options| Ok(Box::new(blocked::Blocked::from_options(options)?))),
     },
     MapperEntry {
         name: "cyclic",
@@ -30,7 +29,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: &[],
         role: Role::Independent,
         binds: true,
-        is_launcher_default: false,
         largest_at_start: Some(usize::MAX),
         make: Make::Mapper(|_| Ok(Box::new(cyclic::Cyclic))),
     },
@@ -41,7 +39,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: &[SEED],
         role: Role::Independent,
         binds: true,
-        is_launcher_default: false,
         largest_at_start: None,
         make: Make::Mapper(|options| Ok(Box::new(random::Random { seed: options.seed()? }))),
     },
@@ -53,7 +50,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: &[SEED, WEIGHTS],
         role: Role::Independent,
         binds: true,
-        is_launcher_default: false,
         largest_at_start: Some(70_000),
         make: Make::Mapper(|options| {
             Ok(Box::new(Drb { seed: options.seed()?, weights: options.weights()? }))
@@ -66,7 +62,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: &[SEED, WEIGHTS],
         role: Role::Independent,
         binds: true,
-        is_launcher_default: false,
         largest_at_start: Some(300_000),
         make: Make::Mapper(|options| {
             Ok(Box::new(kway::Kway { seed: options.seed()?, weights: options.weights()? }))
@@ -79,7 +74,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: &[WEIGHTS],
         role: Role::Independent,
         binds: true,
-        is_launcher_default: false,
         largest_at_start: Some(3_000_000),
         make: Make::Mapper(|options| {
             Ok(Box::new(treematch::TreeMatch { weights: options.weights()? }))
@@ -92,7 +86,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: multisection::OPTIONS,
         role: Role::Independent,
         binds: true,
-        is_launcher_default: false,
         largest_at_start: Some(100_000),
         make: Make::Mapper(|options| {
             Ok(Box::new(multisection::Multisection::from_options(options)?))
@@ -105,7 +98,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: mapping_2012::OPTIONS,
         role: Role::Independent,
         binds: true,
-        is_launcher_default: false,
         largest_at_start: None,
         make: Make::Mapper(|options| Ok(Box::new(Mapping2012::from_options(options)?))),
     },
@@ -116,7 +108,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: mapping_2013::OPTIONS,
         role: Role::Independent,
         binds: true,
-        is_launcher_default: false,
         largest_at_start: Some(500_000),
         make: Make::Mapper(|options| Ok(Box::new(Mapping2013::from_options(options)?))),
     },
@@ -127,7 +118,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: contention::OPTIONS,
         role: Role::StartsFromOthers,
         binds: true,
-        is_launcher_default: false,
         largest_at_start: Some(2_000),
         make: Make::Mapper(|options| Ok(Box::new(contention::Contention::from_options(options)?))),
     },
@@ -138,7 +128,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: auto::OPTIONS,
         role: Role::ChoosesAmongOthers,
         binds: true,
-        is_launcher_default: false,
         largest_at_start: None,
         make: Make::Choice(auto::check),
     },
@@ -149,7 +138,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: &[],
         role: Role::Historic,
         binds: false,
-        is_launcher_default: false,
         largest_at_start: None,
         make: Make::Mapper(|_| Ok(Box::new(RoundRobin))),
     },
@@ -160,7 +148,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: &[],
         role: Role::Historic,
         binds: true,
-        is_launcher_default: false,
         largest_at_start: None,
         make: Make::Mapper(|_| Ok(Box::new(RoundRobin))),
     },
@@ -172,7 +159,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: &[SEED],
         role: Role::Historic,
         binds: false,
-        is_launcher_default: false,
         largest_at_start: None,
         make: Make::Mapper(|options| {
             Ok(Box::new(Placed { seed: options.seed()?, inside: Inside::AsDivided }))
@@ -186,7 +172,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: &[SEED],
         role: Role::Historic,
         binds: true,
-        is_launcher_default: false,
         largest_at_start: None,
         make: Make::Mapper(|options| {
             Ok(Box::new(Placed { seed: options.seed()?, inside: Inside::Near }))
@@ -200,7 +185,6 @@ pub const MAPPERS: &[MapperEntry] = &[
         options: &[SEED],
         role: Role::Historic,
         binds: true,
-        is_launcher_default: false,
         largest_at_start: None,
         make: Make::Mapper(|options| {
             Ok(Box::new(Placed { seed: options.seed()?, inside: Inside::Far }))
@@ -244,8 +228,6 @@ pub struct MapperEntry {
     pub role: Role,
     /// Whether its ranks are bound to their PUs; else each may run anywhere on its node.
     pub binds: bool,
-    /// Whether launchers do this by default.
-    pub is_launcher_default: bool,
     /// Up to which size of a job it is tried where a job waits to be started: the number of its ranks
     /// and of its pairs of ranks that send. `None` if it is not tried there. Of random graphs, which
     /// take longest, a core of 2020 does all that are tried, and what is around them, in less than two

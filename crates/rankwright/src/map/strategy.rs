@@ -254,7 +254,7 @@ mod tests {
             message("scotch").starts_with("no strategy is called `scotch`; there are blocked, ")
         );
         assert_eq!(message("kway:x=1"), "kway has no option `x`; it has `seed`, `weights`");
-        assert_eq!(message("blocked:seed=1"), "blocked has no option `seed`; it has none");
+        assert_eq!(message("blocked:seed=1"), "blocked has no option `seed`; it has `within`");
         assert_eq!(message("kway:7"), "kway: found `7`, expected an option as key=value");
         assert_eq!(
             message("kway:seed=-1"),

@@ -31,15 +31,20 @@ impl StrategyId {
         self.entry.name
     }
 
-    /// Whether it is what launchers do by default.
-    #[must_use]
-    pub(crate) fn is_launcher_default(&self) -> bool {
-        self.entry.is_launcher_default
-    }
-
     /// Whether all options are at their defaults because none was set.
     pub(super) fn is_plain(&self) -> bool {
         self.given.iter().next().is_none()
+    }
+
+    /// Whether it is `blocked` without options, the default of most launchers.
+    #[must_use]
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.entry.name == "blocked" && self.is_plain()
+    }
+
+    /// Its options that were set, by name.
+    pub fn options(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.given.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     pub(super) fn given(&self) -> &Options {
@@ -130,11 +135,5 @@ mod tests {
         assert_ne!(id("kway"), id("treematch"));
         assert!(id("kway").is_plain() && !id("kway:seed=2").is_plain());
         assert_eq!(format!("{:?}", id("kway:seed=2")), "StrategyId(kway:seed=2)");
-    }
-
-    #[test]
-    fn one_strategy_is_the_default_of_launchers() {
-        let defaults = MAPPERS.iter().filter(|entry| entry.is_launcher_default);
-        assert_eq!(defaults.map(|entry| entry.name).collect::<Vec<_>>(), ["blocked"]);
     }
 }

@@ -65,15 +65,17 @@ pub struct Ranking {
 /// Ranks mappings by their scores.
 ///
 /// Mappings that are [excluded](Score::excluded) are left out unless all are; with [`Rule::Static`]
-/// also those on more nodes than others. The [`Rule`] orders the rest.
+/// also those on more nodes than others; [references](Score::reference) always. The [`Rule`] orders
+/// the rest. The launcher's default wins if it counts as equal to the best.
 ///
 /// # Panics
-/// If there is no score.
+/// If there is no score other than references.
 #[must_use]
 pub fn rank(scores: &[Score], rule: &Rule) -> Ranking {
     assert!(!scores.is_empty(), "a mapping to rank");
+    let eligible = (0..scores.len()).filter(|at| !scores[*at].reference);
     let (mut compared, mut excluded): (Vec<usize>, Vec<usize>) =
-        (0..scores.len()).partition(|at| !scores[*at].excluded);
+        eligible.partition(|at| !scores[*at].excluded);
     if compared.is_empty() {
         compared = std::mem::take(&mut excluded);
     }
@@ -90,7 +92,7 @@ pub fn rank(scores: &[Score], rule: &Rule) -> Ranking {
         (Rule::Static, default) => {
             !all_equal || compared.len() == 1 || (default.is_none() && default_was_tried)
         }
-        (_, Some(default)) if default != best => !equal.contains(&default),
+        (_, Some(default)) if default != best || losses[best] > 1.0 => !equal.contains(&default),
         _ => compared.len() == 1 || !all_equal,
     };
     let matters = matters || excluded.iter().any(is_default);
@@ -155,6 +157,20 @@ impl Ranking {
     #[must_use]
     pub fn launcher_default(&self) -> Option<usize> {
         self.launcher_default
+    }
+
+    /// The ranking where nothing is gained by any mapping: the launcher's default is best, if it was
+    /// compared.
+    #[must_use]
+    pub(crate) fn with_default_best(mut self) -> Self {
+        let default = self
+            .launcher_default
+            .and_then(|default| self.order.iter().position(|at| *at == default));
+        if let Some(default) = default {
+            self.order[..=default].rotate_right(1);
+            self.matters = false;
+        }
+        self
     }
 
     /// Whether the choice makes a difference: not if the launcher's default counts as equal to the

@@ -7,8 +7,9 @@ use super::{ObjectiveRule, Score, SmoothObjective, counts_as_equal};
 /// The rule by which scores are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
-    /// With message timing: the least loss by the objective, however small the difference. Equal
-    /// losses are ordered by finish, or by waiting if the finish is the objective.
+    /// With message timing: the least loss by the objective. Equal losses are ordered by finish, or by
+    /// waiting if the finish is the objective. The launcher's default wins if its waiting and its
+    /// finish count as equal to those of the best; in a closed loop the finish must be within 0.5 %.
     Objective(ObjectiveRule),
     /// By traffic alone: the least time of the busiest network device, then the least hop-bytes, each
     /// within [`TOLERANCE`](super::TOLERANCE); between mappings that count as equal, the launcher's default. Mappings on
@@ -92,7 +93,12 @@ fn by_objective(rule: &ObjectiveRule, scores: &[Score], compared: &[usize]) -> O
     });
     let best = &scores[order[0]];
     let equal = |at: &usize| rule.counts_as_equal(&scores[*at], best);
-    let equal = compared.iter().copied().filter(equal).collect();
+    let equal: Vec<usize> = compared.iter().copied().filter(equal).collect();
+    let is_default = |at: &usize| scores[*at].launcher_default;
+    let as_good = |at: &usize| equal.contains(at) && rule.ends_as_early(&scores[*at], best);
+    if let Some(default) = order.iter().position(|at| is_default(at) && as_good(at)) {
+        order[..=default].rotate_right(1);
+    }
     (order, losses, equal)
 }
 

@@ -30,6 +30,8 @@ pub struct Score {
     pub nodes: Option<usize>,
     /// Whether it is the launcher's default.
     pub launcher_default: bool,
+    /// Whether it is evaluated for comparison only, so that it cannot win.
+    pub reference: bool,
     /// Whether it can only win if all mappings are excluded: it violates the balance of computing
     /// times, or its simulation was stopped before the end.
     pub excluded: bool,

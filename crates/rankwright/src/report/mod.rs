@@ -1,5 +1,6 @@
 //! Results as text, JSON, CSV and pictures, for people and programs.
 
+mod answer;
 mod cluster_picture;
 mod comparison;
 mod drawing;
@@ -13,6 +14,7 @@ pub mod triage;
 pub mod waiting;
 pub mod workload;
 
+pub use answer::{Answer, AnswerRow, Role, Verdict, Weakness};
 pub use cluster_picture::cluster_picture;
 pub use comparison::{
     Comparison, EvaluatedRow, EvaluationRow, LevelCutRow, MemoryRow, NicLoadRow, NicRow,

@@ -91,9 +91,12 @@ impl PermutationReport {
         let ((crossing, time), (crossing_before, time_before)) =
             (pair(placed), pair(in_block_order));
         let names: Vec<&str> = placed.operations.iter().map(|row| row.operation).collect();
-        let which = format!("Collectives ({}; {share:.1} % of all bytes)", names.join(", "));
+        let which = match names.is_empty() {
+            true => return None,
+            false => format!("Collectives ({}; {share:.1} % of all bytes)", names.join(", ")),
+        };
         if alike(crossing, crossing_before) && alike(time, time_before) {
-            return Some(format!("{which} cost the same as in block order."));
+            return Some(format!("{which} cost the same as with ranks placed in order."));
         }
         let worse = crossing > crossing_before || time > time_before;
         let order = if worse { " follow the order of the ranks:" } else { " gain too:" };
@@ -117,26 +120,27 @@ impl PermutationReport {
         ))
     }
 
-    /// The warning that ranks share their nodes with other ranks than expected; `None` if they do not.
+    /// That ranks share their nodes with other ranks than expected, and the way out; `None` if they do
+    /// not.
     #[must_use]
-    pub fn node_groups_warning(&self) -> Option<String> {
+    pub fn node_groups(&self) -> Option<(String, &'static str)> {
         if self.changed_node_groups_ranks == 0 {
             return None;
         }
-        let expected = if self.by_run { "in the recorded run" } else { "in block order" };
+        let expected = if self.by_run { "in the recorded run" } else { "by default" };
         let mut text = format!(
-            "{} of {} ranks share their node with other ranks than {expected}. Programs that are \
-             aware of nodes notice (MPI_Comm_split_type, shared windows, a GPU by local rank, files \
-             per node); --keep-node-groups keeps the ranks of a node together",
+            "{} of {} ranks have other node neighbours than {expected}. Programs that depend on them \
+             (MPI_Comm_split_type, shared windows, a GPU by local rank, files per node) may run \
+             differently",
             self.changed_node_groups_ranks, self.ranks
         );
         if !self.aware_jobs.is_empty() {
             text += &format!(
-                ". {} has a communicator for each of its hosts: it is aware of nodes",
+                ". {} has a communicator for each of its hosts, so it does depend on them",
                 self.aware_jobs.join(", ")
             );
         }
-        Some(text)
+        Some((text, "`--keep-node-groups` keeps the ranks of a node together"))
     }
 }
 

@@ -116,6 +116,11 @@ pub struct Job {
 pub struct Seen {
     /// Host name of each rank, by rank; empty unless known for every rank.
     pub hosts: Vec<String>,
+    /// Longest wall time of any rank, from the end of `MPI_Init` to the start of `MPI_Finalize`;
+    /// `None` unless every rank has a complete record.
+    pub wall: Option<Seconds>,
+    /// Whether ranks shared PUs, so that times include waiting for a PU.
+    pub shared_pus: bool,
 }
 
 /// All messages from one rank to another.

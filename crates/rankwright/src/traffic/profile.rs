@@ -258,15 +258,21 @@ impl Profile {
     fn seen(&self) -> Seen {
         let hosts = self.ranks.iter().all(|rank| !rank.host.is_empty());
         let ranks = if hosts { &self.ranks[..] } else { &[] };
-        Seen { hosts: ranks.iter().map(|rank| rank.host.clone()).collect() }
+        let complete = self.ranks.iter().all(RankRecord::is_complete);
+        let walls = complete.then(|| self.ranks.iter().map(|rank| rank.wall.0));
+        Seen {
+            hosts: ranks.iter().map(|rank| rank.host.clone()).collect(),
+            wall: walls.map(|walls| Seconds(walls.fold(0.0, f64::max))),
+            shared_pus: self.shared_pus().is_some(),
+        }
     }
 
     /// Time outside MPI, by rank; empty unless known for every rank.
     fn compute(&self) -> Vec<Seconds> {
-        let whole = |rank: &RankRecord| rank.ended.is_whole() && rank.wall.0 > 0.0;
         let timed = self.calls_were_timed() && !self.run.several_threads;
         // With shared PUs, time outside MPI includes waiting for a PU.
-        if !timed || self.shared_pus().is_some() || !self.ranks.iter().all(whole) {
+        if !timed || self.shared_pus().is_some() || !self.ranks.iter().all(RankRecord::is_complete)
+        {
             return Vec::new();
         }
         let outside = |rank: &RankRecord| Seconds((rank.wall.0 - rank.time_in_mpi().0).max(0.0));
@@ -320,6 +326,11 @@ impl FlowRecord {
 }
 
 impl RankRecord {
+    /// Whether the record is complete and has a wall time.
+    fn is_complete(&self) -> bool {
+        self.ended.is_whole() && self.wall.0 > 0.0
+    }
+
     /// Time inside MPI, summed over all classes of calls.
     #[must_use]
     pub(crate) fn time_in_mpi(&self) -> Seconds {

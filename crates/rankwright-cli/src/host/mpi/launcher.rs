@@ -36,8 +36,8 @@ const NAMES: [&str; 7] = [
 ///
 /// # Errors
 /// As for [`find_for_programs`].
-pub(crate) fn find_for(job: &JobEntry) -> Result<MpiLauncher, NotStarted> {
-    find_for_programs(None, Some(job), None)
+pub(crate) fn find_for(profiled_with: &str, ranks: usize) -> Result<MpiLauncher, NotStarted> {
+    find_by_library(None, (profiled_with, Some(ranks)), None)
 }
 
 /// Finds the launcher `choice` on PATH. Without a choice: the launcher of the MPI that the programs
@@ -52,8 +52,17 @@ pub(crate) fn find_for_programs(
     job: Option<&JobEntry>,
     line: Option<&ProgramLine>,
 ) -> Result<MpiLauncher, NotStarted> {
-    let library = line.and_then(|line| library_of(line, job.map(|job| job.ranks.len())));
     let profiled_with = job.map_or("", |job| job.mpi_library.as_str());
+    find_by_library(choice, (profiled_with, job.map(|job| job.ranks.len())), line)
+}
+
+/// As [`find_for_programs`]: the MPI library that the job was profiled with, and its ranks.
+fn find_by_library(
+    choice: Option<&'static Launcher>,
+    (profiled_with, ranks): (&str, Option<usize>),
+    line: Option<&ProgramLine>,
+) -> Result<MpiLauncher, NotStarted> {
+    let library = line.and_then(|line| library_of(line, ranks));
     let manages =
         |launcher: &&Launcher| matches!(launcher.software, Software::Slurm | Software::Flux);
     if let Some(launcher) = choice.filter(manages) {

@@ -1,6 +1,7 @@
 //! Commands that plan single steps.
 
 mod launch;
+mod launcher_defaults;
 mod lint;
 mod nic;
 mod openmpi_map_display;

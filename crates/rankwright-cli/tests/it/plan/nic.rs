@@ -124,7 +124,7 @@ fn placed_on_rails(strategies: &str) -> (serde_json::Value, String) {
     let file = folder.path().join("p.json").display().to_string();
     let on = "testdata/broken/nic-rails-exhausted.toml";
     let place = ["place", "pattern:all-to-all:6", "--on", on, "--nics", "by-load", "-o", &file];
-    let how = ["--strategies", strategies, "--format", "json"];
+    let how = ["--strategies", strategies, "--for", "openmpi5", "--format", "json"];
     let arguments = [&place[..], &how].concat();
     let output = rankwright(&arguments).output().expect("the program starts");
     assert!(output.status.success(), "{}", transcript(&arguments, &output));
@@ -150,7 +150,7 @@ fn the_busiest_device_is_as_busy_in_the_table_as_in_the_note() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("p.json").display().to_string();
     let on = ["--on", "testdata/nics/four-hfis.toml", "--nics", "by-load", "-o", &file];
-    let place = ["place", "pattern:all-to-all:12", "--strategies", "blocked"];
+    let place = ["place", "pattern:all-to-all:12", "--strategies", "blocked", "-v"];
     let arguments = [&place[..], &on].concat();
     let output = rankwright(&arguments).output().expect("the program starts");
     let text = transcript(&arguments, &output);

@@ -125,6 +125,10 @@ pub struct ChooseOptions<'a> {
     pub seeds: usize,
     /// Whether all mappings are evaluated, also where no strategy needs that.
     pub evaluate_all: bool,
+    /// The strategy that places as the launcher does by default; `None`: `blocked`.
+    pub launcher_default: Option<&'a StrategyId>,
+    /// Whether that strategy is evaluated for comparison only and cannot win.
+    pub default_is_reference: bool,
     /// Called from several threads with the number of simulated messages; when it breaks, all
     /// simulations stop.
     pub observer: &'a Observer<'a>,
@@ -140,6 +144,14 @@ impl ChooseOptions<'_> {
         let closed_loop = self.simulation.pacing != Pacing::Open;
         ObjectiveRule { objective: self.objective, closed_loop, ranks: problem.rank_count() }
     }
+
+    /// Whether a strategy places as the launcher does by default.
+    fn is_launcher_default(&self, strategy: &StrategyId) -> bool {
+        match self.launcher_default {
+            Some(default) => default == strategy,
+            None => strategy.is_blocked(),
+        }
+    }
 }
 
 impl Default for ChooseOptions<'_> {
@@ -152,6 +164,8 @@ impl Default for ChooseOptions<'_> {
             messages: 100_000_000,
             seeds: 3,
             evaluate_all: false,
+            launcher_default: None,
+            default_is_reference: false,
             observer: &|_| ControlFlow::Continue(()),
         }
     }
@@ -213,7 +227,7 @@ pub fn candidates(
     };
     let result = |strategy: &Strategy| {
         let proposed = best_proposed(problem, strategy, &mappings, evaluation.as_ref(), options)?;
-        Ok(candidate(problem, strategy.id(), &mappings, &proposed, evaluation.as_ref()))
+        Ok(candidate(problem, strategy.id(), &mappings, &proposed, (evaluation.as_ref(), options)))
     };
     let results = strategies.iter().map(result).collect();
     Candidates { results, evaluation, not_simulated }
@@ -333,7 +347,7 @@ fn best_proposed<'a>(
         rank(&pool.iter().map(score).collect::<Vec<_>>(), &Rule::Objective(rule))
     } else if strategy.chooses() && pool.len() > 1 {
         let score = |proposed: &Proposed| {
-            candidate(problem, proposed.strategy, mappings, proposed, None).score
+            candidate(problem, proposed.strategy, mappings, proposed, (None, options)).score
         };
         rank(&pool.iter().map(score).collect::<Vec<_>>(), &Rule::Static)
     } else {
@@ -347,20 +361,22 @@ fn candidate(
     strategy: &StrategyId,
     mappings: &Mappings,
     proposed: &Proposed,
-    evaluation: Option<&Evaluation>,
+    (evaluation, options): (Option<&Evaluation>, &ChooseOptions),
 ) -> Candidate {
     let mapping = mappings.mapping(proposed);
     let placement = mappings.placement(proposed).clone().named(strategy.to_string());
     let load = Load::new(problem.cluster, problem.levels(), problem.workload, &placement);
     let computing = Computing::new(problem, mapping);
     let evaluation = evaluation.map(|evaluation| evaluation.mappings[proposed.number].clone());
-    let by_bytes = static_score(strategy, &placement, &load, computing);
+    let launcher_default = options.is_launcher_default(strategy);
     let times = evaluation.as_ref().map(|evaluation| evaluation.score).unwrap_or_default();
     let score = Score {
         waiting: times.waiting,
         finish: times.finish,
         total_finish: times.total_finish,
-        ..by_bytes
+        launcher_default,
+        reference: launcher_default && options.default_is_reference,
+        ..static_score(&placement, &load, computing)
     };
     Candidate {
         strategy: strategy.clone(),

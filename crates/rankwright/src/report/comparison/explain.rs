@@ -98,7 +98,7 @@ impl ByBytes<'_> {
 
     fn all_equal(&self, more_nodes: &str) -> String {
         let ranking = &self.ranked.ranking;
-        let is_default = |at: &usize| self.candidates[*at].strategy.is_launcher_default();
+        let is_default = |at: &usize| self.candidates[*at].score.launcher_default;
         let advice = match ranking.launcher_default() {
             Some(_) => DEFAULT_WILL_DO,
             None if ranking.on_more_nodes().iter().any(is_default) => {
@@ -158,7 +158,7 @@ impl ByBytes<'_> {
         let hop_bytes = |candidate: &Candidate| candidate.load.hop_bytes as f64;
         match best.load.busiest_nic() {
             _ if same_time && counts_as_equal(hop_bytes(other), hop_bytes(best)) => {
-                let why = match best.strategy.is_launcher_default() {
+                let why = match best.score.launcher_default {
                     true => "the launcher's default",
                     false => "named first",
                 };
@@ -211,16 +211,18 @@ impl ByTimes<'_> {
         let ranking: &Ranking = &self.ranked.ranking;
         let (best, compared) = (ranking.best(), ranking.order().len());
         let default = ranking.launcher_default();
-        let default_is_equal = default.is_some_and(|at| ranking.is_equal_to_best(at));
-        match default.filter(|at| *at != best) {
-            Some(default) if default_is_equal => format!(
-                "blocked, the launcher's default, is within {} of {}, the best of {compared}.\
+        // The default wins against mappings that are a little better.
+        let least = ranking.order().iter().copied().find(|at| ranking.loss(*at) <= 1.0);
+        match (least.filter(|at| Some(best) == default && *at != best), default) {
+            (Some(least), _) => format!(
+                "{}, the launcher's default, is within {} of {}, the best of {compared}.\
                  {DEFAULT_WILL_DO} {}",
-                limit(),
                 name(&self.candidates[best]),
-                self.times(best, &[(default, "")])
+                limit(),
+                name(&self.candidates[least]),
+                self.times(least, &[(best, "")])
             ),
-            None if compared > 1 && ranking.all_equal() => format!(
+            (None, _) if compared > 1 && ranking.all_equal() => format!(
                 "All {compared} strategies are within {} of each other.{}",
                 limit(),
                 default.map_or("", |_| DEFAULT_WILL_DO)

@@ -3,9 +3,11 @@
 mod evaluated;
 mod explain;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use super::PermutationReport;
+use super::{Answer, PermutationReport};
 use crate::choose::{Basis, Candidate, Evaluation, RankedCandidates};
 use crate::cluster::Cluster;
 use crate::estimate::{Direction, LevelCut};
@@ -16,6 +18,11 @@ pub use evaluated::{EvaluatedRow, EvaluationRow};
 /// A comparison of strategies. Its JSON form is described in `docs/src/formats.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
+    /// The version of this shape: 1. Later versions add keys, or have another number.
+    pub version: u32,
+    /// What the best placement gains against the launcher's default, if requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
     /// The evaluation by which the strategies are ranked: `static`, `model` or `simulation`.
     pub by: Basis,
     /// Details of a ranking by model or simulation.
@@ -45,6 +52,10 @@ pub struct Comparison {
 pub struct StrategyRow {
     /// Its name, with options.
     pub name: StrategyId,
+    /// Its name without options.
+    pub strategy_name: &'static str,
+    /// Its options that were set, by name.
+    pub strategy_options: BTreeMap<String, String>,
     /// The strategy that proposed its mapping, if that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_by: Option<StrategyId>,
@@ -135,6 +146,8 @@ impl Comparison {
     ) -> Self {
         let best = &candidates[ranked.best()];
         Self {
+            version: 1,
+            answer: None,
             by: evaluation.map_or(Basis::Static, Evaluation::basis),
             evaluation: evaluation.map(EvaluationRow::new),
             best: best.strategy.clone(),
@@ -159,12 +172,6 @@ impl Comparison {
             self.reason = explain::equal_with_kept_node_groups();
         }
         self
-    }
-
-    /// A sentence on what collective operations gain or lose by the best placement; `None` if unknown.
-    #[must_use]
-    pub fn collectives_sentence(&self) -> Option<String> {
-        self.permutation.as_ref()?.collectives_sentence(self.total_bytes)
     }
 
     /// The basis of the numbers: how they were computed, and by which rates.
@@ -344,6 +351,10 @@ impl StrategyRow {
         let cut = |cut: &LevelCut| LevelCutRow { level: cut.level.to_string(), bytes: cut.bytes.0 };
         Self {
             name: candidate.strategy.clone(),
+            strategy_name: candidate.strategy.name(),
+            strategy_options: (candidate.strategy.options())
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
             made_by: (candidate.made_by != candidate.strategy).then(|| candidate.made_by.clone()),
             evaluated: EvaluatedRow::new(candidate).filter(|_| with_times),
             makespan_s: candidate.computing.map(|computing| computing.makespan.0),

@@ -1,5 +1,6 @@
 //! From strategies to a winner.
 
+mod answers;
 mod by_bytes;
 mod evaluation;
 mod populations;

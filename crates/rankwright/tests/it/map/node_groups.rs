@@ -25,7 +25,7 @@ fn in_block_order<'a>(cluster: &'a Cluster, workload: &'a Workload) -> (Problem<
 
 fn on_hosts(job: Job, host: impl Fn(u32) -> u32) -> Job {
     let hosts = (0..job.ranks).map(|rank| format!("host{}", host(rank))).collect();
-    Job { seen: rankwright::traffic::Seen { hosts }, ..job }
+    Job { seen: rankwright::traffic::Seen { hosts, ..Default::default() }, ..job }
 }
 
 fn recorded(cluster: &Cluster, workload: &Workload) -> Result<NodeGroups, PlacementError> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
 use rankwright::placement::{JobEntry, PlacementFile};
+use rankwright::traffic::Workload;
 
 use crate::host::mpi::launcher::find_for;
 use crate::launching::prepared::Prepared;
@@ -27,16 +28,24 @@ pub(super) struct FileOptions {
 }
 
 impl FileOptions {
+    /// The launcher to write files for.
+    pub(super) fn launcher(&self, workload: &Workload) -> &'static Launcher {
+        let installed = || {
+            let job = workload.jobs.first()?;
+            find_for(&job.mpi_library, job.ranks as usize).ok()
+        };
+        let installed = || installed().map(|installed| installed.launcher);
+        self.launcher.or_else(installed).unwrap_or(&LAUNCHERS[0])
+    }
+
     /// Writes the launch files of a placement by `strategy`; `line` has the programs.
     pub(super) fn write(
         &self,
         file: PlacementFile,
-        strategy: &str,
+        (strategy, launcher): (&str, &'static Launcher),
         line: Option<&ProgramLine>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<()> {
-        let launcher = self.launcher.or_else(|| installed_launcher(&file.jobs));
-        let launcher = launcher.unwrap_or(&LAUNCHERS[0]);
         let folder = match &self.launch_files {
             Some(folder) => Some(folder.clone()),
             // A placement that goes to a device (`/dev/null`) cannot be launched.
@@ -70,9 +79,4 @@ impl FileOptions {
         }
         Ok(())
     }
-}
-
-/// The row of the launcher table for the installed launcher that fits the jobs.
-fn installed_launcher(jobs: &[JobEntry]) -> Option<&'static Launcher> {
-    find_for(jobs.first()?).ok().map(|installed| installed.launcher)
 }

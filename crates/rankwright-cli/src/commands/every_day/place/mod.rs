@@ -9,8 +9,9 @@ use clap::Args;
 use rankwright::choose::{Candidate, PermutationEffects, Planner};
 use rankwright::cluster::Cluster;
 use rankwright::files::check_writable;
-use rankwright::map::{Problem, Strategy};
-use rankwright::report::PermutationReport;
+use rankwright::launch::Launcher;
+use rankwright::map::{Problem, Strategy, StrategyId};
+use rankwright::report::{Answer, PermutationReport};
 use rankwright::traffic::Workload;
 
 use files::FileOptions;
@@ -60,6 +61,10 @@ pub(crate) struct Place {
     simulation: SimulationOptions,
 }
 
+/// The launcher, the strategy that places as it does by default, and whether that only serves for
+/// comparison.
+type LauncherDefault<'a> = (&'static Launcher, &'a StrategyId, bool);
+
 impl Place {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         refuse_stdout(&self.files.output)?;
@@ -70,12 +75,13 @@ impl Place {
             return Err(UsageError(text.to_owned()).into());
         }
         let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
-        let strategies = self.search.strategies(self.strategies.as_deref())?;
+        let mut strategies = self.search.strategies(self.strategies.as_deref())?;
         let several = self.cluster.read_several()?;
-        let (cluster, best, workload);
+        let (cluster, best, workload, launcher);
         if let Some((of_most, counts)) = several {
             devices::require_devices(&of_most, &self.selection.nics)?;
             (cluster, workload) = (of_most, self.workload(verbosity)?);
+            launcher = self.files.launcher(&workload);
             best = self.best_of(&counts, &cluster, &workload, &strategies, verbosity)?;
         } else {
             let why = " needs several numbers of nodes, like --nodes 4..16";
@@ -83,7 +89,14 @@ impl Place {
             cluster = self.cluster.read()?;
             devices::require_devices(&cluster, &self.selection.nics)?;
             workload = self.workload(verbosity)?;
-            best = self.best(&cluster, &workload, &strategies, verbosity)?;
+            launcher = self.files.launcher(&workload);
+            let default = launcher.default_strategy(workload.rank_count()).parse::<Strategy>()?;
+            let default_id = default.id().clone();
+            let is_new = strategies.iter().all(|strategy| *strategy.id() != default_id);
+            let reference = is_new && self.strategies.is_some();
+            strategies.extend(is_new.then_some(default));
+            let default = (launcher, &default_id, reference);
+            best = self.best(&cluster, &workload, (&strategies, default), verbosity)?;
         }
         let file = devices::placement_file(
             &self.selection,
@@ -93,7 +106,8 @@ impl Place {
             Gpus::Near,
             verbosity,
         )?;
-        self.files.write(file, &best.strategy.to_string(), line.as_ref(), verbosity)?;
+        let strategy = best.strategy.to_string();
+        self.files.write(file, (&strategy, launcher), line.as_ref(), verbosity)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -119,31 +133,30 @@ impl Place {
         Ok(best)
     }
 
-    /// Prints a row per strategy; returns the best placement.
+    /// Prints what the best placement gains against the launcher's default; returns the best.
     fn best(
         &self,
         cluster: &Cluster,
         workload: &Workload,
-        strategies: &[Strategy],
+        (strategies, (launcher, default, reference)): (&[Strategy], LauncherDefault),
         verbosity: &Verbosity,
     ) -> anyhow::Result<Candidate> {
         let planner = self.planner(cluster, workload, strategies)?;
+        let planner = planner.launcher_default(default, reference);
         let mut plan = plan::plan(&self.search, &planner, verbosity)?;
         let mut comparison = plan::comparison(&plan, cluster);
-        let best = plan.candidates.swap_remove(plan.ranking.best());
-        plan::note_moves(verbosity, &best.made_by, best.moves);
         let granularity = self.rank_size.granularity();
-        let effects = PermutationEffects::new(cluster, workload, granularity, &best.placement)?;
+        let placement = &plan.best().placement;
+        let effects = PermutationEffects::new(cluster, workload, granularity, placement)?;
         let effects = PermutationReport::new(&effects);
-        let warning = effects.node_groups_warning();
+        comparison.answer = Some(Answer::new(cluster, workload, &plan, launcher, Some(&effects)));
         comparison.permutation = Some(effects);
         if self.node_groups.keep.is_some() {
             comparison = comparison.with_kept_node_groups();
         }
-        output::print(&comparison::show(&comparison, self.format))?;
-        if let Some(warning) = warning {
-            output::warn(verbosity, warning);
-        }
+        output::print(&comparison::show_answer(&comparison, self.format, verbosity))?;
+        let best = plan.candidates.swap_remove(plan.ranking.best());
+        plan::note_moves(verbosity, &best.made_by, best.moves);
         Ok(best)
     }
 

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::command::{rankwright, repository, say};
 use crate::every_day::real_launchers::{can_invent_hosts, fake_ssh};
 
-const OPENMPI_4: &str = "mpirun.openmpi";
-const OPENMPI_5: &str = ".mpi/openmpi5/bin/mpirun";
+pub(crate) const OPENMPI_4: &str = "mpirun.openmpi";
+pub(crate) const OPENMPI_5: &str = ".mpi/openmpi5/bin/mpirun";
 
 fn data(name: &str) -> PathBuf {
     repository().join("testdata/lint").join(name)

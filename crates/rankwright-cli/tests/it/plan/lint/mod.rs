@@ -1,7 +1,7 @@
 //! `rankwright lint`: what it says of hand-written files, and what it makes of them.
 
 mod intel;
-mod launchers;
+pub(crate) mod launchers;
 mod slurm;
 
 use std::fmt::Write;

@@ -1,0 +1,187 @@
+//! The first line of the answer.
+
+use super::{Facts, Verdict};
+use crate::choose::{Candidate, NoSeconds, RunTimes, communication_share};
+use crate::ranking::{Rule, Score, counts_as_equal, rank};
+use crate::units::Seconds;
+
+/// A share as people write it: whole percents from 10 to 99, else one digit more. What is below 100 %
+/// does not read so.
+pub(super) fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent.abs() {
+        size if (99.95..100.0).contains(&size) => "99.9 %".to_owned(),
+        size if (9.95..99.0).contains(&size) || size >= 100.0 => format!("{percent:.0} %"),
+        _ => format!("{percent:.1} %"),
+    }
+}
+
+impl Facts<'_> {
+    /// The verdict and its sentence.
+    pub(super) fn answer(&self) -> (Verdict, String) {
+        let best = self.best();
+        let Some(default) = self.default else {
+            let what = format!("{} has no placement here", self.launcher_default());
+            return (Verdict::LessTraffic, format!("Not compared: {what}."));
+        };
+        if self.is_same(default, best) {
+            return (Verdict::NoGain, self.nothing_gained());
+        }
+        if self.default_is_better(default, best) {
+            let text = format!(
+                "No gain: the launcher's default is better than {}, the best of the strategies that \
+                 were named.",
+                self.plan.candidates[best].strategy
+            );
+            return (Verdict::NoGain, text);
+        }
+        let timed = self.plan.evaluation.is_some();
+        match &self.plan.run_times {
+            Some(times) => self.run_time(times, default, best),
+            None if timed => self.waiting(default, best),
+            None => self.bytes(default, best),
+        }
+    }
+
+    /// Whether a default that could not win is better than the best.
+    fn default_is_better(&self, default: usize, best: usize) -> bool {
+        let score = |at: usize| Score { reference: false, ..self.plan.candidates[at].score };
+        let rule = match self.plan.evaluation {
+            Some(_) => Rule::Objective(self.plan.rule),
+            None => Rule::Static,
+        };
+        self.plan.candidates[default].score.reference
+            && rank(&[score(best), score(default)], &rule).best() == 1
+    }
+
+    /// `the launcher's default (srun)`.
+    pub(super) fn launcher_default(&self) -> String {
+        format!("the launcher's default ({})", self.launcher.name)
+    }
+
+    fn nothing_gained(&self) -> String {
+        let negligible = communication_share(self.workload).filter(|share| *share <= 0.01);
+        let compared = self.plan.ranking.order().len();
+        match negligible {
+            Some(share) => format!(
+                "No placement helps here: {} of the run time is communication.",
+                percent(share)
+            ),
+            None if compared == 1 => "Only the launcher's default was tried.".to_owned(),
+            None => format!(
+                "No placement helps here: of {compared} strategies none is better than the \
+                 launcher's default."
+            ),
+        }
+    }
+
+    fn run_time(&self, times: &RunTimes, default: usize, best: usize) -> (Verdict, String) {
+        let Some(gain) = self.gain(best) else { return self.waiting(default, best) };
+        let (share, error) = (percent(gain.share), percent(gain.error));
+        if !gain.is_proven() {
+            let written = self.plan.candidates[best].strategy.name();
+            let text = format!(
+                "No proven gain: the launcher's default is within the error ({share} ± {error}). \
+                 {written} is written{}.",
+                self.less_waiting(default, best)
+            );
+            return (Verdict::NotProven, text);
+        }
+        let time = |at: usize| format!("{:.2}", times.times[at]);
+        let text = match times.only_ratios {
+            None => format!(
+                "Expected run time {} instead of {} with the launcher's default: {share} less \
+                 (± {error}).",
+                time(best),
+                time(default)
+            ),
+            Some(why) => {
+                let why = match why {
+                    NoSeconds::SharedPus => "ranks shared PUs in the recorded run",
+                    NoSeconds::OtherNodes => "other ranks shared nodes in the recorded run",
+                };
+                format!(
+                    "Expected run time {share} less than with the launcher's default (± {error}); \
+                     no seconds, because {why}."
+                )
+            }
+        };
+        (Verdict::ShorterRun, text)
+    }
+
+    /// `, with which messages wait 12 % less`, if they do.
+    fn less_waiting(&self, default: usize, best: usize) -> String {
+        let waiting = |at: usize| self.plan.candidates[at].score.total_waiting().0;
+        let less = waiting(best) < waiting(default);
+        let share = percent(1.0 - waiting(best) / waiting(default).max(f64::MIN_POSITIVE));
+        if less { format!(", with which messages wait {share} less") } else { String::new() }
+    }
+
+    /// The answer for message timing without a recorded run: the ranks send at given rates.
+    fn waiting(&self, default: usize, best: usize) -> (Verdict, String) {
+        let score = |at: usize| &self.plan.candidates[at].score;
+        let (waiting, before) = (score(best).total_waiting(), score(default).total_waiting());
+        let (end, end_before) = (score(best).last_arrival(), score(default).last_arrival());
+        let in_all = format!("{waiting:.2} instead of {before:.2}, summed over all messages");
+        let waits = if waiting.0 <= before.0 {
+            let share = 1.0 - waiting.0 / before.0.max(f64::MIN_POSITIVE);
+            format!(
+                "Messages wait {} less than with the launcher's default ({in_all})",
+                percent(share)
+            )
+        } else {
+            format!("Messages wait longer than with the launcher's default ({in_all})")
+        };
+        let ends = if counts_as_equal(end.0, end_before.0) && counts_as_equal(end_before.0, end.0) {
+            "the run is as long".to_owned()
+        } else if end.0 < end_before.0 {
+            let share = percent(1.0 - end.0 / end_before.0);
+            format!("the run ends {share} earlier ({end:.2} instead of {end_before:.2})")
+        } else {
+            let share = percent(end.0 / end_before.0 - 1.0);
+            format!("the run ends {share} later ({end:.2} instead of {end_before:.2})")
+        };
+        (Verdict::LessTraffic, format!("{waits}; {ends}."))
+    }
+
+    /// The answer without message timing.
+    fn bytes(&self, default: usize, best: usize) -> (Verdict, String) {
+        let (best, default) = (&self.plan.candidates[best], &self.plan.candidates[default]);
+        let untimed = "no message timing, so no run time";
+        let fewer =
+            |new: u64, old: u64| (new < old).then(|| percent(1.0 - new as f64 / old as f64));
+        let nic = |candidate: &Candidate| candidate.load.busiest_nic_time();
+        let text = if let Some(share) = fewer(best.load.inter_node.0, default.load.inter_node.0) {
+            format!(
+                "{share} fewer bytes between nodes than with the launcher's default; {untimed}."
+            )
+        } else if nic(best).0 < nic(default).0 {
+            let share = percent(1.0 - nic(best).0 / nic(default).0);
+            format!(
+                "The busiest NIC needs {share} less time for its bytes than with the launcher's \
+                 default; {untimed}."
+            )
+        } else if let Some((level, share)) = crossings(best, default) {
+            format!(
+                "{share} fewer bytes between {level}s than with the launcher's default; {untimed}."
+            )
+        } else {
+            format!("Bytes travel fewer hops than with the launcher's default; {untimed}.")
+        };
+        (Verdict::LessTraffic, text)
+    }
+}
+
+/// The widest level between whose groups fewer bytes pass, and by what share.
+fn crossings(best: &Candidate, default: &Candidate) -> Option<(String, String)> {
+    let cuts = best.load.cuts.iter().zip(&default.load.cuts).rev();
+    let mut fewer = cuts.filter(|(new, old)| new.bytes.0 < old.bytes.0);
+    let (new, old) = fewer.next()?;
+    let share = 1.0 - new.bytes.0 as f64 / old.bytes.0 as f64;
+    Some((new.level.to_string(), percent(share)))
+}
+
+/// A time for a table.
+pub(super) fn time(seconds: Option<f64>) -> String {
+    seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{:.2}", Seconds(seconds)))
+}

@@ -1,0 +1,82 @@
+//! The table of the answer.
+
+use super::sentence::{percent, time};
+use super::{Answer, AnswerRow, Role};
+use crate::units::Bytes;
+
+/// A column: its title, and its cell for a row.
+type Column = (&'static str, fn(&AnswerRow) -> String);
+
+const RUN_TIME: [Column; 3] = [
+    ("run time", |row| time(row.run_time_s)),
+    ("gain", |row| row.gain.map_or_else(|| "-".to_owned(), percent)),
+    ("communication", |row| time(row.communication_s)),
+];
+
+const WAITING: [Column; 2] =
+    [("waiting", |row| time(row.total_waiting_s)), ("end", |row| time(row.workload_finish_s))];
+
+const TRAFFIC: [Column; 2] = [
+    ("between nodes", |row| {
+        format!("{:.1} ({})", Bytes(row.inter_node_bytes), percent(row.inter_node_share))
+    }),
+    ("busiest NIC", |row| match row.busiest_nic_busy {
+        Some(busy) => format!("{} busy", percent(busy)),
+        None => time(Some(row.busiest_nic_time_s)),
+    }),
+];
+
+const HOPS: Column = ("hops/byte", |row| format!("{:.2}", row.hops_per_byte));
+
+const NODES: [Column; 2] = [
+    ("nodes", |row| row.nodes.to_string()),
+    ("ranks/node", |row| match row.ranks_per_node {
+        [least, most] if least == most => least.to_string(),
+        [least, most] => format!("{least}-{most}"),
+    }),
+];
+
+impl Answer {
+    /// The placements of the answer for people: header and rows.
+    #[must_use]
+    pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let any = |known: fn(&AnswerRow) -> bool| self.rows.iter().any(known);
+        let mut columns: Vec<Column> = Vec::new();
+        if any(|row| row.run_time_s.is_some()) || any(|row| row.gain.is_some()) {
+            let known = |(title, _): &&Column| match *title {
+                "run time" => any(|row| row.run_time_s.is_some()),
+                "communication" => any(|row| row.communication_s.is_some()),
+                _ => true,
+            };
+            columns.extend(RUN_TIME.iter().filter(known));
+        } else if any(|row| row.workload_finish_s.is_some()) {
+            columns.extend(WAITING);
+        }
+        columns.extend(TRAFFIC);
+        columns.extend((!any(|row| row.workload_finish_s.is_some())).then_some(HOPS));
+        columns.extend(NODES);
+        let cells = |row: &AnswerRow| {
+            let name = name(row, self.launcher);
+            [name].into_iter().chain(columns.iter().map(|(_, cell)| cell(row))).collect()
+        };
+        let rows = self.rows.iter().map(cells).collect();
+        (["placement"].into_iter().chain(columns.iter().map(|(title, _)| *title)).collect(), rows)
+    }
+
+    /// What weakens the answer, for people: a line each.
+    #[must_use]
+    pub fn remarks(&self) -> String {
+        self.weaknesses.iter().map(|weakness| format!("- {weakness}\n")).collect()
+    }
+}
+
+/// The role of a placement, and its strategy.
+fn name(row: &AnswerRow, launcher: &str) -> String {
+    match row.role {
+        Role::DefaultAndBest | Role::Default => {
+            format!("default of {launcher}: {}", row.strategy)
+        }
+        Role::Best => format!("best: {}", row.strategy),
+        Role::Next => format!("next best: {}", row.strategy),
+    }
+}

@@ -1,0 +1,127 @@
+//! What weakens an answer, and the way out.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Facts;
+use crate::traffic::{Job, Workload};
+
+/// What weakens an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Weakness {
+    /// A name that never changes.
+    pub code: &'static str,
+    /// What it is.
+    pub text: String,
+    /// The way out.
+    pub remedy: String,
+}
+
+impl Weakness {
+    pub(super) fn new(
+        code: &'static str,
+        text: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self { code, text: text.into(), remedy: remedy.into() }
+    }
+}
+
+impl fmt::Display for Weakness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.text, self.remedy)
+    }
+}
+
+/// The way out where only a measurement helps.
+const MEASURE: &str = "`rankwright run --compare default,placement` measures the gain";
+
+/// Everything that weakens an answer, the most important first.
+pub(super) fn all(facts: &Facts) -> Vec<Weakness> {
+    let parts = [shared_pus(facts.workload), no_timing(facts), disagreement(facts)];
+    let parts = parts.into_iter().chain([rates(facts), part(facts)]);
+    let more = [collectives(facts), neighbours(facts), default(facts)];
+    let parts = parts.chain(more);
+    parts.flatten().collect()
+}
+
+fn shared_pus(workload: &Workload) -> Option<Weakness> {
+    let shared = workload.jobs.iter().find(|job| job.seen.shared_pus)?;
+    Some(Weakness::new(
+        "shared-pus",
+        format!("ranks of {} shared PUs when it was recorded", shared.name),
+        "record it again with a PU for each rank",
+    ))
+}
+
+fn no_timing(facts: &Facts) -> Option<Weakness> {
+    let untimed = |job: &&Job| job.sources.is_empty() && !job.flows.is_empty();
+    let job = facts.workload.jobs.iter().find(untimed)?;
+    let recorded = !job.seen.hosts.is_empty();
+    let remedy = match recorded {
+        true => "record it again without `--gaps off`",
+        false => "record the program with `rankwright profile`, or give a rate",
+    };
+    Some(Weakness::new("no-message-timing", format!("{} has no message timing", job.name), remedy))
+}
+
+fn disagreement(facts: &Facts) -> Option<Weakness> {
+    let (simulated, recorded) = facts.plan.run_times.as_ref()?.disagreement?;
+    Some(Weakness::new(
+        "simulation-too-slow",
+        format!("the simulated default takes {simulated:.2}, the recorded run {recorded:.2}"),
+        "the rates of the cluster are too low, or the run was not placed by the default",
+    ))
+}
+
+fn rates(facts: &Facts) -> Option<Weakness> {
+    let rates = &facts.cluster.rates;
+    (!rates.calibrated).then(|| {
+        Weakness::new(
+            "rates-assumed",
+            format!("rates of the cluster are assumed ({})", rates.name),
+            "write measured ones into cluster.toml, under [rates] and as bandwidth of each NIC",
+        )
+    })
+}
+
+fn part(facts: &Facts) -> Option<Weakness> {
+    let share = facts.plan.evaluation.as_ref()?.share;
+    (share > 0.0 && share < 1.0).then(|| {
+        Weakness::new(
+            "part-simulated",
+            format!("{:.2} % of the messages were simulated", 100.0 * share),
+            "`--effort best` simulates more",
+        )
+    })
+}
+
+fn collectives(facts: &Facts) -> Option<Weakness> {
+    let total = facts.plan.best().load.total.0;
+    let bytes = facts.effects?.collectives.as_ref()?.bytes;
+    let share = bytes as f64 / total.max(1) as f64;
+    let sentence = facts.effects?.collectives_sentence(total)?;
+    (share >= 0.01).then(|| {
+        Weakness::new(
+            "collectives-estimated",
+            format!("messages of collectives are estimated. {}", sentence.trim_end_matches('.')),
+            MEASURE,
+        )
+    })
+}
+
+fn neighbours(facts: &Facts) -> Option<Weakness> {
+    let (text, remedy) = facts.effects?.node_groups()?;
+    Some(Weakness::new("other-node-neighbours", text, remedy))
+}
+
+fn default(facts: &Facts) -> Option<Weakness> {
+    (!facts.launcher.default_was_tried()).then(|| {
+        Weakness::new(
+            "default-assumed",
+            format!("the default of {} is taken from its manual", facts.launcher.name),
+            MEASURE,
+        )
+    })
+}

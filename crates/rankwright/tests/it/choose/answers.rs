@@ -1,0 +1,124 @@
+//! What `place` says first: whether a placement pays, and by how much.
+
+use rankwright::Planner;
+use rankwright::choose::Plan;
+use rankwright::cluster::Cluster;
+use rankwright::launch;
+use rankwright::map::Strategy;
+use rankwright::report::{Answer, Verdict};
+use rankwright::traffic::Workload;
+use rankwright::traffic::generate::pattern::Pattern;
+use rankwright::units::Seconds;
+
+use crate::clusters::{Kind, cluster};
+
+/// Two nodes of two packages with four cores each.
+fn two_nodes() -> Cluster {
+    cluster(&[(2, Kind(2, 1, 4, 1))])
+}
+
+/// A pattern, and the run in which it was recorded: the host of each rank, the run time, and how long
+/// each rank computed.
+fn recorded(pattern: &str, hosts: &[&str], wall: f64, compute: f64) -> Workload {
+    let mut job = Pattern::parse(pattern).unwrap().job().unwrap();
+    let ranks = job.ranks as usize;
+    job.seen.hosts = (0..ranks).map(|rank| hosts[rank * hosts.len() / ranks].to_owned()).collect();
+    job.seen.wall = Some(Seconds(wall));
+    job.compute = vec![Seconds(compute); ranks];
+    Workload::single(job)
+}
+
+fn plan(cluster: &Cluster, workload: &Workload, strategies: &[&str]) -> Plan {
+    let strategies: Vec<Strategy> = strategies.iter().map(|name| name.parse().unwrap()).collect();
+    Planner::new(cluster, workload).strategies(&strategies).plan().unwrap()
+}
+
+fn answer(workload: &Workload, strategies: &[&str]) -> Answer {
+    let cluster = two_nodes();
+    let plan = plan(&cluster, workload, strategies);
+    Answer::new(&cluster, workload, &plan, launch::find("mpich").unwrap(), None)
+}
+
+/// The answer as a person sees it.
+fn shown(workload: &Workload, strategies: &[&str]) -> String {
+    let answer = answer(workload, strategies);
+    let (header, rows) = answer.table();
+    let lines = rows.iter().map(|row| row.join(" | "));
+    let table: Vec<String> = [header.join(" | ")].into_iter().chain(lines).collect();
+    format!("{}\n{}\n{}", answer.text, table.join("\n"), answer.remarks())
+}
+
+/// Heavy traffic between ranks that are apart in rank order.
+const APART: &str = "halo-2d:16:renumber,rate=2000,length=256KiB,messages=2000";
+
+const ALL: [&str; 3] = ["blocked", "kway", "multisection"];
+
+#[test]
+fn a_run_on_the_same_nodes_has_an_expected_time() {
+    let workload = recorded(APART, &["a", "b"], 1.9, 0.8);
+    insta::assert_snapshot!(shown(&workload, &ALL));
+}
+
+#[test]
+fn a_run_on_one_node_counts_as_free_of_contention() {
+    let workload = recorded(APART, &["a"], 1.1, 0.8);
+    insta::assert_snapshot!(shown(&workload, &ALL));
+}
+
+#[test]
+fn after_a_run_with_shared_pus_only_the_ratio_is_known() {
+    let mut workload = recorded(APART, &["a", "b"], 1.9, 0.8);
+    workload.jobs[0].seen.shared_pus = true;
+    insta::assert_snapshot!(shown(&workload, &ALL));
+}
+
+#[test]
+fn little_communication_leaves_nothing_to_gain() {
+    let answer = answer(&recorded(APART, &["a", "b"], 1.9, 1.89), &ALL);
+    assert_eq!(answer.text, "No placement helps here: 0.5 % of the run time is communication.");
+    assert_eq!(answer.verdict, Verdict::NoGain);
+    let best = &answer.rows[0];
+    assert_eq!(best.strategy.to_string(), "blocked");
+}
+
+#[test]
+fn a_gain_within_the_error_is_not_proven() {
+    let light = "halo-2d:16:renumber,rate=150,length=256KiB,messages=150";
+    let answer = answer(&recorded(light, &["a", "b"], 1.2, 0.8), &ALL);
+    assert_eq!(answer.verdict, Verdict::NotProven, "{}", answer.text);
+    insta::assert_snapshot!(answer.text);
+}
+
+#[test]
+fn where_the_default_is_best_nothing_is_gained() {
+    let in_order = "halo-2d:16:rate=200,length=64KiB,messages=100";
+    insta::assert_snapshot!(shown(
+        &Workload::single(Pattern::parse(in_order).unwrap().job().unwrap()),
+        &ALL
+    ));
+}
+
+#[test]
+fn rates_give_waiting_and_bare_traffic_gives_bytes() {
+    let job = |pattern: &str| Workload::single(Pattern::parse(pattern).unwrap().job().unwrap());
+    insta::assert_snapshot!(shown(&job(APART), &ALL));
+    insta::assert_snapshot!(shown(&job("halo-2d:16:renumber,length=256KiB,messages=200"), &ALL));
+    // All on one node: fewer bytes between packages.
+    insta::assert_snapshot!(shown(&job("halo-2d:8:renumber,length=256KiB,messages=200"), &ALL));
+}
+
+#[test]
+fn a_reference_is_compared_with_and_never_wins() {
+    let cluster = two_nodes();
+    let workload = Workload::single(Pattern::parse(APART).unwrap().job().unwrap());
+    let strategies: Vec<Strategy> =
+        ["cyclic", "blocked:within=packages"].map(|name| name.parse().unwrap()).into();
+    let default = strategies[1].id().clone();
+    let planner = Planner::new(&cluster, &workload).strategies(&strategies);
+    let plan = planner.launcher_default(&default, true).plan().unwrap();
+    assert_eq!(plan.best().strategy.name(), "cyclic");
+    let answer = Answer::new(&cluster, &workload, &plan, launch::find("slurm").unwrap(), None);
+    assert_eq!(answer.rows.len(), 2);
+    assert_eq!(answer.rows[0].strategy, default);
+    assert!(answer.weaknesses.iter().any(|weakness| weakness.code == "default-assumed"));
+}
