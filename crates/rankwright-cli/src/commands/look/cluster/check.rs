@@ -1,11 +1,14 @@
 //! `rankwright cluster check`: a summary of the description, with warnings.
 
 use clap::Args;
-use rankwright::cluster::{Cluster, hostlist};
-use rankwright::ids::NodeId;
+use rankwright::cluster::{Cluster, Nic, NodeGroup, hostlist};
+use rankwright::ids::{NodeId, NumaId};
+use rankwright::units::BytesPerSecond;
+use serde::Serialize;
 
 use super::description::{group_lines, names_of_group};
 use super::named::Named;
+use crate::options::{Format, ResultOptions};
 use crate::output::{self, Verbosity};
 
 /// Options of `rankwright cluster check`.
@@ -13,16 +16,50 @@ use crate::output::{self, Verbosity};
 pub(super) struct Check {
     #[command(flatten)]
     named: Named,
+    #[command(flatten)]
+    result: ResultOptions,
+}
+
+/// The version of the JSON form.
+const FORMAT: u32 = 1;
+
+/// The JSON form.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    format: u32,
+    cluster: &'a str,
+    rates: &'a str,
+    calibrated: bool,
+    node_types: Vec<String>,
+    warnings: Vec<String>,
 }
 
 impl Check {
     pub(super) fn run(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
         let cluster = self.named.read()?;
-        for warning in warnings(&cluster) {
+        let warnings = warnings(&cluster);
+        for warning in &warnings {
             output::warn(verbosity, warning);
         }
-        let lines = group_lines(&cluster);
-        output::print(&(lines.join("\n") + "\n"))
+        let node_types = group_lines(&cluster);
+        self.result.write(&match self.result.format {
+            Format::Table => node_types.join("\n") + "\n",
+            Format::Csv => {
+                let rows: Vec<Vec<String>> = warnings.into_iter().map(|text| vec![text]).collect();
+                output::csv(&["warning"], &rows)
+            }
+            Format::Json => {
+                let report = Report {
+                    format: FORMAT,
+                    cluster: &cluster.name,
+                    rates: &cluster.rates.name,
+                    calibrated: cluster.rates.calibrated,
+                    node_types,
+                    warnings,
+                };
+                serde_json::to_string_pretty(&report)? + "\n"
+            }
+        })
     }
 }
 
@@ -47,6 +84,12 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
             let (name, rate) = (&nic.name, rates.nic_bandwidth);
             warnings.push(format!("{names}: NIC {name} has no bandwidth; {rate} is assumed"));
         }
+        let first = cluster.node_ids().find(|id| cluster.node(*id).group == index);
+        warnings.extend(first.into_iter().flat_map(|node| {
+            let faster = machine.nics.iter().filter(|nic| nic.is_usable());
+            let faster = faster.filter_map(|nic| faster_than_memory(cluster, node, group, nic));
+            faster.map(|warning| format!("{names}: {warning}")).collect::<Vec<_>>()
+        }));
         if machine.numa_nodes.len() > 2 && machine.numa_distance.is_none() {
             let which = "the distances between NUMA nodes are not known";
             warnings.push(format!("{names}: no numa_distance; {which}"));
@@ -67,6 +110,27 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
         warnings.push(format!("{tops} switches have no switch above: the tree is not connected"));
     }
     warnings
+}
+
+/// What is wrong with a device that is faster than the memory which it reads and writes: that of the
+/// NUMA nodes beside it, or of the whole node.
+fn faster_than_memory(
+    cluster: &Cluster,
+    node: NodeId,
+    group: &NodeGroup,
+    nic: &Nic,
+) -> Option<String> {
+    let all = (0..group.machine.numa_nodes.len()).map(NumaId::from_index);
+    let beside = all.filter(|numa| nic.near.is_empty() || nic.near.contains(numa));
+    let memory: f64 = beside.map(|numa| cluster.memory_bandwidth(node, numa).0).sum();
+    let (rate, memory) = (cluster.nic_bandwidth(nic), BytesPerSecond(memory));
+    (rate.0 > memory.0).then(|| {
+        format!(
+            "NIC {} ({rate}) is faster than the memory behind it ({memory:.1}): one of the two is \
+             wrong; set `memory_bandwidth` in [rates]",
+            nic.name
+        )
+    })
 }
 
 /// Groups of nodes without a rail in common with the first group that has rails.
@@ -102,6 +166,22 @@ mod tests {
     use rankwright::cluster::read::toml;
 
     use super::*;
+
+    #[test]
+    fn a_device_faster_than_the_memory_behind_it_is_told() {
+        let told = |near: &str, memory: &str| {
+            let text = format!(
+                "[rates]\nmemory_bandwidth = \"{memory}\"\n[[node]]\nnames = \"n[0-1]\"\n\
+                 topology = \"pack:2 numa:1 core:2 pu:1\"\n[[node.nic]]\nname = \"mlx5_0\"\n{near}\
+                 bandwidth = \"200 Gbit/s\"\n"
+            );
+            let cluster = toml::parse(&text, "cluster.toml", Path::new(".")).expect("it is one");
+            warnings(&cluster).into_iter().filter(|text| text.contains("is faster")).count()
+        };
+        let near = "near = \"numa:0\"\n";
+        let cases = [("", "4 GB/s"), (near, "20 GB/s"), ("", "20 GB/s"), (near, "200 GB/s")];
+        assert_eq!(cases.map(|(near, memory)| told(near, memory)), [1, 1, 0, 0]);
+    }
 
     #[test]
     fn nodes_without_a_common_rail_are_told() {
