@@ -190,10 +190,18 @@ fn access_line(access: &MemoryAccess) -> String {
     format!("{} from {cores}", what.collect::<Vec<_>>().join(", "))
 }
 
-/// A size, exact if that is short, else rounded.
+/// A size, exact if that is short, else rounded, with a binary prefix in both cases so that all
+/// memories of a listing have one unit.
 fn size(memory: Bytes) -> String {
     let exact = memory.to_string();
-    if exact.len() <= "1000 GiB".len() { exact } else { format!("{memory:.1}") }
+    if exact.len() <= "1000 GiB".len() {
+        return exact;
+    }
+    let bytes = memory.0 as f64;
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20)];
+    let unit = units.into_iter().find(|(_, shift)| memory.0 >= 1 << shift);
+    let (unit, shift) = unit.unwrap_or(("KiB", 10));
+    format!("{:.1} {unit}", bytes / f64::from(shift).exp2())
 }
 
 /// `cache L#0: cores L#0-3, PUs P#0-3 and P#32-35; not free: PUs P#0,32`.
