@@ -145,7 +145,7 @@ class Image:
             "row": []}
 
     def row(self, record):
-        collective, destination, messages, size, _ = record.values("IIQQQ")
+        collective, destination, messages, size = record.values("IIQQ")
         self.collectives[collective]["row"].append(
             {"destination": destination, "messages": messages, "bytes": size})
 

@@ -270,7 +270,8 @@ struct rw_pair_record {
  *   Neighbor_allgather(v)       the block of the rank times its number of destinations
  *   Neighbor_alltoall(v)(w)     sum of the blocks sent to the destinations
  *                        row of all Neighbor_*: the destinations in the topology without
- *                        MPI_PROC_NULL; a neighbour that is listed twice counts twice
+ *                        MPI_PROC_NULL; a neighbour that is listed twice counts twice and gets
+ *                        two messages
  */
 struct rw_collective_record {
     struct rw_record head;
@@ -293,9 +294,8 @@ struct rw_row_record {
     struct rw_record head;
     uint32_t collective;  /* id */
     uint32_t destination; /* world rank */
-    uint64_t messages;    /* calls with at least one byte for it */
+    uint64_t messages;    /* blocks of at least one byte for it: one per call, or as often as it is listed as neighbour */
     uint64_t bytes;       /* sum over the calls */
-    uint64_t latest_call; /* number of the last of these calls, from 1 */
 };
 
 /* Append new operations: the numbers are part of the format. */

@@ -73,9 +73,7 @@ static void add_row(struct collective *collective, const struct rw_row *row)
         struct rw_row_record *entry = find_entry(collective, destination);
         if (!entry)
             return;
-        if (entry->latest_call != collective->record->calls) /* a neighbour that is listed twice gets one message */
-            entry->messages++;
-        entry->latest_call = collective->record->calls;
+        entry->messages++;
         entry->bytes += row->bytes[i];
     }
 }

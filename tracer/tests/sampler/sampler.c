@@ -97,6 +97,30 @@ void expect_all(MPI_Comm comm, const char *operation, int root, long bytes, cons
         expect_collective(comm, operation, PERSISTENT_START, root, bytes, row);
 }
 
+static void expect_neighbourhood(MPI_Comm comm, const char *operation, enum form form, int neighbours,
+                                 const int destinations[], long bytes)
+{
+    char members[64];
+    long reached = 0;
+    print_communicator(comm, members);
+    for (int i = 0; i < neighbours; i++)
+        reached += destinations[i] >= 0;
+    fprintf(expectations, "collective %s %s %d -1 %ld", members, operation, (int)form, bytes * reached);
+    for (int i = 0; i < neighbours; i++)
+        if (destinations[i] >= 0)
+            fprintf(expectations, " %d:%ld", destinations[i], bytes);
+    fprintf(expectations, "\n");
+}
+
+void expect_neighbours(MPI_Comm comm, const char *operation, int neighbours, const int destinations[],
+                       long bytes)
+{
+    expect_neighbourhood(comm, operation, BLOCKING, neighbours, destinations, bytes);
+    expect_neighbourhood(comm, operation, NONBLOCKING, neighbours, destinations, bytes);
+    for (int start = 0; HAS_PERSISTENT_COLLECTIVES && start < 2; start++)
+        expect_neighbourhood(comm, operation, PERSISTENT_START, neighbours, destinations, bytes);
+}
+
 void finish(MPI_Request *request)
 {
     MPI_Wait(request, MPI_STATUS_IGNORE);

@@ -74,6 +74,9 @@ void expect_collective(MPI_Comm comm, const char *operation, enum form form, int
                        const long row[4]);
 /* Used by ALL_FORMS. */
 void expect_all(MPI_Comm comm, const char *operation, int root, long bytes, const long row[4]);
+/* `bytes` to each destination as often as it is listed; -1: MPI_PROC_NULL. */
+void expect_neighbours(MPI_Comm comm, const char *operation, int neighbours, const int destinations[],
+                       long bytes);
 /* `description`: a line as sampler.c describes it. */
 void expect_topology(const char *description);
 

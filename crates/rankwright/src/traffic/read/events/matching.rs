@@ -33,8 +33,9 @@ pub struct Collective {
     pub largest: u64,
     /// Bytes contributed by each rank, for operations where they may differ and calls have no row.
     pub bytes: BTreeMap<Rank, u64>,
-    /// Bytes from source to destination, for operations that state them.
-    pub rows: BTreeMap<Rank, BTreeMap<Rank, u64>>,
+    /// Bytes of each message from source to destination, for operations that state them. A neighbour
+    /// that is listed twice gets two messages.
+    pub rows: BTreeMap<Rank, BTreeMap<Rank, Vec<u64>>>,
     /// Whether any rank called the nonblocking form.
     pub nonblocking: bool,
     /// Number of ranks that have called it, and the first of them.
@@ -157,8 +158,8 @@ impl Matching {
             collective.bytes.insert(rank, bytes);
         }
         for (destination, bytes) in row.into_iter().flatten() {
-            let sent = collective.rows.entry(rank).or_default().entry(destination).or_default();
-            *sent = sent.saturating_add(bytes);
+            let row = collective.rows.entry(rank).or_default();
+            row.entry(destination).or_default().push(bytes);
         }
         Ok(())
     }
@@ -195,7 +196,14 @@ impl Collective {
     /// Bytes from one rank to another, as stated by the arguments.
     #[must_use]
     pub(crate) fn stated(&self, source: Rank, destination: Rank) -> u64 {
-        self.rows.get(&source).and_then(|row| row.get(&destination)).copied().unwrap_or_default()
+        self.messages(source, destination).iter().copied().fold(0, u64::saturating_add)
+    }
+
+    /// Bytes of each message from one rank to another, as stated by the arguments.
+    #[must_use]
+    pub(crate) fn messages(&self, source: Rank, destination: Rank) -> &[u64] {
+        let row = self.rows.get(&source);
+        row.and_then(|row| row.get(&destination)).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -219,7 +227,7 @@ impl Collective {
                 O::Gatherv | O::Scatterv | O::Alltoallv | O::Alltoallw | O::ReduceScatter
             );
         for rank in (0..6).filter(|_| states_rows) {
-            let row = (0..4).map(|other| (Rank(other), u64::from(other * 8 + rank)));
+            let row = (0..4).map(|other| (Rank(other), vec![u64::from(other * 8 + rank)]));
             collective.rows.insert(Rank(rank), row.collect());
         }
         collective

@@ -47,12 +47,7 @@ pub(super) fn phases(
         O::Alltoall | O::ReduceScatterBlock => vec![group.pairs(|source, _| group.block(source))],
         O::Scan | O::Exscan => group.chain(),
         // The other operations state the bytes per destination; empty messages are skipped.
-        _ => {
-            let mut phase = group.pairs(stated);
-            phase.receives.retain(|(_, bytes)| *bytes > 0);
-            phase.sends.retain(|(_, bytes)| *bytes > 0);
-            vec![phase]
-        }
+        _ => vec![group.stated_pairs()],
     };
     let is_empty = |phase: &Phase| phase.receives.is_empty() && phase.sends.is_empty();
     phases.into_iter().filter(|phase| !is_empty(phase)).collect()
@@ -90,6 +85,18 @@ impl Group<'_> {
             receives: others.iter().map(|other| (*other, bytes(*other, self.rank))).collect(),
             sends: others.iter().map(|other| (*other, bytes(self.rank, *other))).collect(),
         }
+    }
+
+    /// The messages that the arguments state, without empty ones.
+    fn stated_pairs(&self) -> Phase {
+        let others = self.others();
+        let messages = |other: Rank, (source, destination): (Rank, Rank)| {
+            let bytes = self.collective.messages(source, destination).iter().copied();
+            bytes.filter(|bytes| *bytes > 0).map(move |bytes| (other, bytes))
+        };
+        let received = others.iter().flat_map(|other| messages(*other, (*other, self.rank)));
+        let sent = others.iter().flat_map(|other| messages(*other, (self.rank, *other)));
+        Phase { receives: received.collect(), sends: sent.collect() }
     }
 
     /// Whether the rank is the root, and the root if the rank exchanges with it.
@@ -205,6 +212,22 @@ mod tests {
                 assert_eq!(sent, received, "{operation:?} {communicator:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_neighbour_that_is_listed_twice_gets_two_messages() {
+        let communicator = identity(&[0, 1], &[]);
+        let mut collective = Collective::sample(Operation::NeighborAlltoall, Rank(0), 240);
+        collective.rows = [(0, 1, vec![8, 16]), (1, 0, vec![8, 0])]
+            .map(|(from, to, bytes)| (Rank(from), BTreeMap::from([(Rank(to), bytes)])))
+            .into();
+        let (sent, received) = flows(&collective, &communicator);
+        assert_eq!(sent, received);
+        assert_eq!(
+            (&sent[&(Rank(0), Rank(1))], &sent[&(Rank(1), Rank(0))]),
+            (&vec![8, 16], &vec![8])
+        );
+        assert_eq!(collective.stated(Rank(0), Rank(1)), 24);
     }
 
     #[test]
