@@ -46,12 +46,12 @@ pub struct Format {
 pub const FORMATS: &[Format] = &[
     Format {
         name: "openmpi4",
-        summary: "rankfile of Open MPI 4 (-rf FILE); hostfile of its seq mapper (--mca rmaps seq)",
+        summary: "rankfile of Open MPI 4 (-rf FILE); hostfile (slots=), also of its seq mapper (--mca rmaps seq)",
         read: read::rankfile::read_4,
     },
     Format {
         name: "openmpi5",
-        summary: "rankfile of Open MPI 5 (--map-by rankfile:file=FILE); hostfile of its seq mapper (--map-by seq)",
+        summary: "rankfile of Open MPI 5 (--map-by rankfile:file=FILE); hostfile (slots=), also of its seq mapper (--map-by seq)",
         read: read::rankfile::read_5,
     },
     Format {

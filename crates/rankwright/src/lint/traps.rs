@@ -60,8 +60,16 @@ traps! {
         "With packages of 8 cores, 0:9 is core 1 of package 1; 4.1 refuses it.";
     UNEQUAL_PACKAGES = "unequal-packages", "Open MPI 5.0",
         "PACKAGE:CORE assumes that all packages have as many cores as this one.";
-    SLOTS_FEW = "too-few-slots", "Open MPI 5.0",
-        "mpirun refuses a rankfile with more ranks on a host than its slots by -H or by slots= in the hostfile.";
+    SLOTS_FEW = "too-few-slots", "Open MPI 4.1, 5.0",
+        "mpirun refuses a rankfile with more ranks on a host than its slots by -H or by slots= in the hostfile; 4.1 too refuses more ranks than the slots of a hostfile.";
+    NO_ORDER = "hostfile-is-no-order", "Open MPI 4.1",
+        "A hostfile is no order of ranks: if mpirun runs on one of its hosts, that host has the first ranks.";
+    SLOTS_TWICE = "host-twice-with-slots", "Open MPI 4.1, 5.0",
+        "mpirun refuses slots= or max_slots= for a host that an earlier line has.";
+    MAX_SLOTS = "max-slots-below-slots", "Open MPI 4.1, 5.0",
+        "mpirun refuses max_slots= below slots=.";
+    COLON_IN_HOST = "colon-in-host", "Open MPI 4.1, 5.0",
+        "n0:4 is Hydra's form: 4.1 refuses the host name, 5.0 takes all of it for the name of a host with a slot per core.";
     OVERSUBSCRIBE = "oversubscribe-drops-binding", "Open MPI 5.0",
         "rankfile:file=F:oversubscribe without --bind-to leaves all ranks unbound.";
     BIND_NONE = "bind-to-none-ignored", "Open MPI 4.1",

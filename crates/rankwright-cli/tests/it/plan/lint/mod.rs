@@ -1,5 +1,6 @@
 //! `rankwright lint`: what it says of hand-written files, and what it makes of them.
 
+mod hostfile;
 mod intel;
 pub(crate) mod launchers;
 mod slurm;

@@ -1,5 +1,6 @@
-//! Rankfiles of Open MPI: `rank 3=n0 slot=0-2`; or the hostfile of its seq mapper.
+//! Rankfiles of Open MPI: `rank 3=n0 slot=0-2`; or hostfiles, also those of its seq mapper.
 
+mod hostfile;
 pub(crate) mod seq;
 pub(crate) mod slot_list;
 mod slots;
@@ -40,6 +41,9 @@ struct Entry<'a> {
 fn read(source: &Source<'_>, version: Version) -> Result<Reading, InputError> {
     if seq::is_wanted(source.arguments) {
         return seq::read(source);
+    }
+    if hostfile::is_one(source.text) {
+        return hostfile::read(source, version);
     }
     let arguments = source.arguments;
     let mapping = arguments.values(&["--map-by", "-map-by"]).collect::<Vec<_>>().join(":");

@@ -1,0 +1,191 @@
+//! Hostfiles of Open MPI: `n0 slots=4 max_slots=8`. They say how many ranks a host takes, not which.
+
+use std::collections::HashMap;
+
+use super::slot_list::Version;
+use crate::files::InputError;
+use crate::lint::{MOST_RANKS, Place, Reading, Source, traps};
+use crate::units::counted;
+
+const EXPECTED: &str = "a line like `n0`, or `n0 slots=4 max_slots=8`";
+
+/// A host, in the order of the first lines of the hosts.
+struct Host<'a> {
+    name: &'a str,
+    line: usize,
+    /// As given by `slots=`, or else by `max_slots=`.
+    slots: Option<usize>,
+    /// The number of lines that name it.
+    lines: usize,
+}
+
+/// Whether the file has no line of a rankfile.
+pub(in crate::lint) fn is_one(text: &str) -> bool {
+    let mut words = text.lines().filter_map(|line| line.split_whitespace().next());
+    let first = words.by_ref().find(|word| !word.starts_with('#'));
+    let is_rank = |word: &str| word.split('=').next() == Some("rank");
+    first.is_some_and(|word| word.starts_with(char::is_alphanumeric))
+        && !first.into_iter().chain(words).any(is_rank)
+}
+
+/// Reads as mpirun does: it fills the slots of one host after the other.
+pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Reading, InputError> {
+    let by_node = is_by_node(source)?;
+    let mut reading = Reading::default();
+    let hosts = hosts(source, version, &mut reading)?;
+    let slots = hosts.iter().map(|host| slots(source, host)).collect::<Result<Vec<_>, _>>()?;
+    let total = slots.iter().copied().fold(0, usize::saturating_add);
+    let ranks = source.arguments.ranks().unwrap_or(total);
+    if ranks > MOST_RANKS {
+        return Err(source.wrong(None, &counted(ranks, "rank"), &format!("at most {MOST_RANKS}")));
+    }
+    if ranks > total {
+        let oversubscribes = |word: &str| {
+            word.to_ascii_lowercase().trim_start_matches('-').ends_with("oversubscribe")
+        };
+        let (ranks, slots) = (counted(ranks, "rank"), counted(total, "slot"));
+        if source.arguments.words().any(|word| {
+            oversubscribes(word) && !word.to_ascii_lowercase().contains("nooversubscribe")
+        }) {
+            let expected = "a slot for every rank; the hosts of more ranks are not predicted";
+            return Err(source.wrong_argument(&format!("{ranks} for {slots}"), expected));
+        }
+        let text = format!("{ranks} are started, but the hosts have {slots}");
+        reading.refuse(&traps::SLOTS_FEW, None, text);
+    }
+    if version == Version::Four && hosts.len() > 1 {
+        let text =
+            "if mpirun runs on one of these hosts, that host has the first ranks; for an order of \
+                    your own use a rankfile, or the seq mapper with a line per rank"
+                .to_owned();
+        reading.warn(&traps::NO_ORDER, hosts[1].line, text);
+    }
+    let order = order(&slots, ranks.min(total), by_node);
+    let binding = source.arguments.value(&["--bind-to", "-bind-to"]);
+    let none = binding.is_some_and(|binding| binding.split(':').next() == Some("none"));
+    for (rank, host) in order.into_iter().enumerate() {
+        let place = if none { Place::Unbound } else { Place::Unknown };
+        reading.add(rank, hosts[host].name, place, hosts[host].line);
+    }
+    Ok(reading)
+}
+
+/// The hosts, with what mpirun refuses.
+fn hosts<'a>(
+    source: &Source<'a>,
+    version: Version,
+    reading: &mut Reading,
+) -> Result<Vec<Host<'a>>, InputError> {
+    let mut hosts: Vec<Host<'a>> = Vec::new();
+    let mut positions: HashMap<&str, usize> = HashMap::new();
+    for (line, text) in (1..).zip(source.text.lines()) {
+        let text = text.split('#').next().unwrap_or_default();
+        let mut words = text.split_whitespace();
+        let Some(name) = words.next() else { continue };
+        let wrong = |text: &str| source.wrong(Some(line), text, EXPECTED);
+        let name = name.rsplit('@').next().unwrap_or_default();
+        if name.starts_with(['+', '^']) {
+            let advice = "name the hosts themselves";
+            let text = format!("`{name}`, which depends on the allocation");
+            return Err(wrong(&text).with_advice(advice));
+        }
+        if name.contains(':') {
+            let text = format!("`{name}`; write `slots=` in place of the colon");
+            match version {
+                Version::Four => reading.refuse(&traps::COLON_IN_HOST, line, text),
+                Version::Five => reading.warn(&traps::COLON_IN_HOST, line, text),
+            }
+        }
+        let (slots, most) = fields(words).map_err(|word| wrong(&format!("`{word}`")))?;
+        if let (Some(slots), Some(most)) = (slots, most)
+            && most < slots
+        {
+            let text = format!("{name} has max_slots={most}, but slots={slots}");
+            reading.refuse(&traps::MAX_SLOTS, line, text);
+        }
+        let slots = slots.or(most);
+        match positions.get(name) {
+            None => {
+                positions.insert(name, hosts.len());
+                hosts.push(Host { name, line, slots, lines: 1 });
+            }
+            Some(&position) => {
+                let host = &mut hosts[position];
+                host.lines += 1;
+                if slots.is_some() {
+                    let text = format!("{name} is on line {} already", host.line);
+                    reading.refuse(&traps::SLOTS_TWICE, line, text);
+                }
+                // A line without a number is one slot more.
+                let before = host.slots.or(slots.is_some().then_some(1));
+                host.slots = before.map(|before| before + slots.unwrap_or(1));
+            }
+        }
+    }
+    Ok(hosts)
+}
+
+/// `slots=` and `max_slots=` of a line; the error is a word that is neither.
+fn fields<'a>(
+    words: impl Iterator<Item = &'a str>,
+) -> Result<(Option<usize>, Option<usize>), &'a str> {
+    let (mut slots, mut most) = (None, None);
+    for word in words {
+        let (key, value) = word.split_once('=').ok_or(word)?;
+        let number = value.parse().ok().filter(|number| *number <= MOST_RANKS).ok_or(word)?;
+        match key.to_ascii_lowercase().replace('-', "_").as_str() {
+            "slots" => slots = Some(number),
+            "max_slots" => most = Some(number),
+            _ => return Err(word),
+        }
+    }
+    Ok((slots, most))
+}
+
+/// The slots of a host: as given, or one for each of its lines, or one per core if it has one line.
+fn slots(source: &Source<'_>, host: &Host<'_>) -> Result<usize, InputError> {
+    if let Some(slots) = host.slots {
+        return Ok(slots);
+    }
+    if host.lines > 1 {
+        return Ok(host.lines);
+    }
+    let machine = source.machines.machine(host.name).ok_or_else(|| {
+        let text = format!("{} without slots=, which has a slot per core", host.name);
+        let wrong = source.wrong(Some(host.line), &text, "the number of its cores");
+        wrong.with_advice("give --on CLUSTER with this host")
+    })?;
+    Ok(machine.cores.len())
+}
+
+/// Whether each host gets one rank in turn (`--map-by node`), instead of as many as it has slots.
+fn is_by_node(source: &Source<'_>) -> Result<bool, InputError> {
+    let expected = "--map-by slot, core or node; the hosts under others are not predicted";
+    let per_node = ["-N", "--npernode", "-npernode", "--npersocket", "-npersocket"];
+    if let Some(option) = per_node.into_iter().find(|option| source.arguments.has(option)) {
+        return Err(source.wrong_argument(option, expected));
+    }
+    let by_node = source.arguments.has("--bynode") || source.arguments.has("-bynode");
+    let policy = source.arguments.value(&["--map-by", "-map-by"]);
+    let Some(policy) = policy else { return Ok(by_node) };
+    match policy.to_ascii_lowercase().split(':').next() {
+        Some("node") => Ok(true),
+        Some("slot" | "core") => Ok(false),
+        _ => Err(source.wrong_argument(&format!("--map-by {policy}"), expected)),
+    }
+}
+
+/// The position of the host of every rank.
+fn order(slots: &[usize], ranks: usize, by_node: bool) -> Vec<usize> {
+    if !by_node {
+        let hosts = slots.iter().enumerate();
+        return hosts.flat_map(|(host, n)| std::iter::repeat_n(host, *n)).take(ranks).collect();
+    }
+    // A host that is full is skipped.
+    let mut rounds: Vec<(usize, usize)> = Vec::new();
+    for (host, count) in slots.iter().enumerate() {
+        rounds.extend((0..*count).take(ranks).map(|round| (round, host)));
+    }
+    rounds.sort_unstable();
+    rounds.into_iter().take(ranks).map(|(_, host)| host).collect()
+}
