@@ -14,6 +14,7 @@
 //! ```
 
 mod audit;
+mod guess;
 mod machines;
 mod read;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use crate::cluster::Cluster;
 use crate::files::InputError;
 use crate::ids::{CoreId, LARGEST_INDEX, PuId, PuSet, Rank};
 
+pub use guess::{Guessed, read_guessed};
 use machines::Machines;
 use read::arguments::Arguments;
 // For the command line; may change in any version.

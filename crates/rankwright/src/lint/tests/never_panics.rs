@@ -6,7 +6,7 @@ use crate::cluster::read::synthetic;
 use crate::cluster::{Cluster, ClusterDescription, NodeGroup};
 use crate::launch::LAUNCHERS;
 use crate::launch::testing::random_placement::{native, placements};
-use crate::lint::{FORMATS, find};
+use crate::lint::{FORMATS, find, read_guessed};
 
 fn cluster() -> Cluster {
     let machine = synthetic::parse("pack:2 core:4 pu:2").unwrap();
@@ -17,6 +17,7 @@ fn cluster() -> Cluster {
 /// Reads a text as every format, with and without a cluster and some arguments.
 fn read_all(text: &str, arguments: &[String]) {
     let cluster = cluster();
+    let _ = read_guessed(text, "test", arguments, Some(&cluster));
     for format in FORMATS {
         for cluster in [None, Some(&cluster)] {
             let _ = format.read(text, "test", arguments, cluster);
@@ -29,6 +30,9 @@ fn read_all(text: &str, arguments: &[String]) {
 fn pieces() -> impl Strategy<Value = String> {
     let words = [
         "rank ",
+        " slots=",
+        " max_slots=3",
+        "#SBATCH ",
         "0",
         "1",
         "2",

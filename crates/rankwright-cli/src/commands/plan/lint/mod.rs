@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Args;
 use rankwright::cluster::Cluster;
 use rankwright::launch::{Launcher, Task, shell};
-use rankwright::lint::{FORMATS, Reading, TranslateError};
+use rankwright::lint::{FORMATS, Guessed, Reading, TranslateError, read_guessed};
 use rankwright::placement::JobEntry;
 use rankwright::units::counted;
 
@@ -32,9 +32,9 @@ pub(crate) struct Lint {
     /// File of the launcher (rankfile, hostfile, configfile or rank order); `-` for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Launcher that reads the file
+    /// Launcher that reads the file [default: guessed from the content]
     #[arg(long, value_name = "LAUNCHER", value_parser = TableRow::new(FORMATS, |format| (format.name, format.summary)))]
-    from: &'static rankwright::lint::Format,
+    from: Option<&'static rankwright::lint::Format>,
     /// Cluster description, as for `place`; without it, PUs are known only if the file names them
     #[arg(long, value_name = "CLUSTER")]
     on: Option<String>,
@@ -72,7 +72,7 @@ impl Lint {
         }
         let cluster =
             self.on.as_deref().map(|text| inputs::cluster(text, self.nodes)).transpose()?;
-        let reading = self.read(cluster.as_ref())?;
+        let reading = self.read(cluster.as_ref(), verbosity)?;
         let translation = match (self.to, &cluster) {
             (Some(to), Some(cluster)) => Some(self.translate(to, cluster, &reading)?),
             _ => None,
@@ -97,12 +97,25 @@ impl Lint {
         }
     }
 
-    fn read(&self, cluster: Option<&Cluster>) -> anyhow::Result<Reading> {
-        let text = read_text_or_stdin(&self.file, self.from.summary)?;
+    fn read(&self, cluster: Option<&Cluster>, verbosity: &Verbosity) -> anyhow::Result<Reading> {
+        let expected = self.from.map_or("a launcher's file", |from| from.summary);
+        let text = read_text_or_stdin(&self.file, expected)?;
         let arguments = self.launcher_args.as_deref().unwrap_or_default();
         let arguments = shell::split(arguments)
             .map_err(|open| UsageError(format!("--launcher-args: found {open} in: {arguments}")))?;
-        Ok(self.from.read(&text, &self.file.display().to_string(), &arguments, cluster)?)
+        let file = self.file.display().to_string();
+        if let Some(from) = self.from {
+            return Ok(from.read(&text, &file, &arguments, cluster)?);
+        }
+        let Guessed { format, alike, reading } = read_guessed(&text, &file, &arguments, cluster)?;
+        let names: Vec<&str> = alike.iter().map(|format| format.name).collect();
+        let alike = match names.join(", ") {
+            none if none.is_empty() => none,
+            names => format!(" (the same for {names})"),
+        };
+        let (name, summary) = (format.name, format.summary);
+        note(verbosity, format_args!("{file}: read with --from {name}{alike}: {summary}"));
+        Ok(reading)
     }
 
     fn translate(

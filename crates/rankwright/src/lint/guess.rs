@@ -1,0 +1,170 @@
+//! The launchers that a file may be for, from its content.
+
+use super::read::arguments::Arguments;
+use super::{FORMATS, Format, Reading, find};
+use crate::cluster::Cluster;
+use crate::files::InputError;
+
+const OPEN_MPI: [&str; 2] = ["openmpi4", "openmpi5"];
+const EXPECTED: &str = "a rankfile, hostfile, machinefile, configfile, host list or rank order of a \
+                        launcher that `lint` reads";
+
+/// A file whose launcher was guessed.
+#[derive(Debug)]
+pub struct Guessed {
+    /// The launcher that it was read for.
+    pub format: &'static Format,
+    /// Other launchers that it may be for, and that read it in the same way.
+    pub alike: Vec<&'static Format>,
+    /// The effective meaning.
+    pub reading: Reading,
+}
+
+/// Reads a file for the launcher that its content and the arguments tell; the parameters are those of
+/// [`Format::read`].
+///
+/// # Errors
+/// If no launcher fits, or several do that do not read it in the same way; if the file cannot be
+/// parsed.
+pub fn read_guessed(
+    text: &str,
+    file: &str,
+    arguments: &[String],
+    cluster: Option<&Cluster>,
+) -> Result<Guessed, InputError> {
+    let names = candidates(text, Arguments::new(arguments)).map_err(|found| {
+        let advice = format!("if you know it: --from {}", listed(FORMATS.iter()));
+        InputError::new(file, found, EXPECTED).with_advice(advice)
+    })?;
+    let formats: Vec<&'static Format> = names.into_iter().filter_map(find).collect();
+    let mut readings = Vec::new();
+    let mut error = None;
+    for format in &formats {
+        match format.read(text, file, arguments, cluster) {
+            Ok(reading) => readings.push((*format, reading)),
+            Err(wrong) => error = error.or(Some(wrong)),
+        }
+    }
+    let different = || {
+        let found =
+            format!("a file for {}, which do not read it alike", listed(formats.iter().copied()));
+        let first = formats.first().map_or("LAUNCHER", |format| format.name);
+        InputError::new(file, found, "one launcher")
+            .with_advice(format!("say which, as in --from {first}"))
+    };
+    if readings.len() < formats.len() {
+        // One launcher's error says what is wrong only if no other is possible.
+        return Err(error.filter(|_| readings.is_empty()).unwrap_or_else(different));
+    }
+    let mut readings = readings.into_iter();
+    let (format, reading) = readings.next().ok_or_else(different)?;
+    let mut alike = Vec::new();
+    for (other, its) in readings {
+        if its.ranks != reading.ranks || its.warnings != reading.warnings {
+            return Err(different());
+        }
+        alike.push(other);
+    }
+    Ok(Guessed { format, alike, reading })
+}
+
+/// `a, b or c`.
+fn listed(formats: impl Iterator<Item = &'static Format>) -> String {
+    let mut names: Vec<&str> = formats.map(|format| format.name).collect();
+    let last = names.pop().unwrap_or_default();
+    if names.is_empty() { last.to_owned() } else { format!("{} or {last}", names.join(", ")) }
+}
+
+/// The names of the formats that the file may have; or else what it seems to be.
+fn candidates(text: &str, arguments: Arguments<'_>) -> Result<Vec<&'static str>, &'static str> {
+    let mut names = by_content(text)?;
+    let told = by_arguments(arguments);
+    if names.iter().any(|name| told.contains(name)) {
+        names.retain(|name| told.contains(name));
+    }
+    Ok(names)
+}
+
+fn by_content(text: &str) -> Result<Vec<&'static str>, &'static str> {
+    if text.contains('\0') {
+        return Err("a binary file");
+    }
+    if text.starts_with("#!") || text.lines().any(|line| line.starts_with("#SBATCH")) {
+        return script(text);
+    }
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    if lines().any(|line| line.contains("# rank ")) {
+        return Ok(vec!["numactl"]);
+    }
+    let lines = || {
+        let lines = lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+        lines.filter(|line| !line.is_empty())
+    };
+    let first = lines().next().ok_or("no line with content")?;
+    if first.starts_with("rankwright-ranks-map") {
+        return Err("the ranks.map of rankwright-exec, which `rankwright launch` wrote");
+    }
+    let word = first.split_whitespace().next().unwrap_or_default();
+    if word.split('=').next() == Some("rank") {
+        return Ok(OPEN_MPI.to_vec());
+    }
+    if first.starts_with('-') {
+        return Ok(vec!["intelmpi"]);
+    }
+    if lines().any(|line| line.contains("binding=")) {
+        return Ok(vec!["mpich", "mpich:4.0"]);
+    }
+    if lines().any(|line| line.contains("slots") && line.contains('=')) {
+        return Ok(OPEN_MPI.to_vec());
+    }
+    let is_order = |letter: char| letter.is_ascii_digit() || ", -\t".contains(letter);
+    if lines().all(|line| line.chars().all(is_order)) {
+        return Ok(vec!["craympich"]);
+    }
+    let is_host = |letter: char| letter.is_ascii_alphanumeric() || "-_.:,*[]@ \t".contains(letter);
+    if !lines().all(|line| line.chars().all(is_host)) || lines().any(has_several_words) {
+        return Err("lines of an unknown kind");
+    }
+    if lines().any(|line| line.contains([',', '*', '['])) {
+        return Ok(vec!["slurm", "flux"]);
+    }
+    if lines().any(|line| line.contains(':')) {
+        return Ok(vec!["mpich", "mpich:4.0", "intelmpi"]);
+    }
+    Ok(vec!["openmpi4", "openmpi5", "mpich", "mpich:4.0", "intelmpi", "slurm", "flux"])
+}
+
+fn has_several_words(line: &str) -> bool {
+    line.split_whitespace().count() > 1 && !line.contains(',')
+}
+
+fn script(text: &str) -> Result<Vec<&'static str>, &'static str> {
+    if text.contains(") host=") && text.contains(" options='") {
+        return Ok(vec!["numactl"]);
+    }
+    let is_launch = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.any(|word| word.rsplit('/').next() == Some("srun"))
+            && words.any(|word| word == "-w" || word.starts_with("--nodelist"))
+    };
+    if text.lines().any(is_launch) {
+        return Ok(vec!["slurm"]);
+    }
+    Err("a script whose srun, if any, names no hosts (-w)")
+}
+
+/// The formats that arguments of the launcher tell.
+fn by_arguments(arguments: Arguments<'_>) -> Vec<&'static str> {
+    let has = |start: &str| arguments.words().any(|word| word.starts_with(start));
+    let part = |part: &str| arguments.words().any(|word| word.contains(part));
+    let program = |name: &str| arguments.words().any(|word| word.rsplit('/').next() == Some(name));
+    let told = [
+        (arguments.has("-rf") || arguments.has("rmaps"), "openmpi4"),
+        (part("rankfile:file=") || has("--prtemca"), "openmpi5"),
+        (has("-rankmap") || has("--rankmap"), "mpich"),
+        (part("I_MPI_") || has("-machinefile") || has("-configfile"), "intelmpi"),
+        (program("srun") || part("SLURM_HOSTFILE") || has("--cpu-bind"), "slurm"),
+        (program("flux") || part("cpu-affinity=") || has("--taskmap"), "flux"),
+    ];
+    told.into_iter().filter(|(is, _)| *is).map(|(_, name)| name).collect()
+}
