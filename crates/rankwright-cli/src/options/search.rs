@@ -78,6 +78,11 @@ impl SearchOptions {
         parsed.map_err(|error| UsageError(error.to_string()).into())
     }
 
+    /// Whether the clock limits the search.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.time.is_some()
+    }
+
     /// The clock of a search that starts now: the share of `--time` that has passed.
     pub(crate) fn start_clock(&self) -> Option<Box<Clock<'static>>> {
         let (time, begin) = (self.time?.0, Instant::now());

@@ -35,7 +35,8 @@ pub(crate) fn table<C: Display>(header: &[&str], rows: &[Vec<C>]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Comma-separated values; cells with a comma, quote or line end are quoted.
+/// Comma-separated values; cells with a comma, quote or line end are quoted. Titles of tables become
+/// names that scripts can use.
 pub(crate) fn csv<C: Display>(header: &[&str], rows: &[Vec<C>]) -> String {
     let quote = |cell: String| {
         if cell.contains([',', '"', '\n']) {
@@ -45,11 +46,18 @@ pub(crate) fn csv<C: Display>(header: &[&str], rows: &[Vec<C>]) -> String {
         }
     };
     let line = |cells: Vec<String>| cells.into_iter().map(quote).collect::<Vec<_>>().join(",");
-    let mut text = line(header.iter().map(ToString::to_string).collect()) + "\n";
+    let mut text = line(header.iter().map(|title| snake_case(title)).collect()) + "\n";
     for row in rows {
         text += &(line(row.iter().map(ToString::to_string).collect()) + "\n");
     }
     text
+}
+
+/// `PUs P# wanted` as `pus_wanted`, `ranks/node` as `ranks_per_node`.
+fn snake_case(title: &str) -> String {
+    let title = title.replace("P#", "").replace("L#", "").replace('/', " per ").to_lowercase();
+    let words = title.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_")
 }
 
 /// Prints a note to standard error; suppressed by `--quiet`.
@@ -104,5 +112,18 @@ fn paint(text: &str, colour: anstyle::AnsiColor) -> String {
         format!("{style}{text}{style:#}")
     } else {
         text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_csv_columns_are_in_snake_case() {
+        let names = ["PUs P# wanted", "ranks/node", "total_waiting_s", "between nodes", "rank"];
+        let expected = ["pus_wanted", "ranks_per_node", "total_waiting_s", "between_nodes", "rank"];
+        assert_eq!(names.map(snake_case), expected);
+        assert_eq!(csv(&["a b", "c"], &[["1", "x,y"].to_vec()]), "a_b,c\n1,\"x,y\"\n");
     }
 }

@@ -156,7 +156,10 @@ impl Place {
         }
         output::print(&comparison::show_answer(&comparison, self.format, verbosity))?;
         let best = plan.candidates.swap_remove(plan.ranking.best());
-        plan::note_moves(verbosity, &best.made_by, best.moves);
+        // The number repeats a search under --time.
+        if verbosity.verbose || self.search.is_timed() {
+            plan::note_moves(verbosity, &best.made_by, best.moves);
+        }
         Ok(best)
     }
 

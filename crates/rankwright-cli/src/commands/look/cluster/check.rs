@@ -21,12 +21,12 @@ pub(super) struct Check {
 }
 
 /// The version of the JSON form.
-const FORMAT: u32 = 1;
+const VERSION: u32 = 1;
 
 /// The JSON form.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
-    format: u32,
+    version: u32,
     cluster: &'a str,
     rates: &'a str,
     calibrated: bool,
@@ -50,7 +50,7 @@ impl Check {
             }
             Format::Json => {
                 let report = Report {
-                    format: FORMAT,
+                    version: VERSION,
                     cluster: &cluster.name,
                     rates: &cluster.rates.name,
                     calibrated: cluster.rates.calibrated,
