@@ -53,6 +53,7 @@ mod network_device;
 mod open;
 mod rates;
 pub mod read;
+mod without_mpi;
 
 use std::ops::Deref;
 
@@ -67,6 +68,7 @@ pub use memory::{MemoryAccess, NumaNode};
 pub use network_device::{Link, Nic, NicKind, Port};
 pub use open::{NodeCount, OpenError, open, open_with, parse};
 pub use rates::{MEMORY_COPIES, REMOTE_MEMORY_FACTORS, Rates, ServiceCurve, ServiceCurveError};
+pub use without_mpi::WithoutMpi;
 
 // For the command line; may change in any version.
 #[doc(hidden)]
@@ -180,15 +182,15 @@ impl Cluster {
         exact.or_else(by_first_label).map(NodeId::from_index)
     }
 
-    /// Bandwidth of all usable network devices of a node together, each way; that of one device
-    /// if the node has none.
+    /// Bandwidth of all network devices of a node that carry MPI ([`Machine::mpi_nics`]) together,
+    /// each way; that of one device if the node has none.
     ///
     /// # Panics
     /// If the cluster does not have this node.
     #[must_use]
     pub fn node_bandwidth(&self, id: NodeId) -> BytesPerSecond {
-        let usable = self.machine(id).nics.iter().filter(|nic| nic.is_usable());
-        let sum: f64 = usable.map(|nic| self.nic_bandwidth(nic).0).sum();
+        let nics = self.machine(id).mpi_nics();
+        let sum: f64 = nics.map(|(_, nic)| self.nic_bandwidth(nic).0).sum();
         if sum > 0.0 { BytesPerSecond(sum) } else { self.rates.nic_bandwidth }
     }
 

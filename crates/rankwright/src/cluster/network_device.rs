@@ -33,6 +33,10 @@ pub struct Nic {
     /// same switches; messages from rail to rail take a longer path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rail: Option<u32>,
+    /// Whether it carries MPI, where the description says so; `None`: by the rule of
+    /// [`Machine::without_mpi`](super::Machine::without_mpi).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mpi: Option<bool>,
 }
 
 /// A port of a network device.
@@ -138,6 +142,7 @@ impl Nic {
             pci: None,
             ports: Vec::new(),
             rail: None,
+            mpi: None,
         }
     }
 

@@ -181,6 +181,18 @@ fn changes_keep_a_cluster_valid() {
 }
 
 #[test]
+fn the_bandwidth_of_a_node_is_that_of_the_devices_for_mpi() {
+    let mut machine = synthetic::parse("pack:1 core:4 pu:1").unwrap();
+    machine.nics = ["hsi0", "hsi1", "ens2", "hsi2", "hsi3"].map(Nic::new).to_vec();
+    let group = NodeGroup::all_free(machine);
+    let cluster = ClusterDescription::uniform("c", vec!["n0".to_owned()], group).build().unwrap();
+    let of_one = cluster.rates.nic_bandwidth.0;
+    assert_eq!(cluster.node_bandwidth(NodeId(0)).0, 4.0 * of_one);
+    let all = cluster.edit(|parts| parts.groups[0].machine.nics[2].mpi = Some(true)).unwrap();
+    assert_eq!(all.node_bandwidth(NodeId(0)).0, 5.0 * of_one);
+}
+
+#[test]
 fn hosts_are_found_by_full_and_by_short_name() {
     let names = ["a.site", "b", "c.x", "c.y"].map(str::to_owned).to_vec();
     let group = NodeGroup::all_free(synthetic::parse("1").unwrap());

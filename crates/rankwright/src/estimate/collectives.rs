@@ -144,7 +144,7 @@ impl Pricing {
             let machine = cluster.machine(node);
             let memories = 0..machine.numa_nodes.len().max(1);
             let memory = |at| cluster.memory_bandwidth(node, NumaId::from_index(at)).0;
-            let latency = machine.nics.first().and_then(|nic| nic.latency);
+            let latency = machine.mpi_nics().next().and_then(|(_, nic)| nic.latency);
             NodeState {
                 network: cluster.node_bandwidth(node).0,
                 memory: memories.map(memory).sum(),

@@ -206,8 +206,8 @@ pub(super) fn usable_devices(
     first
 }
 
-/// The devices that may be used: those that the user names; else those of the first kind in the order
-/// of [`NicKind`](crate::cluster::NicKind) of which one is up.
+/// The devices that may be used: those that the user names; else those that carry MPI, of the
+/// first kind in the order of [`NicKind`](crate::cluster::NicKind) of which one is up.
 fn devices(
     cluster: &Cluster,
     node: &str,
@@ -223,12 +223,16 @@ fn devices(
     };
     let mut devices = Vec::new();
     if selection.devices.is_empty() {
-        let usable = machine.nics.iter().filter(|nic| nic.is_usable());
-        let Some(best) = usable.map(Nic::kind).min() else {
+        let Some(best) = machine.mpi_nics().map(|(_, nic)| nic.kind()).min() else {
             let devices = list(&mut machine.nics.iter());
-            return Err(SelectionError::AllDown { node: node_name(), devices });
+            return Err(match machine.nics.iter().any(Nic::is_usable) {
+                true => SelectionError::NoneCarriesMpi { node: node_name(), devices },
+                false => SelectionError::AllDown { node: node_name(), devices },
+            });
         };
-        let of_kind = machine.nics.iter().enumerate().filter(|(_, nic)| nic.kind() == best);
+        let carries = |nic: &Nic| machine.without_mpi(nic).is_none();
+        let of_kind = machine.nics.iter().enumerate();
+        let of_kind = of_kind.filter(|(_, nic)| nic.kind() == best && carries(nic));
         devices.extend(of_kind.map(|(position, nic)| Device::new(cluster, position, nic)));
     }
     for wanted in &selection.devices {

@@ -121,6 +121,17 @@ pub enum SelectionError {
         /// The devices.
         devices: String,
     },
+    /// The description says that no device of a node that is up carries MPI.
+    #[error(
+        "node {node}: none of {devices} carries MPI: they are down or have `mpi = false`; set \
+         `mpi = true` for one that does"
+    )]
+    NoneCarriesMpi {
+        /// The node.
+        node: String,
+        /// The devices.
+        devices: String,
+    },
     /// A device that the user named does not exist.
     #[error("node {node} has no network device {wanted}, only {devices}")]
     NoSuchDevice {
@@ -203,4 +214,36 @@ pub enum SelectionError {
     /// The result is not a valid placement.
     #[error(transparent)]
     Placement(#[from] PlacementError),
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rails::tests::{machine, placed};
+
+    use super::*;
+
+    #[test]
+    fn devices_without_mpi_are_selected_only_by_name() {
+        let cluster = machine("management");
+        let selected = |cluster: &Cluster, text: &str| {
+            let placement = placed(cluster, &[0, 1, 4, 5]);
+            let selection = text.parse().unwrap();
+            let placed = select(cluster, &Workload::default(), placement, &selection);
+            let names = |placed: Placement| -> Vec<String> {
+                placed.ranks().map(|rank| rank.nics.join("+")).collect()
+            };
+            placed.map(names).map_err(|error| error.to_string())
+        };
+        let expected = ["mlx5_0", "mlx5_0", "mlx5_2", "mlx5_2"].map(str::to_owned).to_vec();
+        assert_eq!(selected(&cluster, "device-affinity"), Ok(expected));
+        let named = selected(&cluster, "device-affinity:devices=eno1");
+        assert_eq!(named, Ok(vec!["eno1".to_owned(); 4]));
+        let none = |parts: &mut crate::cluster::ClusterDescription| {
+            parts.groups[0].machine.nics.iter_mut().for_each(|nic| nic.mpi = Some(false));
+        };
+        let expected = "node m0: none of eno1, mlx5_0, mlx5_1, mlx5_2, idrac carries MPI: they are \
+            down or have `mpi = false`; set `mpi = true` for one that does";
+        let none = cluster.edit(none).unwrap();
+        assert_eq!(selected(&none, "device-affinity"), Err(expected.to_owned()));
+    }
 }

@@ -101,13 +101,16 @@ pub(super) fn loads(
             |nic: &Nic| NicLoad::idle(node, Some(nic.name.clone()), cluster.nic_bandwidth(nic));
         let mut nics: Vec<NicLoad> = machine.nics.iter().map(idle).collect();
         let factors = factors(cluster, node);
+        let carries: Vec<usize> = machine.mpi_nics().map(|(position, _)| position).collect();
+        let carries = |position| carries.is_empty() || carries.contains(&position);
         for rank in ranks {
             let used = &places[rank].nics;
-            let share = |load: &NicLoad| match used.len() {
+            let share = |(position, load): (usize, &NicLoad)| match used.len() {
+                0 if !carries(position) => 0.0,
                 0 => load.bandwidth.0,
                 _ => used.iter().filter(|name| load.nic.as_ref() == Some(name)).count() as f64,
             };
-            let shares: Vec<f64> = nics.iter().map(share).collect();
+            let shares: Vec<f64> = nics.iter().enumerate().map(share).collect();
             let (mut out, mut incoming) = (vec![0; shares.len()], vec![0; shares.len()]);
             split(count.out[rank], &shares, &mut out);
             split(count.incoming[rank], &shares, &mut incoming);

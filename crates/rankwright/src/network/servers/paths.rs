@@ -211,21 +211,19 @@ impl Servers<'_> {
         self.cluster.machine(self.node(rank)).nics.get(nic as usize)
     }
 
-    /// The network devices of a rank, positions in [`Machine::nics`]: those it names; else the usable
-    /// ones beside its memory; else all usable ones of its node.
+    /// The network devices of a rank, positions in [`Machine::nics`]: those it names; else those
+    /// that carry MPI ([`Machine::mpi_nics`]), beside its memory if there are any.
     ///
     /// [`Machine::nics`]: crate::cluster::Machine::nics
+    /// [`Machine::mpi_nics`]: crate::cluster::Machine::mpi_nics
     fn devices(&self, rank: GlobalRank) -> Vec<u32> {
         let place = self.ranks[rank.index()];
         let machine = self.cluster.machine(place.node);
-        let positions = |wanted: &dyn Fn(&Nic) -> bool| -> Vec<u32> {
-            let wanted = (0..).zip(&machine.nics).filter(|(_, nic)| wanted(nic));
-            wanted.map(|(position, _)| position).collect()
-        };
         let numa = self.numa(rank);
-        let named = positions(&|nic| place.nics.contains(&nic.name));
-        let near = || positions(&|nic| nic.near.contains(&numa) && nic.is_usable());
-        let all = || positions(&Nic::is_usable);
+        let named = machine.nics.iter().enumerate();
+        let named = positions(named.filter(|(_, nic)| place.nics.contains(&nic.name)));
+        let near = || positions(machine.mpi_nics().filter(|(_, nic)| nic.near.contains(&numa)));
+        let all = || positions(machine.mpi_nics());
         let none = || vec![0];
         let non_empty = |devices: Vec<u32>| Some(devices).filter(|devices| !devices.is_empty());
         non_empty(named)
@@ -252,6 +250,10 @@ impl Servers<'_> {
         let down: Vec<Link> = down.filter_map(|switch| link(switch, Direction::In)).collect();
         up.into_iter().chain(down.into_iter().rev())
     }
+}
+
+fn positions<'a>(nics: impl Iterator<Item = (usize, &'a Nic)>) -> Vec<u32> {
+    nics.map(|(position, _)| position as u32).collect()
 }
 
 fn hop(server: ServerId, service: Seconds) -> Hop {

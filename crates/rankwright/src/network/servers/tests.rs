@@ -112,6 +112,29 @@ fn ranks_use_the_devices_they_name_else_the_near_ones_in_turn() {
 }
 
 #[test]
+fn management_carries_no_message_unless_a_rank_names_it() {
+    let machine = synthetic::parse("pack:2 numa:1 core:1 pu:1").unwrap();
+    let mut group = NodeGroup::all_free(machine);
+    for (name, near) in [("eno1", 0), ("mlx5_0", 1), ("mlx5_1", 1)] {
+        group.machine.nics.push(Nic { near: vec![NumaId(near)], ..Nic::new(name) });
+    }
+    let names = vec!["n0".to_owned(), "n1".to_owned()];
+    let cluster = ClusterDescription::uniform("c", names, group).build().unwrap();
+    let placement = placed(&cluster, &[0, 2]);
+    let out_of = |placement: &Placement| -> Vec<String> {
+        let servers = Servers::new(&cluster, placement);
+        let paths = servers.paths(GlobalRank(0), GlobalRank(1), Bytes(1000));
+        let names = paths.iter().flat_map(|path| &path.hops).map(|hop| servers.name(hop.server));
+        names.filter(|name| name.ends_with(" out")).collect()
+    };
+    // Beside the rank there is nothing else.
+    assert_eq!(out_of(&placement), ["n0 mlx5_0 out", "n0 mlx5_1 out"]);
+    let named = vec![vec!["eno1".to_owned()], Vec::new()];
+    let named = placement.with_devices(&cluster, named).unwrap();
+    assert!(out_of(&named).iter().all(|name| name == "n0 eno1 out"));
+}
+
+#[test]
 fn a_device_of_the_other_socket_costs_the_core_time() {
     let cluster = built_in::find("paper:2017").unwrap().cluster();
     let times = |cluster: &Cluster, device: &str| {

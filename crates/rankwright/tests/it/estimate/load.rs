@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use rankwright::cluster::read::toml;
-use rankwright::cluster::{Cluster, Levels};
+use rankwright::cluster::{Cluster, ClusterDescription, Levels, Nic};
 use rankwright::estimate::{Direction, Load};
 use rankwright::map::{Budget, Problem, Strategy};
 use rankwright::placement::{Granularity, JobPlacement, JobShape, Placement, RankPlacement};
@@ -81,6 +81,24 @@ fn ranks_load_the_devices_they_name() {
     // Two rails equally; unnamed beside named in proportion to the rates.
     let rails = with_nics([&["fast", "slow"], &[], &["slow"], &[]]);
     assert_eq!(rails, [(2000 + 600, 0), (2000 + 200, 0), (0, 600), (0, 4000 + 200)]);
+}
+
+#[test]
+fn ranks_without_a_device_load_no_management_device() {
+    let mut cluster = with_two_nics(cluster(&[(2, Kind(1, 1, 2, 1))]));
+    let management = |parts: &mut ClusterDescription| {
+        parts.groups[0].machine.nics.insert(0, Nic { mpi: Some(false), ..Nic::new("eno1") });
+    };
+    cluster = cluster.edit(management).unwrap();
+    let jobs = workload(vec![job("a", 4, vec![flow(0, 2, 4000), flow(1, 3, 800)])]);
+    let (placement, whole) = placed(&cluster, &jobs, "blocked");
+    assert_eq!(whole.busiest_nic().unwrap().bandwidth.0, 4e9);
+    let devices = vec![vec!["slow".to_owned()], vec![], vec![], vec![]];
+    let placement = placement.with_devices(&cluster, devices).unwrap();
+    let load = Load::new(&cluster, &Levels::new(&cluster), &jobs, &placement);
+    let out: Vec<u64> = load.nics.iter().map(|nic| nic.out.0).collect();
+    // Node 1's devices together send nothing.
+    assert_eq!(out, [0, 600, 4000 + 200, 0]);
 }
 
 #[test]

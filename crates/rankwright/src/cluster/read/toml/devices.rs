@@ -60,6 +60,7 @@ fn add_nic(
     }
     nic.pci = pci_address(at, table.pci.as_ref(), &field("pci"))?.or(nic.pci);
     nic.rail = table.rail.or(nic.rail);
+    nic.mpi = table.mpi.or(nic.mpi);
     add_ports(at, table, &field, &mut nic)?;
     match existing {
         Some(index) => machine.nics[index] = nic,

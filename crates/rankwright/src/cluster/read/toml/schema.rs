@@ -76,6 +76,7 @@ pub(super) struct Nic {
     pub(super) contexts: Option<Spanned<u32>>,
     pub(super) pci: Option<Text>,
     pub(super) rail: Option<u32>,
+    pub(super) mpi: Option<bool>,
     #[serde(default)]
     pub(super) port: Vec<Port>,
 }

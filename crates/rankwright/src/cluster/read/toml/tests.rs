@@ -304,6 +304,7 @@ prop_compose! {
             nic.latency = contexts.map(|_| Seconds(rate * 1e-15));
             nic.pci = contexts.map(|bus| format!("0000:{bus:02x}:00.0"));
             nic.rail = contexts;
+            nic.mpi = contexts.map(|contexts| contexts % 2 == 0);
             for number in 0..near {
                 let link = [None, Some(Link::Up), Some(Link::Down)][number as usize % 3];
                 let bandwidth = contexts.map(|_| BytesPerSecond(rate));

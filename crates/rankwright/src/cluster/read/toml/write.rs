@@ -213,6 +213,9 @@ fn nic(text: &mut String, nic: &Nic) {
     if let Some(rail) = nic.rail {
         line(text, "rail", rail);
     }
+    if let Some(mpi) = nic.mpi {
+        line(text, "mpi", mpi);
+    }
     for port in &nic.ports {
         *text += "\n[[node.nic.port]]\n";
         line(text, "number", port.number);
