@@ -45,6 +45,16 @@ fn show_tells_example_clusters() {
 }
 
 #[test]
+fn show_tells_devices_that_carry_no_mpi() {
+    let show = ["cluster", "show", "testdata/nics/management.toml"];
+    golden("show-management", &show);
+    let picture =
+        rankwright(&[&show[..], &["--format", "svg"]].concat()).output().expect("it runs");
+    let picture = String::from_utf8(picture.stdout).expect("UTF-8");
+    assert_eq!(picture.matches("carries no MPI").count(), 3, "{picture}");
+}
+
+#[test]
 fn show_prints_the_machine_matrix_of_the_2009_paper() {
     golden("matrix-of-2009", &["cluster", "show", "paper:2009-placement", "--matrix"]);
 }
@@ -52,6 +62,7 @@ fn show_prints_the_machine_matrix_of_the_2009_paper() {
 #[test]
 fn check_says_what_was_read_and_what_is_doubtful() {
     golden("check-mixed-tree", &["cluster", "check", "examples/clusters/mixed-tree.toml"]);
+    golden("check-management", &["cluster", "check", "testdata/nics/management.toml"]);
     golden("check-sparse", &["cluster", "check", "testdata/machines/sparse-numbers.xml"]);
 }
 

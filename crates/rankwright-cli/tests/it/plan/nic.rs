@@ -15,7 +15,7 @@ fn golden(name: &str, arguments: &[&str]) {
 }
 
 /// Two devices per socket with shuffled numbering, four NUMA nodes with four devices, all on one
-/// socket, four HFIs on two sockets, one of them down, none.
+/// socket, four HFIs on two sockets, one of them down, devices without MPI, none.
 #[test]
 fn nic_tells_of_every_shape_of_machine() {
     for (name, ranks, fabric) in [
@@ -24,6 +24,7 @@ fn nic_tells_of_every_shape_of_machine() {
         ("one-socket", "8", "mvapich2"),
         ("four-hfis", "8", "psm2"),
         ("one-hfi-down", "4", "psm2"),
+        ("management", "8", "ucx"),
     ] {
         let cluster = format!("testdata/nics/{name}.toml");
         let ring = format!("pattern:ring:{ranks}");

@@ -232,6 +232,7 @@ impl<'a> Picture<'a> {
         let assumed = if nic.known_bandwidth().is_none() { " assumed" } else { "" };
         let mut what = vec![format!("{}{assumed}", rate(self.cluster.nic_bandwidth(nic)))];
         what.extend(nic.latency.map(|latency| latency.to_string()));
+        what.extend(self.machine.without_mpi(nic).map(|why| why.to_string()));
         what.extend(beside(&nic.near));
         let aliases = match nic.aliases.as_slice() {
             [] => String::new(),

@@ -1,7 +1,7 @@
 //! `rankwright cluster check`: a summary of the description, with warnings.
 
 use clap::Args;
-use rankwright::cluster::{Cluster, Nic, NodeGroup, hostlist};
+use rankwright::cluster::{Cluster, Machine, Nic, NodeGroup, WithoutMpi, hostlist};
 use rankwright::ids::{NodeId, NumaId};
 use rankwright::units::BytesPerSecond;
 use serde::Serialize;
@@ -80,16 +80,19 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
             let rate = rates.nic_bandwidth;
             warnings.push(format!("{names}: no NIC; one NIC of {rate} per node is assumed"));
         }
-        for nic in machine.nics.iter().filter(|nic| nic.known_bandwidth().is_none()) {
+        let carry = machine.nics.iter().filter(|nic| machine.without_mpi(nic).is_none());
+        for nic in carry.filter(|nic| nic.known_bandwidth().is_none()) {
             let (name, rate) = (&nic.name, rates.nic_bandwidth);
             warnings.push(format!("{names}: NIC {name} has no bandwidth; {rate} is assumed"));
         }
         let first = cluster.node_ids().find(|id| cluster.node(*id).group == index);
         warnings.extend(first.into_iter().flat_map(|node| {
-            let faster = machine.nics.iter().filter(|nic| nic.is_usable());
-            let faster = faster.filter_map(|nic| faster_than_memory(cluster, node, group, nic));
+            let faster = machine
+                .mpi_nics()
+                .filter_map(|(_, nic)| faster_than_memory(cluster, node, group, nic));
             faster.map(|warning| format!("{names}: {warning}")).collect::<Vec<_>>()
         }));
+        warnings.extend(management(machine).map(|warning| format!("{names}: {warning}")));
         if machine.numa_nodes.len() > 2 && machine.numa_distance.is_none() {
             let which = "the distances between NUMA nodes are not known";
             warnings.push(format!("{names}: no numa_distance; {which}"));
@@ -110,6 +113,19 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
         warnings.push(format!("{tops} switches have no switch above: the tree is not connected"));
     }
     warnings
+}
+
+/// Which devices are taken for management, and what to do if that is wrong.
+fn management(machine: &Machine) -> Option<String> {
+    let is_one = |nic: &&Nic| machine.without_mpi(nic) == Some(WithoutMpi::Management);
+    let names: Vec<&str> =
+        machine.nics.iter().filter(is_one).map(|nic| nic.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        let (names, why) = (names.join(", "), WithoutMpi::Management);
+        format!(
+            "NIC {names}, {why}; if one does, set `mpi = true` in its [[node.nic]] of cluster.toml"
+        )
+    })
 }
 
 /// What is wrong with a device that is faster than the memory which it reads and writes: that of the

@@ -115,7 +115,7 @@ fn group_tree(text: &mut String, cluster: &Cluster, group: &NodeGroup) {
     // Devices beside a single NUMA node are listed with it.
     let beside_one = |near: &[NumaId]| near.len() == 1 && machine.numa_nodes.len() > 1;
     for nic in machine.nics.iter().filter(|nic| !beside_one(&nic.near)) {
-        let _ = writeln!(text, "  {}{}", nic_line(cluster, nic), near(&nic.near));
+        let _ = writeln!(text, "  {}{}", nic_line(cluster, machine, nic), near(&nic.near));
     }
     for gpu in machine.gpus.iter().filter(|gpu| !beside_one(&gpu.near)) {
         let _ = writeln!(text, "  {}{}", gpu_line(gpu), near(&gpu.near));
@@ -161,7 +161,7 @@ fn numa_tree(
     node.access.iter().for_each(|access| line(indent + 2, &access_line(access)));
     let beside = |near: &[NumaId]| near == [numa] && machine.numa_nodes.len() > 1;
     for nic in machine.nics.iter().filter(|nic| beside(&nic.near)) {
-        line(indent + 2, &nic_line(cluster, nic));
+        line(indent + 2, &nic_line(cluster, machine, nic));
     }
     for gpu in machine.gpus.iter().filter(|gpu| beside(&gpu.near)) {
         line(indent + 2, &gpu_line(gpu));
@@ -244,7 +244,7 @@ fn pu_list(machine: &Machine, cores: &[usize]) -> String {
     }
 }
 
-fn nic_line(cluster: &Cluster, nic: &Nic) -> String {
+fn nic_line(cluster: &Cluster, machine: &Machine, nic: &Nic) -> String {
     let mut text = format!("NIC {}", nic.name);
     if !nic.aliases.is_empty() {
         let _ = write!(text, " ({})", nic.aliases.join(", "));
@@ -259,6 +259,9 @@ fn nic_line(cluster: &Cluster, nic: &Nic) -> String {
     }
     if let Some(pci) = &nic.pci {
         let _ = write!(text, ", PCI {pci}");
+    }
+    if let Some(why) = machine.without_mpi(nic) {
+        let _ = write!(text, ", {why}");
     }
     text
 }

@@ -51,6 +51,9 @@ pub(super) struct DeviceRow {
     pub(super) pci: Option<String>,
     /// Number of ranks on each of the nodes that use it.
     pub(super) ranks_per_node: usize,
+    /// Why it carries no MPI; `None` if it does, a rank names it all the same, or without a
+    /// cluster.
+    pub(super) without_mpi: Option<String>,
 }
 
 /// A rank with its devices.
@@ -105,6 +108,7 @@ impl NicReport {
             for row in &mut rows {
                 let count = used.get(&(node.name.as_str(), row.device.as_str()));
                 row.ranks_per_node = count.copied().unwrap_or(0);
+                row.without_mpi = row.without_mpi.take().filter(|_| row.ranks_per_node == 0);
             }
             (node.name.as_str(), rows)
         });
@@ -182,6 +186,7 @@ fn machine_rows(cluster: &Cluster, machine: &Machine) -> Vec<DeviceRow> {
         }),
         contexts: nic.contexts,
         rail: nic.rail,
+        without_mpi: machine.without_mpi(nic).map(|why| why.to_string()),
         ..entry_row(&DeviceEntry::of_nic(nic))
     };
     machine.nics.iter().map(row).collect()
@@ -203,6 +208,7 @@ fn entry_row(nic: &DeviceEntry) -> DeviceRow {
         rail: None,
         pci: nic.pci.clone(),
         ranks_per_node: 0,
+        without_mpi: None,
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn show(report: &NicReport, format: Format) -> anyhow::Result<String>
     })
 }
 
-const DEVICES: [&str; 11] = [
+const DEVICES: [&str; 12] = [
     "nodes",
     "device",
     "kind",
@@ -33,6 +33,7 @@ const DEVICES: [&str; 11] = [
     "rail",
     "PCI",
     "ranks",
+    "remark",
 ];
 
 fn device_rows(devices: &[DeviceRow]) -> Vec<Vec<String>> {
@@ -57,6 +58,7 @@ fn device_rows(devices: &[DeviceRow]) -> Vec<Vec<String>> {
             or_dash(device.rail.map(|rail| rail.to_string())),
             or_dash(device.pci.clone()),
             device.ranks_per_node.to_string(),
+            or_dash(device.without_mpi.clone()),
         ]
     };
     devices.iter().map(row).collect()
