@@ -8,7 +8,7 @@ use std::sync::{Once, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpgid, getpgrp, kill_process};
 
 /// The time between asking a child to end and killing it.
 const GRACE: Duration = Duration::from_secs(3);
@@ -42,15 +42,23 @@ fn pass_signals_on() {
             let pass_on = move |info: &libc::siginfo_t| {
                 SIGNAL.store(signal, Ordering::SeqCst);
                 let by_a_process = info.si_code <= 0;
-                if by_a_process {
-                    send(CHILD.load(Ordering::SeqCst), signal);
+                let child = CHILD.load(Ordering::SeqCst);
+                if by_a_process || is_in_another_group(child) {
+                    send(child, signal);
                 }
             };
-            // SAFETY: the action only loads and stores atomics and makes the system call kill.
+            // SAFETY: the action only loads and stores atomics and makes the system calls kill, getpgid
+            // and getpgrp.
             let handled = unsafe { signal_hook_registry::register_sigaction(signal, pass_on) };
             handled.expect("these signals can be handled");
         }
     });
+}
+
+/// Whether signals of the terminal do not reach the child: `timeout` and `setsid` leave our group.
+fn is_in_another_group(child: i32) -> bool {
+    let Some(child) = Pid::from_raw(child) else { return false };
+    getpgid(Some(child)).is_ok_and(|group| group != getpgrp())
 }
 
 /// Sends a signal to a child that has not been waited for: until then its number belongs to it. Has no

@@ -3,6 +3,7 @@
 mod events;
 mod openmpi_monitoring;
 mod which_mpi;
+mod wrappers;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -123,6 +124,14 @@ pub(crate) fn profile_by(
         .expect("the program starts");
     let text = transcript(&arguments, &output);
     (output, text)
+}
+
+/// The messages of a profile.
+fn messages(folder: &Path) -> serde_json::Value {
+    let file = folder.join("app.rwp").display().to_string();
+    let shown = rankwright(&["traffic", "show", &file, "--format", "json"]).output().unwrap();
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("it is JSON");
+    shown["messages"].clone()
 }
 
 #[test]

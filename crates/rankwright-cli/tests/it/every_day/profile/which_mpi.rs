@@ -4,20 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{rankwright, repository, say, transcript};
-use crate::every_day::profile::{MPIS, Mpi, heat, profile, profile_by, profile_with};
+use crate::every_day::profile::{MPIS, Mpi, heat, messages, profile, profile_by, profile_with};
 
 const RUN: [&str; 6] = ["--cells", "64", "--fields", "2", "--iterations", "5"];
 
 fn launch<'a>(mpi: &'a Mpi, before: &[&'a str], program: &'a str) -> Vec<&'a str> {
     [&[mpi.launcher], mpi.options, before, &[program], &RUN].concat()
-}
-
-/// The messages of a profile.
-fn messages(folder: &Path) -> serde_json::Value {
-    let file = folder.join("app.rwp").display().to_string();
-    let shown = rankwright(&["traffic", "show", &file, "--format", "json"]).output().unwrap();
-    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("it is JSON");
-    shown["messages"].clone()
 }
 
 fn compile(compiler: &str, arguments: &[&str]) -> bool {

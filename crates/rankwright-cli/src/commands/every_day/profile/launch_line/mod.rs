@@ -1,6 +1,7 @@
 //! Finds the programs in a launcher's command line: `mpirun -np 4 -x A ./app in : -np 2 ./other`.
 
 mod options;
+mod wrappers;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,10 @@ use options::{APRUN, FLUX, HYDRA, JSRUN, OPEN_MPI, Options, SRUN};
 /// A launcher's command line.
 #[derive(Debug)]
 pub(super) struct LaunchLine {
+    /// The words before the launcher's name: `nice -n 5`.
+    before: Vec<String>,
+    /// The launcher's name as it was written.
+    name: String,
     pub(super) launcher: PathBuf,
     /// The MPI of the launcher; `None` for launchers of any MPI, such as srun.
     pub(super) mpi: Option<Mpi>,
@@ -39,12 +44,16 @@ struct Part {
 }
 
 impl LaunchLine {
-    /// Reads a command line that begins with the launcher.
+    /// Reads a command line that begins with the launcher, or with programs that start it.
     ///
     /// # Errors
     /// If the launcher is not found or not known, or no program follows it.
     pub(super) fn read(command: &[String]) -> anyhow::Result<Self> {
+        let (before, command) = command.split_at(wrappers::words_before_launcher(command)?);
         let (launcher, arguments) = command.split_first().expect("the caller has at least one");
+        if let Some(wrapper) = before.first() {
+            find_launcher(Path::new(wrapper))?;
+        }
         let name = Path::new(launcher);
         let program = find_launcher(name)?;
         let marks = marked_parts(arguments)?;
@@ -67,7 +76,15 @@ impl LaunchLine {
         if parts.is_empty() {
             return Err(no_program(command).into());
         }
-        Ok(Self { launcher: program, mpi, marked, arguments: arguments.to_vec(), parts })
+        Ok(Self {
+            before: before.to_vec(),
+            name: launcher.clone(),
+            launcher: program,
+            mpi,
+            marked,
+            arguments: arguments.to_vec(),
+            parts,
+        })
     }
 
     /// Each program with its arguments.
@@ -78,7 +95,14 @@ impl LaunchLine {
     /// The command line with a shim and its options before each program. The options must not end
     /// with `--`, because options of the user's shim may follow.
     pub(super) fn with_shim(&self, shim: &[OsString]) -> Command {
-        let mut command = Command::new(&self.launcher);
+        let mut command = match self.before.split_first() {
+            None => Command::new(&self.launcher),
+            Some((wrapper, rest)) => {
+                let mut command = Command::new(wrapper);
+                command.args(rest).arg(&self.name);
+                command
+            }
+        };
         let mut copied = 0;
         for part in &self.parts {
             command.args(&self.arguments[copied..part.shim]).args(shim);
@@ -164,9 +188,10 @@ fn no_launcher(name: &Path) -> NotStarted {
     let launchers = KINDS.map(|(launcher, _)| launcher).join(", ");
     let name = name.display();
     let why = format!(
-        "{name}: not a known launcher, expected one of {launchers} with its options; if it is a \
-         script, put rankwright before the launcher in it; if it is another launcher, mark the \
-         program with `rankwright exec`: {name} ... rankwright exec ./app"
+        "{name}: not a known launcher, expected one of {launchers} with its options, perhaps behind \
+         {}; if it is a script, put rankwright before the launcher in it; if it is another launcher, mark the \
+         program with `rankwright exec`: {name} ... rankwright exec ./app",
+        wrappers::names()
     );
     NotStarted { code: 125, why }
 }
@@ -381,11 +406,21 @@ mod tests {
         let parts = marked_parts(&arguments).unwrap();
         let names: Vec<&str> = parts.iter().map(|part| arguments[part.program].as_str()).collect();
         assert_eq!(names, ["./a", "./b"]);
-        let line =
-            LaunchLine { launcher: "launch".into(), mpi: None, marked: true, arguments, parts };
+        let line = LaunchLine {
+            before: words("nice -n 5"),
+            name: "launch".to_owned(),
+            launcher: "/launch".into(),
+            mpi: None,
+            marked: true,
+            arguments,
+            parts,
+        };
         let command = line.with_shim(&["shim", "--trace", "t"].map(OsString::from));
         let shown: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
-        assert_eq!(shown.join(" "), "-x 1 shim --trace t ./a 1 : shim --trace t --map m -- ./b");
+        assert_eq!(
+            shown.join(" "),
+            "-n 5 launch -x 1 shim --trace t ./a 1 : shim --trace t --map m -- ./b"
+        );
         assert!(marked_parts(&words("-n 2 rankwright exec --map m")).is_err());
     }
 
