@@ -5,6 +5,7 @@ mod launch_line;
 mod merge;
 mod program;
 mod recording;
+mod sharing;
 mod tracer;
 
 use std::ffi::{OsStr, OsString};
@@ -122,6 +123,7 @@ impl Profile {
         let chosen = program::choose(&line, self.mpi, verbosity)?;
         let library = tracer::library(&chosen, &line, verbosity)?;
         let shim = shim_beside_us()?;
+        sharing::warn(&line, verbosity);
         let recording = Recording::begin(&self.output, self.spool.as_deref())?;
 
         let mut words: Vec<OsString> = vec![shim.into()];

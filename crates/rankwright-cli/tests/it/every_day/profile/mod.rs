@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-use crate::command::{rankwright, repository, say, transcript};
+use crate::command::{pus_here, rankwright, repository, say, transcript};
 
 /// An MPI of this machine: its launcher with the options that tests need, and its compiler.
 pub(crate) struct Mpi {
@@ -164,6 +164,26 @@ fn a_real_program_is_recorded_under_each_mpi() {
         assert!((7..=11).contains(&clocks), "{}: {shown}", mpi.launcher);
         let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(files.len(), 2, "only program and profile: {files:?}");
+    }
+}
+
+#[test]
+fn ranks_that_will_share_pus_are_told_before_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let ranks = (pus_here() + 1).to_string();
+    for mpi in MPIS.iter() {
+        let Some(program) = compiled(mpi, "tracer/tests/programs/lives.c", folder.path()) else {
+            continue;
+        };
+        // A launcher that only says what it is: the warning comes before the run.
+        let text = format!("[ \"$1\" = --version ] && exec {} --version; exit 7", mpi.launcher);
+        let launcher = script(folder.path(), "mpirun", &text);
+        let program = program.display().to_string();
+        let (output, text) = profile(folder.path(), &[&launcher, "-n", &ranks, &program]);
+        assert_eq!(output.status.code(), Some(7), "{text}");
+        assert!(text.contains(&format!("warning: {ranks} ranks will share the ")), "{text}");
+        let (_, text) = profile(folder.path(), &[&launcher, "-n", "1", &program]);
+        assert!(!text.contains("ranks will share"), "{text}");
     }
 }
 

@@ -92,6 +92,12 @@ impl LaunchLine {
         self.parts.iter().map(|part| &self.arguments[part.program..part.end])
     }
 
+    /// The launcher's options for each program.
+    pub(super) fn options(&self) -> impl Iterator<Item = &[String]> {
+        let starts = std::iter::once(0).chain(self.parts.iter().map(|part| part.end + 1));
+        self.parts.iter().zip(starts).map(|(part, start)| &self.arguments[start..part.shim])
+    }
+
     /// The command line with a shim and its options before each program. The options must not end
     /// with `--`, because options of the user's shim may follow.
     pub(super) fn with_shim(&self, shim: &[OsString]) -> Command {
