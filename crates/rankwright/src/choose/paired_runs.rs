@@ -23,11 +23,16 @@ pub enum PairedResult {
     Faster,
     /// The interval is below 0.
     Slower,
-    /// The interval contains 0.
+    /// The interval contains 0, and is at most 5 % wide to either side.
     NoDifference,
+    /// The interval contains 0, and is too wide to say that there is no difference.
+    Unclear,
     /// No interval: fewer than two pairs.
     TooFewRuns,
 }
+
+/// Half the width of an interval that is narrow enough to say that there is no difference.
+const NARROW: f64 = 0.05;
 
 impl PairedDifference {
     /// The difference by pairs of times, the reference first. The runs of a pair are made one shortly
@@ -64,8 +69,16 @@ impl PairedDifference {
             None => PairedResult::TooFewRuns,
             Some((low, _)) if low > 0.0 => PairedResult::Faster,
             Some((_, high)) if high < 0.0 => PairedResult::Slower,
-            Some(_) => PairedResult::NoDifference,
+            Some((low, high)) if high - low <= 2.0 * NARROW => PairedResult::NoDifference,
+            Some(_) => PairedResult::Unclear,
         }
+    }
+
+    /// The number of pairs with which the interval would be narrow enough to say that there is no
+    /// difference, if the runs go on to vary as they did: its width falls as the root of the number.
+    fn enough_pairs(&self) -> u64 {
+        let half = self.interval.map_or(0.0, |(low, high)| (high - low) / 2.0);
+        (self.pairs as f64 * (half / NARROW).powi(2)).ceil().max(self.pairs as f64 + 1.0) as u64
     }
 
     /// The difference in words, as `7.3 % ± 1.1 faster, n = 10`; ± is half the width of the interval.
@@ -86,6 +99,12 @@ impl PairedDifference {
                 let percent = percent.abs();
                 format!("no difference ({percent:.digits$} % ± {half:.digits$}, n = {count})")
             }
+            PairedResult::Unclear => format!(
+                "unclear ({percent:.digits$} % ± {half:.digits$}, n = {count}): about {} runs of each \
+                 would show a difference of {:.0} %",
+                self.enough_pairs(),
+                100.0 * NARROW
+            ),
             PairedResult::TooFewRuns => {
                 format!("unknown from n = {count}; at least two runs of each are needed")
             }
@@ -107,7 +126,11 @@ mod tests {
         assert_eq!(words(&swapped), "11.4 % ± 0.9 slower, n = 4");
         assert_eq!(
             words(&[(10.0, 9.0), (9.0, 10.0), (10.0, 9.9)]),
-            "no difference (0.3 % ± 26.4, n = 3)"
+            "unclear (0.3 % ± 26.4, n = 3): about 84 runs of each would show a difference of 5 %"
+        );
+        assert_eq!(
+            words(&[(10.0, 9.9), (9.9, 10.0), (10.0, 9.9)]),
+            "no difference (0.3 % ± 2.9, n = 3)"
         );
         assert_eq!(
             words(&[(10.0, 9.0)]),

@@ -207,8 +207,12 @@ fn reason(populations: &[Population]) -> String {
         1 => "1 node is".to_owned(),
         nodes => format!("{nodes} nodes are"),
     };
+    if populations.iter().filter(|population| population.best.is_ok()).count() == 1 {
+        return format!("{} the only number of these that is possible.", nodes(fastest));
+    }
     if fastest == cheapest {
-        return format!("{} fastest, and cost the fewest node-hours.", nodes(fastest));
+        let cost = if populations[fastest].nodes == 1 { "costs" } else { "cost" };
+        return format!("{} fastest, and {cost} the fewest node-hours.", nodes(fastest));
     }
     let key = |at: usize| {
         let time = populations[at].best.as_ref().map_or(0.0, |best| best.estimate.time.0);

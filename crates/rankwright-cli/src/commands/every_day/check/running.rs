@@ -146,7 +146,7 @@ impl Check {
         let wrong = verdicts.iter().filter(|verdict| !verdict.is_ok()).count();
         if wrong == 0 {
             let count = verdicts.len();
-            note(verbosity, format_args!("all {count} ranks are where they should be"));
+            note(verbosity, verdict::all_right(count));
         }
         Ok(wrong)
     }

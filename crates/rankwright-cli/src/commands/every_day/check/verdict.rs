@@ -295,6 +295,14 @@ fn cells(verdict: &Verdict) -> Vec<String> {
     ]
 }
 
+/// The note for a job whose ranks are all in their places.
+pub(super) fn all_right(ranks: usize) -> String {
+    match ranks {
+        1 => "the rank is where it should be".to_owned(),
+        ranks => format!("all {ranks} ranks are where they should be"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
