@@ -67,6 +67,20 @@ pub(crate) fn note(verbosity: &Verbosity, text: impl Display) {
     }
 }
 
+/// Prints the result of a command whose standard output is the program's to standard error, unless
+/// `--quiet`. A closed pipe is no failure.
+pub(crate) fn result_to_stderr(verbosity: &Verbosity, text: &str) -> anyhow::Result<()> {
+    if verbosity.quiet {
+        return Ok(());
+    }
+    match io::stderr().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(error).context("standard error")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A spinner on standard error during long work, if that is a terminal.
 pub(crate) fn spinner(verbosity: &Verbosity, what: String) -> ProgressBar {
     if verbosity.quiet || !io::stderr().is_terminal() {

@@ -24,6 +24,7 @@ use rankwright_shim_format::shim_options;
 use crate::host::child;
 use crate::host::mpi::Abi;
 use crate::host::shim::shim_beside_us;
+use crate::host::signals::interrupt;
 use crate::options::{given, refuse, refuse_stdout};
 use crate::output::exit_code::NotStarted;
 use crate::output::{self, Verbosity};
@@ -84,10 +85,14 @@ enum Switch {
 impl Profile {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         refuse_stdout(&self.output)?;
+        // The records must be read and removed even if nobody reads what we print.
+        interrupt::survive_closed_pipe();
         if !self.merge.is_empty() {
             let profile = merge::read(&self.merge, self.name.as_deref())?;
-            self.finish(&profile, verbosity)?;
+            profile_file::write(&profile, &self.output)?;
+            let told = self.tell(&profile, verbosity);
             events::add(&self.output, profile.ranks.len(), &self.merge, verbosity)?;
+            told?;
             return Ok(ExitCode::SUCCESS);
         }
         let without_times = self.events && self.gaps == Switch::Off;
@@ -96,11 +101,27 @@ impl Profile {
         let Started { mut launcher, recording } =
             self.start(verbosity).map_err(NotStarted::by_us_unless_known)?;
         let status = child::wait(&mut launcher, None)?.context("the launcher still runs")?;
+        match self.record(recording, status, verbosity) {
+            // A program that failed must not look as if only its profile had.
+            Err(error) if child::code(status) != 0 => output::error(&error),
+            result => result?,
+        }
+        Ok(ExitCode::from(child::code(status)))
+    }
+
+    /// Makes the profile of a run that has ended, and removes what it was made of.
+    fn record(
+        &self,
+        recording: Recording,
+        status: ExitStatus,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<()> {
         let Some(profile) = recording.read(self.name.as_deref())? else {
             recording.remove();
             return no_profile(status, verbosity);
         };
-        self.finish(&profile, verbosity).with_context(|| recording.kept())?;
+        profile_file::write(&profile, &self.output).with_context(|| recording.kept())?;
+        let told = self.tell(&profile, verbosity);
         let spool = std::slice::from_ref(&recording.spool);
         let whole = !self.events
             || events::add(&self.output, profile.ranks.len(), spool, verbosity)
@@ -115,7 +136,7 @@ impl Profile {
         } else {
             recording.remove();
         }
-        Ok(ExitCode::from(child::code(status)))
+        told
     }
 
     fn start(&self, verbosity: &Verbosity) -> anyhow::Result<Started> {
@@ -155,15 +176,15 @@ impl Profile {
         options.into_iter().filter(|(wanted, _)| *wanted).map(|(_, word)| word).collect()
     }
 
-    /// Writes the profile and prints a summary.
-    fn finish(&self, profile: &Recorded, verbosity: &Verbosity) -> anyhow::Result<()> {
-        profile_file::write(profile, &self.output)?;
+    /// Prints a summary of the profile.
+    fn tell(&self, profile: &Recorded, verbosity: &Verbosity) -> anyhow::Result<()> {
         let summary = TrafficSummary::new(profile, 0);
-        output::note(verbosity, format!("\n{}", summary.text().trim_end()));
         let triage = Triage::new(profile, Expansion::Default);
-        output::note(verbosity, triage.text().trim_end());
-        output::note(verbosity, format!("{:<16}{}", "profile", self.output.display()));
-        Ok(())
+        let file = self.output.display();
+        let text = format!("\n{}{}{:<16}{file}\n", summary.text(), triage.text(), "profile");
+        output::result_to_stderr(verbosity, &text).with_context(|| {
+            format!("{file} is written, but its summary could not be; see `traffic show {file}`")
+        })
     }
 }
 
@@ -174,7 +195,7 @@ struct Started {
 }
 
 /// The error when nothing was recorded, with the probable cause.
-fn no_profile(status: ExitStatus, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+fn no_profile(status: ExitStatus, verbosity: &Verbosity) -> anyhow::Result<()> {
     let ended = match (status.success(), status.code()) {
         (true, _) => {
             "the program never called MPI_Init, or the tracer was not loaded into it (it is \
@@ -190,5 +211,5 @@ fn no_profile(status: ExitStatus, verbosity: &Verbosity) -> anyhow::Result<ExitC
         anyhow::bail!(text);
     }
     output::warn(verbosity, text);
-    Ok(ExitCode::from(child::code(status)))
+    Ok(())
 }

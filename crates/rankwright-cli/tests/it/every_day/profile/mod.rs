@@ -218,6 +218,40 @@ fn a_run_that_dies_leaves_a_partial_profile() {
 }
 
 #[test]
+fn what_nobody_reads_leaves_nothing_behind() {
+    let mpi = &MPIS[0];
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(mpi, "tracer/tests/programs/lives.c", folder.path()) else {
+        return;
+    };
+    let us = env!("CARGO_BIN_EXE_rankwright");
+    let program = program.display().to_string();
+    let launch = [&[mpi.launcher], mpi.options, &[&program]].concat().join(" ");
+    // The first to end the pipe, then a full disk for the summary: only that is a failure, and the
+    // program's own failure comes first.
+    for (way, place, code) in [
+        ("message", "2>&1 | true", 0),
+        ("message", "2>/dev/full", 1),
+        ("code", "2>&1 | true", 3),
+        ("code", "2>/dev/full", 3),
+    ] {
+        let line = format!("{us} profile -o app.rwp -- {launch} {way}");
+        let script = match place.split_once(" | ") {
+            Some((redirected, reader)) => format!(
+                "{{ {line} {redirected}; echo $? > code; }} | {reader}; exit $(cat code; rm code)"
+            ),
+            None => format!("{line} {place}"),
+        };
+        let mut shell = Command::new("sh");
+        let shell = as_root(shell.args(["-c", &script])).current_dir(folder.path());
+        let output = shell.env("XDG_CACHE_HOME", CACHE).output().expect("sh is everywhere");
+        assert_eq!(output.status.code(), Some(code), "{script}");
+        let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        assert_eq!(files.len(), 2, "{script}: only program and profile: {files:?}");
+    }
+}
+
+#[test]
 fn spool_files_from_several_hosts_are_merged() {
     let mpi = &MPIS[0];
     let folder = tempfile::tempdir().unwrap();
