@@ -89,7 +89,7 @@ fn by_content(text: &str) -> Result<Vec<&'static str>, &'static str> {
     if text.contains('\0') {
         return Err("a binary file");
     }
-    if text.starts_with("#!") || text.lines().any(|line| line.starts_with("#SBATCH")) {
+    if text.starts_with("#!") || super::read::sbatch::is_one(text) {
         return script(text);
     }
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -139,6 +139,9 @@ fn has_several_words(line: &str) -> bool {
 }
 
 fn script(text: &str) -> Result<Vec<&'static str>, &'static str> {
+    if super::read::sbatch::is_one(text) {
+        return Ok(vec!["slurm"]);
+    }
     if text.contains(") host=") && text.contains(" options='") {
         return Ok(vec!["numactl"]);
     }

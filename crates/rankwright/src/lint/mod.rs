@@ -73,7 +73,7 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "slurm",
-        summary: "SLURM_HOSTFILE of srun (--cpu-bind in --launcher-args); a script with `srun -w .. : -w ..`",
+        summary: "SLURM_HOSTFILE of srun (--cpu-bind in --launcher-args); a script for sbatch, or with `srun -w .. : -w ..`",
         read: read::slurm::read,
     },
     Format {
@@ -119,6 +119,8 @@ pub struct Reading {
     pub warnings: Vec<LintWarning>,
     /// The hosts, in the order of their first ranks.
     pub hosts: Vec<HostReading>,
+    /// What was not read, or could not be known.
+    pub notes: Vec<String>,
     /// Whether the launcher refuses two ranks on one PU.
     overlap_is_refused: bool,
 }

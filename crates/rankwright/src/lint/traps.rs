@@ -140,6 +140,16 @@ traps! {
         "srun refuses n[0-3] in SLURM_HOSTFILE; it reads n0, n0*2 and n0,n1.";
     HOST_BLANK = "blank-in-hostfile", "Slurm 22.05",
         "srun refuses a blank before a host or between hosts in SLURM_HOSTFILE.";
+    CPUS_IGNORED = "cpus-per-task-ignored", "Slurm 22.05",
+        "srun does not take --cpus-per-task from the job; it needs its own -c, or SRUN_CPUS_PER_TASK.";
+    BIND_OFF = "cpu-bind-none", "Slurm",
+        "--cpu-bind=none in a script for sbatch leaves the ranks unbound.";
+    TASKS_PER_NODE = "ntasks-per-node-and-ntasks", "Slurm 22.05",
+        "--ntasks-per-node times the nodes is not --ntasks: srun spreads --ntasks evenly; if there are more than fit, sbatch refuses the job.";
+    SWITCHES = "more-switches-than-needed", "Slurm",
+        "The nodes of the job are below more switches than necessary.";
+    DEVICE_FIXED = "one-device-for-all-ranks", "Open MPI 5.0",
+        "UCX_NET_DEVICES is exported for all ranks, although --map-by device= places them next to different devices.";
     ORDER_UNUSED = "rank-order-not-used", "Cray MPICH",
         "MPICH_RANK_ORDER is read only with MPICH_RANK_REORDER_METHOD=3.";
     ORDER_DISTRIBUTION = "rank-order-distribution", "Cray MPICH",

@@ -9,6 +9,7 @@ pub(super) mod intel;
 pub(super) mod numactl;
 pub(super) mod rank_order;
 pub(super) mod rankfile;
+pub(super) mod sbatch;
 pub(super) mod shim;
 pub(super) mod slurm;
 pub(super) mod wrapper;

@@ -1,10 +1,10 @@
 //! `SLURM_HOSTFILE` of srun: the host of every rank in order, with `--cpu-bind` by local rank; or a
-//! script with components.
+//! script for sbatch, or one with components.
 
 use std::collections::HashMap;
 
-use super::components;
 use super::cpu_bind::CpuBind;
+use super::{components, sbatch};
 use crate::cluster::hostlist;
 use crate::files::InputError;
 use crate::lint::{MOST_RANKS, Reading, Source, traps};
@@ -12,6 +12,9 @@ use crate::units::counted;
 
 /// Reads as srun does.
 pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> {
+    if sbatch::is_one(source.text) {
+        return sbatch::read(source);
+    }
     if source.text.starts_with("#!") {
         return components::read(source);
     }

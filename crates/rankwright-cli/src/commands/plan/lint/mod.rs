@@ -87,6 +87,9 @@ impl Lint {
         if self.format != Format::Json {
             render::warnings(&reading, &self.file, verbosity);
         }
+        for text in &reading.notes {
+            note(verbosity, format_args!("{}: {text}", self.file.display()));
+        }
         self.tell_what_is_unknown(&reading, verbosity);
         match reading.warnings.len() {
             0 => Ok(ExitCode::SUCCESS),

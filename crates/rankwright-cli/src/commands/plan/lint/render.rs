@@ -35,6 +35,7 @@ pub(super) fn reading(
             let mut json = json!({
                 "ranks": reading.ranks.iter().map(rank_json).collect::<Vec<_>>(),
                 "hosts": reading.hosts.iter().map(host_json).collect::<Vec<_>>(),
+                "notes": reading.notes,
                 "starts": reading.starts(),
                 "warnings": reading.warnings.iter().map(warning_json).collect::<Vec<_>>(),
             });

@@ -26,6 +26,11 @@ fn fake_slurm() -> PathBuf {
 impl Slurm {
     /// Starts one; `None` (and said so) where that is not possible.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// Starts one with variables for `tests/fake-slurm`.
+    pub(crate) fn start_with(variables: &[(&str, &str)]) -> Option<Self> {
         let missing = ["slurmctld", "slurmd", "srun"].into_iter().find(|name| {
             let folders = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
             !folders.iter().any(|folder| Path::new(folder).join(name).exists())
@@ -35,7 +40,9 @@ impl Slurm {
             return None;
         }
         let slurm = Self { folder: tempfile::tempdir().expect("a folder for Slurm") };
-        let output = slurm.told("start", &[]);
+        let mut start = slurm.command("start", &[]);
+        let output = start.envs(variables.iter().copied()).output();
+        let output = output.expect("timeout is everywhere");
         if !output.status.success() {
             // Without root there is no network for it; anything else is an error.
             let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -47,6 +54,10 @@ impl Slurm {
     }
 
     pub(crate) fn told(&self, what: &str, command: &[&str]) -> Output {
+        self.command(what, command).output().expect("timeout is everywhere")
+    }
+
+    fn command(&self, what: &str, command: &[&str]) -> Command {
         let mut slurm = Command::new("timeout");
         slurm.arg("90").arg(fake_slurm()).arg(what).arg(self.folder.path()).args(command);
         slurm.env("XDG_CACHE_HOME", CACHE);
@@ -55,7 +66,7 @@ impl Slurm {
         slurm.env("OMPI_MCA_oob_tcp_if_include", "lo");
         slurm.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         slurm.current_dir(self.folder.path());
-        slurm.output().expect("timeout is everywhere")
+        slurm
     }
 
     /// Runs a command, once more (and says so) if it does not end as it should: a machine full of

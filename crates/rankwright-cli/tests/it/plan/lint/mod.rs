@@ -3,6 +3,7 @@
 mod hostfile;
 mod intel;
 pub(crate) mod launchers;
+mod sbatch;
 mod slurm;
 
 use std::fmt::Write;
@@ -44,6 +45,7 @@ fn every_format_is_read_and_its_traps_are_told() {
             "craympich",
             "--nodelist nodeA[00-01] --ntasks-per-node=4 --cpu-bind=mask_cpu:0x1,2,4,108",
         ),
+        ("sbatch", "odd.sbatch", "slurm", ""),
         ("flux", "odd.slurm", "flux", "-o cpu-affinity=map:0-1;2,3"),
     ] {
         let file = format!("testdata/lint/{file}");

@@ -1,0 +1,264 @@
+//! Scripts for sbatch: the `#SBATCH` options, and the first command that starts ranks.
+
+mod binding;
+mod job;
+mod layout;
+mod lexer;
+mod mpirun;
+mod options;
+mod shell;
+mod warnings;
+
+use std::collections::BTreeMap;
+
+use crate::files::InputError;
+use crate::launch::shell::split;
+use crate::lint::{Reading, Source, traps};
+use crate::units::counted;
+use job::{Counts, wrong};
+use options::Options;
+use shell::{Launch, Shell, Value};
+
+/// Whether the text is such a script.
+pub(in crate::lint) fn is_one(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("#SBATCH"))
+}
+
+/// A script while it is read.
+struct Script<'a> {
+    source: &'a Source<'a>,
+    job: Options,
+    of_job: Counts,
+    launch: Launch,
+}
+
+/// Reads as sbatch and the launcher in the script do.
+pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> {
+    if source.text.contains('\0') {
+        return Err(source.wrong(None, "a binary file", "a script for sbatch"));
+    }
+    let (job, given) = job_options(source)?;
+    let of_job = Counts::of(source, &job)?;
+    let mut variables = variables(&job, &of_job);
+    variables.extend(given.into_iter().map(|(name, value)| (name, Value::Known(value))));
+    let commands = lexer::commands(source.text)
+        .map_err(|(line, found)| wrong(source, line, &found, "a script that a shell can read"))?;
+    let mut launches = Shell::new(variables).launches(&commands).into_iter();
+    let launch = launches.next().ok_or_else(|| {
+        let expected = "a line with srun, mpirun or mpiexec";
+        let advice = "if another file starts the ranks, lint that file";
+        source.wrong(None, "no command that starts ranks", expected).with_advice(advice)
+    })?;
+    if launch.words.iter().any(|word| word.text == ":") {
+        let advice = "lint a script that has only this line and begins with #!";
+        let found = "a launch of several components (`:`)";
+        return Err(wrong(source, launch.line, found, "one program").with_advice(advice));
+    }
+    let mut reading = Reading::default();
+    let others: Vec<u32> = launches.filter_map(|launch| u32::try_from(launch.line).ok()).collect();
+    if !others.is_empty() {
+        let lines = crate::lint::listed("line", &others);
+        let verb = if others.len() == 1 { "starts" } else { "start" };
+        let first = launch.line;
+        reading.notes.push(format!("read: the launch of line {first}; {lines} {verb} ranks too"));
+    }
+    let script = Script { source, job, of_job, launch };
+    if script.launch.launcher == "srun" {
+        script.srun(&mut reading)?;
+    } else {
+        mpirun::read(&script, &mut reading)?;
+    }
+    warnings::of_exports(&script, &mut reading);
+    Ok(reading)
+}
+
+/// A name and its value.
+type Variable = (String, String);
+
+/// The options of the `#SBATCH` lines before the first command, and then those of `--launcher-args`
+/// with its variables.
+fn job_options(source: &Source<'_>) -> Result<(Options, Vec<Variable>), InputError> {
+    let mut job = Options::default();
+    for (line, text) in (1..).zip(source.text.lines()) {
+        let text = text.trim_end();
+        let Some(options) = text.strip_prefix("#SBATCH") else {
+            if !text.is_empty() && !text.starts_with('#') {
+                break;
+            }
+            continue;
+        };
+        let options = options.split(" #").next().unwrap_or_default();
+        let words = split(options)
+            .map_err(|open| wrong(source, line, &open.to_string(), "closed quotes"))?;
+        if let Some("hetjob" | "packjob") = words.first().map(String::as_str) {
+            let expected = "a job of one component; heterogeneous jobs are not read";
+            return Err(wrong(source, line, &format!("#SBATCH {}", words[0]), expected));
+        }
+        job.read(&words, line);
+        if job.get("cpu-bind").is_some() {
+            let advice = "give it to srun, in its line or as SLURM_CPU_BIND";
+            let found = "--cpu-bind, which sbatch refuses";
+            return Err(wrong(source, line, found, "options of sbatch").with_advice(advice));
+        }
+    }
+    let mut given = Vec::new();
+    let mut words = Vec::new();
+    for word in source.arguments.words() {
+        match word.split_once('=').filter(|(name, _)| lexer::is_variable(name)) {
+            Some((name, value)) => given.push((name.to_owned(), value.to_owned())),
+            None if words.is_empty() && word.rsplit('/').next() == Some("srun") => {}
+            None => words.push(word.to_owned()),
+        }
+    }
+    job.read(&words, 0);
+    Ok((job, given))
+}
+
+/// The variables that sbatch sets.
+fn variables(job: &Options, counts: &Counts) -> BTreeMap<String, Value> {
+    let per_node =
+        counts.per_node.zip(counts.nodes).map(|(each, nodes)| each.saturating_mul(nodes));
+    let tasks = counts.tasks.or(per_node).map(|tasks| tasks.to_string());
+    let nodes = counts.nodes.map(|nodes| nodes.to_string());
+    let text = |count: Option<usize>| count.map(|count| count.to_string());
+    // Those that are always set, as far as the script tells them.
+    let always = [
+        ("SLURM_JOB_NUM_NODES", nodes.clone()),
+        ("SLURM_NNODES", nodes),
+        ("SLURM_JOB_NODELIST", None),
+        ("SLURM_NODELIST", None),
+    ];
+    let only_if_given = [
+        ("SLURM_NTASKS", tasks.clone()),
+        ("SLURM_NPROCS", tasks),
+        ("SLURM_CPUS_PER_TASK", text(counts.cpus)),
+        ("SLURM_NTASKS_PER_NODE", text(counts.per_node)),
+        ("SLURM_DISTRIBUTION", job.value("distribution").map(str::to_owned)),
+        ("SLURM_HINT", job.value("hint").map(str::to_owned)),
+    ];
+    let set = |(name, value): (&str, Option<String>), or: Value| {
+        (name.to_owned(), value.map_or(or, Value::Known))
+    };
+    let always = always.into_iter().map(|entry| set(entry, Value::Unknown));
+    always.chain(only_if_given.into_iter().map(|entry| set(entry, Value::Unset))).collect()
+}
+
+impl Script<'_> {
+    /// An error about the launch.
+    fn wrong(&self, found: &str, expected: &str) -> InputError {
+        wrong(self.source, self.launch.line, found, expected)
+    }
+
+    /// An exported variable with its line; the value is `None` if it is unknown.
+    fn exported(&self, name: &str) -> Option<(Option<&str>, usize)> {
+        self.launch.exported.get(name).map(|(value, line)| (value.as_deref(), *line))
+    }
+
+    /// Whether the job has its nodes alone.
+    fn whole_nodes(&self) -> bool {
+        self.job.value("exclusive").is_some_and(str::is_empty)
+    }
+
+    /// The words up to the program, all known; and those of the program.
+    fn step(&self, reading: &mut Reading) -> Result<(Options, Vec<String>), InputError> {
+        let line = self.launch.line;
+        let words: Vec<String> = self.launch.words.iter().map(|word| word.text.clone()).collect();
+        let mut step = Options::default();
+        let program = step.read(&words, line);
+        let options = self.launch.words.iter().take(program);
+        for word in options {
+            let name = word.text.split('=').next().unwrap_or_default();
+            let harmless = ["--output", "--error", "--input", "--job-name", "--chdir", "--export"];
+            if let Some(unknown) = word.unknown.as_ref().filter(|_| !harmless.contains(&name)) {
+                let advice = "write its value, or give it in --launcher-args as NAME=VALUE";
+                let found = format!("`{unknown}`, which only a shell can know");
+                return Err(self.wrong(&found, "options of the launch").with_advice(advice));
+            }
+        }
+        let first = self.launch.words.get(program);
+        if let Some(unknown) = first.and_then(|word| word.unknown.as_ref()) {
+            reading.notes.push(format!(
+                "line {line}: `{unknown}` is taken for the program, not for options"
+            ));
+        }
+        Ok((step, words.into_iter().skip(program).collect()))
+    }
+
+    fn srun(&self, reading: &mut Reading) -> Result<(), InputError> {
+        let (step, program) = self.step(reading)?;
+        let of_step = Counts::of(self.source, &step)?;
+        let nodes = job::nodes(self.source, (&self.job, &step), (&self.of_job, &of_step))?;
+        let tasks = self.tasks(&of_step, nodes.len(), reading)?;
+        let distribution = step.get("distribution").or_else(|| self.job.get("distribution"));
+        let distribution =
+            distribution.map_or("block", |given| given.value.as_str()).to_ascii_lowercase();
+        let mut levels = distribution.split(':');
+        let cyclic = match levels.next() {
+            Some("block" | "*" | "nopack") => false,
+            Some("cyclic") => true,
+            _ => {
+                let expected = "-m block or cyclic; the nodes under others are not predicted";
+                return Err(self.wrong(&format!("-m {distribution}"), expected));
+            }
+        };
+        if tasks < nodes.len() {
+            let found = format!("{} on {}", counted(tasks, "task"), counted(nodes.len(), "node"));
+            return Err(self.wrong(&found, "at least a task for every node"));
+        }
+        let order = job::node_of_rank(tasks, nodes.len(), cyclic);
+        let binding =
+            binding::Binding::of(self, (&step, &of_step), levels.next(), &program, reading)?;
+        let mut places: Vec<_> = (0..nodes.len())
+            .map(|node| {
+                let count = order.iter().filter(|other| **other == node).count();
+                binding.places(&nodes[node], count, self.source, reading).into_iter()
+            })
+            .collect();
+        for (rank, node) in order.into_iter().enumerate() {
+            let place = places[node].next().unwrap_or(crate::lint::Place::Unknown);
+            reading.add(rank, &nodes[node], place, self.launch.line);
+        }
+        warnings::of_srun(self, &step, &of_step, reading);
+        warnings::of_switches(self, &nodes, reading);
+        Ok(())
+    }
+
+    /// The number of tasks; every node must have been given as much as the others.
+    fn tasks(
+        &self,
+        step: &Counts,
+        nodes: usize,
+        reading: &mut Reading,
+    ) -> Result<usize, InputError> {
+        let Counts { tasks, per_node, .. } = self.of_job;
+        let product = |each: usize| each.saturating_mul(nodes);
+        let wanted = step.tasks.or(tasks).or(per_node.map(product)).or(step.per_node.map(product));
+        let ranks = wanted.unwrap_or(nodes);
+        if ranks > crate::lint::MOST_RANKS {
+            return Err(self.wrong(&counted(ranks, "rank"), "fewer ranks"));
+        }
+        if nodes > 1 && per_node.is_none() && !self.whole_nodes() {
+            let found = format!("{} on {nodes} shared nodes", counted(ranks, "task"));
+            let expected = "the number of tasks of every node, which Slurm chooses by what is free";
+            let advice = "add #SBATCH --ntasks-per-node, or --exclusive for even numbers";
+            return Err(self.wrong(&found, expected).with_advice(advice));
+        }
+        let each = per_node.or(step.per_node);
+        if let Some(each) = each.filter(|each| product(*each) != ranks) {
+            let line = self.job.get("ntasks-per-node").map_or(self.launch.line, |given| given.line);
+            let text = format!(
+                "--ntasks-per-node={each} on {} is {}, but {ranks} are asked for; \
+                 leave out --ntasks or make them equal",
+                counted(nodes, "node"),
+                counted(product(each), "task")
+            );
+            let line = Some(line).filter(|line| *line > 0);
+            if tasks.is_some_and(|tasks| per_node.is_some_and(|each| tasks > product(each))) {
+                reading.refuse(&traps::TASKS_PER_NODE, line, text + "; sbatch refuses the job");
+            } else {
+                reading.warn(&traps::TASKS_PER_NODE, line, text);
+            }
+        }
+        Ok(ranks)
+    }
+}

@@ -1,0 +1,90 @@
+//! `mpirun` and `mpiexec` in a job: the ranks fill the tasks of one node after the other.
+
+use super::Script;
+use super::job::{self, Counts};
+use super::options::Options;
+use crate::files::InputError;
+use crate::lint::{Arguments, MOST_RANKS, Place, Reading};
+use crate::units::counted;
+
+/// Options with which another file, or another rule, says where ranks run.
+const OTHERS: [&str; 16] = [
+    "-hostfile",
+    "-machinefile",
+    "-f",
+    "-rf",
+    "-rankfile",
+    "-rankmap",
+    "-ppn",
+    "-perhost",
+    "-rr",
+    "-H",
+    "-host",
+    "-hosts",
+    "-npernode",
+    "-N",
+    "-bynode",
+    "-configfile",
+];
+
+/// Reads the launch; hosts only, as the PUs are by the launcher's own rules.
+pub(super) fn read(script: &Script<'_>, reading: &mut Reading) -> Result<(), InputError> {
+    let words: Vec<String> = script.launch.words.iter().map(|word| word.text.clone()).collect();
+    if let Some(unknown) = script.launch.words.first().and_then(|word| word.unknown.as_ref()) {
+        let advice = "write its value, or give it in --launcher-args as NAME=VALUE";
+        let found = format!("`{unknown}`, which only a shell can know");
+        return Err(script.wrong(&found, "options of the launch").with_advice(advice));
+    }
+    let arguments = Arguments::new(&words);
+    let counts = &script.of_job;
+    let none = Options::default();
+    let nodes = job::nodes(script.source, (&script.job, &none), (counts, &Counts::default()))?;
+    let one = |word: &str| format!("-{}", word.trim_start_matches('-'));
+    if nodes.len() > 1 {
+        let other = words.iter().find(|word| {
+            word.starts_with('-')
+                && OTHERS.contains(&one(word.split('=').next().unwrap_or_default()).as_str())
+        });
+        let expected = "ranks that fill one node after the other";
+        if let Some(other) = other {
+            let advice = "if it names a file, lint that file, with this line in --launcher-args";
+            return Err(script.wrong(&format!("`{other}`"), expected).with_advice(advice));
+        }
+        let mapping = arguments.value(&["--map-by", "-map-by"]);
+        if let Some(mapping) = mapping.filter(|by| !["slot", "core"].contains(by)) {
+            return Err(
+                script.wrong(&format!("--map-by {mapping}, which is not predicted"), expected)
+            );
+        }
+    }
+    let per_node = counts.per_node.map(|each| each.saturating_mul(nodes.len()));
+    let slots = counts.tasks.or(per_node).ok_or_else(|| {
+        let advice = "add #SBATCH --ntasks-per-node";
+        script.wrong("a job without --ntasks", "the tasks of every node").with_advice(advice)
+    })?;
+    if nodes.len() > 1 && counts.per_node.is_none() && !script.whole_nodes() {
+        let expected = "the number of tasks of every node, which Slurm chooses by what is free";
+        let found = format!("{} on shared nodes", counted(slots, "task"));
+        return Err(script.wrong(&found, expected).with_advice("add #SBATCH --ntasks-per-node"));
+    }
+    let ranks =
+        match arguments.values(&["-n", "-np", "--np", "--n"]).next() {
+            None => slots,
+            Some(text) => text.parse().ok().filter(|ranks| *ranks > 0).ok_or_else(|| {
+                script.wrong(&format!("-n {text}"), "a number of ranks, written out")
+            })?,
+        };
+    if ranks > slots || slots > MOST_RANKS {
+        let found = format!("{} for {}", counted(ranks, "rank"), counted(slots, "task of the job"));
+        return Err(script.wrong(&found, "a task of the job for every rank"));
+    }
+    let binding = arguments.value(&["--bind-to", "-bind-to"]);
+    let unbound = binding.is_some_and(|binding| binding.split(':').next() == Some("none"));
+    let order = job::node_of_rank(slots, nodes.len(), false);
+    for (rank, node) in order.into_iter().take(ranks).enumerate() {
+        let place = if unbound { Place::Unbound } else { Place::Unknown };
+        reading.add(rank, &nodes[node], place, script.launch.line);
+    }
+    super::warnings::of_switches(script, &nodes, reading);
+    Ok(())
+}

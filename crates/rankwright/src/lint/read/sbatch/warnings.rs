@@ -1,0 +1,108 @@
+//! The traps of scripts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Script;
+use super::job::Counts;
+use super::options::Options;
+use crate::lint::{Reading, traps};
+use crate::units::counted;
+
+const METHOD: &str = "MPICH_RANK_REORDER_METHOD";
+
+/// Traps of the options of srun.
+pub(super) fn of_srun(script: &Script<'_>, step: &Options, counts: &Counts, reading: &mut Reading) {
+    let exported = script.exported("SRUN_CPUS_PER_TASK").is_some();
+    if let Some(cpus) =
+        script.of_job.cpus.filter(|cpus| *cpus > 1 && counts.cpus.is_none() && !exported)
+    {
+        let text = format!(
+            "srun does not take --cpus-per-task={cpus} from the job: every task has 1; \
+             give -c {cpus} to srun, or export SRUN_CPUS_PER_TASK={cpus}"
+        );
+        reading.warn(&traps::CPUS_IGNORED, script.launch.line, text);
+    }
+    let option = step.get("cpu-bind").map(|given| (given.value.as_str(), given.line));
+    let variable = script.exported("SLURM_CPU_BIND").and_then(|(value, line)| Some((value?, line)));
+    if let Some((value, line)) = option.or(variable)
+        && ["none", "no"].contains(&value.rsplit(',').next().unwrap_or_default())
+    {
+        let text = format!(
+            "--cpu-bind={value}: ranks may move to any PU of the job; if nothing else \
+                            binds them, use --cpu-bind=cores"
+        );
+        reading.warn(&traps::BIND_OFF, line, text);
+    }
+}
+
+/// Traps of exported variables.
+pub(super) fn of_exports(script: &Script<'_>, reading: &mut Reading) {
+    let named = (1..).zip(script.source.text.lines()).find(|(_, line)| {
+        let line = line.split(" #").next().unwrap_or_default();
+        !line.starts_with('#')
+            && ["MPICH_RANK_ORDER", "MPICH_RANK_REORDER_FILE"]
+                .iter()
+                .any(|name| line.contains(name))
+    });
+    let method = script.exported(METHOD);
+    if let Some((line, _)) = named {
+        match method {
+            Some((Some("3"), line)) => {
+                let text = "the ranks shown are tasks; for those in the order of the file: \
+                            lint the file with --from craympich";
+                reading.notes.push(format!("line {line}: {text}"));
+            }
+            Some((None, _)) => {}
+            None | Some((Some(_), _)) => {
+                let value =
+                    method.and_then(|(value, _)| value).map_or("not set".to_owned(), str::to_owned);
+                let text = format!("{METHOD} is {value}: the order is not read; export {METHOD}=3");
+                reading.warn(&traps::ORDER_UNUSED, method.map_or(line, |(_, line)| line), text);
+            }
+        }
+    }
+    let device =
+        script.launch.words.iter().any(|word| {
+            word.text.starts_with("device=") || word.text.starts_with("--map-by=device=")
+        });
+    if let Some((_, line)) =
+        script.exported("UCX_NET_DEVICES").filter(|_| device && script.launch.launcher != "srun")
+    {
+        let text =
+            "UCX_NET_DEVICES is the same for all ranks, whatever device --map-by device= places \
+                    them next to; leave one of them out"
+                .to_owned();
+        reading.warn(&traps::DEVICE_FIXED, line, text);
+    }
+}
+
+/// Nodes below more switches than necessary.
+pub(super) fn of_switches(script: &Script<'_>, nodes: &[String], reading: &mut Reading) {
+    let machines = script.source.machines;
+    let Some(cluster) = machines.cluster() else { return };
+    let switch = |name: &String| cluster.nodes[machines.find(name)?.index()].switch;
+    let Some(used) = nodes.iter().map(switch).collect::<Option<BTreeSet<usize>>>() else { return };
+    let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
+    for switch in cluster.nodes.iter().filter_map(|node| node.switch) {
+        *sizes.entry(switch).or_default() += 1;
+    }
+    let mut sizes: Vec<usize> = sizes.into_values().collect();
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    let mut left = nodes.len();
+    let needed = sizes.iter().take_while(|size| {
+        let more = left > 0;
+        left = left.saturating_sub(**size);
+        more
+    });
+    let needed = needed.count();
+    if used.len() > needed {
+        let text = format!(
+            "the {} of the job are below {}, but {} would do; ask for #SBATCH --switches={needed}",
+            counted(nodes.len(), "node"),
+            counted(used.len(), "switch").replace("switchs", "switches"),
+            needed
+        );
+        let line = script.job.get("nodelist").map(|given| given.line).filter(|line| *line > 0);
+        reading.warn(&traps::SWITCHES, line, text);
+    }
+}
