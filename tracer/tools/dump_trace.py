@@ -174,7 +174,8 @@ def combine(images):
     first = images[0]
     trace = {"facts": {"world_size": first.head["world_size"], "thread_level": LEVELS[first.head["thread_level"]],
                        "clock": CLOCKS[first.head["clock"]], "mpi_library": first.texts.get(1, ""),
-                       "tracer_version": first.texts.get(2, "")},
+                       "tracer_version": first.texts.get(2, ""), "program": first.texts.get(3, ""),
+                       "beside_mpi": first.texts.get(4, ""), "called_through": first.texts.get(5, "")},
              "ranks": [], "communicators": [], "pairs": [], "collectives": [], "topologies": []}
     numbers = {}
     for image in images:

@@ -135,10 +135,16 @@ struct rw_record {
     uint32_t length; /* bytes, with this structure; a multiple of 8 */
 };
 
-enum rw_text { RW_TEXT_HOST = 0, RW_TEXT_LIBRARY = 1, RW_TEXT_TRACER = 2, RW_TEXT_PROGRAM = 3 };
+enum rw_text {
+    RW_TEXT_HOST = 0,          /* gethostname */
+    RW_TEXT_LIBRARY = 1,       /* MPI_Get_library_version */
+    RW_TEXT_TRACER = 2,        /* the version of the tracer */
+    RW_TEXT_PROGRAM = 3,       /* the file name of the program, or of the script that an interpreter runs */
+    RW_TEXT_BESIDE_MPI = 4,    /* libraries by which the program may send past MPI, with commas; the last record counts */
+    RW_TEXT_CALLED_THROUGH = 5 /* the library through which the program calls MPI, if that is mpi4py */
+};
 
-/* gethostname, MPI_Get_library_version, the version of the tracer, the file name of the program; normally UTF-8, but
- * not checked. */
+/* Normally UTF-8, but not checked. A text that is missing is empty. */
 struct rw_text_record {
     struct rw_record head;
     uint32_t which;

@@ -3,9 +3,10 @@
 #include "../storage/allocate.h"
 #include "binding.h"
 #include "clock.h"
+#include "loaded.h"
+#include "program.h"
 #include "state.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -21,16 +22,30 @@ static void add_text(enum rw_text which, const char *text)
         memcpy(record->text, text, length);
 }
 
+void rw_describe_loaded(void)
+{
+    static struct rw_loaded described = {.called_through = ""};
+    struct rw_loaded loaded;
+    rw_look_at_loaded(&loaded);
+    if (strcmp(loaded.beside_mpi, described.beside_mpi) != 0)
+        add_text(RW_TEXT_BESIDE_MPI, loaded.beside_mpi);
+    if (strcmp(loaded.called_through, described.called_through) != 0)
+        add_text(RW_TEXT_CALLED_THROUGH, loaded.called_through);
+    described = loaded;
+}
+
 static void describe_process(void)
 {
-    char host[256] = "", library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    char host[256] = "", program[256], library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     gethostname(host, sizeof host - 1);
     PMPI_Get_library_version(library, &length);
     add_text(RW_TEXT_HOST, host);
     add_text(RW_TEXT_LIBRARY, library);
     add_text(RW_TEXT_TRACER, RW_TRACER_VERSION);
-    add_text(RW_TEXT_PROGRAM, program_invocation_short_name);
+    rw_program_name(program, sizeof program);
+    add_text(RW_TEXT_PROGRAM, program);
+    rw_describe_loaded();
     rw_record_binding();
 }
 

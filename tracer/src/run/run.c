@@ -134,6 +134,7 @@ void rw_end(void)
     if (!is_recording())
         return;
     rw_refresh_image(RW_STATE_FINALIZED);
+    rw_describe_loaded();
     atomic_store(&rw_tracer.active, false);
     rw_events_end();
     rw_keep_names();

@@ -20,6 +20,10 @@ pub struct TrafficSummary {
     pub origin: String,
     /// The MPI library; empty if there was none.
     pub mpi_library: String,
+    /// The library through which the program calls MPI: `mpi4py`; empty if none is known.
+    pub called_through: String,
+    /// Libraries by which the program may send past MPI; what they send is not counted.
+    pub beside_mpi: Vec<String>,
     /// Number of ranks.
     pub ranks: u32,
     /// Number of hosts of the recorded run; 0 if unknown.
@@ -104,6 +108,8 @@ impl TrafficSummary {
             program: profile.run.program.clone(),
             origin: profile.run.origin.clone(),
             mpi_library: profile.run.mpi_library.clone(),
+            called_through: profile.run.called_through.clone(),
+            beside_mpi: profile.run.beside_mpi.clone(),
             ranks: Rank::from_index(profile.ranks.len()).0,
             hosts: if hosts_known { hosts.len() } else { 0 },
             messages: flows().filter(between).map(messages).fold(0, u64::saturating_add),
@@ -141,6 +147,10 @@ impl TrafficSummary {
         line("program", format!("{}, {}", self.program, counted(self.ranks as usize, "rank")));
         let library = if self.mpi_library.is_empty() { "" } else { ", " };
         line("recorded by", format!("{}{library}{}", self.origin, self.mpi_library));
+        if !self.beside_mpi.is_empty() {
+            let names = self.beside_mpi.join(", ");
+            line("beside MPI", format!("{names}: what is sent through it is not recorded"));
+        }
         let (bytes, messages) =
             (self.bytes - self.one_sided_bytes, self.messages - self.one_sided_messages);
         let pairs = counted(self.point_to_point_pairs, "pair");

@@ -74,6 +74,12 @@ impl Sum {
             run.mpi_library.clear();
         }
         run.several_threads |= other.run.several_threads;
+        if run.called_through != other.run.called_through {
+            run.called_through.clear();
+        }
+        run.beside_mpi.extend_from_slice(&other.run.beside_mpi);
+        run.beside_mpi.sort_unstable();
+        run.beside_mpi.dedup();
         if run.origin != other.run.origin {
             "merged".clone_into(&mut run.origin);
         }

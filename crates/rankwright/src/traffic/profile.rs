@@ -36,8 +36,8 @@ pub struct Profile {
 /// Facts about a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Run {
-    /// File name of the program without folder and arguments, or a description of the traffic's
-    /// origin.
+    /// File name of the program, or of the script that an interpreter ran (with Python also the module),
+    /// without folder and arguments; or a description of the traffic's origin.
     pub program: String,
     /// Origin of the traffic: `tracer 0.1.0`, `imported from csv`, `generated`.
     pub origin: String,
@@ -46,6 +46,13 @@ pub struct Run {
     /// Whether the run asked for `MPI_THREAD_MULTIPLE`: times inside MPI are then sums over
     /// threads.
     pub several_threads: bool,
+    /// The library through which the program called MPI and which chose the thread level:
+    /// `mpi4py`; empty otherwise.
+    pub called_through: String,
+    /// Libraries that the program had loaded by which it may send past MPI, in alphabetical order:
+    /// `NCCL`, `NVSHMEM`, `RCCL`, `oneCCL`; `UCX` and `libfabric` if the executable itself names them.
+    /// What is sent through them is in no flow.
+    pub beside_mpi: Vec<String>,
 }
 
 /// The record of one rank. Imported traffic leaves every field at its default.

@@ -155,6 +155,11 @@ fn times_unknown(profile: &Profile) -> Option<&'static str> {
         Some(NO_TIMES)
     } else if !profile.partial().is_empty() {
         Some("not all ranks reached their end")
+    } else if profile.run.several_threads && profile.run.called_through == "mpi4py" {
+        Some(
+            "mpi4py asks for MPI_THREAD_MULTIPLE, and times of several threads add up; record again with \
+             MPI4PY_RC_THREADS=0 (or mpi4py.rc.threads = False) if one thread calls MPI",
+        )
     } else if profile.run.several_threads {
         Some("several threads of a rank may be inside MPI at a time, and their times add up")
     } else {

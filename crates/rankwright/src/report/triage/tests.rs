@@ -83,6 +83,8 @@ fn meaningless_times_are_not_assessed() {
     assert_eq!(reason(&profile), None);
     profile.run.several_threads = true;
     assert!(reason(&profile).unwrap().starts_with("several threads"));
+    "mpi4py".clone_into(&mut profile.run.called_through);
+    assert!(reason(&profile).unwrap().contains("MPI4PY_RC_THREADS=0"));
     profile.ranks[2].ended = Ended::Killed;
     let triage = Triage::new(&profile, Expansion::Default);
     assert_eq!((triage.time_in_mpi, triage.gain.is_none()), (None, true));

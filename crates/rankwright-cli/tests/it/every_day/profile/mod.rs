@@ -2,6 +2,7 @@
 
 mod events;
 mod openmpi_monitoring;
+mod scripts;
 mod which_mpi;
 mod wrappers;
 

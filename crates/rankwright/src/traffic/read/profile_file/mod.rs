@@ -25,7 +25,9 @@ mod tests {
     use crate::traffic::Flow;
     use crate::traffic::collectives::{CollectiveCalls, Form, Operation, RowEntry};
     use crate::traffic::communicator::Communicator;
-    use crate::traffic::profile::{Ended, FlowKind, FlowRecord, FlowTimes, Profile, RankRecord};
+    use crate::traffic::profile::{
+        Ended, FlowKind, FlowRecord, FlowTimes, Profile, RankRecord, Run,
+    };
     use crate::traffic::topology::{DeclaredTopology, Neighbour, TopologyKind};
     use crate::units::{Bytes, Seconds};
 
@@ -66,13 +68,18 @@ mod tests {
             neighbours: vec![Neighbour { rank: Rank(0), weight: 1 }; 2],
         };
         let members = vec![Some(Rank(0)), Some(Rank(1)), None];
+        let run = Run {
+            called_through: "mpi4py".into(),
+            beside_mpi: vec!["NCCL".into(), "UCX".into()],
+            ..Run::default()
+        };
         Profile {
+            run,
             ranks: vec![rank; 2],
             communicators: vec![Communicator { members, created: 1, ..Communicator::default() }],
             flows: vec![record, FlowRecord::of_flow(other)],
             collectives: vec![calls],
             topologies: vec![topology],
-            ..Profile::default()
         }
     }
 

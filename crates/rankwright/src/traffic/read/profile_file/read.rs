@@ -107,6 +107,8 @@ fn read_tables(file: &Connection) -> rusqlite::Result<Profile> {
             "origin" => profile.run.origin = value,
             "mpi_library" => profile.run.mpi_library = value,
             "threads" => profile.run.several_threads = value == "multiple",
+            "called_through" => profile.run.called_through = value,
+            "beside_mpi" => profile.run.beside_mpi = names(&value),
             _ => {}
         }
     }
@@ -115,6 +117,11 @@ fn read_tables(file: &Connection) -> rusqlite::Result<Profile> {
     profile.collectives = read_collectives(file)?;
     profile.topologies = read_topologies(file)?;
     Ok(profile)
+}
+
+/// The names in a list with commas.
+fn names(list: &str) -> Vec<String> {
+    list.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 fn read_ranks(file: &Connection) -> rusqlite::Result<Vec<RankRecord>> {

@@ -91,6 +91,12 @@ fn write_run(file: &Connection, profile: &Profile) -> rusqlite::Result<()> {
     if run.several_threads {
         file.execute("INSERT INTO run VALUES ('threads', 'multiple')", [])?;
     }
+    let beside_mpi = run.beside_mpi.join(",");
+    for (key, value) in [("called_through", &run.called_through), ("beside_mpi", &beside_mpi)] {
+        if !value.is_empty() {
+            file.execute("INSERT INTO run VALUES (?, ?)", [key, value])?;
+        }
+    }
     let places = ["?"; 21].join(",");
     let mut insert = file.prepare(&format!("INSERT INTO ranks VALUES ({places})"))?;
     for (rank, record) in (0_i64..).zip(&profile.ranks) {

@@ -1,6 +1,6 @@
 //! Combines the rank images of one run into a profile.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::image::{Image, Members, Run};
 use crate::ids::Rank;
@@ -16,6 +16,8 @@ pub(super) fn profile(images: Vec<Image>, program: Option<&str>) -> Result<Profi
     let name = program.unwrap_or(&first.program);
     name.clone_into(&mut profile.run.program);
     profile.run.several_threads = first.several_threads;
+    profile.run.called_through.clone_from(&first.called_through);
+    profile.run.beside_mpi = beside_mpi(&images);
     profile.run.origin = format!("tracer {}", first.tracer);
     // Some libraries append build details: `Open MPI v4.1.4, package: ...`.
     let short = first.library.split([',', '\n']).next().unwrap_or_default();
@@ -42,6 +44,13 @@ pub(super) fn profile(images: Vec<Image>, program: Option<&str>) -> Result<Profi
     profile.collectives.sort_by_key(key);
     profile.topologies.sort_by_key(|topology| (topology.communicator, topology.rank));
     checked(profile)
+}
+
+/// The libraries beside MPI of any rank: some ranks may load more than others.
+fn beside_mpi(images: &[Image]) -> Vec<String> {
+    let names = images.iter().flat_map(|image| image.beside_mpi.split(','));
+    let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+    names.into_iter().map(str::to_owned).collect()
 }
 
 fn add(

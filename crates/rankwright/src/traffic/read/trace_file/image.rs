@@ -10,8 +10,8 @@ use crate::traffic::read::trace_constants::{
     CLOCK_OFF, CLOCK_TSC, FORMAT_VERSION, HISTOGRAM_BINS, IMAGE_LOST_RECORDS, IMAGE_MAGIC,
     IMAGE_SPOOL_ENDED, NAME_BYTES, RECORD_BINDING, RECORD_COLLECTIVE, RECORD_COMMUNICATOR,
     RECORD_MEMBERS, RECORD_PAIR, RECORD_ROW, RECORD_TEXT, RECORD_TOPOLOGY, STATE_ABORTED,
-    STATE_EXITED, STATE_FINALIZED, STATE_RUNNING, TEXT_HOST, TEXT_LIBRARY, TEXT_PROGRAM,
-    TEXT_TRACER, THREAD_MULTIPLE,
+    STATE_EXITED, STATE_FINALIZED, STATE_RUNNING, TEXT_BESIDE_MPI, TEXT_CALLED_THROUGH, TEXT_HOST,
+    TEXT_LIBRARY, TEXT_PROGRAM, TEXT_TRACER, THREAD_MULTIPLE,
 };
 use crate::traffic::topology::{DeclaredTopology, Neighbour, TopologyKind};
 use crate::units::{Bytes as Size, Seconds};
@@ -32,6 +32,10 @@ pub(super) struct Image {
     pub(super) incomplete: bool,
     /// `MPI_THREAD_MULTIPLE` was in effect.
     pub(super) several_threads: bool,
+    /// The library that calls MPI for the program; empty if none is known.
+    pub(super) called_through: String,
+    /// Names of libraries beside MPI, with commas between them.
+    pub(super) beside_mpi: String,
     pub(super) members: Vec<Members>,
     pub(super) communicators: Vec<LocalCommunicator>,
     pub(super) flows: Vec<FlowRecord>,
@@ -213,6 +217,8 @@ fn text(record: &mut Bytes<'_>, image: &mut Image) -> Result<(), String> {
         TEXT_LIBRARY => image.library = text,
         TEXT_TRACER => image.tracer = text,
         TEXT_PROGRAM => image.program = text,
+        TEXT_BESIDE_MPI => image.beside_mpi = text,
+        TEXT_CALLED_THROUGH => image.called_through = text,
         _ => {}
     }
     Ok(())
