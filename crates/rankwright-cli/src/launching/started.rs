@@ -34,9 +34,30 @@ impl Ready {
     ) -> anyhow::Result<Self> {
         let job = prepared.one_job()?;
         refuse_root(&prepared.launcher_arguments, installed)?;
-        let folder = launch_folder(verbosity)?;
         let MpiLauncher { program, launcher } = installed;
-        let launch = prepared.launch(launcher, Some(program), job, folder.path(), task)?;
+        let launch_in =
+            |folder: &TempDir| prepared.launch(launcher, Some(program), job, folder.path(), task);
+        // All hosts can read the working directory, which jobs on several hosts usually share.
+        let here: PathBuf = std::env::current_dir().context("working directory")?;
+        let why_not_here = match launch_folder().tempdir_in(&here) {
+            Ok(folder) => {
+                let launch = launch_in(&folder)?;
+                match write_files(&launch, folder.path()) {
+                    Ok(()) => return Ok(Self { launch, folder: Some(folder) }),
+                    Err(error) => format!("{error:#}"),
+                }
+            }
+            Err(error) => format!("{}: {error}", here.display()),
+        };
+        let folder = launch_folder().tempdir().context("folder for the launch files")?;
+        warn(
+            verbosity,
+            format_args!(
+                "{why_not_here}; the launch files are in {} instead, which other hosts may not see",
+                folder.path().display()
+            ),
+        );
+        let launch = launch_in(&folder)?;
         write_files(&launch, folder.path())?;
         Ok(Self { launch, folder: Some(folder) })
     }
@@ -152,24 +173,11 @@ pub(crate) fn duration(limit: Seconds) -> Duration {
     Duration::from_secs_f64(limit.0.min(3.2e9))
 }
 
-/// A folder for the launch files that all hosts can read: in the working directory, which jobs on
-/// several hosts usually share.
-fn launch_folder(verbosity: &Verbosity) -> anyhow::Result<TempDir> {
-    let here: PathBuf = std::env::current_dir().context("working directory")?;
+/// A new folder for launch files.
+fn launch_folder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".rankwright-run-").permissions(readable_by_all());
-    builder.tempdir_in(&here).or_else(|error| {
-        let folder = builder.tempdir().context("folder for the launch files")?;
-        warn(
-            verbosity,
-            format_args!(
-                "{}: {error}; the launch files are in {} instead, which other hosts may not see",
-                here.display(),
-                folder.path().display()
-            ),
-        );
-        Ok(folder)
-    })
+    builder
 }
 
 fn readable_by_all() -> std::fs::Permissions {

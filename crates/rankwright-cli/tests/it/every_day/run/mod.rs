@@ -1,5 +1,6 @@
 //! `rankwright run`.
 
 mod batch_systems;
+mod full_disk;
 mod granted;
 mod programs;
