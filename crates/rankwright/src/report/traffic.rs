@@ -1,11 +1,13 @@
 //! Traffic for people: totals, heaviest pairs, and a heat map of the communication matrix.
 
-use std::fmt::Write;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
 
 use serde::Serialize;
 
 use super::partial::partial_records;
 use crate::ids::Rank;
+use crate::traffic::collectives::Operation;
 use crate::traffic::profile::{FlowKind, Profile};
 use crate::traffic::topology::TopologyKind;
 use crate::traffic::{Flow, Job, add_up};
@@ -74,8 +76,30 @@ pub struct CollectiveSummary {
     pub operation: &'static str,
     /// Number of calls, summed over ranks.
     pub calls: u64,
-    /// Bytes that the ranks put in.
+    /// Number of ranks that made them.
+    pub ranks: usize,
+    /// Number of calls of each of these ranks; `None` if they differ.
+    pub calls_per_rank: Option<u64>,
+    /// Bytes that the ranks contribute by their own arguments.
     pub bytes: u64,
+}
+
+impl fmt::Display for CollectiveSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { operation, calls, ranks, calls_per_rank, bytes } = self;
+        write!(f, "{operation}: ")?;
+        match calls_per_rank {
+            Some(calls) if *ranks > 1 => {
+                write!(f, "{calls} {} on each of {ranks} ranks", noun(*calls, "call"))?;
+            }
+            _ => write!(f, "{calls} {} on {}", noun(*calls, "call"), counted(*ranks, "rank"))?,
+        }
+        match bytes {
+            0 => Ok(()),
+            bytes if *ranks > 1 => write!(f, ", {:.1} contributed by all", Bytes(*bytes)),
+            bytes => write!(f, ", {:.1} contributed", Bytes(*bytes)),
+        }
+    }
 }
 
 impl TrafficSummary {
@@ -167,21 +191,16 @@ impl TrafficSummary {
         }
         if let Some(within) = self.bytes_within_hosts.filter(|_| self.bytes > 0) {
             let share = 100.0 * within as f64 / self.bytes.max(1) as f64;
-            let hosts = if self.hosts == 1 { "1 host" } else { &format!("{} hosts", self.hosts) };
+            let hosts = counted(self.hosts, "host");
             line("within hosts", format!("{share:.1} % of the bytes, as it ran on {hosts}"));
         }
         for collective in &self.collectives {
-            let CollectiveSummary { operation, calls, bytes } = collective;
-            line(
-                "collective",
-                format!("{operation}: {calls} calls by all ranks, {:.1} put in", Bytes(*bytes)),
-            );
+            line("collective", collective.to_string());
         }
         for DeclaredSummary { kind, communicators, pairs } in &self.declared {
             let kind = kind.name().replace('_', " ");
-            let what = if *communicators == 1 { "communicator" } else { "communicators" };
-            let text =
-                format!("{kind} topology of {communicators} {what}: {pairs} pairs of neighbours");
+            let communicators = counted(*communicators, "communicator");
+            let text = format!("{kind} topology of {communicators}: {pairs} pairs of neighbours");
             line("declared", text);
         }
         if let Some(bytes) = self.peak_memory_bytes {
@@ -192,6 +211,10 @@ impl TrafficSummary {
         }
         text
     }
+}
+
+fn noun(count: u64, noun: &str) -> String {
+    if count == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 
 fn sum<'a>(flows: impl Iterator<Item = &'a Flow>) -> u64 {
@@ -211,14 +234,22 @@ fn declared(profile: &Profile) -> Vec<DeclaredSummary> {
 }
 
 fn collectives(profile: &Profile) -> Vec<CollectiveSummary> {
-    let mut sums: std::collections::BTreeMap<_, (u64, u64)> = std::collections::BTreeMap::new();
+    let mut sums: BTreeMap<Operation, (BTreeMap<Rank, u64>, u64)> = BTreeMap::new();
     for calls in &profile.collectives {
-        let sum = sums.entry(calls.operation).or_default();
-        sum.0 = sum.0.saturating_add(calls.calls);
-        sum.1 = sum.1.saturating_add(calls.bytes);
+        let (by_rank, bytes) = sums.entry(calls.operation).or_default();
+        let sum = by_rank.entry(calls.rank).or_default();
+        *sum = sum.saturating_add(calls.calls);
+        *bytes = bytes.saturating_add(calls.bytes);
     }
-    let summary = |(operation, (calls, bytes)): (crate::traffic::collectives::Operation, _)| {
-        CollectiveSummary { operation: operation.name(), calls, bytes }
+    let summary = |(operation, (by_rank, bytes)): (Operation, (BTreeMap<Rank, u64>, u64))| {
+        let first = by_rank.values().next().copied();
+        CollectiveSummary {
+            operation: operation.name(),
+            calls: by_rank.values().copied().fold(0, u64::saturating_add),
+            ranks: by_rank.len(),
+            calls_per_rank: first.filter(|first| by_rank.values().all(|calls| calls == first)),
+            bytes,
+        }
     };
     sums.into_iter().map(summary).collect()
 }
@@ -317,6 +348,21 @@ mod tests {
         assert!(heat_map(&job, 10).contains("···"));
         let profile = Profile::of_job(&job, "generated");
         assert!(TrafficSummary::new(&profile, 5).text().contains("3 ranks"));
+    }
+
+    #[test]
+    fn calls_are_told_per_rank_where_all_make_equally_many() {
+        let told = |calls, ranks, calls_per_rank, bytes| {
+            let operation = "Bcast";
+            CollectiveSummary { operation, calls, ranks, calls_per_rank, bytes }.to_string()
+        };
+        assert_eq!(
+            told(40, 8, Some(5), 320),
+            "Bcast: 5 calls on each of 8 ranks, 320 B contributed by all"
+        );
+        assert_eq!(told(8, 8, Some(1), 0), "Bcast: 1 call on each of 8 ranks");
+        assert_eq!(told(9, 8, None, 0), "Bcast: 9 calls on 8 ranks");
+        assert_eq!(told(3, 1, Some(3), 7), "Bcast: 3 calls on 1 rank, 7 B contributed");
     }
 
     #[test]

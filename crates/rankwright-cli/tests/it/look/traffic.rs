@@ -114,7 +114,7 @@ fn the_verdict_has_three_lines_and_stands_in_json() {
     let lines = [
         "time in MPI     unknown",
         "gain at most    unknown",
-        "placement       matters: nodes of 8 ranks keep",
+        "placement       matters: with 8 ranks per node, share",
     ];
     assert!(lines.iter().all(|line| text.contains(&format!("\n{line}"))), "{text}");
     let json = output(&["traffic", "show", halo, "--format", "json"]);

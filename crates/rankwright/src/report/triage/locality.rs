@@ -145,9 +145,9 @@ impl fmt::Display for Locality {
             .map(|share| (100.0 * share).max(0.0) + 0.0);
         write!(
             f,
-            ": nodes of {} ranks{assumed} keep {at_random:.0} % of the {counted} at random, \
-             {in_order:.0} % in block order, {searched:.0} % after a search",
-            self.ranks_per_node
+            ": with {} per node{assumed}, share of the {counted} inside nodes: {at_random:.0} % at \
+             random, {in_order:.0} % in block order, {searched:.0} % after a search",
+            crate::units::counted(self.ranks_per_node, "rank")
         )?;
         if self.without_collectives {
             f.write_str("; collectives left out")?;

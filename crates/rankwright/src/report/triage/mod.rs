@@ -105,7 +105,11 @@ impl Triage {
             let _ = writeln!(text, "{name:<16}{value}");
         };
         line("time in MPI", self.time_in_mpi.map_or_else(unknown, |time| time.to_string()));
-        line("gain at most", self.gain.as_ref().map_or_else(unknown, GainBound::to_string));
+        let no_gain = || match self.times_unknown {
+            Some(_) => "unknown, as is the time in MPI".to_owned(),
+            None => unknown(),
+        };
+        line("gain at most", self.gain.as_ref().map_or_else(no_gain, GainBound::to_string));
         line("placement", self.locality.to_string());
         text
     }
@@ -142,7 +146,7 @@ impl std::fmt::Display for GainBound {
         let (share, rest) = (100.0 * self.share, 100.0 * (1.0 - self.share));
         write!(
             f,
-            "{share:.1} % of the run time: rank {} is busy outside MPI for {rest:.1} %",
+            "{share:.1} % of the run time, because rank {} spends {rest:.1} % of it outside MPI",
             self.rank
         )
     }

@@ -88,7 +88,7 @@ fn meaningless_times_are_not_assessed() {
     profile.ranks[2].ended = Ended::Killed;
     let triage = Triage::new(&profile, Expansion::Default);
     assert_eq!((triage.time_in_mpi, triage.gain.is_none()), (None, true));
-    assert!(triage.text().contains("gain at most    unknown: not all ranks reached their end"));
+    assert!(triage.text().contains("gain at most    unknown, as is the time in MPI"));
     assert_eq!(reason(&pattern("ring:4")), Some(NO_TIMES));
 }
 

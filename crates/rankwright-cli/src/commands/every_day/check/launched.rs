@@ -48,7 +48,7 @@ impl Check {
         limits.iter().for_each(|limit| note(verbosity, limit));
         let wrong = verdicts.iter().filter(|verdict| !verdict.is_ok()).count();
         if wrong == 0 {
-            note(verbosity, verdict::all_right(verdicts.len()));
+            note(verbosity, verdict::all_in_place(verdicts.len()));
             return Ok(ExitCode::SUCCESS);
         }
         if collected.reports.len() < job.ranks.len() {

@@ -145,8 +145,7 @@ impl Check {
         limits.iter().for_each(|limit| note(verbosity, limit));
         let wrong = verdicts.iter().filter(|verdict| !verdict.is_ok()).count();
         if wrong == 0 {
-            let count = verdicts.len();
-            note(verbosity, verdict::all_right(count));
+            note(verbosity, verdict::all_in_place(verdicts.len()));
         }
         Ok(wrong)
     }

@@ -261,6 +261,14 @@ const HEADER: [&str; 9] = [
     "verdict",
 ];
 
+/// The sentence if no rank is wrong.
+pub(super) fn all_in_place(ranks: usize) -> String {
+    match ranks {
+        1 => "the only rank is where it should be".to_owned(),
+        ranks => format!("all {ranks} ranks are where they should be"),
+    }
+}
+
 /// The result in the wanted format; the table has all ranks if all are right, else the wrong ones.
 pub(super) fn render(verdicts: &[Verdict], format: Format) -> anyhow::Result<String> {
     let rows = |chosen: &dyn Fn(&Verdict) -> bool| -> Vec<Vec<String>> {
@@ -293,14 +301,6 @@ fn cells(verdict: &Verdict) -> Vec<String> {
         actual(|actual| actual.memory.clone()),
         if verdict.is_ok() { "ok".to_owned() } else { verdict.differences.join("; ") },
     ]
-}
-
-/// The note for a job whose ranks are all in their places.
-pub(super) fn all_right(ranks: usize) -> String {
-    match ranks {
-        1 => "the rank is where it should be".to_owned(),
-        ranks => format!("all {ranks} ranks are where they should be"),
-    }
 }
 
 #[cfg(test)]
