@@ -121,6 +121,8 @@ pub struct Seen {
     pub wall: Option<Seconds>,
     /// Whether ranks shared PUs, so that times include waiting for a PU.
     pub shared_pus: bool,
+    /// Names of libraries that carried traffic beside MPI, such as NCCL.
+    pub beside_mpi: Vec<String>,
 }
 
 /// All messages from one rank to another.

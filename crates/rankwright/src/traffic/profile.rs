@@ -271,6 +271,7 @@ impl Profile {
             hosts: ranks.iter().map(|rank| rank.host.clone()).collect(),
             wall: walls.map(|walls| Seconds(walls.fold(0.0, f64::max))),
             shared_pus: self.shared_pus().is_some(),
+            beside_mpi: self.run.beside_mpi.clone(),
         }
     }
 

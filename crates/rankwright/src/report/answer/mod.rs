@@ -43,6 +43,8 @@ pub enum Verdict {
     ShorterRun,
     /// The run is expected to be shorter, but by less than the error.
     NotProven,
+    /// The run time is unknown, because libraries beside MPI carry traffic.
+    Unknown,
     /// Messages wait less, or fewer bytes take busy devices; the run time is unknown.
     LessTraffic,
     /// Nothing is gained: the launcher's default is as good as any placement.

@@ -1,5 +1,7 @@
 //! The first line of the answer.
 
+use std::collections::BTreeSet;
+
 use super::{Facts, Verdict};
 use crate::choose::{Candidate, NoSeconds, RunTimes, communication_share};
 use crate::ranking::{Rule, Score, counts_as_equal, rank};
@@ -37,10 +39,22 @@ impl Facts<'_> {
         }
         let timed = self.plan.evaluation.is_some();
         match &self.plan.run_times {
+            Some(_) if !self.beside_mpi().is_empty() => {
+                let names = self.beside_mpi().join(", ");
+                let (_, bytes) = self.bytes(default, best, "of MPI alone");
+                (Verdict::Unknown, format!("Unknown: traffic beside MPI ({names}). {bytes}"))
+            }
             Some(times) => self.run_time(times, default, best),
             None if timed => self.waiting(default, best),
-            None => self.bytes(default, best),
+            None => self.bytes(default, best, "no message timing, so no run time"),
         }
+    }
+
+    /// Names of libraries that carried traffic beside MPI.
+    pub(super) fn beside_mpi(&self) -> Vec<&str> {
+        let names = self.workload.jobs.iter().flat_map(|job| &job.seen.beside_mpi);
+        let names: BTreeSet<&str> = names.map(String::as_str).collect();
+        names.into_iter().collect()
     }
 
     /// Whether a default that could not win is better than the best.
@@ -144,10 +158,9 @@ impl Facts<'_> {
         (Verdict::LessTraffic, format!("{waits}; {ends}."))
     }
 
-    /// The answer without message timing.
-    fn bytes(&self, default: usize, best: usize) -> (Verdict, String) {
+    /// The answer without run times; `untimed` says why.
+    fn bytes(&self, default: usize, best: usize, untimed: &str) -> (Verdict, String) {
         let (best, default) = (&self.plan.candidates[best], &self.plan.candidates[default]);
-        let untimed = "no message timing, so no run time";
         let fewer =
             |new: u64, old: u64| (new < old).then(|| percent(1.0 - new as f64 / old as f64));
         let nic = |candidate: &Candidate| candidate.load.busiest_nic_time();

@@ -82,6 +82,19 @@ fn little_communication_leaves_nothing_to_gain() {
 }
 
 #[test]
+fn traffic_beside_mpi_makes_the_run_time_unknown() {
+    let mut workload = recorded(APART, &["a", "b"], 1.9, 0.8);
+    workload.jobs[0].seen.beside_mpi = vec!["NCCL".to_owned()];
+    let answer = answer(&workload, &ALL);
+    assert_eq!(answer.verdict, Verdict::Unknown);
+    assert_eq!(
+        answer.text,
+        "Unknown: traffic beside MPI (NCCL). 67 % fewer bytes between nodes than with the \
+         launcher's default; of MPI alone."
+    );
+}
+
+#[test]
 fn a_gain_within_the_error_is_not_proven() {
     let light = "halo-2d:16:renumber,rate=150,length=256KiB,messages=150";
     let answer = answer(&recorded(light, &["a", "b"], 1.2, 0.8), &ALL);
