@@ -67,17 +67,19 @@ pub(crate) fn note(verbosity: &Verbosity, text: impl Display) {
     }
 }
 
-/// Prints the result of a command whose standard output is the program's to standard error, unless
-/// `--quiet`. A closed pipe is no failure.
-pub(crate) fn result_to_stderr(verbosity: &Verbosity, text: &str) -> anyhow::Result<()> {
-    if verbosity.quiet {
-        return Ok(());
-    }
-    match io::stderr().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(error).context("standard error")
+/// Writes to standard output as [`print`], or to standard error; a closed pipe is no failure, for
+/// commands that must not end by it.
+pub(crate) fn print_unless_closed(text: &str, to_stderr: bool) -> anyhow::Result<()> {
+    let (written, place) = match to_stderr {
+        true => (io::stderr().write_all(text.as_bytes()), "standard error"),
+        false => {
+            let mut out = io::stdout().lock();
+            (out.write_all(text.as_bytes()).and_then(|()| out.flush()), "standard output")
         }
-        _ => Ok(()),
+    };
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context(place),
     }
 }
 

@@ -9,6 +9,8 @@ mod sharing;
 mod tracer;
 
 use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Child, ExitCode, ExitStatus};
 
@@ -16,6 +18,7 @@ use anyhow::Context;
 use clap::Args;
 use rankwright::report::traffic::TrafficSummary;
 use rankwright::report::triage::Triage;
+use rankwright::report::workload::JobSummary;
 use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::profile::{Ended, Profile as Recorded};
 use rankwright::traffic::read::profile_file;
@@ -25,9 +28,10 @@ use crate::host::child;
 use crate::host::mpi::Abi;
 use crate::host::shim::shim_beside_us;
 use crate::host::signals::interrupt;
-use crate::options::{given, refuse, refuse_stdout};
+use crate::options::{Format, given, refuse, refuse_stdout};
 use crate::output::exit_code::NotStarted;
 use crate::output::{self, Verbosity};
+use crate::planning::traffic_report::TrafficReport;
 use recording::Recording;
 
 use launch_line::LaunchLine;
@@ -62,6 +66,10 @@ pub(crate) struct Profile {
     /// Run nothing; make the profile from the spool files of one run in these folders
     #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["spool", "per_rank", "events", "gaps", "mpi"])]
     merge: Vec<PathBuf>,
+    /// Print the summary to standard output in this format, and what the program prints to standard
+    /// error [default: a table on standard error]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<Format>,
     /// MPI library of the program [default: detected from the program and the launcher]
     #[arg(long, value_enum, value_name = "MPI")]
     mpi: Option<Abi>,
@@ -156,7 +164,11 @@ impl Profile {
         if !options.is_empty() {
             option(shim_options::TRACE_OPTIONS, options.as_ref());
         }
-        match child::start(&mut line.with_shim(&words)) {
+        let mut command = line.with_shim(&words);
+        if self.format.is_some() {
+            command.stdout(io::stderr().as_fd().try_clone_to_owned().context("standard error")?);
+        }
+        match child::start(&mut command) {
             Ok(launcher) => Ok(Started { launcher, recording }),
             Err(error) => {
                 recording.remove();
@@ -178,15 +190,33 @@ impl Profile {
 
     /// Prints a summary of the profile.
     fn tell(&self, profile: &Recorded, verbosity: &Verbosity) -> anyhow::Result<()> {
-        let summary = TrafficSummary::new(profile, 0);
+        if self.format.is_none() && verbosity.quiet {
+            return Ok(());
+        }
+        let pairs = if self.format.is_some() { HEAVIEST } else { 0 };
+        let sending = match self.format {
+            // The messages of collective calls may be many: they are made up only where asked for.
+            None => None,
+            Some(_) => JobSummary::new(&profile.job(Expansion::Default)?).sending,
+        };
+        let summary = TrafficSummary::new(profile, pairs);
         let triage = Triage::new(profile, Expansion::Default);
+        let report = TrafficReport::new(summary, sending, triage);
         let file = self.output.display();
-        let text = format!("\n{}{}{:<16}{file}\n", summary.text(), triage.text(), "profile");
-        output::result_to_stderr(verbosity, &text).with_context(|| {
+        let text = match self.format {
+            None => format!("\n{}{:<16}{file}\n", report.text(), "profile"),
+            Some(Format::Table) => report.text() + &report.heaviest(),
+            Some(Format::Json) => report.json()?,
+            Some(Format::Csv) => report.csv(),
+        };
+        output::print_unless_closed(&text, self.format.is_none()).with_context(|| {
             format!("{file} is written, but its summary could not be; see `traffic show {file}`")
         })
     }
 }
+
+/// The number of heaviest pairs in a summary for programs, as of `traffic show`.
+const HEAVIEST: usize = 10;
 
 /// A running launcher whose program is under the tracer.
 struct Started {

@@ -4,16 +4,15 @@ use clap::Args;
 use rankwright::report::traffic::{TrafficSummary, heat_map};
 use rankwright::report::triage::Triage;
 use rankwright::report::workload::{COLUMNS, CSV_COLUMNS, JobSummary, Sending, WorkloadSummary};
-use rankwright::traffic::Flow;
 use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::profile::{FlowRecord, Profile};
 use rankwright::traffic::read::import::Imported;
-use serde::Serialize;
 
 use super::formats::parse_expansion;
 use super::recorded::{chosen_run, origin};
 use crate::options::{Format, ResultOptions, inputs};
 use crate::output::{csv, table};
+use crate::planning::traffic_report::TrafficReport;
 
 /// Options of `rankwright traffic show`.
 #[derive(Debug, Args)]
@@ -86,22 +85,12 @@ impl Show {
             profile.flows = job.flows.iter().map(|flow| FlowRecord::of_flow(*flow)).collect();
         }
         let summary = TrafficSummary::new(&profile, self.top);
-        let rows: Vec<Vec<u64>> = summary.heaviest.iter().map(cells).collect();
-        let header = ["source", "destination", "messages", "bytes", "largest"];
+        let report = TrafficReport::new(summary, sending, triage);
         Ok(match self.result.format {
-            Format::Json => {
-                serde_json::to_string_pretty(&Shown { summary, sending, triage })? + "\n"
-            }
-            Format::Csv => csv(&header, &rows),
+            Format::Json => report.json()?,
+            Format::Csv => report.csv(),
             Format::Table => {
-                let mut text = summary.text();
-                if let Some(sending) = sending {
-                    text += &format!("{:<16}{}\n", "sending", sending.line());
-                }
-                text += &triage.text();
-                if !rows.is_empty() {
-                    text += &format!("\nheaviest pairs\n{}", table(&header, &rows));
-                }
+                let mut text = report.text() + &report.heaviest();
                 if self.heat_map > 0 {
                     text += &format!("\n{}", heat_map(&job, self.heat_map));
                 }
@@ -121,19 +110,4 @@ impl Show {
             None => Triage::new(profile, expansion),
         }
     }
-}
-
-/// Everything, in JSON.
-#[derive(Serialize)]
-struct Shown {
-    #[serde(flatten)]
-    summary: TrafficSummary,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sending: Option<Sending>,
-    triage: Triage,
-}
-
-fn cells(flow: &Flow) -> Vec<u64> {
-    let (source, destination) = (flow.source.0.into(), flow.destination.0.into());
-    vec![source, destination, flow.messages, flow.bytes, flow.largest]
 }

@@ -219,6 +219,30 @@ fn a_run_that_dies_leaves_a_partial_profile() {
 }
 
 #[test]
+fn a_summary_in_a_format_has_standard_output_for_itself() {
+    let mpi = &MPIS[0];
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = heat(mpi, folder.path()) else { return };
+    let program = program.display().to_string();
+    let run = ["--cells", "64", "--fields", "2", "--iterations", "5"];
+    let launch = [&[mpi.launcher], mpi.options, &[program.as_str()], &run[..]].concat();
+    let file = folder.path().join("app.rwp").display().to_string();
+    for format in ["json", "csv"] {
+        let (output, text) = profile_with(folder.path(), &["--format", format], &launch);
+        assert!(output.status.success(), "{text}");
+        let show = ["traffic", "show", &file, "--format", format];
+        let shown = rankwright(&show).output().unwrap();
+        assert_eq!(output.stdout, shown.stdout, "{text}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains("heat2d: 2x2 processes"), "what the program prints: {text}");
+        assert!(!errors.contains("gain at most"), "{text}");
+    }
+    let (output, text) = profile_with(folder.path(), &["--format", "json"], &launch);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&text);
+    assert_eq!((&json["version"], &json["ranks"]), (&1.into(), &4.into()), "{text}");
+}
+
+#[test]
 fn what_nobody_reads_leaves_nothing_behind() {
     let mpi = &MPIS[0];
     let folder = tempfile::tempdir().unwrap();
