@@ -12,7 +12,7 @@ use rankwright_shim_format::{SHIM, shim_options};
 use crate::host::find_program;
 use crate::host::mpi::{Family, Mpi};
 use crate::output::exit_code::{NotStarted, UsageError};
-use options::{APRUN, FLUX, HYDRA, JSRUN, OPEN_MPI, Options, SRUN};
+use options::{APRUN, FLUX, HYDRA, JSRUN, OPEN_MPI, Options, SRUN, words_of_letters};
 
 /// A launcher's command line.
 #[derive(Debug)]
@@ -308,13 +308,6 @@ fn program_position(options: &Options, arguments: &[String], start: usize) -> Op
         };
     }
     None
-}
-
-/// The number of words of a short option, such as `-l`, `-n 4`, `-n4` or `-ln 4`.
-fn words_of_letters(letters: &str, name: &str) -> usize {
-    let with_value = name.find(|letter| letters.contains(letter));
-    // The value is the rest of the word, if there is a rest.
-    if with_value.is_some_and(|place| place + 1 == name.len()) { 2 } else { 1 }
 }
 
 /// The number of words of a long option with its values.

@@ -352,3 +352,10 @@ pub(super) const JSRUN: Options = Options {
     two_values: &[],
     subcommand: None,
 };
+
+/// The number of words of a short option, such as `-l`, `-n 4`, `-n4` or `-ln 4`.
+pub(super) fn words_of_letters(letters: &str, name: &str) -> usize {
+    let with_value = name.find(|letter| letters.contains(letter));
+    // The value is the rest of the word, if there is a rest.
+    if with_value.is_some_and(|place| place + 1 == name.len()) { 2 } else { 1 }
+}

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::options::words_of_letters;
 use crate::output::exit_code::NotStarted;
 
 /// The command line of a program that starts the program behind its options.
@@ -93,7 +94,7 @@ impl Wrapper {
                 }
                 Some(long) if self.long.contains(&long) => 2,
                 Some(_) => 1,
-                None => super::words_of_letters(self.letters, option),
+                None => words_of_letters(self.letters, option),
             };
         }
         let is_variable = |word: &String| self.name == "env" && word.contains('=');
