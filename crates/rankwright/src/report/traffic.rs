@@ -366,6 +366,16 @@ mod tests {
     }
 
     #[test]
+    fn libraries_beside_mpi_are_told() {
+        let job = Job::new("training", 2, []).unwrap();
+        let mut profile = Profile::of_job(&job, "generated");
+        assert!(!TrafficSummary::new(&profile, 0).text().contains("beside MPI"));
+        profile.run.beside_mpi = vec!["NCCL".to_owned(), "UCX".to_owned()];
+        let text = TrafficSummary::new(&profile, 0).text();
+        assert!(text.contains("beside MPI      NCCL, UCX: what is sent through"), "{text}");
+    }
+
+    #[test]
     fn absurd_amounts_saturate() {
         let flow = |source, destination| Flow {
             source: Rank(source),
