@@ -55,4 +55,4 @@ pub use population::{
 #[doc(hidden)]
 pub use ranked::{rank_by_bytes, rank_candidates};
 #[doc(hidden)]
-pub use run_time::{Gain, NoSeconds, RunTimes, communication_share};
+pub use run_time::{Gain, NoSeconds, RunTimes, negligible_communication};

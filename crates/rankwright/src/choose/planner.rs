@@ -3,10 +3,9 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 
-use super::run_time::communication_is_negligible;
 use super::{
     Candidate, ChooseOptions, Evaluation, NotSimulated, Observer, PlanError, RankedCandidates,
-    RunTimes, candidates, rank_candidates,
+    RunTimes, candidates, negligible_communication, rank_candidates,
 };
 use crate::cluster::Cluster;
 use crate::map::{
@@ -232,7 +231,7 @@ impl<'a> Planner<'a> {
             return Err(first.map_or(PlanError::NoStrategy, |(_, error)| error));
         }
         let mut ranking = rank_candidates(&candidates, made.evaluation.as_ref());
-        if communication_is_negligible(self.workload) {
+        if negligible_communication(self.workload).is_some() {
             ranking = ranking.with_default_best();
         }
         let run_times = RunTimes::new(

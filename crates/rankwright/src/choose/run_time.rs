@@ -142,16 +142,12 @@ fn computing(workload: &Workload) -> Option<Seconds> {
     of_jobs?.into_iter().reduce(|a, b| if a.0 >= b.0 { a } else { b })
 }
 
-/// The share of the recorded run time in which the critical rank communicates, 0 to 1; `None` if
-/// unknown.
+/// The share of the recorded run time in which the critical rank communicates, if it is so small that
+/// no placement helps. Time in libraries beside MPI counts as computing, so with them it is unknown.
 #[must_use]
-pub fn communication_share(workload: &Workload) -> Option<f64> {
+pub fn negligible_communication(workload: &Workload) -> Option<f64> {
     let (wall, computing) = (recorded_wall(workload)?, computing(workload)?);
-    Some((1.0 - computing.0 / wall.0).clamp(0.0, 1.0))
-}
-
-/// Whether so little of the run is communication that no placement helps.
-#[must_use]
-pub(super) fn communication_is_negligible(workload: &Workload) -> bool {
-    communication_share(workload).is_some_and(|share| share <= NEGLIGIBLE)
+    let share = (1.0 - computing.0 / wall.0).clamp(0.0, 1.0);
+    let beside_mpi = workload.jobs.iter().any(|job| !job.seen.beside_mpi.is_empty());
+    (!beside_mpi && share <= NEGLIGIBLE).then_some(share)
 }

@@ -43,7 +43,7 @@ pub enum Verdict {
     ShorterRun,
     /// The run is expected to be shorter, but by less than the error.
     NotProven,
-    /// The run time is unknown, because libraries beside MPI carry traffic.
+    /// Unknown: libraries beside MPI carry traffic, or the launcher's default has no placement here.
     Unknown,
     /// Messages wait less, or fewer bytes take busy devices; the run time is unknown.
     LessTraffic,

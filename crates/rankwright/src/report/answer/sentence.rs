@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Facts, Verdict};
-use crate::choose::{Candidate, NoSeconds, RunTimes, communication_share};
+use crate::choose::{Candidate, NoSeconds, RunTimes, negligible_communication};
 use crate::ranking::{Rule, Score, counts_as_equal, rank};
 use crate::units::Seconds;
 
@@ -23,9 +23,18 @@ impl Facts<'_> {
     pub(super) fn answer(&self) -> (Verdict, String) {
         let best = self.best();
         let Some(default) = self.default else {
-            let what = format!("{} has no placement here", self.launcher_default());
-            return (Verdict::LessTraffic, format!("Not compared: {what}."));
+            let launcher = self.launcher.name;
+            let text = format!("Unknown: the default of {launcher} has no placement here.");
+            return (Verdict::Unknown, text);
         };
+        let beside = self.beside_mpi().join(", ");
+        if !beside.is_empty() {
+            let mpi = match self.is_same(default, best) {
+                true => "By MPI alone nothing is gained.".to_owned(),
+                false => self.bytes(default, best, "of MPI alone").1,
+            };
+            return (Verdict::Unknown, format!("Unknown: traffic beside MPI ({beside}). {mpi}"));
+        }
         if self.is_same(default, best) {
             return (Verdict::NoGain, self.nothing_gained());
         }
@@ -37,21 +46,18 @@ impl Facts<'_> {
             );
             return (Verdict::NoGain, text);
         }
-        let timed = self.plan.evaluation.is_some();
-        match &self.plan.run_times {
-            Some(_) if !self.beside_mpi().is_empty() => {
-                let names = self.beside_mpi().join(", ");
-                let (_, bytes) = self.bytes(default, best, "of MPI alone");
-                (Verdict::Unknown, format!("Unknown: traffic beside MPI ({names}). {bytes}"))
-            }
-            Some(times) => self.run_time(times, default, best),
-            None if timed => self.waiting(default, best),
-            None => self.bytes(default, best, "no message timing, so no run time"),
+        let jobs = &self.workload.jobs;
+        let timing = jobs.iter().all(|job| !job.sources.is_empty() || job.flows.is_empty());
+        match (&self.plan.run_times, &self.plan.evaluation) {
+            (Some(times), _) => self.run_time(times, default, best),
+            (None, Some(_)) => self.waiting(default, best),
+            (None, None) if timing => self.bytes(default, best, "not simulated, so no run time"),
+            (None, None) => self.bytes(default, best, "no message timing, so no run time"),
         }
     }
 
     /// Names of libraries that carried traffic beside MPI.
-    pub(super) fn beside_mpi(&self) -> Vec<&str> {
+    fn beside_mpi(&self) -> Vec<&str> {
         let names = self.workload.jobs.iter().flat_map(|job| &job.seen.beside_mpi);
         let names: BTreeSet<&str> = names.map(String::as_str).collect();
         names.into_iter().collect()
@@ -68,13 +74,8 @@ impl Facts<'_> {
             && rank(&[score(best), score(default)], &rule).best() == 1
     }
 
-    /// `the launcher's default (srun)`.
-    pub(super) fn launcher_default(&self) -> String {
-        format!("the launcher's default ({})", self.launcher.name)
-    }
-
     fn nothing_gained(&self) -> String {
-        let negligible = communication_share(self.workload).filter(|share| *share <= 0.01);
+        let negligible = negligible_communication(self.workload);
         let compared = self.plan.ranking.order().len();
         match negligible {
             Some(share) => format!(

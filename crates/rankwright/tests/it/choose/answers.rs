@@ -4,7 +4,7 @@ use rankwright::Planner;
 use rankwright::choose::Plan;
 use rankwright::cluster::Cluster;
 use rankwright::launch;
-use rankwright::map::Strategy;
+use rankwright::map::{Effort, Strategy};
 use rankwright::report::{Answer, Verdict};
 use rankwright::traffic::Workload;
 use rankwright::traffic::generate::pattern::Pattern;
@@ -92,6 +92,21 @@ fn traffic_beside_mpi_makes_the_run_time_unknown() {
         "Unknown: traffic beside MPI (NCCL). 67 % fewer bytes between nodes than with the \
          launcher's default; of MPI alone."
     );
+    // The time in NCCL is not computing.
+    workload.jobs[0].compute = vec![Seconds(1.89); 16];
+    assert_eq!(self::answer(&workload, &ALL).verdict, Verdict::Unknown);
+    assert_eq!(plan(&two_nodes(), &workload, &ALL).best().strategy.name(), "kway");
+}
+
+#[test]
+fn a_profile_that_was_not_simulated_has_no_run_time() {
+    let workload = recorded(APART, &["a", "b"], 1.9, 0.8);
+    let cluster = two_nodes();
+    let strategies: Vec<Strategy> = ALL.map(|name| name.parse().unwrap()).into();
+    let planner = Planner::new(&cluster, &workload).strategies(&strategies).effort(Effort::Fast);
+    let launcher = launch::find("mpich").unwrap();
+    let answer = Answer::new(&cluster, &workload, &planner.plan().unwrap(), launcher, None);
+    assert!(answer.text.ends_with("; not simulated, so no run time."), "{}", answer.text);
 }
 
 #[test]
