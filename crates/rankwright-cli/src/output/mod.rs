@@ -67,8 +67,8 @@ pub(crate) fn note(verbosity: &Verbosity, text: impl Display) {
     }
 }
 
-/// Writes to standard output as [`print`], or to standard error; a closed pipe is no failure, for
-/// commands that must not end by it.
+/// Writes to standard output as [`print`], or to standard error. Ignores a closed pipe (EPIPE), for
+/// commands that still have to clean up.
 pub(crate) fn print_unless_closed(text: &str, to_stderr: bool) -> anyhow::Result<()> {
     let (written, place) = match to_stderr {
         true => (io::stderr().write_all(text.as_bytes()), "standard error"),

@@ -23,16 +23,16 @@ pub enum PairedResult {
     Faster,
     /// The interval is below 0.
     Slower,
-    /// The interval contains 0, and is at most 5 % wide to either side.
+    /// The interval contains 0, and its half width is at most 5 %.
     NoDifference,
-    /// The interval contains 0, and is too wide to say that there is no difference.
+    /// Inconclusive: the interval contains 0, and its half width is above 5 %.
     Unclear,
     /// No interval: fewer than two pairs.
     TooFewRuns,
 }
 
-/// Half the width of an interval that is narrow enough to say that there is no difference.
-const NARROW: f64 = 0.05;
+/// Largest half width of the confidence interval for the result "no difference".
+const LARGEST_HALF_WIDTH: f64 = 0.05;
 
 impl PairedDifference {
     /// The difference by pairs of times, the reference first. The runs of a pair are made one shortly
@@ -69,16 +69,20 @@ impl PairedDifference {
             None => PairedResult::TooFewRuns,
             Some((low, _)) if low > 0.0 => PairedResult::Faster,
             Some((_, high)) if high < 0.0 => PairedResult::Slower,
-            Some((low, high)) if high - low <= 2.0 * NARROW => PairedResult::NoDifference,
+            Some((low, high)) if high - low <= 2.0 * LARGEST_HALF_WIDTH => {
+                PairedResult::NoDifference
+            }
             Some(_) => PairedResult::Unclear,
         }
     }
 
-    /// The number of pairs with which the interval would be narrow enough to say that there is no
-    /// difference, if the runs go on to vary as they did: its width falls as the root of the number.
+    /// The number of pairs for a half width of [`LARGEST_HALF_WIDTH`] at the variance so far: the width
+    /// is proportional to one over the square root of the number.
     fn enough_pairs(&self) -> u64 {
         let half = self.interval.map_or(0.0, |(low, high)| (high - low) / 2.0);
-        (self.pairs as f64 * (half / NARROW).powi(2)).ceil().max(self.pairs as f64 + 1.0) as u64
+        (self.pairs as f64 * (half / LARGEST_HALF_WIDTH).powi(2))
+            .ceil()
+            .max(self.pairs as f64 + 1.0) as u64
     }
 
     /// The difference in words, as `7.3 % ± 1.1 faster, n = 10`; ± is half the width of the interval.
@@ -103,7 +107,7 @@ impl PairedDifference {
                 "unclear ({percent:.digits$} % ± {half:.digits$}, n = {count}): about {} runs of each \
                  would show a difference of {:.0} %",
                 self.enough_pairs(),
-                100.0 * NARROW
+                100.0 * LARGEST_HALF_WIDTH
             ),
             PairedResult::TooFewRuns => {
                 format!("unknown from n = {count}; at least two runs of each are needed")

@@ -32,9 +32,8 @@ impl FileOptions {
     pub(super) fn launcher(&self, workload: &Workload) -> &'static Launcher {
         let installed = || {
             let job = workload.jobs.first()?;
-            find_for(&job.mpi_library, job.ranks as usize).ok()
+            Some(find_for(&job.mpi_library, job.ranks as usize).ok()?.launcher)
         };
-        let installed = || installed().map(|installed| installed.launcher);
         self.launcher.or_else(installed).unwrap_or(&LAUNCHERS[0])
     }
 

@@ -93,7 +93,7 @@ enum Switch {
 impl Profile {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         refuse_stdout(&self.output)?;
-        // The records must be read and removed even if nobody reads what we print.
+        // SIGPIPE must not end the process before the spool folder has been read and removed.
         interrupt::survive_closed_pipe();
         if !self.merge.is_empty() {
             let profile = merge::read(&self.merge, self.name.as_deref())?;

@@ -115,7 +115,7 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
     warnings
 }
 
-/// Which devices are taken for management, and what to do if that is wrong.
+/// The devices of management networks, and the setting that overrides the rule.
 fn management(machine: &Machine) -> Option<String> {
     let is_one = |nic: &&Nic| machine.without_mpi(nic) == Some(WithoutMpi::Management);
     let names: Vec<&str> =

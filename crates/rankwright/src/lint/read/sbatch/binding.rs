@@ -77,7 +77,7 @@ impl Binding {
                     return Ok(Self::Rules { unit, order, cpus, one_thread: hint.is_some() });
                 }
                 (Err(why), ..) | (_, Err(why), _) => why,
-                _ => "SRUN_CPUS_PER_TASK is no number that is known",
+                _ => "the value of SRUN_CPUS_PER_TASK is not known",
             }
         };
         reading.notes.push(unknown_pus(why));
