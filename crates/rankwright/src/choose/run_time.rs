@@ -37,6 +37,8 @@ pub struct RunTimes {
     pub computing: Option<Seconds>,
     /// The simulated and the recorded time of the same placement, if the simulated one is much longer.
     pub disagreement: Option<(Seconds, Seconds)>,
+    /// By candidate: the number of its mapping in the evaluation.
+    numbers: Vec<usize>,
 }
 
 /// Why run times are known as ratios only.
@@ -97,7 +99,8 @@ impl RunTimes {
             is_default_again && simulated.0 > recorded.0 * (1.0 + DISAGREEMENT)
         });
         let computing = computing.filter(|_| only_ratios.is_none());
-        Some(Self { times, only_ratios, computing, disagreement })
+        let numbers = candidates.iter().map(|candidate| candidate.number).collect();
+        Some(Self { times, only_ratios, computing, disagreement, numbers })
     }
 
     /// The share of the run time that candidate `first` saves against `second`.
@@ -106,11 +109,10 @@ impl RunTimes {
         &self,
         cluster: &Cluster,
         evaluation: &Evaluation,
-        (first, second): ((usize, usize), (usize, usize)),
+        (first, second): (usize, usize),
     ) -> Gain {
-        let ((first, number), (second, other)) = (first, second);
         let share = 1.0 - self.times[first].0 / self.times[second].0.max(f64::MIN_POSITIVE);
-        let noise = match evaluation.by_seeds(number, other).finish {
+        let noise = match evaluation.by_seeds(self.numbers[first], self.numbers[second]).finish {
             Estimate { half_width, .. } if half_width.is_finite() => half_width,
             // Eliminated after one run, so much worse.
             _ => 0.0,

@@ -92,9 +92,7 @@ impl ObjectiveRule {
             counts_as_equal(losses[1], losses[0])
         })
     }
-}
 
-impl ObjectiveRule {
     /// Whether a mapping finishes so little later than the best that less waiting may decide: in a
     /// closed loop within 0.5 %, in an open loop always.
     pub(super) fn ends_as_early(&self, other: &Score, best: &Score) -> bool {

@@ -153,8 +153,7 @@ impl Facts<'_> {
     /// The gain of a candidate against the launcher's default.
     fn gain(&self, at: usize) -> Option<Gain> {
         let (times, evaluation) = (self.plan.run_times.as_ref()?, self.plan.evaluation.as_ref()?);
-        let numbered = |at: usize| (at, self.plan.candidates[at].number);
-        Some(times.gain(self.cluster, evaluation, (numbered(at), numbered(self.default?))))
+        Some(times.gain(self.cluster, evaluation, (at, self.default?)))
     }
 
     fn rows(&self) -> Vec<AnswerRow> {
