@@ -159,9 +159,19 @@ pub(crate) fn assumptions() -> anyhow::Result<Vec<Assumption>> {
         ("a core, for a message up to 512 B", core(short), "us", FITTED),
         ("a core, more through the other socket's device", more, "us", FITTED),
         ("a core, for a message of 8 KiB", core(long), "us", "assumed: one core copies 5 GB/s"),
-        ("from device to device", microseconds(rates.nic_latency), "us", "assumed"),
-        ("a device", 1e-9 * rates.nic_bandwidth.0, "GB/s", "that of the product"),
-        ("a memory", 1e-9 * rates.memory_bandwidth.0, "GB/s", "assumed"),
+        ("from device to device", microseconds(cluster.nic_latency(NodeId(0), 0)), "us", "assumed"),
+        (
+            "a device",
+            1e-9 * cluster.nic_bandwidth(NodeId(0), 0).value.0,
+            "GB/s",
+            "that of the product",
+        ),
+        (
+            "a memory",
+            1e-9 * cluster.memory_bandwidth(NodeId(0), NumaId(0)).value.0,
+            "GB/s",
+            "assumed",
+        ),
     ];
     // The conversion of units leaves rounding errors in the last digits.
     let rounded = |value: f64| (1e9 * value).round() / 1e9;

@@ -2,6 +2,7 @@
 
 use rankwright::cluster::Cluster;
 use rankwright::estimate::{slowdown_by_variation, uncontended};
+use rankwright::ids::NodeId;
 use rankwright::units::{Bytes, PerSecond};
 
 use super::table_1;
@@ -125,7 +126,7 @@ fn figure_5(cluster: &Cluster) -> Vec<Row> {
 
 /// The utilisation of the output port over lengths and rates.
 fn figure_6(cluster: &Cluster) -> Vec<Row> {
-    let bandwidth = cluster.rates.nic_bandwidth.0;
+    let bandwidth = cluster.nic_bandwidth(NodeId(0), 0).value.0;
     let row = |(name, length): (&str, Bytes), rate: f64| {
         let what = format!("utilisation of the output port by {name} messages at {rate} req/s");
         Row::new("Fig. 6", what, 100.0 * rate * length.0 as f64 / bandwidth, "%")

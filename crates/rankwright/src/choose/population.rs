@@ -310,7 +310,7 @@ fn utilisations(
         }
     }
     for ((node, numa), asked) in &mut asked {
-        *asked /= cluster.memory_bandwidth(*node, *numa).0;
+        *asked /= cluster.memory_bandwidth(*node, *numa).value.0;
     }
     asked
 }
@@ -355,9 +355,8 @@ fn slowed(workload: &Workload, slowdowns: &[f64]) -> Workload {
 /// The time that the busiest network device and then the busiest memory need, seconds.
 fn bytes_time(cluster: &Cluster, candidate: &Candidate) -> f64 {
     let load = &candidate.load;
-    let memory = load
-        .memories
-        .iter()
-        .map(|memory| memory.bytes.0 as f64 / cluster.memory_bandwidth(memory.node, memory.numa).0);
+    let memory = load.memories.iter().map(|memory| {
+        memory.bytes.0 as f64 / cluster.memory_bandwidth(memory.node, memory.numa).value.0
+    });
     load.busiest_nic_time().0 + memory.fold(0.0, f64::max)
 }

@@ -169,6 +169,7 @@ fn check_nic(nic: &Nic, numa_nodes: usize) -> Checked {
     check_near(&nic.near, numa_nodes)?;
     nic.bandwidth.map_or(Ok(()), |rate| bandwidth("bandwidth", rate))?;
     nic.latency.map_or(Ok(()), |time| latency("latency", time))?;
+    nic.pci_bandwidth.map_or(Ok(()), |rate| bandwidth("pci_bandwidth", rate))?;
     nic.contexts.map_or(Ok(()), |contexts| within("contexts", contexts, 1..))?;
     let mut least = 0;
     each(&nic.ports, "ports", |_, port| {
@@ -183,9 +184,9 @@ fn check_near(near: &[NumaId], numa_nodes: usize) -> Checked {
 }
 
 fn check_rates(rates: &Rates) -> Checked {
-    bandwidth("nic_bandwidth", rates.nic_bandwidth)?;
-    latency("nic_latency", rates.nic_latency)?;
-    bandwidth("memory_bandwidth", rates.memory_bandwidth)?;
+    rates.nic_bandwidth.map_or(Ok(()), |rate| bandwidth("nic_bandwidth", rate))?;
+    rates.nic_latency.map_or(Ok(()), |time| latency("nic_latency", time))?;
+    rates.memory_bandwidth.map_or(Ok(()), |rate| bandwidth("memory_bandwidth", rate))?;
     within("remote_memory_factor", rates.remote_memory_factor, REMOTE_MEMORY_FACTORS)?;
     within("memory_copies", rates.memory_copies, MEMORY_COPIES)?;
     bandwidth("cache_bandwidth", rates.cache_bandwidth)?;

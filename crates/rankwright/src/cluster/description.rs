@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::check::{ClusterError, check};
+use super::hardware::HardwareRates;
 use super::{Cluster, Machine, Rates};
 use crate::units::BytesPerSecond;
 
@@ -105,6 +106,7 @@ impl ClusterDescription {
     /// which field.
     pub fn build(self) -> Result<Cluster, ClusterError> {
         check(&self)?;
-        Ok(Cluster(self))
+        let hardware = self.groups.iter().map(|group| HardwareRates::new(&self.rates, group));
+        Ok(Cluster { hardware: hardware.collect(), description: self })
     }
 }

@@ -15,6 +15,9 @@ use crate::units::counted;
 pub struct Machine {
     /// The number of packages (sockets), from 1.
     pub packages: usize,
+    /// The model of its processors as the system names it, where known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processor: Option<String>,
     /// The memories; the position is L#.
     pub numa_nodes: Vec<NumaNode>,
     /// The cores; the position is L#.

@@ -46,6 +46,7 @@
 
 mod check;
 mod description;
+mod hardware;
 mod levels;
 mod machine;
 mod memory;
@@ -62,6 +63,8 @@ use serde::Serialize;
 pub use check::ClusterError;
 use check::MOST_SWITCH_LEVELS;
 pub use description::{ClusterDescription, Node, NodeGroup, SPEEDS, Switch};
+use hardware::ARM;
+pub use hardware::{HardwareRates, NicRates, Origin, PciId, Rated};
 pub use levels::Levels;
 pub use machine::{Core, Gpu, Machine, Pu};
 pub use memory::{MemoryAccess, NumaNode};
@@ -77,18 +80,24 @@ pub use levels::{Level, LevelKind};
 pub use read::switch_tree::SwitchTree;
 
 use crate::ids::{NodeId, NumaId};
-use crate::units::BytesPerSecond;
+use crate::units::{BytesPerSecond, Seconds};
 
 /// A cluster: nodes of one or several types, and the switches that connect them. Its fields are
 /// those of [`ClusterDescription`], checked against each other, and can only be read.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Cluster(ClusterDescription);
+#[serde(transparent)]
+pub struct Cluster {
+    description: ClusterDescription,
+    /// By group.
+    #[serde(skip)]
+    hardware: Vec<HardwareRates>,
+}
 
 impl Deref for Cluster {
     type Target = ClusterDescription;
 
     fn deref(&self) -> &ClusterDescription {
-        &self.0
+        &self.description
     }
 }
 
@@ -96,7 +105,7 @@ impl Cluster {
     /// The parts of the cluster, to make another one from.
     #[must_use]
     pub fn into_description(self) -> ClusterDescription {
-        self.0
+        self.description
     }
 
     /// This cluster with a change, checked again.
@@ -107,21 +116,21 @@ impl Cluster {
         mut self,
         change: impl FnOnce(&mut ClusterDescription),
     ) -> Result<Self, ClusterError> {
-        change(&mut self.0);
-        self.0.build()
+        change(&mut self.description);
+        self.description.build()
     }
 
     /// This cluster with another name.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
-        self.0.name = name.into();
+        self.description.name = name.into();
         self
     }
 
     /// This cluster with all PUs of all nodes free.
     #[must_use]
     pub fn all_free(mut self) -> Self {
-        self.0.groups.iter_mut().for_each(|group| group.free.fill(true));
+        self.description.groups.iter_mut().for_each(|group| group.free.fill(true));
         self
     }
 
@@ -132,7 +141,7 @@ impl Cluster {
     #[must_use]
     pub fn first_nodes(mut self, count: usize) -> Self {
         assert!(count > 0, "a cluster has at least one node");
-        self.0.nodes.truncate(count);
+        self.description.nodes.truncate(count);
         self
     }
 
@@ -190,25 +199,49 @@ impl Cluster {
     #[must_use]
     pub fn node_bandwidth(&self, id: NodeId) -> BytesPerSecond {
         let nics = self.machine(id).mpi_nics();
-        let sum: f64 = nics.map(|(_, nic)| self.nic_bandwidth(nic).0).sum();
-        if sum > 0.0 { BytesPerSecond(sum) } else { self.rates.nic_bandwidth }
+        let sum: f64 = nics.map(|(nic, _)| self.nic_bandwidth(id, nic).value.0).sum();
+        if sum > 0.0 { BytesPerSecond(sum) } else { self.rates.unknown_nic_bandwidth() }
     }
 
-    /// Bandwidth of a network device, each way.
+    /// Bandwidth of a network device (position in [`Machine::nics`]), each way.
+    ///
+    /// # Panics
+    /// If the cluster does not have this node, or the node this device.
     #[must_use]
-    pub fn nic_bandwidth(&self, nic: &Nic) -> BytesPerSecond {
-        nic.known_bandwidth().unwrap_or(self.rates.nic_bandwidth)
+    pub fn nic_bandwidth(&self, id: NodeId, nic: usize) -> &Rated<BytesPerSecond> {
+        &self.rates_of(id).nics[nic].bandwidth
+    }
+
+    /// Time from a network device (position in [`Machine::nics`]) to another one.
+    ///
+    /// # Panics
+    /// If the cluster does not have this node, or the node this device.
+    #[must_use]
+    pub fn nic_latency(&self, id: NodeId, nic: usize) -> Seconds {
+        self.rates_of(id).nics[nic].latency
     }
 
     /// Bandwidth of a NUMA node for the cores that reach it fastest.
     ///
     /// # Panics
-    /// If the cluster does not have this node.
+    /// If the cluster does not have this node, or the node this NUMA node.
     #[must_use]
-    pub fn memory_bandwidth(&self, id: NodeId, numa: NumaId) -> BytesPerSecond {
-        let memory = self.machine(id).numa_nodes.get(numa.index());
-        let bandwidth = memory.and_then(|memory| memory.best_access()?.bandwidth);
-        bandwidth.unwrap_or(self.rates.memory_bandwidth)
+    pub fn memory_bandwidth(&self, id: NodeId, numa: NumaId) -> &Rated<BytesPerSecond> {
+        &self.rates_of(id).memories[numa.index()]
+    }
+
+    fn rates_of(&self, id: NodeId) -> &HardwareRates {
+        self.hardware_rates(self.node(id).group)
+    }
+
+    /// The rates of the devices and memories of a group (position in
+    /// [`ClusterDescription::groups`]): stated ones, else those of the hardware.
+    ///
+    /// # Panics
+    /// If the cluster does not have this group.
+    #[must_use]
+    pub fn hardware_rates(&self, group: usize) -> &HardwareRates {
+        &self.hardware[group]
     }
 
     /// The number of cores of all nodes, free or not.

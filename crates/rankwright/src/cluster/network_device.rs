@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::PciId;
 use crate::ids::NumaId;
 use crate::units::{BytesPerSecond, Seconds};
 
@@ -14,18 +15,22 @@ pub struct Nic {
     pub aliases: Vec<String>,
     /// The nearest NUMA nodes (L#), ascending; empty where they are unknown or all are equally far.
     pub near: Vec<NumaId>,
-    /// Bandwidth each way. `None`: that of its ports, else [`Rates::nic_bandwidth`].
-    ///
-    /// [`Rates::nic_bandwidth`]: super::Rates::nic_bandwidth
+    /// Bandwidth each way, where the description says so. `None`: as
+    /// [`Cluster::nic_bandwidth`](super::Cluster::nic_bandwidth) finds it.
     pub bandwidth: Option<BytesPerSecond>,
-    /// Time to another network device. `None`: [`Rates::nic_latency`].
-    ///
-    /// [`Rates::nic_latency`]: super::Rates::nic_latency
+    /// Time to another network device. `None`: as
+    /// [`Cluster::nic_latency`](super::Cluster::nic_latency) finds it.
     pub latency: Option<Seconds>,
     /// The number of processes that can use it at a time, from 1; `None` without such a limit.
     pub contexts: Option<u32>,
     /// The PCI address, where known: `0000:41:00.0`.
     pub pci: Option<String>,
+    /// Its PCI vendor and device, where known: the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pci_id: Option<PciId>,
+    /// Rate of the PCIe link behind it, each way, before the overhead of packets; where known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pci_bandwidth: Option<BytesPerSecond>,
     /// Its ports, by ascending number; empty where they are unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<Port>,
@@ -140,6 +145,8 @@ impl Nic {
             latency: None,
             contexts: None,
             pci: None,
+            pci_id: None,
+            pci_bandwidth: None,
             ports: Vec::new(),
             rail: None,
             mpi: None,
@@ -163,12 +170,18 @@ impl Nic {
         self.ports.is_empty() || self.ports.iter().any(|port| port.link != Some(Link::Down))
     }
 
-    /// Bandwidth each way: its own, else that of all its ports that are not down, where known.
+    /// Bandwidth each way: its own, else that of its link, where known.
     #[must_use]
     pub fn known_bandwidth(&self) -> Option<BytesPerSecond> {
+        self.bandwidth.or_else(|| self.link_bandwidth())
+    }
+
+    /// Bandwidth each way of all its ports that are not down, where known.
+    #[must_use]
+    pub fn link_bandwidth(&self) -> Option<BytesPerSecond> {
         let up = self.ports.iter().filter(|port| port.link != Some(Link::Down));
         let sum: f64 = up.filter_map(|port| Some(port.bandwidth?.0)).sum();
-        self.bandwidth.or((sum > 0.0).then_some(BytesPerSecond(sum)))
+        (sum > 0.0).then_some(BytesPerSecond(sum))
     }
 
     /// Adds a port, or to the port with its number what is newly known of it.

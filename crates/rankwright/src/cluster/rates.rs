@@ -7,19 +7,22 @@ use serde::Serialize;
 
 use crate::units::{Bytes, BytesPerSecond, PerSecond, Seconds};
 
-/// Bandwidths and latencies of a cluster, used where a device has none of its own.
+/// Bandwidths and latencies of a cluster, used where a device has none of its own. Those that are
+/// `None` follow from the hardware: [`Cluster::nic_bandwidth`](super::Cluster::nic_bandwidth) and its
+/// like.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rates {
     /// Where the rates come from: one of [`Rates::names`], or a text for people.
     pub name: String,
     /// Whether the rates were measured on this cluster. Otherwise results say "rates assumed".
     pub calibrated: bool,
-    /// Bandwidth of a network device, each way; above 0.
-    pub nic_bandwidth: BytesPerSecond,
-    /// Time from one network device to another, including all switches between them.
-    pub nic_latency: Seconds,
-    /// Bandwidth of one NUMA node; above 0.
-    pub memory_bandwidth: BytesPerSecond,
+    /// Bandwidth of a network device, each way; above 0. `None`: by its link, model or kind.
+    pub nic_bandwidth: Option<BytesPerSecond>,
+    /// Time from one network device to another, including all switches between them. `None`: by the
+    /// kind of the device.
+    pub nic_latency: Option<Seconds>,
+    /// Bandwidth of one NUMA node; above 0. `None`: by the processor.
+    pub memory_bandwidth: Option<BytesPerSecond>,
     /// Time of an access to another NUMA node of the same node, relative to a local access;
     /// within [`REMOTE_MEMORY_FACTORS`].
     pub remote_memory_factor: f64,
@@ -67,6 +70,7 @@ pub enum ServiceCurveError {
     Time(usize),
 }
 
+const TYPICAL: &str = "typical";
 const PAPER_2013: &str = "paper-2013";
 const PAPER_2013_MODEL: &str = "paper-2013-model";
 
@@ -74,12 +78,15 @@ const PAPER_2013_MODEL: &str = "paper-2013-model";
 type NamedRates = (&'static str, fn() -> Rates);
 
 /// All named sets; the first is the default.
-const NAMED: [NamedRates; 2] =
-    [(PAPER_2013, Rates::paper_2013), (PAPER_2013_MODEL, Rates::paper_2013_model)];
+const NAMED: [NamedRates; 3] = [
+    (TYPICAL, Rates::typical),
+    (PAPER_2013, Rates::paper_2013),
+    (PAPER_2013_MODEL, Rates::paper_2013_model),
+];
 
 impl Default for Rates {
     fn default() -> Self {
-        Self::paper_2013()
+        Self::typical()
     }
 }
 
@@ -95,6 +102,20 @@ impl Rates {
         NAMED.iter().map(|(name, _)| *name)
     }
 
+    /// `typical`: of network devices and memories by what the hardware is. A shared cache passes what
+    /// one core of a current server copies. The rest is as in `paper-2013`.
+    #[must_use]
+    pub(crate) fn typical() -> Self {
+        Self {
+            name: TYPICAL.to_owned(),
+            nic_bandwidth: None,
+            nic_latency: None,
+            memory_bandwidth: None,
+            cache_bandwidth: BytesPerSecond(12e9),
+            ..Self::paper_2013()
+        }
+    }
+
     /// `paper-2013`: the input of the simulator of Soryani et al. 2013 (Table 2) and 2012 (Table 1).
     /// The papers do not print the bandwidth of the cache; it affects finish times only.
     #[must_use]
@@ -102,9 +123,9 @@ impl Rates {
         Self {
             name: PAPER_2013.to_owned(),
             calibrated: false,
-            nic_bandwidth: BytesPerSecond(1e9),
-            nic_latency: Seconds(100e-9),
-            memory_bandwidth: BytesPerSecond(4e9),
+            nic_bandwidth: Some(BytesPerSecond(1e9)),
+            nic_latency: Some(Seconds(100e-9)),
+            memory_bandwidth: Some(BytesPerSecond(4e9)),
             remote_memory_factor: 1.1,
             memory_copies: 2,
             cache_bandwidth: BytesPerSecond(8e9),
@@ -132,9 +153,9 @@ impl Rates {
         };
         Self {
             name: PAPER_2013_MODEL.to_owned(),
-            nic_bandwidth: BytesPerSecond(1.024e9),
-            nic_latency: Seconds(200e-9),
-            memory_bandwidth: BytesPerSecond((1_u64 << 32) as f64),
+            nic_bandwidth: Some(BytesPerSecond(1.024e9)),
+            nic_latency: Some(Seconds(200e-9)),
+            memory_bandwidth: Some(BytesPerSecond((1_u64 << 32) as f64)),
             memory_copies: 1,
             cache_limit: Bytes(0),
             memory_accesses: Some(PerSecond(1e5)),

@@ -154,8 +154,10 @@ fn memories_and_devices_are_near_what_exists() {
 
 #[test]
 fn rates_are_possible() {
-    assert!(error(|c| c.rates.nic_bandwidth.0 = 0.0).starts_with("rates.nic_bandwidth: found 0"));
-    assert!(error(|c| c.rates.nic_latency.0 = -1.0).starts_with("rates.nic_latency: found -1"));
+    let bandwidth = error(|c| c.rates.nic_bandwidth = Some(BytesPerSecond(0.0)));
+    assert!(bandwidth.starts_with("rates.nic_bandwidth: found 0"));
+    let latency = error(|c| c.rates.nic_latency = Some(Seconds(-1.0)));
+    assert!(latency.starts_with("rates.nic_latency: found -1"));
     assert!(error(|c| c.rates.memory_copies = 0).starts_with("rates.memory_copies: found 0"));
     let factor = error(|c| c.rates.remote_memory_factor = 0.5);
     assert_eq!(factor, "rates.remote_memory_factor: found 0.5, expected 1.0..=100.0");
@@ -186,10 +188,11 @@ fn the_bandwidth_of_a_node_is_that_of_the_devices_for_mpi() {
     machine.nics = ["hsi0", "hsi1", "ens2", "hsi2", "hsi3"].map(Nic::new).to_vec();
     let group = NodeGroup::all_free(machine);
     let cluster = ClusterDescription::uniform("c", vec!["n0".to_owned()], group).build().unwrap();
-    let of_one = cluster.rates.nic_bandwidth.0;
+    let of_one = cluster.nic_bandwidth(NodeId(0), 0).value.0;
     assert_eq!(cluster.node_bandwidth(NodeId(0)).0, 4.0 * of_one);
     let all = cluster.edit(|parts| parts.groups[0].machine.nics[2].mpi = Some(true)).unwrap();
-    assert_eq!(all.node_bandwidth(NodeId(0)).0, 5.0 * of_one);
+    let of_ethernet = all.nic_bandwidth(NodeId(0), 2).value.0;
+    assert_eq!(all.node_bandwidth(NodeId(0)).0, 4.0 * of_one + of_ethernet);
 }
 
 #[test]

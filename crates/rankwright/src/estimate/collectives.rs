@@ -143,12 +143,12 @@ impl Pricing {
         let state = |node: NodeId| {
             let machine = cluster.machine(node);
             let memories = 0..machine.numa_nodes.len().max(1);
-            let memory = |at| cluster.memory_bandwidth(node, NumaId::from_index(at)).0;
-            let latency = machine.mpi_nics().next().and_then(|(_, nic)| nic.latency);
+            let memory = |at| cluster.memory_bandwidth(node, NumaId::from_index(at)).value.0;
+            let latency = machine.mpi_nics().next().map(|(nic, _)| cluster.nic_latency(node, nic));
             NodeState {
                 network: cluster.node_bandwidth(node).0,
                 memory: memories.map(memory).sum(),
-                latency: latency.unwrap_or(cluster.rates.nic_latency).0,
+                latency: latency.unwrap_or_else(|| cluster.rates.unknown_nic_latency()).0,
                 ..NodeState::default()
             }
         };

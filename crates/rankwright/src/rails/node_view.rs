@@ -155,7 +155,7 @@ struct NodeKind {
 impl NodeKind {
     fn new(cluster: &Cluster, node: NodeId, selection: &Selection) -> Result<Self, SelectionError> {
         let machine = cluster.machine(node);
-        let devices = devices(cluster, &cluster.node(node).name, machine, selection)?;
+        let devices = devices(cluster, node, selection)?;
         let numa_nodes = || (0..machine.numa_nodes.len()).map(NumaId::from_index);
         let distances = numa_nodes().map(|numa| {
             devices.iter().map(|device| distance(machine, &[numa], &device.near)).collect()
@@ -193,12 +193,12 @@ pub(super) fn usable_devices(
 ) -> Result<(), SelectionError> {
     let mut first = Ok(());
     let mut seen = vec![false; cluster.groups.len()];
-    for node in &cluster.nodes {
+    for node in cluster.node_ids() {
         // Nodes of a group are equal.
-        if std::mem::replace(&mut seen[node.group], true) {
+        if std::mem::replace(&mut seen[cluster.node(node).group], true) {
             continue;
         }
-        match devices(cluster, &node.name, &cluster.groups[node.group].machine, selection) {
+        match devices(cluster, node, selection) {
             Ok(_) => return Ok(()),
             Err(error) => first = first.and(Err(error)),
         }
@@ -210,11 +210,11 @@ pub(super) fn usable_devices(
 /// first kind in the order of [`NicKind`](crate::cluster::NicKind) of which one is up.
 fn devices(
     cluster: &Cluster,
-    node: &str,
-    machine: &Machine,
+    node: NodeId,
     selection: &Selection,
 ) -> Result<Vec<Device>, SelectionError> {
-    let node_name = || node.to_owned();
+    let machine = cluster.machine(node);
+    let node_name = || cluster.node(node).name.clone();
     if machine.nics.is_empty() {
         return Err(SelectionError::NoDevice { node: node_name() });
     }
@@ -233,7 +233,7 @@ fn devices(
         let carries = |nic: &Nic| machine.without_mpi(nic).is_none();
         let of_kind = machine.nics.iter().enumerate();
         let of_kind = of_kind.filter(|(_, nic)| nic.kind() == best && carries(nic));
-        devices.extend(of_kind.map(|(position, nic)| Device::new(cluster, position, nic)));
+        devices.extend(of_kind.map(|(position, nic)| Device::new(cluster, node, position, nic)));
     }
     for wanted in &selection.devices {
         let position = machine.nics.iter().position(|nic| nic.names().any(|name| name == wanted));
@@ -247,7 +247,7 @@ fn devices(
             return Err(SelectionError::Down { node: node_name(), device: nic.name.clone() });
         }
         if devices.iter().all(|device: &Device| device.position != position) {
-            devices.push(Device::new(cluster, position, nic));
+            devices.push(Device::new(cluster, node, position, nic));
         }
     }
     devices.sort_by_key(|device| (device.unit.is_none(), device.unit, device.position));
@@ -255,10 +255,10 @@ fn devices(
 }
 
 impl Device {
-    fn new(cluster: &Cluster, position: usize, nic: &Nic) -> Self {
+    fn new(cluster: &Cluster, node: NodeId, position: usize, nic: &Nic) -> Self {
         Self {
             position,
-            rate: cluster.nic_bandwidth(nic).0,
+            rate: cluster.nic_bandwidth(node, position).value.0,
             name: nic.name.clone(),
             unit: unit(&nic.name),
             active: nic.is_usable(),

@@ -21,7 +21,7 @@ pub(crate) fn cluster(kinds: &[(usize, Kind)]) -> Cluster {
     let description = ClusterDescription {
         name: "test".to_owned(),
         emulated: false,
-        rates: Rates::default(),
+        rates: Rates::named("paper-2013").unwrap(),
         groups: kinds.iter().map(|(_, kind)| group(*kind)).collect(),
         nodes,
         switches: Vec::new(),

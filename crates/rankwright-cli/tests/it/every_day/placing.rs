@@ -83,7 +83,7 @@ fn place_compares_numbers_of_nodes() {
         "--nodes",
         "1,2,4,8",
         "--memory-traffic",
-        "1 GB/s",
+        "10.25 GB/s",
         "--strategies",
         "blocked,cyclic,kway",
         "-o",

@@ -173,7 +173,7 @@ fn a_job_of_slurm_is_imported() {
         ("SLURM_JOB_CPUS_PER_NODE", "128,16(x2)"),
     ];
     let (written, warnings) = import(&whole, &[]);
-    assert!(written.starts_with("name = \"job-7\"\n"), "{written}");
+    assert!(written.starts_with("format = 2\nname = \"job-7\"\n"), "{written}");
     let names: Vec<&str> = written.lines().filter(|line| line.starts_with("names")).collect();
     assert_eq!(names, ["names = \"fat1\"", "names = \"thin[02-03]\""]);
     assert!(!written.contains("free = ") && warnings.is_empty(), "{written}{warnings}");

@@ -49,7 +49,6 @@ fn ask_kernel(nic: &mut Nic, class: &Path) {
     for port in known_ports.unwrap_or_else(|| interface().into_iter().collect()) {
         nic.add_port(port);
     }
-    nic.bandwidth = nic.known_bandwidth();
 }
 
 /// The ports in a folder like `/sys/class/infiniband/mlx5_0/ports`.
@@ -294,7 +293,7 @@ mod tests {
             ask_kernel(&mut nic, class.path());
             nic
         };
-        let rate = |name: &str| asked(name).bandwidth;
+        let rate = |name: &str| asked(name).link_bandwidth();
         assert_eq!(rate("mlx5_0"), Some(BytesPerSecond(12.5e9)));
         assert_eq!(rate("mlx4_0"), Some(BytesPerSecond(4e9 + 1.25e9)));
         assert_eq!(rate("eth0"), Some(BytesPerSecond(3.125e9)));

@@ -97,9 +97,11 @@ pub(super) fn loads(
             continue;
         }
         let machine = cluster.machine(node);
-        let idle =
-            |nic: &Nic| NicLoad::idle(node, Some(nic.name.clone()), cluster.nic_bandwidth(nic));
-        let mut nics: Vec<NicLoad> = machine.nics.iter().map(idle).collect();
+        let idle = |(position, nic): (usize, &Nic)| {
+            let bandwidth = cluster.nic_bandwidth(node, position).value;
+            NicLoad::idle(node, Some(nic.name.clone()), bandwidth)
+        };
+        let mut nics: Vec<NicLoad> = machine.nics.iter().enumerate().map(idle).collect();
         let factors = factors(cluster, node);
         let carries: Vec<usize> = machine.mpi_nics().map(|(position, _)| position).collect();
         let carries = |position| carries.is_empty() || carries.contains(&position);

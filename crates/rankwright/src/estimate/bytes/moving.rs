@@ -103,11 +103,13 @@ impl MovingLoad {
             };
             let machine = cluster.machine(slot.node);
             let numa = machine.cores[slot.cores[0].index()].numa;
-            let used = machine.nics.iter().filter(|nic| slot.nics.contains(&nic.name));
+            let nics = machine.nics.iter().enumerate();
+            let used = nics.filter(|(_, nic)| slot.nics.contains(&nic.name));
             let mut ports: Vec<Port> = used
-                .map(|nic| {
+                .map(|(position, nic)| {
                     let factor = FarDevice::new(cluster, slot.node, numa, nic).device_factor();
-                    let rate = slot.nics.len() as f64 * cluster.nic_bandwidth(nic).0;
+                    let rate = cluster.nic_bandwidth(slot.node, position).value.0;
+                    let rate = slot.nics.len() as f64 * rate;
                     port(Some(&nic.name), factor / rate)
                 })
                 .collect();

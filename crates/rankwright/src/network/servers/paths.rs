@@ -132,8 +132,10 @@ impl Servers<'_> {
 
     /// The hops on the sender's side of a message that leaves its node through device `nic`.
     fn out_of_node(&self, from: GlobalRank, nic: u32, length: Bytes) -> Vec<Hop> {
-        let device = self.nic(from, nic);
-        let latency = device.and_then(|nic| nic.latency).unwrap_or(self.cluster.rates.nic_latency);
+        let latency = match self.nic(from, nic) {
+            Some(_) => self.cluster.nic_latency(self.node(from), nic as usize),
+            None => self.cluster.rates.unknown_nic_latency(),
+        };
         let mut hops = Vec::new();
         hops.extend(self.queue_pair_hop(from, QueuePairServer::PairOut, nic, length));
         hops.push(self.memory_hop(from, length));
@@ -192,14 +194,14 @@ impl Servers<'_> {
     }
 
     fn access(&self, node: NodeId, numa: NumaId, length: Bytes) -> Hop {
-        let bandwidth = self.cluster.memory_bandwidth(node, numa);
+        let bandwidth = self.cluster.memory_bandwidth(node, numa).value;
         hop(self.memory_server(node, numa), transfer(length, bandwidth))
     }
 
     fn nic_hop(&self, rank: GlobalRank, nic: u32, direction: Direction, length: Bytes) -> Hop {
         let bandwidth = match self.nic(rank, nic) {
-            Some(nic) => self.cluster.nic_bandwidth(nic),
-            None => self.cluster.rates.nic_bandwidth,
+            Some(_) => self.cluster.nic_bandwidth(self.node(rank), nic as usize).value,
+            None => self.cluster.rates.unknown_nic_bandwidth(),
         };
         let server = self.nic_server(self.node(rank), nic, direction);
         let factor = self.far_device(rank, nic).device_factor();

@@ -83,7 +83,7 @@ fn finite_links_are_passed_up_and_down() {
     let servers = Servers::new(&cluster, &placement);
     let shown = |to| shown(&servers, &servers.paths(GlobalRank(0), GlobalRank(to), Bytes(1000))[0]);
     assert!(!shown(1).contains(" up"), "{}", shown(1));
-    assert!(shown(2).contains("+100 ns, a up 1 us, b down 1 us, n2 network in"), "{}", shown(2));
+    assert!(shown(2).contains("+1 us, a up 1 us, b down 1 us, n2 network in"), "{}", shown(2));
 }
 
 #[test]
@@ -174,13 +174,14 @@ fn far_devices_are_slower_as_the_rates_say() {
         (shown(&servers, &path), path.latency, servers.far_core_time(to, Bytes(1 << 16)))
     };
     let out = "n0 NUMA L#0 16.384 us, n0 mlx5_0 out 65.536 us +100 ns, n1 mlx5_0 in ";
-    let plain = cluster("");
+    let plain = cluster("rates = \"paper-2013\"\n");
     let none = Seconds(0.0);
     let near = format!("{out}65.536 us, n1 NUMA L#0 16.384 us");
     assert_eq!(path(&plain, 1), (near, none, none));
     let far = format!("{out}72.0896 us, n1 NUMA L#1 16.384 us");
     assert_eq!(path(&plain, 2), (far, none, none));
-    let charged = cluster("[rates]\ninter_socket = [[\"64 KiB\", \"4 us\"]]\n");
+    let charged =
+        cluster("[rates]\nbase = \"paper-2013\"\ninter_socket = [[\"64 KiB\", \"4 us\"]]\n");
     let far = format!("{out}65.536 us, n1 NUMA L#1 16.384 us +4 us");
     assert_eq!(path(&charged, 2), (far, none, Seconds(4e-6)));
 }

@@ -77,10 +77,11 @@ fn disagreement(facts: &Facts) -> Option<Weakness> {
 
 fn rates(facts: &Facts) -> Option<Weakness> {
     let rates = &facts.cluster.rates;
+    let from = if rates.nic_bandwidth.is_none() { " from its hardware" } else { "" };
     (!rates.calibrated).then(|| {
         Weakness::new(
             "rates-assumed",
-            format!("rates of the cluster are assumed ({})", rates.name),
+            format!("rates of the cluster are assumed{from} ({})", rates.name),
             "write measured ones into cluster.toml, under [rates] and as bandwidth of each NIC",
         )
     })

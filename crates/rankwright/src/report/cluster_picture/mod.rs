@@ -51,16 +51,16 @@ pub fn cluster_picture(cluster: &Cluster) -> String {
     let rates = &cluster.rates;
     let origin = if rates.calibrated { "measured" } else { "assumed" };
     let line = format!(
-        "Rates {origin} ({}): network device {}, {}; memory {}. Rates are each way; k, M, G are powers \
-         of 1000, Ki, Mi, Gi of 1024.",
-        rates.name, rates.nic_bandwidth, rates.nic_latency, rates.memory_bandwidth
+        "Rates {origin} ({}): {}. Rates are each way; k, M, G are powers of 1000, Ki, Mi, Gi of 1024.",
+        rates.name,
+        rates.summary()
     );
     drawing.text("plain", MARGIN, below, &line);
     below = legend(&mut drawing, cluster, below + 14) + 14;
-    for (index, group) in cluster.groups.iter().enumerate() {
+    for index in 0..cluster.groups.len() {
         let names = names_of(cluster, |node| node.group == index);
         if !names.is_empty() {
-            let frame = node::frame(cluster, group, title_of(cluster, index, &names));
+            let frame = node::frame(cluster, index, title_of(cluster, index, &names));
             frame.draw(&mut drawing, MARGIN, below);
             below += frame.height() + 16;
         }

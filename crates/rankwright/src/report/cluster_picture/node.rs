@@ -4,16 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{chip, rate};
-use crate::cluster::{Cluster, Machine, Nic, NodeGroup, NumaNode, Pu};
+use crate::cluster::{Cluster, HardwareRates, Machine, Nic, NodeGroup, NumaNode, Pu, Rated};
 use crate::ids::{CoreId, NumaId, format_index_list};
 use crate::report::drawing::boxes::{Frame, columns, in_columns, wrapped};
-use crate::units::Bytes;
+use crate::units::{Bytes, BytesPerSecond};
 
 /// How wide a row of packages or devices may be.
 const WIDEST: i32 = 1500;
 
 /// The box of a node.
-pub(super) fn frame(cluster: &Cluster, group: &NodeGroup, title: String) -> Frame {
+pub(super) fn frame(cluster: &Cluster, group: usize, title: String) -> Frame {
     Picture::new(cluster, group).node(title)
 }
 
@@ -27,7 +27,7 @@ enum Place {
 }
 
 struct Picture<'a> {
-    cluster: &'a Cluster,
+    rates: &'a HardwareRates,
     group: &'a NodeGroup,
     machine: &'a Machine,
     /// The cores next to each memory.
@@ -45,11 +45,13 @@ struct Picture<'a> {
 }
 
 impl<'a> Picture<'a> {
-    fn new(cluster: &'a Cluster, group: &'a NodeGroup) -> Self {
+    fn new(cluster: &'a Cluster, group: usize) -> Self {
+        let rates = cluster.hardware_rates(group);
+        let group = &cluster.groups[group];
         let machine = &group.machine;
         let pu = |pu: &Pu| Frame::small("pu", format!("P#{}", pu.id), Vec::new()).width();
         let mut picture = Self {
-            cluster,
+            rates,
             group,
             machine,
             cores: machine.cores_by_numa(),
@@ -132,7 +134,7 @@ impl<'a> Picture<'a> {
         let node = &self.machine.numa_nodes[numa.index()];
         let mut what: Vec<String> = node.kind.iter().cloned().collect();
         what.extend(node.memory.map(size));
-        what.extend(speed(node));
+        what.extend(speed(node, &self.rates.memories[numa.index()]));
         chip(class_of_memory(node), format!("NUMA node L#{numa} (P#{})", node.os_index), what)
     }
 
@@ -194,8 +196,8 @@ impl<'a> Picture<'a> {
     /// All devices where they are drawn.
     fn devices(&self) -> BTreeMap<Place, Vec<Frame>> {
         let mut places: BTreeMap<Place, Vec<Frame>> = BTreeMap::new();
-        for nic in &self.machine.nics {
-            places.entry(self.place_of(&nic.near)).or_default().push(self.nic(nic));
+        for (position, nic) in self.machine.nics.iter().enumerate() {
+            places.entry(self.place_of(&nic.near)).or_default().push(self.nic(position, nic));
         }
         for gpu in &self.machine.gpus {
             let what = gpu.pci.clone().into_iter().chain(beside(&gpu.near)).collect();
@@ -228,9 +230,8 @@ impl<'a> Picture<'a> {
         }
     }
 
-    fn nic(&self, nic: &Nic) -> Frame {
-        let assumed = if nic.known_bandwidth().is_none() { " assumed" } else { "" };
-        let mut what = vec![format!("{}{assumed}", rate(self.cluster.nic_bandwidth(nic)))];
+    fn nic(&self, position: usize, nic: &Nic) -> Frame {
+        let mut what = vec![rated(&self.rates.nics[position].bandwidth)];
         what.extend(nic.latency.map(|latency| latency.to_string()));
         what.extend(self.machine.without_mpi(nic).map(|why| why.to_string()));
         what.extend(beside(&nic.near));
@@ -268,9 +269,14 @@ fn size(memory: Bytes) -> String {
     if exact.len() <= "1000 GiB".len() { exact } else { format!("{memory:.1}") }
 }
 
-/// The largest memory bandwidth of any core.
-fn speed(node: &NumaNode) -> Vec<String> {
-    let Some(best) = node.best_access() else { return Vec::new() };
-    let bandwidth = best.bandwidth.map(rate);
-    bandwidth.into_iter().chain(best.latency.map(|time| time.to_string())).collect()
+/// The largest memory bandwidth of any core, and its latency where known.
+fn speed(node: &NumaNode, bandwidth: &Rated<BytesPerSecond>) -> Vec<String> {
+    let latency = node.best_access().and_then(|best| best.latency);
+    std::iter::once(rated(bandwidth)).chain(latency.map(|time| time.to_string())).collect()
+}
+
+/// A rate; the page's first line says whose assumption it is.
+fn rated(bandwidth: &Rated<BytesPerSecond>) -> String {
+    let assumed = if bandwidth.origin.is_assumed() { " assumed" } else { "" };
+    format!("{}{assumed}", rate(bandwidth.value))
 }

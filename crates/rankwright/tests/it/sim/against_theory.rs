@@ -29,8 +29,8 @@ fn slow_cluster() -> Cluster {
     let mut parts = cluster(&[(2, Kind(1, 1, 2, 1))]).into_description();
     parts.rates.memory_copies = 1;
     parts.rates.cache_limit = Bytes(0);
-    parts.rates.memory_bandwidth = BytesPerSecond(1000.0);
-    parts.rates.nic_bandwidth = BytesPerSecond(1000.0);
+    parts.rates.memory_bandwidth = Some(BytesPerSecond(1000.0));
+    parts.rates.nic_bandwidth = Some(BytesPerSecond(1000.0));
     parts.build().unwrap()
 }
 

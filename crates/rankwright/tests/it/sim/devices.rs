@@ -124,7 +124,7 @@ fn a_mapping_without_devices_for_all_ranks_leaves_the_strategy_its_others() {
 
 /// Two nodes of two packages with a core each, and a device beside the first of them.
 fn with_a_far_package() -> Cluster {
-    let text = "[rates]\ninter_socket = [[\"64 KiB\", \"20 us\"]]\n[[node]]\nnames = \"n[0-1]\"\n\
+    let text = "[rates]\nbase = \"paper-2013\"\ninter_socket = [[\"64 KiB\", \"20 us\"]]\n[[node]]\nnames = \"n[0-1]\"\n\
                 topology = \"pack:2 numa:1 core:1 pu:1\"\n\
                 [[node.nic]]\nname = \"mlx5_0\"\nnear = \"numa:0\"\n";
     toml::parse(text, "c.toml", Path::new("")).unwrap()
@@ -145,7 +145,7 @@ fn a_message_alone_takes_its_services_and_how_late_the_far_device_makes_it() {
         let path = servers.paths(GlobalRank(0), GlobalRank(1), Bytes(64000)).remove(0);
         let late = ends * cluster.rates.inter_socket.time(Bytes(64000)).0;
         let services: f64 = path.hops.iter().map(|hop| hop.service.0).sum();
-        let alone = services + cluster.rates.nic_latency.0 + late;
+        let alone = services + cluster.rates.nic_latency.unwrap().0 + late;
         for pacing in [Pacing::Open, Pacing::AfterDeparture, Pacing::AfterArrival] {
             let options = Options { pacing, ..Options::default() };
             let outcome = run(&cluster, &workload, &placement, &options);

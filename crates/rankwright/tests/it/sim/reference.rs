@@ -396,10 +396,11 @@ fn built(shape: &Shape) -> Cluster {
         parts.rates = Rates::named("paper-2013-model").unwrap();
     }
     parts.rates.memory_copies = shape.copies;
-    parts.rates.nic_bandwidth.0 *= fast;
-    parts.rates.memory_bandwidth.0 *= fast;
+    for rate in [&mut parts.rates.nic_bandwidth, &mut parts.rates.memory_bandwidth] {
+        *rate = rate.map(|rate| BytesPerSecond(rate.0 * fast));
+    }
     if shape.tiny {
-        parts.rates.nic_latency = Seconds(2e-12);
+        parts.rates.nic_latency = Some(Seconds(2e-12));
     }
     if let Some(far) = shape.far {
         let time = |part: u32| Seconds(f64::from(part) * if shape.tiny { 1e-12 } else { 1e-6 });

@@ -1,7 +1,7 @@
 //! `rankwright cluster check`: a summary of the description, with warnings.
 
 use clap::Args;
-use rankwright::cluster::{Cluster, Machine, Nic, NodeGroup, WithoutMpi, hostlist};
+use rankwright::cluster::{Cluster, HardwareRates, Machine, Nic, WithoutMpi, hostlist};
 use rankwright::ids::{NodeId, NumaId};
 use rankwright::units::BytesPerSecond;
 use serde::Serialize;
@@ -77,21 +77,19 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
             warnings.push(format!("{names}: no PU is free, so no rank can run there"));
         }
         if machine.nics.is_empty() {
-            let rate = rates.nic_bandwidth;
+            let rate = rates.unknown_nic_bandwidth();
             warnings.push(format!("{names}: no NIC; one NIC of {rate} per node is assumed"));
         }
-        let carry = machine.nics.iter().filter(|nic| machine.without_mpi(nic).is_none());
-        for nic in carry.filter(|nic| nic.known_bandwidth().is_none()) {
-            let (name, rate) = (&nic.name, rates.nic_bandwidth);
-            warnings.push(format!("{names}: NIC {name} has no bandwidth; {rate} is assumed"));
+        let carry = machine.nics.iter().zip(&cluster.hardware_rates(index).nics);
+        let carry = carry.filter(|(nic, _)| machine.without_mpi(nic).is_none());
+        for (nic, rates) in carry.filter(|(_, rates)| rates.bandwidth.origin.is_assumed()) {
+            let (name, rate) = (&nic.name, &rates.bandwidth);
+            warnings.push(format!("{names}: NIC {name} has no bandwidth; {rate}"));
         }
-        let first = cluster.node_ids().find(|id| cluster.node(*id).group == index);
-        warnings.extend(first.into_iter().flat_map(|node| {
-            let faster = machine
-                .mpi_nics()
-                .filter_map(|(_, nic)| faster_than_memory(cluster, node, group, nic));
-            faster.map(|warning| format!("{names}: {warning}")).collect::<Vec<_>>()
-        }));
+        let hardware = cluster.hardware_rates(index);
+        let faster = machine.mpi_nics();
+        let faster = faster.filter_map(|(nic, _)| faster_than_memory(machine, hardware, nic));
+        warnings.extend(faster.map(|warning| format!("{names}: {warning}")));
         warnings.extend(management(machine).map(|warning| format!("{names}: {warning}")));
         if machine.numa_nodes.len() > 2 && machine.numa_distance.is_none() {
             let which = "the distances between NUMA nodes are not known";
@@ -130,16 +128,13 @@ fn management(machine: &Machine) -> Option<String> {
 
 /// What is wrong with a device that is faster than the memory which it reads and writes: that of the
 /// NUMA nodes beside it, or of the whole node.
-fn faster_than_memory(
-    cluster: &Cluster,
-    node: NodeId,
-    group: &NodeGroup,
-    nic: &Nic,
-) -> Option<String> {
-    let all = (0..group.machine.numa_nodes.len()).map(NumaId::from_index);
-    let beside = all.filter(|numa| nic.near.is_empty() || nic.near.contains(numa));
-    let memory: f64 = beside.map(|numa| cluster.memory_bandwidth(node, numa).0).sum();
-    let (rate, memory) = (cluster.nic_bandwidth(nic), BytesPerSecond(memory));
+fn faster_than_memory(machine: &Machine, rates: &HardwareRates, nic: usize) -> Option<String> {
+    let rate = rates.nics[nic].bandwidth.value;
+    let nic = &machine.nics[nic];
+    let all = rates.memories.iter().enumerate();
+    let is_beside = |numa| nic.near.is_empty() || nic.near.contains(&NumaId::from_index(numa));
+    let memory: f64 = all.filter(|(numa, _)| is_beside(*numa)).map(|(_, rate)| rate.value.0).sum();
+    let memory = BytesPerSecond(memory);
     (rate.0 > memory.0).then(|| {
         format!(
             "NIC {} ({rate}) is faster than the memory behind it ({memory:.1}): one of the two is \

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rankwright::cluster::distance::MachineMatrix;
-use rankwright::cluster::{Cluster, Machine, MemoryAccess, Nic, NodeGroup, hostlist};
+use rankwright::cluster::{
+    Cluster, HardwareRates, Machine, MemoryAccess, Nic, NicRates, NodeGroup, Origin, hostlist,
+};
 use rankwright::ids::{CoreId, NodeId, NumaId, format_index_list};
 use rankwright::report::cluster_picture;
 use rankwright::units::{Bytes, counted};
@@ -79,15 +81,13 @@ fn tree(cluster: &Cluster) -> String {
     let rates = &cluster.rates;
     let origin = if rates.calibrated { "calibrated" } else { "assumed" };
     let mut text = format!(
-        "cluster {}: {}, {}{}\nrates {} ({origin}): NIC {}, {}; memory {}\n",
+        "cluster {}: {}, {}{}\nrates {} ({origin}): {}\n",
         cluster.name,
         counted(cluster.nodes.len(), "node"),
         counted(cluster.core_count(), "core"),
         if cluster.emulated { ", emulated" } else { "" },
         rates.name,
-        rates.nic_bandwidth,
-        rates.nic_latency,
-        rates.memory_bandwidth,
+        rates.summary(),
     );
     for (index, group) in cluster.groups.iter().enumerate() {
         let names = names_of_group(cluster, index);
@@ -100,7 +100,7 @@ fn tree(cluster: &Cluster) -> String {
             let _ = write!(text, ", speed {}", group.speed);
         }
         text.push('\n');
-        group_tree(&mut text, cluster, group);
+        group_tree(&mut text, group, cluster.hardware_rates(index));
     }
     if !cluster.switches.is_empty() {
         text += "\nswitches\n";
@@ -110,12 +110,13 @@ fn tree(cluster: &Cluster) -> String {
     text
 }
 
-fn group_tree(text: &mut String, cluster: &Cluster, group: &NodeGroup) {
+fn group_tree(text: &mut String, group: &NodeGroup, rates: &HardwareRates) {
     let machine = &group.machine;
     // Devices beside a single NUMA node are listed with it.
     let beside_one = |near: &[NumaId]| near.len() == 1 && machine.numa_nodes.len() > 1;
-    for nic in machine.nics.iter().filter(|nic| !beside_one(&nic.near)) {
-        let _ = writeln!(text, "  {}{}", nic_line(cluster, machine, nic), near(&nic.near));
+    let nics = machine.nics.iter().zip(&rates.nics);
+    for (nic, rates) in nics.filter(|(nic, _)| !beside_one(&nic.near)) {
+        let _ = writeln!(text, "  {}{}", nic_line(machine, nic, rates), near(&nic.near));
     }
     for gpu in machine.gpus.iter().filter(|gpu| !beside_one(&gpu.near)) {
         let _ = writeln!(text, "  {}{}", gpu_line(gpu), near(&gpu.near));
@@ -126,12 +127,12 @@ fn group_tree(text: &mut String, cluster: &Cluster, group: &NodeGroup) {
         beside.entry(package).or_default().push(NumaId::from_index(index));
     }
     for numa in beside.get(&None).into_iter().flatten() {
-        numa_tree(text, cluster, group, (*numa, &cores[numa.index()]), 2);
+        numa_tree(text, group, rates, (*numa, &cores[numa.index()]), 2);
     }
     for package in 0..machine.packages {
         let _ = writeln!(text, "  package L#{package}");
         for numa in beside.get(&Some(package)).into_iter().flatten() {
-            numa_tree(text, cluster, group, (*numa, &cores[numa.index()]), 4);
+            numa_tree(text, group, rates, (*numa, &cores[numa.index()]), 4);
         }
     }
     if let Some(distance) = &machine.numa_distance {
@@ -145,8 +146,8 @@ fn group_tree(text: &mut String, cluster: &Cluster, group: &NodeGroup) {
 
 fn numa_tree(
     text: &mut String,
-    cluster: &Cluster,
     group: &NodeGroup,
+    rates: &HardwareRates,
     (numa, cores): (NumaId, &[CoreId]),
     indent: usize,
 ) {
@@ -157,11 +158,17 @@ fn numa_tree(
     let mut line = |indent: usize, line: &str| {
         let _ = writeln!(text, "{:indent$}{line}", "");
     };
-    line(indent, &format!("NUMA node L#{numa} (P#{}){kind}{size}", node.os_index));
+    // A described rate is in the line of its cores; one of the cluster's rates in the second line.
+    let memory = &rates.memories[numa.index()];
+    let rate = match memory.origin {
+        Origin::Hardware(_) => format!(", {memory}"),
+        _ => String::new(),
+    };
+    line(indent, &format!("NUMA node L#{numa} (P#{}){kind}{size}{rate}", node.os_index));
     node.access.iter().for_each(|access| line(indent + 2, &access_line(access)));
     let beside = |near: &[NumaId]| near == [numa] && machine.numa_nodes.len() > 1;
-    for nic in machine.nics.iter().filter(|nic| beside(&nic.near)) {
-        line(indent + 2, &nic_line(cluster, machine, nic));
+    for (nic, rates) in machine.nics.iter().zip(&rates.nics).filter(|(nic, _)| beside(&nic.near)) {
+        line(indent + 2, &nic_line(machine, nic, rates));
     }
     for gpu in machine.gpus.iter().filter(|gpu| beside(&gpu.near)) {
         line(indent + 2, &gpu_line(gpu));
@@ -244,13 +251,12 @@ fn pu_list(machine: &Machine, cores: &[usize]) -> String {
     }
 }
 
-fn nic_line(cluster: &Cluster, machine: &Machine, nic: &Nic) -> String {
+fn nic_line(machine: &Machine, nic: &Nic, rates: &NicRates) -> String {
     let mut text = format!("NIC {}", nic.name);
     if !nic.aliases.is_empty() {
         let _ = write!(text, " ({})", nic.aliases.join(", "));
     }
-    let assumed = if nic.known_bandwidth().is_none() { " assumed" } else { "" };
-    let _ = write!(text, ", {}{assumed}", cluster.nic_bandwidth(nic));
+    let _ = write!(text, ", {}", rates.bandwidth);
     if let Some(latency) = nic.latency {
         let _ = write!(text, ", {latency}");
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rankwright::cluster::{Cluster, Link, Machine, Nic, NicKind, Port, hostlist};
-use rankwright::ids::NumaId;
+use rankwright::cluster::{Cluster, Link, Nic, NicKind, Port, hostlist};
+use rankwright::ids::{NodeId, NumaId};
 use rankwright::placement::{DeviceEntry, NodeEntry, PlacementFile, RankEntry, Settings};
 use rankwright::rails::fabric::{LocalRanks, Stack};
 use rankwright::rails::{distance_from_numa_nodes, gpus};
@@ -79,10 +79,9 @@ pub(super) struct RankRow {
 impl NicReport {
     /// The devices of all nodes.
     pub(super) fn of_cluster(cluster: &Cluster) -> Self {
-        let nodes = cluster.node_ids().map(|id| {
-            let devices = machine_rows(cluster, cluster.machine(id));
-            (cluster.node(id).name.as_str(), devices)
-        });
+        let nodes = cluster
+            .node_ids()
+            .map(|id| (cluster.node(id).name.as_str(), machine_rows(cluster, id)));
         Self { devices: together(nodes), ..Self::default() }
     }
 
@@ -100,9 +99,9 @@ impl NicReport {
             }
         }
         let nodes = file.nodes.iter().map(|node| {
-            let machine = cluster.and_then(|c| Some((c, c.machine(c.find_node(&node.name)?))));
-            let mut rows = match machine {
-                Some((cluster, machine)) => machine_rows(cluster, machine),
+            let described = cluster.and_then(|c| Some((c, c.find_node(&node.name)?)));
+            let mut rows = match described {
+                Some((cluster, node)) => machine_rows(cluster, node),
                 None => node.nics.iter().map(entry_row).collect(),
             };
             for row in &mut rows {
@@ -177,19 +176,17 @@ fn together<'a>(nodes: impl Iterator<Item = (&'a str, Vec<DeviceRow>)>) -> Vec<D
 }
 
 /// The devices as the cluster describes them.
-fn machine_rows(cluster: &Cluster, machine: &Machine) -> Vec<DeviceRow> {
-    let row = |nic: &Nic| DeviceRow {
+fn machine_rows(cluster: &Cluster, node: NodeId) -> Vec<DeviceRow> {
+    let machine = cluster.machine(node);
+    let row = |(position, nic): (usize, &Nic)| DeviceRow {
         distances: distance_from_numa_nodes(machine, nic),
-        bandwidth: Some(match nic.known_bandwidth() {
-            Some(rate) => rate.to_string(),
-            None => format!("{} assumed", cluster.rates.nic_bandwidth),
-        }),
+        bandwidth: Some(cluster.nic_bandwidth(node, position).to_string()),
         contexts: nic.contexts,
         rail: nic.rail,
         without_mpi: machine.without_mpi(nic).map(|why| why.to_string()),
         ..entry_row(&DeviceEntry::of_nic(nic))
     };
-    machine.nics.iter().map(row).collect()
+    machine.nics.iter().enumerate().map(row).collect()
 }
 
 /// A device, from a placement only.

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use super::element::Element;
 use super::{Bitmap, Document, Version, version1};
-use crate::cluster::{Gpu, Link, Nic, Port};
+use crate::cluster::{Gpu, Link, Nic, PciId, Port};
 use crate::files::InputError;
 use crate::ids::NumaId;
+use crate::units::BytesPerSecond;
 
 /// The kinds of OS devices that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,6 +185,18 @@ impl Function<'_> {
         (address.is_none(), numbers)
     }
 
+    /// Vendor and device, where the file has them.
+    fn pci_id(&self) -> Option<PciId> {
+        let (_, vendor, device) = self.class_vendor_and_device();
+        format!("{vendor}:{device}").parse().ok()
+    }
+
+    /// Rate of the PCIe link each way; hwloc has it in GB/s, and 0 where it is unknown.
+    fn pci_bandwidth(&self) -> Option<BytesPerSecond> {
+        let gigabytes: f64 = self.pci?.attribute("pci_link_speed")?.parse().ok()?;
+        (gigabytes > 0.0 && gigabytes.is_finite()).then_some(BytesPerSecond(gigabytes * 1e9))
+    }
+
     /// Base class, vendor and device: `02`, `15b3` and `101b` from `0207 [15b3:101b] ..`.
     fn class_vendor_and_device(&self) -> (&str, &str, &str) {
         let text = self.pci.and_then(|pci| pci.attribute("pci_type")).unwrap_or_default();
@@ -207,6 +220,8 @@ impl Function<'_> {
         nic.aliases = names.collect();
         nic.near.clone_from(&self.near);
         nic.pci = self.address();
+        nic.pci_id = self.pci_id();
+        nic.pci_bandwidth = self.pci_bandwidth();
         self.ports.iter().for_each(|port| nic.add_port(port.clone()));
         Some(nic)
     }

@@ -18,7 +18,7 @@ use std::path::Path;
 use self::bitmap::Bitmap;
 use self::element::Element;
 use super::tree::{self, Kind, Object};
-use crate::cluster::NodeGroup;
+use crate::cluster::{ARM, NodeGroup};
 use crate::files::{InputError, read_text};
 use crate::ids::{LARGEST_INDEX, NumaId};
 
@@ -92,6 +92,21 @@ impl Version {
     }
 }
 
+/// The model of the first package that has one; the numbers of an Arm processor where the system has
+/// no model. hwloc 1 may have them at the machine.
+fn processor(object: &Element) -> Option<String> {
+    if let Some(model) = object.info("CPUModel").map(str::trim).filter(|model| !model.is_empty()) {
+        return Some(model.to_owned());
+    }
+    if let (Some(implementer), Some(part)) = (object.info("CPUImplementer"), object.info("CPUPart"))
+    {
+        return Some(format!("{ARM} {implementer} part {part}"));
+    }
+    let objects = object.children.iter().filter(|child| child.name == "object");
+    let above_cores = objects.filter(|child| child.attribute("type") != Some("Core"));
+    above_cores.into_iter().find_map(processor)
+}
+
 /// The file that is read.
 struct Document<'a> {
     file: &'a str,
@@ -125,6 +140,7 @@ impl Document<'_> {
             Version::One => version1::numa_latency(self, root, &logical)?,
             Version::Two | Version::Three => distances::numa_latency(self, root, &logical)?,
         };
+        machine.processor = processor(root);
         memory::add_access(self, root, &logical, &mut machine)?;
         let sets = [self.bitmap(root, "allowed_cpuset")?, self.bitmap(root, "online_cpuset")?];
         let is_free = |number| sets.iter().flatten().all(|set| set.contains(number));

@@ -59,6 +59,17 @@ fn add_nic(
         nic.contexts = Some(*contexts.get_ref());
     }
     nic.pci = pci_address(at, table.pci.as_ref(), &field("pci"))?.or(nic.pci);
+    if let Some(text) = &table.pci_id {
+        let wrong = || {
+            let expected = "vendor and device like 15b3:101b (`lspci -n` has them)";
+            at.error(text.span(), &field("pci_id"), format!("`{}`", text.get_ref()), expected)
+        };
+        nic.pci_id = Some(text.get_ref().parse().map_err(|()| wrong())?);
+    }
+    if let Some(text) = &table.pci_bandwidth {
+        let field = at.field(&field("pci_bandwidth"));
+        nic.pci_bandwidth = Some(at.source.quantity(text, &field)?);
+    }
     nic.rail = table.rail.or(nic.rail);
     nic.mpi = table.mpi.or(nic.mpi);
     add_ports(at, table, &field, &mut nic)?;

@@ -23,6 +23,9 @@ pub use write::write;
 /// What a file must be, for error messages.
 pub const EXPECTED: &str = "a cluster description (cluster.toml)";
 
+/// The newest version of the format: since 2, `processor`, `pci_id` and `pci_bandwidth`.
+const FORMAT: u32 = 2;
+
 /// Reads a `cluster.toml`. Paths in `xml = ".."` are relative to its folder.
 ///
 /// # Errors
@@ -42,6 +45,10 @@ pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Cluster, InputErro
     let source = TomlText { file, text, folder };
     let tables: schema::File =
         ::toml::from_str(text).map_err(|error| source.syntax(&error, EXPECTED))?;
+    if let Some(format) = tables.format.filter(|format| !(1..=FORMAT).contains(format.get_ref())) {
+        let expected = format!("1 or {FORMAT}; a newer rankwright may read this file");
+        return Err(source.error(format.span(), "format", format.get_ref().to_string(), expected));
+    }
     let rates = rates::read(&source, tables.rates.as_ref())?;
     let mut description = ClusterDescription {
         name: tables.name.unwrap_or_else(|| "cluster".to_owned()),

@@ -20,6 +20,7 @@ pub(super) fn group(
 ) -> Result<NodeGroup, InputError> {
     let at = Place { source, node: table.names.get_ref() };
     let NodeGroup { mut machine, mut free, .. } = hardware(&at, table, span)?;
+    machine.processor = table.processor.clone().or(machine.processor);
     memories::add(&at, table, &mut machine)?;
     if let Some(distance) = &table.numa_distance {
         let nodes = machine.numa_nodes.len();

@@ -1,6 +1,7 @@
 //! `rates = "NAME"` and the `[rates]` table.
 
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use ::toml::Spanned;
 
@@ -10,7 +11,7 @@ use super::{InputError, TomlText, quantity_into};
 use crate::cluster::{
     MEMORY_COPIES, REMOTE_MEMORY_FACTORS, Rates, ServiceCurve, ServiceCurveError,
 };
-use crate::units::{Bytes, Seconds};
+use crate::units::{Bytes, Seconds, UnitError};
 
 /// What `rates` may be.
 pub(super) fn expected() -> String {
@@ -47,17 +48,16 @@ fn from_table(source: &TomlText<'_>, table: &RatesTable) -> Result<Rates, InputE
     rates.name = table.name.clone().unwrap_or_else(|| "own".to_owned());
     rates.calibrated = table.calibrated;
     let rate = |text, field, target: &mut _| quantity_into(source, text, field, target);
-    rate(&table.nic_bandwidth, "rates.nic_bandwidth", &mut rates.nic_bandwidth)?;
-    rate(&table.memory_bandwidth, "rates.memory_bandwidth", &mut rates.memory_bandwidth)?;
+    optional(source, &table.nic_bandwidth, "rates.nic_bandwidth", &mut rates.nic_bandwidth)?;
+    optional(source, &table.nic_latency, "rates.nic_latency", &mut rates.nic_latency)?;
+    let memory = &mut rates.memory_bandwidth;
+    optional(source, &table.memory_bandwidth, "rates.memory_bandwidth", memory)?;
     rate(&table.cache_bandwidth, "rates.cache_bandwidth", &mut rates.cache_bandwidth)?;
-    quantity_into(source, &table.nic_latency, "rates.nic_latency", &mut rates.nic_latency)?;
     let length = |text, field, target: &mut Bytes| quantity_into(source, text, field, target);
     length(&table.cache_limit, "rates.cache_limit", &mut rates.cache_limit)?;
     let access_length = &mut rates.memory_access_length;
     length(&table.memory_access_length, "rates.memory_access_length", access_length)?;
-    if let Some(text) = &table.memory_accesses {
-        rates.memory_accesses = Some(source.quantity(text, "rates.memory_accesses")?);
-    }
+    optional(source, &table.memory_accesses, "rates.memory_accesses", &mut rates.memory_accesses)?;
     if let Some(factor) = &table.remote_memory_factor {
         let field = "rates.remote_memory_factor";
         rates.remote_memory_factor = within(source, field, factor, &REMOTE_MEMORY_FACTORS)?;
@@ -75,6 +75,19 @@ fn from_table(source: &TomlText<'_>, table: &RatesTable) -> Result<Rates, InputE
         }
     }
     Ok(rates)
+}
+
+/// As [`quantity_into`], for a quantity that the rates need not have.
+fn optional<T: FromStr<Err = UnitError>>(
+    source: &TomlText<'_>,
+    text: &Option<Text>,
+    field: &str,
+    target: &mut Option<T>,
+) -> Result<(), InputError> {
+    if let Some(text) = text {
+        *target = Some(source.quantity(text, field)?);
+    }
+    Ok(())
 }
 
 fn within<T: Copy + PartialOrd + std::fmt::Display>(
@@ -120,13 +133,29 @@ pub(super) fn write(rates: &Rates) -> String {
     if Rates::named(&rates.name).as_ref() == Some(rates) {
         return format!("rates = {}\n", quoted(&rates.name));
     }
-    let base = Rates::default();
+    let given = |rates: &Rates| {
+        [
+            rates.nic_bandwidth.is_some(),
+            rates.nic_latency.is_some(),
+            rates.memory_bandwidth.is_some(),
+        ]
+    };
+    // A rate by the hardware cannot be written over one of the base.
+    let by_hardware = given(rates).contains(&false);
+    let base = if by_hardware { Rates::default() } else { Rates::paper_2013() };
     let mut text = "\n[rates]\n".to_owned();
     line(&mut text, "name", quoted(&rates.name));
+    line(&mut text, "base", quoted(&base.name));
     line(&mut text, "calibrated", rates.calibrated);
-    line(&mut text, "nic_bandwidth", bandwidth(rates.nic_bandwidth));
-    line(&mut text, "nic_latency", latency(rates.nic_latency));
-    line(&mut text, "memory_bandwidth", bandwidth(rates.memory_bandwidth));
+    if let Some(rate) = rates.nic_bandwidth {
+        line(&mut text, "nic_bandwidth", bandwidth(rate));
+    }
+    if let Some(time) = rates.nic_latency {
+        line(&mut text, "nic_latency", latency(time));
+    }
+    if let Some(rate) = rates.memory_bandwidth {
+        line(&mut text, "memory_bandwidth", bandwidth(rate));
+    }
     if rates.remote_memory_factor != base.remote_memory_factor {
         line(&mut text, "remote_memory_factor", format!("{:?}", rates.remote_memory_factor));
     }

@@ -15,6 +15,7 @@ pub(super) type Text = Spanned<String>;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
+    pub(super) format: Option<Spanned<u32>>,
     pub(super) name: Option<String>,
     #[serde(default)]
     pub(super) emulated: bool,
@@ -30,6 +31,7 @@ pub(super) struct File {
 #[serde(deny_unknown_fields)]
 pub(super) struct Node {
     pub(super) names: Text,
+    pub(super) processor: Option<String>,
     pub(super) topology: Option<Text>,
     pub(super) xml: Option<Text>,
     pub(super) cores: Option<Spanned<Vec<Text>>>,
@@ -75,6 +77,8 @@ pub(super) struct Nic {
     pub(super) latency: Option<Text>,
     pub(super) contexts: Option<Spanned<u32>>,
     pub(super) pci: Option<Text>,
+    pub(super) pci_id: Option<Text>,
+    pub(super) pci_bandwidth: Option<Text>,
     pub(super) rail: Option<u32>,
     pub(super) mpi: Option<bool>,
     #[serde(default)]
@@ -109,7 +113,7 @@ pub(super) struct Switch {
     pub(super) uplink: Option<Text>,
 }
 
-/// `rates = "paper-2013"` or `[rates]`.
+/// `rates = "typical"` or `[rates]`.
 #[derive(Debug)]
 pub(super) enum RatesField {
     Name(String),

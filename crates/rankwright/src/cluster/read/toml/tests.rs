@@ -210,7 +210,7 @@ fn what_is_wrong_with_rates_and_switches_is_named_with_line_and_field() {
         ),
         (
             format!("[rates]\nbase = \"model\"\n{plain}"),
-            "c.toml:2: rates.base: found `model`, expected \"paper-2013\" or",
+            "c.toml:2: rates.base: found `model`, expected \"typical\" or \"paper-2013\" or",
         ),
         (
             format!("[rates]\nqueue_pair = [[\"1 KiB\", \"1 us\"], [\"1 B\", \"1 us\"]]\n{plain}"),
@@ -332,7 +332,7 @@ prop_compose! {
     ) -> Cluster {
         let mut rates = Rates::default();
         if calibrated {
-            let nic_latency = Seconds(latency);
+            let nic_latency = Some(Seconds(latency));
             rates = Rates { name: "a \"b\"".to_owned(), calibrated, nic_latency, ..rates };
             if latency < 0.5 {
                 let name = rates.name;

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write as _};
 use std::str::FromStr;
 
-use super::rates;
+use super::{FORMAT, rates};
 use crate::cluster::read::synthetic;
 use crate::cluster::{Cluster, Gpu, Link, Machine, Nic, NodeGroup, hostlist};
 use crate::ids::{NumaId, format_index_list};
@@ -14,7 +14,7 @@ use crate::units::{BytesPerSecond, Seconds};
 /// written once for each run of them.
 #[must_use]
 pub fn write(cluster: &Cluster) -> String {
-    let mut text = format!("name = {}\n", quoted(&cluster.name));
+    let mut text = format!("format = {FORMAT}\nname = {}\n", quoted(&cluster.name));
     if cluster.emulated {
         text += "emulated = true\n";
     }
@@ -34,6 +34,9 @@ fn group(text: &mut String, names: &[&str], group: &NodeGroup) {
     let machine = &group.machine;
     *text += "\n[[node]]\n";
     line(text, "names", quoted(&hostlist::compress(names)));
+    if let Some(processor) = &machine.processor {
+        line(text, "processor", quoted(processor));
+    }
     let described = match topology(machine) {
         Some(topology) => {
             line(text, "topology", quoted(&topology));
@@ -209,6 +212,12 @@ fn nic(text: &mut String, nic: &Nic) {
     }
     if let Some(pci) = &nic.pci {
         line(text, "pci", quoted(pci));
+    }
+    if let Some(id) = nic.pci_id {
+        line(text, "pci_id", quoted(&id.to_string()));
+    }
+    if let Some(rate) = nic.pci_bandwidth {
+        line(text, "pci_bandwidth", bandwidth(rate));
     }
     if let Some(rail) = nic.rail {
         line(text, "rail", rail);

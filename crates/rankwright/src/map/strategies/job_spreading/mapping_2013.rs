@@ -9,7 +9,6 @@ use super::job_mapping::{DemandOf, JobMapping, JobTraffic, Rules};
 use super::options::{self, ThresholdRule};
 use super::slowdown::Slowdown;
 use super::threshold::{Candidates, Spread, Ties};
-use crate::cluster::Cluster;
 use crate::map::StrategyError;
 use crate::map::options::{OptionEntry, Options};
 use crate::map::{Budget, MapError, Mapper, Problem};
@@ -201,25 +200,21 @@ impl SevereContention {
 fn slowest_interface(problem: &Problem) -> BytesPerSecond {
     let nodes = problem.slots().chunk_by(|a, b| a.node == b.node).map(|slots| slots[0].node);
     let rates = nodes.map(|node| problem.cluster.node_bandwidth(node));
-    slowest(problem.cluster.rates.nic_bandwidth, rates)
+    slowest(rates)
 }
 
 /// The rate of a memory, least over those beside the slots.
 fn slowest_memory(problem: &Problem) -> BytesPerSecond {
-    let assumed = problem.cluster.rates.memory_bandwidth;
-    let memory = |cluster: &Cluster, slot: usize| {
-        let slot = &problem.slots()[slot];
-        let machine = cluster.machine(slot.node);
+    slowest(problem.slots().iter().map(|slot| {
+        let machine = problem.cluster.machine(slot.node);
         let numa = machine.cores[slot.cores[0].index()].numa;
-        machine.numa_nodes.get(numa.index())?.best_access()?.bandwidth
-    };
-    let slots = 0..problem.slots().len();
-    let rates = slots.map(|slot| memory(problem.cluster, slot).unwrap_or(assumed));
-    slowest(assumed, rates)
+        problem.cluster.memory_bandwidth(slot.node, numa).value
+    }))
 }
 
-fn slowest(assumed: BytesPerSecond, rates: impl Iterator<Item = BytesPerSecond>) -> BytesPerSecond {
-    rates.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or(assumed)
+/// The least rate; without slots any, because nothing is mapped.
+fn slowest(rates: impl Iterator<Item = BytesPerSecond>) -> BytesPerSecond {
+    rates.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or(BytesPerSecond(1.0))
 }
 
 impl Mapper for Mapping2013 {

@@ -1,0 +1,170 @@
+//! Rates of memories by processor.
+
+use std::borrow::Cow;
+
+use super::{Origin, Rated};
+use crate::cluster::Machine;
+use crate::units::BytesPerSecond;
+
+/// The share of the memory's peak rate that STREAM (triad) reaches. Published results: Xeon E5-2699
+/// v4 .83, Xeon Platinum 8180 .78, EPYC 7601 .81.
+const STREAM: f64 = 0.8;
+
+/// Bytes of a transfer on one memory channel.
+const CHANNEL_BYTES: f64 = 8.0;
+
+/// Processors: how the model's name matches, memory channels of a package, millions of transfers per
+/// second. From the vendors' specifications of the series (Intel ARK, AMD's and Arm licensees' product
+/// pages) with the fastest memory that they allow; the first row that matches counts.
+const PROCESSORS: [(Name, f64, f64); 45] = [
+    (Name("Xeon", &["E5-24"]), 3.0, 1600.0),
+    (Name("Xeon", &["E5-", " v4"]), 4.0, 2400.0),
+    (Name("Xeon", &["E5-", " v3"]), 4.0, 2133.0),
+    (Name("Xeon", &["E5-", " v2"]), 4.0, 1866.0),
+    (Name("Xeon", &["E5-"]), 4.0, 1600.0),
+    (Name("Xeon", &["E7-", " v4"]), 4.0, 1866.0),
+    (Name("Xeon", &["E7-", " v3"]), 4.0, 1866.0),
+    (Name("Xeon", &["X55"]), 3.0, 1333.0),
+    (Name("Xeon", &["E55"]), 3.0, 1066.0),
+    (Name("Xeon", &["X56"]), 3.0, 1333.0),
+    (Name("Xeon", &["E56"]), 3.0, 1066.0),
+    // Knights Landing and Knights Mill: the six DDR4 channels; MCDRAM has a row of its own below.
+    (Name("Xeon Phi", &[" 72"]), 6.0, 2400.0),
+    // Scalable processors: the second digit is the generation.
+    (Name("Xeon", &["Max 94"]), 8.0, 4800.0),
+    (Name("Xeon", &["Platinum 92"]), 12.0, 2933.0),
+    (Name("Xeon", &["Platinum 81"]), 6.0, 2666.0),
+    (Name("Xeon", &["Gold 61"]), 6.0, 2666.0),
+    (Name("Xeon", &["Gold 51"]), 6.0, 2400.0),
+    (Name("Xeon", &["Silver 41"]), 6.0, 2400.0),
+    (Name("Xeon", &["Bronze 31"]), 6.0, 2133.0),
+    (Name("Xeon", &["Platinum 82"]), 6.0, 2933.0),
+    (Name("Xeon", &["Gold 62"]), 6.0, 2933.0),
+    (Name("Xeon", &["Gold 52"]), 6.0, 2666.0),
+    (Name("Xeon", &["Silver 42"]), 6.0, 2400.0),
+    (Name("Xeon", &["Platinum 83"]), 8.0, 3200.0),
+    (Name("Xeon", &["Gold 63"]), 8.0, 3200.0),
+    (Name("Xeon", &["Gold 53"]), 8.0, 2933.0),
+    (Name("Xeon", &["Silver 43"]), 8.0, 2666.0),
+    (Name("Xeon", &["Platinum 84"]), 8.0, 4800.0),
+    (Name("Xeon", &["Gold 64"]), 8.0, 4800.0),
+    (Name("Xeon", &["Gold 54"]), 8.0, 4400.0),
+    (Name("Xeon", &["Silver 44"]), 8.0, 4000.0),
+    (Name("Xeon", &["Platinum 85"]), 8.0, 5600.0),
+    (Name("Xeon", &["Gold 65"]), 8.0, 5200.0),
+    (Name("Xeon", &[" 69", "P"]), 12.0, 6400.0),
+    (Name("Xeon", &[" 67", "P"]), 8.0, 6400.0),
+    (Name("EPYC", &[" 7", "1 "]), 8.0, 2666.0),
+    // Rome (7xx2), Milan (7xx3), Trento (7A53).
+    (Name("EPYC", &[" 7"]), 8.0, 3200.0),
+    (Name("EPYC", &[" 8"]), 6.0, 4800.0),
+    (Name("EPYC", &[" 9", "5 "]), 12.0, 6000.0),
+    (Name("EPYC", &[" 9", "5F"]), 12.0, 6000.0),
+    (Name("EPYC", &[" 9"]), 12.0, 4800.0),
+    (Name("Opteron", &[" 22"]), 2.0, 667.0),
+    (Name("Opteron", &[" 61"]), 4.0, 1333.0),
+    (Name("Opteron", &[" 6"]), 4.0, 1866.0),
+    (Name("POWER9", &[]), 8.0, 2666.0),
+];
+
+/// Processors whose memory is not on DDR channels, or whose published STREAM rate is all there is;
+/// GB/s of a package.
+const MEASURED: [(Name, f64); 6] = [
+    // Fujitsu, data sheet: four stacks of HBM2, STREAM 830 to 840 GB/s.
+    (Name(ARM, &["0x46", "0x001"]), 830.0),
+    // NVIDIA Grace, LPDDR5X: STREAM 450 to 480 GB/s of 512.
+    (Name(ARM, &["0x41", "0xd4f"]), 450.0),
+    // Ampere Altra, Graviton 2: eight channels of DDR4-3200.
+    (Name(ARM, &["0x41", "0xd0c"]), 170.0),
+    // Marvell ThunderX2: eight channels of DDR4-2666; STREAM 240 to 250 GB/s of two packages.
+    (Name(ARM, &["0x43", "0x0af"]), 120.0),
+    // Graviton 3 and other Neoverse V1: eight channels of DDR5-4800.
+    (Name(ARM, &["0x41", "0xd40"]), 245.0),
+    // IBM S822LC: 115 GB/s of a socket, by its Redbook.
+    (Name("POWER8", &[]), 115.0),
+];
+
+/// How a description names processors that have numbers instead of a model:
+/// `Arm implementer 0x46 part 0x001`.
+pub(in crate::cluster) const ARM: &str = "Arm implementer";
+
+/// STREAM with MCDRAM of Xeon Phi 72xx, GB/s of a package (Intel, 2016: 475 to 490).
+const MCDRAM: f64 = 480.0;
+/// STREAM with the HBM2e of Xeon Max, GB/s of a package (Reguly, 2023: 1.4 TB/s of two packages).
+const XEON_MAX_HBM: f64 = 700.0;
+/// Six Optane DIMMs: between 40 GB/s of reading and 14 of writing (Izraelevitz 2019).
+const PERSISTENT: f64 = 25.0;
+/// One CXL device on eight lanes of PCIe 5.
+const CXL: f64 = 25.0;
+/// DRAM of an unknown processor, GB/s of a core: within a factor of two of most processors above.
+const PER_CORE: f64 = 4.0;
+/// At least this for a package: two channels of DDR4-3200, because few cores do not mean few channels.
+const PER_PACKAGE: f64 = 40.0;
+
+/// A part of the model's name, and further parts in this order behind it; case does not matter, because
+/// some processors write their name in capitals.
+struct Name(&'static str, &'static [&'static str]);
+
+impl Name {
+    fn is_of(&self, model: &str) -> bool {
+        let Self(family, parts) = self;
+        let model = model.to_ascii_uppercase();
+        let mut rest = model.as_str();
+        std::iter::once(family).chain(*parts).all(|part| {
+            let after = rest.split_once(&part.to_ascii_uppercase()).map(|(_, after)| after);
+            rest = after.unwrap_or_default();
+            after.is_some()
+        })
+    }
+}
+
+/// The bandwidth of each NUMA node of a machine.
+pub(super) fn bandwidths(machine: &Machine) -> Vec<Rated<BytesPerSecond>> {
+    let beside = machine.packages_beside();
+    let model = machine.processor.as_deref().unwrap_or_default();
+    let numa_nodes = machine.numa_nodes.iter().zip(&beside);
+    let rated = numa_nodes.map(|(node, package)| {
+        // The NUMA nodes of this kind that share the package's memory.
+        let alike = machine.numa_nodes.iter().zip(&beside);
+        let alike = alike.filter(|(other, at)| other.kind == node.kind && *at == package).count();
+        let (gigabytes, what) = match node.kind.as_deref() {
+            None => dram(machine, model),
+            Some(kind) => (of_kind(kind, model), Cow::Owned(kind.to_owned())),
+        };
+        // A memory of all packages is that of each of them.
+        let packages = if package.is_none() { machine.packages } else { 1 };
+        let value = BytesPerSecond(gigabytes * 1e9 * packages as f64 / alike as f64);
+        Rated { value, origin: Origin::Hardware(what) }
+    });
+    rated.collect()
+}
+
+/// GB/s of a package, and from what.
+fn dram(machine: &Machine, model: &str) -> (f64, Cow<'static, str>) {
+    if let Some((_, gigabytes)) = MEASURED.iter().find(|(name, _)| name.is_of(model)) {
+        return (*gigabytes, Cow::Owned(model.to_owned()));
+    }
+    // A space ends the number of a model at the end of the text.
+    let spaced = format!("{model} ");
+    match PROCESSORS.iter().find(|(name, ..)| name.is_of(&spaced)) {
+        Some((_, channels, megatransfers)) => {
+            let peak = channels * megatransfers * CHANNEL_BYTES / 1e3;
+            (STREAM * peak, Cow::Owned(model.to_owned()))
+        }
+        None => {
+            let cores = machine.cores.len() as f64 / machine.packages.max(1) as f64;
+            ((PER_CORE * cores).max(PER_PACKAGE), Cow::Borrowed("unknown processor"))
+        }
+    }
+}
+
+/// GB/s of a package.
+fn of_kind(kind: &str, model: &str) -> f64 {
+    match kind {
+        "MCDRAM" => MCDRAM,
+        "HBM" if model.contains("Phi") => MCDRAM,
+        "HBM" => XEON_MAX_HBM,
+        "NVM" => PERSISTENT,
+        _ => CXL,
+    }
+}

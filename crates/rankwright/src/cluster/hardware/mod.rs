@@ -1,0 +1,162 @@
+//! Rates of devices and memories by what the hardware is, used where nobody wrote or measured any.
+//!
+//! | of | from, the first that is known |
+//! |---|---|
+//! | network device | its `bandwidth`; its link; `nic_bandwidth` of the rates; its model; its kind |
+//! | NUMA node | its memory attributes; `memory_bandwidth` of the rates; the processor; the number of cores |
+//!
+//! A link or a model is limited by the PCIe link behind it, which the devices of a card share.
+
+mod devices;
+mod memories;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::{Machine, Nic, NodeGroup, Rates};
+use crate::units::{BytesPerSecond, Seconds};
+
+pub use devices::PciId;
+pub(super) use memories::ARM;
+
+/// A rate, and where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rated<T> {
+    /// The rate.
+    pub value: T,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Where a rate comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The description of the cluster: the device or memory has it.
+    Described,
+    /// The link of the device, as the system or the description of the cluster gives it.
+    Link,
+    /// The [`Rates`] of the cluster.
+    Rates,
+    /// The hardware: what it was recognized as, such as `ConnectX-6` or `Omni-Path`.
+    Hardware(Cow<'static, str>),
+    /// The PCIe link, which is slower than the device.
+    Pcie,
+}
+
+impl<T: fmt::Display> fmt::Display for Rated<T> {
+    /// `25 GB/s`, `25 GB/s assumed (ConnectX-6, HDR)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.origin {
+            Origin::Described | Origin::Link => write!(f, "{}", self.value),
+            Origin::Rates => write!(f, "{} assumed", self.value),
+            Origin::Hardware(what) => write!(f, "{:.1} assumed ({what})", self.value),
+            Origin::Pcie => write!(f, "{:.1} (PCIe link)", self.value),
+        }
+    }
+}
+
+impl Origin {
+    /// Whether nobody stated the rate of this device: it is assumed.
+    #[must_use]
+    pub fn is_assumed(&self) -> bool {
+        matches!(self, Self::Rates | Self::Hardware(_))
+    }
+}
+
+/// The rates of the devices and memories of one node type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HardwareRates {
+    /// By position in [`Machine::nics`].
+    pub nics: Vec<NicRates>,
+    /// Bandwidth for the cores that reach it fastest, by position in [`Machine::numa_nodes`].
+    pub memories: Vec<Rated<BytesPerSecond>>,
+}
+
+/// The rates of a network device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NicRates {
+    /// Each way.
+    pub bandwidth: Rated<BytesPerSecond>,
+    /// Time to another device.
+    pub latency: Seconds,
+}
+
+impl HardwareRates {
+    pub(super) fn new(rates: &Rates, group: &NodeGroup) -> Self {
+        let machine = &group.machine;
+        let nic = |nic| NicRates {
+            bandwidth: nic_bandwidth(rates, machine, nic),
+            latency: nic_latency(rates, nic),
+        };
+        Self {
+            nics: machine.nics.iter().map(nic).collect(),
+            memories: memory_bandwidths(rates, machine),
+        }
+    }
+}
+
+fn nic_bandwidth(rates: &Rates, machine: &Machine, nic: &Nic) -> Rated<BytesPerSecond> {
+    if let Some(value) = nic.bandwidth {
+        return Rated { value, origin: Origin::Described };
+    }
+    let unlimited = match (nic.link_bandwidth(), rates.nic_bandwidth) {
+        (Some(value), _) => Rated { value, origin: Origin::Link },
+        (None, Some(value)) => return Rated { value, origin: Origin::Rates },
+        (None, None) => devices::bandwidth(nic),
+    };
+    match devices::pcie_share(machine, nic) {
+        Some(value) if value.0 < unlimited.value.0 => Rated { value, origin: Origin::Pcie },
+        _ => unlimited,
+    }
+}
+
+fn nic_latency(rates: &Rates, nic: &Nic) -> Seconds {
+    nic.latency.or(rates.nic_latency).unwrap_or_else(|| devices::latency(nic))
+}
+
+fn memory_bandwidths(rates: &Rates, machine: &Machine) -> Vec<Rated<BytesPerSecond>> {
+    let described = machine.numa_nodes.iter().map(|node| node.best_access()?.bandwidth);
+    let mut by_hardware = None;
+    let rated =
+        described.enumerate().map(|(numa, described)| match (described, rates.memory_bandwidth) {
+            (Some(value), _) => Rated { value, origin: Origin::Described },
+            (None, Some(value)) => Rated { value, origin: Origin::Rates },
+            (None, None) => {
+                by_hardware.get_or_insert_with(|| memories::bandwidths(machine))[numa].clone()
+            }
+        });
+    rated.collect()
+}
+
+impl Rates {
+    /// Bandwidth, each way, of the one network device that a node without any is assumed to have.
+    #[must_use]
+    pub fn unknown_nic_bandwidth(&self) -> BytesPerSecond {
+        self.nic_bandwidth.unwrap_or_else(|| devices::UNKNOWN.bandwidth())
+    }
+
+    /// The bandwidths and latencies of devices and memories in words: `network device 1 GB/s, 100 ns;
+    /// memory 4 GB/s`.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        const BY_HARDWARE: &str = "by hardware";
+        fn word(rate: Option<impl fmt::Display>) -> String {
+            rate.map_or(BY_HARDWARE.to_owned(), |rate| rate.to_string())
+        }
+        let (bandwidth, latency) = (word(self.nic_bandwidth), word(self.nic_latency));
+        let memory = word(self.memory_bandwidth);
+        match [&bandwidth, &latency, &memory].iter().all(|word| *word == BY_HARDWARE) {
+            true => format!("network devices and memories {BY_HARDWARE}"),
+            false => format!("network device {bandwidth}, latency {latency}; memory {memory}"),
+        }
+    }
+
+    /// Latency of that device.
+    #[must_use]
+    pub fn unknown_nic_latency(&self) -> Seconds {
+        self.nic_latency.unwrap_or_else(|| devices::UNKNOWN.latency())
+    }
+}
+
+#[cfg(test)]
+mod tests;
