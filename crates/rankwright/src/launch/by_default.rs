@@ -81,9 +81,10 @@ pub(super) const SLURM: ByDefault = ByDefault {
     hosts: Some(("-w", false)),
     several: false,
     of_library: slurm::option_for,
-    // `--distribution=block:cyclic`: cyclic over the sockets of a node.
+    // `--distribution=block:cyclic`: cyclic over the sockets of a node. Held against jobs with a task
+    // per core; how many tasks a node gets is in the environment of the job.
     mapping: |_| "blocked:within=packages",
-    mapping_was_tried: false,
+    mapping_was_tried: true,
 };
 
 pub(super) const FLUX: ByDefault = ByDefault {

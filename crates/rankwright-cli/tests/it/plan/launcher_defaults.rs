@@ -1,11 +1,12 @@
 //! What launchers do by default, held against the strategies that stand for it: the maps of Open MPI
-//! 4 and 5 for nodes that an hwloc file describes, and the hosts of ranks under Hydra.
+//! 4 and 5 and of srun for nodes that an hwloc file describes, and the hosts of ranks under Hydra.
 
 use std::collections::BTreeMap;
 
 use crate::command::{rankwright, repository};
 use crate::every_day::real_launchers::{can_invent_hosts, fake_ssh};
 use crate::plan::lint::launchers::{OPENMPI_4, OPENMPI_5, launcher, told};
+use crate::plan::lint::sbatch::{found, slurm_with_packages};
 
 /// Two nodes of two packages, each one NUMA node with four cores.
 const NODE: &str = "testdata/lint/two-packages.xml";
@@ -85,6 +86,24 @@ fn open_mpi_5_goes_by_core() {
         }
         let strategy = default.default_strategy(ranks);
         assert_eq!(map, mapped(ranks, strategy, |place| first(place, "cores")), "{strategy}");
+    }
+}
+
+/// As many tasks on each node as there are cores, which is what jobs ask for. The PUs of the first
+/// package have even P#.
+#[test]
+fn slurm_goes_by_package() {
+    let Some(slurm) = slurm_with_packages() else { return };
+    let default = rankwright::launch::find("slurm").expect("a launcher");
+    for job in ["--ntasks-per-node=8", "-n 16 --hint=nomultithread"] {
+        let script = "#!/bin/bash\nsrun -v true\necho done\n";
+        let found = found(&slurm, Some(job), script).into_iter();
+        let place = |(rank, (host, mask)): (u64, (String, Option<u64>))| {
+            let first = mask.expect("it is bound").trailing_zeros();
+            (rank as usize, (usize::from(host == "n1"), first as usize % 2))
+        };
+        let map: Map = found.map(place).collect();
+        assert_eq!(map, mapped(16, default.default_strategy(16), |place| first(place, "numa")));
     }
 }
 

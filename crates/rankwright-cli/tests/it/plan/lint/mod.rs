@@ -3,7 +3,7 @@
 mod hostfile;
 mod intel;
 pub(crate) mod launchers;
-mod sbatch;
+pub(crate) mod sbatch;
 mod slurm;
 
 use std::fmt::Write;

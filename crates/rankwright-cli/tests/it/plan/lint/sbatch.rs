@@ -26,7 +26,7 @@ fn read(folder: &std::path::Path, script: &str, arguments: &[&str]) -> serde_jso
 }
 
 /// Host and PUs of every rank; no PUs if it is unbound.
-type Places = BTreeMap<u64, (String, Option<u64>)>;
+pub(crate) type Places = BTreeMap<u64, (String, Option<u64>)>;
 
 fn predicted(reading: &serde_json::Value) -> Places {
     let place = |rank: &serde_json::Value| {
@@ -41,7 +41,7 @@ fn predicted(reading: &serde_json::Value) -> Places {
 
 /// Where Slurm puts the ranks: the hosts from what `srun -v` says, the masks from the logs,
 /// because the CPUs need not exist here.
-fn found(slurm: &Slurm, job: Option<&str>, script: &str) -> Places {
+pub(crate) fn found(slurm: &Slurm, job: Option<&str>, script: &str) -> Places {
     let at = |name: &str| slurm.folder.path().join(name);
     std::fs::write(at("run.sh"), script).expect("the folder is writable");
     let logs = ["n0", "n1"].map(|node| (node, at(&format!("{node}.log"))));
@@ -82,14 +82,19 @@ fn found(slurm: &Slurm, job: Option<&str>, script: &str) -> Places {
     places
 }
 
+/// A Slurm whose nodes n0 and n1 have two packages of four cores with two hardware threads.
+pub(crate) fn slurm_with_packages() -> Option<Slurm> {
+    let xml = repository().join("testdata/lint/two-packages.xml").display().to_string();
+    let shape = ("NODE_SHAPE", "Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 CPUs=16");
+    Slurm::start_with(&[shape, ("HWLOC_XMLFILE", &xml)])
+}
+
 /// The options of the job that sbatch itself starts.
 const FIRST: &str = "-n 4";
 
 #[test]
 fn slurm_places_and_binds_as_read() {
-    let xml = repository().join("testdata/lint/two-packages.xml").display().to_string();
-    let shape = ("NODE_SHAPE", "Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 CPUs=16");
-    let Some(slurm) = Slurm::start_with(&[shape, ("HWLOC_XMLFILE", &xml)]) else { return };
+    let Some(slurm) = slurm_with_packages() else { return };
     for (job, step) in [
         // Packages, cores, threads, and none of them.
         (FIRST, ""),
