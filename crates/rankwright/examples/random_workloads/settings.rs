@@ -89,8 +89,9 @@ fn ranks_of_jobs(random: &mut ChaCha8Rng, cores: u32) -> Vec<u32> {
 impl Machine {
     fn random(random: &mut ChaCha8Rng) -> Self {
         let memory = [4, 8, 16].choose(random).copied().unwrap_or(4);
-        let mut text =
-            format!("[rates]\nname = \"random\"\nmemory_bandwidth = \"{memory} GB/s\"\n\n");
+        let mut text = format!(
+            "[rates]\nname = \"random\"\nbase = \"paper-2013\"\nmemory_bandwidth = \"{memory} GB/s\"\n\n"
+        );
         let (mut cores, mut nodes, mut bandwidth) = (0, 0, 0.0);
         let mut names = Vec::new();
         let kinds = random.random_range(1..=3);
