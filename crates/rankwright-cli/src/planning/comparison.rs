@@ -37,7 +37,7 @@ pub(crate) fn show(comparison: &Comparison, format: Format) -> String {
                 tables += &format!("\n{}", output::table(&header, &rows));
             }
             let (reason, caveat) = (&comparison.reason, comparison.caveat());
-            format!("{tables}\n{reason}\n{caveat}\n")
+            format!("{reason}\n\n{tables}\n{caveat}\n")
         }
         Format::Json => comparison.to_json(),
         Format::Csv => {

@@ -32,11 +32,11 @@ impl TrafficReport {
 
     /// Lines of text without the heaviest pairs.
     pub(crate) fn text(&self) -> String {
-        let mut text = self.summary.text();
+        let mut text = self.summary.title() + &self.triage.text() + &self.summary.text();
         if let Some(sending) = &self.sending {
             text += &format!("{:<16}{}\n", "sending", sending.line());
         }
-        text + &self.triage.text()
+        text
     }
 
     /// The heaviest pairs as a table with a title; empty if there are none.

@@ -161,14 +161,20 @@ impl TrafficSummary {
         }
     }
 
-    /// The summary as lines of text; [`Triage`](super::triage::Triage) has more to say about times.
+    /// The line that names the program.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("{:<16}{}, {}\n", "program", self.program, counted(self.ranks as usize, "rank"))
+    }
+
+    /// What was sent, and by whom it was recorded, as lines of text below the title;
+    /// [`Triage`](super::triage::Triage) has what it means for a placement.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "{name:<16}{value}");
         };
-        line("program", format!("{}, {}", self.program, counted(self.ranks as usize, "rank")));
         let library = if self.mpi_library.is_empty() { "" } else { ", " };
         line("recorded by", format!("{}{library}{}", self.origin, self.mpi_library));
         if !self.beside_mpi.is_empty() {
@@ -347,7 +353,7 @@ mod tests {
         let job = Job::new("quiet", 3, []).unwrap();
         assert!(heat_map(&job, 10).contains("···"));
         let profile = Profile::of_job(&job, "generated");
-        assert!(TrafficSummary::new(&profile, 5).text().contains("3 ranks"));
+        assert!(TrafficSummary::new(&profile, 5).text().contains("between 0 pairs"));
     }
 
     #[test]

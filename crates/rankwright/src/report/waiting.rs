@@ -141,6 +141,18 @@ impl WaitingComparison {
         }
     }
 
+    /// The best strategy in a sentence: how long messages wait, and when the last one arrives.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let best = self.strategies.iter().find(|row| row.name == self.best);
+        let times = best.map(|row| (row.waiting().total, row.score.last_arrival()));
+        let (waiting, end) = times.unwrap_or_default();
+        format!(
+            "{} is best: messages wait {waiting:.2} in all, and the last one arrives after {end:.2}.",
+            self.best
+        )
+    }
+
     /// The basis of the numbers: how they were computed, and by which rates.
     #[must_use]
     pub fn caveat(&self) -> String {

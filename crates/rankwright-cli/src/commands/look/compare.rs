@@ -192,7 +192,7 @@ fn show_waiting(comparison: &WaitingComparison, format: Format) -> String {
         Format::Table => {
             let (header, rows) = comparison.table();
             let table = output::table(&header, &rows);
-            format!("{table}\n{}\n", comparison.caveat())
+            format!("{}\n\n{table}\n{}\n", comparison.reason(), comparison.caveat())
         }
     }
 }

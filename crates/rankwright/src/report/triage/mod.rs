@@ -96,7 +96,7 @@ impl Triage {
         Self { locality, ..Self::new(profile, Expansion::None) }
     }
 
-    /// Three lines: time inside MPI, the largest possible gain, and whether the placement matters.
+    /// Three lines: whether the placement matters, the largest possible gain, and the time inside MPI.
     #[must_use]
     pub fn text(&self) -> String {
         let unknown = || format!("unknown: {}", self.times_unknown.unwrap_or(NO_TIMES));
@@ -104,13 +104,13 @@ impl Triage {
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "{name:<16}{value}");
         };
-        line("time in MPI", self.time_in_mpi.map_or_else(unknown, |time| time.to_string()));
+        line("placement", self.locality.to_string());
         let no_gain = || match self.times_unknown {
             Some(_) => "unknown, as is the time in MPI".to_owned(),
             None => unknown(),
         };
         line("gain at most", self.gain.as_ref().map_or_else(no_gain, GainBound::to_string));
-        line("placement", self.locality.to_string());
+        line("time in MPI", self.time_in_mpi.map_or_else(unknown, |time| time.to_string()));
         text
     }
 }
