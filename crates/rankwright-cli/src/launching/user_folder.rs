@@ -27,6 +27,8 @@ pub(crate) struct WrittenLaunch {
     environment: BTreeMap<String, String>,
     command: Vec<String>,
     pub(crate) notes: Vec<String>,
+    /// Files of an earlier launch in the same folder, which were removed.
+    pub(crate) removed: Vec<PathBuf>,
 }
 
 impl WrittenLaunch {
@@ -70,13 +72,15 @@ pub(crate) fn plan<'a>(
     Ok(launches)
 }
 
-/// Writes the files; if that fails, removes those already written.
+/// Writes the files; if that fails, removes those already written. Files of an earlier launch in the
+/// same folder that this one does not have are removed.
 pub(crate) fn write(launches: Vec<PlannedLaunch<'_>>) -> anyhow::Result<Vec<WrittenLaunch>> {
     let mut new: Vec<&Path> = launches
         .iter()
         .flat_map(|planned| planned.folder.ancestors().take_while(|folder| !folder.exists()))
         .collect();
     new.sort_by_key(|folder| Reverse(folder.components().count()));
+    let stale: Vec<Vec<PathBuf>> = launches.iter().map(stale_files).collect();
     if let Err(error) = write_folders(&launches) {
         for folder in new {
             // A folder that is not empty has other files and is kept.
@@ -84,17 +88,30 @@ pub(crate) fn write(launches: Vec<PlannedLaunch<'_>>) -> anyhow::Result<Vec<Writ
         }
         return Err(error);
     }
-    let written = launches.into_iter().map(|PlannedLaunch { job, folder, launch }| WrittenLaunch {
-        job: job.name.clone(),
-        binding: if launch.by_exec { "exec" } else { "native" },
-        files: files_of(&folder, &launch).collect(),
-        folder,
-        reason: launch.binding,
-        environment: launch.environment.into_iter().collect(),
-        command: launch.command,
-        notes: launch.notes,
+    let written = launches.into_iter().zip(stale).map(|(planned, stale)| {
+        let PlannedLaunch { job, folder, launch } = planned;
+        WrittenLaunch {
+            job: job.name.clone(),
+            binding: if launch.by_exec { "exec" } else { "native" },
+            files: files_of(&folder, &launch).collect(),
+            folder,
+            reason: launch.binding,
+            environment: launch.environment.into_iter().collect(),
+            command: launch.command,
+            notes: launch.notes,
+            removed: stale.into_iter().filter(|file| std::fs::remove_file(file).is_ok()).collect(),
+        }
     });
     Ok(written.collect())
+}
+
+/// The files of an earlier launch in the folder, by its script, that this one does not have.
+fn stale_files(planned: &PlannedLaunch<'_>) -> Vec<PathBuf> {
+    let PlannedLaunch { folder, launch, .. } = planned;
+    let script = std::fs::read_to_string(folder.join(SCRIPT)).unwrap_or_default();
+    let is_new = |name: &&str| launch.files.iter().any(|file| file.name == *name);
+    let names = Launch::files_of_script(&script).into_iter().filter(|name| !is_new(name));
+    names.filter(|name| *name != SCRIPT).map(|name| folder.join(name)).collect()
 }
 
 /// The script that starts a job, beside its other files.

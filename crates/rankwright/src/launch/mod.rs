@@ -13,7 +13,7 @@
 //! let (cluster, workload) = (cluster::open("paper:2013")?, traffic::open("nas:cg.A.16")?);
 //! let blocked = ["blocked".parse()?];
 //! let plan = Planner::new(&cluster, &workload).strategies(&blocked).plan()?;
-//! let placement = plan.best().file(&cluster, &workload, true)?;
+//! let placement = plan.best().file(&cluster, &workload);
 //! let program = ProgramLine::parse(&["./cg".to_owned()])?;
 //! let request = Request {
 //!     placement: &placement,
@@ -316,6 +316,9 @@ impl fmt::Display for Launch {
     }
 }
 
+/// What stands in a script before the names of the files beside it.
+const FILES: &str = "# files: ";
+
 impl Launch {
     /// A shell script that launches the job.
     #[must_use]
@@ -323,7 +326,22 @@ impl Launch {
         let export =
             |(name, value): &(String, String)| format!("export {name}={}\n", shell::quote(value));
         let exports: String = self.environment.iter().map(export).collect();
-        format!("#!/bin/sh\n# {}\n{exports}exec {}\n", self.binding, shell::join(&self.command))
+        let names: Vec<&str> = self.files.iter().map(|file| file.name).collect();
+        let files = match names.is_empty() {
+            true => String::new(),
+            false => format!("{FILES}{}\n", names.join(" ")),
+        };
+        let (binding, command) = (&self.binding, shell::join(&self.command));
+        format!("#!/bin/sh\n# {binding}\n{files}{exports}exec {command}\n")
+    }
+
+    /// The names of the files that a script of [`Launch::script`] was written with.
+    #[must_use]
+    pub fn files_of_script(script: &str) -> Vec<&str> {
+        let lines = script.lines().take_while(|line| line.starts_with('#'));
+        let names =
+            lines.filter_map(|line| line.strip_prefix(FILES)).flat_map(str::split_whitespace);
+        names.filter(|name| !name.contains('/') && !name.starts_with('.')).collect()
     }
 }
 

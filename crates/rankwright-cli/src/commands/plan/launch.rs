@@ -48,6 +48,9 @@ impl Launch {
         for job in &written {
             let (files, folder) = (counted(job.files.len(), "file"), job.folder.display());
             note(verbosity, format_args!("wrote {files} to {folder}"));
+            for file in &job.removed {
+                note(verbosity, format_args!("removed {}, of an earlier launch", file.display()));
+            }
             note(verbosity, &job.reason);
             job.notes.iter().for_each(|text| note(verbosity, format_args!("note: {text}")));
         }

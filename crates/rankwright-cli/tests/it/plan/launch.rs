@@ -230,3 +230,35 @@ fn the_numactl_wrapper_binds_its_rank() {
     assert_eq!(wrapper("2").status.code(), Some(125));
     assert_eq!(wrapper("").status.code(), Some(125));
 }
+
+/// Files of another launcher would be mistaken for this one's; those of the user stay.
+#[test]
+fn files_of_an_earlier_launch_do_not_stay_behind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = write(&placement(4, false, &EIGHT_ON_FOUR), folder.path());
+    let out = folder.path().join("out");
+    let launch = |launcher: &str| {
+        let (file, to) = (file.display().to_string(), out.display().to_string());
+        let arguments = ["launch", &file, "--for", launcher, "-o", &to, "--", "./app"];
+        let output = rankwright(&arguments).output().expect("the program starts");
+        assert!(output.status.success(), "{}", transcript(&arguments, &output));
+        let mut names: Vec<String> = std::fs::read_dir(&out)
+            .expect("it is there")
+            .map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        (names, String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (names, _) = launch("openmpi4");
+    assert_eq!(names, ["launch.sh", "rankfile"]);
+    std::fs::write(out.join("my.notes"), "").expect("it is writable");
+    let (names, said) = launch("slurm");
+    assert!(!names.contains(&"rankfile".to_owned()), "{names:?}");
+    assert!(names.contains(&"my.notes".to_owned()), "{names:?}");
+    assert!(
+        said.contains("removed ") && said.contains("/rankfile, of an earlier launch"),
+        "{said}"
+    );
+    let (_, said) = launch("slurm");
+    assert!(!said.contains("removed"), "{said}");
+}
