@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::memory::NumaNode;
 use super::network_device::Nic;
@@ -65,6 +65,78 @@ pub struct Gpu {
     pub near: Vec<NumaId>,
     /// The PCI address, where known.
     pub pci: Option<String>,
+    /// Its vendor, where known.
+    pub vendor: Option<GpuVendor>,
+}
+
+/// The vendor of a GPU. Programs count its GPUs apart from those of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GpuVendor {
+    /// NVIDIA: programs use CUDA.
+    Nvidia,
+    /// AMD: programs use ROCm.
+    Amd,
+    /// Intel: programs use Level Zero.
+    Intel,
+}
+
+impl Gpu {
+    /// A key that sorts GPUs in the order of the bus, in which programs count them; those without an
+    /// address come last.
+    #[must_use]
+    pub(crate) fn bus_order(&self) -> (bool, Vec<u32>) {
+        bus_order(self.pci.as_deref())
+    }
+}
+
+/// A key that sorts PCI addresses; missing ones come last.
+pub(crate) fn bus_order(pci: Option<&str>) -> (bool, Vec<u32>) {
+    let number = |part: &str| u32::from_str_radix(part, 16).unwrap_or(u32::MAX);
+    let numbers = pci.iter().flat_map(|pci| pci.split([':', '.'])).map(number).collect();
+    (pci.is_none(), numbers)
+}
+
+impl GpuVendor {
+    /// All vendors.
+    pub const ALL: [Self; 3] = [Self::Nvidia, Self::Amd, Self::Intel];
+
+    /// As in a `cluster.toml`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nvidia => "nvidia",
+            Self::Amd => "amd",
+            Self::Intel => "intel",
+        }
+    }
+
+    /// The vendor whose library calls a device by this name: `cuda0`, `nvml0`, `rsmi0`, `ze0`.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        const PREFIXES: [(&str, GpuVendor); 4] = [
+            ("cuda", GpuVendor::Nvidia),
+            ("nvml", GpuVendor::Nvidia),
+            ("rsmi", GpuVendor::Amd),
+            ("ze", GpuVendor::Intel),
+        ];
+        let numbered = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+        PREFIXES
+            .iter()
+            .find(|(prefix, _)| name.strip_prefix(prefix).is_some_and(numbered))
+            .map(|(_, vendor)| *vendor)
+    }
+
+    /// The vendor with this PCI number, in four hexadecimal digits.
+    #[must_use]
+    pub(crate) fn of_pci(vendor: &str) -> Option<Self> {
+        match vendor {
+            "10de" => Some(Self::Nvidia),
+            "1002" => Some(Self::Amd),
+            "8086" => Some(Self::Intel),
+            _ => None,
+        }
+    }
 }
 
 impl Machine {
@@ -129,5 +201,25 @@ impl fmt::Display for Machine {
         let shown = counts.iter().filter(|(count, name)| *count > 0 || *name == "NIC");
         let texts: Vec<String> = shown.map(|(count, name)| counted(*count, name)).collect();
         f.write_str(&texts.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_tells_the_vendor_where_a_library_gave_it() {
+        for (name, vendor) in [
+            ("cuda0", Some(GpuVendor::Nvidia)),
+            ("nvml12", Some(GpuVendor::Nvidia)),
+            ("rsmi3", Some(GpuVendor::Amd)),
+            ("ze1", Some(GpuVendor::Intel)),
+            ("zebra", None),
+            ("card0", None),
+            ("opencl0d1", None),
+        ] {
+            assert_eq!(GpuVendor::of_name(name), vendor, "{name}");
+        }
     }
 }

@@ -20,7 +20,12 @@ fn description() -> ClusterDescription {
         ports,
         ..Nic::new("mlx5_0")
     });
-    machine.gpus.push(Gpu { name: "cuda0".to_owned(), near: vec![NumaId(0)], pci: None });
+    machine.gpus.push(Gpu {
+        name: "cuda0".to_owned(),
+        near: vec![NumaId(0)],
+        pci: None,
+        vendor: None,
+    });
     machine.numa_distance = Some(vec![vec![10]]);
     let names = ["n0", "n1"].map(str::to_owned).to_vec();
     let mut description = ClusterDescription::uniform("c", names, NodeGroup::all_free(machine));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::element::Element;
 use super::{Bitmap, Document, Version, version1};
-use crate::cluster::{Gpu, Link, Nic, PciId, Port};
+use crate::cluster::{Gpu, GpuVendor, Link, Nic, PciId, Port, bus_order};
 use crate::files::InputError;
 use crate::ids::NumaId;
 use crate::units::BytesPerSecond;
@@ -51,13 +51,21 @@ impl Role {
 const DISPLAY_CLASS: &str = "03";
 
 /// Vendors of display adapters of server boards and virtual machines, which are not compute devices:
-/// ASPEED, Matrox, Cirrus Logic, QEMU, virtio, VMware, VirtualBox, Hyper-V.
-const CONSOLE_VENDORS: [&str; 8] = ["1a03", "102b", "1013", "1234", "1af4", "15ad", "80ee", "1414"];
+/// ASPEED, Matrox (G200), XGI (Volari Z), Silicon Motion (SM750), Cirrus Logic, QEMU, virtio, VMware,
+/// VirtualBox, Hyper-V. The numbers are those of the PCI ID Repository.
+const CONSOLE_VENDORS: [&str; 10] =
+    ["1a03", "102b", "18ca", "126f", "1013", "1234", "1af4", "15ad", "80ee", "1414"];
 
 /// Display adapters of server boards by a vendor whose other devices compute, vendor and device: ATI
-/// Rage XL and ES1000.
-const CONSOLE_DEVICES: [(&str, &str); 4] =
-    [("1002", "4752"), ("1002", "4753"), ("1002", "515e"), ("1002", "5969")];
+/// Rage XL, Radeon 7000 (RV100) and ES1000, and the Hibmc of Huawei.
+const CONSOLE_DEVICES: [(&str, &str); 6] = [
+    ("1002", "4752"),
+    ("1002", "4753"),
+    ("1002", "5159"),
+    ("1002", "515e"),
+    ("1002", "5969"),
+    ("19e5", "1711"),
+];
 
 /// Prefixes of the names of a GPU; the first is the name by which programs select it.
 const GPU_NAMES: [&str; 6] = ["cuda", "rsmi", "ze", "nvml", "opencl", "card"];
@@ -179,10 +187,7 @@ impl Function<'_> {
 
     /// A sort key: domain, bus, device and function. Devices without an address come last.
     fn pci_order(&self) -> (bool, Vec<u32>) {
-        let address = self.address();
-        let parts = address.iter().flat_map(|address| address.split([':', '.']));
-        let numbers = parts.map(|part| u32::from_str_radix(part, 16).unwrap_or(u32::MAX)).collect();
-        (address.is_none(), numbers)
+        bus_order(self.address().as_deref())
     }
 
     /// Vendor and device, where the file has them.
@@ -233,6 +238,8 @@ impl Function<'_> {
             let position = GPU_NAMES.iter().position(|start| name.starts_with(start));
             position.unwrap_or(GPU_NAMES.len())
         };
+        let by_name = || names.iter().find_map(|name| GpuVendor::of_name(name));
+        let vendor_of_gpu = GpuVendor::of_pci(vendor).or_else(by_name);
         let name = names.into_iter().min_by_key(rank);
         let console =
             CONSOLE_VENDORS.contains(&vendor) || CONSOLE_DEVICES.contains(&(vendor, device));
@@ -243,6 +250,7 @@ impl Function<'_> {
             return None;
         }
         let pci = self.address();
-        Some(Gpu { name: name.or_else(|| pci.clone())?, near: self.near.clone(), pci })
+        let name = name.or_else(|| pci.clone())?;
+        Some(Gpu { name, near: self.near.clone(), pci, vendor: vendor_of_gpu })
     }
 }

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::cluster::{MemoryAccess, NumaNode};
+use crate::cluster::{GpuVendor, MemoryAccess, NumaNode};
 use crate::ids::{CoreId, PuId};
 use crate::units::{BytesPerSecond, Seconds};
 
@@ -55,9 +55,20 @@ fn gpus_are_counted_once_and_console_displays_are_none() {
     assert!(machine("omni-path-2s.xml").machine.gpus.is_empty());
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/machines/omni-path-2s.xml");
     let text = std::fs::read_to_string(file).unwrap();
-    for (device, count) in [("1002:515e", 0), ("1a03:2000", 0), ("1002:740c", 1)] {
+    let amd = Some(GpuVendor::Amd);
+    for (device, vendors) in [
+        ("1002:515e", vec![]),
+        ("1002:5159", vec![]),
+        ("1a03:2000", vec![]),
+        ("18ca:0020", vec![]),
+        ("19e5:1711", vec![]),
+        ("1002:740c", vec![amd]),
+        ("10de:1db1", vec![Some(GpuVendor::Nvidia)]),
+        ("8086:0bd5", vec![Some(GpuVendor::Intel)]),
+    ] {
         let gpus = parse(&text.replace("102b:0522", device), file).unwrap().machine.gpus;
-        assert_eq!(gpus.len(), count, "{device}");
+        let found: Vec<_> = gpus.iter().map(|gpu| gpu.vendor).collect();
+        assert_eq!(found, vendors, "{device}");
     }
     let gpus = machine("slingshot-4numa.xml").machine.gpus;
     let shown: Vec<_> = gpus.iter().map(|gpu| (gpu.name.as_str(), gpu.near.clone())).collect();

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::node::Place;
 use super::schema::{self, Text};
-use crate::cluster::{Gpu, Link, Machine, Nic, Port};
+use crate::cluster::{Gpu, GpuVendor, Link, Machine, Nic, Port};
 use crate::files::InputError;
 use crate::ids::{NumaId, parse_index_list};
 
@@ -127,15 +127,32 @@ fn add_gpu(
         None => None,
     };
     let pci = pci_address(at, table.pci.as_ref(), &format!("gpu \"{name}\".pci"))?;
+    let vendor = gpu_vendor(at, table.vendor.as_ref(), &format!("gpu \"{name}\".vendor"))?;
     let existing = machine.gpus[..discovered].iter_mut().find(|gpu| gpu.name == name);
     if let Some(gpu) = existing {
         gpu.near = near.unwrap_or_else(|| gpu.near.clone());
         gpu.pci = pci.or(gpu.pci.take());
+        gpu.vendor = vendor.or(gpu.vendor);
     } else {
         let near = near.unwrap_or_default();
-        machine.gpus.push(Gpu { name: name.to_owned(), near, pci });
+        let vendor = vendor.or_else(|| GpuVendor::of_name(name));
+        machine.gpus.push(Gpu { name: name.to_owned(), near, pci, vendor });
     }
     Ok(())
+}
+
+fn gpu_vendor(
+    at: &Place<'_>,
+    text: Option<&Text>,
+    field: &str,
+) -> Result<Option<GpuVendor>, InputError> {
+    let Some(text) = text else { return Ok(None) };
+    let vendor = GpuVendor::ALL.into_iter().find(|vendor| vendor.name() == text.get_ref());
+    let vendor = vendor.ok_or_else(|| {
+        let expected = "`nvidia`, `amd` or `intel`";
+        at.error(text.span(), field, format!("`{}`", text.get_ref()), expected)
+    })?;
+    Ok(Some(vendor))
 }
 
 fn twice(at: &Place<'_>, name: &Text, kind: &str) -> InputError {

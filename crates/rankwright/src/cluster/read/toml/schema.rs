@@ -101,6 +101,7 @@ pub(super) struct Gpu {
     pub(super) name: Text,
     pub(super) near: Option<Text>,
     pub(super) pci: Option<Text>,
+    pub(super) vendor: Option<Text>,
 }
 
 /// `[[switch]]`.

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cluster::read::synthetic;
-use crate::cluster::{Core, Gpu, Link, Machine, MemoryAccess, Nic, NumaNode, Port, Pu, Switch};
+use crate::cluster::{
+    Core, Gpu, GpuVendor, Link, Machine, MemoryAccess, Nic, NumaNode, Port, Pu, Switch,
+};
 use crate::cluster::{Rates, SPEEDS};
 use crate::ids::{CoreId, NumaId, PuId};
 use crate::units::{Bytes, BytesPerSecond, Seconds};
@@ -179,6 +181,10 @@ fn what_is_wrong_with_devices_is_named_with_line_and_field() {
             "c.toml:6: node \"n[0-3]\".nic \"a\".pci: found `zz`, expected a PCI address like",
         ),
         (
+            format!("{plain}[[node.gpu]]\nname = \"a\"\nvendor = \"ati\"\n"),
+            "c.toml:6: node \"n[0-3]\".gpu \"a\".vendor: found `ati`, expected `nvidia`, `amd` or",
+        ),
+        (
             format!("{plain}[[node.gpu]]\nname = \"a\"\npci = \"0000:41:00.0 \"\n"),
             "c.toml:6: node \"n[0-3]\".gpu \"a\".pci: found `0000:41:00.0 `",
         ),
@@ -313,7 +319,9 @@ prop_compose! {
             machine.nics.push(nic);
         }
         for index in 0..gpus {
-            machine.gpus.push(Gpu { name: format!("cuda{index}"), near: vec![NumaId(0)], pci: None });
+            let vendor = [Some(GpuVendor::Nvidia), Some(GpuVendor::Amd)][index % 2];
+            let name = format!("cuda{index}");
+            machine.gpus.push(Gpu { name, near: vec![NumaId(0)], pci: None, vendor });
         }
         machine.numa_distance = distance.map(|distance| vec![vec![distance; nodes]; nodes]);
         let free = (0..machine.pus.len()).map(|pu| taken >> (pu % 8) & 1 == 0).collect();

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::{FORMAT, rates};
 use crate::cluster::read::synthetic;
-use crate::cluster::{Cluster, Gpu, Link, Machine, Nic, NodeGroup, hostlist};
+use crate::cluster::{Cluster, Gpu, GpuVendor, Link, Machine, Nic, NodeGroup, hostlist};
 use crate::ids::{NumaId, format_index_list};
 use crate::units::{BytesPerSecond, Seconds};
 
@@ -243,6 +243,9 @@ fn gpu(text: &mut String, gpu: &Gpu) {
     near(text, &gpu.near);
     if let Some(pci) = &gpu.pci {
         line(text, "pci", quoted(pci));
+    }
+    if let Some(vendor) = gpu.vendor.filter(|_| GpuVendor::of_name(&gpu.name) != gpu.vendor) {
+        line(text, "vendor", quoted(vendor.name()));
     }
 }
 
