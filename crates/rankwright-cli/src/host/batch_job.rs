@@ -136,11 +136,13 @@ impl BatchJob {
                 granted.which = Which::Pus(pus.clone());
             }
         }
-        let ids = match (name, &number) {
-            ("slurm:", Some(number)) => ids_of_slurm(number),
-            _ => BTreeMap::new(),
+        let said = match (name, &number) {
+            ("slurm:", Some(number)) => details_of_slurm(number),
+            _ => String::new(),
         };
-        tell_which(&mut hosts, ids);
+        tell_which(&mut hosts, allocation::slurm_cpu_ids(&said));
+        let mut gpus = allocation::slurm_gpu_ids(&said);
+        hosts.iter_mut().for_each(|granted| granted.gpus = gpus.remove(&granted.host));
         // Tasks of a heterogeneous job are counted by component.
         let of_slurm = name == "slurm:" && !is_set("SLURM_HET_SIZE");
         let count = |name: &str| variable(name).and_then(|text| text.parse().ok());
@@ -164,7 +166,7 @@ impl BatchJob {
 }
 
 fn one_cpu_per_slot(host: hostfile::Host) -> Granted {
-    Granted { host: host.name, cpus: host.slots.unwrap_or(1), which: Which::Unknown }
+    Granted { host: host.name, cpus: host.slots.unwrap_or(1), which: Which::Unknown, gpus: None }
 }
 
 /// Adds the numbers of the granted CPUs of each host, if they are known.
@@ -197,13 +199,12 @@ pub(crate) fn pus_here() -> Option<PuSet> {
 /// The time limit of `scontrol`: a busy controller must not delay the start of the job.
 const PATIENCE: Duration = Duration::from_millis(800);
 
-/// Slurm's numbers of the CPUs of each host; empty if it does not answer.
-fn ids_of_slurm(job: &str) -> BTreeMap<String, Vec<u32>> {
-    let Some(scontrol) = find_program(Path::new("scontrol")) else { return BTreeMap::new() };
+/// What Slurm says about the CPUs and GPUs of each host; empty if it does not answer.
+fn details_of_slurm(job: &str) -> String {
+    let Some(scontrol) = find_program(Path::new("scontrol")) else { return String::new() };
     let mut command = Command::new(scontrol);
     command.args(["show", "job", "--details", job]).stdin(Stdio::null()).stderr(Stdio::null());
     let said = child::first_output(&mut command, PATIENCE).unwrap_or_default();
     // A very long answer is cut; drop its incomplete last line.
-    let whole = said.rfind('\n').map_or("", |end| &said[..end]);
-    allocation::slurm_cpu_ids(whole)
+    said.rfind('\n').map_or("", |end| &said[..end]).to_owned()
 }

@@ -11,7 +11,7 @@ use crate::cluster::{Cluster, NodeGroup};
 use crate::ids::PuSet;
 
 pub use lsf::{LsfAffinity, lsf, lsf_affinity};
-pub use slurm::{pus_of_slurm, slurm, slurm_cpu_ids};
+pub use slurm::{pus_of_slurm, slurm, slurm_cpu_ids, slurm_gpu_ids};
 
 /// A host of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct Granted {
     pub cpus: u32,
     /// Which CPUs these are.
     pub which: Which,
+    /// The granted GPUs, numbered in the order of the bus; `None` where the batch system does not tell.
+    pub gpus: Option<Vec<u32>>,
 }
 
 /// Which CPUs of a host are granted.
@@ -63,7 +65,7 @@ impl Hosts {
             }
             None => {
                 self.position.insert(host.clone(), self.granted.len());
-                self.granted.push(Granted { host, cpus, which: Which::Unknown });
+                self.granted.push(Granted { host, cpus, which: Which::Unknown, gpus: None });
             }
         }
     }
@@ -117,14 +119,17 @@ pub fn cluster(like: &Cluster, hosts: &[Granted], cpu: Cpu) -> Result<Allocation
     let whole_groups = std::mem::take(&mut description.groups);
     let mut nodes = std::mem::take(&mut description.nodes);
     let mut in_part = Vec::new();
-    // Group and granted CPUs, with the group that they became and whether its PUs are guessed.
-    let mut parts: HashMap<(usize, u32, &Which), (usize, bool)> = HashMap::new();
+    // Group and what is granted of it, with the group that it became and whether its PUs are guessed.
+    type Part<'a> = (usize, u32, &'a Which, &'a Option<Vec<u32>>);
+    let mut parts: HashMap<Part, (usize, bool)> = HashMap::new();
     for (node, granted) in nodes.iter_mut().zip(hosts) {
         let whole = &whole_groups[node.group];
-        let (index, guessed) = match parts.entry((node.group, granted.cpus, &granted.which)) {
+        let key = (node.group, granted.cpus, &granted.which, &granted.gpus);
+        let (index, guessed) = match parts.entry(key) {
             Entry::Occupied(part) => *part.get(),
             Entry::Vacant(place) => {
-                let part = granted_part(whole, granted, cpu)?;
+                let mut part = granted_part(whole, granted, cpu)?;
+                retain_gpus(&mut part, granted);
                 let guessed = granted.which == Which::Unknown && part.free != whole.free;
                 *place.insert((description.group_index(part), guessed))
             }
@@ -163,6 +168,21 @@ fn granted_part(group: &NodeGroup, granted: &Granted, cpu: Cpu) -> Result<NodeGr
         *free = *free && pus.as_slice().binary_search(&pu.id).is_ok();
     }
     Ok(part)
+}
+
+/// Removes the GPUs that are not granted. Where the batch system counts GPUs that the description does
+/// not have, all are kept.
+fn retain_gpus(group: &mut NodeGroup, granted: &Granted) {
+    let Some(numbers) = &granted.gpus else { return };
+    let gpus = &mut group.machine.gpus;
+    let mut order: Vec<usize> = (0..gpus.len()).collect();
+    order.sort_by_key(|at| gpus[*at].bus_order());
+    let kept: Option<Vec<usize>> =
+        numbers.iter().map(|number| order.get(*number as usize).copied()).collect();
+    if let Some(kept) = kept {
+        let mut at = 0..gpus.len();
+        gpus.retain(|_| at.next().is_some_and(|at| kept.contains(&at)));
+    }
 }
 
 /// The group with only the first `cpus` of its free CPUs free.

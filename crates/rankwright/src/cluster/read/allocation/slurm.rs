@@ -88,6 +88,52 @@ pub fn slurm_cpu_ids(text: &str) -> BTreeMap<String, Vec<u32>> {
     ids
 }
 
+/// The GPUs of each host in the output of `scontrol show job --details`, numbered as in the site's
+/// gres.conf, which is in the order of the bus where Slurm detects GPUs itself. Hosts of which the output
+/// does not tell the numbers are left out; without GPUs the list is empty.
+#[must_use]
+pub fn slurm_gpu_ids(text: &str) -> BTreeMap<String, Vec<u32>> {
+    let mut ids: BTreeMap<String, Option<Vec<u32>>> = BTreeMap::new();
+    for line in text.lines() {
+        let field = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name));
+        let list = field("GRES=").or_else(|| field("GRES_IDX="));
+        let (Some(hosts), Some(list)) = (field("Nodes="), list) else { continue };
+        let Ok(hosts) = hostlist::expand(hosts) else { continue };
+        let numbers = gpu_numbers(list);
+        for host in hosts {
+            let of_host = ids.entry(host).or_insert_with(|| Some(Vec::new()));
+            match (of_host.as_mut(), &numbers) {
+                (Some(all), Some(numbers)) => all.extend(numbers),
+                _ => *of_host = None,
+            }
+        }
+    }
+    let sorted = |(host, numbers): (String, Option<Vec<u32>>)| {
+        let mut numbers = numbers?;
+        numbers.sort_unstable();
+        numbers.dedup();
+        Some((host, numbers))
+    };
+    ids.into_iter().filter_map(sorted).collect()
+}
+
+/// 0, 3 from `gpu:a100:2(IDX:0,3)`, also beside other resources; `None` if there are GPUs without
+/// numbers.
+fn gpu_numbers(list: &str) -> Option<Vec<u32>> {
+    let mut numbers = Vec::new();
+    // Commas also separate numbers in parentheses.
+    let mut depth = 0;
+    let parts = list.split(|c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == ',' && depth == 0
+    });
+    for part in parts.filter(|part| part.starts_with("gpu")) {
+        let (_, inside) = part.split_once("(IDX:")?;
+        numbers.extend(parse_index_list(inside.strip_suffix(')')?).ok()?);
+    }
+    Some(numbers)
+}
+
 /// 16, 16, 8 from `16(x2),8`; `name` is the variable, for errors.
 fn counts(text: &str, name: &str) -> Result<Vec<u32>, InputError> {
     let mut all = Vec::new();

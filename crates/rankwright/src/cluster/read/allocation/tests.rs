@@ -1,5 +1,7 @@
+use std::path::Path;
+
 use super::*;
-use crate::cluster::read::synthetic;
+use crate::cluster::read::{synthetic, toml};
 use crate::cluster::{ClusterDescription, hostlist};
 
 /// The variables of a job, as `NAME=value` on lines.
@@ -82,7 +84,8 @@ fn the_first_cpus_stand_for_those_granted() {
     let group = NodeGroup::all_free(synthetic::parse("core:4 pu:2").unwrap());
     let names = ["f0", "f1"].map(str::to_owned).to_vec();
     let like = ClusterDescription::uniform("c", names, group).build().unwrap();
-    let granted = |cpus| vec![Granted { host: "f1".to_owned(), cpus, which: Which::Unknown }];
+    let granted =
+        |cpus| vec![Granted { host: "f1".to_owned(), cpus, which: Which::Unknown, gpus: None }];
     let free = |cpus, cpu| {
         let allocation = cluster(&like, &granted(cpus), cpu).unwrap();
         let free = &allocation.cluster.groups[0].free;
@@ -114,7 +117,7 @@ fn the_cpus_that_slurm_names_are_those_left_free() {
     let group = NodeGroup::all_free(machine);
     let like = ClusterDescription::uniform("c", names, group).build().unwrap();
     let free = |which, cpu| {
-        let granted = [Granted { host: "n0".to_owned(), cpus: 2, which }];
+        let granted = [Granted { host: "n0".to_owned(), cpus: 2, which, gpus: None }];
         let allocation = cluster(&like, &granted, cpu)?;
         assert!(allocation.in_part.is_empty());
         Ok::<_, Misfit>(allocation.cluster.groups[0].free.clone())
@@ -128,4 +131,43 @@ fn the_cpus_that_slurm_names_are_those_left_free() {
         let misfit = free(wrong, Cpu::Thread).unwrap_err();
         assert!(matches!(misfit, Misfit::NoSuchCpu { has: 4, .. }), "{misfit:?}");
     }
+}
+
+#[test]
+fn gpus_that_are_not_granted_are_not_there() {
+    let four: String = [("b", "81"), ("a", "41"), ("d", "c1"), ("c", "a1")]
+        .map(|(name, bus)| format!("{{ name = \"{name}\", pci = \"{bus}:00.0\" }}, "))
+        .concat();
+    let text =
+        format!("[[node]]\nnames = \"n[0-2]\"\ntopology = \"core:4 pu:1\"\ngpu = [{four}]\n");
+    let like = toml::parse(&text, "c.toml", Path::new("/")).unwrap();
+    let granted = |host: &str, gpus: Option<Vec<u32>>| Granted {
+        host: host.to_owned(),
+        cpus: 4,
+        which: Which::Unknown,
+        gpus,
+    };
+    let names = |granted: Granted| -> String {
+        let made = cluster(&like, &[granted], Cpu::Thread).unwrap().cluster;
+        made.groups[0].machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect()
+    };
+    assert_eq!(names(granted("n0", None)), "badc");
+    assert_eq!(names(granted("n0", Some(vec![0, 2]))), "ac");
+    assert_eq!(names(granted("n0", Some(Vec::new()))), "");
+    assert_eq!(names(granted("n0", Some(vec![7]))), "badc");
+    let all = ["n0", "n1", "n2"].map(|host| granted(host, Some(vec![u32::from(host == "n1")])));
+    assert_eq!(cluster(&like, &all, Cpu::Thread).unwrap().cluster.groups.len(), 2);
+}
+
+#[test]
+fn slurm_tells_which_gpus_are_granted() {
+    let text = "   Nodes=n[0-1] CPU_IDs=0-3 Mem=0 GRES=gpu:a100:2(IDX:0,3)\n   \
+                Nodes=n2 CPU_IDs=0 Mem=0 GRES=nic:1(IDX:0),gpu:h100:1(IDX:2),gpu:a30:1(IDX:5)\n   \
+                Nodes=n3 CPU_IDs=0 Mem=0 GRES=\n   Nodes=n4 CPU_IDs=0 Mem=0 GRES=gpu:2\n   \
+                Nodes=n5 CPU_IDs=0 Mem=0 GRES_IDX=gpu(IDX:1)\n";
+    let ids = slurm_gpu_ids(text);
+    let of = |host: &str| ids.get(host).cloned();
+    assert_eq!((of("n0"), of("n1")), (Some(vec![0, 3]), Some(vec![0, 3])));
+    assert_eq!((of("n2"), of("n3"), of("n4")), (Some(vec![2, 5]), Some(vec![]), None));
+    assert_eq!(of("n5"), Some(vec![1]));
 }
