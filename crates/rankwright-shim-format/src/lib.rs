@@ -11,6 +11,7 @@ mod rank_variables;
 pub mod ranks_map;
 mod report_line;
 pub mod shim_options;
+pub mod visible_gpus;
 
 pub use host_name::same_host;
 pub use rank_variables::{RANK_VARIABLES, first_set};

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::identity::{host_name, rank};
 use crate::memory;
 use crate::ranks_map::{self, Entry};
+use crate::visible_gpu;
 
 /// The variable with the PUs that a rank of an emulated cluster has in its placement.
 const WANTED_PUS: &str = "RANKWRIGHT_WANTED_PUS";
@@ -21,8 +22,8 @@ const WANTED_PUS: &str = "RANKWRIGHT_WANTED_PUS";
 pub(crate) struct Bound {
     /// Variables for the program.
     pub(crate) variables: Vec<(String, OsString)>,
-    /// A warning about missing devices.
-    pub(crate) warning: Option<String>,
+    /// Warnings about devices.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Binds this process to the PUs and the memory of its line.
@@ -43,15 +44,14 @@ pub(crate) fn bind(map: &Path) -> Result<Bound, Failure> {
         )));
     }
     bind_to(rank, &entry)?;
-    let warning = devices_gone(rank, &entry);
-    let Entry { line, emulated } = entry;
-    // A variable that the user has set is kept.
-    let mut variables = line.variables;
-    variables.retain(|(name, _)| std::env::var_os(name).is_none());
-    if emulated {
+    let (mut variables, other_gpus) = visible_gpu::variables(line);
+    let other_gpus =
+        other_gpus.map(|text| format!("warning: rank {rank} on {}: {text}", line.host));
+    let warnings = devices_gone(rank, &entry).into_iter().chain(other_gpus).collect();
+    if entry.emulated {
         variables.push((WANTED_PUS.to_owned(), pu_list::format(&line.pus).into()));
     }
-    Ok(Bound { variables, warning })
+    Ok(Bound { variables, warnings })
 }
 
 /// The warning that this host lacks devices of a rank. The program starts nevertheless: its network

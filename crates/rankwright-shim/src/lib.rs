@@ -15,6 +15,7 @@ mod process_manager;
 mod ranks_map;
 mod report;
 mod trace;
+mod visible_gpu;
 
 use std::io::{ErrorKind, Write};
 use std::os::unix::process::CommandExt;
@@ -55,7 +56,7 @@ fn start(arguments: &Arguments) -> Failure {
     if let Some(map) = &arguments.map {
         match bind::bind(map) {
             Ok(bound) => {
-                bound.warning.iter().for_each(|text| say(text));
+                bound.warnings.iter().for_each(|text| say(text));
                 program.envs(bound.variables)
             }
             Err(failure) => return failure,

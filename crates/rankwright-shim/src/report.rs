@@ -7,7 +7,7 @@ use rankwright_shim_format::devices::NotSeen;
 use rankwright_shim_format::{ReportLine, Variable, pu_list, same_host};
 
 use crate::failure::Failure;
-use crate::{affinity, bind, identity, memory, ranks_map};
+use crate::{affinity, bind, identity, memory, ranks_map, visible_gpu};
 
 /// Binds as the program would be bound (with a map and `bind`), then finds out where this process
 /// runs. A refused binding shows in the report.
@@ -20,7 +20,9 @@ pub(crate) fn report(map: Option<&Path>, bind: bool) -> Result<ReportLine, Failu
     let (mut variables, mut devices) = (Vec::new(), NotSeen::default());
     if let (Some(map), Ok(rank)) = (map, &rank) {
         let entry = ranks_map::read(map, *rank)?;
-        variables.extend(entry.line.variables.iter().map(|pair| variable(pair, bind)));
+        let (set, _) = visible_gpu::variables(&entry.line);
+        let set = if bind { &set[..] } else { &[] };
+        variables.extend(entry.line.variables.iter().map(|pair| variable(pair, set)));
         devices = entry.devices_not_seen(Path::new("/sys"));
         if bind && same_host(&entry.line.host, &host) {
             // A refused binding shows in the report.
@@ -31,12 +33,13 @@ pub(crate) fn report(map: Option<&Path>, bind: bool) -> Result<ReportLine, Failu
     line.map_err(|error| Failure::ours(format!("affinity: {error}")))
 }
 
-/// The value of a variable for the program: the user's value if set, else that of the map. If the
-/// launcher binds, the launcher sets the variables too.
-fn variable((name, wanted): &(String, OsString), by_us: bool) -> Variable {
+/// The value of a variable for the program: that of the map if we `set` it, be it in other words, else
+/// that of the environment. If the launcher binds, the launcher sets the variables too.
+fn variable((name, wanted): &(String, OsString), set: &[(String, OsString)]) -> Variable {
     let wanted = wanted.to_string_lossy().into_owned();
     let actual = std::env::var_os(name).map(|actual| actual.to_string_lossy().into_owned());
-    let actual = actual.or_else(|| by_us.then(|| wanted.clone()));
+    let ours = set.iter().any(|(other, _)| other == name).then(|| wanted.clone());
+    let actual = ours.or(actual);
     Variable { name: name.clone(), actual, wanted }
 }
 

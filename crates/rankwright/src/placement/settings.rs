@@ -50,6 +50,13 @@ impl Settings {
         variables.push((name.to_owned(), value.into()));
     }
 
+    /// Leaves out a variable of a rank of the job.
+    pub fn unset(&mut self, rank: usize, name: &str) {
+        if let Some(variables) = self.variables.get_mut(rank) {
+            variables.retain(|(other, _)| other != name);
+        }
+    }
+
     /// The variables of a rank of the job.
     #[must_use]
     pub fn variables(&self, rank: usize) -> &[(String, String)] {
@@ -81,6 +88,9 @@ mod tests {
         assert_eq!(settings.variables_of_all(2), None);
         settings.set(0, "B", "2");
         settings.set(0, "A", "3");
+        settings.set(0, "C", "4");
+        settings.unset(0, "C");
+        settings.unset(9, "C");
         assert_eq!(settings.variables_of_all(2), Some(settings.variables(1)));
     }
 }

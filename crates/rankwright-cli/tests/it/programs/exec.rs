@@ -174,6 +174,30 @@ fn a_rank_gets_its_variables_but_none_that_the_user_has_set() {
     assert!(text.contains(&format!("UCX_NET_DEVICES={wanted}=all missing=")), "{text}");
 }
 
+/// Slurm gives all ranks of a node the same list; of what the user has chosen instead, nothing is undone.
+#[test]
+fn a_list_of_visible_gpus_is_narrowed_or_kept_with_a_warning() {
+    let mut settings = Settings::NOTHING;
+    settings.set(0, "CUDA_VISIBLE_DEVICES", "2");
+    let map = Map::with(&placement(2, true, &[("localhost", 0)]), &settings);
+    let print = ["printenv", "CUDA_VISIBLE_DEVICES"];
+    let seen = |list: &str| {
+        let set = [("PMI_RANK", "0"), ("CUDA_VISIBLE_DEVICES", list)];
+        let output = map.exec(&set, &print);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (stdout(&output).trim().to_owned(), said, stdout(&map.exec(&set, &["--report"])))
+    };
+    let (list, said, report) = seen("0,1,2,3");
+    assert_eq!((list.as_str(), said.as_str()), ("2", ""));
+    assert!(report.contains(" variables=CUDA_VISIBLE_DEVICES=2=2 missing="), "{report}");
+    let (list, said, report) = seen("3");
+    assert_eq!(list, "3");
+    let warning = "rank 0 on localhost: CUDA_VISIBLE_DEVICES=3 is kept: GPU 2, which the rank should \
+                   get, is not in it";
+    assert!(said.contains(warning), "{said}");
+    assert!(report.contains("CUDA_VISIBLE_DEVICES=2=3 "), "{report}");
+}
+
 #[test]
 fn a_device_that_its_host_does_not_have_is_told() {
     let host = on_this_host();
