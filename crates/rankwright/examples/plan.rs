@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let waiting = candidate.score.total_waiting();
         writeln!(std::io::stdout(), "{:.6} s  {}", waiting.0, candidate.strategy)?;
     }
-    let file = plan.best().file(&cluster, &workload, true)?;
+    let file = plan.best().file(&cluster, &workload);
     file.write(&std::env::temp_dir().join("placement.json"))?;
     Ok(())
 }

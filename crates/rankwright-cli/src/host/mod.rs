@@ -3,6 +3,7 @@
 pub(crate) mod batch_job;
 pub(crate) mod child;
 pub(crate) mod elf;
+pub(crate) mod granted_gpus;
 pub(crate) mod mpi;
 pub(crate) mod processes;
 mod program;

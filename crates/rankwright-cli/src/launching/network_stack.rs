@@ -15,23 +15,30 @@ pub(crate) fn set_device_variables(
     local_ranks: LocalRanks,
     settings: &mut Settings,
 ) -> Result<Vec<String>, Infeasible> {
-    gpus::show_only_own(placement, job, settings);
+    let mut notes = gpus::set_variables(placement, job, settings);
     if let Some(stack) = fabric.fabric {
         let applied = stack.apply(placement, job, local_ranks, settings);
-        return applied.map_err(|error| Infeasible(error.to_string()));
+        notes.extend(applied.map_err(|error| Infeasible(error.to_string()))?);
+        return Ok(notes);
     }
     // The user named no stack, so an error here must not prevent the launch.
     let mut with_devices = settings.clone();
     let applied = match stacks::recognise(placement, job) {
-        Ok(None) => return Ok(Vec::new()),
+        Ok(None) => return Ok(notes),
         Ok(Some(stack)) => stack.apply(placement, job, local_ranks, &mut with_devices),
-        Err(ambiguous) => return Ok(vec![ambiguous.to_string()]),
-    };
-    Ok(match applied {
-        Ok(notes) => {
-            *settings = with_devices;
-            notes
+        Err(ambiguous) => {
+            notes.push(ambiguous.to_string());
+            return Ok(notes);
         }
-        Err(error) => vec![format!("the variables for network devices are not set: {error}")],
-    })
+    };
+    match applied {
+        Ok(more) => {
+            *settings = with_devices;
+            notes.extend(more);
+        }
+        Err(error) => {
+            notes.push(format!("the variables for network devices are not set: {error}"));
+        }
+    }
+    Ok(notes)
 }

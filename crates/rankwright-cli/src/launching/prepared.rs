@@ -4,8 +4,12 @@ use std::path::Path;
 
 use rankwright::launch::openmp::{self, ThreadsPerCore};
 use rankwright::launch::{self, Binding, Launch, LaunchError, Launcher, Request, Task};
-use rankwright::placement::{JobEntry, MemoryPolicy, PlacementFile, Settings};
+use rankwright::placement::{
+    JobEntry, MemoryPolicy, PlacementFile, RankEntry, Settings, Variables,
+};
 use rankwright::rails::fabric::LocalRanks;
+use rankwright::rails::gpus;
+use rankwright_shim_format::visible_gpus;
 
 use super::network_stack::set_device_variables;
 use crate::host::mpi::launcher::library_name;
@@ -13,6 +17,7 @@ use crate::host::shim::shim_beside_us;
 use crate::options::inputs::read_text_or_stdin;
 use crate::options::{FabricOptions, LaunchOptions, TargetOptions};
 use crate::output::exit_code::{Infeasible, UsageError};
+use crate::output::{Verbosity, warn};
 
 /// The options, checked.
 #[derive(Debug)]
@@ -136,15 +141,47 @@ impl Prepared {
         let notes =
             set_device_variables(self.fabric, &self.placement, job, local_ranks, &mut settings)?;
         if from_here {
-            for rank in 0..job.ranks.len() {
-                for (name, _) in settings.variables(rank).to_vec() {
-                    if let Ok(value) = std::env::var(&name) {
-                        settings.set(rank, &name, value);
-                    }
-                }
-            }
+            self.respect_environment(job, &mut settings);
         }
         Ok((settings, notes))
+    }
+
+    /// Warns if our environment shows other GPUs than those of the ranks of the only job.
+    pub(crate) fn warn_of_other_gpus(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
+        let (job, mut settings) = (self.one_job()?, Settings::default());
+        gpus::set_variables(&self.placement, job, &mut settings);
+        let mut ranks = job.ranks.iter();
+        let other = ranks.find_map(|entry| Some((entry, self.own_gpu(entry, &settings).err()?)));
+        if let Some((entry, text)) = other {
+            warn(verbosity, format_args!("rank {}: {text}", entry.rank));
+        }
+        Ok(())
+    }
+
+    /// The variables of a rank's GPU that our environment has otherwise.
+    fn own_gpu(&self, entry: &RankEntry, settings: &Settings) -> Result<Variables, String> {
+        let here = |name: &str| std::env::var(name).ok();
+        let granted = gpus::count_like(&self.placement, entry);
+        visible_gpus::narrowed(settings.variables(entry.rank.index()), here, granted)
+    }
+
+    /// Replaces variables of the ranks by those of our environment, except lists of visible GPUs, which
+    /// are narrowed where they have the rank's.
+    fn respect_environment(&self, job: &JobEntry, settings: &mut Settings) {
+        for (rank, entry) in job.ranks.iter().enumerate() {
+            let wanted = settings.variables(rank).to_vec();
+            let own = self.own_gpu(entry, settings);
+            for (name, _) in &wanted {
+                match std::env::var(name).ok() {
+                    Some(value) => settings.set(rank, name, value),
+                    None if own.is_err() && visible_gpus::restricts(name) => {
+                        settings.unset(rank, name);
+                    }
+                    None => {}
+                }
+            }
+            own.iter().flatten().for_each(|(name, value)| settings.set(rank, name, value));
+        }
     }
 
     /// The launch of `job` by `launcher`, with its files in `folder`; `installed` is the launcher's

@@ -34,6 +34,7 @@ impl Ready {
     ) -> anyhow::Result<Self> {
         let job = prepared.one_job()?;
         refuse_root(&prepared.launcher_arguments, installed)?;
+        prepared.warn_of_other_gpus(verbosity)?;
         let MpiLauncher { program, launcher } = installed;
         let launch_in =
             |folder: &TempDir| prepared.launch(launcher, Some(program), job, folder.path(), task);

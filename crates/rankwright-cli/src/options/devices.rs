@@ -1,6 +1,7 @@
 //! Options for the network devices and GPUs of ranks, and for the network stack that selects them.
 
 use clap::{Args, ValueEnum};
+use rankwright::placement::GpuUse;
 use rankwright::rails::fabric::{STACKS, Stack};
 use rankwright::rails::{SELECTIONS, Selection};
 
@@ -13,19 +14,33 @@ pub(crate) struct SelectionOptions {
     /// round-robin, packed, round-robin-all, psm2-default or none; see `rankwright nic --help`
     #[arg(long, value_name = "SELECTION", default_value_t = Selection::NONE)]
     pub(crate) nics: Selection,
-    /// GPUs of the ranks, if the cluster description has GPUs [default: near; for `run` only with
-    /// --nics]
-    #[arg(long, value_enum, value_name = "WHICH")]
+    /// How ranks use the GPUs of their nodes [default: near if this runs in a job to which the batch
+    /// system granted GPUs, else none]
+    #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) gpus: Option<Gpus>,
 }
 
-/// The choice of GPUs.
+/// How ranks use GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Gpus {
-    /// Those near a rank's cores and network devices, divided among the ranks there
+    /// Ranks are ordered so that local rank i of a node is near GPU i (modulo their number), which the
+    /// program selects; all GPUs stay visible to all ranks
     Near,
-    /// The program chooses
+    /// Each rank sees only the GPU nearest to it, as its device 0, by the vendor's variable; ranks that
+    /// do not see each other's GPU may be unable to copy between them directly (GPU IPC)
+    OnePerRank,
+    /// Ranks are placed without regard to GPUs
     None,
+}
+
+impl From<Gpus> for GpuUse {
+    fn from(option: Gpus) -> Self {
+        match option {
+            Gpus::Near => Self::Near,
+            Gpus::OnePerRank => Self::OnePerRank,
+            Gpus::None => Self::None,
+        }
+    }
 }
 
 /// The selections for help texts: one line each.

@@ -16,7 +16,7 @@ mod table_row;
 
 pub(crate) use cluster::ClusterOptions;
 pub(crate) use count::parse_count;
-pub(crate) use devices::{FabricOptions, Gpus, SelectionOptions, selection_help};
+pub(crate) use devices::{FabricOptions, SelectionOptions, selection_help};
 pub(crate) use given::{Given, given, refuse};
 pub(crate) use launch::{LAUNCHER_NAME, LaunchOptions, TargetOptions, programs};
 pub(crate) use node_groups::NodeGroupOptions;

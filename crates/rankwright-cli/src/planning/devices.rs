@@ -1,13 +1,16 @@
 //! Network devices and GPUs of a placement: chosen with the cores, or afterwards.
 
+use std::collections::BTreeSet;
+
 use rankwright::choose::Candidate;
 use rankwright::cluster::Cluster;
-use rankwright::placement::{Placement, PlacementFile};
+use rankwright::placement::{GpuUse, Placement, PlacementFile, Settings};
 use rankwright::rails::{Selection, SelectionError, gpus, lower_bound, select, selectable};
 use rankwright::traffic::Workload;
 use rankwright::units::Seconds;
 
-use crate::options::{Gpus, SelectionOptions};
+use crate::host::granted_gpus;
+use crate::options::SelectionOptions;
 use crate::output::exit_code::Infeasible;
 use crate::output::{self, Verbosity};
 
@@ -42,14 +45,40 @@ pub(crate) fn balance(
     }))
 }
 
-/// The file of a candidate with the user's selection of devices; `usual` is the default choice of GPUs.
-/// A note says how busy the devices are.
+/// How the ranks use GPUs: as the user says; else `near` if the batch system granted GPUs.
+pub(crate) fn gpu_use(
+    options: &SelectionOptions,
+    cluster: &Cluster,
+    verbosity: &Verbosity,
+) -> GpuUse {
+    let wanted = match options.gpus {
+        Some(wanted) => wanted.into(),
+        None if granted_gpus::any() => GpuUse::Near,
+        None => GpuUse::None,
+    };
+    if wanted.is_none() || cluster.groups.iter().any(|group| !group.machine.gpus.is_empty()) {
+        return wanted;
+    }
+    let why = match options.gpus {
+        Some(_) => "--gpus has no effect",
+        None => "the batch system granted GPUs, which are left to the program",
+    };
+    let name = &cluster.name;
+    let text = format!(
+        "{why}: no node of {name} has one in its description (`cluster discover` finds GPUs; \
+         [[node.gpu]] in a cluster.toml)"
+    );
+    output::warn(verbosity, text);
+    GpuUse::None
+}
+
+/// The file of a candidate. Notes say how busy the devices are that were selected, and how ranks use
+/// GPUs.
 pub(crate) fn placement_file(
     options: &SelectionOptions,
     cluster: &Cluster,
     workload: &Workload,
     candidate: &Candidate,
-    usual: Gpus,
     verbosity: &Verbosity,
 ) -> anyhow::Result<PlacementFile> {
     let balance = balance(cluster, workload, candidate, &options.nics)?;
@@ -61,11 +90,25 @@ pub(crate) fn placement_file(
         );
         output::note(verbosity, text);
     }
-    let gpus = options.gpus.unwrap_or(usual);
-    Ok(candidate.file(cluster, workload, gpus == Gpus::Near)?)
+    let file = candidate.file(cluster, workload);
+    note_gpus(&file, verbosity);
+    Ok(file)
 }
 
-/// Chooses devices and the GPUs near them.
+/// Notes how the ranks of a placement use GPUs.
+fn note_gpus(file: &PlacementFile, verbosity: &Verbosity) {
+    let mut ranks = file.jobs.iter().flat_map(|job| &job.ranks);
+    if file.gpus == GpuUse::Near && ranks.any(|entry| !entry.gpus.is_empty()) {
+        let text = "ranks are ordered by GPU: local rank i of a node is as near as possible to GPU i \
+                    (modulo their number, in the order of the bus); all GPUs stay visible";
+        output::note(verbosity, text);
+    }
+    let settings = |job| gpus::set_variables(file, job, &mut Settings::default());
+    let notes: BTreeSet<String> = file.jobs.iter().flat_map(settings).collect();
+    notes.iter().for_each(|text| output::note(verbosity, text));
+}
+
+/// Chooses devices, and GPUs anew where the placement has some.
 pub(crate) fn selected(
     cluster: &Cluster,
     workload: &Workload,
@@ -74,7 +117,8 @@ pub(crate) fn selected(
 ) -> anyhow::Result<Placement> {
     let selected = select(cluster, workload, placement, selection);
     let selected = selected.map_err(|error| not_selected(selection, error))?;
-    Ok(gpus::beside(cluster, &selected)?)
+    let gpu_use = selected.gpus();
+    Ok(gpus::assign(cluster, selected, gpu_use)?)
 }
 
 fn not_selected(selection: &Selection, error: SelectionError) -> anyhow::Error {

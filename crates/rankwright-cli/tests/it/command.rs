@@ -18,7 +18,10 @@ pub(crate) fn rankwright(arguments: &[&str]) -> Command {
         .env("NO_COLOR", "1")
         .env_remove("RANKWRIGHT_AGENT");
     // Tests may run inside a job.
-    for variable in ["SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURM_HET_SIZE", "SLURM_JOB_ID"] {
+    for variable in ["SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURM_HET_SIZE", "SLURM_JOB_ID"]
+        .into_iter()
+        .chain(["LSB_JOBID", "PBS_JOBID", "FLUX_JOB_ID", "FLUX_ENCLOSING_ID"])
+    {
         command.env_remove(variable);
     }
     command

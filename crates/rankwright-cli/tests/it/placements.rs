@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rankwright::ids::{CoreId, NumaId, PuId, Rank};
 use rankwright::placement::{
-    ClusterEntry, DeviceEntry, JobEntry, NodeEntry, PlacementFile, RankEntry,
+    ClusterEntry, DeviceEntry, GpuUse, JobEntry, NodeEntry, PlacementFile, RankEntry,
 };
 
 /// A placement of one job `app`: rank r is on the r-th host and core of `places`. Every core is one
@@ -27,6 +27,7 @@ pub(crate) fn placement(cores: u32, emulated: bool, places: &[(&str, u32)]) -> P
         strategy: "by hand".to_owned(),
         cluster: ClusterEntry { name: "test".to_owned(), digest: "sha256:0".to_owned(), emulated },
         workload_digest: "sha256:0".to_owned(),
+        gpus: GpuUse::None,
         nodes: names.iter().map(node).collect(),
         jobs: vec![JobEntry {
             name: "app".to_owned(),
@@ -59,7 +60,7 @@ pub(crate) const EIGHT_ON_FOUR: [(&str, u32); 8] =
 /// A network device of a node.
 pub(crate) fn device(name: &str) -> DeviceEntry {
     let (aliases, near, ports) = (Vec::new(), Vec::new(), Vec::new());
-    DeviceEntry { name: name.to_owned(), aliases, near, pci: None, ports }
+    DeviceEntry { name: name.to_owned(), aliases, near, pci: None, vendor: None, ports }
 }
 
 /// Writes a placement to a folder; its path.

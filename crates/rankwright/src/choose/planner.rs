@@ -11,8 +11,9 @@ use crate::cluster::Cluster;
 use crate::map::{
     Clock, DEFAULT_BALANCE, Effort, GroupOrigin, MAPPERS, NodeGroups, Problem, Strategy, StrategyId,
 };
-use crate::placement::{Granularity, Placement};
+use crate::placement::{GpuUse, Granularity, Placement};
 use crate::rails::Selection;
+use crate::rails::gpus::{FarGpus, far_gpus};
 use crate::ranking::{Objective, ObjectiveRule};
 use crate::sim::{Options, Pacing};
 use crate::traffic::Workload;
@@ -65,6 +66,9 @@ pub struct Plan {
     pub rule: ObjectiveRule,
     /// The expected run times of the candidates, where the program was recorded.
     pub run_times: Option<RunTimes>,
+    /// The ranks of the best candidate whose GPU is on another package.
+    #[doc(hidden)]
+    pub far_gpus: Option<FarGpus>,
 }
 
 impl Plan {
@@ -125,6 +129,13 @@ impl<'a> Planner<'a> {
     #[must_use]
     pub fn devices(mut self, selection: Selection) -> Self {
         self.selection = selection;
+        self
+    }
+
+    /// How the ranks use GPUs; by default not at all.
+    #[must_use]
+    pub fn gpus(mut self, gpus: GpuUse) -> Self {
+        self.options.gpus = gpus;
         self
     }
 
@@ -241,8 +252,10 @@ impl<'a> Planner<'a> {
             &candidates,
             made.evaluation.as_ref(),
         );
+        let placement = candidates[ranking.best()].placement.clone();
         Ok(Plan {
-            placement: candidates[ranking.best()].placement.clone(),
+            far_gpus: far_gpus(self.cluster, &placement),
+            placement,
             ranking,
             candidates,
             left_out,

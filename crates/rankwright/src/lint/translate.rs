@@ -7,7 +7,7 @@ use super::{RankReading, Reading};
 use crate::cluster::{Cluster, NodeGroup};
 use crate::ids::{CoreId, NodeId, NumaId};
 use crate::placement::{
-    ClusterEntry, JobEntry, JobPlacement, JobShape, NodeEntry, Placement, PlacementError,
+    ClusterEntry, GpuUse, JobEntry, JobPlacement, JobShape, NodeEntry, Placement, PlacementError,
     PlacementFile, RankEntry, RankPlacement, digest,
 };
 
@@ -77,6 +77,7 @@ impl Reading {
                 emulated: cluster.emulated,
             },
             workload_digest: String::new(),
+            gpus: GpuUse::None,
             nodes: used.into_iter().map(|id| NodeEntry::of(cluster, id)).collect(),
             jobs: vec![JobEntry { name, mpi_library: String::new(), ranks }],
             predicted: BTreeMap::new(),

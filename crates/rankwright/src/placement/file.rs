@@ -9,8 +9,8 @@ use serde_json::error::Category;
 use sha2::{Digest, Sha256};
 
 use super::contradictions;
-use super::{JobPlacement, JobShape, Placement, PlacementError, RankOfJob, RankPlacement};
-use crate::cluster::{Cluster, Gpu, Nic, Port};
+use super::{GpuUse, JobPlacement, JobShape, Placement, PlacementError, RankOfJob, RankPlacement};
+use crate::cluster::{Cluster, Gpu, GpuVendor, Nic, Port};
 use crate::files::{InputError, WriteError, read_text, write_atomically};
 use crate::ids::{CoreId, NodeId, NumaId, PuId, Rank};
 use crate::traffic::Workload;
@@ -31,6 +31,9 @@ pub struct PlacementFile {
     pub cluster: ClusterEntry,
     /// `sha256:...` of the workload that the placement is for.
     pub workload_digest: String,
+    /// How the ranks use the GPUs of their nodes.
+    #[serde(default, skip_serializing_if = "GpuUse::is_none")]
+    pub gpus: GpuUse,
     /// The nodes with ranks, in the order of the cluster.
     pub nodes: Vec<NodeEntry>,
     /// The jobs, in the order of the workload.
@@ -85,6 +88,9 @@ pub struct DeviceEntry {
     /// The PCI address, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pci: Option<String>,
+    /// The vendor of a GPU, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<GpuVendor>,
     /// The ports of a network device, where known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<Port>,
@@ -175,6 +181,7 @@ impl PlacementFile {
                 emulated: cluster.emulated,
             },
             workload_digest: digest(workload),
+            gpus: placement.gpus(),
             nodes: cluster
                 .node_ids()
                 .filter(|id| used.contains(id))
@@ -262,7 +269,9 @@ impl PlacementFile {
                 Ok(JobPlacement { name: job.name.clone(), ranks: ranks? })
             })
             .collect();
-        Placement::new(cluster, &shapes, self.strategy.clone(), jobs?)
+        let placement = Placement::new(cluster, &shapes, self.strategy.clone(), jobs?)?;
+        let gpus = placement.ranks().map(|place| place.gpus.clone()).collect();
+        placement.with_gpus(cluster, self.gpus, gpus)
     }
 
     /// The entry of the node with this name.
@@ -349,12 +358,25 @@ impl DeviceEntry {
             aliases: nic.aliases.clone(),
             near: nic.near.clone(),
             pci: nic.pci.clone(),
+            vendor: None,
             ports: nic.ports.clone(),
         }
     }
 
     fn of_gpu(gpu: &Gpu) -> Self {
-        let (near, pci) = (gpu.near.clone(), gpu.pci.clone());
-        Self { name: gpu.name.clone(), aliases: Vec::new(), near, pci, ports: Vec::new() }
+        Self {
+            name: gpu.name.clone(),
+            aliases: Vec::new(),
+            near: gpu.near.clone(),
+            pci: gpu.pci.clone(),
+            vendor: gpu.vendor,
+            ports: Vec::new(),
+        }
+    }
+
+    /// The vendor of a GPU; by its name where the file does not tell.
+    #[must_use]
+    pub(crate) fn gpu_vendor(&self) -> Option<GpuVendor> {
+        self.vendor.or_else(|| GpuVendor::of_name(&self.name))
     }
 }

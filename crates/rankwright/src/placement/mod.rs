@@ -22,6 +22,7 @@
 mod check;
 mod contradictions;
 mod file;
+mod gpu_use;
 mod homes;
 mod mapping;
 // For the command line; may change in any version.
@@ -34,6 +35,7 @@ use serde::{Deserialize, Serialize};
 
 pub use check::{PlacementError, RankOfJob};
 pub use file::{ClusterEntry, DeviceEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, digest};
+pub use gpu_use::GpuUse;
 pub use mapping::Mapping;
 pub use settings::{MemoryPolicy, Settings, Variables};
 pub use slots::{Granularity, Slot, slots};
@@ -49,6 +51,7 @@ use crate::traffic::Workload;
 pub struct Placement {
     strategy: String,
     jobs: Vec<JobPlacement>,
+    gpus: GpuUse,
 }
 
 /// Where the ranks of a job run.
@@ -113,7 +116,7 @@ impl Placement {
         jobs: Vec<JobPlacement>,
     ) -> Result<Self, PlacementError> {
         check(cluster, shapes, &jobs)?;
-        Ok(Self { strategy: strategy.into(), jobs })
+        Ok(Self { strategy: strategy.into(), jobs, gpus: GpuUse::None })
     }
 
     /// The placement of a mapping: `slot_of` has the position in `slots` of each [`GlobalRank`].
@@ -168,21 +171,49 @@ impl Placement {
     /// # Panics
     /// If there is not a list of devices for each rank, or the placement is for another cluster.
     pub fn with_devices(
-        mut self,
+        self,
         cluster: &Cluster,
         nics: Vec<Vec<String>>,
     ) -> Result<Self, PlacementError> {
         assert_eq!(nics.len(), self.ranks().count(), "devices for each rank");
-        let mut nics = nics.into_iter();
+        self.change(cluster, nics, |place, nics| place.nics = nics)
+    }
+
+    /// Sets something of each rank and checks its devices.
+    fn change(
+        mut self,
+        cluster: &Cluster,
+        values: Vec<Vec<String>>,
+        set: impl Fn(&mut RankPlacement, Vec<String>),
+    ) -> Result<Self, PlacementError> {
+        let mut values = values.into_iter();
         for job in 0..self.jobs.len() {
             for rank in 0..self.jobs[job].ranks.len() {
-                self.jobs[job].ranks[rank].nics = nics.next().unwrap_or_default();
+                set(&mut self.jobs[job].ranks[rank], values.next().unwrap_or_default());
                 let names = self.jobs.iter().map(|job| job.name.as_str());
                 let who = || RankOfJob::new(names, (job, Rank::from_index(rank)));
                 check_devices(cluster, who, &self.jobs[job].ranks[rank])?;
             }
         }
         Ok(self)
+    }
+
+    /// This placement with GPUs: by [`GlobalRank`], the names of those that it uses.
+    ///
+    /// # Errors
+    /// If a GPU is not on the node of its rank.
+    ///
+    /// # Panics
+    /// If there is not a list of GPUs for each rank, or the placement is for another cluster.
+    pub fn with_gpus(
+        mut self,
+        cluster: &Cluster,
+        gpu_use: GpuUse,
+        gpus: Vec<Vec<String>>,
+    ) -> Result<Self, PlacementError> {
+        assert_eq!(gpus.len(), self.ranks().count(), "GPUs for each rank");
+        self.gpus = gpu_use;
+        self.change(cluster, gpus, |place, gpus| place.gpus = gpus)
     }
 
     /// This placement under the name of another strategy.
@@ -195,6 +226,12 @@ impl Placement {
     #[must_use]
     pub fn strategy(&self) -> &str {
         &self.strategy
+    }
+
+    /// How its ranks use GPUs.
+    #[must_use]
+    pub fn gpus(&self) -> GpuUse {
+        self.gpus
     }
 
     /// The jobs, in the order of the workload; the position is [`JobId`](crate::ids::JobId).

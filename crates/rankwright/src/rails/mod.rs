@@ -30,7 +30,7 @@
 // | `psm2_modes` | the selection modes of PSM2 |
 // | `internode_traffic` | what ranks send to and receive from other nodes |
 // | `usable_slots` | which slots can hold ranks that all get devices |
-// | `gpus` | the GPUs beside ranks and their devices |
+// | `gpus/` | the GPUs of ranks, and the order of ranks by GPU |
 // | `fabric/` | the environment variables that give each network stack the devices of a rank |
 
 mod by_load;

@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use super::SelectionError;
 use super::policies::Selection;
 use crate::cluster::{Cluster, Machine, Nic};
-use crate::ids::{GlobalRank, JobId, NodeId, NumaId};
+use crate::ids::{CoreId, GlobalRank, JobId, NodeId, NumaId};
 use crate::network::FarDevice;
 use crate::placement::RankPlacement;
 
@@ -158,7 +158,7 @@ impl NodeKind {
         let devices = devices(cluster, node, selection)?;
         let numa_nodes = || (0..machine.numa_nodes.len()).map(NumaId::from_index);
         let distances = numa_nodes().map(|numa| {
-            devices.iter().map(|device| distance(machine, &[numa], &device.near)).collect()
+            devices.iter().map(|device| distance_of(machine, &[numa], &device.near)).collect()
         });
         let far = numa_nodes().map(|numa| {
             let far = |device: &Device| {
@@ -274,7 +274,7 @@ impl Device {
 #[must_use]
 pub fn distance_from_numa_nodes(machine: &Machine, nic: &Nic) -> Vec<u32> {
     let ids = (0..machine.numa_nodes.len()).map(NumaId::from_index);
-    ids.map(|numa| distance(machine, &[numa], &nic.near)).collect()
+    ids.map(|numa| distance_of(machine, &[numa], &nic.near)).collect()
 }
 
 /// The number at the end of a device's name.
@@ -285,8 +285,13 @@ pub(super) fn unit(name: &str) -> Option<u32> {
 
 /// The NUMA nodes of a bound rank's cores, that of its first core first.
 pub(super) fn numa_nodes(machine: &Machine, place: &RankPlacement) -> Vec<NumaId> {
+    if place.bound { numa_of_cores(machine, &place.cores) } else { Vec::new() }
+}
+
+/// The NUMA nodes of cores, that of the first core first.
+pub(super) fn numa_of_cores(machine: &Machine, cores: &[CoreId]) -> Vec<NumaId> {
     let mut numa_nodes = Vec::new();
-    for core in place.cores.iter().filter(|_| place.bound) {
+    for core in cores {
         let numa = machine.cores[core.index()].numa;
         if !numa_nodes.contains(&numa) {
             numa_nodes.push(numa);
@@ -296,7 +301,7 @@ pub(super) fn numa_nodes(machine: &Machine, place: &RankPlacement) -> Vec<NumaId
 }
 
 /// The distance of a device that is beside some NUMA nodes to a rank on others.
-fn distance(machine: &Machine, rank: &[NumaId], near: &[NumaId]) -> u32 {
+pub(super) fn distance_of(machine: &Machine, rank: &[NumaId], near: &[NumaId]) -> u32 {
     if rank.is_empty() || near.is_empty() || rank.iter().any(|numa| near.contains(numa)) {
         return 0;
     }

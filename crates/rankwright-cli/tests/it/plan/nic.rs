@@ -75,7 +75,7 @@ fn devices_go_from_place_through_launch_to_the_ranks() {
     let files = folder.path().join("files").display().to_string();
     let on = ["--on", "testdata/nics/four-numa.toml"];
     let place = ["map", "pattern:ring:8", "--strategy", "blocked", "--nics", "device-affinity"];
-    run(&[&place[..], &on, &["-o", &file]].concat());
+    run(&[&place[..], &on, &["--gpus", "one-per-rank", "-o", &file]].concat());
     let launch = ["launch", &file, "--for", "openmpi4", "-o", &files];
     run(&[&launch[..], &["--fabric", "cxi", "--", "./app"]].concat());
     let map = std::fs::read_to_string(Path::new(&files).join("ranks.map")).expect("it is written");
@@ -164,25 +164,115 @@ fn the_busiest_device_is_as_busy_in_the_table_as_in_the_note() {
     );
 }
 
+/// `map` of four ranks with these arguments, outside of all batch jobs but with these variables: the GPU
+/// and the first core of each rank, and what is said.
+fn gpus(more: &[&str], variables: &[(&str, &str)]) -> (Vec<String>, String) {
+    let on = ["map", "pattern:ring:4", "--on", "testdata/nics/four-numa.toml"];
+    let how = ["--strategy", "blocked", "--cores-per-rank", "4", "--format", "json"];
+    let arguments = [&on[..], &how, more].concat();
+    let mut command = rankwright(&arguments);
+    let output = command.envs(variables.iter().copied()).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(&arguments, &output));
+    let file: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let ranks = file["jobs"][0]["ranks"].as_array().expect("ranks");
+    let rank = |rank: &serde_json::Value| format!("{} at {}", rank["gpus"], rank["cores"][0]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (ranks.iter().map(rank).collect(), said)
+}
+
 #[test]
-fn gpus_are_near_ranks_with_and_without_devices_unless_nobody_wants_that() {
-    let gpus = |more: &[&str]| -> Vec<String> {
-        let on = ["map", "pattern:ring:4", "--on", "testdata/nics/four-numa.toml"];
-        let how = ["--strategy", "blocked", "--cores-per-rank", "4", "--format", "json"];
-        let arguments = [&on[..], &how, more].concat();
+fn ranks_are_ordered_by_gpu_where_gpus_are_granted_or_wanted() {
+    let none = ["[] at 0", "[] at 4", "[] at 8", "[] at 12"].map(str::to_owned).to_vec();
+    // GPUs 0 and 1 are beside the last cores, 2 and 3 beside the second four.
+    let near =
+        [r#"["rsmi0"] at 0"#, r#"["rsmi1"] at 12"#, r#"["rsmi2"] at 8"#, r#"["rsmi3"] at 4"#];
+    let near = near.map(str::to_owned).to_vec();
+    assert_eq!(gpus(&[], &[]), (none.clone(), String::new()));
+    let wanted = gpus(&["--gpus", "near"], &[]);
+    assert_eq!(wanted.0, near);
+    assert!(
+        wanted.1.contains("local rank i of a node is as near as possible to GPU i"),
+        "{}",
+        wanted.1
+    );
+    let slurm = ("SLURM_JOB_ID", "7");
+    assert_eq!(gpus(&[], &[slurm]).0, none);
+    assert_eq!(gpus(&[], &[slurm, ("SLURM_GPUS_ON_NODE", "8")]).0, near);
+    let flux = [("FLUX_JOB_ID", "f"), ("ROCR_VISIBLE_DEVICES", "0,1,2,3")];
+    assert_eq!(gpus(&[], &flux).0, near);
+    assert_eq!(gpus(&["--gpus", "none"], &flux).0, none);
+    let own = [r#"["rsmi4"] at 0"#, r#"["rsmi2"] at 4"#, r#"["rsmi6"] at 8"#, r#"["rsmi0"] at 12"#];
+    let one = gpus(&["--gpus", "one-per-rank"], &[]);
+    assert_eq!(one.0, own);
+    assert!(one.1.contains("(GPU IPC): `--gpus near` hides none"), "{}", one.1);
+    assert_eq!(gpus(&["--gpus", "one-per-rank", "--nics", "device-affinity"], &[]).0, own);
+}
+
+/// Below the answer, once, with the way out; not where it helps nothing, nor where GPUs are not used.
+#[test]
+fn ranks_on_another_socket_than_their_gpus_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("p.json").display().to_string();
+    let place = |gpus: &[&str]| {
+        let on =
+            ["place", "pattern:halo-2d:4", "--on", "testdata/nics/four-gpus.toml", "-o", &file];
+        let how = ["--strategies", "blocked", "--for", "openmpi5"];
+        let arguments = [&on[..], &how, gpus].concat();
         let output = rankwright(&arguments).output().expect("the program starts");
         assert!(output.status.success(), "{}", transcript(&arguments, &output));
-        let file: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        let ranks = file["jobs"][0]["ranks"].as_array().expect("ranks");
-        ranks.iter().map(|rank| rank["gpus"].to_string()).collect()
+        String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    let near = [
-        r#"["rsmi4","rsmi5"]"#,
-        r#"["rsmi2","rsmi3"]"#,
-        r#"["rsmi6","rsmi7"]"#,
-        r#"["rsmi0","rsmi1"]"#,
-    ];
-    assert_eq!(gpus(&[]), near);
-    assert_eq!(gpus(&["--nics", "device-affinity"]), near);
-    assert_eq!(gpus(&["--gpus", "none"]), ["[]"; 4]);
+    let weakness = "- 2 of 4 ranks are on another socket than their GPU (rank 0 on socket L#0 of g0 has \
+                    nvml0 on socket L#1): `--cores-per-rank 4` spreads the ranks of a node over its \
+                    sockets\n";
+    for gpus in ["near", "one-per-rank"] {
+        let text = place(&["--gpus", gpus]);
+        let told = "ranks are on another socket than their GPU";
+        assert_eq!(text.matches(told).count(), 1, "{text}");
+        let spread = place(&["--gpus", gpus, "--cores-per-rank", "4"]);
+        assert!(!spread.contains(told), "{spread}");
+    }
+    let text = place(&["--gpus", "near"]);
+    assert!(text.contains(weakness), "{text}");
+    assert!(!place(&[]).contains("GPU"));
+}
+
+#[test]
+fn gpus_that_the_description_lacks_are_missed() {
+    let on = ["map", "pattern:ring:4", "--strategy", "blocked", "--on", "testdata/nics/none.toml"];
+    let said = |more: &[&str], variables: &[(&str, &str)]| {
+        let arguments = [&on[..], more].concat();
+        let output = rankwright(&arguments).envs(variables.iter().copied()).output();
+        String::from_utf8_lossy(&output.expect("the program starts").stderr).into_owned()
+    };
+    assert_eq!(said(&[], &[]), "");
+    let lists_none = ": no node of none has one in its description (`cluster discover` finds GPUs; \
+                      [[node.gpu]] in a cluster.toml)\n";
+    let wanted = said(&["--gpus", "near"], &[]);
+    assert_eq!(wanted, format!("warning: --gpus has no effect{lists_none}"));
+    let granted = said(&[], &[("PBS_JOBID", "7"), ("CUDA_VISIBLE_DEVICES", "GPU-aa")]);
+    assert!(granted.contains("the batch system granted GPUs, which are left to"), "{granted}");
+}
+
+/// A CPU program, and one that counts GPUs itself, need neither variables nor the shim.
+#[test]
+fn ranks_that_are_only_near_their_gpus_are_started_by_the_launcher_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let run = |arguments: &[&str]| {
+        let output = rankwright(arguments).output().expect("the program starts");
+        assert!(output.status.success(), "{}", transcript(arguments, &output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let launched = |gpus: &[&str]| {
+        let (file, to) = (at("p.json"), at("files"));
+        let on = ["map", "pattern:ring:4", "--on", "testdata/nics/four-numa.toml", "-o", &file];
+        run(&[&on[..], &["--strategy", "blocked"], gpus].concat());
+        run(&["launch", &file, "--for", "openmpi4", "-o", &to, "--", "./app"])
+    };
+    let plain = launched(&[]);
+    assert!(plain.contains("-rf ") || plain.contains("rankfile"), "{plain}");
+    assert_eq!(launched(&["--gpus", "near"]), plain);
+    let one = launched(&["--gpus", "one-per-rank"]);
+    assert!(one.contains("rankwright-exec"), "{one}");
 }

@@ -5,7 +5,7 @@ use super::{ChooseOptions, PlanError, has_message_timing};
 use crate::choose::PlacedMapping;
 use crate::map::{DeviceMapping, MapError, Problem, Strategy, StrategyId};
 use crate::parallel;
-use crate::placement::{JobShape, Mapping, Placement};
+use crate::placement::{GpuUse, JobShape, Mapping, Placement};
 use crate::rails;
 
 /// The mappings, and which strategy proposed which.
@@ -59,7 +59,10 @@ impl Mappings {
         }
         let simulated = options.messages > 0 && has_message_timing(problem);
         let limits = Limits { threads: options.threads, clock: options.clock, simulated };
-        let runs = run(problem, &needed, &limits);
+        let mut runs = run(problem, &needed, &limits);
+        if options.gpus == GpuUse::Near {
+            runs.iter_mut().for_each(|run| order_by_gpu(problem, run));
+        }
         let mut mappings = Self { placed: Vec::new(), proposals };
         mappings.place(problem, runs, options);
         mappings
@@ -83,7 +86,7 @@ impl Mappings {
             keys_of_runs.push(run.mappings.iter().flatten().map(&mut number).collect());
         }
         let placements = parallel::map(&different, options.threads, |_, ((mapping, binds), id)| {
-            placement(problem, mapping, *binds, id)
+            placement(problem, mapping, (*binds, options.gpus), id)
         });
         let mut numbers = Vec::with_capacity(placements.len());
         for (((device_mapping, _), _), placement) in different.iter().zip(&placements) {
@@ -160,7 +163,7 @@ impl Mappings {
 fn placement(
     problem: &Problem,
     placed: &DeviceMapping,
-    binds: bool,
+    (binds, gpus): (bool, GpuUse),
     strategy: &StrategyId,
 ) -> Result<Placement, PlanError> {
     let (cluster, shapes) = (problem.cluster, JobShape::of(problem.workload));
@@ -168,10 +171,24 @@ fn placement(
     let bound = Placement::from_slots(cluster, &shapes, &name, problem.slots(), slot_of)?;
     let placement = if binds { bound } else { bound.unbound(cluster) };
     let selection = problem.selection();
-    match &placed.nics {
-        Some(nics) => Ok(placement.with_devices(cluster, nics.clone())?),
-        None if selection.is_none() => Ok(placement),
+    let placement = match &placed.nics {
+        Some(nics) => placement.with_devices(cluster, nics.clone())?,
+        None if selection.is_none() => placement,
         None => rails::select(cluster, problem.workload, placement, selection)
-            .map_err(|error| PlanError::selection(selection, error)),
+            .map_err(|error| PlanError::selection(selection, error))?,
+    };
+    Ok(rails::gpus::assign(cluster, placement, gpus)?)
+}
+
+/// Lets the ranks of each node exchange slots so that each is near the GPU that it takes. Those whose
+/// devices were chosen with their slots get others then.
+fn order_by_gpu(problem: &Problem, run: &mut StrategyRun) {
+    let shapes = JobShape::of(problem.workload);
+    for placed in run.mappings.iter_mut().flatten() {
+        let (cluster, slots) = (problem.cluster, problem.slots());
+        let ordered = rails::gpus::ordered(cluster, &shapes, slots, &placed.mapping);
+        if ordered != placed.mapping {
+            *placed = DeviceMapping::from(ordered);
+        }
     }
 }

@@ -13,8 +13,8 @@ use super::{Evaluation, MappingEvaluation, NotSimulated};
 use crate::cluster::Cluster;
 use crate::estimate::Load;
 use crate::map::{Budget, Clock, MapError, Problem, Strategy, StrategyError, StrategyId};
-use crate::placement::{Mapping, Placement, PlacementError, PlacementFile};
-use crate::rails::{Selection, SelectionError, gpus};
+use crate::placement::{GpuUse, Mapping, Placement, PlacementError, PlacementFile};
+use crate::rails::{Selection, SelectionError};
 use crate::ranking::{Objective, ObjectiveRule, Rule, Score, rank};
 use crate::sim::{Options, Pacing};
 use crate::traffic::Workload;
@@ -62,23 +62,10 @@ pub struct Computing {
 }
 
 impl Candidate {
-    /// The placement as it is written to `placement.json`. `with_gpus` adds the GPUs near the network
-    /// devices and cores of each rank, where the cluster has some.
-    ///
-    /// # Errors
-    /// If the GPUs make no valid placement, which would be an error of this function.
-    pub fn file(
-        &self,
-        cluster: &Cluster,
-        workload: &Workload,
-        with_gpus: bool,
-    ) -> Result<PlacementFile, PlacementError> {
-        let predicted = self.load.predicted();
-        if !with_gpus {
-            return Ok(PlacementFile::new(cluster, workload, &self.placement, predicted));
-        }
-        let placement = gpus::beside(cluster, &self.placement)?;
-        Ok(PlacementFile::new(cluster, workload, &placement, predicted))
+    /// The placement as it is written to `placement.json`.
+    #[must_use]
+    pub fn file(&self, cluster: &Cluster, workload: &Workload) -> PlacementFile {
+        PlacementFile::new(cluster, workload, &self.placement, self.load.predicted())
     }
 }
 
@@ -127,6 +114,8 @@ pub struct ChooseOptions<'a> {
     pub evaluate_all: bool,
     /// The strategy that places as the launcher does by default; `None`: `blocked`.
     pub launcher_default: Option<&'a StrategyId>,
+    /// How the ranks use GPUs.
+    pub gpus: GpuUse,
     /// Whether that strategy is evaluated for comparison only and cannot win.
     pub default_is_reference: bool,
     /// Called from several threads with the number of simulated messages; when it breaks, all
@@ -165,6 +154,7 @@ impl Default for ChooseOptions<'_> {
             seeds: 3,
             evaluate_all: false,
             launcher_default: None,
+            gpus: GpuUse::None,
             default_is_reference: false,
             observer: &|_| ControlFlow::Continue(()),
         }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::cluster::read::synthetic;
 use crate::cluster::{Cluster, ClusterDescription, Machine, Node, NodeGroup};
 use crate::ids::{CoreId, NodeId, NumaId, PuId, Rank};
-use crate::placement::{ClusterEntry, JobEntry, NodeEntry, PlacementFile, RankEntry};
+use crate::placement::{ClusterEntry, GpuUse, JobEntry, NodeEntry, PlacementFile, RankEntry};
 
 /// A cluster, and a placement of jobs on it.
 #[derive(Debug, Clone)]
@@ -161,6 +161,7 @@ fn placed(shapes: &[Shape], places: Vec<Place>, jobs: usize, library: &str) -> P
         strategy: "random".to_owned(),
         cluster: ClusterEntry { name: "c".to_owned(), digest: String::new(), emulated: false },
         workload_digest: String::new(),
+        gpus: GpuUse::None,
         nodes: (0..shapes.len())
             .map(|node| NodeEntry::of(&cluster, NodeId::from_index(node)))
             .collect(),

@@ -6,7 +6,9 @@ use proptest::prelude::*;
 
 use crate::ids::{CoreId, NumaId, PuId, Rank};
 use crate::launch::{Binding, Request, Task};
-use crate::placement::{ClusterEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, Settings};
+use crate::placement::{
+    ClusterEntry, GpuUse, JobEntry, NodeEntry, PlacementFile, RankEntry, Settings,
+};
 
 /// One job on up to six nodes of up to 40 cores with one or two PUs each (P# of the second PU: L# +
 /// number of cores), up to three cores per rank, ranks in random order.
@@ -62,6 +64,7 @@ fn file(nodes: u32, cores: u32, threads: u32, ranks: Vec<RankEntry>) -> Placemen
         strategy: "random".to_owned(),
         cluster: ClusterEntry { name: "c".to_owned(), digest: String::new(), emulated: false },
         workload_digest: String::new(),
+        gpus: GpuUse::None,
         nodes: (0..nodes).map(node).collect(),
         jobs: vec![JobEntry { name: "j".to_owned(), mpi_library: String::new(), ranks }],
         predicted: BTreeMap::new(),

@@ -4,7 +4,7 @@ use super::{LocalRanks, find, recognise};
 use crate::cluster::read::toml;
 use crate::cluster::{Cluster, Link};
 use crate::placement::{
-    DeviceEntry, Granularity, JobShape, Placement, PlacementFile, Settings, slots,
+    DeviceEntry, GpuUse, Granularity, JobShape, Placement, PlacementFile, Settings, slots,
 };
 use crate::rails::select;
 use crate::traffic::{Job as TrafficJob, Workload};
@@ -23,7 +23,7 @@ fn placed(machine_name: &str, at: &[usize], selection: &str) -> PlacementFile {
     let placement = Placement::from_slots(&cluster, &shapes, "by hand", &free, at).unwrap();
     let workload = Workload::single(TrafficJob::new("j", ranks, []).unwrap());
     let chosen = select(&cluster, &workload, placement, &selection.parse().unwrap()).unwrap();
-    let with_gpus = crate::rails::gpus::beside(&cluster, &chosen).unwrap();
+    let with_gpus = crate::rails::gpus::assign(&cluster, chosen, GpuUse::OnePerRank).unwrap();
     PlacementFile::new(&cluster, &workload, &with_gpus, Default::default())
 }
 
@@ -130,28 +130,6 @@ fn psm2_as_deployed_sends_the_second_socket_through_the_first_ones_devices() {
     let theirs = find("psm2").unwrap().defaults(&file, &file.jobs[0]).concat();
     assert_eq!(ours, ["hfi1_0", "hfi1_1", "hfi1_2", "hfi1_3"]);
     assert_eq!(theirs, ["hfi1_0", "hfi1_1", "hfi1_0", "hfi1_1"]);
-}
-
-#[test]
-fn ranks_see_only_their_own_gpus() {
-    let mut file = placed("four-numa", &[0, 4, 8, 12], "device-affinity");
-    let seen = |file: &PlacementFile| {
-        let mut settings = Settings::default();
-        crate::rails::gpus::show_only_own(file, &file.jobs[0], &mut settings);
-        (0..4).map(|rank| settings.variables(rank).to_vec()).collect::<Vec<_>>()
-    };
-    let visible = |lists: [&str; 4]| {
-        lists.map(|list| vec![("ROCR_VISIBLE_DEVICES".to_owned(), list.to_owned())])
-    };
-    assert_eq!(seen(&file), visible(["4,5", "2,3", "6,7", "0,1"]));
-    // They count in the order of the bus, whatever their names are: here rsmi6, 1, 2, 3, 4, 5, 0, 7.
-    let gpus = &mut file.nodes[0].gpus;
-    let at =
-        |gpus: &[DeviceEntry], name: &str| gpus.iter().position(|gpu| gpu.name == name).unwrap();
-    let (first, seventh) = (at(gpus, "rsmi0"), at(gpus, "rsmi6"));
-    let low = gpus[first].pci.take();
-    gpus[first].pci = std::mem::replace(&mut gpus[seventh].pci, low);
-    assert_eq!(seen(&file), visible(["4,5", "2,3", "0,7", "1,6"]));
 }
 
 #[test]

@@ -41,7 +41,7 @@ const MEASURE: &str = "`rankwright run --compare default,placement` measures the
 pub(super) fn all(facts: &Facts) -> Vec<Weakness> {
     let parts = [shared_pus(facts.workload), no_timing(facts), disagreement(facts)];
     let parts = parts.into_iter().chain([rates(facts), part(facts)]);
-    let more = [collectives(facts), neighbours(facts), default(facts)];
+    let more = [collectives(facts), neighbours(facts), gpus(facts), default(facts)];
     let parts = parts.chain(more);
     parts.flatten().collect()
 }
@@ -115,6 +115,11 @@ fn collectives(facts: &Facts) -> Option<Weakness> {
 fn neighbours(facts: &Facts) -> Option<Weakness> {
     let (text, remedy) = facts.effects?.node_groups()?;
     Some(Weakness::new("other-node-neighbours", text, remedy))
+}
+
+fn gpus(facts: &Facts) -> Option<Weakness> {
+    let far = facts.plan.far_gpus.as_ref()?;
+    Some(Weakness::new("far-gpus", far.sentence(), far.remedy()))
 }
 
 fn default(facts: &Facts) -> Option<Weakness> {

@@ -18,8 +18,8 @@ use files::FileOptions;
 use populations::PopulationOptions;
 
 use crate::options::{
-    ClusterOptions, Format, Given, Gpus, NodeGroupOptions, RankSize, SearchOptions,
-    SelectionOptions, SimulationOptions, inputs, programs, refuse, refuse_stdout, strategy_help,
+    ClusterOptions, Format, Given, NodeGroupOptions, RankSize, SearchOptions, SelectionOptions,
+    SimulationOptions, inputs, programs, refuse, refuse_stdout, strategy_help,
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
@@ -98,14 +98,7 @@ impl Place {
             let default = (launcher, &default_id, reference);
             best = self.best(&cluster, &workload, (&strategies, default), verbosity)?;
         }
-        let file = devices::placement_file(
-            &self.selection,
-            &cluster,
-            &workload,
-            &best,
-            Gpus::Near,
-            verbosity,
-        )?;
+        let file = devices::placement_file(&self.selection, &cluster, &workload, &best, verbosity)?;
         let strategy = best.strategy.to_string();
         self.files.write(file, (&strategy, launcher), line.as_ref(), verbosity)?;
         Ok(ExitCode::SUCCESS)
@@ -120,7 +113,7 @@ impl Place {
         strategies: &[Strategy],
         verbosity: &Verbosity,
     ) -> anyhow::Result<Candidate> {
-        let planner = self.planner(cluster, workload, strategies)?.evaluate_all(false);
+        let planner = self.planner(cluster, workload, strategies, verbosity)?.evaluate_all(false);
         let mut candidates = |problem: Problem| {
             Ok(plan::plan_in(problem, &self.search, &planner, verbosity)?.candidates)
         };
@@ -141,7 +134,7 @@ impl Place {
         (strategies, (launcher, default, reference)): (&[Strategy], LauncherDefault),
         verbosity: &Verbosity,
     ) -> anyhow::Result<Candidate> {
-        let planner = self.planner(cluster, workload, strategies)?;
+        let planner = self.planner(cluster, workload, strategies, verbosity)?;
         let planner = planner.launcher_default(default, reference);
         let mut plan = plan::plan(&self.search, &planner, verbosity)?;
         let mut comparison = plan::comparison(&plan, cluster);
@@ -169,12 +162,14 @@ impl Place {
         cluster: &'a Cluster,
         workload: &'a Workload,
         strategies: &'a [Strategy],
+        verbosity: &Verbosity,
     ) -> anyhow::Result<Planner<'a>> {
         let planner = self
             .search
             .planner(cluster, workload, strategies)?
             .granularity(self.rank_size.granularity())
             .devices(self.selection.nics.clone())
+            .gpus(devices::gpu_use(&self.selection, cluster, verbosity))
             .simulation(self.simulation.options(self.search.seed(), &self.workloads));
         Ok(match self.node_groups.keep {
             Some(keep) => planner.keep_node_groups(keep.origin()),

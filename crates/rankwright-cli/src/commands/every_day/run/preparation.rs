@@ -74,7 +74,9 @@ impl Run {
         prepared: &Prepared,
         MpiLauncher { program, launcher }: &MpiLauncher,
         line: &ProgramLine,
+        verbosity: &Verbosity,
     ) -> anyhow::Result<Launch> {
+        prepared.warn_of_other_gpus(verbosity)?;
         let (job, task) = (prepared.one_job()?, Task::Programs(line));
         prepared.launch(launcher, Some(program), job, Path::new("FOLDER"), task)
     }

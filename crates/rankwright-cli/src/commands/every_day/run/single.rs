@@ -29,7 +29,7 @@ impl Run {
         let installed = self.launcher(Some(prepared.one_job()?), line)?;
         self.refuse_misfits(&prepared, BatchJob::around()?.as_ref(), verbosity)?;
         if self.dry_run {
-            return dry_run(&self.dry_launch(&prepared, &installed, line)?);
+            return dry_run(&self.dry_launch(&prepared, &installed, line, verbosity)?);
         }
         let ready = Ready::new(&prepared, &installed, Task::Programs(line), verbosity)?;
         ready.explain(verbosity);
@@ -98,7 +98,7 @@ impl Run {
         misfits.iter().for_each(|misfit| warn(verbosity, misfit));
         let count = counted(allocation.ranks(), "rank");
         let ready = if self.dry_run {
-            Ready::bare(self.dry_launch(&prepared, &installed, line)?)
+            Ready::bare(self.dry_launch(&prepared, &installed, line, verbosity)?)
         } else {
             Ready::new(&prepared, &installed, Task::Programs(line), verbosity)?
         };

@@ -13,8 +13,8 @@ use rankwright::placement::Placement;
 use rankwright::report::{mapping_header, mapping_rows};
 
 use crate::options::{
-    Format, Given, Gpus, RankSize, ResultOptions, SearchOptions, SelectionOptions,
-    SimulationOptions, given, inputs, refuse, strategy_help,
+    Format, Given, RankSize, ResultOptions, SearchOptions, SelectionOptions, SimulationOptions,
+    given, inputs, refuse, strategy_help,
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
@@ -99,19 +99,14 @@ impl Map {
             .planner(&cluster, &workload, &strategies)?
             .granularity(self.rank_size.granularity())
             .devices(self.selection.nics.clone())
+            .gpus(devices::gpu_use(&self.selection, &cluster, verbosity))
             .simulation(simulation)
             .evaluate_all(false);
         let plan = plan::plan(&self.search, &planner, verbosity)?;
         let candidate = plan.best();
         plan::note_choice(verbosity, candidate);
-        let file = devices::placement_file(
-            &self.selection,
-            &cluster,
-            &workload,
-            candidate,
-            Gpus::Near,
-            verbosity,
-        )?;
+        let file =
+            devices::placement_file(&self.selection, &cluster, &workload, candidate, verbosity)?;
         self.destination().write(&match self.format() {
             MapFormat::Table => output::table(&mapping_header(), &mapping_rows(&file)),
             MapFormat::Csv => output::csv(&mapping_header(), &mapping_rows(&file)),

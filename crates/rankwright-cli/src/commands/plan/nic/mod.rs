@@ -172,7 +172,7 @@ impl Nic {
         let candidate = plan.best();
         plan::note_choice(verbosity, candidate);
         let balance = devices::balance(cluster, &workload, candidate, &selection)?;
-        let file = candidate.file(cluster, &workload, true)?;
+        let file = candidate.file(cluster, &workload);
         self.report(Some(cluster), &file, Some(&selection), balance)
     }
 

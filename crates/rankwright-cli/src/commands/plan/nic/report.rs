@@ -122,7 +122,7 @@ impl NicReport {
                     LocalRanks::Right,
                     &mut settings,
                 )?),
-                None => gpus::show_only_own(file, job, &mut settings),
+                None => report.notes.extend(gpus::set_variables(file, job, &mut settings)),
             }
             let row = |entry: &RankEntry| RankRow {
                 job: job.name.clone(),

@@ -308,6 +308,50 @@ fn devices_are_placed_with_the_cores() {
     insta::assert_snapshot!(text);
 }
 
+/// Of the eight GPUs of a node Slurm grants the last four, in the order of the bus.
+#[test]
+fn gpus_are_those_that_are_granted() {
+    let site = Site::new();
+    let cluster = std::fs::read_to_string(repository().join("testdata/nics/four-numa.toml"));
+    site.file("four-numa.toml", &cluster.expect("it is there"));
+    let line = "Nodes=t[0-1] CPU_IDs=0-15 Mem=0 GRES=gpu:mi250:4(IDX:4-7)";
+    site.program("scontrol", &format!("#!/bin/sh\necho '   {line}'\n"));
+    let variables = |gpus: &[&str], preset: &[(&str, &str)]| {
+        let placed = ["run", "--profile", "app.rwp", "--on", "four-numa.toml", "--dry-run"];
+        let how = ["--strategy", "blocked", "--cores-per-rank", "4"];
+        let arguments = [&placed[..], &how, gpus, &["--", "./app"]].concat();
+        let mut command = site.command(Some(("t[0-1]", "16(x2)")), &arguments);
+        command.env("SLURM_GPUS_ON_NODE", "4").envs(preset.iter().copied());
+        let (output, text) = site.output(command, &arguments);
+        assert!(output.status.success(), "{text}");
+        text
+    };
+    // The third and the first core of a node are beside its GPUs.
+    let near = variables(&[], &[]);
+    assert!(near.contains("ranks are ordered by GPU") && !near.contains("VISIBLE"), "{near}");
+    let own = |preset: &[(&str, &str)]| -> Vec<String> {
+        let text = variables(&["--gpus", "one-per-rank"], preset);
+        let values = text.split("ROCR_VISIBLE_DEVICES=").skip(1);
+        values.map(|rest| rest.chars().take_while(char::is_ascii_digit).collect()).collect()
+    };
+    let within = own(&[]);
+    let mut sorted = within[..4].to_vec();
+    sorted.sort();
+    assert_eq!(sorted, ["0", "1", "2", "3"]);
+    assert_eq!(within[..4], within[4..]);
+    assert_eq!(own(&[("ROCR_VISIBLE_DEVICES", "0,1,2,3")]), within);
+    // Without a cgroup the GPUs keep their numbers.
+    let numbers = own(&[("ROCR_VISIBLE_DEVICES", "4,5,6,7")]);
+    let higher: Vec<String> =
+        within.iter().map(|own| (own.parse::<u32>().expect("a number") + 4).to_string()).collect();
+    assert_eq!(numbers, higher);
+    // What somebody chose before is not undone, but not without a word.
+    let other = variables(&["--gpus", "one-per-rank"], &[("ROCR_VISIBLE_DEVICES", "7")]);
+    let warning = "warning: rank 0: ROCR_VISIBLE_DEVICES=7 is kept: GPU 0, which the rank should get, is \
+                   not in it";
+    assert!(other.contains(warning), "{other}");
+}
+
 #[test]
 fn cores_that_are_not_granted_start_nothing_or_the_default() {
     if pus_here() < 2 {

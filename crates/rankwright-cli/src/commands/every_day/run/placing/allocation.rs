@@ -3,7 +3,7 @@
 use rankwright::choose::Planner;
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::map::Effort;
-use rankwright::placement::{Granularity, PlacementFile};
+use rankwright::placement::{GpuUse, Granularity, PlacementFile};
 use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
 
@@ -13,7 +13,7 @@ use super::strategies::{fast, tried};
 use crate::host::batch_job::BatchJob;
 use crate::host::signals::termination::ended_by_sigterm;
 use crate::host::this_host::usable_pus;
-use crate::options::{Gpus, SelectionOptions};
+use crate::options::SelectionOptions;
 use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note};
 use crate::planning::{devices, plan};
@@ -25,6 +25,8 @@ pub(crate) struct Allocation {
     granularity: Granularity,
     /// The selection of network devices.
     selection: SelectionOptions,
+    /// How the ranks use GPUs.
+    gpus: GpuUse,
     /// Hosts that are granted in part, without numbers of the granted PUs.
     in_part: Vec<String>,
 }
@@ -52,7 +54,8 @@ impl Allocation {
         devices::require_devices(&cluster, &options.selection.nics)?;
         let granularity = nodes::granularity(options, &cluster, ranks, batch);
         let selection = options.selection.clone();
-        Ok(Self { cluster, workload, granularity, selection, in_part })
+        let gpus = devices::gpu_use(&selection, &cluster, verbosity);
+        Ok(Self { cluster, workload, granularity, selection, gpus, in_part })
     }
 
     /// The number of ranks.
@@ -78,17 +81,16 @@ impl Allocation {
             .strategies(&strategies)
             .granularity(self.granularity)
             .devices(self.selection.nics.clone())
+            .gpus(self.gpus)
             .effort(Effort::Fast)
             .threads(usable_pus())
             .simulation(simulation)
             .evaluate_all(false);
         let plan = ended_by_sigterm(|| planner.plan()).map_err(plan::without_transparent)?;
         let best = plan.best();
-        // The granted GPUs are not known, so none are chosen unless devices are requested.
-        let gpus = if self.selection.nics.is_none() { Gpus::None } else { Gpus::Near };
         let (cluster, workload) = (&self.cluster, &self.workload);
         let mut file =
-            devices::placement_file(&self.selection, cluster, workload, best, gpus, verbosity)?;
+            devices::placement_file(&self.selection, cluster, workload, best, verbosity)?;
         self.unbind(&mut file);
         Ok(file)
     }

@@ -1,0 +1,73 @@
+//! The GPUs of ranks: which one each rank uses, the order of ranks in which local rank i is near GPU i,
+//! and the variables that hide all GPUs but one from a rank.
+
+// | file | what it has |
+// |---|---|
+// | `counted` | the GPUs of a node as programs count them |
+// | `order` | `near`: the order of the ranks of a node |
+// | `share` | `one-per-rank`: the nearest GPU of each rank, in equal shares |
+// | `division` | items divided among bins at the least cost |
+// | `far` | ranks whose GPU is on another package |
+// | `variables` | the variables of the vendors' libraries |
+
+mod counted;
+mod division;
+mod far;
+mod order;
+mod share;
+#[cfg(test)]
+mod tests;
+mod variables;
+
+use std::collections::BTreeMap;
+
+pub use far::FarGpus;
+pub(crate) use far::far_gpus;
+pub(crate) use order::ordered;
+pub use variables::{count_like, set_variables};
+
+use super::node_view::{distance_of, numa_nodes};
+use crate::cluster::{Cluster, Gpu, Machine};
+use crate::ids::{NodeId, NumaId};
+use crate::placement::{GpuUse, Placement, PlacementError, RankPlacement};
+
+/// The placement with a GPU for each rank on a node that has some. GPUs that it names already are
+/// replaced.
+///
+/// # Errors
+/// If the result is not a valid placement, which would be an error of this function.
+pub fn assign(
+    cluster: &Cluster,
+    placement: Placement,
+    gpu_use: GpuUse,
+) -> Result<Placement, PlacementError> {
+    let names = match gpu_use {
+        GpuUse::None => vec![Vec::new(); placement.ranks().count()],
+        GpuUse::Near => order::in_turn(cluster, &placement),
+        GpuUse::OnePerRank => share::nearest(cluster, &placement),
+    };
+    placement.with_gpus(cluster, gpu_use, names)
+}
+
+/// Positions in the placement, by node; of a job the first rank first.
+fn by_node<'a>(
+    places: impl Iterator<Item = &'a RankPlacement>,
+) -> BTreeMap<NodeId, Vec<(usize, &'a RankPlacement)>> {
+    let mut nodes: BTreeMap<NodeId, Vec<(usize, &RankPlacement)>> = BTreeMap::new();
+    for (position, place) in places.enumerate() {
+        nodes.entry(place.node).or_default().push((position, place));
+    }
+    nodes
+}
+
+/// How far a GPU is from a rank on these NUMA nodes: 0 beside it, where the rank is not bound, or where
+/// it is not known; else the firmware's distance, or without one 1 in the same package and 2 in another.
+fn distance_from(machine: &Machine, numa: &[NumaId], gpu: &Gpu) -> i64 {
+    // A broken table must not make sums overflow.
+    i64::from(distance_of(machine, numa, &gpu.near).min(1023))
+}
+
+/// The distance of a GPU to a rank.
+fn distance(machine: &Machine, place: &RankPlacement, gpu: &Gpu) -> i64 {
+    distance_from(machine, &numa_nodes(machine, place), gpu)
+}
