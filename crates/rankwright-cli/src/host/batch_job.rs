@@ -95,6 +95,37 @@ pub(crate) struct BatchJob {
     pub(crate) tasks: Option<usize>,
     /// The number of CPUs per task, if the batch system tells.
     pub(crate) cpus_per_task: Option<u32>,
+    /// The number of tasks on each host, if the batch system tells.
+    pub(crate) tasks_of_hosts: Vec<(String, u32)>,
+}
+
+/// The batch system of the current job, as the prefix of its name.
+fn system() -> Option<&'static str> {
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    if is_set("SLURM_JOB_ID") && (is_set("SLURM_JOB_NODELIST") || is_set("SLURM_HET_SIZE")) {
+        Some("slurm:")
+    } else if is_set("LSB_JOBID") && is_set("LSB_MCPU_HOSTS") {
+        Some("lsf:")
+    } else if is_set("PBS_JOBID") && is_set("PBS_NODEFILE") {
+        Some("pbs:")
+    } else {
+        None
+    }
+}
+
+/// The title and the hosts of the current job; `None` outside of a job.
+///
+/// # Errors
+/// If the variables of the batch system are contradictory.
+pub(crate) fn hosts_around() -> Result<Option<(String, Hosts)>, InputError> {
+    let Some(name) = system() else { return Ok(None) };
+    Ok(named(name)?.map(|hosts| (title(name), hosts)))
+}
+
+/// `job 7 of Slurm`.
+fn title(name: &str) -> String {
+    let system = SYSTEMS.iter().find(|(prefix, ..)| *prefix == name).map_or("", |it| it.1);
+    format!("job {} of {system}", number(name).as_deref().unwrap_or("?"))
 }
 
 impl BatchJob {
@@ -103,18 +134,7 @@ impl BatchJob {
     /// # Errors
     /// If the variables of the batch system are contradictory.
     pub(crate) fn around() -> Result<Option<Self>, InputError> {
-        let is_set = |name: &str| std::env::var_os(name).is_some();
-        let name = if is_set("SLURM_JOB_ID")
-            && (is_set("SLURM_JOB_NODELIST") || is_set("SLURM_HET_SIZE"))
-        {
-            "slurm:"
-        } else if is_set("LSB_JOBID") && is_set("LSB_MCPU_HOSTS") {
-            "lsf:"
-        } else if is_set("PBS_JOBID") && is_set("PBS_NODEFILE") {
-            "pbs:"
-        } else {
-            return Ok(None);
-        };
+        let Some(name) = system() else { return Ok(None) };
         let Some(hosts) = named(name)? else { return Ok(None) };
         let number = number(name);
         let mut hosts = match hosts {
@@ -144,11 +164,11 @@ impl BatchJob {
         let mut gpus = allocation::slurm_gpu_ids(&said);
         hosts.iter_mut().for_each(|granted| granted.gpus = gpus.remove(&granted.host));
         // Tasks of a heterogeneous job are counted by component.
-        let of_slurm = name == "slurm:" && !is_set("SLURM_HET_SIZE");
+        let of_slurm = name == "slurm:" && variable("SLURM_HET_SIZE").is_none();
         let count = |name: &str| variable(name).and_then(|text| text.parse().ok());
-        let system = SYSTEMS.iter().find(|(prefix, ..)| *prefix == name).map_or("", |it| it.1);
+        let tasks_of_hosts = if of_slurm { allocation::slurm_tasks(variable) } else { None };
         Ok(Some(Self {
-            title: format!("job {} of {system}", number.as_deref().unwrap_or("?")),
+            title: title(name),
             hosts: Hosts::Cpus(hosts),
             tasks: if of_slurm { count("SLURM_NTASKS") } else { None },
             cpus_per_task: if of_slurm {
@@ -156,6 +176,7 @@ impl BatchJob {
             } else {
                 affinity.pus_per_task.and_then(|count| u32::try_from(count).ok())
             },
+            tasks_of_hosts: tasks_of_hosts.unwrap_or_default(),
         }))
     }
 

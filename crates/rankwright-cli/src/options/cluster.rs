@@ -1,41 +1,56 @@
-//! The cluster option of most commands.
+//! The cluster of most commands, and which of its nodes they use.
 
 use clap::Args;
-use rankwright::cluster::Cluster;
+use rankwright::choose::nearest_nodes;
+use rankwright::cluster::read::hostfile::{self, Host};
+use rankwright::cluster::{Cluster, hostlist};
+use rankwright::placement::{Granularity, slots};
 use rankwright::units::counted;
 
 use super::inputs;
-use super::node_counts::NodeCounts;
-use crate::output::exit_code::UsageError;
+use super::nodes::Nodes;
+use crate::host::batch_job;
+use crate::output::exit_code::{Infeasible, UsageError};
 
-/// The cluster and its number of nodes.
+/// The cluster and its nodes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ClusterOptions {
     /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name
     #[arg(long, value_name = "CLUSTER")]
     on: String,
-    /// Number of nodes, if the cluster is the hwloc description of one node, like 4; `place` also
-    /// takes a range (4..16) or a list (4,8,16) and compares them
-    #[arg(long, value_name = "NUMBER")]
-    nodes: Option<NodeCounts>,
+    #[command(flatten)]
+    nodes: NodesOption,
+}
+
+/// Which nodes of the cluster are used.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct NodesOption {
+    /// Nodes to use: at most this many, like 4, or only these, like n[0-3]; in a batch job only granted
+    /// ones. An hwloc description of one node then stands for as many. `place` also takes a range
+    /// (4..16) or a list (4,8,16) and compares them
+    #[arg(long, value_name = "NODES", requires = "on")]
+    nodes: Option<Nodes>,
 }
 
 impl ClusterOptions {
-    /// Reads the cluster.
+    /// Reads the cluster, with all its nodes.
     pub(crate) fn read(&self) -> anyhow::Result<Cluster> {
-        match &self.nodes {
-            None => inputs::cluster(&self.on, None),
-            Some(NodeCounts::One(count)) => inputs::cluster(&self.on, Some(*count)),
-            Some(NodeCounts::Several { text, .. }) => Err(UsageError(format!(
-                "--nodes {text}: expected one number; `place` compares several"
-            ))
-            .into()),
-        }
+        self.nodes.read(&self.on)
+    }
+
+    /// As [`NodesOption::chosen`].
+    pub(crate) fn chosen(
+        &self,
+        whole: &Cluster,
+        ranks: usize,
+        granularity: &Granularity,
+    ) -> anyhow::Result<Cluster> {
+        self.nodes.chosen(whole, ranks, granularity)
     }
 
     /// The numbers of nodes to compare, if any, and a cluster with the largest of them.
     pub(crate) fn read_several(&self) -> anyhow::Result<Option<(Cluster, Vec<usize>)>> {
-        let Some(NodeCounts::Several { text, counts }) = &self.nodes else { return Ok(None) };
+        let Some(Nodes::Several { text, counts }) = &self.nodes.nodes else { return Ok(None) };
         let counts: Vec<u32> = counts.iter().map(|count| count.get()).collect();
         let most = counts.last().copied().unwrap_or(1);
         let cluster = inputs::cluster_of_at_least(&self.on, most)?;
@@ -50,4 +65,119 @@ impl ClusterOptions {
         }
         Ok(Some((cluster, counts.into_iter().map(|count| count as usize).collect())))
     }
+}
+
+impl NodesOption {
+    /// The option of a command that compares no numbers of nodes.
+    pub(crate) fn new(nodes: &Nodes) -> Result<Self, UsageError> {
+        nodes.refuse_several()?;
+        Ok(Self { nodes: Some(nodes.clone()) })
+    }
+
+    /// Reads a cluster with all its nodes; the description of one node stands for as many as are wanted.
+    pub(crate) fn read(&self, on: &str) -> anyhow::Result<Cluster> {
+        self.nodes.as_ref().map_or(Ok(()), Nodes::refuse_several)?;
+        match &self.nodes {
+            Some(Nodes::AtMost(count)) => inputs::cluster_of_at_least(on, *count),
+            Some(Nodes::These(names)) => inputs::cluster_of_names(on, names),
+            None | Some(Nodes::Several { .. }) => inputs::cluster(on),
+        }
+    }
+
+    /// The part of a cluster that is used for these ranks: of the nodes that the batch job around has,
+    /// the wanted ones, or the nearest to each other.
+    ///
+    /// # Errors
+    /// If wanted nodes do not exist or are not granted, or the ranks do not fit.
+    pub(crate) fn chosen(
+        &self,
+        whole: &Cluster,
+        ranks: usize,
+        granularity: &Granularity,
+    ) -> anyhow::Result<Cluster> {
+        let Some(nodes) = &self.nodes else { return Ok(whole.clone()) };
+        let granted = granted(whole)?;
+        let (part, text) = match nodes {
+            Nodes::These(names) => {
+                let text = hostlist::compress(names);
+                (these(whole, names, granted.as_ref())?, text)
+            }
+            Nodes::AtMost(most) => {
+                let granted = granted.as_ref().map(|(_, cluster)| cluster).unwrap_or(whole);
+                (nearest_nodes(granted, granularity, ranks, *most as usize), most.to_string())
+            }
+            Nodes::Several { text, counts } => {
+                let Some((job, granted)) = granted else { return Ok(whole.clone()) };
+                let most = counts.last().map_or(1, |count| count.get() as usize);
+                if granted.nodes.len() < most {
+                    let has = names_of(&granted);
+                    return Err(Infeasible(format!("--nodes {text}: {job} has only {has}")).into());
+                }
+                return Ok(granted);
+            }
+        };
+        match slots(&part, granularity.clone(), ranks) {
+            // Without the option they would not fit either.
+            Err(error) if part.nodes.len() < whole.nodes.len() => {
+                let of_job = granted.map_or(String::new(), |(job, cluster)| {
+                    format!(" ({job} has {})", names_of(&cluster))
+                });
+                Err(Infeasible(format!("--nodes {text}{of_job}: {error}")).into())
+            }
+            _ => Ok(part),
+        }
+    }
+}
+
+/// The nodes of a cluster that the batch job around has, with the title of the job; `None` outside of a
+/// job, and in a job on other hosts.
+fn granted(whole: &Cluster) -> anyhow::Result<Option<(String, Cluster)>> {
+    if whole.invented {
+        return Ok(None);
+    }
+    let Some((title, hosts)) = batch_job::hosts_around()? else { return Ok(None) };
+    let found = hosts.names().into_iter().filter_map(|host| whole.find_node(host));
+    let hosts: Vec<Host> = found.map(|node| host(&whole.node(node).name)).collect();
+    if hosts.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some((title, hostfile::cluster(whole, &hosts)?)))
+}
+
+/// The nodes of these names.
+fn these(
+    whole: &Cluster,
+    names: &[String],
+    granted: Option<&(String, Cluster)>,
+) -> anyhow::Result<Cluster> {
+    let missing = |cluster: &Cluster| -> Option<String> {
+        let missing: Vec<&String> =
+            names.iter().filter(|name| cluster.find_node(name).is_none()).collect();
+        (!missing.is_empty()).then(|| hostlist::compress(&missing))
+    };
+    if let Some((job, granted)) = granted
+        && let Some(missing) = missing(granted)
+    {
+        let has = names_of(granted);
+        return Err(
+            Infeasible(format!("--nodes: {missing} is not granted; {job} has {has}")).into()
+        );
+    }
+    if let Some(missing) = missing(whole) {
+        let (name, has) = (&whole.name, names_of(whole));
+        let text = format!("--nodes: `{name}` has no {missing}; it has {has}");
+        return Err(UsageError(text).into());
+    }
+    let found = names.iter().filter_map(|name| whole.find_node(name));
+    let hosts: Vec<Host> = found.map(|node| host(&whole.node(node).name)).collect();
+    Ok(hostfile::cluster(whole, &hosts)?.edit(|part| part.invented = whole.invented)?)
+}
+
+fn host(name: &str) -> Host {
+    Host { name: name.to_owned(), slots: None }
+}
+
+fn names_of(cluster: &Cluster) -> String {
+    let names: Vec<&str> = cluster.nodes.iter().map(|node| node.name.as_str()).collect();
+    hostlist::compress(&names)
 }

@@ -1,10 +1,12 @@
 //! Options for the network devices and GPUs of ranks, and for the network stack that selects them.
 
 use clap::{Args, ValueEnum};
+use rankwright::cluster::Cluster;
 use rankwright::placement::GpuUse;
 use rankwright::rails::fabric::{STACKS, Stack};
-use rankwright::rails::{SELECTIONS, Selection};
+use rankwright::rails::{SELECTIONS, Selection, selectable};
 
+use super::rank_size::RankSize;
 use super::table_row::TableRow;
 
 /// The network devices and GPUs of ranks.
@@ -12,12 +14,30 @@ use super::table_row::TableRow;
 pub(crate) struct SelectionOptions {
     /// Also choose network devices for all ranks: by-load, device-affinity, paper-2017,
     /// round-robin, packed, round-robin-all, psm2-default or none; see `rankwright nic --help`
-    #[arg(long, value_name = "SELECTION", default_value_t = Selection::NONE)]
-    pub(crate) nics: Selection,
-    /// How ranks use the GPUs of their nodes [default: near if this runs in a job to which the batch
-    /// system granted GPUs, else none]
+    /// [default: none; with --ranks-per-gpu, device-affinity]
+    #[arg(long, value_name = "SELECTION")]
+    nics: Option<Selection>,
+    /// How ranks use the GPUs of their nodes [default: near with --ranks-per-gpu, or if this runs in a job
+    /// to which the batch system granted GPUs; else none]
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) gpus: Option<Gpus>,
+}
+
+impl SelectionOptions {
+    /// The selection of network devices.
+    pub(crate) fn nics(&self) -> Selection {
+        self.nics.clone().unwrap_or(Selection::NONE)
+    }
+
+    /// These options for a cluster: ranks of GPUs are ordered by them, and get the network devices beside
+    /// them, where nodes have some.
+    pub(crate) fn on(&self, cluster: &Cluster, rank_size: &RankSize) -> Self {
+        let affinity: Option<Selection> = "device-affinity".parse().ok();
+        let affinity = affinity
+            .filter(|selection| rank_size.is_per_gpu() && selectable(cluster, selection).is_ok());
+        let near = rank_size.is_per_gpu().then_some(Gpus::Near);
+        Self { nics: self.nics.clone().or(affinity), gpus: self.gpus.or(near) }
+    }
 }
 
 /// How ranks use GPUs.

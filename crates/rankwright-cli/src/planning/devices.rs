@@ -6,11 +6,12 @@ use rankwright::choose::Candidate;
 use rankwright::cluster::Cluster;
 use rankwright::placement::{GpuUse, Placement, PlacementFile, Settings};
 use rankwright::rails::{Selection, SelectionError, gpus, lower_bound, select, selectable};
+use rankwright::report::GpuReport;
 use rankwright::traffic::Workload;
 use rankwright::units::Seconds;
 
 use crate::host::granted_gpus;
-use crate::options::SelectionOptions;
+use crate::options::{RankSize, SelectionOptions};
 use crate::output::exit_code::Infeasible;
 use crate::output::{self, Verbosity};
 
@@ -81,12 +82,14 @@ pub(crate) fn placement_file(
     candidate: &Candidate,
     verbosity: &Verbosity,
 ) -> anyhow::Result<PlacementFile> {
-    let balance = balance(cluster, workload, candidate, &options.nics)?;
+    let balance = balance(cluster, workload, candidate, &options.nics())?;
     if let Some(balance) = balance.filter(|balance| balance.busiest.0 > 0.0) {
         let text = format!(
             "network devices by {}: the busiest needs {:.2}; no choice for these cores needs less \
              than {:.2}",
-            options.nics, balance.busiest, balance.lower_bound
+            options.nics(),
+            balance.busiest,
+            balance.lower_bound
         );
         output::note(verbosity, text);
     }
@@ -106,6 +109,20 @@ fn note_gpus(file: &PlacementFile, verbosity: &Verbosity) {
     let settings = |job| gpus::set_variables(file, job, &mut Settings::default());
     let notes: BTreeSet<String> = file.jobs.iter().flat_map(settings).collect();
     notes.iter().for_each(|text| output::note(verbosity, text));
+}
+
+/// A table of the ranks with their cores, GPUs and network devices, if there are ranks per GPU. Warns of
+/// ranks that are not beside theirs.
+pub(crate) fn ranks_of_gpus(
+    rank_size: &RankSize,
+    cluster: &Cluster,
+    file: &PlacementFile,
+    verbosity: &Verbosity,
+) -> Option<String> {
+    let report = rank_size.is_per_gpu().then(|| GpuReport::new(cluster, file)).flatten()?;
+    report.misses.iter().for_each(|text| output::warn(verbosity, text));
+    let (header, rows) = report.table();
+    Some(format!("\n{}{}", output::table(&header, &rows), report.remarks()))
 }
 
 /// Chooses devices, and GPUs anew where the placement has some.

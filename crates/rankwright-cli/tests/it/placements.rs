@@ -25,7 +25,12 @@ pub(crate) fn placement(cores: u32, emulated: bool, places: &[(&str, u32)]) -> P
     PlacementFile {
         format: 1,
         strategy: "by hand".to_owned(),
-        cluster: ClusterEntry { name: "test".to_owned(), digest: "sha256:0".to_owned(), emulated },
+        cluster: ClusterEntry {
+            name: "test".to_owned(),
+            digest: "sha256:0".to_owned(),
+            emulated,
+            invented: false,
+        },
         workload_digest: "sha256:0".to_owned(),
         gpus: GpuUse::None,
         nodes: names.iter().map(node).collect(),

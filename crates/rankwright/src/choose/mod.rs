@@ -26,6 +26,7 @@
 
 mod candidates;
 mod evaluate;
+mod nodes;
 mod paired_runs;
 mod permutation;
 mod planner;
@@ -44,6 +45,8 @@ pub use ranked::RankedCandidates;
 // For the command line; may change in any version.
 #[doc(hidden)]
 pub use candidates::{Candidates, ChooseOptions, candidates, map};
+#[doc(hidden)]
+pub use nodes::nearest_nodes;
 #[doc(hidden)]
 pub use paired_runs::{PairedDifference, PairedResult};
 #[doc(hidden)]

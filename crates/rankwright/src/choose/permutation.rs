@@ -46,7 +46,7 @@ impl PermutationEffects {
         granularity: Granularity,
         placement: &Placement,
     ) -> Result<Self, PlacementError> {
-        let groups = NodeGroups::expected(cluster, workload, granularity)?;
+        let groups = NodeGroups::expected(cluster, workload, granularity.clone())?;
         let prices = CollectivePrices::new(workload);
         let collectives = (!prices.is_empty()).then(|| {
             let in_block_order = block_order(cluster, workload, granularity)?;

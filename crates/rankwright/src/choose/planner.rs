@@ -210,7 +210,7 @@ impl<'a> Planner<'a> {
     /// # Errors
     /// If the ranks or their devices do not fit, or every strategy fails.
     pub fn plan(&self) -> Result<Plan, PlanError> {
-        self.plan_in(Problem::new(self.cluster, self.workload, self.granularity)?)
+        self.plan_in(Problem::new(self.cluster, self.workload, self.granularity.clone())?)
     }
 
     /// As [`plan`](Self::plan), for a problem with a choice of slots of its own, perhaps on a part of

@@ -7,7 +7,9 @@ use crate::cluster::Cluster;
 use crate::estimate::Fluid;
 use crate::ids::{NodeId, NumaId};
 use crate::map::Problem;
-use crate::placement::{Granularity, Placement, PlacementError, RankPlacement, Slot, slots};
+use crate::placement::{
+    Granularity, Placement, PlacementError, RankPlacement, Slot, in_turn, slots,
+};
 use crate::ranking::{Rule, Score, rank};
 use crate::traffic::{Job, Workload};
 use crate::units::{BytesPerSecond, Seconds};
@@ -66,7 +68,7 @@ pub fn populations<E: std::fmt::Display>(
 ) -> Vec<Population> {
     let mut population = |nodes: usize| {
         let part = cluster.clone().first_nodes(nodes);
-        let slots = even_slots(&part, granularity, workload.rank_count());
+        let slots = even_slots(&part, granularity.clone(), workload.rank_count());
         let slots = slots.map_err(|error| error.to_string())?;
         let used = slots.chunk_by(|a, b| a.node == b.node).count();
         if used < nodes {
@@ -147,25 +149,10 @@ fn even_slots(
             by_count.insert((counts[node], node));
         }
     }
-    let chosen = nodes.iter().zip(counts).flat_map(|(slots, count)| in_turn(slots, count));
+    let of_node =
+        |(slots, count): (&&[Slot], usize)| in_turn(slots.to_vec(), count, |slot| slot.numa);
+    let chosen = nodes.iter().zip(counts).flat_map(of_node);
     Ok(chosen.collect())
-}
-
-/// `count` slots of a node, taken from its memories in turn; in ascending order.
-fn in_turn(slots: &[Slot], count: usize) -> Vec<Slot> {
-    let mut taken: BTreeMap<Option<NumaId>, usize> = BTreeMap::new();
-    let turn = |(position, slot): (usize, &Slot)| {
-        let before = taken.entry(slot.numa).or_default();
-        *before += 1;
-        // Slots that span memories come last.
-        (slot.numa.is_none(), *before, position)
-    };
-    let mut order: Vec<(bool, usize, usize)> = slots.iter().enumerate().map(turn).collect();
-    order.sort_unstable();
-    let mut chosen: Vec<usize> =
-        order.into_iter().take(count).map(|(_, _, position)| position).collect();
-    chosen.sort_unstable();
-    chosen.into_iter().map(|position| slots[position].clone()).collect()
 }
 
 fn ranks_per_node(placement: &Placement) -> (usize, usize) {

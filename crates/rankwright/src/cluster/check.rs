@@ -54,7 +54,8 @@ impl ClusterError {
 type Checked = Result<(), ClusterError>;
 
 pub(super) fn check(description: &ClusterDescription) -> Checked {
-    let ClusterDescription { name: _, emulated: _, rates, groups, nodes, switches } = description;
+    let ClusterDescription { name: _, emulated: _, invented: _, rates, groups, nodes, switches } =
+        description;
     check_rates(rates).map_err(|error| error.inside("rates"))?;
     each(groups, "groups", |_, group| check_group(group))?;
     check_switches(switches)?;

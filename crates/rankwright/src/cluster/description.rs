@@ -17,6 +17,10 @@ pub struct ClusterDescription {
     /// Whether several hosts share one machine, so that its cores do not exist: ranks are bound to
     /// P# modulo the real number of PUs, and bindings cannot be verified.
     pub emulated: bool,
+    /// Whether the names of the nodes are made up, because the source describes hardware and no hosts: an
+    /// hwloc XML file, a synthetic string, the cluster of a paper. No job can be started there.
+    #[serde(skip)]
+    pub invented: bool,
     /// Bandwidths and latencies where a device has none of its own.
     pub rates: Rates,
     /// The node types. All nodes of a group have the same hardware and the same free PUs.
@@ -82,6 +86,7 @@ impl ClusterDescription {
         Self {
             name: name.into(),
             emulated: false,
+            invented: false,
             rates: Rates::default(),
             groups: vec![group],
             nodes: names.into_iter().map(node).collect(),

@@ -317,6 +317,7 @@ mod tests {
         let description = ClusterDescription {
             name: "test".to_owned(),
             emulated: false,
+            invented: false,
             rates: Rates::default(),
             groups,
             nodes: nodes.iter().enumerate().map(node).collect(),

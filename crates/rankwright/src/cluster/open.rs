@@ -19,9 +19,9 @@ const CLUSTERS: &str = "a cluster.toml, an hwloc XML file, `-` for standard inpu
     synthetic:STRING or a built-in name";
 
 /// How many nodes a cluster has where its description is of one node: an hwloc XML file or a synthetic
-/// string. They are called node0, node1, ...
+/// string. They are called node0, node1, ... unless they are given names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum NodeCount {
+pub enum NodeCount<'a> {
     /// One; clusters that name their nodes have those.
     #[default]
     AsDescribed,
@@ -29,6 +29,8 @@ pub enum NodeCount {
     Exactly(u32),
     /// This many; clusters that name their nodes have those.
     AtLeast(u32),
+    /// Nodes with these host names; clusters that name their nodes have those.
+    Named(&'a [String]),
 }
 
 /// Why a cluster cannot be opened.
@@ -90,7 +92,7 @@ pub fn open_with(name: &str, nodes: NodeCount) -> Result<Cluster, OpenError> {
     }
     if let Some(built_in) = built_in::find(name) {
         no_count(nodes, name)?;
-        return Ok(built_in.cluster());
+        return Ok(built_in.cluster().edit(|cluster| cluster.invented = true)?);
     }
     let path = Path::new(name);
     if name.starts_with(BUILT_IN_PREFIX) && !path.exists() {
@@ -127,17 +129,22 @@ fn uniform(name: &str, group: NodeGroup, nodes: NodeCount) -> Result<Cluster, Op
     let count = match nodes {
         NodeCount::AsDescribed => 1,
         NodeCount::Exactly(count) | NodeCount::AtLeast(count) => count,
+        NodeCount::Named(names) => {
+            return Ok(ClusterDescription::uniform(name, names.to_vec(), group).build()?);
+        }
     };
     if count == 0 || count as usize > hostlist::MOST_NAMES {
         return Err(OpenError::CountOutOfRange { count });
     }
     let names = (0..count).map(|number| format!("node{number}")).collect();
-    Ok(ClusterDescription::uniform(name, names, group).build()?)
+    let mut description = ClusterDescription::uniform(name, names, group);
+    description.invented = true;
+    Ok(description.build()?)
 }
 
 fn no_count(nodes: NodeCount, name: &str) -> Result<(), OpenError> {
     match nodes {
-        NodeCount::AsDescribed | NodeCount::AtLeast(_) => Ok(()),
+        NodeCount::AsDescribed | NodeCount::AtLeast(_) | NodeCount::Named(_) => Ok(()),
         NodeCount::Exactly(_) => Err(OpenError::CountOfNamedNodes { name: name.to_owned() }),
     }
 }
@@ -151,6 +158,10 @@ mod tests {
         let string = "synthetic:package:2 core:4 pu:1";
         assert_eq!(open(string).unwrap().nodes.len(), 1);
         assert_eq!(open_with(string, NodeCount::Exactly(3)).unwrap().nodes.len(), 3);
+        let names = ["a".to_owned(), "b".to_owned()];
+        let named = open_with(string, NodeCount::Named(&names)).unwrap();
+        assert_eq!(named.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), names);
+        assert!(open(string).unwrap().invented && !named.invented);
         assert_eq!(
             open_with(string, NodeCount::Exactly(0)),
             Err(OpenError::CountOutOfRange { count: 0 })

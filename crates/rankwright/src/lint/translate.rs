@@ -75,6 +75,7 @@ impl Reading {
                 name: cluster.name.clone(),
                 digest: digest(cluster),
                 emulated: cluster.emulated,
+                invented: false,
             },
             workload_digest: String::new(),
             gpus: GpuUse::None,

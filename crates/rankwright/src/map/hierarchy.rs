@@ -110,6 +110,7 @@ impl Hierarchy {
         let description = ClusterDescription {
             name: "hierarchy".to_owned(),
             emulated: false,
+            invented: false,
             rates: Rates::default(),
             groups: vec![NodeGroup::all_free(machine)],
             nodes: (0..nodes).map(node).collect(),

@@ -25,6 +25,20 @@ pub enum PlacementError {
         /// The hardware of a slot: `core`, `PU`, `group of 4 cores`.
         unit: String,
     },
+    /// There are more ranks than nodes, packages, NUMA nodes or GPUs take.
+    #[error("{ranks} ranks at {per}: cluster `{cluster}` has room for {slots}{}", because(why.as_deref()))]
+    TooFewParts {
+        /// The name of the cluster.
+        cluster: String,
+        /// The number of ranks.
+        ranks: usize,
+        /// How many an object takes: `4 per NUMA node`.
+        per: String,
+        /// The number of slots.
+        slots: usize,
+        /// Why the first object that takes no rank does not.
+        why: Option<String>,
+    },
     /// A mapping has a slot that does not exist.
     #[error("rank {rank} of all jobs has slot {slot}, but there are {slots} slots")]
     NoSuchSlot {
@@ -132,6 +146,10 @@ fn units(count: usize, unit: &str) -> String {
     }
     let (noun, rest) = unit.split_at(unit.find(' ').unwrap_or(unit.len()));
     format!("{noun}s{rest}")
+}
+
+fn because(why: Option<&str>) -> String {
+    why.map_or(String::new(), |why| format!(" ({why})"))
 }
 
 fn of_all(slots: usize, total: usize, unit: &str) -> String {

@@ -53,6 +53,9 @@ pub struct ClusterEntry {
     /// As [`ClusterDescription::emulated`](crate::cluster::ClusterDescription::emulated).
     #[serde(default)]
     pub emulated: bool,
+    /// As [`ClusterDescription::invented`](crate::cluster::ClusterDescription::invented).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub invented: bool,
 }
 
 /// A node with ranks.
@@ -179,6 +182,7 @@ impl PlacementFile {
                 name: cluster.name.clone(),
                 digest: digest(cluster),
                 emulated: cluster.emulated,
+                invented: cluster.invented,
             },
             workload_digest: digest(workload),
             gpus: placement.gpus(),

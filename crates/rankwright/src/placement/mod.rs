@@ -29,6 +29,7 @@ mod mapping;
 #[doc(hidden)]
 pub mod ranks_map;
 mod settings;
+mod shares;
 mod slots;
 
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,9 @@ pub use file::{ClusterEntry, DeviceEntry, JobEntry, NodeEntry, PlacementFile, Ra
 pub use gpu_use::GpuUse;
 pub use mapping::Mapping;
 pub use settings::{MemoryPolicy, Settings, Variables};
+pub use shares::{RanksPer, Share};
 pub use slots::{Granularity, Slot, slots};
+pub(crate) use slots::{in_turn, slots_by_node};
 
 use check::{check, check_devices};
 

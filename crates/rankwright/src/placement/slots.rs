@@ -1,26 +1,38 @@
 //! Slots: the hardware that ranks can take.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
+use super::shares::{self, Lacking, RanksPer, Share};
 use super::{PlacementError, RankPlacement};
 use crate::cluster::{Cluster, Machine};
 use crate::ids::{CoreId, NodeId, NumaId, PuId};
 
 /// The hardware of a slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum Granularity {
     /// A number of whole cores, from 1, with all their free PUs.
     Cores(u32),
     /// A PU: several ranks share a core with several PUs.
     Pu,
+    /// A part of a node, package, NUMA node or of the cores beside a GPU, which takes a fixed number
+    /// of ranks.
+    Part {
+        /// The number of ranks.
+        ranks: RanksPer,
+        /// What each of them gets.
+        share: Share,
+    },
 }
 
 impl Granularity {
-    fn unit(self) -> String {
+    fn unit(&self) -> String {
         match self {
             Self::Cores(1) => "core".to_owned(),
             Self::Cores(cores) => format!("group of {cores} cores"),
             Self::Pu => "PU".to_owned(),
+            Self::Part { ranks, share } => format!("{ranks}{share}"),
         }
     }
 }
@@ -64,6 +76,10 @@ impl Slot {
 /// across NUMA nodes are returned only where they are needed: in nodes without other slots, and
 /// for ranks that do not fit into all other slots.
 ///
+/// [`Granularity::Part`] has its own rules: every object that can takes its number of ranks, and its
+/// cores (or PUs) are shared evenly among them, as far as possible within NUMA nodes. All slots of a
+/// node have the same size, that of its smallest object.
+///
 /// # Errors
 /// If there are fewer slots than `ranks`; the error has both numbers.
 pub fn slots(
@@ -71,9 +87,23 @@ pub fn slots(
     granularity: Granularity,
     ranks: usize,
 ) -> Result<Vec<Slot>, PlacementError> {
-    let mut slots: Vec<Slot> =
-        cluster.node_ids().flat_map(|node| slots_of_node(cluster, node, granularity)).collect();
+    let mut lacking = None;
+    let mut slots = Vec::new();
+    for node in cluster.node_ids() {
+        let (of_node, why) = slots_of_node(cluster, node, &granularity);
+        slots.extend(of_node);
+        lacking = lacking.or(why.map(|why| (node, why)));
+    }
     if slots.len() < ranks {
+        if let Granularity::Part { .. } = granularity {
+            return Err(PlacementError::TooFewParts {
+                cluster: cluster.name.clone(),
+                ranks,
+                per: granularity.unit(),
+                slots: slots.len(),
+                why: lacking.map(|(node, why)| why.on(&cluster.node(node).name)),
+            });
+        }
         return Err(PlacementError::TooFewSlots {
             cluster: cluster.name.clone(),
             ranks,
@@ -82,6 +112,19 @@ pub fn slots(
             unit: granularity.unit(),
         });
     }
+    if let Granularity::Cores(_) = granularity {
+        drop_avoidable(cluster, &mut slots, ranks);
+    }
+    Ok(slots)
+}
+
+/// How many slots each node has, those across NUMA nodes included.
+pub(crate) fn slots_by_node(cluster: &Cluster, granularity: &Granularity) -> Vec<usize> {
+    cluster.node_ids().map(|node| slots_of_node(cluster, node, granularity).0.len()).collect()
+}
+
+/// Removes the slots across NUMA nodes that are not needed.
+fn drop_avoidable(cluster: &Cluster, slots: &mut Vec<Slot>, ranks: usize) {
     // Whether the node has slots within a NUMA node.
     let mut has_whole = vec![false; cluster.nodes.len()];
     for slot in slots.iter().filter(|slot| slot.numa.is_some()) {
@@ -98,58 +141,98 @@ pub fn slots(
         left_over -= usize::from(needed);
         needed
     });
-    Ok(slots)
 }
 
-fn slots_of_node(cluster: &Cluster, node: NodeId, granularity: Granularity) -> Vec<Slot> {
-    let group = cluster.group(node);
-    let machine = &group.machine;
-    let mut free_pus: Vec<Vec<PuId>> = vec![Vec::new(); machine.cores.len()];
-    for (pu, _) in machine.pus.iter().zip(&group.free).filter(|(_, free)| **free) {
-        free_pus[pu.core.index()].push(pu.id);
-    }
-    let free: Vec<CoreId> =
-        machine.core_ids().filter(|core| !free_pus[core.index()].is_empty()).collect();
-    let slot = |cores: &[CoreId]| Slot {
-        node,
-        cores: cores.to_vec(),
-        pus: cores.iter().flat_map(|core| free_pus[core.index()].iter().copied()).collect(),
-        numa: common_numa(machine, cores),
-        nics: Vec::new(),
-    };
-    match granularity {
-        Granularity::Pu => {
-            let slots_of_core = |core: CoreId| {
-                let whole = slot(&[core]);
-                let pus = whole.pus.clone();
-                pus.into_iter().map(move |pu| Slot { pus: vec![pu], ..whole.clone() })
-            };
-            free.into_iter().flat_map(slots_of_core).collect()
-        }
+/// The slots of a node, and what of it cannot take its ranks.
+fn slots_of_node(
+    cluster: &Cluster,
+    node: NodeId,
+    granularity: &Granularity,
+) -> (Vec<Slot>, Option<Lacking>) {
+    let free = FreeUnits::new(cluster, node);
+    let (mut groups, lacking) = match granularity {
+        Granularity::Pu => (free.pus().into_iter().map(|pu| vec![pu]).collect(), None),
         Granularity::Cores(count) => {
-            let mut groups = cut(machine, free, count.max(1) as usize);
-            groups.sort();
-            groups.iter().map(|cores| slot(cores)).collect()
+            (cut(free.machine, free.cores(), (*count).max(1) as usize), None)
+        }
+        Granularity::Part { ranks, share } => shares::of_node(&free, node, ranks, *share),
+    };
+    groups.sort();
+    (groups.iter().map(|units| free.slot(node, units)).collect(), lacking)
+}
+
+/// What slots are made of: a core with all its free PUs, or one of them, by its position among these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Unit {
+    pub(super) core: CoreId,
+    pu: Option<usize>,
+}
+
+/// The free cores and PUs of a node.
+pub(super) struct FreeUnits<'a> {
+    pub(super) machine: &'a Machine,
+    /// By core (L#): its free PUs.
+    pus: Vec<Vec<PuId>>,
+}
+
+impl<'a> FreeUnits<'a> {
+    fn new(cluster: &'a Cluster, node: NodeId) -> Self {
+        let group = cluster.group(node);
+        let machine = &group.machine;
+        let mut pus: Vec<Vec<PuId>> = vec![Vec::new(); machine.cores.len()];
+        for (pu, _) in machine.pus.iter().zip(&group.free).filter(|(_, free)| **free) {
+            pus[pu.core.index()].push(pu.id);
+        }
+        Self { machine, pus }
+    }
+
+    /// The free cores, ascending.
+    pub(super) fn cores(&self) -> Vec<Unit> {
+        let free = self.machine.core_ids().filter(|core| !self.pus[core.index()].is_empty());
+        free.map(|core| Unit { core, pu: None }).collect()
+    }
+
+    /// The free PUs, ascending by core.
+    pub(super) fn pus(&self) -> Vec<Unit> {
+        let of_core = |core: CoreId| {
+            (0..self.pus[core.index()].len()).map(move |pu| Unit { core, pu: Some(pu) })
+        };
+        self.machine.core_ids().flat_map(of_core).collect()
+    }
+
+    fn slot(&self, node: NodeId, units: &[Unit]) -> Slot {
+        let mut cores: Vec<CoreId> = units.iter().map(|unit| unit.core).collect();
+        cores.dedup();
+        let pus_of = |unit: &Unit| {
+            let pus = &self.pus[unit.core.index()];
+            unit.pu.map_or(pus.as_slice(), |pu| std::slice::from_ref(&pus[pu]))
+        };
+        Slot {
+            node,
+            pus: units.iter().flat_map(pus_of).copied().collect(),
+            numa: common_numa(self.machine, units),
+            cores,
+            nics: Vec::new(),
         }
     }
 }
 
-/// Groups of `count` cores: within NUMA nodes, then of the remaining cores of each package, then of
-/// those of the node.
-fn cut(machine: &Machine, free: Vec<CoreId>, count: usize) -> Vec<Vec<CoreId>> {
-    let core = |id: &CoreId| &machine.cores[id.index()];
+/// Groups of `count` units, each ascending: within NUMA nodes, then of the remaining units of each
+/// package, then of those of all packages. There are as many groups as there can be.
+pub(super) fn cut(machine: &Machine, free: Vec<Unit>, count: usize) -> Vec<Vec<Unit>> {
+    let core = |unit: &Unit| &machine.cores[unit.core.index()];
     let mut groups = Vec::new();
     let mut rest = free;
     for border in [0, 1, 2] {
-        let domain = |id: &CoreId| match border {
-            0 => (core(id).package, core(id).numa.0),
-            1 => (core(id).package, 0),
+        let domain = |unit: &Unit| match border {
+            0 => (core(unit).package, core(unit).numa.0),
+            1 => (core(unit).package, 0),
             _ => (0, 0),
         };
-        rest.sort_by_key(|id| (domain(id), *id));
+        rest.sort_by_key(|unit| (domain(unit), *unit));
         let mut left = Vec::new();
-        for cores in rest.chunk_by(|a, b| domain(a) == domain(b)) {
-            let whole = cores.chunks_exact(count);
+        for units in rest.chunk_by(|a, b| domain(a) == domain(b)) {
+            let whole = units.chunks_exact(count);
             left.extend_from_slice(whole.remainder());
             groups.extend(whole.map(|group| {
                 let mut group = group.to_vec();
@@ -162,8 +245,30 @@ fn cut(machine: &Machine, free: Vec<CoreId>, count: usize) -> Vec<Vec<CoreId>> {
     groups
 }
 
-/// The NUMA node of the cores, if it is the same.
-fn common_numa(machine: &Machine, cores: &[CoreId]) -> Option<NumaId> {
-    let first = machine.cores[cores.first()?.index()].numa;
-    cores.iter().all(|core| machine.cores[core.index()].numa == first).then_some(first)
+/// The NUMA node of the units, if it is the same.
+pub(super) fn common_numa(machine: &Machine, units: &[Unit]) -> Option<NumaId> {
+    let numa = |unit: &Unit| machine.cores[unit.core.index()].numa;
+    let first = numa(units.first()?);
+    units.iter().all(|unit| numa(unit) == first).then_some(first)
+}
+
+/// `count` of some things, taken from NUMA nodes in turn, those across NUMA nodes last; in the order
+/// given.
+pub(crate) fn in_turn<T>(
+    things: Vec<T>,
+    count: usize,
+    numa: impl Fn(&T) -> Option<NumaId>,
+) -> Vec<T> {
+    let mut taken: BTreeMap<Option<NumaId>, usize> = BTreeMap::new();
+    let turn = |(position, thing): (usize, &T)| {
+        let numa = numa(thing);
+        let before = taken.entry(numa).or_default();
+        *before += 1;
+        (numa.is_none(), *before, position)
+    };
+    let mut order: Vec<(bool, usize, usize)> = things.iter().enumerate().map(turn).collect();
+    order.sort_unstable();
+    let mut chosen = vec![false; things.len()];
+    order.into_iter().take(count).for_each(|(.., position)| chosen[position] = true);
+    things.into_iter().zip(chosen).filter_map(|(thing, chosen)| chosen.then_some(thing)).collect()
 }

@@ -20,6 +20,6 @@ pub use comparison::{
     Comparison, EvaluatedRow, EvaluationRow, LevelCutRow, MemoryRow, NicLoadRow, NicRow,
     StrategyRow,
 };
-pub use mapping::{mapping_header, mapping_rows};
+pub use mapping::{GpuReport, mapping_table};
 pub use permutation::{CollectiveCostRow, CollectivesRow, OperationRow, PermutationReport};
 pub use populations::{PopulationReport, PopulationRow};

@@ -22,6 +22,7 @@ pub(crate) fn cluster(kinds: &[(usize, Kind)]) -> Cluster {
         name: "test".to_owned(),
         emulated: false,
         rates: Rates::named("paper-2013").unwrap(),
+        invented: false,
         groups: kinds.iter().map(|(_, kind)| group(*kind)).collect(),
         nodes,
         switches: Vec::new(),

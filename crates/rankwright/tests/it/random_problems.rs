@@ -1,10 +1,12 @@
 //! Random clusters and jobs for properties that hold of all of them.
 
+use std::num::NonZeroU32;
+
 use proptest::prelude::*;
 use rankwright::cluster::Cluster;
 use rankwright::ids::Rank;
 use rankwright::map::Problem;
-use rankwright::placement::Granularity;
+use rankwright::placement::{Granularity, RanksPer, Share};
 use rankwright::traffic::{Job, Send, Source, Workload};
 use rankwright::units::{Bytes, PerSecond};
 
@@ -21,9 +23,12 @@ pub(crate) fn random_cluster() -> impl Strategy<Value = Cluster> {
         .prop_map(|(kinds, taken)| without_cores(cluster(&kinds), &taken))
 }
 
-/// One rank per core or per PU.
+/// One rank per core or per PU, or a number per node or NUMA node.
 pub(crate) fn random_granularity() -> impl Strategy<Value = Granularity> {
-    prop_oneof![Just(Granularity::Cores(1)), Just(Granularity::Pu)]
+    let number = || (1_u32..4).prop_map(|number| NonZeroU32::new(number).expect("from 1"));
+    let per = prop_oneof![number().prop_map(RanksPer::Node), number().prop_map(RanksPer::Numa)];
+    let part = |ranks| Granularity::Part { ranks, share: Share::Cores };
+    prop_oneof![Just(Granularity::Cores(1)), Just(Granularity::Pu), per.prop_map(part)]
 }
 
 /// Up to four jobs of up to eight ranks.
@@ -39,7 +44,7 @@ pub(crate) fn problems<'a>(
     granularity: Granularity,
 ) -> impl Iterator<Item = Problem<'a>> {
     let loads: Vec<u64> = (0..jobs.rank_count() as u64).map(|rank| rank % 4).collect();
-    let alone = Problem::new(cluster, jobs, granularity);
+    let alone = Problem::new(cluster, jobs, granularity.clone());
     let shared = Problem::sharing(cluster, jobs, granularity, loads, 0.1);
     [alone, shared].into_iter().flatten()
 }

@@ -73,14 +73,16 @@ impl Compare {
             let why = " applies to `--by simulation` and to strategies that simulate";
             refuse(&[(self.given.first_of::<SimulationOptions>(), why)])?;
         }
-        let cluster = self.cluster.read()?;
+        let whole = self.cluster.read()?;
         let workload = inputs::workload(&self.workload, verbosity)?;
+        let granularity = self.rank_size.granularity();
+        let cluster = self.cluster.chosen(&whole, workload.rank_count(), &granularity)?;
         let simulation =
             self.simulation.options(self.search.seed(), &inputs::split(&self.workload));
         let planner = self
             .search
             .planner(&cluster, &workload, &strategies)?
-            .granularity(self.rank_size.granularity())
+            .granularity(granularity)
             .simulation(simulation)
             .evaluate_all(self.by.is_none());
         let plan = plan::plan(&self.search, &planner, verbosity)?;

@@ -39,7 +39,14 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "STRATEGY")]
     strategy: Option<String>,
     /// Placement file of `place` or `map`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cores_per_rank", "per"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "cores_per_rank", "per", "ranks_per_node", "ranks_per_package", "ranks_per_numa",
+            "ranks_per_gpu"
+        ]
+    )]
     placement: Option<PathBuf>,
     #[command(flatten)]
     rank_size: RankSize,
@@ -67,8 +74,12 @@ pub(crate) struct Simulate {
 impl Simulate {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         self.result.check()?;
-        let cluster = self.cluster.read()?;
+        let mut cluster = self.cluster.read()?;
         let workload = inputs::workload(&self.workload, verbosity)?;
+        if self.placement.is_none() {
+            let (ranks, granularity) = (workload.rank_count(), self.rank_size.granularity());
+            cluster = self.cluster.chosen(&cluster, ranks, &granularity)?;
+        }
         let (name, placement) = self.placement(&cluster, &workload, verbosity)?;
         if self.replay {
             return self.replay(&cluster, &name, &placement, verbosity);

@@ -7,10 +7,9 @@ use rankwright::cluster::{self, Cluster, NodeCount, OpenError};
 use super::text::read_text_or_stdin;
 use crate::output::exit_code::UsageError;
 
-/// Reads the cluster that a user names, `-` for standard input. `nodes` is how many nodes an hwloc file
-/// or a synthetic string is meant for (default 1).
-pub(crate) fn cluster(name: &str, nodes: Option<u32>) -> anyhow::Result<Cluster> {
-    opened(name, nodes.map_or(NodeCount::AsDescribed, NodeCount::Exactly))
+/// Reads the cluster that a user names, `-` for standard input.
+pub(crate) fn cluster(name: &str) -> anyhow::Result<Cluster> {
+    opened(name, NodeCount::AsDescribed)
 }
 
 /// As [`cluster`], with at least `nodes` nodes if the name is the description of one node; clusters
@@ -19,7 +18,13 @@ pub(crate) fn cluster_of_at_least(name: &str, nodes: u32) -> anyhow::Result<Clus
     opened(name, NodeCount::AtLeast(nodes))
 }
 
-fn opened(name: &str, nodes: NodeCount) -> anyhow::Result<Cluster> {
+/// As [`cluster`], with these host names if the name is the description of one node; clusters that name
+/// their nodes keep them.
+pub(crate) fn cluster_of_names(name: &str, nodes: &[String]) -> anyhow::Result<Cluster> {
+    opened(name, NodeCount::Named(nodes))
+}
+
+fn opened(name: &str, nodes: NodeCount<'_>) -> anyhow::Result<Cluster> {
     let opened = match name {
         "-" => {
             let text = read_text_or_stdin(Path::new(name), "a cluster.toml or an hwloc XML file")?;

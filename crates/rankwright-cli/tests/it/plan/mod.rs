@@ -5,4 +5,5 @@ mod launcher_defaults;
 mod lint;
 mod nic;
 mod openmpi_map_display;
+mod ranks_per;
 mod simulate;

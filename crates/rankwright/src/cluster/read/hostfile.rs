@@ -145,6 +145,7 @@ pub(super) fn describe(like: &Cluster, hosts: &[Host]) -> Result<ClusterDescript
     let mut description = ClusterDescription {
         name: like.name.clone(),
         emulated: like.emulated,
+        invented: false,
         rates: like.rates.clone(),
         groups: Vec::new(),
         nodes: Vec::with_capacity(hosts.len()),

@@ -159,7 +159,12 @@ fn placed(shapes: &[Shape], places: Vec<Place>, jobs: usize, library: &str) -> P
     let placement = PlacementFile {
         format: 1,
         strategy: "random".to_owned(),
-        cluster: ClusterEntry { name: "c".to_owned(), digest: String::new(), emulated: false },
+        cluster: ClusterEntry {
+            name: "c".to_owned(),
+            digest: String::new(),
+            emulated: false,
+            invented: false,
+        },
         workload_digest: String::new(),
         gpus: GpuUse::None,
         nodes: (0..shapes.len())

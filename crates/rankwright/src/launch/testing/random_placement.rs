@@ -62,7 +62,12 @@ fn file(nodes: u32, cores: u32, threads: u32, ranks: Vec<RankEntry>) -> Placemen
     PlacementFile {
         format: 1,
         strategy: "random".to_owned(),
-        cluster: ClusterEntry { name: "c".to_owned(), digest: String::new(), emulated: false },
+        cluster: ClusterEntry {
+            name: "c".to_owned(),
+            digest: String::new(),
+            emulated: false,
+            invented: false,
+        },
         workload_digest: String::new(),
         gpus: GpuUse::None,
         nodes: (0..nodes).map(node).collect(),

@@ -1,14 +1,14 @@
 //! One battery over all strategies: whatever they are asked, they answer with a valid placement, and
 //! again with the same.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::thread;
 
 use proptest::prelude::*;
 use rankwright::choose::{self, ChooseOptions, candidates};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Budget, Clock, MAPPERS, MapError, Problem, Start, Strategy};
-use rankwright::placement::{Granularity, JobShape, Mapping, Placement};
+use rankwright::placement::{Granularity, JobShape, Mapping, Placement, RanksPer, Share};
 use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Workload};
 
@@ -37,61 +37,67 @@ fn cases() -> Vec<Case> {
 }
 
 fn clusters_of_all_kinds() -> Vec<Case> {
-    let one = Granularity::Cores(1);
+    let one = || Granularity::Cores(1);
     let halo = || workload(vec![scattered_halo(4, 1000)]);
     let mixed = || cluster(&[(2, Kind(1, 1, 3, 1)), (2, Kind(2, 2, 2, 2)), (1, Kind(1, 1, 1, 1))]);
     vec![
-        case("all cores", four_by_four(), halo(), one),
+        case("all cores", four_by_four(), halo(), one()),
         case(
             "several jobs",
             four_by_four(),
             workload(vec![ring("a", 5, 10), cliques(2, 3), ring("c", 1, 1)]),
-            one,
+            one(),
         ),
         case(
             "1024 ranks",
             cluster(&[(32, Kind(2, 2, 8, 1))]),
             workload(vec![scattered_halo(32, 1000)]),
-            one,
+            one(),
         ),
-        case("nodes of three kinds", mixed(), workload(vec![ring("a", 23, 10)]), one),
-        case("nodes of three kinds, fewer ranks", mixed(), workload(vec![ring("a", 9, 10)]), one),
+        case("nodes of three kinds", mixed(), workload(vec![ring("a", 23, 10)]), one()),
+        case("nodes of three kinds, fewer ranks", mixed(), workload(vec![ring("a", 9, 10)]), one()),
         case("PUs", mixed(), workload(vec![ring("a", 39, 10)]), Granularity::Pu),
+        case("2 ranks per node", mixed(), workload(vec![ring("a", 7, 10)]), per_node(2)),
         case("2 cores per rank", mixed(), workload(vec![ring("a", 10, 10)]), Granularity::Cores(2)),
         case("3 cores per rank", mixed(), workload(vec![ring("a", 6, 10)]), Granularity::Cores(3)),
         case(
             "taken cores",
             without_cores(four_by_four(), &[0, 2]),
             workload(vec![ring("a", 8, 10)]),
-            one,
+            one(),
         ),
         case(
             "switches",
             with_switches(cluster(&[(6, Kind(1, 1, 2, 1))]), 4),
             workload(vec![cliques(3, 4)]),
-            one,
+            one(),
         ),
         case(
             "nodes of one core",
             cluster(&[(9, Kind(1, 1, 1, 1))]),
             workload(vec![ring("a", 9, 1)]),
-            one,
+            one(),
         ),
-        case("one node", cluster(&[(1, Kind(2, 1, 4, 1))]), workload(vec![ring("a", 8, 1)]), one),
+        case("one node", cluster(&[(1, Kind(2, 1, 4, 1))]), workload(vec![ring("a", 8, 1)]), one()),
     ]
 }
 
+fn per_node(ranks: u32) -> Granularity {
+    let ranks = RanksPer::Node(NonZeroU32::new(ranks).expect("from 1"));
+    Granularity::Part { ranks, share: Share::Cores }
+}
+
 fn workloads_of_all_kinds() -> Vec<Case> {
-    let one = Granularity::Cores(1);
+    let one = || Granularity::Cores(1);
     let largest = (1 << 63) - 1;
     vec![
-        case("one rank", four_by_four(), workload(vec![ring("a", 1, 1)]), one),
-        case("two ranks", four_by_four(), workload(vec![ring("a", 2, 1)]), one),
-        case("no traffic", four_by_four(), workload(vec![job("a", 13, vec![])]), one),
-        case("empty messages", four_by_four(), workload(vec![ring("a", 13, 0)]), one),
-        case("a disconnected graph", four_by_four(), workload(vec![cliques(8, 2)]), one),
-        case("one edge", four_by_four(), workload(vec![job("a", 16, vec![flow(3, 12, 5)])]), one),
-        case("the largest weights", four_by_four(), workload(vec![ring("a", 16, largest)]), one),
+        case("one rank", four_by_four(), workload(vec![ring("a", 1, 1)]), one()),
+        case("two ranks", four_by_four(), workload(vec![ring("a", 2, 1)]), one()),
+        case("no traffic", four_by_four(), workload(vec![job("a", 13, vec![])]), one()),
+        case("empty messages", four_by_four(), workload(vec![ring("a", 13, 0)]), one()),
+        case("a disconnected graph", four_by_four(), workload(vec![cliques(8, 2)]), one()),
+        case("one edge", four_by_four(), workload(vec![job("a", 16, vec![flow(3, 12, 5)])]), one()),
+        case("the largest weights", four_by_four(), workload(vec![ring("a", 16, largest)]), one()),
         case(
             "very different weights",
             four_by_four(),
@@ -100,46 +106,46 @@ fn workloads_of_all_kinds() -> Vec<Case> {
                 16,
                 (0..15).map(|rank| flow(rank, rank + 1, 1 << (4 * rank))).collect(),
             )]),
-            one,
+            one(),
         ),
-        case("everyone with everyone", four_by_four(), workload(vec![cliques(1, 16)]), one),
-        case("self loops", four_by_four(), workload(vec![job("a", 9, loops_and_a_ring())]), one),
+        case("everyone with everyone", four_by_four(), workload(vec![cliques(1, 16)]), one()),
+        case("self loops", four_by_four(), workload(vec![job("a", 9, loops_and_a_ring())]), one()),
         case(
             "self loops alone",
             four_by_four(),
             workload(vec![job("a", 9, (0..9).map(|rank| flow(rank, rank, 10)).collect())]),
-            one,
+            one(),
         ),
         case(
             "duplicate edges",
             four_by_four(),
             workload(vec![job("a", 9, [loops_and_a_ring(), loops_and_a_ring()].concat())]),
-            one,
+            one(),
         ),
         case(
             "one direction only",
             four_by_four(),
             workload(vec![job("a", 12, (1..12).map(|rank| flow(rank, rank / 2, 10)).collect())]),
-            one,
+            one(),
         ),
         case(
             "sums beyond 64 bits",
             four_by_four(),
             workload(vec![job("a", 16, everyone_to_everyone(16, u64::MAX))]),
-            one,
+            one(),
         ),
-        case("jobs with rates", four_by_four(), workload(patterns()), one),
+        case("jobs with rates", four_by_four(), workload(patterns()), one()),
         case(
             "jobs with rates, links and two devices",
             with_two_nics(with_switches(cluster(&[(6, Kind(2, 1, 2, 1))]), 2)),
             workload(patterns()),
-            one,
+            one(),
         ),
         case(
             "jobs with and without rates",
             four_by_four(),
             workload(patterns().into_iter().take(1).chain([ring("quiet", 4, 10)]).collect()),
-            one,
+            one(),
         ),
     ]
 }
@@ -174,7 +180,7 @@ pub(crate) fn strategies() -> Vec<Strategy> {
 }
 
 fn problem(case: &Case) -> Problem<'_> {
-    Problem::new(&case.cluster, &case.workload, case.granularity).expect(case.name)
+    Problem::new(&case.cluster, &case.workload, case.granularity.clone()).expect(case.name)
 }
 
 /// The mappings of the strategies that do not start from others.

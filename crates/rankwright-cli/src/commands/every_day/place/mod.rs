@@ -11,6 +11,7 @@ use rankwright::cluster::Cluster;
 use rankwright::files::check_writable;
 use rankwright::launch::Launcher;
 use rankwright::map::{Problem, Strategy, StrategyId};
+use rankwright::placement::digest;
 use rankwright::report::{Answer, PermutationReport};
 use rankwright::traffic::Workload;
 
@@ -66,7 +67,7 @@ pub(crate) struct Place {
 type LauncherDefault<'a> = (&'static Launcher, &'a StrategyId, bool);
 
 impl Place {
-    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(mut self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         refuse_stdout(&self.files.output)?;
         check_writable(&self.files.output)?;
         if !self.program.is_empty() && self.workloads.len() > 1 {
@@ -77,19 +78,24 @@ impl Place {
         let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
         let mut strategies = self.search.strategies(self.strategies.as_deref())?;
         let several = self.cluster.read_several()?;
-        let (cluster, best, workload, launcher);
-        if let Some((of_most, counts)) = several {
-            devices::require_devices(&of_most, &self.selection.nics)?;
-            (cluster, workload) = (of_most, self.workload(verbosity)?);
-            launcher = self.files.launcher(&workload);
-            best = self.best_of(&counts, &cluster, &workload, &strategies, verbosity)?;
-        } else {
+        if several.is_none() {
             let why = " needs several numbers of nodes, like --nodes 4..16";
             refuse(&[(self.given.first_of::<PopulationOptions>(), why)])?;
-            cluster = self.cluster.read()?;
-            devices::require_devices(&cluster, &self.selection.nics)?;
-            workload = self.workload(verbosity)?;
-            launcher = self.files.launcher(&workload);
+        }
+        let (whole, counts) = match several {
+            Some((of_most, counts)) => (of_most, Some(counts)),
+            None => (self.cluster.read()?, None),
+        };
+        self.selection = self.selection.on(&whole, &self.rank_size);
+        devices::require_devices(&whole, &self.selection.nics())?;
+        let workload = self.workload(verbosity)?;
+        let launcher = self.files.launcher(&workload);
+        let granularity = self.rank_size.granularity();
+        let cluster = self.cluster.chosen(&whole, workload.rank_count(), &granularity)?;
+        let best;
+        if let Some(counts) = counts {
+            best = self.best_of(&counts, &cluster, &workload, &strategies, verbosity)?;
+        } else {
             let default = launcher.default_strategy(workload.rank_count()).parse::<Strategy>()?;
             let default_id = default.id().clone();
             let is_new = strategies.iter().all(|strategy| *strategy.id() != default_id);
@@ -98,7 +104,13 @@ impl Place {
             let default = (launcher, &default_id, reference);
             best = self.best(&cluster, &workload, (&strategies, default), verbosity)?;
         }
-        let file = devices::placement_file(&self.selection, &cluster, &workload, &best, verbosity)?;
+        let mut file =
+            devices::placement_file(&self.selection, &cluster, &workload, &best, verbosity)?;
+        file.cluster.digest = digest(&whole);
+        let table = devices::ranks_of_gpus(&self.rank_size, &cluster, &file, verbosity);
+        if let Some(table) = table.filter(|_| self.format == Format::Table) {
+            output::print(&table)?;
+        }
         let strategy = best.strategy.to_string();
         self.files.write(file, (&strategy, launcher), line.as_ref(), verbosity)?;
         Ok(ExitCode::SUCCESS)
@@ -168,7 +180,7 @@ impl Place {
             .search
             .planner(cluster, workload, strategies)?
             .granularity(self.rank_size.granularity())
-            .devices(self.selection.nics.clone())
+            .devices(self.selection.nics())
             .gpus(devices::gpu_use(&self.selection, cluster, verbosity))
             .simulation(self.simulation.options(self.search.seed(), &self.workloads));
         Ok(match self.node_groups.keep {

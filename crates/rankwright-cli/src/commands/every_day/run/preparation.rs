@@ -33,7 +33,7 @@ impl Run {
     ) -> anyhow::Result<()> {
         // With --profile, --on describes the hardware of the granted nodes.
         let on = self.placing.on.as_deref().filter(|_| self.placing.profile.is_none());
-        let cluster = on.map(|on| inputs::cluster(on, None)).transpose()?;
+        let cluster = on.map(inputs::cluster).transpose()?;
         let misfits = fitting::misfits(prepared, batch, cluster.as_ref())?;
         if misfits.is_empty() {
             return Ok(());

@@ -16,9 +16,10 @@ use rankwright::units::counted;
 use crate::launching::files::describe;
 use crate::launching::prepared::Prepared;
 use crate::launching::user_folder;
-use crate::options::inputs::{self, read_text_or_stdin};
+use crate::options::inputs::read_text_or_stdin;
 use crate::options::{
-    Format, Given, LAUNCHER_NAME, TableRow, TargetOptions, programs, refuse, refuse_stdout,
+    Format, Given, LAUNCHER_NAME, NodesOption, TableRow, TargetOptions, programs, refuse,
+    refuse_stdout,
 };
 use crate::output::exit_code::{Infeasible, Mismatch, UsageError};
 use crate::output::{self, Verbosity, note};
@@ -38,9 +39,8 @@ pub(crate) struct Lint {
     /// Cluster description, as for `place`; without it, PUs are known only if the file names them
     #[arg(long, value_name = "CLUSTER")]
     on: Option<String>,
-    /// Number of nodes, if the cluster is the hwloc description of one node
-    #[arg(long, value_name = "NUMBER", requires = "on")]
-    nodes: Option<u32>,
+    #[command(flatten)]
+    nodes: NodesOption,
     /// Arguments and variables of the launcher that change what the file does (-rankmap,
     /// --cpu-bind, NAME=VALUE), as one quoted string; a whole command line is accepted too
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
@@ -70,8 +70,7 @@ impl Lint {
             let why = " applies to a translation only: give its launcher with --to";
             refuse(&[(self.given.first_of::<TargetOptions>(), why)])?;
         }
-        let cluster =
-            self.on.as_deref().map(|text| inputs::cluster(text, self.nodes)).transpose()?;
+        let cluster = self.on.as_deref().map(|on| self.nodes.read(on)).transpose()?;
         let reading = self.read(cluster.as_ref(), verbosity)?;
         let translation = match (self.to, &cluster) {
             (Some(to), Some(cluster)) => Some(self.translate(to, cluster, &reading)?),

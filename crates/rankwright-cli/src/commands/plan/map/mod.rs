@@ -9,12 +9,12 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use rankwright::cluster::Levels;
 use rankwright::map::Strategy;
-use rankwright::placement::Placement;
-use rankwright::report::{mapping_header, mapping_rows};
+use rankwright::placement::{Placement, digest};
+use rankwright::report::mapping_table;
 
 use crate::options::{
-    Format, Given, RankSize, ResultOptions, SearchOptions, SelectionOptions, SimulationOptions,
-    given, inputs, refuse, strategy_help,
+    Format, Given, NodesOption, RankSize, ResultOptions, SearchOptions, SelectionOptions,
+    SimulationOptions, given, inputs, refuse, strategy_help,
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
@@ -36,9 +36,8 @@ pub(crate) struct Map {
         conflicts_with = "graph"
     )]
     on: Option<String>,
-    /// Number of nodes, if the cluster is the hwloc description of one node
-    #[arg(long, value_name = "NUMBER", requires = "on", conflicts_with = "graph")]
-    nodes: Option<u32>,
+    #[command(flatten)]
+    nodes: NodesOption,
     /// Strategy to place by (see below)
     #[arg(long, value_name = "STRATEGY")]
     strategy: String,
@@ -75,7 +74,7 @@ enum MapFormat {
 }
 
 impl Map {
-    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(mut self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let strategy = self.search.strategy(&self.strategy)?;
         self.refuse_without_effect(&strategy)?;
         self.destination().check()?;
@@ -88,28 +87,35 @@ impl Map {
         }
         // clap guarantees both.
         let on = self.on.as_deref().context("--on is missing")?;
-        let cluster = inputs::cluster(on, self.nodes)?;
-        devices::require_devices(&cluster, &self.selection.nics)?;
+        let whole = self.nodes.read(on)?;
+        self.selection = self.selection.on(&whole, &self.rank_size);
+        devices::require_devices(&whole, &self.selection.nics())?;
         let name = self.workload.as_deref().context("no workload")?;
         let workload = inputs::workload(name, verbosity)?;
+        let granularity = self.rank_size.granularity();
+        let cluster = self.nodes.chosen(&whole, workload.rank_count(), &granularity)?;
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(name));
         let strategies = [strategy];
         let planner = self
             .search
             .planner(&cluster, &workload, &strategies)?
-            .granularity(self.rank_size.granularity())
-            .devices(self.selection.nics.clone())
+            .granularity(granularity)
+            .devices(self.selection.nics())
             .gpus(devices::gpu_use(&self.selection, &cluster, verbosity))
             .simulation(simulation)
             .evaluate_all(false);
         let plan = plan::plan(&self.search, &planner, verbosity)?;
         let candidate = plan.best();
         plan::note_choice(verbosity, candidate);
-        let file =
+        let mut file =
             devices::placement_file(&self.selection, &cluster, &workload, candidate, verbosity)?;
+        file.cluster.digest = digest(&whole);
+        // The table of all ranks has the same columns.
+        devices::ranks_of_gpus(&self.rank_size, &cluster, &file, verbosity);
+        let (header, rows) = mapping_table(&file);
         self.destination().write(&match self.format() {
-            MapFormat::Table => output::table(&mapping_header(), &mapping_rows(&file)),
-            MapFormat::Csv => output::csv(&mapping_header(), &mapping_rows(&file)),
+            MapFormat::Table => output::table(&header, &rows),
+            MapFormat::Csv => output::csv(&header, &rows),
             MapFormat::Json => file.to_json(),
             MapFormat::List => list(cores(&Levels::new(&cluster), &candidate.placement)),
         })?;
@@ -134,6 +140,7 @@ impl Map {
         refuse(&[
             (simulation, for_workloads),
             (self.given.first_of::<RankSize>(), for_workloads),
+            (self.given.first_of::<NodesOption>(), for_workloads),
             (
                 self.given.option_of::<SearchOptions>("objective").filter(|_| no_objective),
                 " has no effect with --graph: it applies to workloads and to strategies that have it",

@@ -14,8 +14,8 @@ use rankwright::traffic::Workload;
 
 use crate::host::this_host;
 use crate::options::{
-    FabricOptions, Given, RankSize, ResultOptions, SearchOptions, SimulationOptions, given, inputs,
-    refuse, selection_help,
+    FabricOptions, Given, NodesOption, RankSize, ResultOptions, SearchOptions, SimulationOptions,
+    given, inputs, refuse, selection_help,
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
@@ -36,9 +36,8 @@ pub(crate) struct Nic {
     /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name
     #[arg(long, value_name = "CLUSTER")]
     on: Option<String>,
-    /// Number of nodes, if the cluster is the hwloc description of one node
-    #[arg(long, value_name = "NUMBER", requires = "on")]
-    nodes: Option<u32>,
+    #[command(flatten)]
+    nodes: NodesOption,
     /// Strategy that places the ranks of a workload [default: blocked]
     #[arg(long, value_name = "STRATEGY")]
     strategy: Option<String>,
@@ -65,7 +64,7 @@ impl Nic {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         self.result.check()?;
         self.refuse_without_effect()?;
-        let on = self.on.as_deref().map(|on| inputs::cluster(on, self.nodes)).transpose()?;
+        let on = self.on.as_deref().map(|on| self.nodes.read(on)).transpose()?;
         let report = match (&self.input, on) {
             (None, Some(cluster)) => NicReport::of_cluster(&cluster),
             (None, None) => NicReport::of_cluster(&this_host::cluster()?),
@@ -158,13 +157,15 @@ impl Nic {
         };
         devices::require_devices(cluster, &selection)?;
         let workload = inputs::workload(input, verbosity)?;
+        let granularity = self.rank_size.granularity();
+        let cluster = &self.nodes.chosen(cluster, workload.rank_count(), &granularity)?;
         let strategy = self.search.strategy(self.strategy.as_deref().unwrap_or("blocked"))?;
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(input));
         let strategies = [strategy];
         let planner = self
             .search
             .planner(cluster, &workload, &strategies)?
-            .granularity(self.rank_size.granularity())
+            .granularity(granularity)
             .devices(selection.clone())
             .simulation(simulation)
             .evaluate_all(false);

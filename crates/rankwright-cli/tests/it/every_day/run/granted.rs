@@ -62,7 +62,13 @@ impl Site {
         let mut command = rankwright(arguments);
         let path = format!("{}:/usr/bin:/bin", self.folder.path().display());
         command.current_dir(self.folder.path()).env("PATH", path);
-        for name in ["SLURM_NTASKS", "SLURM_CPUS_PER_TASK", "LSB_JOBID", "PBS_JOBID"] {
+        for name in [
+            "SLURM_NTASKS",
+            "SLURM_CPUS_PER_TASK",
+            "SLURM_TASKS_PER_NODE",
+            "LSB_JOBID",
+            "PBS_JOBID",
+        ] {
             command.env_remove(name);
         }
         command
@@ -294,6 +300,58 @@ fn options_without_effect_are_a_wrong_command_line() {
             site.run(None, &[&["placement.json"], &option[..], &["--", "./app"]].concat());
         assert_eq!(output.status.code(), Some(2), "{text}");
     }
+}
+
+#[test]
+fn ranks_per_node_are_those_of_the_job_or_of_the_options() {
+    let site = Site::new();
+    let hosts_of = |job: (&str, &str), variables: &[(&str, &str)], more: &[&str]| {
+        let first = ["run", "--profile", "app.rwp", "--on", "cluster.toml", "--strategy=blocked"];
+        let end = ["--strict", "--binding", "exec", "--dry-run", "--", "./app"];
+        let arguments = [&first[..], more, &end].concat();
+        let mut command = site.command(Some(job), &arguments);
+        command.envs(variables.iter().copied());
+        let (output, text) = site.output(command, &arguments);
+        if !output.status.success() {
+            return text.lines().last().unwrap_or_default().to_owned();
+        }
+        let is_rank = |line: &&str| line.contains(" bound ");
+        let place = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            format!("{}:{}", words[1], words[2])
+        };
+        text.lines().filter(is_rank).map(place).collect::<Vec<_>>().join(" ")
+    };
+    let whole = ("n[0-3]", "4(x4)");
+    assert_eq!(
+        hosts_of(whole, &[("SLURM_TASKS_PER_NODE", "3,1,2(x2)")], &[]),
+        "n0:0 n0:1 n0:2 n1:0 n2:0 n2:2 n3:0 n3:2"
+    );
+    // Two cores for each: half of a node.
+    let two = [("SLURM_TASKS_PER_NODE", "2(x4)"), ("SLURM_CPUS_PER_TASK", "2")];
+    let in_pairs = "n0:0-1 n0:2-3 n1:0-1 n1:2-3 n2:0-1 n2:2-3 n3:0-1 n3:2-3";
+    assert_eq!(hosts_of(whole, &two, &[]), in_pairs);
+    assert_eq!(hosts_of(whole, &[("SLURM_TASKS_PER_NODE", "2(x4)")], &[]), in_pairs);
+    // Variables of another set of hosts or of another number of ranks say nothing.
+    let packed = "n0:0 n0:1 n0:2 n0:3 n1:0 n1:1 n1:2 n1:3";
+    for other in ["1", "1(x4)", "4(x4)", "2(x", ""] {
+        assert_eq!(hosts_of(whole, &[("SLURM_TASKS_PER_NODE", other)], &[]), packed, "{other}");
+    }
+    let one = [("SLURM_TASKS_PER_NODE", "2(x4)")];
+    assert_eq!(hosts_of(whole, &one, &["--ranks-per-node", "4"]), packed);
+    assert_eq!(
+        hosts_of(whole, &one, &["--nodes", "n[2-3]"]),
+        packed.replace("n1", "n3").replace("n0", "n2")
+    );
+    assert_eq!(
+        hosts_of(whole, &one, &["--nodes", "1"]),
+        "error: --nodes 1 (job 7 of Slurm has n[0-3]): 8 ranks need 8 free cores, but cluster `site` \
+         offers 4"
+    );
+    assert_eq!(
+        hosts_of(whole, &one, &["--nodes", "f0"]),
+        "error: --nodes: f0 is not granted; job 7 of Slurm has n[0-3]"
+    );
 }
 
 #[test]

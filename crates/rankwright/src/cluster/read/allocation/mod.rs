@@ -11,7 +11,7 @@ use crate::cluster::{Cluster, NodeGroup};
 use crate::ids::PuSet;
 
 pub use lsf::{LsfAffinity, lsf, lsf_affinity};
-pub use slurm::{pus_of_slurm, slurm, slurm_cpu_ids, slurm_gpu_ids};
+pub use slurm::{pus_of_slurm, slurm, slurm_cpu_ids, slurm_gpu_ids, slurm_tasks};
 
 /// A host of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -67,6 +67,20 @@ fn slurm_component(
     Ok(hosts.into_iter().zip(cpus).collect())
 }
 
+/// How many tasks each host gets of the Slurm job whose environment `variable` reads
+/// (`SLURM_TASKS_PER_NODE=4(x2),3`), in the order granted. `None` for heterogeneous jobs, and where the
+/// variables are missing or of another set of hosts, like those of an interactive step.
+#[must_use]
+pub fn slurm_tasks(variable: impl Fn(&str) -> Option<String>) -> Option<Vec<(String, u32)>> {
+    if variable("SLURM_HET_SIZE").is_some() {
+        return None;
+    }
+    let hosts = hostlist::expand(&variable("SLURM_JOB_NODELIST")?).ok()?;
+    let name = "SLURM_TASKS_PER_NODE";
+    let tasks = counts(&variable(name)?, name).ok()?;
+    (tasks.len() == hosts.len()).then(|| hosts.into_iter().zip(tasks).collect())
+}
+
 /// The CPUs of each host in the output of `scontrol show job --details`, in Slurm's numbers; those of
 /// all components of a heterogeneous job together. Empty where the output has no `CPU_IDs`.
 #[must_use]

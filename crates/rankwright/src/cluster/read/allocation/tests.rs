@@ -30,6 +30,22 @@ fn jobs_of_slurm_are_read() {
 }
 
 #[test]
+fn tasks_of_slurm_are_read_where_they_belong_to_the_hosts() {
+    let list = "SLURM_JOB_NODELIST=n[0-2]\n";
+    let tasks = |text: &str| slurm_tasks(job(&format!("{list}{text}")));
+    let listed = |hosts: &[(&str, u32)]| {
+        Some(hosts.iter().map(|(host, tasks)| ((*host).to_owned(), *tasks)).collect::<Vec<_>>())
+    };
+    let three = listed(&[("n0", 4), ("n1", 4), ("n2", 3)]);
+    assert_eq!(tasks("SLURM_TASKS_PER_NODE=4(x2),3"), three);
+    // An interactive step has those of its own host.
+    assert_eq!(tasks("SLURM_TASKS_PER_NODE=1"), None);
+    assert_eq!(tasks("SLURM_TASKS_PER_NODE=4(x"), None);
+    assert_eq!(tasks("SLURM_HET_SIZE=2\nSLURM_TASKS_PER_NODE=1(x3)"), None);
+    assert_eq!(tasks(""), None);
+}
+
+#[test]
 fn jobs_of_lsf_are_read() {
     let hosts = lsf(job("LSB_MCPU_HOSTS=a.site 1 b.site 2 ")).unwrap();
     assert_eq!(listed(&hosts), [("a.site", 1), ("b.site", 2)]);

@@ -53,6 +53,7 @@ pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Cluster, InputErro
     let mut description = ClusterDescription {
         name: tables.name.unwrap_or_else(|| "cluster".to_owned()),
         emulated: tables.emulated,
+        invented: false,
         rates,
         groups: Vec::new(),
         nodes: Vec::new(),

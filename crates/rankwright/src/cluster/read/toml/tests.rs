@@ -351,6 +351,7 @@ prop_compose! {
         let mut cluster = ClusterDescription {
             name: "c".to_owned(),
             emulated: calibrated,
+            invented: false,
             rates,
             groups: Vec::new(),
             nodes: Vec::new(),

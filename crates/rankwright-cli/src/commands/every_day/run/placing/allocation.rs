@@ -51,9 +51,10 @@ impl Allocation {
             return Err(Infeasible(why).into());
         }
         let (cluster, in_part) = nodes::cluster(options, batch, verbosity)?;
-        devices::require_devices(&cluster, &options.selection.nics)?;
+        let cluster = nodes::chosen(options, cluster, ranks, batch)?;
+        let selection = options.selection.on(&cluster, &options.rank_size);
+        devices::require_devices(&cluster, &selection.nics())?;
         let granularity = nodes::granularity(options, &cluster, ranks, batch);
-        let selection = options.selection.clone();
         let gpus = devices::gpu_use(&selection, &cluster, verbosity);
         Ok(Self { cluster, workload, granularity, selection, gpus, in_part })
     }
@@ -79,8 +80,8 @@ impl Allocation {
         let simulation = Options { pacing: Pacing::AfterArrival, ..Options::default() };
         let planner = Planner::new(&self.cluster, &self.workload)
             .strategies(&strategies)
-            .granularity(self.granularity)
-            .devices(self.selection.nics.clone())
+            .granularity(self.granularity.clone())
+            .devices(self.selection.nics())
             .gpus(self.gpus)
             .effort(Effort::Fast)
             .threads(usable_pus())

@@ -1,6 +1,6 @@
 //! Options for placing at the start.
 
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -10,7 +10,7 @@ use rankwright::files::InputError;
 use rankwright::traffic::Workload;
 
 use crate::host::batch_job::BatchJob;
-use crate::options::{SelectionOptions, inputs, parse_count};
+use crate::options::{Nodes, RankSize, SelectionOptions, inputs, parse_count};
 use crate::output::Verbosity;
 use crate::output::exit_code::Infeasible;
 
@@ -36,9 +36,11 @@ pub(crate) struct PlacingOptions {
         requires = "profile"
     )]
     pub(crate) ranks: Option<NonZeroUsize>,
-    /// Number of cores of each rank [default: the CPUs per task of the batch system, else 1]
-    #[arg(long, value_name = "NUMBER", value_parser = parse_count::<NonZeroU32>, requires = "profile")]
-    pub(crate) cores_per_rank: Option<NonZeroU32>,
+    /// Granted nodes to use: at most this many, like 4, or only these, like n[0-3]
+    #[arg(long, value_name = "NODES", requires = "profile")]
+    pub(crate) nodes: Option<Nodes>,
+    #[command(flatten)]
+    pub(crate) rank_size: RankSize,
     /// Strategy to place by [default: the best of the fast strategies]
     #[arg(long, value_name = "STRATEGY", requires = "profile")]
     pub(crate) strategy: Option<String>,

@@ -148,7 +148,7 @@ impl Import {
     /// The hardware of the hosts.
     fn description(&self, verbosity: &Verbosity) -> anyhow::Result<Cluster> {
         if let Some(node_type) = &self.node_type {
-            return inputs::cluster(node_type, None);
+            return inputs::cluster(node_type);
         }
         output::note(verbosity, "without --node-type, all hosts are assumed to be like this one");
         this_host::cluster()

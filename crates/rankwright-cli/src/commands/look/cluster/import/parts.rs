@@ -39,14 +39,14 @@ fn part(argument: &str) -> anyhow::Result<Cluster> {
             let why = format!("{argument}: the nodes have no names, expected HOSTLIST={argument}");
             return Err(UsageError(why).into());
         }
-        return inputs::cluster(argument, None);
+        return inputs::cluster(argument);
     }
     let (names, source) = argument.split_once('=').unwrap_or((argument, ""));
     let names =
         hostlist::expand(names).map_err(|error| UsageError(format!("{argument}: {error}")))?;
     let names = hostlist::distinct(names)
         .map_err(|error| InputError::new(argument, error.found, error.expected))?;
-    let described = inputs::cluster(source, None)?;
+    let described = inputs::cluster(source)?;
     let [group] = described.groups.as_slice() else {
         let why = format!(
             "{argument}: found {} types of nodes, expected one; without `HOSTLIST=` the file is \

@@ -1,0 +1,128 @@
+//! `--ranks-per-node` and its like, and `--nodes`, in all commands that place.
+
+use std::process::Output;
+
+use crate::command::{rankwright, transcript};
+
+const CLUSTER: &str = "testdata/clusters/two-kinds.toml";
+const WITH_GPUS: &str = "testdata/nics/four-numa.toml";
+
+fn run(arguments: &[&str]) -> (Output, String) {
+    let output = rankwright(arguments).output().expect("it starts");
+    let text = transcript(arguments, &output);
+    (output, text)
+}
+
+/// `map` of 16 ranks in block order.
+fn map(more: &[&str]) -> Vec<String> {
+    let ranks = ["map", "pattern:halo-2d:16", "--strategy", "blocked", "--format", "csv"];
+    [&ranks[..], more].concat().into_iter().map(str::to_owned).collect()
+}
+
+/// Node and cores of each rank: `n0:0-3`.
+fn places(more: &[&str]) -> Vec<String> {
+    let arguments = map(more);
+    let (output, text) = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(output.status.success(), "{text}");
+    let rows = String::from_utf8(output.stdout).expect("text");
+    let place = |row: &str| {
+        let cells: Vec<&str> = row.split(',').collect();
+        format!("{}:{}", cells[2], cells[3])
+    };
+    rows.lines().skip(1).map(place).collect()
+}
+
+#[test]
+fn ranks_per_part_of_a_node_share_its_cores() {
+    let on = |more: &[&str]| places(&[&["--on", CLUSTER], more].concat());
+    let per_node = on(&["--ranks-per-node", "4"]);
+    assert_eq!(per_node[..5], ["n0:0-3", "n0:4-7", "n0:8-11", "n0:12-15", "n1:0-3"]);
+    assert_eq!(on(&["--ranks-per-package", "2"]), per_node);
+    assert_eq!(on(&["--ranks-per-numa", "2"]), per_node);
+    let three = on(&["--ranks-per-numa", "2", "--cores-per-rank", "3"]);
+    assert_eq!(three[..3], ["n0:0-2", "n0:4-6", "n0:8-10"]);
+    let threads = on(&["--ranks-per-numa", "16", "--per", "pu"]);
+    assert_eq!((threads[0].as_str(), threads[15].as_str()), ("n0:0", "n0:7"));
+}
+
+#[test]
+fn at_most_some_nodes_or_named_ones_are_used() {
+    let nodes = |more: &[&str]| {
+        let per_node = ["--on", CLUSTER, "--ranks-per-node", "4"];
+        let mut nodes = places(&[&per_node[..], more].concat());
+        nodes.iter_mut().for_each(|place| place.truncate(2));
+        nodes.dedup();
+        nodes.join(" ")
+    };
+    // Below one switch.
+    assert_eq!(nodes(&["--nodes", "4"]), "n3 n4 n5 n6");
+    assert_eq!(nodes(&["--nodes", "n7,n[0-2]"]), "n7 n0 n1 n2");
+    // An hwloc description of one node stands for as many as are named.
+    let synthetic = ["--on", "synthetic:core:8 pu:1", "--nodes", "tx2[0-3],a", "--ranks-per-node"];
+    let places = places(&[&synthetic[..], &["4"]].concat());
+    assert_eq!((places[0].as_str(), places[15].as_str()), ("tx20:0-1", "tx23:6-7"));
+}
+
+#[test]
+fn a_part_of_a_cluster_is_no_other_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.json").display().to_string();
+    let on = ["--on", CLUSTER, "--nodes", "4", "--output", &path];
+    let arguments = map(&on);
+    let arguments: Vec<&str> =
+        arguments.iter().map(|it| if it == "csv" { "json" } else { it.as_str() }).collect();
+    let (output, text) = run(&arguments);
+    assert!(output.status.success(), "{text}");
+    let simulate = ["simulate", "pattern:halo-2d:16:rate=100", "--on", CLUSTER];
+    let (output, text) = run(&[&simulate[..], &["--placement", &path]].concat());
+    assert!(output.status.success(), "{text}");
+    assert!(!text.contains("cluster description"), "{text}");
+}
+
+#[test]
+fn ranks_per_gpu_show_cores_gpus_and_devices() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.json").display().to_string();
+    let arguments =
+        ["-q", "place", "pattern:ring:16", "--on", WITH_GPUS, "--ranks-per-gpu", "1", "-o", &path];
+    let (output, text) = run(&[&arguments[..], &["--strategies", "blocked"]].concat());
+    assert!(output.status.success(), "{text}");
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let table = shown.find("node  rank").map(|begin| &shown[begin..]).expect("a table");
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn every_command_that_places_takes_them() {
+    let on = ["--on", CLUSTER, "--ranks-per-node", "4", "--nodes", "4"];
+    let workload = "pattern:halo-2d:16:rate=100";
+    for (command, more) in [
+        ("place", &["--strategies", "blocked", "-o", "/dev/null"][..]),
+        ("compare", &["--strategies", "blocked,cyclic"]),
+        ("simulate", &["--strategy", "blocked"]),
+    ] {
+        let (output, text) = run(&[&[command, workload], &on[..], more].concat());
+        assert!(output.status.success(), "{text}");
+    }
+    let ring = ["nic", "pattern:ring:16", "--on", WITH_GPUS, "--ranks-per-gpu", "1"];
+    let (output, text) = run(&ring);
+    assert!(output.status.success(), "{text}");
+}
+
+#[test]
+fn in_a_batch_job_only_granted_nodes_are_used() {
+    let in_job = |hosts: &str, more: &[&str]| {
+        let arguments = map(&[&["--on", CLUSTER, "--ranks-per-node", "4"], more].concat());
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let mut command = rankwright(&arguments);
+        command.env("SLURM_JOB_ID", "7").env("SLURM_JOB_NODELIST", hosts);
+        command.env("SLURM_JOB_CPUS_PER_NODE", "32(x4)");
+        let output = command.output().expect("it starts");
+        transcript(&arguments, &output)
+    };
+    let text = in_job("n[4-7]", &["--nodes", "6"]);
+    assert!(text.contains("n4,0-3") && text.contains("n7,0-3") && !text.contains("n3"), "{text}");
+    // A job elsewhere says nothing about this cluster.
+    let text = in_job("x[4-7]", &["--nodes", "4"]);
+    assert!(text.contains("exit code: 0"), "{text}");
+}

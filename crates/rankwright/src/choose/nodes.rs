@@ -1,0 +1,134 @@
+//! Which nodes of a cluster a job gets, where it may have only some.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::cluster::Cluster;
+use crate::cluster::read::hostfile::{self, Host};
+use crate::placement::{Granularity, slots_by_node};
+
+/// The cluster of at most `most` of these nodes, in the given order; the cluster itself if it has no more.
+///
+/// Of all sets of nodes below one switch that are large enough for `ranks`, a set below the lowest switch
+/// is taken; among equals the fastest nodes ([`speed`](crate::cluster::NodeGroup::speed)), then the first
+/// ones. Where no set is large enough, the nodes with the most slots are taken.
+///
+/// # Panics
+/// If `most` is 0.
+#[must_use]
+pub fn nearest_nodes(
+    cluster: &Cluster,
+    granularity: &Granularity,
+    ranks: usize,
+    most: usize,
+) -> Cluster {
+    assert!(most > 0, "a cluster has at least one node");
+    if cluster.nodes.len() <= most {
+        return cluster.clone();
+    }
+    let slots = slots_by_node(cluster, granularity);
+    let speed = |node: usize| cluster.groups[cluster.nodes[node].group].speed;
+    let room = |nodes: &[usize]| nodes.iter().map(|node| slots[*node]).sum::<usize>();
+    let fastest = |nodes: &[usize]| {
+        let mut by_speed: Vec<usize> =
+            nodes.iter().copied().filter(|node| slots[*node] > 0).collect();
+        by_speed.sort_by(|a, b| speed(*b).total_cmp(&speed(*a)).then(a.cmp(b)));
+        by_speed.truncate(most);
+        by_speed
+    };
+    let largest = |nodes: &[usize]| {
+        let mut by_room = nodes.to_vec();
+        by_room.sort_by_key(|node| (Reverse(slots[*node]), *node));
+        by_room.truncate(most);
+        by_room
+    };
+    let all: Vec<usize> = (0..cluster.nodes.len()).collect();
+    let enough = |nodes: Vec<usize>| (room(&nodes) >= ranks).then_some(nodes);
+    let chosen_below = |(height, nodes): &(usize, Vec<usize>)| {
+        let chosen = enough(fastest(nodes)).or_else(|| enough(largest(nodes)))?;
+        Some((*height, chosen.iter().map(|node| speed(*node)).sum::<f64>(), chosen))
+    };
+    let mut below: Vec<(usize, Vec<usize>)> = below_switches(cluster);
+    below.push((usize::MAX, all.clone()));
+    let sets = below.iter().filter_map(chosen_below);
+    // The first of equals.
+    let best =
+        sets.reduce(|best, next| match next.0.cmp(&best.0).then(best.1.total_cmp(&next.1)) {
+            std::cmp::Ordering::Less => next,
+            _ => best,
+        });
+    let mut chosen = best.map_or_else(|| largest(&all), |(_, _, nodes)| nodes);
+    chosen.sort_unstable();
+    let host = |node: &usize| Host { name: cluster.nodes[*node].name.clone(), slots: None };
+    let hosts: Vec<Host> = chosen.iter().map(host).collect();
+    let part = hostfile::cluster(cluster, &hosts).expect("nodes of a valid cluster");
+    part.edit(|part| part.invented = cluster.invented).expect("it stays valid")
+}
+
+/// For each switch its height above the nodes, from 0, and the nodes below it.
+fn below_switches(cluster: &Cluster) -> Vec<(usize, Vec<usize>)> {
+    let mut below: BTreeMap<usize, (usize, Vec<usize>)> = BTreeMap::new();
+    for (node, described) in cluster.nodes.iter().enumerate() {
+        let (mut switch, mut height) = (described.switch, 0);
+        while let Some(index) = switch {
+            let (highest, nodes) = below.entry(index).or_default();
+            *highest = height.max(*highest);
+            nodes.push(node);
+            switch = cluster.switches[index].parent;
+            height += 1;
+        }
+    }
+    below.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::read::toml;
+
+    /// Two leaf switches with four nodes each; the nodes of the second have two and eight cores.
+    const CLUSTER: &str = r#"
+        [[node]]
+        names = "a[0-3]"
+        topology = "core:4 pu:1"
+        [[node]]
+        names = "b[0-1]"
+        topology = "core:2 pu:1"
+        [[node]]
+        names = "c[0-1]"
+        topology = "core:8 pu:1"
+        [[switch]]
+        name = "left"
+        nodes = "a[0-3]"
+        [[switch]]
+        name = "right"
+        nodes = "b[0-1],c[0-1]"
+        [[switch]]
+        name = "top"
+        switches = "left,right"
+    "#;
+
+    fn chosen(ranks: usize, most: usize) -> String {
+        let cluster = toml::parse(CLUSTER, "c.toml", std::path::Path::new("")).unwrap();
+        let chosen = nearest_nodes(&cluster, &Granularity::Cores(1), ranks, most);
+        let names: Vec<&str> = chosen.nodes.iter().map(|node| node.name.as_str()).collect();
+        names.join(" ")
+    }
+
+    #[test]
+    fn nodes_below_one_switch_are_taken_where_they_suffice() {
+        assert_eq!(chosen(8, 2), "a0 a1");
+        assert_eq!(chosen(16, 4), "a0 a1 a2 a3");
+        // Two nodes with room for all are only on the right.
+        assert_eq!(chosen(16, 2), "c0 c1");
+        assert_eq!(chosen(20, 4), "b0 b1 c0 c1");
+        // Both switches are needed.
+        assert_eq!(chosen(24, 4), "a0 a1 c0 c1");
+        assert_eq!(chosen(1, 8), "a0 a1 a2 a3 b0 b1 c0 c1");
+    }
+
+    #[test]
+    fn the_nodes_with_most_room_are_taken_where_none_suffice() {
+        assert_eq!(chosen(100, 3), "a0 c0 c1");
+    }
+}
