@@ -96,6 +96,11 @@ impl Prepared {
         &self.file
     }
 
+    /// Whether the user names a program that the launcher calls instead of ssh.
+    pub(crate) fn has_agent(&self) -> bool {
+        self.agent.is_some()
+    }
+
     /// The per-rank shim.
     pub(crate) fn shim(&self) -> &str {
         &self.shim

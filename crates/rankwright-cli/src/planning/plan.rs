@@ -7,12 +7,14 @@ use anyhow::bail;
 use rankwright::choose::{Candidate, NotSimulated, Plan, PlanError, Planner};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Problem, StrategyId};
+use rankwright::placement::PlacementError;
 use rankwright::rails::SelectionError;
 use rankwright::report::Comparison;
 
 use crate::host::signals::interrupt;
 use crate::host::signals::termination::ended_by_sigterm;
 use crate::options::SearchOptions;
+use crate::output::exit_code::Infeasible;
 use crate::output::{self, Verbosity};
 
 /// Runs the planner. Warns of strategies that fail; an error if all do.
@@ -56,7 +58,7 @@ fn watched(
         None => planner.plan(),
     });
     spinner.finish_and_clear();
-    let plan = plan.map_err(without_transparent)?;
+    let plan = plan.map_err(without_transparent).map_err(with_next_step)?;
     if let Some(why) = &plan.not_simulated {
         if *why == NotSimulated::Stopped {
             bail!("interrupted");
@@ -76,6 +78,19 @@ pub(crate) fn without_transparent(error: PlanError) -> anyhow::Error {
         PlanError::Placement(error)
         | PlanError::Selection { error: SelectionError::Placement(error), .. } => error.into(),
         error => error.into(),
+    }
+}
+
+/// What to do where the cluster is too small, which is often this machine instead of the real one.
+fn with_next_step(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(PlacementError::TooFewSlots { .. }) => Infeasible(format!(
+            "{error}; for a larger cluster: describe it (`rankwright cluster discover` on a node of \
+             it), try --on \"synthetic:pack:2 core:32 pu:1\" --nodes 4, or emulate it \
+             (`rankwright lab`)"
+        ))
+        .into(),
+        _ => error,
     }
 }
 

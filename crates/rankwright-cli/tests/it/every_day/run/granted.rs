@@ -355,6 +355,26 @@ fn ranks_per_node_are_those_of_the_job_or_of_the_options() {
 }
 
 #[test]
+fn a_placement_for_invented_hosts_does_not_reach_ssh() {
+    let site = Site::new();
+    for on in ["synthetic:core:8 pu:1", "paper:2013"] {
+        let made = ["-q", "map", "app.rwp", "--on", on, "--strategy=blocked", "-o", "p.json"];
+        assert!(site.outside(&made).status().expect("it starts").success());
+        let (output, text) = site.run(None, &["p.json", "--", "./app"]);
+        assert_eq!(output.status.code(), Some(125), "{text}");
+        assert!(text.contains("error: p.json: made for invented hosts ("), "{text}");
+        let (_, text) = site.run(None, &["p.json", "--force", "--", "./app"]);
+        assert!(text.contains("warning: made for invented hosts ("), "{text}");
+        assert!(text.contains("started:"), "{text}");
+    }
+    let named = ["-q", "map", "app.rwp", "--on", "synthetic:core:8 pu:1", "--nodes", "n0"];
+    let more = ["--strategy=blocked", "-o", "p.json"];
+    assert!(site.outside(&[&named[..], &more].concat()).status().expect("it starts").success());
+    let (_, text) = site.run(None, &["p.json", "--", "./app"]);
+    assert!(text.contains("started:"), "{text}");
+}
+
+#[test]
 fn devices_are_placed_with_the_cores() {
     let site = Site::new();
     let cluster = std::fs::read_to_string(repository().join("testdata/nics/four-numa.toml"));
