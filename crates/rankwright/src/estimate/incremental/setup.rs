@@ -198,9 +198,14 @@ impl Setup {
         (node, others): (usize, impl Iterator<Item = usize>),
         sign: f64,
     ) {
+        // All senders are members. Most nodes have none of a small multicast, and routes take long.
+        let has_members = |node: &usize| count.node_members[*node] != 0.0;
+        if !has_members(&node) {
+            return;
+        }
         let (length, ticks) = (self.lengths[multicast.length], sign * multicast.clock.rounds);
         let end = multicast.clock.end;
-        for other in others {
+        for other in others.filter(has_members) {
             for (from, to) in [(node, other), (other, node)] {
                 let messages = ticks * count.node_senders[from] * count.node_members[to];
                 for link in self.sites.links_between(from, to) {
