@@ -2,12 +2,14 @@
 //! [`Score`] per mapping.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 
 use serde::Serialize;
 
 use super::Computing;
 use crate::estimate::{Fluid, Load};
 use crate::map::Problem;
+use crate::parallel;
 use crate::placement::{Mapping, Placement};
 use crate::ranking::{ObjectiveRule, Rule, Score, rank};
 use crate::statistics::Estimate;
@@ -135,6 +137,41 @@ pub(super) fn static_score(
     }
 }
 
+/// [`fluid_scores`] of all of the workload in this order while `goes_on`. By mapping: its score, if there
+/// was time.
+pub(super) fn fluid_scores_while(
+    problem: &Problem,
+    mappings: &[PlacedMapping],
+    order: &[usize],
+    threads: NonZeroUsize,
+    goes_on: &(dyn Fn() -> bool + Sync),
+) -> Option<Vec<Option<Score>>> {
+    if !goes_on() {
+        return None;
+    }
+    let (cluster, workload) = (problem.cluster, problem.workload);
+    // Two mappings may differ in their devices alone.
+    let in_slots = problem.selection().is_none();
+    let fluid =
+        in_slots.then(|| Fluid::new(cluster, workload, problem.slots())).transpose().ok()?;
+    let found = parallel::map(order, threads, |_, number| {
+        if !goes_on() {
+            return Ok(None);
+        }
+        let PlacedMapping { mapping, placement } = &mappings[*number];
+        let outcome = match &fluid {
+            Some(fluid) => Ok(fluid.clone().evaluate(mapping)),
+            None => Fluid::of_placement(cluster, workload, placement),
+        };
+        outcome.map(|outcome| Some(Score::from(&outcome)))
+    });
+    let mut scores = vec![None; mappings.len()];
+    for (number, score) in order.iter().zip(found) {
+        scores[*number] = score.ok()?;
+    }
+    Some(scores)
+}
+
 /// The scores of mappings by the fluid, for all of the workload or a part; `None` if a slot does not
 /// exist.
 pub(super) fn fluid_scores(
@@ -164,18 +201,13 @@ pub(super) fn fluid_scores_in_slots<'a>(
     Some(mappings.map(|mapping| Score::from(&fluid.evaluate(mapping))).collect())
 }
 
-/// Evaluates mappings by the fluid alone. For open loops only, because the fluid does not model senders
-/// that wait. `None` if a slot does not exist.
+/// The evaluation of mappings by their scores in the fluid alone. For open loops only, because the fluid
+/// does not model senders that wait.
 ///
 /// # Panics
-/// If `mappings` is empty.
+/// If there are no scores.
 #[must_use]
-pub(super) fn evaluate_in_fluid(
-    problem: &Problem,
-    mappings: &[PlacedMapping],
-    rule: ObjectiveRule,
-) -> Option<Evaluation> {
-    let scores = fluid_scores(problem, problem.workload, mappings)?;
+pub(super) fn fluid_evaluation(scores: Vec<Score>, rule: ObjectiveRule) -> Evaluation {
     let ranking = rank(&scores, &Rule::Objective(rule));
     let evaluation = |(at, score): (usize, Score)| MappingEvaluation {
         score,
@@ -183,11 +215,11 @@ pub(super) fn evaluate_in_fluid(
         runs: Vec::new(),
         fluid: Some(score),
     };
-    Some(Evaluation {
+    Evaluation {
         best: ranking.best(),
         mappings: scores.into_iter().enumerate().map(evaluation).collect(),
         share: 0.0,
         simulated_messages: 0,
         rule,
-    })
+    }
 }

@@ -35,7 +35,7 @@ mod race;
 mod ranked;
 mod run_time;
 
-pub use candidates::{Candidate, Computing, Observer, PlanError};
+pub use candidates::{Candidate, Computing, Observer, PlanError, PlanProgress};
 pub(crate) use evaluate::PlacedMapping;
 pub use evaluate::{Basis, Evaluation, MappingEvaluation, SeedComparison};
 pub use planner::{Plan, Planner};

@@ -62,6 +62,8 @@ pub struct Plan {
     pub evaluation: Option<Evaluation>,
     /// Why mappings were not simulated, where they should have been.
     pub not_simulated: Option<NotSimulated>,
+    /// Whether the observer ended the search or the simulation ([`Planner::observer`]).
+    pub stopped: bool,
     /// By what candidates are compared where their times are known.
     pub rule: ObjectiveRule,
     /// The expected run times of the candidates, where the program was recorded.
@@ -99,6 +101,12 @@ impl<'a> Planner<'a> {
             effort: None,
             options: ChooseOptions { simulation, evaluate_all: true, ..ChooseOptions::default() },
         }
+    }
+
+    /// What is placed.
+    #[must_use]
+    pub fn workload(&self) -> &'a Workload {
+        self.workload
     }
 
     /// Only these strategies, in this order.
@@ -198,7 +206,7 @@ impl<'a> Planner<'a> {
         self
     }
 
-    /// A function that gets the number of simulated messages and may stop the simulations.
+    /// A function that gets what is being done and may end it: the plan is then the best so far.
     #[must_use]
     pub fn observer(mut self, observer: &'a Observer<'a>) -> Self {
         self.options.observer = observer;
@@ -261,6 +269,7 @@ impl<'a> Planner<'a> {
             left_out,
             evaluation: made.evaluation,
             not_simulated: made.not_simulated,
+            stopped: made.stopped,
             rule: options.rule(&problem),
             run_times,
         })

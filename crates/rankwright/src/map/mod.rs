@@ -30,7 +30,7 @@ mod strategy_id;
 use std::fmt;
 
 pub use mappers::{MAPPERS, MapperEntry, Role, find};
-pub use search::budget::{Budget, Clock, EFFORTS, Effort};
+pub use search::budget::{Budget, Clock, EFFORTS, Effort, SearchObserver};
 pub use search::node_groups::GroupOrigin;
 pub use search::problem::Problem;
 pub use strategy::{Strategy, StrategyError};
@@ -135,6 +135,10 @@ pub enum MapError {
         /// Its message, or the call that failed.
         what: String,
     },
+    /// The time was over, or the search was stopped, before the strategy could begin or its mappings
+    /// could be compared.
+    #[error("no time was left")]
+    NoTime,
     /// Network devices cannot be chosen.
     #[error(transparent)]
     Selection(#[from] SelectionError),

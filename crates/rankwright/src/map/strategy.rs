@@ -109,6 +109,12 @@ impl Strategy {
         !self.chooses() && self.entry().options.iter().any(|option| option.name == MOVES.name)
     }
 
+    /// [`MapperEntry::largest_at_start`].
+    #[must_use]
+    pub(crate) fn largest_at_start(&self) -> Option<usize> {
+        self.entry().largest_at_start
+    }
+
     /// Whether it takes the best mapping of [`Strategy::others`].
     #[must_use]
     pub fn chooses(&self) -> bool {

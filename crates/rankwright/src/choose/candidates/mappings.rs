@@ -3,7 +3,7 @@
 use super::run::{Limits, StrategyRun, run};
 use super::{ChooseOptions, PlanError, has_message_timing};
 use crate::choose::PlacedMapping;
-use crate::map::{DeviceMapping, MapError, Problem, Strategy, StrategyId};
+use crate::map::{DeviceMapping, MapError, Problem, Role, Strategy, StrategyId};
 use crate::parallel;
 use crate::placement::{GpuUse, JobShape, Mapping, Placement};
 use crate::rails;
@@ -58,7 +58,13 @@ impl Mappings {
             }
         }
         let simulated = options.messages > 0 && has_message_timing(problem);
-        let limits = Limits { threads: options.threads, clock: options.clock, simulated };
+        let limits = Limits {
+            threads: options.threads,
+            clock: options.clock,
+            simulated,
+            launcher_default: options.launcher_default,
+            observer: options.observer,
+        };
         let mut runs = run(problem, &needed, &limits);
         if options.gpus == GpuUse::Near {
             runs.iter_mut().for_each(|run| order_by_gpu(problem, run));
@@ -85,9 +91,15 @@ impl Mappings {
             };
             keys_of_runs.push(run.mappings.iter().flatten().map(&mut number).collect());
         }
-        let placements = parallel::map(&different, options.threads, |_, ((mapping, binds), id)| {
-            placement(problem, mapping, (*binds, options.gpus), id)
-        });
+        let placements =
+            parallel::map(&different, options.threads, |at, ((mapping, binds), id)| {
+                // Devices may take long to choose. Two are needed where one is for comparison only.
+                if at >= 2 && options.is_late() && !options.is_launcher_default(id) {
+                    let (strategy, error) = ((*id).clone(), MapError::NoTime);
+                    return Err(PlanError::Map { strategy, error });
+                }
+                placement(problem, mapping, (*binds, options.gpus), id)
+            });
         let mut numbers = Vec::with_capacity(placements.len());
         for (((device_mapping, _), _), placement) in different.iter().zip(&placements) {
             numbers.push(self.placed.len());
@@ -106,12 +118,56 @@ impl Mappings {
                 (Err(error), _) => {
                     Err(PlanError::Map { strategy: run.strategy.clone(), error: error.clone() })
                 }
-                (Ok(_), Some(PlanError::Selection { .. })) if !placed.is_empty() => Ok(placed),
+                (Ok(_), Some(PlanError::Selection { .. } | PlanError::Map { .. }))
+                    if !placed.is_empty() =>
+                {
+                    Ok(placed)
+                }
                 (Ok(_), Some(error)) => Err(error.clone()),
                 (Ok(_), None) => Ok(placed),
             };
             let (strategy, moves) = (run.strategy.clone(), run.moves);
             self.proposals.push(Proposals { strategy, moves, numbers: result });
+        }
+    }
+
+    /// The numbers of the mappings in the order in which they should be evaluated: the launcher's
+    /// default, those that were searched for by their times, all others.
+    pub(super) fn by_promise(&self, options: &ChooseOptions) -> Vec<usize> {
+        let urgency = |proposals: &&Proposals| match &proposals.strategy {
+            strategy if options.is_launcher_default(strategy) => 0,
+            strategy if strategy.entry().role == Role::StartsFromOthers => 1,
+            _ => 2,
+        };
+        let mut proposals: Vec<&Proposals> = self.proposals.iter().collect();
+        proposals.sort_by_key(urgency);
+        let mut order: Vec<usize> = Vec::new();
+        for number in proposals.iter().flat_map(|proposals| proposals.numbers.iter().flatten()) {
+            if !order.contains(number) {
+                order.push(*number);
+            }
+        }
+        order
+    }
+
+    /// Leaves out mappings that there was no time to compare, by their numbers.
+    pub(super) fn retain(&mut self, kept: impl Fn(usize) -> bool) {
+        let mut new_numbers = Vec::new();
+        for number in 0..self.placed.len() {
+            let before = new_numbers.iter().flatten().count();
+            new_numbers.push(kept(number).then_some(before));
+        }
+        let mut number = 0..;
+        self.placed.retain(|_| number.next().is_some_and(&kept));
+        for Proposals { strategy, numbers, .. } in &mut self.proposals {
+            let Ok(some) = numbers else { continue };
+            let left: Vec<usize> = some.iter().filter_map(|number| new_numbers[*number]).collect();
+            if left.is_empty() && !some.is_empty() {
+                let (strategy, error) = (strategy.clone(), MapError::NoTime);
+                *numbers = Err(PlanError::Map { strategy, error });
+            } else {
+                *some = left;
+            }
         }
     }
 

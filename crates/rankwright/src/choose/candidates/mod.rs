@@ -1,13 +1,15 @@
 //! Runs strategies and takes the best mapping of each as its candidate.
 
 mod mappings;
+mod progress;
 mod run;
 mod time_shares;
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::evaluate::{evaluate_in_fluid, fluid_scores_in_slots, static_score};
+use super::evaluate::{fluid_evaluation, fluid_scores_in_slots, fluid_scores_while, static_score};
 use super::race::race;
 use super::{Evaluation, MappingEvaluation, NotSimulated};
 use crate::cluster::Cluster;
@@ -20,6 +22,7 @@ use crate::sim::{Options, Pacing};
 use crate::traffic::Workload;
 use crate::units::Seconds;
 use mappings::{Mappings, Proposed};
+pub use progress::{Observer, PlanProgress};
 use run::{Limits, run};
 
 /// What a strategy puts up: its best mapping, or where it chooses among others, theirs.
@@ -89,6 +92,8 @@ pub struct Candidates {
     pub evaluation: Option<Evaluation>,
     /// Why they were not simulated, where they should have been.
     pub not_simulated: Option<NotSimulated>,
+    /// Whether the observer ended the search or the simulation.
+    pub stopped: bool,
 }
 
 /// What strategies and evaluations may use, and by what mappings are compared.
@@ -118,13 +123,10 @@ pub struct ChooseOptions<'a> {
     pub gpus: GpuUse,
     /// Whether that strategy is evaluated for comparison only and cannot win.
     pub default_is_reference: bool,
-    /// Called from several threads with the number of simulated messages; when it breaks, all
-    /// simulations stop.
+    /// Called from several threads with what is being done; when it breaks, no other strategy begins,
+    /// searches and simulations end, and the best so far is the result.
     pub observer: &'a Observer<'a>,
 }
-
-/// A function that gets the number of simulated messages and may stop the simulations.
-pub type Observer<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
 
 impl ChooseOptions<'_> {
     /// By what mappings of a problem are compared where their times are known.
@@ -132,6 +134,11 @@ impl ChooseOptions<'_> {
     pub fn rule(&self, problem: &Problem) -> ObjectiveRule {
         let closed_loop = self.simulation.pacing != Pacing::Open;
         ObjectiveRule { objective: self.objective, closed_loop, ranks: problem.rank_count() }
+    }
+
+    /// Whether time is limited and over.
+    pub(super) fn is_late(&self) -> bool {
+        self.clock.is_some_and(|clock| clock() >= 1.0)
     }
 
     /// Whether a strategy places as the launcher does by default.
@@ -206,12 +213,19 @@ pub fn candidates(
     strategies: &[Strategy],
     options: &ChooseOptions,
 ) -> Candidates {
-    let mappings = Mappings::new(problem, strategies, options);
+    let stopped = AtomicBool::new(false);
+    let observer = |progress: &PlanProgress| {
+        let answer = (options.observer)(progress);
+        stopped.fetch_or(answer.is_break(), Ordering::Relaxed);
+        answer
+    };
+    let options = &ChooseOptions { observer: &observer, ..*options };
+    let mut mappings = Mappings::new(problem, strategies, options);
     let needs_evaluation =
         |strategy: &Strategy| strategy.chooses() || mappings.of(strategy).len() > 1;
     let wanted = options.evaluate_all || strategies.iter().any(needs_evaluation);
     let (evaluation, not_simulated) = if wanted && has_message_timing(problem) {
-        evaluate(problem, &mappings, options)
+        evaluate(problem, &mut mappings, options)
     } else {
         (None, None)
     };
@@ -220,7 +234,7 @@ pub fn candidates(
         Ok(candidate(problem, strategy.id(), &mappings, &proposed, (evaluation.as_ref(), options)))
     };
     let results = strategies.iter().map(result).collect();
-    Candidates { results, evaluation, not_simulated }
+    Candidates { results, evaluation, not_simulated, stopped: stopped.into_inner() }
 }
 
 /// The mapping of a strategy, where nothing can be placed or simulated, as on a bare graph. Of one
@@ -237,7 +251,13 @@ pub fn map(problem: &Problem, strategy: &Strategy, budget: &Budget) -> Result<Ma
         strategy.others().map_err(|error| MapError::Invalid { what: error.to_string() })?;
     let clock = || budget.time_passed().unwrap_or(1.0);
     let clock: Option<&Clock> = if budget.time_passed().is_some() { Some(&clock) } else { None };
-    let limits = Limits { threads: budget.threads(), clock, simulated: false };
+    let limits = Limits {
+        threads: budget.threads(),
+        clock,
+        simulated: false,
+        launcher_default: None,
+        observer: &|_| ControlFlow::Continue(()),
+    };
     let runs = run(problem, &others.iter().collect::<Vec<_>>(), &limits);
     budget.count_moves(runs.iter().map(|run| run.moves).sum());
     let (mut mappings, mut failure) = (Vec::new(), None);
@@ -277,27 +297,48 @@ fn has_message_timing(problem: &Problem) -> bool {
         && jobs.iter().any(|job| !job.sources.is_empty())
 }
 
-/// Evaluates all mappings: by simulation, where that is not possible in the fluid.
+/// Evaluates all mappings: by simulation, where that is not possible in the fluid. Leaves out those for
+/// which there is no time.
 fn evaluate(
     problem: &Problem,
-    mappings: &Mappings,
+    mappings: &mut Mappings,
     options: &ChooseOptions,
 ) -> (Option<Evaluation>, Option<NotSimulated>) {
-    let placed = mappings.placed();
-    if placed.is_empty() {
+    if mappings.placed().is_empty() {
         return (None, None);
     }
+    // The fluid knows nothing of senders that wait.
+    let open = options.simulation.pacing == Pacing::Open;
+    let fluid = if open { in_fluid(problem, mappings, options) } else { None };
+    let placed = mappings.placed();
+    let late = open && fluid.is_none() && options.is_late();
     let not_simulated = match options.messages {
         0 => None,
-        _ => match race(problem, placed, options) {
+        _ if late => Some(NotSimulated::Late),
+        _ => match race(problem, placed, fluid.clone(), options) {
             Ok(evaluation) => return (Some(evaluation), None),
             Err(not_simulated) => Some(not_simulated),
         },
     };
-    // The fluid knows nothing of senders that wait.
-    let open = options.simulation.pacing == Pacing::Open;
     let rule = options.rule(problem);
-    (open.then(|| evaluate_in_fluid(problem, placed, rule)).flatten(), not_simulated)
+    (fluid.map(|scores| fluid_evaluation(scores, rule)), not_simulated)
+}
+
+/// The scores of mappings in the fluid, while there is time, the most promising first: others are left
+/// out. `None` if there was time for less than two of several, or a slot does not exist.
+fn in_fluid(
+    problem: &Problem,
+    mappings: &mut Mappings,
+    options: &ChooseOptions,
+) -> Option<Vec<Score>> {
+    let (placed, order) = (mappings.placed(), mappings.by_promise(options));
+    let goes_on = || !options.is_late();
+    let scores = fluid_scores_while(problem, placed, &order, options.threads, &goes_on)?;
+    if scores.iter().flatten().count() < scores.len().min(2) {
+        return None;
+    }
+    mappings.retain(|number| scores[number].is_some());
+    Some(scores.into_iter().flatten().collect())
 }
 
 /// The mapping that a strategy is given: of its own the best; where it chooses among others, or

@@ -1,6 +1,7 @@
 //! Shares a time limit among strategies and simulation.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::map::{Clock, Strategy};
 
@@ -23,6 +24,11 @@ impl<'a> TimeShares<'a> {
         Self { clock, end, searches: AtomicUsize::new(searches) }
     }
 
+    /// The share of the time for strategies that has passed.
+    pub(super) fn passed(&self) -> f64 {
+        (self.clock)() / self.end
+    }
+
     /// The clock of a strategy that begins now: the elapsed share of its time.
     pub(super) fn begin(&self, strategy: &Strategy) -> Box<dyn Fn() -> f64 + Sync + 'a> {
         let begin = (self.clock)();
@@ -33,6 +39,44 @@ impl<'a> TimeShares<'a> {
         let (clock, time) = (self.clock, (self.end - begin) / searches as f64);
         Box::new(move || if time > 0.0 { (clock() - begin) / time } else { 1.0 })
     }
+}
+
+/// How long strategies that cannot be cut short take, by those that ran before. A strategy takes about
+/// as much longer than another as it is given smaller jobs at their start
+/// ([`MapperEntry::largest_at_start`](crate::map::MapperEntry::largest_at_start)).
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    /// The most time for a strategy times its largest job, over those that ran.
+    slowest: Mutex<f64>,
+}
+
+/// Shorter times, as shares of the limit, say nothing of strategies that take longer.
+const MEASURABLE: f64 = 0.01;
+
+impl Pace {
+    /// The share of the time that a strategy is expected to take; 0 where it ends in time by itself, or
+    /// nothing is known.
+    pub(super) fn expected(&self, strategy: &Strategy) -> f64 {
+        match largest(strategy) {
+            Some(largest) => *self.slowest.lock().unwrap_or_else(PoisonError::into_inner) / largest,
+            None => 0.0,
+        }
+    }
+
+    /// Takes note of the share of the time that a strategy took.
+    pub(super) fn note(&self, strategy: &Strategy, share: f64) {
+        if let Some(largest) = largest(strategy).filter(|_| share >= MEASURABLE) {
+            let mut slowest = self.slowest.lock().unwrap_or_else(PoisonError::into_inner);
+            *slowest = slowest.max(share * largest);
+        }
+    }
+}
+
+/// The size of the largest job with which a strategy is tried at its start, where it cannot be cut short
+/// and its time grows with the size.
+fn largest(strategy: &Strategy) -> Option<f64> {
+    let largest = strategy.largest_at_start().filter(|largest| *largest < usize::MAX);
+    largest.filter(|_| !strategy.searches()).map(|largest| largest as f64)
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod run;
 
 use super::{ChooseOptions, Evaluation, PlacedMapping};
 use crate::map::Problem;
+use crate::ranking::Score;
 use crate::sim::SimulationError;
 use rounds::Race;
 
@@ -43,7 +44,7 @@ pub enum NotSimulated {
     Stopped,
 }
 
-/// Evaluates mappings by simulation. By the returned scores no mapping is better than the winner.
+/// Evaluates mappings by simulation. `fluid` has their scores by the fluid, in open loops. By the returned scores no mapping is better than the winner.
 ///
 /// # Errors
 /// If the workload cannot be simulated or the budget does not allow it, or the observer stops it.
@@ -53,8 +54,9 @@ pub enum NotSimulated {
 pub(super) fn race(
     problem: &Problem,
     mappings: &[PlacedMapping],
+    fluid: Option<Vec<Score>>,
     options: &ChooseOptions,
 ) -> Result<Evaluation, NotSimulated> {
     assert!(!mappings.is_empty(), "a mapping to simulate");
-    Race::new(problem, mappings, options).run()
+    Race::new(problem, mappings, fluid, options).run()
 }

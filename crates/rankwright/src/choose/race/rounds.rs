@@ -2,16 +2,16 @@
 //! eliminated.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::NotSimulated;
 use super::run::{Run, seed};
 use crate::choose::evaluate::fluid_scores;
-use crate::choose::{ChooseOptions, Evaluation, MappingEvaluation, PlacedMapping};
+use crate::choose::{ChooseOptions, Evaluation, MappingEvaluation, PlacedMapping, PlanProgress};
 use crate::map::Problem;
 use crate::parallel;
 use crate::ranking::{ObjectiveRule, Ranking, Rule, Score, rank};
-use crate::sim::{Options, Pacing, Progress, simulate};
+use crate::sim::{Options, Progress, simulate};
 use crate::statistics::Estimate;
 
 /// The smallest number of rounds of each clock in a shortened run: with fewer, messages of different
@@ -58,17 +58,28 @@ pub(super) struct Race<'a> {
     fluid: Option<Vec<Score>>,
     /// Number of messages simulated so far, over all mappings and runs.
     simulated: AtomicU64,
+    /// Number of simulations begun so far.
+    begun: AtomicUsize,
+    planned: Planned,
     /// The elapsed share of the time limit at the beginning of the race.
     begin: f64,
+}
+
+/// What is simulated at most, with what has been.
+#[derive(Debug, Clone, Copy, Default)]
+struct Planned {
+    simulations: usize,
+    messages: f64,
 }
 
 impl<'a> Race<'a> {
     pub(super) fn new(
         problem: &'a Problem<'a>,
         mappings: &'a [PlacedMapping],
+        fluid: Option<Vec<Score>>,
         options: &'a ChooseOptions<'a>,
     ) -> Self {
-        let mut race = Self {
+        Self {
             problem,
             mappings,
             options,
@@ -76,26 +87,28 @@ impl<'a> Race<'a> {
             messages: problem.workload.clocked_messages(),
             runs: Vec::new(),
             survivors: (0..mappings.len()).collect(),
-            fluid: None,
+            fluid,
             simulated: AtomicU64::new(0),
+            begun: AtomicUsize::new(0),
+            planned: Planned::default(),
             begin: options.clock.map_or(0.0, |clock| clock()),
-        };
-        if options.simulation.pacing == Pacing::Open {
-            race.fluid = fluid_scores(problem, problem.workload, mappings);
         }
-        race
     }
 
     pub(super) fn run(mut self) -> Result<Evaluation, NotSimulated> {
         while let Some(share) = self.next_share() {
+            self.planned = self.planned_with(share);
             if !self.simulate_all(share)? {
                 break;
             }
             self.eliminate();
         }
         if self.runs.is_empty() {
-            let late = self.time_passed().is_some_and(|passed| passed >= 1.0);
-            return Err(if late { NotSimulated::Late } else { NotSimulated::TooMany });
+            return Err(match self.options.is_late() {
+                _ if self.stopped() => NotSimulated::Stopped,
+                true => NotSimulated::Late,
+                false => NotSimulated::TooMany,
+            });
         }
         self.evaluation()
     }
@@ -172,6 +185,20 @@ impl<'a> Race<'a> {
         &self.runs[first..]
     }
 
+    /// What is simulated at most if the next run simulates a share of the messages.
+    fn planned_with(&self, share: f64) -> Planned {
+        let most_seeds = self.options.seeds * if self.is_cheap() { MORE_SEEDS } else { 1 };
+        let whole_before = self.runs.last().is_some_and(|run| run.messages == self.messages);
+        let seeds = if share >= 1.0 && whole_before { self.longest().len() } else { 0 };
+        let runs = most_seeds.saturating_sub(seeds).max(1) * self.survivors.len();
+        let simulated = self.simulated.load(Ordering::Relaxed) as f64;
+        let messages = simulated + self.messages as f64 * runs as f64;
+        Planned {
+            simulations: self.begun.load(Ordering::Relaxed) + runs,
+            messages: messages.min(self.options.messages as f64).max(1.0),
+        }
+    }
+
     /// Simulates all survivors with another seed. Returns whether that ended in time.
     fn simulate_all(&mut self, share: f64) -> Result<bool, NotSimulated> {
         let mut run = self.prepare(share);
@@ -204,6 +231,7 @@ impl<'a> Race<'a> {
                 seen = progress.delivered;
                 self.observe()
             };
+            self.begun.fetch_add(1, Ordering::Relaxed);
             if self.observe().is_break() {
                 return Ok(None);
             }
@@ -214,21 +242,22 @@ impl<'a> Race<'a> {
             let whole = outcome.stopped.is_none();
             Ok(whole.then(|| Score::from(&outcome).stretched(waiting, finish)))
         });
-        let scores: Result<Option<Vec<Score>>, NotSimulated> = results.into_iter().collect();
-        let scores = scores?;
-        if scores.is_none() && self.stopped() {
-            return Err(NotSimulated::Stopped);
-        }
-        Ok(scores)
+        results.into_iter().collect()
     }
 
     fn observe(&self) -> ControlFlow<()> {
-        let late = self.time_passed().is_some_and(|passed| passed >= 1.0);
-        if late || self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let ended = self.stopped() || self.options.is_late();
+        if ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     fn stopped(&self) -> bool {
-        (self.options.observer)(self.simulated.load(Ordering::Relaxed)).is_break()
+        let simulated = self.simulated.load(Ordering::Relaxed) as f64;
+        let progress = PlanProgress::Simulation {
+            number: self.begun.load(Ordering::Relaxed),
+            most: self.planned.simulations,
+            done: (simulated / self.planned.messages.max(1.0)).min(1.0),
+        };
+        (self.options.observer)(&progress).is_break()
     }
 
     /// Eliminates mappings that are significantly worse than the best.

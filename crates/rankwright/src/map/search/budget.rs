@@ -1,8 +1,10 @@
-//! How much a strategy may try beside its options, and what it need not find out again.
+//! How much a strategy may try beside its options, what it need not find out again, and how far it is.
 
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::map::{MapperEntry, StrategyId};
 use crate::placement::Mapping;
@@ -41,12 +43,19 @@ pub struct Budget<'a> {
     threads: Option<NonZeroUsize>,
     /// `None`: the effort ends the search.
     clock: Option<&'a Clock<'a>>,
+    observer: Option<&'a SearchObserver<'a>>,
     /// The number of this part of the time, from 0, and the number of parts.
     part: Option<(f64, f64)>,
     starts: &'a [Start],
     /// Counted so far.
     moves: AtomicU64,
+    /// The share of the search that is done.
+    done: Mutex<f64>,
 }
+
+/// Gets the share of a search that is done, from 0 to 1, on any thread. A search that can be cut short
+/// ends where it breaks, with the best so far.
+pub type SearchObserver<'a> = dyn Fn(f64) -> ControlFlow<()> + Sync + 'a;
 
 /// The share of the time that has passed: 0 at the beginning, 1 and more when it is over. It may be
 /// asked from any thread.
@@ -76,6 +85,13 @@ impl<'a> Budget<'a> {
         self
     }
 
+    /// With an observer of the search, who may end it.
+    #[must_use]
+    pub fn with_observer(mut self, observer: &'a SearchObserver<'a>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
     /// The budget of subproblem `number`, from 0, of `parts`: each gets an equal part of the time. It has
     /// no starts.
     #[must_use]
@@ -83,7 +99,8 @@ impl<'a> Budget<'a> {
         let (number, parts) = (number as f64, parts as f64);
         let (before, all) = self.part.unwrap_or((0.0, 1.0));
         let part = Some((before * parts + number, all * parts));
-        Self { threads: self.threads, clock: self.clock, part, ..Self::default() }
+        let Self { threads, clock, observer, .. } = *self;
+        Self { threads, clock, observer, part, ..Self::default() }
     }
 
     /// With mappings of other strategies, for those that start from them.
@@ -104,6 +121,24 @@ impl<'a> Budget<'a> {
     pub(crate) fn time_passed(&self) -> Option<f64> {
         let passed = self.clock?();
         Some(self.part.map_or(passed, |(number, parts)| (passed * parts - number).max(0.0)))
+    }
+
+    /// Counts another share of the work as done. Whether the search must end: the time is over or the
+    /// observer says so.
+    pub(crate) fn advance(&self, share: f64) -> bool {
+        let done = {
+            let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+            *done = (*done + share).min(1.0);
+            *done
+        };
+        let of_whole = self.part.map_or(done, |(before, all)| (before + done) / all);
+        let ended = self.observer.is_some_and(|observer| observer(of_whole).is_break());
+        ended || self.time_passed().is_some_and(|passed| passed >= 1.0)
+    }
+
+    /// Whether the search must end: the time is over or the observer says so.
+    pub(crate) fn is_over(&self) -> bool {
+        self.advance(0.0)
     }
 
     /// The mapping of a strategy, if the caller has it: with all options at their defaults, else with

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 use rankwright::choose::{
-    Basis, Candidate, Candidates, ChooseOptions, Evaluation, NotSimulated, candidates,
-    rank_by_bytes, rank_candidates,
+    Basis, Candidate, Candidates, ChooseOptions, Evaluation, NotSimulated, PlanProgress,
+    candidates, rank_by_bytes, rank_candidates,
 };
 use rankwright::cluster::Cluster;
 use rankwright::map::{Problem, Strategy};
@@ -145,15 +145,18 @@ fn what_cannot_be_simulated_is_evaluated_otherwise() {
     let (basis, why, _, _) = with(&ChooseOptions { messages: 100, ..plain });
     assert_eq!((basis, why), (Some(Basis::Model), Some(NotSimulated::TooMany)));
     let (basis, why, _, _) = with(&ChooseOptions { clock: Some(&|| 1.0), ..plain });
-    assert_eq!((basis, why), (Some(Basis::Model), Some(NotSimulated::Late)));
+    assert_eq!((basis, why), (None, Some(NotSimulated::Late)), "no time for the fluid");
     let (basis, why, _, _) = with(&ChooseOptions { messages: 0, ..plain });
     assert_eq!((basis, why), (Some(Basis::Model), None));
     let simulation = Options { pacing: Pacing::AfterArrival, ..Options::default() };
     let (basis, why, best, candidates) = with(&ChooseOptions { messages: 0, simulation, ..plain });
     assert_eq!((basis, why), (None, None));
     assert_eq!(best, rank_by_bytes(&candidates).best());
-    let (basis, why, _, _) =
-        with(&ChooseOptions { observer: &|_| ControlFlow::Break(()), ..plain });
+    let in_simulations = |progress: &PlanProgress| match progress {
+        PlanProgress::Simulation { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let (basis, why, _, _) = with(&ChooseOptions { observer: &in_simulations, ..plain });
     assert_eq!((basis, why), (Some(Basis::Model), Some(NotSimulated::Stopped)));
 }
 
@@ -161,13 +164,19 @@ fn what_cannot_be_simulated_is_evaluated_otherwise() {
 fn an_interrupt_ends_it_in_the_middle() {
     let jobs = jobs(&["all-to-all:16:rate=100,length=64kB,messages=4000"]);
     let calls = AtomicU32::new(0);
-    let observer = |_| match calls.fetch_add(1, Ordering::Relaxed) {
-        0..5 => ControlFlow::Continue(()),
-        _ => ControlFlow::Break(()),
+    let observer = |progress: &PlanProgress| {
+        if !matches!(progress, PlanProgress::Simulation { .. }) {
+            return ControlFlow::Continue(());
+        }
+        match calls.fetch_add(1, Ordering::Relaxed) {
+            0..5 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
     };
     let options =
         ChooseOptions { evaluate_all: true, observer: &observer, ..ChooseOptions::default() };
     let made = choose(&four_by_four(), &jobs, &["blocked", "cyclic"], &options);
+    assert!(made.stopped);
     assert_eq!(made.not_simulated, Some(NotSimulated::Stopped));
     assert!(calls.load(Ordering::Relaxed) < 12, "{calls:?}");
 }

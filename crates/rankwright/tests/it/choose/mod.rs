@@ -3,5 +3,6 @@
 mod answers;
 mod by_bytes;
 mod evaluation;
+mod limits;
 mod populations;
 mod random_settings;

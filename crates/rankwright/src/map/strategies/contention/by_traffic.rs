@@ -10,7 +10,7 @@ use super::chain::{COLD, RENEWED, SAMPLE, STEPS_PER_READING, accepts, median_ris
 use super::device_slots::DeviceSlots;
 use super::layout::Layout;
 use super::neighbourhood::Neighbourhood;
-use super::{HEATS, Rounds, best_first};
+use super::{ChainPlan, HEATS, Rounds, best_first};
 use crate::estimate::MovingLoad;
 use crate::map::{Budget, Problem};
 use crate::placement::Mapping;
@@ -50,7 +50,12 @@ impl<'a> TrafficSearch<'a> {
         let first = Mapping::from(&starts[0][..]);
         let load = MovingLoad::new(cluster, problem.levels(), problem.workload, slots, &first);
         let mut search = Self { problem, budget, device_slots, load, starts: Vec::new() };
-        let scored = starts.into_iter().map(|start| (search.score(&start), start)).collect();
+        let mut scored = Vec::new();
+        for start in starts {
+            if scored.is_empty() || !budget.is_over() {
+                scored.push((search.score(&start), start));
+            }
+        }
         search.starts = best_first(&Rule::Static, scored);
         let fewest = search.starts[0].0.nodes;
         search.starts.retain(|(score, _)| score.nodes == fewest);
@@ -72,7 +77,10 @@ impl Rounds for TrafficSearch<'_> {
         &self.starts
     }
 
-    fn walk(&self, number: usize, steps: u64, seed: u64, start: &[usize]) -> Vec<usize> {
+    fn walk(&self, chain: &ChainPlan, start: &[usize]) -> Vec<usize> {
+        if self.budget.is_over() {
+            return start.to_vec();
+        }
         let mut load = self.load.clone();
         load.restart(&start.into());
         let walk = Walk {
@@ -80,9 +88,9 @@ impl Rounds for TrafficSearch<'_> {
             load,
             layout: Layout::new(self.problem, self.device_slots, start),
             neighbourhood: Neighbourhood::new(self.problem, self.nodes(start)),
-            random: Generator::new(seed),
+            random: Generator::new(chain.seed),
         };
-        walk.anneal(HEATS[number % HEATS.len()], steps, self.budget)
+        walk.anneal(HEATS[chain.number % HEATS.len()], chain, self.budget)
     }
 
     fn rule(&self) -> Rule {
@@ -107,19 +115,22 @@ impl Rounds for TrafficSearch<'_> {
 
 impl Walk<'_> {
     /// The best placement on the way.
-    fn anneal(mut self, heat: f64, steps: u64, budget: &Budget) -> Vec<usize> {
+    fn anneal(mut self, heat: f64, chain: &ChainPlan, budget: &Budget) -> Vec<usize> {
         let mut best = (self.layout.device_slot_of().to_vec(), self.cost);
         let Some(usual) = self.usual_rise() else {
             return best.0;
         };
+        let (steps, mut reached) = (chain.steps, 0.0);
         let (mut temperature, mut step) = (heat * usual, 0);
         loop {
             if step % STEPS_PER_READING == 0 {
                 let of_work = if steps == 0 { 1.0 } else { step as f64 / steps as f64 };
-                let progress = budget.time_passed().unwrap_or(of_work);
-                if progress >= 1.0 {
+                let progress = budget.time_passed().unwrap_or(of_work).min(1.0);
+                let ended = budget.advance((progress - reached) * chain.share);
+                if ended || progress >= 1.0 {
                     break;
                 }
+                reached = progress;
                 temperature = heat * usual * COLD.powf(progress);
                 if step % RENEWED == 0 {
                     self.load.restart(&self.layout.device_slot_of().into());

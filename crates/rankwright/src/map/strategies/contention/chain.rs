@@ -31,6 +31,8 @@ pub(super) struct Chain<'a> {
     /// The first temperature, as a multiple of the median cost of an uphill step.
     pub(super) heat: f64,
     pub(super) seed: u64,
+    /// The share of the search that this chain is.
+    pub(super) share: f64,
 }
 
 /// The first temperature of the second part, in the unit of [`Chain::heat`].
@@ -58,6 +60,8 @@ struct Walk<'a> {
     rough: f64,
     /// The cost of the present placement by the fluid.
     cost: f64,
+    /// How far the present part of the chain is, 0 to 1.
+    reached: f64,
 }
 
 /// The score of the placement of `offered` by the offered load and the round trips.
@@ -114,6 +118,9 @@ impl<'a> Chain<'a> {
     /// Anneals from a placement: first by the offered load alone, then by the fluid. Returns the best
     /// placement by the fluid.
     pub(super) fn walk(self, device_slot_of: &[usize]) -> Vec<usize> {
+        if self.budget.is_over() {
+            return device_slot_of.to_vec();
+        }
         let (problem, device_slots, heat, seed) =
             (self.problem, self.device_slots, self.heat, self.seed);
         let mut walk = Walk {
@@ -123,6 +130,7 @@ impl<'a> Chain<'a> {
             random: Generator::new(seed),
             rough: 0.0,
             cost: 0.0,
+            reached: 0.0,
         };
         walk.jump(device_slot_of);
         let begin = walk.cost;
@@ -190,14 +198,20 @@ impl Walk<'_> {
     }
 
     /// The fraction of the time, or without a clock of the work, that is used up in the first or the
-    /// second part of the chain.
-    fn progress(&self, second: bool, work: u64, total: u64) -> f64 {
-        match self.chain.budget.time_passed() {
+    /// second part of the chain; 1 if the search must end.
+    fn progress(&mut self, second: bool, work: u64, total: u64) -> f64 {
+        let budget = self.chain.budget;
+        let progress = match budget.time_passed() {
             Some(passed) if second => 2.0 * passed - 1.0,
             Some(passed) => 2.0 * passed,
             None if total == 0 => 1.0,
             None => work as f64 / total as f64,
-        }
+        };
+        let progress = progress.clamp(0.0, 1.0);
+        let more = (progress - self.reached).max(0.0);
+        self.reached = if progress < 1.0 { self.reached + more } else { 0.0 };
+        let ended = budget.advance(0.5 * more * self.chain.share);
+        if ended { 1.0 } else { progress }
     }
 
     /// Anneals by the offered load alone. Returns the best placement by the offered load.
@@ -210,7 +224,7 @@ impl Walk<'_> {
                 if progress >= 1.0 {
                     break;
                 }
-                temperature = heat * COLD.powf(progress.max(0.0));
+                temperature = heat * COLD.powf(progress);
                 if step % RENEWED == 0 {
                     self.chain.offered.restart(&self.layout.device_slot_of().into());
                 }
@@ -252,7 +266,7 @@ impl Walk<'_> {
                 if progress >= 1.0 {
                     break;
                 }
-                temperature = heat * COLD.powf(progress.max(0.0));
+                temperature = heat * COLD.powf(progress);
             }
             step += 1;
             let offered = &mut self.chain.offered;

@@ -70,8 +70,8 @@ trait Rounds: Sync {
     /// start mostly ends at a lower cost.
     fn starts(&self) -> &[(Score, Vec<usize>)];
 
-    /// The best placement of a chain of this many steps from a start.
-    fn walk(&self, number: usize, steps: u64, seed: u64, start: &[usize]) -> Vec<usize>;
+    /// The best placement of a chain from a start.
+    fn walk(&self, chain: &ChainPlan, start: &[usize]) -> Vec<usize>;
 
     /// By what placements are ordered.
     fn rule(&self) -> Rule;
@@ -80,6 +80,15 @@ trait Rounds: Sync {
 
     /// What chains minimise: a logarithm.
     fn cost(&mut self, placement: &(Score, Vec<usize>)) -> f64;
+}
+
+/// A chain of a round.
+struct ChainPlan {
+    number: usize,
+    steps: u64,
+    seed: u64,
+    /// The share of the search that this chain is.
+    share: f64,
 }
 
 /// What all chains share.
@@ -164,14 +173,19 @@ impl Contention {
         // With a clock all chains end at the same time, so there is one for each thread.
         let chains = if budget.time_passed().is_some() { threads.get() } else { HEATS.len() };
         let mut found = search.starts()[..1].to_vec();
-        for steps in self.rounds(problem.rank_count(), budget) {
+        let rounds = self.rounds(problem.rank_count(), budget);
+        let steps_of_all = rounds.iter().sum::<u64>().max(1) * chains as u64;
+        for steps in rounds {
+            let share = steps as f64 / steps_of_all as f64;
             let chain = |_: usize, number: &usize| {
                 // From the best and the second best start in turn.
                 let starts = search.starts();
                 let start = &starts[(number % 2).min(starts.len() - 1)].1;
                 let seed = self.seed.wrapping_mul(1 << 16).wrapping_add(*number as u64);
                 match device_slots.on_same_rails(start.clone()) {
-                    Some(start) => search.walk(*number, steps, seed, &start),
+                    Some(start) => {
+                        search.walk(&ChainPlan { number: *number, steps, seed, share }, &start)
+                    }
                     None => start.clone(),
                 }
             };
@@ -186,7 +200,7 @@ impl Contention {
             }
             found = best_first(&search.rule(), found);
             found.truncate(chains + 1);
-            if before - search.cost(&found[0]) < LEAST_GAIN {
+            if before - search.cost(&found[0]) < LEAST_GAIN || budget.is_over() {
                 break;
             }
         }
@@ -203,7 +217,7 @@ impl Mapper for Contention {
     /// The best mapping of each chain and the best start, in ascending order of their cost.
     fn mappings(&self, problem: &Problem, budget: &Budget) -> Result<Vec<Mapping>, MapError> {
         let starts = starts::starts(problem, budget)?;
-        if problem.rank_count() < 2 {
+        if problem.rank_count() < 2 || budget.is_over() {
             return Ok(starts);
         }
         let device_slots = DeviceSlots::of_slots(problem);
@@ -222,6 +236,9 @@ impl Mapper for Contention {
         budget: &Budget,
         mappings: &[Mapping],
     ) -> Result<Vec<DeviceMapping>, MapError> {
+        if budget.is_over() {
+            return Ok(Vec::new());
+        }
         let device_slots = DeviceSlots::with_devices(problem)?;
         if !device_slots.has_choice() || problem.rank_count() < 2 {
             return Ok(Vec::new());
@@ -275,11 +292,16 @@ impl<'a> Search<'a> {
         let mut trips = trips.map_err(invalid)?;
         let mut rough_trips = trips.clone().filter(|_| offered.single_messages() <= MOST_MESSAGES);
         let (mut exact, mut rough) = (Vec::new(), Vec::new());
-        for start in &starts {
+        let mut starts = starts;
+        for (number, start) in starts.iter().enumerate() {
+            if number > 0 && budget.is_over() {
+                break;
+            }
             offered.restart(&Mapping::from(&start[..]));
             exact.push(exactly(&mut fluid, &offered, &mut trips));
             rough.push(roughly(&offered, &mut rough_trips));
         }
+        starts.truncate(exact.len());
         let closed_loop = problem.is_closed_loop();
         let relative_to = |scores: &[Score]| SmoothObjective::new(objective, closed_loop, scores);
         let (objective, rough) = (relative_to(&exact), relative_to(&rough).with_smooth_end());
@@ -298,8 +320,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The inputs of a chain by its number.
-    fn chain(&self, number: usize, steps: u64, seed: u64) -> Chain<'_> {
+    /// The inputs of a chain.
+    fn chain(&self, &ChainPlan { number, steps, seed, share }: &ChainPlan) -> Chain<'_> {
         let patience = if number % 2 == 1 { PATIENCE } else { 1.0 };
         let messages = self.offered.single_messages() as u64;
         Chain {
@@ -317,6 +339,7 @@ impl<'a> Search<'a> {
             evaluations: steps / (50 + messages / 8),
             heat: HEATS[number % HEATS.len()],
             seed,
+            share,
         }
     }
 }
@@ -326,8 +349,8 @@ impl Rounds for Search<'_> {
         &self.starts
     }
 
-    fn walk(&self, number: usize, steps: u64, seed: u64, start: &[usize]) -> Vec<usize> {
-        self.chain(number, steps, seed).walk(start)
+    fn walk(&self, chain: &ChainPlan, start: &[usize]) -> Vec<usize> {
+        self.chain(chain).walk(start)
     }
 
     fn rule(&self) -> Rule {

@@ -82,7 +82,8 @@ impl WorkPlan {
         tilings(problem.tree, problem.graph, self.count_of(0).div_ceil(4))
     }
 
-    /// The first assignments of a halving: at least one in the first, even if the time is over.
+    /// The first assignments of a halving: at least one in the first, even if the time is over. Others
+    /// that were not complete by then are dropped.
     pub(super) fn first_assignments(
         &self,
         problem: &Subproblem,
@@ -99,8 +100,10 @@ impl WorkPlan {
             divided -= tilings.len();
         }
         let positions: Vec<usize> = (0..tilings.len() + divided).collect();
+        let is_over = || (left.advance)(0);
         let constructed = parallel::map(&positions, left.threads, |position, _| {
-            if (position > 0 || number > 0) && (left.is_over)() {
+            let is_needed = position == 0 && number == 0;
+            if !is_needed && is_over() {
                 return None;
             }
             let start = tilings.get(position).map(Vec::as_slice);
@@ -114,8 +117,10 @@ impl WorkPlan {
                 start,
                 seed: problem.seed.wrapping_add(stream << 32),
                 threads,
+                is_over: &is_over,
             };
-            Some(construct(request, problem.graph, problem.loads))
+            let constructed = construct(request, problem.graph, problem.loads);
+            (is_needed || !is_over()).then_some(constructed)
         });
         constructed.into_iter().flatten().collect()
     }

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::swaps::{AcceptanceRatios, CoolingLimit, LocalSearch, Solution};
+use super::swaps::{AcceptanceRatios, Advance, CoolingLimit, LocalSearch, Solution};
 use crate::parallel;
 
 /// How long and how hot candidates are annealed.
@@ -24,8 +24,8 @@ pub(super) struct MoveBudget<'a> {
     pub(super) threads: NonZeroUsize,
     /// Trial swaps that are left.
     pub(super) moves: u64,
-    /// Whether the time is over.
-    pub(super) is_over: &'a (dyn Fn() -> bool + Sync),
+    /// Counts trial swaps as made. Whether the search must end.
+    pub(super) advance: &'a Advance<'a>,
 }
 
 /// Anneals candidates. After every round the better half stays and annealings are twice as long,
@@ -44,10 +44,10 @@ pub(super) fn successive_halving(
     for round in 0.. {
         candidates.sort_by_key(|candidate| candidate.cost);
         let left = budget.moves;
-        let is_over = budget.is_over;
+        let advance = budget.advance;
         let annealed = parallel::map(&candidates, budget.threads, |place, candidate| {
             let moves = left.saturating_sub(length.saturating_mul(place as u64));
-            let limit = CoolingLimit { length, moves, is_over };
+            let limit = CoolingLimit { length, moves, advance };
             let ratios = schedule.ratios[(place + round) % schedule.ratios.len()];
             let seed = [schedule.seed, schedule.number, round as u64, place as u64];
             let seed = seed.iter().fold(0, |mixed: u64, part| {

@@ -37,10 +37,10 @@ impl Subproblem<'_> {
 pub(super) fn search(problem: &Subproblem, budget: &Budget) -> Result<Vec<BinId>, MapError> {
     let plan = WorkPlan::new(problem);
     let timed = problem.moves.is_none() && budget.time_passed().is_some();
-    let is_over = || timed && budget.time_passed().is_some_and(|passed| passed >= 1.0);
     let moves = problem.moves.unwrap_or(if timed { u64::MAX } else { plan.moves });
+    let advance = |made: u64| budget.advance(made as f64 / moves.max(1) as f64);
     let mut best: Option<Vec<BinId>> = None;
-    let mut left = MoveBudget { threads: budget.threads(), moves, is_over: &is_over };
+    let mut left = MoveBudget { threads: budget.threads(), moves, advance: &advance };
     for number in 0.. {
         let before = left.moves;
         let mut starts = plan.first_assignments(problem, number, budget, &left)?;

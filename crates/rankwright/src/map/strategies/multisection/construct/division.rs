@@ -17,7 +17,7 @@ use crate::parallel::Forks;
 use crate::random::Generator;
 
 /// The capacities of bins, and how to divide.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(in super::super) struct Request<'a> {
     pub(in super::super) tree: &'a Tree,
     /// The load that each bin may hold. Index: [`BinId`].
@@ -32,6 +32,8 @@ pub(in super::super) struct Request<'a> {
     pub(in super::super) start: Option<&'a [BinId]>,
     pub(in super::super) seed: u64,
     pub(in super::super) threads: NonZeroUsize,
+    /// Whether the search must end: what is left is then divided with the least effort.
+    pub(in super::super) is_over: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// The bin of each vertex. No bin holds more than its capacity, if all bins could take all vertices
@@ -76,10 +78,11 @@ struct GroupRange<'a> {
     effort: BisectionEffort,
 }
 
-#[derive(Debug)]
 struct Division<'a> {
     request: Request<'a>,
-    plan: DivisionPlan,
+    whole_plan: DivisionPlan,
+    /// With the least effort.
+    hurried_plan: DivisionPlan,
     capacities: Capacities<'a>,
     forks: Forks,
 }
@@ -87,8 +90,15 @@ struct Division<'a> {
 impl<'a> Division<'a> {
     fn new(request: Request<'a>, graph: &CompactGraph) -> Self {
         let capacities = Capacities::new(request.tree, request.capacity, graph);
-        let plan = DivisionPlan::new(request, capacities.one_each);
-        Self { request, plan, capacities, forks: Forks::new(request.threads) }
+        let hurried = Request { effort: Effort::Fast, ..request };
+        let [whole_plan, hurried_plan] =
+            [request, hurried].map(|request| DivisionPlan::new(request, capacities.one_each));
+        let forks = Forks::new(request.threads);
+        Self { request, whole_plan, hurried_plan, capacities, forks }
+    }
+
+    fn plan(&self) -> &DivisionPlan {
+        if (self.request.is_over)() { &self.hurried_plan } else { &self.whole_plan }
     }
 
     fn assign(&self, graph: CompactGraph) -> Vec<BinId> {
@@ -105,13 +115,13 @@ impl<'a> Division<'a> {
 
     /// Whether vertices are moved among all bins once these are assigned.
     fn improves_whole(&self) -> bool {
-        !self.capacities.one_each && self.plan.whole.cycles > 0
+        !self.capacities.one_each && self.plan().whole.cycles > 0
     }
 
     fn improve_whole(&self, graph: &CompactGraph, bin_of: Vec<BinId>) -> Vec<BinId> {
         let Some(codes) = BinCodes::new(self.request.tree, 1) else { return bin_of };
         let bins = Bins { codes: &codes, capacity: self.request.capacity };
-        improve(graph, bins, bin_of, self.plan.whole, &mut self.generator(&(0..0)))
+        improve(graph, bins, bin_of, self.plan().whole, &mut self.generator(&(0..0)))
     }
 
     /// Random numbers for the division of some bins: a stream of their own, so that threads change
@@ -146,10 +156,11 @@ impl<'a> Division<'a> {
         let capacities = self.capacities.of_groups(graph.total_load(), level, &groups);
         let mut rng = self.generator(&group);
         let mut part_of = vec![0; order.len()];
+        let plan = self.plan();
         let effort = match group.len() {
-            whole if whole == self.request.tree.bin_count() => self.plan.highest,
-            _ if singles => self.plan.lowest,
-            _ => self.plan.between,
+            whole if whole == self.request.tree.bin_count() => plan.highest,
+            _ if singles => plan.lowest,
+            _ => plan.between,
         };
         let range = GroupRange { capacities: &capacities, first: 0, effort };
         self.bisect_recursively(&graph, range, &mut part_of, &mut rng);
@@ -161,7 +172,7 @@ impl<'a> Division<'a> {
             && let Some(codes) = BinCodes::new(&Tree::flat(groups.len()), 1)
         {
             let bins = Bins { codes: &codes, capacity: &capacities };
-            part_of = improve(&graph, bins, part_of, self.plan.division, &mut rng);
+            part_of = improve(&graph, bins, part_of, self.plan().division, &mut rng);
         }
         let parts = graph.split(&part_of, groups.len());
         drop(graph);
@@ -215,7 +226,8 @@ impl<'a> Division<'a> {
         rng: &mut Generator,
     ) -> Vec<u32> {
         let vertices = graph.vertex_count();
-        let Some(plan) = self.plan.annealing.filter(|plan| capacities.len() >= plan.groups) else {
+        let Some(plan) = self.plan().annealing.filter(|plan| capacities.len() >= plan.groups)
+        else {
             return part_of;
         };
         let load = graph.largest_load();
@@ -228,7 +240,8 @@ impl<'a> Division<'a> {
         let sizes: Vec<usize> = capacities.iter().map(size).collect();
         let Some(search) = LocalSearch::for_division(graph, &sizes) else { return part_of };
         let length = plan.length * vertices as u64;
-        let limit = CoolingLimit { length, moves: length, is_over: &|| false };
+        let advance = |_| (self.request.is_over)();
+        let limit = CoolingLimit { length, moves: length, advance: &advance };
         search.anneal(&search.descend(&part_of), plan.ratios, &limit, rng.bits()).0.bin_of
     }
 

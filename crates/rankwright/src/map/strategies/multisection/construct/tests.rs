@@ -37,6 +37,7 @@ fn assign(tree: &Tree, capacity: u64, graph: &Graph, loads: &[u64], threads: usi
             start: None,
             seed: 3,
             threads: NonZeroUsize::new(threads).unwrap(),
+            is_over: &|| false,
         };
         bin_of = construct(request, graph, loads).unwrap();
         let mut filled = vec![0; tree.bin_count()];

@@ -34,9 +34,12 @@ pub(in super::super) struct CoolingLimit<'a> {
     pub(in super::super) length: u64,
     /// Trial swaps after which it is cut off.
     pub(in super::super) moves: u64,
-    /// Whether the time is over, which cuts it off too.
-    pub(in super::super) is_over: &'a (dyn Fn() -> bool + Sync),
+    /// Gets the trial swaps since it was last called. Whether they were the last: that cuts it off too.
+    pub(in super::super) advance: &'a Advance<'a>,
 }
+
+/// Counts trial swaps as made. Whether the search must end.
+pub(in super::super) type Advance<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 
 impl LocalSearch {
     /// The search space around some assignments: a bin may come to hold a few vertices more than in
@@ -118,8 +121,9 @@ impl LocalSearch {
             return (start.clone(), 0); // no swap changes the cost
         };
         let step = (limit.length / STEPS).max(self.graph.vertex_count() as u64 / 4).max(64);
-        let mut done = 0;
-        while done < end && !(limit.is_over)() {
+        let (mut done, mut counted) = (0, 0);
+        while done < end && !(limit.advance)(done - counted) {
+            counted = done;
             let passed = done as f64 / limit.length as f64;
             let moves = step.min(end - done);
             annealing.run(moves, hot * (cold / hot).powf(passed));
@@ -128,6 +132,9 @@ impl LocalSearch {
             if assignment.cost() < least(&best) {
                 best = Some(Solution { cost: assignment.cost(), bin_of: assignment.bins() });
             }
+        }
+        if counted < done {
+            (limit.advance)(done - counted);
         }
         let best = best.map(|best| self.descend(&best.bin_of));
         (best.unwrap_or_else(|| start.clone()), done)
@@ -185,7 +192,7 @@ mod tests {
             let down = search.descend(&case.start);
             prop_assert_eq!(down.cost as u128, case.cost(&down.bin_of));
             prop_assert!(down.cost as u128 <= before);
-            let limit = CoolingLimit { length: 2000, moves: 1999, is_over: &|| false };
+            let limit = CoolingLimit { length: 2000, moves: 1999, advance: &|_| false };
             let (annealed, moves) = search.anneal(&down, [0.2, 0.001], &limit, seed);
             prop_assert!(moves == 1999 || moves == 0);
             prop_assert_eq!(annealed.cost as u128, case.cost(&annealed.bin_of));

@@ -17,4 +17,4 @@ mod locations;
 mod scaled_graph;
 
 pub(super) use annealing::AcceptanceRatios;
-pub(super) use local_search::{CoolingLimit, LocalSearch, Solution};
+pub(super) use local_search::{Advance, CoolingLimit, LocalSearch, Solution};
