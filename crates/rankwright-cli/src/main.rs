@@ -16,6 +16,7 @@ use clap::FromArgMatches;
 use output::exit_code;
 
 fn main() -> ExitCode {
+    host::started();
     // A closed pipe (`rankwright ... | head`) ends the program quietly, as other tools do.
     host::signals::end_quietly_on_closed_pipe();
     host::signals::survive_file_size_limit();

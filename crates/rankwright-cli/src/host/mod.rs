@@ -9,6 +9,8 @@ pub(crate) mod processes;
 mod program;
 pub(crate) mod shim;
 pub(crate) mod signals;
+mod start;
 pub(crate) mod this_host;
 
 pub(crate) use program::find_program;
+pub(crate) use start::started;

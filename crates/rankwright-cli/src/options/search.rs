@@ -2,7 +2,7 @@
 //! to.
 
 use std::num::NonZeroUsize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use rankwright::choose::Planner;
@@ -13,8 +13,14 @@ use rankwright::traffic::Workload;
 use rankwright::units::{Seconds, UnitError};
 
 use super::count::parse_count;
+use crate::host::started;
 use crate::host::this_host::usable_pus;
 use crate::output::exit_code::UsageError;
+
+/// The seconds of `--time` that are left for what follows the search, the answer and the files: some for
+/// each command, for each rank and for each job, which has files of its own. Measured with 16 384 ranks
+/// and with 1024 jobs.
+const AFTERWARDS: [f64; 3] = [0.03, 2e-5, 1.5e-3];
 
 /// Options of every search.
 #[derive(Debug, Clone, Args)]
@@ -30,8 +36,8 @@ pub(crate) struct SearchOptions {
     /// `normal`, or `best` (for jobs that run for days) [default: normal]
     #[arg(long, value_name = "EFFORT", conflicts_with = "time")]
     effort: Option<String>,
-    /// Limit search and ranking together to this time, like 10s; the result then depends on the
-    /// speed of this machine
+    /// End the whole command within this time, like 10s, with the best placement so far; the result
+    /// then depends on the speed of this machine
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
     time: Option<Seconds>,
     /// What to minimise for workloads with message timing: `waiting` (sum over all messages),
@@ -83,11 +89,27 @@ impl SearchOptions {
         self.time.is_some()
     }
 
-    /// The clock of a search that starts now: the share of `--time` that has passed.
-    pub(crate) fn start_clock(&self) -> Option<Box<Clock<'static>>> {
-        let (time, begin) = (self.time?.0, Instant::now());
-        Some(Box::new(move || match time > 0.0 {
-            true => begin.elapsed().as_secs_f64() / time,
+    /// By when the command ends, under `--time`.
+    pub(crate) fn end(&self) -> Option<Instant> {
+        // A time beyond what the clock can hold is no limit.
+        self.time.and_then(|time| started().checked_add(Duration::try_from_secs_f64(time.0).ok()?))
+    }
+
+    /// The clock of a search that begins now, one of several (its number from 0, their count): the share
+    /// that has passed of the part of `--time` that is left to it.
+    pub(crate) fn clock(
+        &self,
+        workload: &Workload,
+        (number, count): (usize, usize),
+    ) -> Option<Box<Clock<'static>>> {
+        let [always, per_rank, per_job] = AFTERWARDS;
+        let (ranks, jobs) = (workload.rank_count() as f64, workload.jobs.len() as f64);
+        let end = self.time?.0 - always - per_rank * ranks - per_job * jobs;
+        let begin = started().elapsed().as_secs_f64();
+        let mine = if count == 1 { end } else { (end - begin) / (count - number) as f64 };
+        let begin = if count == 1 { 0.0 } else { begin };
+        Some(Box::new(move || match mine > 0.0 {
+            true => (started().elapsed().as_secs_f64() - begin) / mine,
             false => 1.0,
         }))
     }

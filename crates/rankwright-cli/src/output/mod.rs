@@ -1,6 +1,7 @@
 //! Output: results on standard output, warnings and errors on standard error, tables, exit codes.
 
 pub(crate) mod exit_code;
+pub(crate) mod progress;
 mod verbosity;
 
 use std::fmt::Display;
@@ -8,7 +9,6 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
-use indicatif::{ProgressBar, ProgressStyle};
 
 pub(crate) use verbosity::Verbosity;
 
@@ -81,25 +81,6 @@ pub(crate) fn print_unless_closed(text: &str, to_stderr: bool) -> anyhow::Result
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context(place),
     }
-}
-
-/// A spinner on standard error during long work, if that is a terminal.
-pub(crate) fn spinner(verbosity: &Verbosity, what: String) -> ProgressBar {
-    if verbosity.quiet || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let spinner = ProgressBar::new_spinner().with_message(what);
-    spinner.enable_steady_tick(std::time::Duration::from_millis(100));
-    spinner
-}
-
-/// A progress bar on standard error, if that is a terminal.
-pub(crate) fn progress_bar(verbosity: &Verbosity, steps: u64) -> ProgressBar {
-    if verbosity.quiet || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{wide_bar} {percent} % {msg}, {eta} left");
-    ProgressBar::new(steps).with_style(style.expect("the template is valid"))
 }
 
 /// Prints a warning to standard error; suppressed by `--quiet`.

@@ -4,7 +4,7 @@ use std::mem::discriminant;
 use std::ops::ControlFlow;
 
 use anyhow::bail;
-use rankwright::choose::{Candidate, NotSimulated, Plan, PlanError, Planner};
+use rankwright::choose::{Candidate, NotSimulated, Plan, PlanError, PlanProgress, Planner};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Problem, StrategyId};
 use rankwright::placement::PlacementError;
@@ -15,61 +15,125 @@ use crate::host::signals::interrupt;
 use crate::host::signals::termination::ended_by_sigterm;
 use crate::options::SearchOptions;
 use crate::output::exit_code::Infeasible;
+use crate::output::progress::{ProgressLine, Step};
 use crate::output::{self, Verbosity};
 
-/// Runs the planner. Warns of strategies that fail; an error if all do.
+/// How a planner is run.
+#[derive(Clone, Copy)]
+pub(crate) struct Planning<'a> {
+    options: &'a SearchOptions,
+    verbosity: &'a Verbosity,
+    /// What is planned, like `8 nodes`, where several plans are made.
+    name: &'a str,
+    /// The number of this plan, from 0, and how many there are: they share the time.
+    part: (usize, usize),
+    /// Whether an interrupt ends the search with the best so far, instead of the program.
+    keep_best: bool,
+}
+
+/// Runs the planner once. Warns of strategies that fail; an error if all do.
 pub(crate) fn plan(
     options: &SearchOptions,
     planner: &Planner,
     verbosity: &Verbosity,
 ) -> anyhow::Result<Plan> {
-    watched(options, planner, verbosity, None)
+    Planning::new(options, verbosity).plan(planner)
 }
 
-/// As [`plan`], for a problem with slots of its own.
-pub(crate) fn plan_in(
-    problem: Problem,
-    options: &SearchOptions,
-    planner: &Planner,
-    verbosity: &Verbosity,
-) -> anyhow::Result<Plan> {
-    watched(options, planner, verbosity, Some(problem))
-}
+impl<'a> Planning<'a> {
+    /// One plan; an interrupt ends the program.
+    pub(crate) fn new(options: &'a SearchOptions, verbosity: &'a Verbosity) -> Self {
+        Self { options, verbosity, name: "", part: (0, 1), keep_best: false }
+    }
 
-fn watched(
-    options: &SearchOptions,
-    planner: &Planner,
-    verbosity: &Verbosity,
-    problem: Option<Problem>,
-) -> anyhow::Result<Plan> {
-    let spinner = output::spinner(verbosity, "running strategies".to_owned());
-    let observer = |messages: u64| {
-        // Until the first simulation an interrupt ends the program at once.
-        interrupt::watch();
-        if messages > 0 {
-            spinner.set_message(format!("{} million messages simulated", messages / 1_000_000));
+    /// Whether an interrupt ends the search with the best so far; the second ends the program.
+    pub(crate) fn keep_best(self, keep_best: bool) -> Self {
+        if keep_best {
+            interrupt::watch_first();
         }
-        if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let clock = options.start_clock();
-    let planner = planner.clone().clock(clock.as_deref()).observer(&observer);
-    let plan = ended_by_sigterm(|| match problem {
-        Some(problem) => planner.plan_in(problem),
-        None => planner.plan(),
-    });
-    spinner.finish_and_clear();
-    let plan = plan.map_err(without_transparent).map_err(with_next_step)?;
-    if let Some(why) = &plan.not_simulated {
-        if *why == NotSimulated::Stopped {
+        Self { keep_best, ..self }
+    }
+
+    /// One of several plans, by number from 0, with its name.
+    pub(crate) fn part(self, number: usize, count: usize, name: &'a str) -> Self {
+        Self { name, part: (number, count), ..self }
+    }
+
+    /// Runs the planner. Warns of strategies that fail; an error if all do.
+    pub(crate) fn plan(&self, planner: &Planner) -> anyhow::Result<Plan> {
+        self.run(planner, None)
+    }
+
+    /// As [`Planning::plan`], for a problem with slots of its own.
+    pub(crate) fn plan_in(&self, problem: Problem, planner: &Planner) -> anyhow::Result<Plan> {
+        self.run(planner, Some(problem))
+    }
+
+    fn run(&self, planner: &Planner, problem: Option<Problem>) -> anyhow::Result<Plan> {
+        let (verbosity, keep_best) = (self.verbosity, self.keep_best);
+        let clock = self.options.clock(planner.workload(), self.part);
+        let line = ProgressLine::until(verbosity, "preparing", self.options.end());
+        let observer = |progress: &PlanProgress| {
+            // Until the first simulation an interrupt ends the program at once.
+            if !keep_best && matches!(progress, PlanProgress::Simulation { .. }) {
+                interrupt::watch();
+            }
+            if !line.is_hidden() {
+                line.show(step(self.name, progress, clock.is_some()));
+            }
+            if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let planner = planner.clone().clock(clock.as_deref()).observer(&observer);
+        let plan = ended_by_sigterm(|| match problem {
+            Some(problem) => planner.plan_in(problem),
+            None => planner.plan(),
+        });
+        drop(line);
+        let plan = plan.map_err(without_transparent).map_err(with_next_step)?;
+        if plan.stopped && !keep_best {
             bail!("interrupted");
         }
+        warn_of_limits(&plan, verbosity);
+        Ok(plan)
+    }
+}
+
+/// What a planner does, for the progress line. With a limit of time the number of simulations is open.
+fn step(name: &str, progress: &PlanProgress, timed: bool) -> Step {
+    let of = |what: String| if name.is_empty() { what } else { format!("{name}: {what}") };
+    match *progress {
+        PlanProgress::Strategy { strategy, number, count, done, simulated } => Step {
+            what: of(format!("strategy {number} of {count}: {strategy}")),
+            done,
+            then: if simulated { "simulations" } else { "" },
+            ..Step::default()
+        },
+        PlanProgress::Simulation { number, most, done } => Step {
+            what: of("simulations".to_owned()),
+            detail: match timed {
+                true => format!("number {number}"),
+                false => format!("number {number} of at most {most}"),
+            },
+            done: if timed { 0.0 } else { done },
+            may_end_early: true,
+            ..Step::default()
+        },
+        _ => Step { what: of("planning".to_owned()), ..Step::default() },
+    }
+}
+
+/// Warns of what a plan lacks.
+fn warn_of_limits(plan: &Plan, verbosity: &Verbosity) {
+    if plan.stopped {
+        output::warn(verbosity, "interrupted: this is the best placement so far");
+    }
+    if let Some(why) = plan.not_simulated.as_ref().filter(|why| **why != NotSimulated::Stopped) {
         let by = if plan.evaluation.is_some() { "the model" } else { "static estimates" };
         output::warn(verbosity, format_args!("ranked by {by}, not by simulation: {why}"));
     }
     for text in by_reason(&plan.left_out) {
         output::warn(verbosity, format_args!("left out: {text}"));
     }
-    Ok(plan)
 }
 
 /// The cause of an error that only passes on its text: the exit code depends on the cause.

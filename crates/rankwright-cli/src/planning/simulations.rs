@@ -4,16 +4,16 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use indicatif::ProgressBar;
 use rankwright::sim::Progress;
 
 use crate::host::signals::interrupt;
-use crate::output::{self, Verbosity};
+use crate::output::Verbosity;
+use crate::output::progress::{ProgressLine, Step};
 
 /// Watches several simulations: shows their common progress, and stops all when the user
 /// interrupts.
 pub(crate) struct Watch {
-    bar: ProgressBar,
+    line: ProgressLine,
     begin: Instant,
     /// Per simulation: its progress from 0 to [`WHOLE`], and the number of events so far.
     reached: Vec<(AtomicU64, AtomicU64)>,
@@ -27,7 +27,7 @@ impl Watch {
     pub(crate) fn new(verbosity: &Verbosity, count: usize) -> Self {
         interrupt::watch();
         Self {
-            bar: output::progress_bar(verbosity, WHOLE * count as u64),
+            line: ProgressLine::new(verbosity, simulating(count)),
             begin: Instant::now(),
             reached: (0..count).map(|_| Default::default()).collect(),
         }
@@ -39,7 +39,7 @@ impl Watch {
         let share = progress.messages.map_or(0.0, |all| progress.delivered as f64 / all as f64);
         parts.fetch_max((WHOLE as f64 * share) as u64, Ordering::Relaxed);
         events.store(progress.events, Ordering::Relaxed);
-        if !self.bar.is_hidden() {
+        if !self.line.is_hidden() {
             self.show(progress);
         }
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -49,11 +49,17 @@ impl Watch {
         let sum = |part: fn(&(AtomicU64, AtomicU64)) -> &AtomicU64| -> u64 {
             self.reached.iter().map(|simulation| part(simulation).load(Ordering::Relaxed)).sum()
         };
-        let rate =
-            sum(|simulation| &simulation.1) as f64 / self.begin.elapsed().as_secs_f64().max(1e-3);
-        self.bar.set_position(sum(|simulation| &simulation.0));
-        let (time, rate) = (progress.time, rate / 1e6);
-        self.bar.set_message(format!("at {time:.1}, {rate:.1} M events/s"));
+        let events = sum(|simulation| &simulation.1) as f64;
+        let rate = events / self.begin.elapsed().as_secs_f64().max(1e-3) / 1e6;
+        let begun = self.reached.iter().filter(|it| it.1.load(Ordering::Relaxed) > 0).count();
+        let (count, time) = (self.reached.len(), progress.time);
+        let which = if count > 1 { format!("number {begun}, ") } else { String::new() };
+        self.line.show(Step {
+            what: simulating(count),
+            detail: format!("{which}at {time:.1}, {rate:.1} M events/s"),
+            done: sum(|simulation| &simulation.0) as f64 / (WHOLE * count.max(1) as u64) as f64,
+            ..Step::default()
+        });
     }
 
     /// The time so far, in seconds.
@@ -62,8 +68,6 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
+fn simulating(count: usize) -> String {
+    if count == 1 { "simulating".to_owned() } else { format!("{count} simulations") }
 }

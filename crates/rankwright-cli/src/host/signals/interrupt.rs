@@ -18,12 +18,19 @@ pub(crate) fn watch() {
     });
 }
 
+/// From now on the first interrupt from the keyboard does not end this process; a second one does at
+/// once.
+pub(crate) fn watch_first() {
+    static WATCHING: Once = Once::new();
+    WATCHING.call_once(|| super::note_first(libc::SIGINT, &INTERRUPTED));
+}
+
 /// From now on a closed pipe does not end this process.
 pub(crate) fn survive_closed_pipe() {
     super::ignore(libc::SIGPIPE);
 }
 
-/// Whether there was an interrupt since [`watch`].
+/// Whether there was an interrupt since [`watch`] or [`watch_first`].
 pub(crate) fn requested() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }

@@ -20,8 +20,18 @@ fn ignore(signal: i32) {
 /// Makes a signal set a flag and do nothing else.
 fn note(signal: i32, flag: &'static AtomicBool) {
     let noted = signal_hook::flag::register(signal, flag);
-    noted.expect("only SIGKILL, SIGSTOP and faults cannot be handled");
+    noted.expect(CAN_BE_HANDLED);
 }
+
+/// Makes a signal set a flag, and where the flag is set already, take its default action.
+fn note_first(signal: i32, flag: &'static AtomicBool) {
+    // In this order: the first signal finds the flag unset, then sets it.
+    let ends = signal_hook::flag::register_conditional_default(signal, flag);
+    ends.expect(CAN_BE_HANDLED);
+    note(signal, flag);
+}
+
+const CAN_BE_HANDLED: &str = "only SIGKILL, SIGSTOP and faults cannot be handled";
 
 /// Lets the default action of SIGPIPE end the program.
 #[expect(unsafe_code, reason = "the standard library has no call for this")]

@@ -11,6 +11,7 @@ use rankwright::traffic::{self, OpenError, Outside, Workload};
 use super::printed;
 use super::text::read_text_or_stdin;
 use crate::output::exit_code::UsageError;
+use crate::output::progress::ProgressLine;
 use crate::output::{self, Verbosity};
 
 /// The accepted names of workloads, for `--help`.
@@ -38,13 +39,18 @@ impl Outside for Program {
 /// The workload of files, `-` or built-in names, separated by commas. Collective calls of a profile
 /// are expanded by the default algorithms. A partial profile gives a warning.
 pub(crate) fn workload(names: &str, verbosity: &Verbosity) -> anyhow::Result<Workload> {
+    let line = ProgressLine::new(verbosity, format!("reading {names}"));
     let named = named(names)?;
-    if let Imported::Run(profile) = &named {
-        for sentence in partial_records(profile) {
-            output::warn(verbosity, format!("{names} is partial: {sentence}"));
-        }
+    let missing = match &named {
+        Imported::Run(profile) => partial_records(profile),
+        Imported::Traffic(_) => Vec::new(),
+    };
+    let workload = named.workload();
+    drop(line);
+    for sentence in missing {
+        output::warn(verbosity, format!("{names} is partial: {sentence}"));
     }
-    Ok(named.workload()?)
+    Ok(workload?)
 }
 
 /// The named inputs: a run if there is one recorded input, else a workload with the jobs of all.

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 mod end_to_end;
+mod limits;
 mod placing;
 pub(crate) mod profile;
 pub(crate) mod real_launchers;

@@ -322,7 +322,7 @@ fn an_objective_a_loop_and_an_effort_change_what_is_judged() {
     assert_eq!(by(&["--objective", "finish"]), pair("simulation", "finish"));
     assert_eq!(by(&["--effort", "fast"]), pair("model", "balanced"));
     assert_eq!(by(&["--effort", "fast", "--loop", "arrival"]), pair("static", "none"));
-    assert_eq!(by(&["--time", "0s"]), pair("model", "balanced"));
+    assert_eq!(by(&["--time", "0s"]), pair("static", "none"));
     assert_eq!(by(&["--time", "600s", "--loop", "arrival"]), pair("simulation", "balanced"));
 }
 

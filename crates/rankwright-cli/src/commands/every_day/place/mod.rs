@@ -24,6 +24,7 @@ use crate::options::{
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
+use crate::planning::plan::Planning;
 use crate::planning::{comparison, devices, plan};
 
 /// Options of `rankwright place`.
@@ -49,6 +50,10 @@ pub(crate) struct Place {
     selection: SelectionOptions,
     #[command(flatten)]
     populations: PopulationOptions,
+    /// At the first Ctrl-C end the search and write the best placement so far, instead of nothing; the
+    /// second one ends at once
+    #[arg(long)]
+    keep_best: bool,
     /// Format of the comparison
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -126,8 +131,13 @@ impl Place {
         verbosity: &Verbosity,
     ) -> anyhow::Result<Candidate> {
         let planner = self.planner(cluster, workload, strategies, verbosity)?.evaluate_all(false);
+        let planning = Planning::new(&self.search, verbosity).keep_best(self.keep_best);
+        let mut number = 0;
         let mut candidates = |problem: Problem| {
-            Ok(plan::plan_in(problem, &self.search, &planner, verbosity)?.candidates)
+            let nodes = format!("{} nodes", problem.cluster.node_ids().len());
+            let planning = planning.part(number, counts.len(), &nodes);
+            number += 1;
+            Ok(planning.plan_in(problem, &planner)?.candidates)
         };
         let granularity = self.rank_size.granularity();
         let compared =
@@ -148,7 +158,8 @@ impl Place {
     ) -> anyhow::Result<Candidate> {
         let planner = self.planner(cluster, workload, strategies, verbosity)?;
         let planner = planner.launcher_default(default, reference);
-        let mut plan = plan::plan(&self.search, &planner, verbosity)?;
+        let planning = Planning::new(&self.search, verbosity).keep_best(self.keep_best);
+        let mut plan = planning.plan(&planner)?;
         let mut comparison = plan::comparison(&plan, cluster);
         let granularity = self.rank_size.granularity();
         let placement = &plan.best().placement;

@@ -80,7 +80,7 @@ impl BareGraph {
             })?
         };
         let problem = problem.with_distances(&hierarchy.distances());
-        let clock = search.start_clock();
+        let clock = search.clock(&workload, (0, 1));
         let budget = Budget::default().with_threads(search.threads());
         let budget = match &clock {
             Some(clock) => budget.with_clock(clock),
