@@ -19,7 +19,7 @@ pub(crate) struct ClusterOptions {
     #[arg(long, value_name = "CLUSTER")]
     on: String,
     #[command(flatten)]
-    nodes: NodesOption,
+    pub(crate) nodes: NodesOption,
 }
 
 /// Which nodes of the cluster are used.
@@ -36,16 +36,6 @@ impl ClusterOptions {
     /// Reads the cluster, with all its nodes.
     pub(crate) fn read(&self) -> anyhow::Result<Cluster> {
         self.nodes.read(&self.on)
-    }
-
-    /// As [`NodesOption::chosen`].
-    pub(crate) fn chosen(
-        &self,
-        whole: &Cluster,
-        ranks: usize,
-        granularity: &Granularity,
-    ) -> anyhow::Result<Cluster> {
-        self.nodes.chosen(whole, ranks, granularity)
     }
 
     /// The numbers of nodes to compare, if any, and a cluster with the largest of them.
@@ -107,13 +97,14 @@ impl NodesOption {
                 (nearest_nodes(granted, granularity, ranks, *most as usize), most.to_string())
             }
             Nodes::Several { text, counts } => {
-                let Some((job, granted)) = granted else { return Ok(whole.clone()) };
                 let most = counts.last().map_or(1, |count| count.get() as usize);
-                if granted.nodes.len() < most {
-                    let has = names_of(&granted);
+                let of_job = granted.as_ref().filter(|(_, cluster)| cluster.nodes.len() < most);
+                if let Some((job, cluster)) = of_job {
+                    let has = names_of(cluster);
                     return Err(Infeasible(format!("--nodes {text}: {job} has only {has}")).into());
                 }
-                return Ok(granted);
+                let granted = granted.as_ref().map(|(_, cluster)| cluster).unwrap_or(whole);
+                return Ok(nearest_nodes(granted, granularity, ranks, most));
             }
         };
         match slots(&part, granularity.clone(), ranks) {

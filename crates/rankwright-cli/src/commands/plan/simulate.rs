@@ -78,7 +78,7 @@ impl Simulate {
         let workload = inputs::workload(&self.workload, verbosity)?;
         if self.placement.is_none() {
             let (ranks, granularity) = (workload.rank_count(), self.rank_size.granularity());
-            cluster = self.cluster.chosen(&cluster, ranks, &granularity)?;
+            cluster = self.cluster.nodes.chosen(&cluster, ranks, &granularity)?;
         }
         let (name, placement) = self.placement(&cluster, &workload, verbosity)?;
         if self.replay {

@@ -96,7 +96,7 @@ impl Place {
         let workload = self.workload(verbosity)?;
         let launcher = self.files.launcher(&workload);
         let granularity = self.rank_size.granularity();
-        let cluster = self.cluster.chosen(&whole, workload.rank_count(), &granularity)?;
+        let cluster = self.cluster.nodes.chosen(&whole, workload.rank_count(), &granularity)?;
         let best;
         if let Some(counts) = counts {
             best = self.best_of(&counts, &cluster, &workload, &strategies, verbosity)?;
