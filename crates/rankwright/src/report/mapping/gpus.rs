@@ -42,9 +42,8 @@ impl GpuReport {
         let (mut far_gpus, mut far_nics) = (Misses::default(), Misses::default());
         // What a node's ranks use, with the names of the nodes.
         let mut patterns: Vec<(Vec<[String; 4]>, Vec<String>)> = Vec::new();
-        for (node, ranks) in &mut by_node {
+        for (node, ranks) in &by_node {
             let machine = cluster.machine(*node);
-            ranks.sort_by_key(|rank| (rank.cores.clone(), rank.pus.clone()));
             for rank in ranks.iter() {
                 far_gpus.note(far_gpu(machine, rank));
                 far_nics.note(far_nic(machine, rank));
