@@ -26,6 +26,18 @@ pub(crate) fn any() -> bool {
     granted(|name| std::env::var(name).ok())
 }
 
+/// The number of GPUs that the batch job around this program lists as visible on this host; `None`
+/// outside of jobs and where it lists none.
+pub(crate) fn visible() -> Option<usize> {
+    visible_by(|name| std::env::var(name).ok())
+}
+
+fn visible_by(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    IN_JOBS.iter().find_map(|name| variable(name))?;
+    let list = VISIBLE.iter().find_map(|name| variable(name).filter(|list| lists_some(list)))?;
+    Some(list.split(',').count())
+}
+
 fn granted(variable: impl Fn(&str) -> Option<String>) -> bool {
     let is_some = |name: &str| variable(name).is_some_and(|value| lists_some(&value));
     let count = |name: &str| variable(name).is_some_and(|value| !value.is_empty() && value != "0");
@@ -69,6 +81,10 @@ mod tests {
                 found.map(|(_, value)| (*value).to_owned())
             };
             assert_eq!(granted(find), expected, "{variables:?}");
+            let listed = variables.iter().find(|(name, list)| {
+                name.ends_with("VISIBLE_DEVICES") && lists_some(list) && variables.len() > 1
+            });
+            assert_eq!(visible_by(find), listed.map(|(_, list)| list.split(',').count()));
         }
     }
 }

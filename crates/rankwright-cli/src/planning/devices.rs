@@ -8,7 +8,7 @@ use rankwright::placement::{GpuUse, Placement, PlacementFile, Settings};
 use rankwright::rails::{Selection, SelectionError, gpus, lower_bound, select, selectable};
 use rankwright::report::GpuReport;
 use rankwright::traffic::Workload;
-use rankwright::units::Seconds;
+use rankwright::units::{Seconds, counted};
 
 use crate::host::granted_gpus;
 use crate::options::{RankSize, SelectionOptions};
@@ -57,20 +57,33 @@ pub(crate) fn gpu_use(
         None if granted_gpus::any() => GpuUse::Near,
         None => GpuUse::None,
     };
-    if wanted.is_none() || cluster.groups.iter().any(|group| !group.machine.gpus.is_empty()) {
-        return wanted;
-    }
+    let counts: BTreeSet<usize> =
+        cluster.groups.iter().map(|group| group.machine.gpus.len()).collect();
+    let most = counts.last().copied().unwrap_or_default();
+    let text = match (wanted, granted_gpus::visible()) {
+        (GpuUse::None, _) => return wanted,
+        _ if most == 0 => no_gpus(options, &cluster.name),
+        (_, Some(visible)) if visible < most && !counts.contains(&visible) => format!(
+            "this job sees {} here, the nodes of {} have {most}: which of them are granted is not \
+             known, so ranks may be far from theirs",
+            counted(visible, "GPU"),
+            cluster.name
+        ),
+        _ => return wanted,
+    };
+    output::warn(verbosity, text);
+    if most == 0 { GpuUse::None } else { wanted }
+}
+
+fn no_gpus(options: &SelectionOptions, cluster: &str) -> String {
     let why = match options.gpus {
         Some(_) => "--gpus has no effect",
         None => "the batch system granted GPUs, which are left to the program",
     };
-    let name = &cluster.name;
-    let text = format!(
-        "{why}: no node of {name} has one in its description (`cluster discover` finds GPUs; \
+    format!(
+        "{why}: no node of {cluster} has one in its description (`cluster discover` finds GPUs; \
          [[node.gpu]] in a cluster.toml)"
-    );
-    output::warn(verbosity, text);
-    GpuUse::None
+    )
 }
 
 /// The file of a candidate. Notes say how busy the devices are that were selected, and how ranks use
