@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
-use output::exit_code;
+use output::{exit_code, sources};
 
 fn main() -> ExitCode {
     host::started();
@@ -30,9 +30,15 @@ fn main() -> ExitCode {
     };
     let result = commands::execute(cli.command, &cli.verbosity, cli::command);
     match result {
-        Ok(code) => code,
+        Ok(code) => {
+            if cli.verbosity.verbose {
+                sources::tell(&cli.verbosity);
+            }
+            code
+        }
         Err(error) => {
             output::error(&error);
+            sources::tell(&cli.verbosity);
             exit_code::of(&error)
         }
     }

@@ -88,3 +88,5 @@ pub mod lint;
 // For the command line; may change in any version.
 #[doc(hidden)]
 pub mod report;
+#[doc(hidden)]
+pub mod site;

@@ -84,6 +84,25 @@ pub(crate) fn number(name: &str) -> Option<String> {
     SYSTEMS.iter().find(|(prefix, ..)| *prefix == name).and_then(|(.., number)| variable(number))
 }
 
+/// The partition that the current job runs in, or that the user plans for, and the variable that says
+/// so. A heterogeneous job of Slurm with components in several partitions is in `a+b`.
+pub(crate) fn partition() -> Option<(String, &'static str)> {
+    const CHOSEN: &str = "RANKWRIGHT_PARTITION";
+    const OF_SLURM: &str = "SLURM_JOB_PARTITION";
+    let set = |name: &str| variable(name).filter(|name| !name.is_empty());
+    let of_components = || {
+        let count =
+            variable("SLURM_HET_SIZE")?.parse().ok().filter(|count: &u32| *count <= 10_000)?;
+        let of_component = |number| set(&format!("{OF_SLURM}_HET_GROUP_{number}"));
+        let mut names: Vec<String> = (0..count).filter_map(of_component).collect();
+        names.sort_unstable();
+        names.dedup();
+        Some(names.join("+")).filter(|names| !names.is_empty())
+    };
+    let of_slurm = || set(OF_SLURM).or_else(of_components).map(|name| (name, OF_SLURM));
+    set(CHOSEN).map(|name| (name, CHOSEN)).or_else(of_slurm)
+}
+
 /// The current batch job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BatchJob {

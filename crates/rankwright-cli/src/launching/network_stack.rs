@@ -23,7 +23,12 @@ pub(crate) fn set_device_variables(
     }
     // The user named no stack, so an error here must not prevent the launch.
     let mut with_devices = settings.clone();
-    let applied = match stacks::recognise(placement, job) {
+    let has_devices = job.ranks.iter().any(|entry| !entry.nics.is_empty());
+    let stack = match fabric.of_site.filter(|_| has_devices) {
+        Some(stack) => Ok(Some(stack)),
+        None => stacks::recognise(placement, job),
+    };
+    let applied = match stack {
         Ok(None) => return Ok(notes),
         Ok(Some(stack)) => stack.apply(placement, job, local_ranks, &mut with_devices),
         Err(ambiguous) => {

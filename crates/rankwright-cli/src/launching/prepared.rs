@@ -81,6 +81,11 @@ impl Prepared {
         })
     }
 
+    /// These options with a network stack.
+    pub(crate) fn with_fabric(self, fabric: FabricOptions) -> Self {
+        Self { fabric, ..self }
+    }
+
     /// The placement.
     pub(crate) fn placement(&self) -> &PlacementFile {
         &self.placement

@@ -15,7 +15,7 @@ use crate::host::{child, find_program};
 use crate::launching::files::write_files;
 use crate::launching::prepared::Prepared;
 use crate::output::exit_code::NotStarted;
-use crate::output::{Verbosity, note, warn};
+use crate::output::{Verbosity, note, sources, warn};
 
 /// A launch that can be started, once or several times.
 pub(crate) struct Ready {
@@ -75,6 +75,7 @@ impl Ready {
             let notes = &self.launch.notes;
             notes.iter().for_each(|text| note(verbosity, format_args!("note: {text}")));
             note(verbosity, &self.launch);
+            sources::tell(verbosity);
         }
     }
 

@@ -3,21 +3,22 @@
 use clap::Args;
 use rankwright::choose::nearest_nodes;
 use rankwright::cluster::read::hostfile::{self, Host};
-use rankwright::cluster::{Cluster, hostlist};
+use rankwright::cluster::{Cluster, NodeCount, hostlist};
 use rankwright::placement::{Granularity, slots};
 use rankwright::units::counted;
 
-use super::inputs;
 use super::nodes::Nodes;
+use super::site;
 use crate::host::batch_job;
 use crate::output::exit_code::{Infeasible, UsageError};
 
 /// The cluster and its nodes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ClusterOptions {
-    /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name
+    /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name [default:
+    /// that of site.toml]
     #[arg(long, value_name = "CLUSTER")]
-    on: String,
+    on: Option<String>,
     #[command(flatten)]
     pub(crate) nodes: NodesOption,
 }
@@ -28,14 +29,14 @@ pub(crate) struct NodesOption {
     /// Nodes to use: at most this many, like 4, or only these, like n[0-3]; in a batch job only granted
     /// ones. An hwloc description of one node then stands for as many. `place` also takes a range
     /// (4..16) or a list (4,8,16) and compares them
-    #[arg(long, value_name = "NODES", requires = "on")]
+    #[arg(long, value_name = "NODES")]
     nodes: Option<Nodes>,
 }
 
 impl ClusterOptions {
     /// Reads the cluster, with all its nodes.
     pub(crate) fn read(&self) -> anyhow::Result<Cluster> {
-        self.nodes.read(&self.on)
+        self.nodes.read(self.on.as_deref())
     }
 
     /// The numbers of nodes to compare, if any, and a cluster with the largest of them.
@@ -43,12 +44,12 @@ impl ClusterOptions {
         let Some(Nodes::Several { text, counts }) = &self.nodes.nodes else { return Ok(None) };
         let counts: Vec<u32> = counts.iter().map(|count| count.get()).collect();
         let most = counts.last().copied().unwrap_or(1);
-        let cluster = inputs::cluster_of_at_least(&self.on, most)?;
+        let cluster = site::cluster(self.on.as_deref(), NodeCount::AtLeast(most))?;
         let available = cluster.nodes.len();
         if available < most as usize {
             return Err(UsageError(format!(
                 "--nodes {text}: `{}` has {}, expected at most that many",
-                self.on,
+                self.on.as_deref().unwrap_or(&cluster.name),
                 counted(available, "node")
             ))
             .into());
@@ -64,13 +65,32 @@ impl NodesOption {
         Ok(Self { nodes: Some(nodes.clone()) })
     }
 
-    /// Reads a cluster with all its nodes; the description of one node stands for as many as are wanted.
-    pub(crate) fn read(&self, on: &str) -> anyhow::Result<Cluster> {
+    /// Whether the user gave it.
+    pub(crate) fn is_given(&self) -> bool {
+        self.nodes.is_some()
+    }
+
+    /// How many nodes, or which ones, the description of one node stands for.
+    pub(crate) fn count(&self) -> Result<NodeCount<'_>, UsageError> {
         self.nodes.as_ref().map_or(Ok(()), Nodes::refuse_several)?;
-        match &self.nodes {
-            Some(Nodes::AtMost(count)) => inputs::cluster_of_at_least(on, *count),
-            Some(Nodes::These(names)) => inputs::cluster_of_names(on, names),
-            None | Some(Nodes::Several { .. }) => inputs::cluster(on),
+        Ok(match &self.nodes {
+            Some(Nodes::AtMost(count)) => NodeCount::AtLeast(*count),
+            Some(Nodes::These(names)) => NodeCount::Named(names),
+            None | Some(Nodes::Several { .. }) => NodeCount::AsDescribed,
+        })
+    }
+
+    /// Reads the cluster that `--on` names, or that of the site, with all its nodes; the description of
+    /// one node stands for as many as are wanted.
+    pub(crate) fn read(&self, on: Option<&str>) -> anyhow::Result<Cluster> {
+        site::cluster(on, self.count()?)
+    }
+
+    /// As [`read`](Self::read), where a command also works without a cluster.
+    pub(crate) fn read_if_any(&self, on: Option<&str>) -> anyhow::Result<Option<Cluster>> {
+        match self.is_given() {
+            true => self.read(on).map(Some),
+            false => site::cluster_if_any(on, self.count()?),
         }
     }
 

@@ -2,11 +2,13 @@
 
 use clap::{Args, ValueEnum};
 use rankwright::cluster::Cluster;
+use rankwright::files::InputError;
 use rankwright::placement::GpuUse;
 use rankwright::rails::fabric::{STACKS, Stack};
 use rankwright::rails::{SELECTIONS, Selection, selectable};
 
 use super::rank_size::RankSize;
+use super::site::Defaults;
 use super::table_row::TableRow;
 
 /// The network devices and GPUs of ranks.
@@ -83,8 +85,36 @@ pub(crate) fn selection_help() -> String {
 /// The network stack of a job.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct FabricOptions {
-    /// Network stack whose variables select the placed devices of each rank, like ucx [default: the
-    /// stack that follows from devices and MPI library; none if that is uncertain]
+    /// Network stack whose variables select the placed devices of each rank, like ucx [default: that
+    /// of site.toml, else the stack that follows from devices and MPI library; none if that is
+    /// uncertain]
     #[arg(long, value_name = "STACK", value_parser = TableRow::new(STACKS, |stack| (stack.name, stack.summary)))]
     pub(crate) fabric: Option<&'static Stack>,
+    /// The stack of the site. Unlike one that the user names, it need not fit the devices.
+    #[arg(skip)]
+    pub(crate) of_site: Option<&'static Stack>,
+}
+
+impl FabricOptions {
+    /// These options with the network stack of the site, unless the user named one.
+    ///
+    /// # Errors
+    /// If the defaults of the site cannot be read.
+    pub(crate) fn or_of_site(self) -> Result<Self, InputError> {
+        Ok(match self.fabric {
+            Some(_) => self,
+            None => self.or_default(&Defaults::read()?),
+        })
+    }
+
+    /// As [`or_of_site`](Self::or_of_site), of defaults that have been read.
+    pub(crate) fn or_default(self, defaults: &Defaults) -> Self {
+        let is_open = self.fabric.is_none();
+        Self { of_site: is_open.then(|| defaults.fabric()).flatten(), ..self }
+    }
+
+    /// The network stack that is wanted, by the user or by the site.
+    pub(crate) fn wanted(self) -> Option<&'static Stack> {
+        self.fabric.or(self.of_site)
+    }
 }

@@ -12,6 +12,7 @@ mod rank_size;
 mod result;
 mod search;
 mod simulation;
+pub(crate) mod site;
 mod table_row;
 
 pub(crate) use cluster::{ClusterOptions, NodesOption};

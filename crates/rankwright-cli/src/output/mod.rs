@@ -2,6 +2,7 @@
 
 pub(crate) mod exit_code;
 pub(crate) mod progress;
+pub(crate) mod sources;
 mod verbosity;
 
 use std::fmt::Display;

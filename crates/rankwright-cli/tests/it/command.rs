@@ -16,11 +16,16 @@ pub(crate) fn rankwright(arguments: &[&str]) -> Command {
         .args(arguments)
         .current_dir(repository())
         .env("NO_COLOR", "1")
-        .env_remove("RANKWRIGHT_AGENT");
+        .env("RANKWRIGHT_SITE", "")
+        .env("XDG_CONFIG_HOME", "/nowhere");
+    for name in ["AGENT", "CLUSTER", "LAUNCHER", "FABRIC", "PARTITION"] {
+        command.env_remove(format!("RANKWRIGHT_{name}"));
+    }
     // Tests may run inside a job.
     for variable in ["SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURM_HET_SIZE", "SLURM_JOB_ID"]
         .into_iter()
         .chain(["LSB_JOBID", "PBS_JOBID", "FLUX_JOB_ID", "FLUX_ENCLOSING_ID"])
+        .chain(["SLURM_JOB_PARTITION"])
     {
         command.env_remove(variable);
     }

@@ -78,6 +78,8 @@ pub use without_mpi::WithoutMpi;
 #[doc(hidden)]
 pub use levels::{Level, LevelKind};
 #[doc(hidden)]
+pub use open::is_path;
+#[doc(hidden)]
 pub use read::switch_tree::SwitchTree;
 
 use crate::ids::{NodeId, NumaId};

@@ -66,6 +66,12 @@ pub enum OpenError {
     Input(#[from] InputError),
 }
 
+/// Whether a name is that of a file and neither a synthetic string nor a built-in cluster.
+#[must_use]
+pub fn is_path(name: &str) -> bool {
+    !name.starts_with(SYNTHETIC) && !name.starts_with(BUILT_IN_PREFIX)
+}
+
 /// Opens the cluster that `name` stands for: a `cluster.toml` or hwloc XML file, `synthetic:STRING`, or
 /// a built-in name like `paper:2013`.
 ///

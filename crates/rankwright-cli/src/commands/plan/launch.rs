@@ -9,7 +9,7 @@ use rankwright::units::counted;
 
 use crate::launching::prepared::Prepared;
 use crate::launching::user_folder::{self, WrittenLaunch};
-use crate::options::{Format, LAUNCHER_NAME, LaunchOptions, programs, refuse_stdout};
+use crate::options::{Format, LAUNCHER_NAME, LaunchOptions, programs, refuse_stdout, site};
 use crate::output::{self, Verbosity, note};
 
 /// Options of `rankwright launch`.
@@ -23,9 +23,9 @@ pub(crate) struct Launch {
     placement: PathBuf,
     #[command(flatten)]
     options: LaunchOptions,
-    /// The launcher
+    /// The launcher [default: that of site.toml]
     #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
-    launcher: &'static Launcher,
+    launcher: Option<&'static Launcher>,
     /// Folder for the files; with several jobs, for a folder per job
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
@@ -38,12 +38,13 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(mut self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         refuse_stdout(&self.output)?;
+        let launcher = site::launcher(self.launcher)?;
+        self.options.fabric = self.options.fabric.or_of_site()?;
         let prepared = Prepared::read(&self.options, &self.placement)?;
         let line = programs(&self.program)?;
-        let planned =
-            user_folder::plan(&prepared, self.launcher, &self.output, &|_| Ok(line.clone()))?;
+        let planned = user_folder::plan(&prepared, launcher, &self.output, &|_| Ok(line.clone()))?;
         let written = user_folder::write(planned)?;
         for job in &written {
             let (files, folder) = (counted(job.files.len(), "file"), job.folder.display());
@@ -54,15 +55,15 @@ impl Launch {
             note(verbosity, &job.reason);
             job.notes.iter().for_each(|text| note(verbosity, format_args!("note: {text}")));
         }
-        output::print(&self.render(&written)?)?;
+        output::print(&self.render(launcher, &written)?)?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn render(&self, jobs: &[WrittenLaunch]) -> anyhow::Result<String> {
+    fn render(&self, launcher: &Launcher, jobs: &[WrittenLaunch]) -> anyhow::Result<String> {
         Ok(match self.format {
             Format::Table => jobs.iter().map(|job| job.command_line() + "\n").collect(),
             Format::Json => {
-                let json = serde_json::json!({"launcher": self.launcher.name, "jobs": jobs});
+                let json = serde_json::json!({"launcher": launcher.name, "jobs": jobs});
                 serde_json::to_string_pretty(&json)? + "\n"
             }
             Format::Csv => {

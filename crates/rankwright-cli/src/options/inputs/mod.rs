@@ -6,7 +6,7 @@ mod printed;
 mod text;
 mod workload;
 
-pub(crate) use cluster::{cluster, cluster_of_at_least, cluster_of_names};
+pub(crate) use cluster::{cluster, cluster_of};
 pub(crate) use rankwright::traffic::{is_profile, split};
 pub(crate) use text::read_text_or_stdin;
 pub(crate) use workload::{WORKLOAD_HELP, imported, named, workload};

@@ -24,7 +24,8 @@ pub(crate) struct Check {
     /// the job with this number
     #[arg(long, value_name = "JOB", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "pid")]
     pub(super) running: Option<String>,
-    /// The launcher [default: that of the program's MPI library, else the first on PATH]
+    /// The launcher [default: that of site.toml, else that of the program's MPI library, else the
+    /// first on PATH]
     #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
     pub(super) launcher: Option<&'static Launcher>,
     /// Time within which all ranks must report

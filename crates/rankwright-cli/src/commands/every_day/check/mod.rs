@@ -13,7 +13,10 @@ use crate::output::Verbosity;
 pub(crate) use arguments::Check;
 
 impl Check {
-    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(mut self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        if self.placement.is_some() {
+            self.options.fabric = self.options.fabric.or_of_site()?;
+        }
         if self.running.is_some() || !self.pid.is_empty() {
             return self.look(verbosity);
         }

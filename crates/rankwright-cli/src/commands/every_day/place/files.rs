@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use rankwright::files::InputError;
 use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
 use rankwright::placement::{JobEntry, PlacementFile};
 use rankwright::traffic::Workload;
@@ -10,7 +11,8 @@ use rankwright::traffic::Workload;
 use crate::host::mpi::launcher::find_for;
 use crate::launching::prepared::Prepared;
 use crate::launching::user_folder;
-use crate::options::{LAUNCHER_NAME, TargetOptions, programs};
+use crate::options::site::Defaults;
+use crate::options::{FabricOptions, LAUNCHER_NAME, TargetOptions, programs};
 use crate::output::{self, Verbosity};
 
 /// Destinations of the placement and of the launch files.
@@ -19,22 +21,33 @@ pub(super) struct FileOptions {
     /// Placement file to write
     #[arg(short, long, value_name = "FILE", default_value = "placement.json")]
     pub(super) output: PathBuf,
-    /// Launcher to write files for [default: the installed one, else openmpi4]
+    /// Launcher to write files for [default: that of site.toml, else the installed one, else
+    /// openmpi4]
     #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
     launcher: Option<&'static Launcher>,
     /// Folder for the launch files [default: NAME.launch beside the placement]
     #[arg(long, value_name = "FOLDER")]
     launch_files: Option<PathBuf>,
+    /// The defaults of the site.
+    #[arg(skip)]
+    defaults: Defaults,
 }
 
 impl FileOptions {
+    /// Reads the defaults of the site.
+    pub(super) fn take_defaults(&mut self) -> Result<(), InputError> {
+        self.defaults = Defaults::read()?;
+        Ok(())
+    }
+
     /// The launcher to write files for.
     pub(super) fn launcher(&self, workload: &Workload) -> &'static Launcher {
         let installed = || {
             let job = workload.jobs.first()?;
             Some(find_for(&job.mpi_library, job.ranks as usize).ok()?.launcher)
         };
-        self.launcher.or_else(installed).unwrap_or(&LAUNCHERS[0])
+        let wanted = self.launcher.or_else(|| self.defaults.launcher());
+        wanted.or_else(installed).unwrap_or(&LAUNCHERS[0])
     }
 
     /// Writes the launch files of a placement by `strategy`; `line` has the programs.
@@ -56,7 +69,9 @@ impl FileOptions {
             None => Ok(programs(&[format!("./{}", job.name)])?),
         };
         let name = self.output.display().to_string();
+        let fabric = FabricOptions::default().or_default(&self.defaults);
         let prepared = Prepared::for_target(&TargetOptions::default(), file, name)?;
+        let prepared = prepared.with_fabric(fabric);
         let launches = match &folder {
             Some(folder) => user_folder::plan(&prepared, launcher, folder, &of_job)?,
             None => Vec::new(),

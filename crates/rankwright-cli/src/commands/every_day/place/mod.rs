@@ -73,6 +73,7 @@ type LauncherDefault<'a> = (&'static Launcher, &'a StrategyId, bool);
 
 impl Place {
     pub(crate) fn run(mut self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        self.files.take_defaults()?;
         refuse_stdout(&self.files.output)?;
         check_writable(&self.files.output)?;
         if !self.program.is_empty() && self.workloads.len() > 1 {

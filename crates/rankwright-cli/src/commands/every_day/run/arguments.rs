@@ -35,7 +35,8 @@ pub(crate) struct Run {
     pub(super) force: bool,
     #[command(flatten)]
     pub(super) comparison: ComparisonOptions,
-    /// The launcher [default: that of the program's MPI library, else the first on PATH]
+    /// The launcher [default: that of site.toml, else that of the program's MPI library, else the
+    /// first on PATH]
     #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
     pub(super) launcher: Option<&'static Launcher>,
     /// End the job after this time, like 10min; with --compare, each run

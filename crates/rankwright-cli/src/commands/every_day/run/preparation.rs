@@ -15,13 +15,28 @@ use crate::output::exit_code::NotStarted;
 use crate::output::{Verbosity, warn};
 
 impl Run {
-    /// The launcher that the user chose, or the one of the programs' MPI.
+    /// The launcher that the user chose, or that of the site if it can start the programs, or the one of
+    /// the programs' MPI.
     pub(super) fn launcher(
         &self,
         job: Option<&JobEntry>,
         line: &ProgramLine,
+        verbosity: &Verbosity,
     ) -> Result<MpiLauncher, NotStarted> {
-        find_for_programs(self.launcher, job, Some(line))
+        let find = |choice| find_for_programs(choice, job, Some(line));
+        let of_site = match self.launcher {
+            Some(_) => None,
+            None => self.placing.defaults.launcher(),
+        };
+        let Some(of_site) = of_site else { return find(self.launcher) };
+        find(Some(of_site)).or_else(|error| {
+            let found = find(None)?;
+            let (name, instead) = (of_site.name, found.launcher.name);
+            let text =
+                format!("the launcher of the site, {name}, is not used but {instead}: {error}");
+            warn(verbosity, text);
+            Ok(found)
+        })
     }
 
     /// An error if a placement does not fit the allocation; with --force, a warning.

@@ -15,7 +15,7 @@ use crate::launching::files::describe;
 use crate::launching::prepared::Prepared;
 use crate::launching::started::{Ready, refuse_root};
 use crate::output::exit_code::NotStarted;
-use crate::output::{self, Verbosity, note, warn};
+use crate::output::{self, Verbosity, note, sources, warn};
 
 impl Run {
     /// Starts a job as a placement file says, or fails.
@@ -26,7 +26,7 @@ impl Run {
         verbosity: &Verbosity,
     ) -> anyhow::Result<ExitCode> {
         let prepared = Prepared::read(&self.options, file)?;
-        let installed = self.launcher(Some(prepared.one_job()?), line)?;
+        let installed = self.launcher(Some(prepared.one_job()?), line, verbosity)?;
         self.refuse_misfits(&prepared, BatchJob::around()?.as_ref(), verbosity)?;
         if self.dry_run {
             return dry_run(&self.dry_launch(&prepared, &installed, line, verbosity)?);
@@ -52,7 +52,7 @@ impl Run {
             Err(error) if self.placing.strict => return Err(error),
             Err(error) => {
                 // Without a launcher, the job cannot start at all.
-                let installed = self.launcher(None, line)?;
+                let installed = self.launcher(None, line, verbosity)?;
                 refuse_root(&self.options.launcher_arguments()?, &installed)?;
                 let launch = self.default_launch(&installed, ranks, line)?;
                 warn(
@@ -62,6 +62,7 @@ impl Run {
                         installed.launcher.program
                     ),
                 );
+                sources::tell(verbosity);
                 Ready::bare(launch)
             }
         };
@@ -90,7 +91,7 @@ impl Run {
         let strategy = file.strategy.clone();
         let nodes = counted(file.nodes.len(), "node");
         let prepared = Prepared::new(&self.options, file, "the placement".to_owned())?;
-        let installed = self.launcher(Some(prepared.one_job()?), line)?;
+        let installed = self.launcher(Some(prepared.one_job()?), line, verbosity)?;
         let misfits = fitting::misfits(&prepared, batch, None)?;
         if !misfits.is_empty() && !self.force {
             return Err(NotStarted { code: 125, why: misfits.join("; ") }.into());

@@ -1,17 +1,19 @@
 //! The cluster argument of `rankwright cluster show` and `check`.
 
 use clap::Args;
-use rankwright::cluster::Cluster;
+use rankwright::cluster::{Cluster, NodeCount};
 use rankwright::placement::Granularity;
 
+use crate::options::site::{Defaults, no_cluster};
 use crate::options::{Nodes, NodesOption, inputs};
 
 /// A cluster by its name or file.
 #[derive(Debug, Args)]
 pub(super) struct Named {
     /// A cluster.toml, an hwloc XML file, `-`, `synthetic:STRING` or a built-in name (paper:2013)
+    /// [default: that of site.toml]
     #[arg(value_name = "CLUSTER")]
-    cluster: String,
+    cluster: Option<String>,
     /// Only these nodes, like n[0-3], or at most this many, like 4; an hwloc description of one node then
     /// stands for as many
     #[arg(long, value_name = "NODES")]
@@ -20,8 +22,14 @@ pub(super) struct Named {
 
 impl Named {
     pub(super) fn read(&self) -> anyhow::Result<Cluster> {
-        let Some(nodes) = &self.nodes else { return inputs::cluster(&self.cluster) };
-        let nodes = NodesOption::new(nodes)?;
-        nodes.chosen(&nodes.read(&self.cluster)?, 0, &Granularity::Cores(1))
+        let nodes = self.nodes.as_ref().map(NodesOption::new).transpose()?;
+        let count = nodes.as_ref().map_or(Ok(NodeCount::AsDescribed), NodesOption::count)?;
+        let whole = match &self.cluster {
+            Some(name) => inputs::cluster_of(name, count)?,
+            None => {
+                Defaults::read()?.cluster(count, "CLUSTER")?.ok_or_else(|| no_cluster("CLUSTER"))?
+            }
+        };
+        nodes.map_or(Ok(whole.clone()), |nodes| nodes.chosen(&whole, 0, &Granularity::Cores(1)))
     }
 }

@@ -37,6 +37,7 @@ pub(crate) struct Lint {
     #[arg(long, value_name = "LAUNCHER", value_parser = TableRow::new(FORMATS, |format| (format.name, format.summary)))]
     from: Option<&'static rankwright::lint::Format>,
     /// Cluster description, as for `place`; without it, PUs are known only if the file names them
+    /// [default: that of site.toml]
     #[arg(long, value_name = "CLUSTER")]
     on: Option<String>,
     #[command(flatten)]
@@ -46,7 +47,7 @@ pub(crate) struct Lint {
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     launcher_args: Option<String>,
     /// Translate the file for this launcher
-    #[arg(long, value_name = "LAUNCHER", value_parser = LAUNCHER_NAME, requires = "on")]
+    #[arg(long, value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
     to: Option<&'static Launcher>,
     /// Folder for the translation [default: print it]
     #[arg(short, long, value_name = "FOLDER", requires = "to")]
@@ -70,7 +71,7 @@ impl Lint {
             let why = " applies to a translation only: give its launcher with --to";
             refuse(&[(self.given.first_of::<TargetOptions>(), why)])?;
         }
-        let cluster = self.on.as_deref().map(|on| self.nodes.read(on)).transpose()?;
+        let cluster = self.cluster()?;
         let reading = self.read(cluster.as_ref(), verbosity)?;
         let translation = match (self.to, &cluster) {
             (Some(to), Some(cluster)) => Some(self.translate(to, cluster, &reading)?),
@@ -89,13 +90,21 @@ impl Lint {
         for text in &reading.notes {
             note(verbosity, format_args!("{}: {text}", self.file.display()));
         }
-        self.tell_what_is_unknown(&reading, verbosity);
+        self.tell_what_is_unknown(&reading, cluster.is_some(), verbosity);
         match reading.warnings.len() {
             0 => Ok(ExitCode::SUCCESS),
             count => {
                 let warnings = counted(count, "warning");
                 Err(Mismatch(format!("{}: {warnings}", self.file.display())).into())
             }
+        }
+    }
+
+    /// The cluster that the user names, or that of the site; a translation needs one.
+    fn cluster(&self) -> anyhow::Result<Option<Cluster>> {
+        match self.to {
+            Some(_) => self.nodes.read(self.on.as_deref()).map(Some),
+            None => self.nodes.read_if_any(self.on.as_deref()),
         }
     }
 
@@ -158,14 +167,14 @@ impl Lint {
     }
 
     /// Tells why PUs are missing from the result.
-    fn tell_what_is_unknown(&self, reading: &Reading, verbosity: &Verbosity) {
+    fn tell_what_is_unknown(&self, reading: &Reading, has_cluster: bool, verbosity: &Verbosity) {
         let unknown = reading.ranks.iter().filter(|rank| rank.pus.is_none()).count();
         if unknown == 0 {
             return;
         }
-        let what = if self.on.is_none() && reading.ranks.iter().any(|rank| rank.cores.is_some()) {
+        let what = if !has_cluster && reading.ranks.iter().any(|rank| rank.cores.is_some()) {
             "the file numbers cores (L#); only the cluster description has their PUs: give --on CLUSTER"
-        } else if self.on.is_none() {
+        } else if !has_cluster {
             "neither the file nor --launcher-args name them; try with --on CLUSTER"
         } else {
             "neither the file nor --launcher-args bind these ranks"

@@ -28,13 +28,9 @@ pub(crate) struct Map {
     given: Given,
     #[arg(required_unless_present = "graph", conflicts_with = "graph", help = inputs::WORKLOAD_HELP)]
     workload: Option<String>,
-    /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name
-    #[arg(
-        long,
-        value_name = "CLUSTER",
-        required_unless_present = "graph",
-        conflicts_with = "graph"
-    )]
+    /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name [default:
+    /// that of site.toml]
+    #[arg(long, value_name = "CLUSTER", conflicts_with = "graph")]
     on: Option<String>,
     #[command(flatten)]
     nodes: NodesOption,
@@ -85,11 +81,10 @@ impl Map {
             plan::note_moves(verbosity, strategy.id(), mapping.moves);
             return Ok(ExitCode::SUCCESS);
         }
-        // clap guarantees both.
-        let on = self.on.as_deref().context("--on is missing")?;
-        let whole = self.nodes.read(on)?;
+        let whole = self.nodes.read(self.on.as_deref())?;
         self.selection = self.selection.on(&whole, &self.rank_size);
         devices::require_devices(&whole, &self.selection.nics())?;
+        // clap guarantees it.
         let name = self.workload.as_deref().context("no workload")?;
         let workload = inputs::workload(name, verbosity)?;
         let granularity = self.rank_size.granularity();

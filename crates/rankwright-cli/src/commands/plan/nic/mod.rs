@@ -29,11 +29,12 @@ use report::NicReport;
 pub(crate) struct Nic {
     #[command(flatten)]
     given: Given,
-    /// A placement file; or, with --on, a workload as for `place`. Without it, only the devices of
-    /// the cluster (--on) or of this node are shown
+    /// A placement file, or a workload as for `place`. Without it, only the devices of the cluster
+    /// (--on) or of this node are shown
     #[arg(value_name = "PLACEMENT|WORKLOAD")]
     input: Option<String>,
-    /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name
+    /// The cluster: a cluster.toml, an hwloc XML file, synthetic:STRING or a built-in name [default,
+    /// for a workload: that of site.toml]
     #[arg(long, value_name = "CLUSTER")]
     on: Option<String>,
     #[command(flatten)]
@@ -43,7 +44,7 @@ pub(crate) struct Nic {
     strategy: Option<String>,
     /// Selection of devices, see below [default: that of the placement; for a workload,
     /// device-affinity]
-    #[arg(long, value_name = "SELECTION", requires_all = ["on", "input"])]
+    #[arg(long, value_name = "SELECTION", requires = "input")]
     selection: Option<Selection>,
     #[command(flatten)]
     fabric: FabricOptions,
@@ -61,11 +62,14 @@ pub(crate) struct Nic {
 }
 
 impl Nic {
-    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(mut self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         self.result.check()?;
-        self.refuse_without_effect()?;
-        let on = self.on.as_deref().map(|on| self.nodes.read(on)).transpose()?;
-        let report = match (&self.input, on) {
+        let cluster = self.cluster()?;
+        self.refuse_without_effect(cluster.is_some())?;
+        if self.input.is_some() {
+            self.fabric = self.fabric.or_of_site()?;
+        }
+        let report = match (&self.input, cluster) {
             (None, Some(cluster)) => NicReport::of_cluster(&cluster),
             (None, None) => NicReport::of_cluster(&this_host::cluster()?),
             (Some(input), None) => {
@@ -82,12 +86,25 @@ impl Nic {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// The cluster that the user names, or that of the site for what needs one.
+    fn cluster(&self) -> anyhow::Result<Option<Cluster>> {
+        let on = self.on.as_deref();
+        match &self.input {
+            Some(input) if is_placement(input) && self.selection.is_some() => {
+                self.nodes.read(on).map(Some)
+            }
+            Some(input) if !is_placement(input) => self.nodes.read_if_any(on),
+            _ if on.is_none() && !self.nodes.is_given() => Ok(None),
+            _ => self.nodes.read(on).map(Some),
+        }
+    }
+
     /// An error for an option without effect.
-    fn refuse_without_effect(&self) -> Result<(), UsageError> {
+    fn refuse_without_effect(&self, has_cluster: bool) -> Result<(), UsageError> {
         let no_ranks = " sets variables of ranks: give a placement or a workload";
         let fabric = self.input.is_none() && self.fabric.fabric.is_some();
         refuse(&[(given("--fabric", fabric), no_ranks)])?;
-        if self.input.as_deref().is_some_and(|input| self.on.is_some() && !is_placement(input)) {
+        if self.input.as_deref().is_some_and(|input| has_cluster && !is_placement(input)) {
             return Ok(());
         }
         let placed = " applies to a workload, given with --on; a placement keeps \

@@ -91,7 +91,8 @@ impl NicReport {
         file: &PlacementFile,
         fabric: FabricOptions,
     ) -> anyhow::Result<Self> {
-        let mut report = Self { fabric: fabric.fabric.map(|stack| stack.name), ..Self::default() };
+        let mut report =
+            Self { fabric: fabric.wanted().map(|stack| stack.name), ..Self::default() };
         let mut used: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for entry in file.jobs.iter().flat_map(|job| &job.ranks) {
             for nic in &entry.nics {
@@ -114,7 +115,7 @@ impl NicReport {
         report.devices = together(nodes);
         for job in &file.jobs {
             let mut settings = Settings::default();
-            match fabric.fabric {
+            match fabric.wanted() {
                 Some(_) => report.notes.extend(set_device_variables(
                     fabric,
                     file,

@@ -2,6 +2,7 @@
 //! were told; `slurm/` has the real ones.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use rankwright::placement::PlacementFile;
@@ -45,6 +46,18 @@ impl Site {
 
     pub(crate) fn file(&self, name: &str, text: &str) {
         std::fs::write(self.folder.path().join(name), text).expect("the folder is writable");
+    }
+
+    /// A file in a folder of the site's; its path.
+    pub(crate) fn file_in(&self, folder: &str, name: &str, text: &str) -> PathBuf {
+        std::fs::create_dir_all(self.path().join(folder)).expect("the folder is writable");
+        let name = format!("{folder}/{name}");
+        self.file(&name, text);
+        self.path().join(name)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
     }
 
     pub(crate) fn program(&self, name: &str, text: &str) {

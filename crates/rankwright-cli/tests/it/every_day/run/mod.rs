@@ -4,3 +4,4 @@ mod batch_systems;
 mod full_disk;
 mod granted;
 mod programs;
+mod site_defaults;

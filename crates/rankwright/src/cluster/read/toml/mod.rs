@@ -10,15 +10,37 @@ mod switches;
 mod write;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 use ::toml::Spanned;
+use serde::Deserialize;
 
-use crate::cluster::{Cluster, ClusterDescription, Node, NodeGroup, hostlist};
+use crate::cluster::{Cluster, ClusterDescription, Node, NodeGroup, Rates, hostlist};
 use crate::files::{InputError, TomlText, read_text};
 use crate::units::UnitError;
 
 pub use write::write;
+
+/// A field `rates` as written, here or in another file.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct WrittenRates(Spanned<schema::RatesField>);
+
+impl WrittenRates {
+    /// The position in the file.
+    pub(crate) fn span(&self) -> Range<usize> {
+        self.0.span()
+    }
+
+    /// The rates that it stands for.
+    ///
+    /// # Errors
+    /// If a name or a value is wrong; the error has the line and the field.
+    pub(crate) fn read(&self, source: &TomlText<'_>) -> Result<Rates, InputError> {
+        rates::read(source, Some(&self.0))
+    }
+}
 
 /// What a file must be, for error messages.
 pub const EXPECTED: &str = "a cluster description (cluster.toml)";

@@ -118,8 +118,8 @@ impl Run {
         }
         let first = prepared.iter().flatten().next();
         let installed = match first {
-            Some(prepared) => self.launcher(Some(prepared.one_job()?), line)?,
-            None => self.launcher(None, line)?,
+            Some(prepared) => self.launcher(Some(prepared.one_job()?), line, verbosity)?,
+            None => self.launcher(None, line, verbosity)?,
         };
         refuse_root(&self.options.launcher_arguments()?, &installed)?;
         let mut ways = Vec::new();

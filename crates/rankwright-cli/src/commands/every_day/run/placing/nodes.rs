@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashSet};
 use std::num::NonZeroU32;
 
-use rankwright::cluster::Cluster;
 use rankwright::cluster::read::allocation::{self, Cpu, Granted, Misfit, Which};
 use rankwright::cluster::read::hostfile::{self, HostsError};
+use rankwright::cluster::{Cluster, NodeCount};
 use rankwright::ids::{CoreId, NodeId};
 use rankwright::placement::{Granularity, RanksPer, Share, slots};
 use rankwright::units;
@@ -16,7 +16,7 @@ use crate::host::batch_job::{BatchJob, Hosts, pus_here};
 use crate::host::this_host;
 use crate::options::{NodesOption, inputs};
 use crate::output::exit_code::Infeasible;
-use crate::output::{Verbosity, note};
+use crate::output::{Verbosity, note, warn};
 
 /// The cluster of the granted nodes, and the hosts that are granted in part, without numbers of the
 /// granted PUs.
@@ -29,12 +29,14 @@ pub(super) fn cluster(
         (Some(file), _) => Some(Hosts::Slots(listed_in(file)?)),
         (None, batch) => batch.map(|batch| batch.hosts.clone()),
     };
-    let mut described = match &options.on {
-        Some(on) => inputs::cluster(on)?,
-        None => this_host::cluster()?,
+    let named = named(options, hosts.is_some(), verbosity)?;
+    let is_named = named.is_some();
+    let mut described = match named {
+        Some(cluster) => cluster,
+        None => options.defaults.with_rates(this_host::cluster()?)?,
     };
     let Some(hosts) = hosts else { return Ok((described, Vec::new())) };
-    if options.on.is_none() {
+    if !is_named {
         // PUs that are not granted on this host may be granted on others.
         described = described.all_free();
         if hosts.names().len() > 1 || !same_host(hosts.names()[0], &described.nodes[0].name) {
@@ -42,8 +44,13 @@ pub(super) fn cluster(
             note(verbosity, format_args!("all nodes are assumed to be like this one, {here}"));
         }
     }
-    let what = options.on.as_deref().unwrap_or("this machine");
-    if options.on.is_some() {
+    let what = match options.on.as_deref() {
+        Some(on) => on.to_owned(),
+        None if is_named => described.name.clone(),
+        None => "this machine".to_owned(),
+    };
+    let what = what.as_str();
+    if is_named {
         let first_label = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
         let labels: HashSet<String> =
             described.nodes.iter().map(|node| first_label(&node.name)).collect();
@@ -87,6 +94,28 @@ pub(super) fn chosen(
     let Some(nodes) = &options.nodes else { return Ok(granted) };
     let granularity = granularity(options, &granted, ranks, batch);
     NodesOption::new(nodes)?.chosen(&granted, ranks, &granularity)
+}
+
+/// The cluster that the user names; else that of the site, for nodes that were granted or listed. Outside
+/// of a job the site has more nodes than the user may use.
+fn named(
+    options: &PlacingOptions,
+    has_hosts: bool,
+    verbosity: &Verbosity,
+) -> anyhow::Result<Option<Cluster>> {
+    if let Some(on) = &options.on {
+        return inputs::cluster(on).map(Some);
+    }
+    if !has_hosts && !options.defaults.has_cluster_of_environment() {
+        return Ok(None);
+    }
+    options.defaults.cluster(NodeCount::AsDescribed, "--on").or_else(|error| {
+        if options.strict {
+            return Err(error);
+        }
+        warn(verbosity, format_args!("the cluster of the site is not used: {error:#}"));
+        Ok(None)
+    })
 }
 
 /// The size of a slot: by the options, else by the batch system.

@@ -10,6 +10,7 @@ use rankwright::files::InputError;
 use rankwright::traffic::Workload;
 
 use crate::host::batch_job::BatchJob;
+use crate::options::site::Defaults;
 use crate::options::{Nodes, RankSize, SelectionOptions, inputs, parse_count};
 use crate::output::Verbosity;
 use crate::output::exit_code::Infeasible;
@@ -21,7 +22,7 @@ pub(crate) struct PlacingOptions {
     #[arg(long, value_name = "PROFILE")]
     pub(crate) profile: Option<String>,
     /// Hardware of the granted nodes: a cluster.toml, an hwloc XML file, synthetic:STRING or a
-    /// built-in name [default: all nodes like this one]
+    /// built-in name [default: that of site.toml, else all nodes like this one]
     #[arg(long, value_name = "CLUSTER")]
     pub(crate) on: Option<String>,
     /// Hostfile with the nodes, if no batch system grants them
@@ -49,6 +50,9 @@ pub(crate) struct PlacingOptions {
     /// Start nothing if the job cannot be placed [default: start it by the launcher's default]
     #[arg(long, requires = "profile")]
     pub(crate) strict: bool,
+    /// The defaults of the site.
+    #[arg(skip)]
+    pub(crate) defaults: Defaults,
 }
 
 impl PlacingOptions {

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rankwright::cluster::read::{hostfile, hwloc_xml, ibnetdiscover, synthetic, topology_conf};
-use rankwright::cluster::{Cluster, ClusterDescription, NodeGroup, hostlist};
+use rankwright::cluster::{Cluster, ClusterDescription, NodeCount, NodeGroup, hostlist};
 use rankwright::files::InputError;
 
 use super::description::write_description;
 use crate::host::{batch_job, this_host};
-use crate::options::{given, inputs, refuse};
+use crate::options::{given, inputs, refuse, site};
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
 
@@ -40,7 +40,8 @@ pub(super) struct Import {
     #[arg(long, value_name = "HOSTLIST", conflicts_with = "node_type")]
     nodes: Option<String>,
     /// Hardware of the hosts of a hostfile, of switches or of a job: a cluster.toml, an hwloc XML
-    /// file, synthetic:STRING or a built-in name [default: this machine]
+    /// file, synthetic:STRING or a built-in name [default: this machine; of
+    /// a job: the cluster of site.toml, if there is one]
     #[arg(long, visible_alias = "on", value_name = "CLUSTER", conflicts_with = "synthetic")]
     node_type: Option<String>,
     /// Keep only these hosts of the output of ibnetdiscover
@@ -76,9 +77,20 @@ impl Import {
         };
         if let Some(granted) = batch_job::named(file)? {
             self.refuse_other_options(file)?;
-            let described = self.node_type.as_deref().unwrap_or("this machine");
+            let of_site = match &self.node_type {
+                Some(_) => None,
+                None => site::cluster_if_any(None, NodeCount::AsDescribed)?,
+            };
+            let described = match (&self.node_type, &of_site) {
+                (Some(node_type), _) => node_type.as_str(),
+                (None, Some(cluster)) => cluster.name.as_str(),
+                (None, None) => "this machine",
+            };
             let job = allocation::Job { name: file, cpu: self.cpu, described };
-            return job.cluster(granted, &self.description(verbosity)?, verbosity);
+            return match &of_site {
+                Some(cluster) => job.cluster(granted, cluster, verbosity),
+                None => job.cluster(granted, &self.description(verbosity)?, verbosity),
+            };
         }
         if parts::names_its_nodes(file) {
             return self.parts(verbosity);

@@ -1,0 +1,200 @@
+//! Values of options that the user does not give: from the environment, from the user's own `site.toml`,
+//! from the one of the site.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use rankwright::cluster::{self, Cluster, NodeCount};
+use rankwright::files::{InputError, describe, read_text};
+use rankwright::launch::Launcher;
+use rankwright::rails::fabric::Stack;
+use rankwright::site::{self, SiteFile, Source, Sourced};
+
+use super::inputs;
+use crate::host::batch_job::partition;
+use crate::output::exit_code::UsageError;
+use crate::output::{Verbosity, sources, warn};
+
+/// The file of the site, unless [`FILE`] names another.
+const OF_SITE: &str = "/etc/rankwright/site.toml";
+
+/// The variable that names the file of the site; empty for none.
+const FILE: &str = "RANKWRIGHT_SITE";
+
+/// The variables that precede the files.
+const CLUSTER: &str = "RANKWRIGHT_CLUSTER";
+const LAUNCHER: &str = "RANKWRIGHT_LAUNCHER";
+const FABRIC: &str = "RANKWRIGHT_FABRIC";
+
+/// Defaults of options. Those that a command takes are told with `-v`, and if it fails.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Defaults(site::Defaults);
+
+impl Defaults {
+    /// The defaults of the environment and of the files.
+    ///
+    /// # Errors
+    /// If a file or a variable is wrong, or the files have partitions but not that of this job.
+    pub(crate) fn read() -> Result<Self, InputError> {
+        let mut files = Vec::new();
+        for (path, required) in paths() {
+            // A file that is not there has no defaults; one that cannot be looked for is an error.
+            if required || !matches!(path.try_exists(), Ok(false)) {
+                let text = read_text(&path, site::EXPECTED)?;
+                let folder = path.parent().unwrap_or(Path::new(""));
+                files.push(SiteFile::parse(&text, &path.display().to_string(), folder)?);
+            }
+        }
+        let partition = partition();
+        let name = partition.as_ref().map(|(name, _)| name.as_str());
+        let of_files = site::defaults(&files, name).map_err(|error| match &partition {
+            Some((_, variable)) => {
+                error.with_advice(format!("the partition is that of {variable}"))
+            }
+            None => error,
+        })?;
+        Ok(Self(of_environment()?.over(of_files)))
+    }
+
+    /// As [`Defaults::read`], for commands that start jobs: what is wrong gives a warning.
+    pub(crate) fn read_or_warn(verbosity: &Verbosity) -> Self {
+        Self::read().unwrap_or_else(|error| {
+            warn(verbosity, format_args!("the defaults of the site are not used: {error}"));
+            Self::default()
+        })
+    }
+
+    /// Opens the cluster, with the rates of the site; `None` if there is none. `option` names another.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub(crate) fn cluster(
+        &self,
+        nodes: NodeCount<'_>,
+        option: &str,
+    ) -> anyhow::Result<Option<Cluster>> {
+        let Some(named) = &self.0.cluster else { return Ok(None) };
+        let name = &named.value;
+        remember("cluster", name, &named.source, option);
+        if cluster::is_path(name)
+            && let Err(error) = Path::new(name).metadata()
+        {
+            let found = format!("{name}: {}", describe(&error));
+            let expected =
+                "a cluster.toml or an hwloc XML file, relative to the folder of this file";
+            return Err(named.error("cluster", found, expected).into());
+        }
+        let opened = inputs::cluster_of(name, nodes)?;
+        self.with_rates(opened).map(Some)
+    }
+
+    /// A cluster of this site, with the rates of the site.
+    pub(crate) fn with_rates(&self, cluster: Cluster) -> anyhow::Result<Cluster> {
+        let Some(rates) = &self.0.rates else { return Ok(cluster) };
+        remember("rates", &rates.value.name, &rates.source, "[rates] of a cluster.toml with --on");
+        Ok(cluster.edit(|description| description.rates = rates.value.clone())?)
+    }
+
+    /// Whether the cluster is that of a variable, which a user sets for one shell.
+    pub(crate) fn has_cluster_of_environment(&self) -> bool {
+        self.0.cluster.as_ref().is_some_and(|named| named.source.line.is_none())
+    }
+
+    /// The launcher.
+    pub(crate) fn launcher(&self) -> Option<&'static Launcher> {
+        let Sourced { value, source } = self.0.launcher.as_ref()?;
+        remember("launcher", value.name, source, "--for");
+        Some(*value)
+    }
+
+    /// The network stack.
+    pub(crate) fn fabric(&self) -> Option<&'static Stack> {
+        let Sourced { value, source } = self.0.fabric.as_ref()?;
+        remember("network stack", value.name, source, "--fabric");
+        Some(*value)
+    }
+}
+
+fn remember(what: &str, value: &str, source: &Source, option: &str) {
+    sources::remember(format!("{what}: {value} by {source} ({option} overrides it)"));
+}
+
+/// The cluster that `--on` names, else that of the site, if there is one.
+///
+/// # Errors
+/// If it cannot be opened, or the defaults cannot be read.
+pub(crate) fn cluster_if_any(
+    on: Option<&str>,
+    nodes: NodeCount<'_>,
+) -> anyhow::Result<Option<Cluster>> {
+    match on {
+        Some(name) => inputs::cluster_of(name, nodes).map(Some),
+        None => Defaults::read()?.cluster(nodes, "--on"),
+    }
+}
+
+/// The cluster that `--on` names, else that of the site.
+///
+/// # Errors
+/// As [`cluster_if_any`], and if there is none.
+pub(crate) fn cluster(on: Option<&str>, nodes: NodeCount) -> anyhow::Result<Cluster> {
+    cluster_if_any(on, nodes)?.ok_or_else(|| no_cluster("--on CLUSTER").into())
+}
+
+/// The error where neither the user nor the site names a cluster; `option` would.
+pub(crate) fn no_cluster(option: &str) -> UsageError {
+    missing("cluster", option, CLUSTER)
+}
+
+/// The launcher that `--for` names, else that of the site, if there is one.
+///
+/// # Errors
+/// If the defaults cannot be read.
+pub(crate) fn launcher_if_any(
+    launcher: Option<&'static Launcher>,
+) -> Result<Option<&'static Launcher>, InputError> {
+    match launcher {
+        Some(launcher) => Ok(Some(launcher)),
+        None => Ok(Defaults::read()?.launcher()),
+    }
+}
+
+/// The launcher that `--for` names, else that of the site.
+///
+/// # Errors
+/// As [`launcher_if_any`], and if there is none.
+pub(crate) fn launcher(launcher: Option<&'static Launcher>) -> anyhow::Result<&'static Launcher> {
+    launcher_if_any(launcher)?.ok_or_else(|| missing("launcher", "--for LAUNCHER", LAUNCHER).into())
+}
+
+fn missing(what: &str, option: &str, variable: &str) -> UsageError {
+    UsageError(format!(
+        "no {what}: give {option}, or set {variable}, or `{what}` in {OF_SITE} or in your own site.toml"
+    ))
+}
+
+/// The files, the most important last, and whether each must exist.
+fn paths() -> impl Iterator<Item = (PathBuf, bool)> {
+    let of_site = match std::env::var_os(FILE) {
+        None => Some((PathBuf::from(OF_SITE), false)),
+        Some(path) if path.is_empty() => None,
+        Some(path) => Some((PathBuf::from(path), true)),
+    };
+    let absolute = |name| {
+        let path = std::env::var_os(name).map(|path: OsString| PathBuf::from(path));
+        path.filter(|path| path.is_absolute())
+    };
+    let own = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+    let own = own.map(|folder| (folder.join("rankwright/site.toml"), false));
+    of_site.into_iter().chain(own)
+}
+
+/// The defaults that variables set.
+fn of_environment() -> Result<site::Defaults, InputError> {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let of = |name: &str| Source { file: name.to_owned(), line: None };
+    let cluster = set(CLUSTER).map(|value| Sourced { value, source: of(CLUSTER) });
+    let launcher = set(LAUNCHER).map(|name| site::launcher(&name, of(LAUNCHER))).transpose()?;
+    let fabric = set(FABRIC).map(|name| site::fabric(&name, of(FABRIC))).transpose()?;
+    Ok(site::Defaults { cluster, launcher, fabric, rates: None })
+}
