@@ -175,6 +175,15 @@ pub(crate) fn duration(limit: Seconds) -> Duration {
     Duration::from_secs_f64(limit.0.min(3.2e9))
 }
 
+/// A new folder for files that all hosts of a job read or write: in the working directory, which jobs on
+/// several hosts usually share. It is removed with the value.
+pub(crate) fn shared_folder() -> anyhow::Result<TempDir> {
+    let here = std::env::current_dir().context("working directory")?;
+    launch_folder().tempdir_in(&here).with_context(|| {
+        format!("{}: run this in a folder that all nodes share, and you may write", here.display())
+    })
+}
+
 /// A new folder for launch files.
 fn launch_folder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();

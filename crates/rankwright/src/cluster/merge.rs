@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Cluster, ClusterDescription, hostlist};
+use super::{Cluster, ClusterDescription, NodeGroup, NumaNode, hostlist};
 use crate::files::InputError;
 
 /// Puts the nodes and switches of all parts into one cluster, in the order of the parts. Each part
@@ -42,6 +42,71 @@ pub fn merge(parts: Vec<(String, Cluster)>) -> Result<Cluster, InputError> {
         ));
     }
     merged.build().map_err(|error| error.in_source(last))
+}
+
+/// As [`merge`], for descriptions of nodes that the nodes themselves gave: nodes whose memories differ
+/// by at most [`SAME_MEMORY`] are of one type, with the smallest of them.
+///
+/// # Errors
+/// As [`merge`].
+///
+/// # Panics
+/// As [`merge`].
+pub fn merge_discovered(parts: Vec<(String, Cluster)>) -> Result<Cluster, InputError> {
+    let mut types: Vec<NodeGroup> = Vec::new();
+    let mut type_of: Vec<Vec<usize>> = Vec::new();
+    for (_, part) in &parts {
+        let of_group = |group: &NodeGroup| {
+            if let Some(at) = types.iter().position(|other| are_alike(other, group)) {
+                keep_smaller_memories(&mut types[at], group);
+                return at;
+            }
+            types.push(group.clone());
+            types.len() - 1
+        };
+        type_of.push(part.groups.iter().map(of_group).collect());
+    }
+    let with_types = |((source, part), of_groups): ((String, Cluster), Vec<usize>)| {
+        let mut description = part.into_description();
+        description.groups = of_groups.into_iter().map(|at| types[at].clone()).collect();
+        let part = description.build().map_err(|error| error.in_source(&source))?;
+        Ok((source, part))
+    };
+    let parts = parts.into_iter().zip(type_of).map(with_types);
+    merge(parts.collect::<Result<_, InputError>>()?)
+}
+
+/// The share by which memories of equal nodes may differ. The firmware and the kernel of each node keep
+/// some of it for themselves, not the same everywhere.
+const SAME_MEMORY: f64 = 0.01;
+
+/// Whether nodes differ by nothing but a little memory.
+fn are_alike(a: &NodeGroup, b: &NodeGroup) -> bool {
+    if a == b {
+        return true;
+    }
+    let (of_a, of_b) = (&a.machine.numa_nodes, &b.machine.numa_nodes);
+    let close = |(a, b): (&NumaNode, &NumaNode)| match (a.memory, b.memory) {
+        (Some(a), Some(b)) => {
+            let (a, b) = (a.0 as f64, b.0 as f64);
+            (a - b).abs() <= SAME_MEMORY * a.max(b)
+        }
+        (a, b) => a == b,
+    };
+    if of_a.len() != of_b.len() || !of_a.iter().zip(of_b).all(close) {
+        return false;
+    }
+    let mut b = b.clone();
+    for (numa, of_a) in b.machine.numa_nodes.iter_mut().zip(of_a) {
+        numa.memory = of_a.memory;
+    }
+    *a == b
+}
+
+fn keep_smaller_memories(kept: &mut NodeGroup, other: &NodeGroup) {
+    for (kept, other) in kept.machine.numa_nodes.iter_mut().zip(&other.machine.numa_nodes) {
+        kept.memory = kept.memory.min(other.memory);
+    }
 }
 
 /// The names of nodes and switches, each with the position of its part.
@@ -117,6 +182,29 @@ mod tests {
         assert_eq!((at(0), at(2), at(3)), (Some("s"), None, Some("u")));
         let above = merged.switches[1].parent.map(|s| merged.switches[s].name.as_str());
         assert_eq!((merged.switches[1].name.as_str(), above), ("u", Some("t")));
+    }
+
+    #[test]
+    fn nodes_that_differ_by_a_little_memory_are_of_one_type() {
+        let node = |name: &str, size: &str| {
+            let text = format!(
+                "[[node]]\nnames = \"{name}\"\ntopology = \"core:4 pu:1\"\nmemory = \"{size}\"\n"
+            );
+            part(name, &text)
+        };
+        let nodes = [
+            ("a", "65536 MiB"),
+            ("b", "65400 MiB"),
+            ("c", "32768 MiB"),
+            ("d", "65300 MiB"),
+            ("e", "60000 MiB"),
+        ];
+        let merged = merge_discovered(nodes.map(|(name, size)| node(name, size)).into()).unwrap();
+        let types: Vec<usize> = merged.nodes.iter().map(|node| node.group).collect();
+        assert_eq!(types, [0, 0, 1, 0, 2]);
+        let memory = |group: usize| merged.groups[group].machine.numa_nodes[0].memory;
+        assert_eq!(memory(0), Some("65300 MiB".parse().unwrap()));
+        assert_eq!(memory(1), Some("32768 MiB".parse().unwrap()));
     }
 
     #[test]

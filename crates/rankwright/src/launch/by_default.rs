@@ -37,6 +37,8 @@ pub(super) struct ByDefault {
     several: bool,
     /// An option that an MPI library needs and that the user's arguments do not contain.
     of_library: fn(&str, &[String]) -> Option<String>,
+    /// The options for one process on each of this many hosts, beyond a list with one slot each.
+    one_per_host: fn(usize) -> Vec<String>,
     /// The strategy that gives the same mapping for a number of ranks.
     pub(super) mapping: fn(usize) -> &'static str,
     /// Whether a test compares `mapping` with a real launch.
@@ -49,6 +51,7 @@ pub(super) const OPENMPI4: ByDefault = ByDefault {
     hosts: Some(("--host", true)),
     several: true,
     of_library: |_, _| None,
+    one_per_host: |_| Vec::new(),
     // By core up to two ranks, else by NUMA node; ranks are numbered by slot.
     mapping: |ranks| if ranks > 2 { "blocked:within=numa" } else { "blocked" },
     mapping_was_tried: true,
@@ -60,6 +63,7 @@ pub(super) const OPENMPI5: ByDefault = ByDefault {
     hosts: Some(("--host", true)),
     several: true,
     of_library: |_, _| None,
+    one_per_host: |_| Vec::new(),
     mapping: |_| "blocked",
     mapping_was_tried: true,
 };
@@ -70,6 +74,7 @@ pub(super) const HYDRA: ByDefault = ByDefault {
     hosts: Some(("-hosts", true)),
     several: true,
     of_library: |_, _| None,
+    one_per_host: |_| Vec::new(),
     // Hydra fills hosts in order. MPICH binds to nothing, Intel MPI to shares of the node in order.
     mapping: |_| "blocked",
     mapping_was_tried: true,
@@ -81,6 +86,13 @@ pub(super) const SLURM: ByDefault = ByDefault {
     hosts: Some(("-w", false)),
     several: false,
     of_library: slurm::option_for,
+    one_per_host: |hosts| {
+        // A step of MPI is slower to start; a node that fails must not end the others.
+        let fixed =
+            ["--ntasks-per-node=1", "--mpi=none", "--cpu-bind=none", "--kill-on-bad-exit=0"];
+        let nodes = format!("--nodes={hosts}");
+        std::iter::once(nodes).chain(fixed.map(str::to_owned)).collect()
+    },
     // `--distribution=block:cyclic`: cyclic over the sockets of a node. Held against jobs with a task
     // per core; how many tasks a node gets is in the environment of the job.
     mapping: |_| "blocked:within=packages",
@@ -93,11 +105,29 @@ pub(super) const FLUX: ByDefault = ByDefault {
     hosts: None,
     several: false,
     of_library: |_, _| None,
+    one_per_host: |hosts| vec![format!("-N{hosts}")],
     mapping: |_| "blocked",
     mapping_was_tried: false,
 };
 
 impl ByDefault {
+    /// One process on each host of the request, whatever number of ranks it has.
+    pub(super) fn write_one_per_host(
+        &self,
+        launcher: &'static str,
+        request: &DefaultRequest<'_>,
+    ) -> Result<Launch, LaunchError> {
+        let one = |host: &Host| Host { name: host.name.clone(), slots: Some(1) };
+        let hosts: Vec<Host> = request.hosts.iter().map(one).collect();
+        let mut arguments = (self.one_per_host)(hosts.len());
+        arguments.extend_from_slice(request.arguments);
+        let ranks = Some(hosts.len());
+        self.write(
+            launcher,
+            &DefaultRequest { hosts: &hosts, arguments: &arguments, ranks, ..*request },
+        )
+    }
+
     pub(super) fn write(
         &self,
         launcher: &'static str,
@@ -200,6 +230,32 @@ mod tests {
             assert_eq!(launch.command.join(" "), expected, "{}", launcher.name);
         }
         assert_eq!(LAUNCHERS.len(), expected.len());
+    }
+
+    #[test]
+    fn one_process_is_started_on_each_host() {
+        let (programs, hosts) = (line("app x"), hosts());
+        let command = |name: &str| {
+            let launcher = crate::launch::find(name).unwrap();
+            let request = DefaultRequest {
+                program: "start",
+                agent: None,
+                arguments: &["-v".to_owned()],
+                ranks: None,
+                hosts: &hosts,
+                mpi_library: "",
+                programs: &programs,
+            };
+            launcher.write_one_per_host(&request).unwrap().command.join(" ")
+        };
+        assert_eq!(command("openmpi4"), "start --host n0:1,n1:1 -v -n 2 app x");
+        assert_eq!(command("mpich"), "start -hosts n0:1,n1:1 -v -n 2 app x");
+        assert_eq!(command("flux"), "start run -N2 -v -n 2 app x");
+        assert_eq!(
+            command("slurm"),
+            "start -w n0,n1 --nodes=2 --ntasks-per-node=1 --mpi=none --cpu-bind=none \
+             --kill-on-bad-exit=0 -v -n 2 app x"
+        );
     }
 
     #[test]

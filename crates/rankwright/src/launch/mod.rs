@@ -304,6 +304,14 @@ impl Launcher {
     pub fn write_default(&self, request: &DefaultRequest<'_>) -> Result<Launch, LaunchError> {
         self.by_default.write(self.name, request)
     }
+
+    /// As [`write_default`](Self::write_default), with one process on each of the hosts.
+    ///
+    /// # Errors
+    /// As [`write_default`](Self::write_default).
+    pub fn write_one_per_host(&self, request: &DefaultRequest<'_>) -> Result<Launch, LaunchError> {
+        self.by_default.write_one_per_host(self.name, request)
+    }
 }
 
 impl fmt::Display for Launch {

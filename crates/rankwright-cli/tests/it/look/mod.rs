@@ -1,5 +1,6 @@
 //! Commands that look at traffic and clusters.
 
 mod cluster;
+mod discover;
 mod otf2;
 mod traffic;

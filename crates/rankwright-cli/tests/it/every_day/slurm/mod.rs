@@ -166,6 +166,18 @@ fn sruns_exit_code_is_passed_on() {
     assert_eq!(output.status.code(), Some(7), "{text}");
 }
 
+#[test]
+fn all_nodes_of_an_allocation_describe_themselves() {
+    let Some(slurm) = Slurm::start() else { return };
+    let discover = [env!("CARGO_BIN_EXE_rankwright"), "cluster", "discover", "--all-nodes"];
+    // With more tasks than nodes, too: srun takes its defaults from the allocation.
+    let words = [&["salloc", "-N2", "-n3"], &discover[..]].concat();
+    let output = slurm.twice(&words, |output| output.status.success());
+    let text = transcript(&words, &output);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("\n[[node]]\nnames = \"n[0-1]\"\n"), "{text}");
+}
+
 /// Rank, host and PUs of the lines of `check --format csv`.
 fn reported(lines: &[String]) -> Vec<String> {
     let row = |line: &String| {

@@ -107,3 +107,26 @@ fn mpich_runs_across_the_nodes() {
     let mpi = Mpi { compiler: "mpicc.mpich", launcher: "mpiexec.mpich", hosts: &["-f"] };
     ring_goes_through_the_devices(&mpi, 2, 2);
 }
+
+#[test]
+fn all_nodes_describe_themselves() {
+    let Some(labs) = Labs::new() else { return };
+    labs.up("a", "3");
+    fs::write(labs.folder.path().join("hosts"), "node0\nnode1\nnode2\nnode1\n").unwrap();
+    for (launcher, program) in [("openmpi4", "mpirun.openmpi"), ("mpich:4.0", "mpirun.mpich")] {
+        let mut run =
+            labs.command(&["exec", "--name", "a", "head", env!("CARGO_BIN_EXE_rankwright")]);
+        run.args(["cluster", "discover", "--all-nodes", "--hostfile", "hosts", "--for", launcher]);
+        run.current_dir(labs.folder.path());
+        run.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        let output = run.output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.code() == Some(127) {
+            say(format_args!("SKIPPED: {program} is missing"));
+            continue;
+        }
+        assert!(output.status.success(), "{launcher}: {output:?}");
+        assert!(text.contains("\n[[node]]\nnames = \"node[0-2]\"\n"), "{launcher}: {text}");
+    }
+    labs.ok(&["down", "--name", "a"]);
+}
