@@ -18,6 +18,8 @@ pub struct DefaultRequest<'a> {
     pub ranks: Option<usize>,
     /// The hosts of the job; empty for those that the batch system grants, or for this host.
     pub hosts: &'a [Host],
+    /// Whether the cores of the hosts do not exist, so that no rank can be bound to its own.
+    pub emulated: bool,
     /// The version string of the programs' MPI library; empty if it is not known.
     pub mpi_library: &'a str,
     /// The programs of the ranks.
@@ -32,7 +34,9 @@ pub(super) struct ByDefault {
     /// The arguments that name the program to call instead of `ssh`.
     agent: fn(&str) -> Vec<String>,
     /// The option for a list of hosts, and whether `:SLOTS` follows each host.
-    hosts: Option<(&'static str, bool)>,
+    pub(super) hosts: Option<(&'static str, bool)>,
+    /// Options for hosts whose cores do not exist, where the launcher would refuse to bind.
+    emulated: &'static [&'static str],
     /// Whether one command line can start several programs.
     several: bool,
     /// An option that an MPI library needs and that the user's arguments do not contain.
@@ -49,6 +53,7 @@ pub(super) const OPENMPI4: ByDefault = ByDefault {
     before: &[],
     agent: |agent| openmpi4::agent(&openmpi4::AGENT, agent),
     hosts: Some(("--host", true)),
+    emulated: &["--bind-to", "none"],
     several: true,
     of_library: |_, _| None,
     one_per_host: |_| Vec::new(),
@@ -61,6 +66,7 @@ pub(super) const OPENMPI5: ByDefault = ByDefault {
     before: &[],
     agent: |agent| openmpi4::agent(&openmpi5::AGENT, agent),
     hosts: Some(("--host", true)),
+    emulated: &["--bind-to", "none"],
     several: true,
     of_library: |_, _| None,
     one_per_host: |_| Vec::new(),
@@ -72,6 +78,7 @@ pub(super) const HYDRA: ByDefault = ByDefault {
     before: &[],
     agent: super::launchers::mpich::agent,
     hosts: Some(("-hosts", true)),
+    emulated: &[],
     several: true,
     of_library: |_, _| None,
     one_per_host: |_| Vec::new(),
@@ -84,14 +91,14 @@ pub(super) const SLURM: ByDefault = ByDefault {
     before: &[],
     agent: |_| Vec::new(),
     hosts: Some(("-w", false)),
+    emulated: &["--overcommit", "--cpu-bind=none"],
     several: false,
     of_library: slurm::option_for,
-    one_per_host: |hosts| {
-        // A step of MPI is slower to start; a node that fails must not end the others.
-        let fixed =
+    // A step of MPI is slower to start; a node that fails must not end the others.
+    one_per_host: |_| {
+        let words =
             ["--ntasks-per-node=1", "--mpi=none", "--cpu-bind=none", "--kill-on-bad-exit=0"];
-        let nodes = format!("--nodes={hosts}");
-        std::iter::once(nodes).chain(fixed.map(str::to_owned)).collect()
+        words.map(str::to_owned).into()
     },
     // `--distribution=block:cyclic`: cyclic over the sockets of a node. Held against jobs with a task
     // per core; how many tasks a node gets is in the environment of the job.
@@ -103,6 +110,7 @@ pub(super) const FLUX: ByDefault = ByDefault {
     before: &["run"],
     agent: |_| Vec::new(),
     hosts: None,
+    emulated: &[],
     several: false,
     of_library: |_, _| None,
     one_per_host: |hosts| vec![format!("-N{hosts}")],
@@ -145,6 +153,8 @@ impl ByDefault {
         command.extend(self.before.iter().map(|&word| word.to_owned()));
         command.extend(request.agent.map(self.agent).into_iter().flatten());
         command.extend(self.hosts(request.hosts, ranks));
+        let emulated = if request.emulated { self.emulated } else { &[] };
+        command.extend(emulated.iter().map(|&word| word.to_owned()));
         command.extend((self.of_library)(request.mpi_library, request.arguments));
         command.extend_from_slice(request.arguments);
         match ranks {
@@ -181,7 +191,13 @@ impl ByDefault {
             true => format!("{}:{}", host.name, host.slots.map_or(share, |slots| slots as usize)),
             false => host.name.clone(),
         };
-        vec![option.to_owned(), hosts.iter().map(word).collect::<Vec<_>>().join(",")]
+        let mut words =
+            vec![option.to_owned(), hosts.iter().map(word).collect::<Vec<_>>().join(",")];
+        if !with_slots {
+            // srun takes further hosts of the allocation unless it has their number.
+            words.extend(["-N".to_owned(), hosts.len().to_string()]);
+        }
+        words
     }
 }
 
@@ -210,9 +226,9 @@ mod tests {
             "mpiexec -launcher ssh -launcher-exec sh -hosts n0:4,n1:3 -n 6 app",
             "mpiexec -launcher ssh -launcher-exec sh -hosts n0:4,n1:3 -n 6 app",
             "mpiexec -launcher ssh -launcher-exec sh -hosts n0:4,n1:3 -n 6 app",
-            "srun -w n0,n1 --mpi=pmi2 -n 6 app",
+            "srun -w n0,n1 -N 2 --mpi=pmi2 -n 6 app",
             "flux run -n 6 app",
-            "srun -w n0,n1 --mpi=pmi2 -n 6 app",
+            "srun -w n0,n1 -N 2 --mpi=pmi2 -n 6 app",
             "mpirun --mca plm_rsh_agent sh --mca plm_rsh_no_tree_spawn 1 --host n0:4,n1:3 -n 6 app",
         ];
         let (programs, hosts) = (line("app"), hosts());
@@ -223,6 +239,7 @@ mod tests {
                 arguments: &[],
                 ranks: Some(6),
                 hosts: &hosts,
+                emulated: false,
                 mpi_library: "MPICH",
                 programs: &programs,
             };
@@ -243,6 +260,7 @@ mod tests {
                 arguments: &["-v".to_owned()],
                 ranks: None,
                 hosts: &hosts,
+                emulated: false,
                 mpi_library: "",
                 programs: &programs,
             };
@@ -253,7 +271,7 @@ mod tests {
         assert_eq!(command("flux"), "start run -N2 -v -n 2 app x");
         assert_eq!(
             command("slurm"),
-            "start -w n0,n1 --nodes=2 --ntasks-per-node=1 --mpi=none --cpu-bind=none \
+            "start -w n0,n1 -N 2 --ntasks-per-node=1 --mpi=none --cpu-bind=none \
              --kill-on-bad-exit=0 -v -n 2 app x"
         );
     }
@@ -269,6 +287,7 @@ mod tests {
                 arguments: &["-v".to_owned()],
                 ranks,
                 hosts: &[],
+                emulated: true,
                 mpi_library: "",
                 programs: &programs,
             };
@@ -277,7 +296,10 @@ mod tests {
         let refused = |launcher, words| command(launcher, words, None).unwrap_err().to_string();
         assert_eq!(command("mpich", "app x", None).unwrap(), "start -v app x");
         let both = "-n 2 a : -n 1 b x";
-        assert_eq!(command("openmpi5", both, Some(3)).unwrap(), "start -v -n 2 a : -n 1 b x");
+        assert_eq!(
+            command("openmpi5", both, Some(3)).unwrap(),
+            "start --bind-to none -v -n 2 a : -n 1 b x"
+        );
         assert!(refused("slurm", both).contains("starts several programs only with a placement"));
         assert!(refused("flux", both).contains("starts several programs only with a placement"));
         assert!(refused("mpich", "-n 2 a : b").contains("needs `-n RANKS`"));

@@ -305,6 +305,13 @@ impl Launcher {
         self.by_default.write(self.name, request)
     }
 
+    /// Whether [`write_default`](Self::write_default) can name hosts; otherwise they are those that the
+    /// launcher's own system grants.
+    #[must_use]
+    pub fn default_takes_hosts(&self) -> bool {
+        self.by_default.hosts.is_some()
+    }
+
     /// As [`write_default`](Self::write_default), with one process on each of the hosts.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rankwright::cluster::read::hostfile::Host;
 use rankwright::launch::{DefaultRequest, Launch, ProgramLine, Task};
 use rankwright::placement::JobEntry;
 
@@ -13,6 +14,14 @@ use crate::launching::prepared::Prepared;
 use crate::options::inputs;
 use crate::output::exit_code::NotStarted;
 use crate::output::{Verbosity, warn};
+
+/// The hosts of a launch by the launcher's default.
+#[derive(Debug, Default)]
+pub(super) struct DefaultHosts {
+    pub(super) hosts: Vec<Host>,
+    /// Whether their cores do not exist.
+    pub(super) emulated: bool,
+}
 
 impl Run {
     /// The launcher that the user chose, or that of the site if it can start the programs, or the one of
@@ -65,19 +74,22 @@ impl Run {
         Err(NotStarted { code: 125, why }.into())
     }
 
-    /// The launch by the launcher's default.
+    /// The launch by the launcher's default, on these hosts; without any, on those of the batch system, or
+    /// on this one.
     pub(super) fn default_launch(
         &self,
         MpiLauncher { program, launcher }: &MpiLauncher,
         ranks: Option<usize>,
         line: &ProgramLine,
+        DefaultHosts { hosts, emulated }: &DefaultHosts,
     ) -> anyhow::Result<Launch> {
         Ok(launcher.write_default(&DefaultRequest {
             program: &program.display().to_string(),
             agent: self.options.target.agent.as_deref(),
             arguments: &self.options.launcher_arguments()?,
             ranks,
-            hosts: &self.placing.hosts(),
+            hosts,
+            emulated: *emulated,
             mpi_library: library_name(line, ranks).unwrap_or_default(),
             programs: line,
         })?)

@@ -10,6 +10,7 @@ use rankwright::units::counted;
 use super::arguments::Run;
 use super::fitting;
 use super::placing::allocation::Allocation;
+use super::preparation::DefaultHosts;
 use crate::host::batch_job::BatchJob;
 use crate::launching::files::describe;
 use crate::launching::prepared::Prepared;
@@ -54,7 +55,8 @@ impl Run {
                 // Without a launcher, the job cannot start at all.
                 let installed = self.launcher(None, line, verbosity)?;
                 refuse_root(&self.options.launcher_arguments()?, &installed)?;
-                let launch = self.default_launch(&installed, ranks, line)?;
+                let hosts = DefaultHosts { hosts: self.placing.hosts(), emulated: false };
+                let launch = self.default_launch(&installed, ranks, line, &hosts)?;
                 warn(
                     verbosity,
                     format_args!(

@@ -266,6 +266,48 @@ fn ways_are_compared_in_turn() {
 }
 
 #[test]
+fn outside_of_a_job_the_default_runs_on_the_hosts_of_the_placement() {
+    let site = Site::new();
+    let default = |job, arguments: &[&str]| {
+        let timed =
+            ["--repeat=1", "--binding=exec", "--time-regex", r"time: ([\d.]+)", "--", "./app"];
+        let (output, text) = site.run(job, &[arguments, &timed].concat());
+        let started = text.lines().filter(|line| line.starts_with("started: "));
+        let default =
+            started.filter(|line| line.ends_with(" ./app") && !line.contains("ranks.map"));
+        (output.status.success(), default.collect::<Vec<_>>().join("\n"), text)
+    };
+    let compare = ["--compare", "default,placement"];
+    let placed = [&["--profile", "app.rwp", "--on", "cluster.toml"], &compare[..]].concat();
+    let (ok, started, text) = default(None, &placed);
+    assert!(ok && started.starts_with("started: -hosts "), "{text}");
+    // In a job the hosts are those that were granted, of which a placement may use some.
+    let (ok, started, text) = default(Some(("n[0-3]", "4(x4)")), &placed);
+    assert!(ok && started == "started: -n 8 ./app", "{text}");
+    let told = "hosts; default is what the launcher does with all of them";
+    assert!(text.contains(told), "{text}");
+    // On this host the launcher starts by itself.
+    site.placement(&placement(1, false, &[(&on_this_host(), 0)]));
+    let (ok, started, text) = default(None, &[&["placement.json"], &compare[..]].concat());
+    assert!(ok && started == "started: -n 1 ./app", "{text}");
+    // Two placements on other hosts, and a launcher that cannot be told hosts.
+    site.placement(&placement(4, false, &[("n0", 0), ("n1", 0)]));
+    let other = placement(4, false, &[("n0", 0), ("n2", 0)]);
+    site.file("other.json", &other.to_json());
+    let both = ["--compare", "default,placement.json,other.json"];
+    let (ok, _, text) = default(None, &both);
+    assert!(!ok && !text.contains("started:"), "{text}");
+    let told = "placement.json runs on n[0-1], other.json on n[0,2]: outside of a job";
+    assert!(text.contains(told), "{text}");
+    site.program("flux", "#!/bin/sh\necho flux 0.50\n");
+    let flux = ["placement.json", "--for", "flux", "--compare", "default,placement"];
+    let (ok, _, text) = default(None, &flux);
+    let told =
+        "flux chooses the hosts by itself, so that its default may run on others than n[0-1]";
+    assert!(!ok && text.contains(told), "{text}");
+}
+
+#[test]
 fn comparisons_that_make_no_sense_are_refused() {
     let site = Site::new();
     site.placement(&placement(4, false, &[("n0", 0), ("n1", 0)]));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{Labs, counters};
-use crate::command::say;
+use crate::command::{rankwright, say};
 
 const RING: &str = r#"
 #include <mpi.h>
@@ -127,6 +127,39 @@ fn all_nodes_describe_themselves() {
         }
         assert!(output.status.success(), "{launcher}: {output:?}");
         assert!(text.contains("\n[[node]]\nnames = \"node[0-2]\"\n"), "{launcher}: {text}");
+    }
+    labs.ok(&["down", "--name", "a"]);
+}
+
+#[test]
+fn a_comparison_runs_on_the_same_hosts() {
+    let Some(labs) = Labs::new() else { return };
+    labs.up("a", "3");
+    let nodes = "emulated = true\n[[node]]\nnames = \"node[0-2]\"\ntopology = \"core:4 pu:1\"\n";
+    fs::write(labs.folder.path().join("nodes.toml"), nodes).unwrap();
+    let map = ["map", "pattern:ring:6", "--on", "nodes.toml", "--strategy", "cyclic"];
+    let map = rankwright(&[&map[..], &["-o", "cyclic.json"]].concat())
+        .current_dir(labs.folder.path())
+        .output();
+    assert!(map.expect("it starts").status.success());
+    for (launcher, program) in [("openmpi4", "mpirun.openmpi"), ("mpich:4.0", "mpirun.mpich")] {
+        let mut run =
+            labs.command(&["exec", "--name", "a", "head", env!("CARGO_BIN_EXE_rankwright")]);
+        run.args(["run", "cyclic.json", "--compare", "default,placement", "--repeat", "1"]);
+        run.args(["--for", launcher, "--", "hostname"]).current_dir(labs.folder.path());
+        run.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        let output = run.output().expect("it starts");
+        if output.status.code() == Some(127) {
+            say(format_args!("SKIPPED: {program} is missing"));
+            continue;
+        }
+        assert!(output.status.success(), "{launcher}: {output:?}");
+        // The output of the programs: two ranks on each node, under the default too.
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        for node in ["node0", "node1", "node2"] {
+            let ranks = text.lines().filter(|line| *line == node).count();
+            assert_eq!(ranks, 2 * 2, "{launcher}: {text}");
+        }
     }
     labs.ok(&["down", "--name", "a"]);
 }

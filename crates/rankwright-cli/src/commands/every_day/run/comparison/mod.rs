@@ -1,5 +1,6 @@
 //! `run --compare`: starts one program in several ways, in turn, in one allocation.
 
+mod default_hosts;
 pub(super) mod options;
 mod schedule;
 mod times;
@@ -122,13 +123,18 @@ impl Run {
             None => self.launcher(None, line, verbosity)?,
         };
         refuse_root(&self.options.launcher_arguments()?, &installed)?;
+        let ways = names.iter().map(String::as_str).zip(prepared.iter().map(Option::as_ref));
+        let hosts = self.default_hosts(&ways.collect::<Vec<_>>(), &installed, batch.as_ref())?;
+        if let Some(note_on_hosts) = &hosts.note {
+            note(verbosity, format_args!("note: {note_on_hosts}"));
+        }
         let mut ways = Vec::new();
         for (name, prepared) in names.iter().zip(&prepared) {
             let ready = match prepared {
                 Some(prepared) => {
                     Ready::new(prepared, &installed, Task::Programs(line), verbosity)?
                 }
-                None => Ready::bare(self.default_launch(&installed, ranks, line)?),
+                None => Ready::bare(self.default_launch(&installed, ranks, line, &hosts.hosts)?),
             };
             ready.explain(verbosity);
             ways.push(Way { name: name.clone(), ready });

@@ -129,6 +129,7 @@ impl AllNodesOptions {
             arguments,
             ranks: None,
             hosts: &hosts,
+            emulated: false,
             mpi_library: "",
             programs: &ProgramLine::parse(&words)?,
         })?)
