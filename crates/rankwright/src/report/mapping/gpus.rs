@@ -44,7 +44,7 @@ impl GpuReport {
         let mut patterns: Vec<(Vec<[String; 4]>, Vec<String>)> = Vec::new();
         for (node, ranks) in &by_node {
             let machine = cluster.machine(*node);
-            for rank in ranks.iter() {
+            for rank in ranks {
                 far_gpus.note(far_gpu(machine, rank));
                 far_nics.note(far_nic(machine, rank));
             }

@@ -52,8 +52,8 @@ impl Discover {
         output::note(
             verbosity,
             "next: put the names of all nodes like this one into `names`, for example \
-            \"node[00-15]\", and give every [[node.nic]] its bandwidth (1 GB/s is assumed without it); \
-            inside a job, --all-nodes describes all nodes",
+            \"node[00-15]\" (inside a job, --all-nodes describes all nodes); `rankwright cluster show` says \
+            which rates are assumed",
         );
         Ok(())
     }
