@@ -147,8 +147,8 @@ pub(crate) fn selected(
 ) -> anyhow::Result<Placement> {
     let selected = select(cluster, workload, placement, selection);
     let selected = selected.map_err(|error| not_selected(selection, error))?;
-    let gpu_use = selected.gpus();
-    Ok(gpus::assign(cluster, selected, gpu_use)?)
+    let (gpu_use, each) = (selected.gpus(), selected.ranks().map(|place| place.gpus.len()).max());
+    Ok(gpus::assign(cluster, selected, gpu_use, each.unwrap_or(1))?)
 }
 
 fn not_selected(selection: &Selection, error: SelectionError) -> anyhow::Error {

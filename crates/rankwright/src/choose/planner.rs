@@ -11,7 +11,7 @@ use crate::cluster::Cluster;
 use crate::map::{
     Clock, DEFAULT_BALANCE, Effort, GroupOrigin, MAPPERS, NodeGroups, Problem, Strategy, StrategyId,
 };
-use crate::placement::{GpuUse, Granularity, Placement};
+use crate::placement::{GpuUse, Granularity, Placement, RanksPer};
 use crate::rails::Selection;
 use crate::rails::gpus::{FarGpus, far_gpus};
 use crate::ranking::{Objective, ObjectiveRule};
@@ -312,7 +312,11 @@ impl<'a> Planner<'a> {
 
     fn choose_options(&self, ranks: usize) -> ChooseOptions<'a> {
         let (messages, seeds) = self.simulated(ranks);
-        ChooseOptions { messages, seeds, ..self.options }
+        let gpus_per_rank = match self.granularity {
+            Granularity::Part { ranks: RanksPer::Gpus { gpus, .. }, .. } => gpus.get() as usize,
+            _ => 1,
+        };
+        ChooseOptions { messages, seeds, gpus_per_rank, ..self.options }
     }
 
     /// How many messages may be simulated to choose among candidates, and with how many seeds. In

@@ -226,14 +226,15 @@ fn ranks_on_another_socket_than_their_gpus_are_told() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     let weakness = "- 2 of 4 ranks are on another socket than their GPU (rank 0 on socket L#0 of g0 has \
-                    nvml0 on socket L#1): `--cores-per-rank 4` spreads the ranks of a node over its \
-                    sockets\n";
+                    nvml0 on socket L#1): `--ranks-per-gpu 1` puts each rank on cores beside its GPU\n";
     for gpus in ["near", "one-per-rank"] {
         let text = place(&["--gpus", gpus]);
         let told = "ranks are on another socket than their GPU";
         assert_eq!(text.matches(told).count(), 1, "{text}");
-        let spread = place(&["--gpus", gpus, "--cores-per-rank", "4"]);
-        assert!(!spread.contains(told), "{spread}");
+        for way_out in ["--ranks-per-gpu=1", "--cores-per-rank=4"] {
+            let spread = place(&["--gpus", gpus, way_out]);
+            assert!(!spread.contains(told), "{spread}");
+        }
     }
     let text = place(&["--gpus", "near"]);
     assert!(text.contains(weakness), "{text}");

@@ -67,7 +67,7 @@ impl Mappings {
         };
         let mut runs = run(problem, &needed, &limits);
         if options.gpus == GpuUse::Near {
-            runs.iter_mut().for_each(|run| order_by_gpu(problem, run));
+            runs.iter_mut().for_each(|run| order_by_gpu(problem, run, options));
         }
         let mut mappings = Self { placed: Vec::new(), proposals };
         mappings.place(problem, runs, options);
@@ -98,7 +98,7 @@ impl Mappings {
                     let (strategy, error) = ((*id).clone(), MapError::NoTime);
                     return Err(PlanError::Map { strategy, error });
                 }
-                placement(problem, mapping, (*binds, options.gpus), id)
+                placement(problem, mapping, (*binds, options), id)
             });
         let mut numbers = Vec::with_capacity(placements.len());
         for (((device_mapping, _), _), placement) in different.iter().zip(&placements) {
@@ -219,7 +219,7 @@ impl Mappings {
 fn placement(
     problem: &Problem,
     placed: &DeviceMapping,
-    (binds, gpus): (bool, GpuUse),
+    (binds, options): (bool, &ChooseOptions),
     strategy: &StrategyId,
 ) -> Result<Placement, PlanError> {
     let (cluster, shapes) = (problem.cluster, JobShape::of(problem.workload));
@@ -233,16 +233,16 @@ fn placement(
         None => rails::select(cluster, problem.workload, placement, selection)
             .map_err(|error| PlanError::selection(selection, error))?,
     };
-    Ok(rails::gpus::assign(cluster, placement, gpus)?)
+    Ok(rails::gpus::assign(cluster, placement, options.gpus, options.gpus_per_rank)?)
 }
 
 /// Lets the ranks of each node exchange slots so that each is near the GPU that it takes. Those whose
 /// devices were chosen with their slots get others then.
-fn order_by_gpu(problem: &Problem, run: &mut StrategyRun) {
+fn order_by_gpu(problem: &Problem, run: &mut StrategyRun, options: &ChooseOptions) {
     let shapes = JobShape::of(problem.workload);
     for placed in run.mappings.iter_mut().flatten() {
-        let (cluster, slots) = (problem.cluster, problem.slots());
-        let ordered = rails::gpus::ordered(cluster, &shapes, slots, &placed.mapping);
+        let (cluster, slots, each) = (problem.cluster, problem.slots(), options.gpus_per_rank);
+        let ordered = rails::gpus::ordered(cluster, &shapes, slots, &placed.mapping, each);
         if ordered != placed.mapping {
             *placed = DeviceMapping::from(ordered);
         }

@@ -121,6 +121,8 @@ pub struct ChooseOptions<'a> {
     pub launcher_default: Option<&'a StrategyId>,
     /// How the ranks use GPUs.
     pub gpus: GpuUse,
+    /// How many each of them takes in turn, where they are ordered by GPU.
+    pub gpus_per_rank: usize,
     /// Whether that strategy is evaluated for comparison only and cannot win.
     pub default_is_reference: bool,
     /// Called from several threads with what is being done; when it breaks, no other strategy begins,
@@ -162,6 +164,7 @@ impl Default for ChooseOptions<'_> {
             evaluate_all: false,
             launcher_default: None,
             gpus: GpuUse::None,
+            gpus_per_rank: 1,
             default_is_reference: false,
             observer: &|_| ControlFlow::Continue(()),
         }

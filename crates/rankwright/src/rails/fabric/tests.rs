@@ -23,7 +23,7 @@ fn placed(machine_name: &str, at: &[usize], selection: &str) -> PlacementFile {
     let placement = Placement::from_slots(&cluster, &shapes, "by hand", &free, at).unwrap();
     let workload = Workload::single(TrafficJob::new("j", ranks, []).unwrap());
     let chosen = select(&cluster, &workload, placement, &selection.parse().unwrap()).unwrap();
-    let with_gpus = crate::rails::gpus::assign(&cluster, chosen, GpuUse::OnePerRank).unwrap();
+    let with_gpus = crate::rails::gpus::assign(&cluster, chosen, GpuUse::OnePerRank, 1).unwrap();
     PlacementFile::new(&cluster, &workload, &with_gpus, Default::default())
 }
 

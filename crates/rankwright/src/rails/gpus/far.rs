@@ -1,6 +1,6 @@
 //! Ranks whose GPU is on another package.
 
-use crate::cluster::{Cluster, Machine};
+use crate::cluster::{Cluster, Gpu, Machine};
 use crate::placement::{Placement, RankPlacement};
 use crate::units::counted;
 
@@ -13,6 +13,8 @@ pub struct FarGpus {
     pub of: usize,
     /// The first of them: `rank 2 on socket L#0 of n0 has cuda2 on socket L#1`.
     pub first: String,
+    /// Whether the nodes have a GPU for each rank.
+    pub one_each: bool,
     /// The cores for each rank that would use all free cores of the first one's node; `None` where
     /// that is no more than the ranks have.
     pub cores_per_rank: Option<usize>,
@@ -32,6 +34,7 @@ pub(crate) fn far_gpus(cluster: &Cluster, placement: &Placement) -> Option<FarGp
                     "rank {rank} on socket L#{from} of {node} has {} on socket L#{to}",
                     place.gpus[0]
                 ),
+                one_each: has_one_each(cluster, placement),
                 cores_per_rank: spread(cluster, placement, place),
             };
             found.get_or_insert_with(first).ranks += 1;
@@ -42,13 +45,23 @@ pub(crate) fn far_gpus(cluster: &Cluster, placement: &Placement) -> Option<FarGp
 
 /// The package of a rank and that of its GPU, where these differ.
 fn packages(machine: &Machine, place: &RankPlacement) -> Option<(usize, usize)> {
-    let name = place.gpus.first().filter(|_| place.bound)?;
-    let gpu = machine.gpus.iter().find(|gpu| gpu.name == *name)?;
+    let is_own = |gpu: &&Gpu| place.bound && place.gpus.contains(&gpu.name);
+    let own: Vec<&Gpu> = machine.gpus.iter().filter(is_own).collect();
+    let gpu = own.iter().find(|gpu| place.gpus.first() == Some(&gpu.name))?;
     let beside = machine.packages_beside();
-    let of_gpu = || gpu.near.iter().filter_map(|numa| beside[numa.index()]);
+    let of = |gpu: &Gpu| -> Vec<usize> {
+        gpu.near.iter().filter_map(|numa| beside[numa.index()]).collect()
+    };
     let of_cores = || place.cores.iter().map(|core| machine.cores[core.index()].package);
-    let near = gpu.near.is_empty() || of_cores().any(|package| of_gpu().any(|gpu| gpu == package));
-    (!near).then(|| Some((of_cores().next()?, of_gpu().next()?)))?
+    let near =
+        |gpu: &&Gpu| gpu.near.is_empty() || of_cores().any(|package| of(gpu).contains(&package));
+    (!own.iter().any(near)).then_some(())?;
+    Some((of_cores().next()?, *of(gpu).first()?))
+}
+
+fn has_one_each(cluster: &Cluster, placement: &Placement) -> bool {
+    let gpus: usize = cluster.node_ids().map(|node| cluster.machine(node).gpus.len()).sum();
+    placement.ranks().count() <= gpus
 }
 
 fn spread(cluster: &Cluster, placement: &Placement, place: &RankPlacement) -> Option<usize> {
@@ -76,6 +89,9 @@ impl FarGpus {
     #[must_use]
     pub fn remedy(&self) -> String {
         match self.cores_per_rank {
+            _ if self.one_each => {
+                "`--ranks-per-gpu 1` puts each rank on cores beside its GPU".to_owned()
+            }
             Some(cores) => {
                 format!("`--cores-per-rank {cores}` spreads the ranks of a node over its sockets")
             }

@@ -31,8 +31,8 @@ use crate::cluster::{Cluster, Gpu, Machine};
 use crate::ids::{NodeId, NumaId};
 use crate::placement::{GpuUse, Placement, PlacementError, RankPlacement};
 
-/// The placement with a GPU for each rank on a node that has some. GPUs that it names already are
-/// replaced.
+/// The placement with a GPU for each rank on a node that has some, or with `each` of them under `near`.
+/// GPUs that it names already are replaced.
 ///
 /// # Errors
 /// If the result is not a valid placement, which would be an error of this function.
@@ -40,10 +40,11 @@ pub fn assign(
     cluster: &Cluster,
     placement: Placement,
     gpu_use: GpuUse,
+    each: usize,
 ) -> Result<Placement, PlacementError> {
     let names = match gpu_use {
         GpuUse::None => vec![Vec::new(); placement.ranks().count()],
-        GpuUse::Near => order::in_turn(cluster, &placement),
+        GpuUse::Near => order::in_turn(cluster, &placement, each),
         GpuUse::OnePerRank => share::nearest(cluster, &placement),
     };
     placement.with_gpus(cluster, gpu_use, names)

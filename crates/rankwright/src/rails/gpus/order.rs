@@ -1,26 +1,27 @@
-//! `near`: local rank i of each node uses GPU i, as in `cudaSetDevice(local_rank)`, and is near it.
+//! `near`: local rank i of each node uses GPU i, as in `cudaSetDevice(local_rank)`, and is near it; or the
+//! i-th pair of GPUs, and so on.
 
 use std::collections::BTreeMap;
 
-use super::counted::counted;
+use super::counted;
 use super::division::divide;
 use super::{by_node, distance_from};
-use crate::cluster::{Cluster, Machine};
+use crate::cluster::{Cluster, Gpu, Machine};
 use crate::ids::NodeId;
 use crate::placement::{JobShape, Mapping, Placement, Slot};
 use crate::rails::node_view::numa_of_cores;
 
-/// By global rank: the GPU that a program takes by its local rank, modulo the number of GPUs; local
-/// ranks are counted within a job.
-pub(super) fn in_turn(cluster: &Cluster, placement: &Placement) -> Vec<Vec<String>> {
+/// By global rank: the GPU that a program takes by its local rank, modulo the number of GPUs, or `each`
+/// of them; local ranks are counted within a job.
+pub(super) fn in_turn(cluster: &Cluster, placement: &Placement, each: usize) -> Vec<Vec<String>> {
     let mut names = Vec::new();
     for job in placement.jobs() {
         let first = names.len();
         names.resize(first + job.ranks.len(), Vec::new());
         for (node, places) in by_node(job.ranks.iter()) {
-            let gpus = counted(cluster.machine(node));
-            for ((position, _), gpu) in places.into_iter().zip(gpus.iter().cycle()) {
-                names[first + position] = vec![gpu.name.clone()];
+            let gpus = counted::in_turn(cluster.machine(node), each);
+            for ((position, _), gpus) in places.into_iter().zip(gpus.iter().cycle()) {
+                names[first + position] = gpus.iter().map(|gpu| gpu.name.clone()).collect();
             }
         }
     }
@@ -28,12 +29,14 @@ pub(super) fn in_turn(cluster: &Cluster, placement: &Placement) -> Vec<Vec<Strin
 }
 
 /// The mapping in which the ranks of a job on a node have exchanged slots so that each is as near as
-/// possible to the GPU that it takes by its local rank. As many ranks as possible keep theirs.
+/// possible to the GPU that it takes by its local rank, or to the `each` GPUs. As many ranks as possible
+/// keep theirs.
 pub(crate) fn ordered(
     cluster: &Cluster,
     shapes: &[JobShape],
     slots: &[Slot],
     mapping: &Mapping,
+    each: usize,
 ) -> Mapping {
     let mut slot_of = mapping.as_indices().to_vec();
     let mut first = 0;
@@ -45,14 +48,20 @@ pub(crate) fn ordered(
             by_node.entry(slots[slot_of[rank]].node).or_default().push(rank);
         }
         for (node, ranks) in by_node {
-            order_on_node(cluster.machine(node), slots, &ranks, &mut slot_of);
+            let machine = cluster.machine(node);
+            order_on_node(machine, &counted::in_turn(machine, each), slots, &ranks, &mut slot_of);
         }
     }
     slot_of.into()
 }
 
-fn order_on_node(machine: &Machine, slots: &[Slot], ranks: &[usize], slot_of: &mut [usize]) {
-    let gpus = counted(machine);
+fn order_on_node(
+    machine: &Machine,
+    gpus: &[Vec<&Gpu>],
+    slots: &[Slot],
+    ranks: &[usize],
+    slot_of: &mut [usize],
+) {
     if gpus.len() < 2 {
         return;
     }
@@ -65,7 +74,10 @@ fn order_on_node(machine: &Machine, slots: &[Slot], ranks: &[usize], slot_of: &m
     for ranks in by_size.into_values() {
         let cost = |(rank, own): &(usize, usize)| -> Vec<i64> {
             let numa = numa_of_cores(machine, &slots[slot_of[*rank]].cores);
-            let far = gpus.iter().map(|gpu| distance_from(machine, &numa, gpu));
+            let to = |gpus: &Vec<&Gpu>| -> i64 {
+                gpus.iter().map(|gpu| distance_from(machine, &numa, gpu)).sum()
+            };
+            let far = gpus.iter().map(to);
             far.enumerate().map(|(gpu, far)| 4 * far + i64::from(gpu != *own)).collect()
         };
         let costs: Vec<Vec<i64>> = ranks.iter().map(cost).collect();

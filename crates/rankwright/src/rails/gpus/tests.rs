@@ -18,17 +18,21 @@ fn gpus_of(placement: &Placement) -> Vec<String> {
 fn one_per_rank(cluster: &Cluster, at: &[usize], selection: &str) -> Vec<String> {
     let (placement, selection) = (placed(cluster, at), selection.parse().unwrap());
     let chosen = select(cluster, &Workload::default(), placement, &selection).unwrap();
-    gpus_of(&assign(cluster, chosen, GpuUse::OnePerRank).unwrap())
+    gpus_of(&assign(cluster, chosen, GpuUse::OnePerRank, 1).unwrap())
 }
 
 /// The placement of one job in block order of these slots, ordered by GPU.
 fn near(cluster: &Cluster, at: &[usize]) -> (Vec<usize>, Placement) {
+    near_several(cluster, at, 1)
+}
+
+fn near_several(cluster: &Cluster, at: &[usize], each: usize) -> (Vec<usize>, Placement) {
     let slots = slots(cluster, Granularity::Cores(1), at.len()).unwrap();
     let shapes = [JobShape { name: "j".to_owned(), ranks: u32::try_from(at.len()).unwrap() }];
-    let mapping = ordered(cluster, &shapes, &slots, &Mapping::from(at));
+    let mapping = ordered(cluster, &shapes, &slots, &Mapping::from(at), each);
     let at = mapping.as_indices();
     let placement = Placement::from_slots(cluster, &shapes, "by hand", &slots, at).unwrap();
-    (at.to_vec(), assign(cluster, placement, GpuUse::Near).unwrap())
+    (at.to_vec(), assign(cluster, placement, GpuUse::Near, each).unwrap())
 }
 
 /// The variables of each rank, and notes.
@@ -71,7 +75,7 @@ fn the_gpu_of_a_rank_is_beside_its_device_and_its_cores() {
 fn nobody_gets_a_gpu_of_the_far_package_while_shares_are_equal() {
     let cluster = machine("eight-numa");
     let all: Vec<usize> = (0..48).collect();
-    let placement = assign(&cluster, placed(&cluster, &all), GpuUse::OnePerRank).unwrap();
+    let placement = assign(&cluster, placed(&cluster, &all), GpuUse::OnePerRank, 1).unwrap();
     assert_eq!(far_gpus(&cluster, &placement), None);
     let mut gpus = gpus_of(&placement);
     gpus.sort();
@@ -103,12 +107,20 @@ fn local_rank_i_is_beside_gpu_i() {
 }
 
 #[test]
+fn ranks_of_several_gpus_are_beside_these() {
+    let (at, placement) = near_several(&machine("four-numa"), &[0, 4, 8, 12], 2);
+    assert_eq!(at, [12, 4, 0, 8]);
+    assert_eq!(gpus_of(&placement)[0], "rsmi0+rsmi1");
+    assert_eq!(far_gpus(&machine("four-numa"), &placement), None);
+}
+
+#[test]
 fn each_job_counts_its_own_local_ranks() {
     let cluster = machine("four-numa");
     let slots = slots(&cluster, Granularity::Cores(1), 8).unwrap();
     let shapes = ["a", "b"].map(|name| JobShape { name: name.to_owned(), ranks: 4 });
     let at = [0, 4, 8, 12, 1, 5, 9, 13];
-    let mapping = ordered(&cluster, &shapes, &slots, &Mapping::from(&at[..]));
+    let mapping = ordered(&cluster, &shapes, &slots, &Mapping::from(&at[..]), 1);
     // GPUs 0 and 1 are at the last memory, 2 and 3 at the second: half of the ranks can be near.
     assert_eq!(mapping.as_indices(), [0, 12, 8, 4, 1, 13, 9, 5]);
 }
@@ -133,10 +145,15 @@ fn a_rank_on_another_socket_than_its_gpu_is_told_with_the_way_out() {
         "2 of 4 ranks are on another socket than their GPU (rank 2 on socket L#0 of n0 has cuda2 on \
          socket L#1)"
     );
+    assert!(far.one_each && far.remedy().starts_with("`--ranks-per-gpu 1` puts"), "{far:?}");
     let cores = cluster.core_count() / cluster.nodes.len() / 4;
     assert_eq!(far.cores_per_rank, Some(cores));
-    assert!(far.remedy().starts_with("`--cores-per-rank "), "{}", far.remedy());
-    let none = FarGpus { cores_per_rank: None, ..far };
+    let more = FarGpus { one_each: false, ..far };
+    assert_eq!(
+        more.remedy(),
+        format!("`--cores-per-rank {cores}` spreads the ranks of a node over its sockets")
+    );
+    let none = FarGpus { cores_per_rank: None, ..more };
     assert!(none.remedy().starts_with("place fewer ranks"), "{}", none.remedy());
     let half = cluster.core_count() / cluster.nodes.len() / 2;
     assert_eq!(far_gpus(&cluster, &near(&cluster, &[0, 1, half, half + 1]).1), None);
@@ -146,7 +163,7 @@ fn a_rank_on_another_socket_than_its_gpu_is_told_with_the_way_out() {
 fn a_rank_sees_its_gpu_by_its_number_among_those_of_the_vendor() {
     let cluster = machine("four-numa");
     let own = |cluster: &Cluster, at: &[usize]| {
-        let placement = assign(cluster, placed(cluster, at), GpuUse::OnePerRank).unwrap();
+        let placement = assign(cluster, placed(cluster, at), GpuUse::OnePerRank, 1).unwrap();
         variables(cluster, &placement)
     };
     let (seen, notes) = own(&cluster, &[0, 4, 8, 12]);
@@ -189,7 +206,7 @@ fn near_counts_the_gpus_of_one_vendor_in_the_order_of_the_bus() {
 fn machines_without_gpus_get_none() {
     let cluster = machine("one-socket");
     for gpu_use in [GpuUse::Near, GpuUse::OnePerRank] {
-        let placement = assign(&cluster, placed(&cluster, &[0, 1]), gpu_use).unwrap();
+        let placement = assign(&cluster, placed(&cluster, &[0, 1]), gpu_use, 1).unwrap();
         assert_eq!(gpus_of(&placement), ["", ""]);
         assert_eq!(variables(&cluster, &placement), (vec![String::new(); 2], Vec::new()));
     }
