@@ -204,6 +204,11 @@ impl Prepared {
         folder: &Path,
         task: Task<'_>,
     ) -> anyhow::Result<Launch> {
+        if let Task::Programs(line) = task
+            && line.has_cores()
+        {
+            line.check_cores(job).map_err(|error| Infeasible(error.to_string()))?;
+        }
         let program = installed.map(text_of).transpose()?;
         let obstacle = installed.and_then(|_| self.obstacle_here());
         let local_ranks = match launcher.counts_local_ranks(job) {

@@ -1,15 +1,17 @@
 //! Options of the commands that start jobs or write launch files, and the program line behind them.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rankwright::launch::openmp::ThreadsPerCore;
-use rankwright::launch::{Binding, LAUNCHERS, Launcher, ProgramLine, shell};
-use rankwright::placement::MemoryPolicy;
+use rankwright::launch::{Binding, LAUNCHERS, Launcher, Program, ProgramLine, shell};
+use rankwright::placement::{Granularity, MemoryPolicy, ProgramRanks};
 
 use super::devices::FabricOptions;
+use super::rank_size::RankSize;
 use super::table_row::TableRow;
-use crate::output::exit_code::UsageError;
+use crate::output::exit_code::{Infeasible, UsageError};
 
 /// The variable with the default of `--agent`.
 const AGENT: &str = "RANKWRIGHT_AGENT";
@@ -100,6 +102,56 @@ impl From<MemoryOption> for MemoryPolicy {
             MemoryOption::Bind => Self::Bind,
             MemoryOption::None => Self::Unset,
         }
+    }
+}
+
+/// How programs of one line share nodes.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct ProgramsOption {
+    /// Give each program of the program line nodes of its own
+    #[arg(long)]
+    own_nodes: bool,
+}
+
+impl ProgramsOption {
+    /// The size of each rank's slot where the programs of a line have different cores or nodes of their
+    /// own; `None` elsewhere.
+    ///
+    /// # Errors
+    /// If the line is not for this number of ranks, or other options give ranks their cores.
+    pub(crate) fn granularity(
+        self,
+        line: Option<&ProgramLine>,
+        ranks: usize,
+        rank_size: &RankSize,
+    ) -> anyhow::Result<Option<Granularity>> {
+        let own_nodes = self.own_nodes;
+        let Some(line) = line.filter(|line| own_nodes || line.has_cores()) else {
+            return match own_nodes {
+                true => {
+                    Err(UsageError("--own-nodes needs programs: -- -n 2 ./a : ./b".to_owned())
+                        .into())
+                }
+                false => Ok(None),
+            };
+        };
+        let usual = match rank_size.given(None) {
+            None => 1,
+            Some(Granularity::Cores(cores)) => cores,
+            Some(_) => {
+                let text = "the programs of the line have cores or nodes of their own: leave out \
+                            --ranks-per-.. and --per pu";
+                return Err(UsageError(text.to_owned()).into());
+            }
+        };
+        let usual = NonZeroU32::new(usual).unwrap_or(NonZeroU32::MIN);
+        let of_program = |program: Program| ProgramRanks {
+            ranks: u32::try_from(program.ranks).unwrap_or(u32::MAX),
+            cores: program.cores.unwrap_or(usual),
+        };
+        let programs = line.for_ranks(ranks).map_err(|error| Infeasible(error.to_string()))?;
+        let programs = programs.into_iter().map(of_program).collect();
+        Ok(Some(Granularity::Programs { programs, own_nodes }))
     }
 }
 

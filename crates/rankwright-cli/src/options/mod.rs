@@ -19,7 +19,7 @@ pub(crate) use cluster::{ClusterOptions, NodesOption};
 pub(crate) use count::parse_count;
 pub(crate) use devices::{FabricOptions, SelectionOptions, selection_help};
 pub(crate) use given::{Given, given, refuse};
-pub(crate) use launch::{LAUNCHER_NAME, LaunchOptions, TargetOptions, programs};
+pub(crate) use launch::{LAUNCHER_NAME, LaunchOptions, ProgramsOption, TargetOptions, programs};
 pub(crate) use node_groups::NodeGroupOptions;
 pub(crate) use nodes::Nodes;
 pub(crate) use rank_size::RankSize;

@@ -68,13 +68,18 @@ pub fn populations<E: std::fmt::Display>(
 ) -> Vec<Population> {
     let mut population = |nodes: usize| {
         let part = cluster.clone().first_nodes(nodes);
-        let slots = even_slots(&part, granularity.clone(), workload.rank_count());
-        let slots = slots.map_err(|error| error.to_string())?;
-        let used = slots.chunk_by(|a, b| a.node == b.node).count();
+        let problem = match granularity {
+            // They have one slot for each rank already.
+            Granularity::Programs { .. } => Problem::new(&part, workload, granularity.clone()),
+            _ => even_slots(&part, granularity.clone(), workload.rank_count())
+                .map(|slots| Problem::in_slots(&part, workload, slots)),
+        };
+        let problem = problem.map_err(|error| error.to_string())?;
+        let used = problem.slots().chunk_by(|a, b| a.node == b.node).count();
         if used < nodes {
             return Err(format!("{} ranks would use only {used} of them", workload.rank_count()));
         }
-        let candidates = candidates(Problem::in_slots(&part, workload, slots));
+        let candidates = candidates(problem);
         let mut candidates = candidates.map_err(|error| error.to_string())?;
         let estimates = candidates
             .iter()

@@ -54,7 +54,7 @@ pub mod shell;
 use std::fmt;
 
 use by_default::{ByDefault, FLUX, HYDRA, OPENMPI4, OPENMPI5, SLURM};
-pub use programs::{Program, ProgramLine, ProgramLineError, RankCountError};
+pub use programs::{CoresError, Program, ProgramLine, ProgramLineError, RankCountError};
 pub use request::{Binding, Request, Task};
 use request::{Part, text_file};
 use serde::Serialize;

@@ -155,7 +155,7 @@ impl Strategy {
         let run = |problem: &Problem, budget: &Budget| mapper.map(problem, budget);
         let mapping = match problem.kept_groups() {
             Some(kept) => kept.map(problem, budget, &run)?,
-            None => run(problem, budget)?,
+            None => problem.by_class(run(problem, budget)?),
         };
         problem.check(mapping.as_indices())?;
         Ok(mapping)
@@ -171,6 +171,8 @@ impl Strategy {
             return Ok(vec![self.map(problem, budget)?]);
         }
         let mappings = self.mapper()?.mappings(problem, budget)?;
+        let mappings: Vec<Mapping> =
+            mappings.into_iter().map(|mapping| problem.by_class(mapping)).collect();
         mappings.iter().try_for_each(|mapping| problem.check(mapping.as_indices()))?;
         Ok(mappings)
     }

@@ -25,6 +25,7 @@ mod file;
 mod gpu_use;
 mod homes;
 mod mapping;
+mod programs;
 // For the command line; may change in any version.
 #[doc(hidden)]
 pub mod ranks_map;
@@ -38,6 +39,8 @@ pub use check::{PlacementError, RankOfJob};
 pub use file::{ClusterEntry, DeviceEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, digest};
 pub use gpu_use::GpuUse;
 pub use mapping::Mapping;
+pub use programs::ProgramRanks;
+pub(crate) use programs::rank_classes;
 pub use settings::{MemoryPolicy, Settings, Variables};
 pub use shares::{RanksPer, Share};
 pub use slots::{Granularity, Slot, slots};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::programs::{self, ProgramRanks};
 use super::shares::{self, Lacking, RanksPer, Share};
 use super::{PlacementError, RankPlacement};
 use crate::cluster::{Cluster, Machine};
@@ -24,6 +25,13 @@ pub enum Granularity {
         /// What each of them gets.
         share: Share,
     },
+    /// Whole cores, as many for each rank as its program has.
+    Programs {
+        /// The programs.
+        programs: Vec<ProgramRanks>,
+        /// Whether each program has nodes of its own.
+        own_nodes: bool,
+    },
 }
 
 impl Granularity {
@@ -33,6 +41,7 @@ impl Granularity {
             Self::Cores(cores) => format!("group of {cores} cores"),
             Self::Pu => "PU".to_owned(),
             Self::Part { ranks, share } => format!("{ranks}{share}"),
+            Self::Programs { .. } => "place of a program".to_owned(),
         }
     }
 }
@@ -51,6 +60,9 @@ pub struct Slot {
     /// Names of the network devices that a rank uses there; empty if devices are not part of the
     /// choice. Slots that differ only in this field are alternatives for one rank.
     pub nics: Vec<String>,
+    /// Which ranks may take it: those of the same class. All are of class 0, except where programs of a job
+    /// have slots of their own ([`Granularity::Programs`]).
+    pub class: u32,
 }
 
 impl Slot {
@@ -78,7 +90,8 @@ impl Slot {
 ///
 /// [`Granularity::Part`] has its own rules: every object that can takes its number of ranks, and its
 /// cores (or PUs) are shared evenly among them, as far as possible within NUMA nodes. All slots of a
-/// node have the same size, that of its smallest object.
+/// node have the same size, that of its smallest object. [`Granularity::Programs`] gives exactly one slot
+/// for each rank of the programs.
 ///
 /// # Errors
 /// If there are fewer slots than `ranks`; the error has both numbers.
@@ -87,6 +100,9 @@ pub fn slots(
     granularity: Granularity,
     ranks: usize,
 ) -> Result<Vec<Slot>, PlacementError> {
+    if let Granularity::Programs { programs, own_nodes } = &granularity {
+        return programs::slots(cluster, programs, *own_nodes);
+    }
     let mut lacking = None;
     let mut slots = Vec::new();
     for node in cluster.node_ids() {
@@ -156,6 +172,11 @@ fn slots_of_node(
             (cut(free.machine, free.cores(), (*count).max(1) as usize), None)
         }
         Granularity::Part { ranks, share } => shares::of_node(&free, node, ranks, *share),
+        // Room for ranks of any of the programs.
+        Granularity::Programs { programs, .. } => {
+            let most = programs.iter().map(|program| program.cores.get()).max().unwrap_or(1);
+            (cut(free.machine, free.cores(), most as usize), None)
+        }
     };
     groups.sort();
     (groups.iter().map(|units| free.slot(node, units)).collect(), lacking)
@@ -176,7 +197,7 @@ pub(super) struct FreeUnits<'a> {
 }
 
 impl<'a> FreeUnits<'a> {
-    fn new(cluster: &'a Cluster, node: NodeId) -> Self {
+    pub(super) fn new(cluster: &'a Cluster, node: NodeId) -> Self {
         let group = cluster.group(node);
         let machine = &group.machine;
         let mut pus: Vec<Vec<PuId>> = vec![Vec::new(); machine.cores.len()];
@@ -200,7 +221,7 @@ impl<'a> FreeUnits<'a> {
         self.machine.core_ids().flat_map(of_core).collect()
     }
 
-    fn slot(&self, node: NodeId, units: &[Unit]) -> Slot {
+    pub(super) fn slot(&self, node: NodeId, units: &[Unit]) -> Slot {
         let mut cores: Vec<CoreId> = units.iter().map(|unit| unit.core).collect();
         cores.dedup();
         let pus_of = |unit: &Unit| {
@@ -213,6 +234,7 @@ impl<'a> FreeUnits<'a> {
             numa: common_numa(self.machine, units),
             cores,
             nics: Vec::new(),
+            class: 0,
         }
     }
 }

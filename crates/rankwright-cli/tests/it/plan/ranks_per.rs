@@ -126,3 +126,43 @@ fn in_a_batch_job_only_granted_nodes_are_used() {
     let text = in_job("x[4-7]", &["--nodes", "4"]);
     assert!(text.contains("exit code: 0"), "{text}");
 }
+
+#[test]
+fn programs_have_cores_and_nodes_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.json").display().to_string();
+    let line =
+        ["--", "-n", "3", "--cores-per-rank", "1", "./a", ":", "--cores-per-rank", "4", "./b"];
+    let placed = |more: &[&str], strategy: &str| {
+        let place = ["-q", "place", "pattern:ring:5", "--on", CLUSTER, "-o", &path];
+        let (output, text) = run(&[&place[..], &["--strategies", strategy], more, &line].concat());
+        assert!(output.status.success(), "{text}");
+        let file = std::fs::read_to_string(&path).unwrap();
+        let file: serde_json::Value = serde_json::from_str(&file).unwrap();
+        let ranks = file["jobs"][0]["ranks"].as_array().unwrap().clone();
+        let place = |rank: &serde_json::Value| {
+            let cores = rank["cores"].as_array().unwrap();
+            format!("{}:{}x{}", rank["node"].as_str().unwrap(), cores[0], cores.len())
+        };
+        ranks.iter().map(place).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(placed(&[], "blocked"), "n0:8x1 n0:9x1 n0:10x1 n0:0x4 n0:4x4");
+    assert_eq!(placed(&["--own-nodes"], "blocked"), "n0:0x1 n0:1x1 n0:2x1 n1:0x4 n1:4x4");
+    for strategy in ["kway", "multisection", "random", "contention"] {
+        let places = placed(&["--own-nodes"], strategy);
+        let (of_a, of_b) = places.split_at(places.find("n1").expect("the second program"));
+        assert_eq!((of_a.matches("x1").count(), of_b.matches("x4").count()), (3, 2), "{places}");
+        assert!(!of_b.contains("n0"), "{places}");
+    }
+    // The same programs start it, others do not.
+    let launch = ["launch", &path, "--for", "mpich", "-o", folder.path().to_str().unwrap()];
+    let (output, text) = run(&[&launch[..], &line].concat());
+    assert!(output.status.success(), "{text}");
+    let other = ["--", "-n", "3", "./a", ":", "--cores-per-rank", "2", "./b"];
+    let (output, text) = run(&[&launch[..], &other].concat());
+    assert_eq!(output.status.code(), Some(4), "{text}");
+    assert!(
+        text.contains("error: rank 3 of `./b` is placed on 4 cores, the line says 2"),
+        "{text}"
+    );
+}

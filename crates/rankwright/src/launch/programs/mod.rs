@@ -4,6 +4,10 @@
 pub(super) mod script;
 
 use std::fmt;
+use std::num::{NonZeroU32, NonZeroUsize};
+
+use crate::placement::JobEntry;
+use crate::units::counted;
 
 /// The programs of a job, as users write them behind `--`: `./app in`, or
 /// `-n 2 ./ocean x : -n 6 ./air y` as for MPI launchers.
@@ -17,6 +21,8 @@ pub struct ProgramLine {
 struct Part {
     /// `None`: all ranks that the other parts leave.
     ranks: Option<usize>,
+    /// `None` if the line does not say.
+    cores: Option<NonZeroU32>,
     /// The program and its arguments.
     words: Vec<String>,
 }
@@ -26,6 +32,8 @@ struct Part {
 pub struct Program<'a> {
     /// Number of ranks, at least 1; they follow the ranks of the program before.
     pub ranks: usize,
+    /// The number of cores of each, if the line says so.
+    pub cores: Option<NonZeroU32>,
     /// The program and its arguments.
     pub words: &'a [String],
 }
@@ -35,26 +43,31 @@ pub struct Program<'a> {
 #[non_exhaustive]
 pub enum ProgramLineError {
     /// A part without a program: nothing before, between or behind a `:`.
-    #[error("part {part} of the program line: found no program, expected `[-n RANKS] PROGRAM ...`")]
+    #[error(
+        "part {part} of the program line: found no program, expected `[-n RANKS] [--cores-per-rank \
+         CORES] PROGRAM ...`"
+    )]
     NoProgram {
         /// The part, from 1.
         part: usize,
     },
     /// `-n` without a number.
     #[error(
-        "part {part} of the program line: found {option} {found}, expected a number of ranks from 1"
+        "part {part} of the program line: found {option} {found}, expected a number of {what} from 1"
     )]
     NoNumber {
         /// The part, from 1.
         part: usize,
-        /// `-n` or `-np`.
+        /// `ranks` or `cores`.
+        what: &'static str,
+        /// `-n`, `-np` or `--cores-per-rank`.
         option: String,
         /// The word behind it.
         found: String,
     },
     /// An option that only launchers know.
     #[error(
-        "part {part} of the program line: found {option}, expected `-n RANKS` or a program; \
+        "part {part} of the program line: found {option}, expected `-n RANKS`, `--cores-per-rank CORES` or a program; \
          options of the launcher go into --launcher-args, variables of one program into \
          `env NAME=VALUE PROGRAM`"
     )]
@@ -90,7 +103,62 @@ pub struct RankCountError {
     advice: String,
 }
 
+/// The option for the cores of a program's ranks.
+const CORES: &str = "--cores-per-rank";
+
+/// The programs want other cores than a job has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CoresError {
+    /// A rank has another number of cores.
+    #[error(
+        "rank {rank} of `{program}` is placed on {}, the line says {wanted}: place again with the same \
+         programs behind `--`", counted(*placed, "core")
+    )]
+    Differ {
+        /// The rank.
+        rank: u32,
+        /// Its program.
+        program: String,
+        /// The number of its cores.
+        placed: usize,
+        /// The number in the line.
+        wanted: usize,
+    },
+    /// The job has another number of ranks.
+    #[error(transparent)]
+    Ranks(#[from] RankCountError),
+}
+
 impl ProgramLine {
+    /// Whether the line says for some program how many cores its ranks have.
+    #[must_use]
+    pub fn has_cores(&self) -> bool {
+        self.parts.iter().any(|part| part.cores.is_some())
+    }
+
+    /// An error if the ranks of a placed job do not have as many cores as the line says.
+    ///
+    /// # Errors
+    /// Also if the job has another number of ranks.
+    pub fn check_cores(&self, job: &JobEntry) -> Result<(), CoresError> {
+        let mut ranks = job.ranks.iter();
+        for program in self.for_ranks(job.ranks.len())? {
+            for entry in ranks.by_ref().take(program.ranks) {
+                let wanted = program.cores.map_or(entry.cores.len(), |cores| cores.get() as usize);
+                if wanted != entry.cores.len() {
+                    return Err(CoresError::Differ {
+                        rank: entry.rank.0,
+                        program: program.words[0].clone(),
+                        placed: entry.cores.len(),
+                        wanted,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Reads a line of programs.
     ///
     /// # Errors
@@ -141,7 +209,7 @@ impl ProgramLine {
         Ok(self
             .parts
             .iter()
-            .map(|part| Program { ranks: program(part), words: &part.words })
+            .map(|part| Program { ranks: program(part), cores: part.cores, words: &part.words })
             .collect())
     }
 
@@ -157,28 +225,34 @@ impl ProgramLine {
 }
 
 impl Part {
-    fn parse(part: usize, words: &[String]) -> Result<Self, ProgramLineError> {
-        let (ranks, words) = match words {
-            [option, rest @ ..] if option == "-n" || option == "-np" => {
-                let count = rest.first().and_then(|count| count.parse().ok()).filter(|n| *n > 0);
-                let Some(count) = count else {
-                    let word = rest.first().map_or("nothing".to_owned(), |it| format!("`{it}`"));
-                    return Err(ProgramLineError::NoNumber {
-                        part,
-                        option: option.clone(),
-                        found: word,
-                    });
-                };
-                (Some(count), &rest[1..])
+    fn parse(part: usize, mut words: &[String]) -> Result<Self, ProgramLineError> {
+        let (mut ranks, mut cores) = (None, None);
+        while let [option, rest @ ..] = words {
+            let what = match option.as_str() {
+                "-n" | "-np" => "ranks",
+                CORES => "cores",
+                _ => break,
+            };
+            let count: Option<NonZeroUsize> = rest.first().and_then(|count| count.parse().ok());
+            // A node has fewer than 2^32 cores.
+            let fits = |count: &NonZeroUsize| what == "ranks" || u32::try_from(count.get()).is_ok();
+            let Some(count) = count.filter(fits) else {
+                let word = rest.first().map_or("nothing".to_owned(), |it| format!("`{it}`"));
+                let option = option.clone();
+                return Err(ProgramLineError::NoNumber { part, what, option, found: word });
+            };
+            match what {
+                "ranks" => ranks = Some(count.get()),
+                _ => cores = NonZeroU32::try_from(count).ok(),
             }
-            words => (None, words),
-        };
+            words = &rest[1..];
+        }
         match words {
             [] => Err(ProgramLineError::NoProgram { part }),
             [option, ..] if option.starts_with('-') => {
                 Err(ProgramLineError::Option { part, option: option.clone() })
             }
-            words => Ok(Self { ranks, words: words.to_vec() }),
+            words => Ok(Self { ranks, cores, words: words.to_vec() }),
         }
     }
 }
@@ -227,6 +301,17 @@ mod tests {
     }
 
     #[test]
+    fn programs_may_say_how_many_cores_their_ranks_have() {
+        let line =
+            line("-n 3 --cores-per-rank 1 ./a : --cores-per-rank 4 -n 1 ./b -n : ./c").unwrap();
+        assert!(line.has_cores());
+        let cores = line.for_ranks(8).unwrap();
+        let cores: Vec<Option<u32>> =
+            cores.iter().map(|program| program.cores.map(NonZeroU32::get)).collect();
+        assert_eq!(cores, [Some(1), Some(4), None]);
+    }
+
+    #[test]
     fn lines_that_do_not_add_up_are_refused() {
         for (text, expected) in [
             (
@@ -261,7 +346,12 @@ mod tests {
             ("-n 2 ./a : -n", "part 2 of the program line: found -n nothing, expected a number"),
             ("-np two ./a", "part 1 of the program line: found -np `two`, expected a number of"),
             ("-n 0 ./a", "part 1 of the program line: found -n `0`"),
-            ("-n 1 -x A=b ./a", "part 1 of the program line: found -x, expected `-n RANKS` or"),
+            (
+                "--cores-per-rank 0 ./a",
+                "part 1 of the program line: found --cores-per-rank `0`, exp",
+            ),
+            ("--cores-per-rank 9999999999 ./a", "part 1 of the program line: found --cores-per-"),
+            ("-n 1 -x A=b ./a", "part 1 of the program line: found -x, expected `-n RANKS`, `--c"),
             ("./a : ./b", "the program line has no `-n RANKS` before `./a` and before `./b`"),
         ] {
             let said = programs(text, 8);

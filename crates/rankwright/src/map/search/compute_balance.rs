@@ -13,6 +13,8 @@ use crate::units::Seconds;
 /// times is the makespan. It is least if the longest computing rank has the fastest slot, the second
 /// longest the second fastest, and so on. A mapping meets the balance b if its makespan is at most
 /// 1 + b times that.
+///
+/// Classes of ranks and slots ([`Slot::class`]) use the same rule, with the class for the speed.
 #[derive(Debug, Clone)]
 pub struct ComputeBalance {
     /// How long each rank computes at speed 1. Index: [`GlobalRank`].
@@ -57,6 +59,17 @@ impl ComputeBalance {
         let most = bound * (1.0 + balance) * (1.0 + 1e-9);
         let needed = compute.iter().map(|time| time.0 / most).collect();
         Some(Self { compute, speed, lower_bound: Seconds(bound), needed })
+    }
+
+    /// Ranks and slots of equal classes go together, where there are as many ranks as slots of each class:
+    /// if no rank has a slot of a lower class than its own, none has one of a higher class.
+    pub(in crate::map) fn of_classes(ranks: &[u32], slots: &[Slot]) -> Self {
+        Self {
+            compute: Vec::new(),
+            speed: slots.iter().map(|slot| f64::from(slot.class)).collect(),
+            lower_bound: Seconds(0.0),
+            needed: ranks.iter().map(|class| f64::from(*class)).collect(),
+        }
     }
 
     /// Whether a rank at a slot keeps the balance.

@@ -9,9 +9,10 @@ use super::tree::Tree;
 use crate::cluster::{Cluster, Levels};
 use crate::ids::NodeId;
 use crate::map::MapError;
-use crate::placement::{Granularity, PlacementError, Slot, slots};
+use crate::placement::{Granularity, Mapping, PlacementError, Slot, rank_classes, slots};
 use crate::rails::{Selection, SelectionError, UsableSlots};
 use crate::traffic::Workload;
+use crate::units::counted;
 
 /// Ranks that need slots. Ranks are numbered over all jobs: [`GlobalRank`](crate::ids::GlobalRank).
 #[derive(Debug, Clone)]
@@ -31,6 +32,10 @@ pub struct Problem<'a> {
     /// The load that a slot may hold at most.
     limit: u64,
     compute_balance: Option<ComputeBalance>,
+    /// The classes of ranks and slots, where there are several.
+    classes: Option<ComputeBalance>,
+    /// Index: [`GlobalRank`](crate::ids::GlobalRank); empty where all are of one class.
+    rank_classes: Vec<u32>,
     /// By which share the makespan of the computing times may exceed its lower bound, from 0.
     balance: f64,
     /// Groups of ranks that have to share a node.
@@ -52,8 +57,21 @@ impl<'a> Problem<'a> {
         granularity: Granularity,
     ) -> Result<Self, PlacementError> {
         let ranks = workload.rank_count();
+        let mut classes = Vec::new();
+        if let Granularity::Programs { programs, own_nodes } = &granularity {
+            classes = rank_classes(programs, *own_nodes);
+            if classes.len() != ranks {
+                return Err(PlacementError::RanksDiffer {
+                    found: format!("programs of {}", counted(classes.len(), "rank")),
+                    expected: counted(ranks, "rank"),
+                });
+            }
+        }
         let slots = slots(cluster, granularity, ranks)?;
-        Ok(Self::with_slots(cluster, workload, slots, vec![1; ranks], 1))
+        let mut problem = Self::with_slots(cluster, workload, slots, vec![1; ranks], 1);
+        problem.rank_classes = classes;
+        let balance = problem.balance;
+        Ok(problem.with_balance(balance))
     }
 
     /// One of these slots for every rank. They are ordered by node.
@@ -77,6 +95,10 @@ impl<'a> Problem<'a> {
     /// If ranks may share slots.
     pub fn keeping(mut self, groups: NodeGroups) -> Result<Self, PlacementError> {
         assert!(self.limit == 1, "one slot for each rank");
+        if !self.rank_classes.is_empty() {
+            let why = "programs have slots of their own".to_owned();
+            return Err(PlacementError::GroupsDoNotFit { why });
+        }
         self.kept = Some(KeptGroups::new(&self, groups)?);
         Ok(self)
     }
@@ -132,6 +154,8 @@ impl<'a> Problem<'a> {
             share,
             limit: share,
             compute_balance,
+            classes: None,
+            rank_classes: Vec::new(),
             balance: DEFAULT_BALANCE,
             kept: None,
             closed_loop: false,
@@ -144,6 +168,12 @@ impl<'a> Problem<'a> {
     #[must_use]
     pub fn with_balance(mut self, balance: f64) -> Self {
         self.balance = balance;
+        if !self.rank_classes.is_empty() {
+            // Ranks that need a kind of slot cannot also go to the fastest nodes.
+            self.compute_balance = None;
+            self.classes = Some(ComputeBalance::of_classes(&self.rank_classes, &self.slots));
+            return self;
+        }
         self.compute_balance =
             ComputeBalance::new(self.cluster, self.workload, &self.slots, balance);
         self
@@ -155,12 +185,27 @@ impl<'a> Problem<'a> {
         self.compute_balance.as_ref()
     }
 
-    /// Makes a mapping keep the balance of [`Problem::compute_balance`].
+    /// Which ranks may go to which slots: by class, or by [`Problem::compute_balance`]; `None` where all
+    /// may go to all.
+    #[must_use]
+    pub(in crate::map) fn fitting(&self) -> Option<&ComputeBalance> {
+        self.classes.as_ref().or(self.compute_balance.as_ref())
+    }
+
+    /// Makes a mapping keep [`Problem::fitting`].
     pub(in crate::map) fn balanced(&self, mut slot_of: Vec<usize>) -> Vec<usize> {
-        if let Some(balance) = &self.compute_balance {
-            balance.enforce(self, &mut slot_of);
+        if let Some(fitting) = self.fitting() {
+            fitting.enforce(self, &mut slot_of);
         }
         slot_of
+    }
+
+    /// Makes a mapping give every rank a slot of its class.
+    pub(in crate::map) fn by_class(&self, mapping: Mapping) -> Mapping {
+        match &self.classes {
+            Some(_) => self.balanced(mapping.into_indices()).into(),
+            None => mapping,
+        }
     }
 
     /// Sets whether ranks wait for their messages before they send more.
@@ -300,6 +345,9 @@ impl<'a> Problem<'a> {
             if *filled > self.limit {
                 return wrong(format!("slot {slot} holds {filled}, its limit is {}", self.limit));
             }
+        }
+        if self.classes.as_ref().is_some_and(|classes| !classes.is_met(slot_of)) {
+            return wrong("a rank with a slot of another class".to_owned());
         }
         if let Some(kept) = &self.kept {
             let nodes: Vec<NodeId> = slot_of.iter().map(|slot| self.slots[*slot].node).collect();

@@ -8,7 +8,9 @@ use proptest::prelude::*;
 use rankwright::choose::{self, ChooseOptions, candidates};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Budget, Clock, MAPPERS, MapError, Problem, Start, Strategy};
-use rankwright::placement::{Granularity, JobShape, Mapping, Placement, RanksPer, Share};
+use rankwright::placement::{
+    Granularity, JobShape, Mapping, Placement, ProgramRanks, RanksPer, Share,
+};
 use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Workload};
 
@@ -58,6 +60,8 @@ fn clusters_of_all_kinds() -> Vec<Case> {
         case("nodes of three kinds, fewer ranks", mixed(), workload(vec![ring("a", 9, 10)]), one()),
         case("PUs", mixed(), workload(vec![ring("a", 39, 10)]), Granularity::Pu),
         case("2 ranks per node", mixed(), workload(vec![ring("a", 7, 10)]), per_node(2)),
+        case("programs", mixed(), workload(vec![ring("a", 6, 10)]), programs(false)),
+        case("programs apart", mixed(), workload(vec![ring("a", 6, 10)]), programs(true)),
         case("2 cores per rank", mixed(), workload(vec![ring("a", 10, 10)]), Granularity::Cores(2)),
         case("3 cores per rank", mixed(), workload(vec![ring("a", 6, 10)]), Granularity::Cores(3)),
         case(
@@ -80,6 +84,13 @@ fn clusters_of_all_kinds() -> Vec<Case> {
         ),
         case("one node", cluster(&[(1, Kind(2, 1, 4, 1))]), workload(vec![ring("a", 8, 1)]), one()),
     ]
+}
+
+/// Four ranks of one core, two of two.
+fn programs(own_nodes: bool) -> Granularity {
+    let program =
+        |ranks, cores| ProgramRanks { ranks, cores: NonZeroU32::new(cores).expect("from 1") };
+    Granularity::Programs { programs: vec![program(4, 1), program(2, 2)], own_nodes }
 }
 
 fn per_node(ranks: u32) -> Granularity {

@@ -11,7 +11,7 @@ use rankwright::cluster::Cluster;
 use rankwright::files::check_writable;
 use rankwright::launch::Launcher;
 use rankwright::map::{Problem, Strategy, StrategyId};
-use rankwright::placement::digest;
+use rankwright::placement::{Granularity, digest};
 use rankwright::report::{Answer, PermutationReport};
 use rankwright::traffic::Workload;
 
@@ -19,8 +19,8 @@ use files::FileOptions;
 use populations::PopulationOptions;
 
 use crate::options::{
-    ClusterOptions, Format, Given, NodeGroupOptions, RankSize, SearchOptions, SelectionOptions,
-    SimulationOptions, inputs, programs, refuse, refuse_stdout, strategy_help,
+    ClusterOptions, Format, Given, NodeGroupOptions, ProgramsOption, RankSize, SearchOptions,
+    SelectionOptions, SimulationOptions, inputs, programs, refuse, refuse_stdout, strategy_help,
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
@@ -59,6 +59,8 @@ pub(crate) struct Place {
     format: Format,
     #[command(flatten)]
     files: FileOptions,
+    #[command(flatten)]
+    programs: ProgramsOption,
     /// The program and its arguments, for the launch files; or several programs: -n 2 ./a x : -n 6
     /// ./b y
     #[arg(last = true, value_name = "PROGRAM")]
@@ -70,6 +72,9 @@ pub(crate) struct Place {
 /// The launcher, the strategy that places as it does by default, and whether that only serves for
 /// comparison.
 type LauncherDefault<'a> = (&'static Launcher, &'a StrategyId, bool);
+
+/// What is placed where, and what each rank gets.
+type Placed<'a> = (&'a Cluster, &'a Workload, &'a Granularity);
 
 impl Place {
     pub(crate) fn run(mut self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
@@ -96,11 +101,14 @@ impl Place {
         devices::require_devices(&whole, &self.selection.nics())?;
         let workload = self.workload(verbosity)?;
         let launcher = self.files.launcher(&workload);
-        let granularity = self.rank_size.granularity();
+        let ranks = workload.rank_count();
+        let of_programs = self.programs.granularity(line.as_ref(), ranks, &self.rank_size)?;
+        let granularity = of_programs.unwrap_or_else(|| self.rank_size.granularity());
         let cluster = self.cluster.nodes.chosen(&whole, workload.rank_count(), &granularity)?;
         let best;
         if let Some(counts) = counts {
-            best = self.best_of(&counts, &cluster, &workload, &strategies, verbosity)?;
+            let job = (&cluster, &workload, &granularity);
+            best = self.best_of(&counts, job, &strategies, verbosity)?;
         } else {
             let default = launcher.default_strategy(workload.rank_count()).parse::<Strategy>()?;
             let default_id = default.id().clone();
@@ -108,7 +116,8 @@ impl Place {
             let reference = is_new && self.strategies.is_some();
             strategies.extend(is_new.then_some(default));
             let default = (launcher, &default_id, reference);
-            best = self.best(&cluster, &workload, (&strategies, default), verbosity)?;
+            let job = (&cluster, &workload, &granularity);
+            best = self.best(job, (&strategies, default), verbosity)?;
         }
         let mut file =
             devices::placement_file(&self.selection, &cluster, &workload, &best, verbosity)?;
@@ -126,12 +135,12 @@ impl Place {
     fn best_of(
         &self,
         counts: &[usize],
-        cluster: &Cluster,
-        workload: &Workload,
+        (cluster, workload, granularity): Placed,
         strategies: &[Strategy],
         verbosity: &Verbosity,
     ) -> anyhow::Result<Candidate> {
-        let planner = self.planner(cluster, workload, strategies, verbosity)?.evaluate_all(false);
+        let job = (cluster, workload, granularity);
+        let planner = self.planner(job, strategies, verbosity)?.evaluate_all(false);
         let planning = Planning::new(&self.search, verbosity).keep_best(self.keep_best);
         let mut number = 0;
         let mut candidates = |problem: Problem| {
@@ -140,7 +149,7 @@ impl Place {
             number += 1;
             Ok(planning.plan_in(problem, &planner)?.candidates)
         };
-        let granularity = self.rank_size.granularity();
+        let granularity = granularity.clone();
         let compared =
             self.populations.compare(cluster, workload, granularity, counts, &mut candidates);
         let text = compared.show(self.format);
@@ -152,19 +161,17 @@ impl Place {
     /// Prints what the best placement gains against the launcher's default; returns the best.
     fn best(
         &self,
-        cluster: &Cluster,
-        workload: &Workload,
+        (cluster, workload, granularity): Placed,
         (strategies, (launcher, default, reference)): (&[Strategy], LauncherDefault),
         verbosity: &Verbosity,
     ) -> anyhow::Result<Candidate> {
-        let planner = self.planner(cluster, workload, strategies, verbosity)?;
+        let planner = self.planner((cluster, workload, granularity), strategies, verbosity)?;
         let planner = planner.launcher_default(default, reference);
         let planning = Planning::new(&self.search, verbosity).keep_best(self.keep_best);
         let mut plan = planning.plan(&planner)?;
         let mut comparison = plan::comparison(&plan, cluster);
-        let granularity = self.rank_size.granularity();
         let placement = &plan.best().placement;
-        let effects = PermutationEffects::new(cluster, workload, granularity, placement)?;
+        let effects = PermutationEffects::new(cluster, workload, granularity.clone(), placement)?;
         let effects = PermutationReport::new(&effects);
         comparison.answer = Some(Answer::new(cluster, workload, &plan, launcher, Some(&effects)));
         comparison.permutation = Some(effects);
@@ -183,15 +190,14 @@ impl Place {
     /// The planner that the options describe.
     fn planner<'a>(
         &self,
-        cluster: &'a Cluster,
-        workload: &'a Workload,
+        (cluster, workload, granularity): Placed<'a>,
         strategies: &'a [Strategy],
         verbosity: &Verbosity,
     ) -> anyhow::Result<Planner<'a>> {
         let planner = self
             .search
             .planner(cluster, workload, strategies)?
-            .granularity(self.rank_size.granularity())
+            .granularity(granularity.clone())
             .devices(self.selection.nics())
             .gpus(devices::gpu_use(&self.selection, cluster, verbosity))
             .simulation(self.simulation.options(self.search.seed(), &self.workloads));

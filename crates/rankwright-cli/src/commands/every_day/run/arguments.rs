@@ -9,7 +9,8 @@ use rankwright::units::Seconds;
 use super::comparison::options::ComparisonOptions;
 use super::placing::options::PlacingOptions;
 use crate::options::{
-    Given, LAUNCHER_NAME, LaunchOptions, RankSize, ResultOptions, SelectionOptions, given, refuse,
+    Given, LAUNCHER_NAME, LaunchOptions, ProgramsOption, RankSize, ResultOptions, SelectionOptions,
+    given, refuse,
 };
 use crate::output::exit_code::UsageError;
 
@@ -65,6 +66,7 @@ impl Run {
                 ": give only one of them; both are for --compare",
             ),
             (self.given.first_of::<RankSize>().filter(|_| !placing), " needs --profile"),
+            (self.given.first_of::<ProgramsOption>().filter(|_| !placing), " needs --profile"),
             (
                 self.given.first_of::<SelectionOptions>().filter(|_| !placing),
                 " needs --profile; the devices of a placement file were chosen by \

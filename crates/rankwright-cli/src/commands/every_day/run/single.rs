@@ -88,7 +88,8 @@ impl Run {
         ranks.get_or_insert(workload.rank_count());
         let batch = batch?;
         let batch = batch.as_ref();
-        let allocation = Allocation::new(&self.placing, workload, wanted, batch, verbosity)?;
+        let allocation =
+            Allocation::new(&self.placing, workload, (wanted, line), batch, verbosity)?;
         let file = allocation.placement(self.placing.strategy.as_deref(), verbosity)?;
         let strategy = file.strategy.clone();
         let nodes = counted(file.nodes.len(), "node");

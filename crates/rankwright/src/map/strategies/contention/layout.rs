@@ -81,9 +81,9 @@ impl<'a> Layout<'a> {
         self.device_slots.can_serve(&self.users, || moves.iter().map(from).collect())
     }
 
-    /// Whether the balance of computing times allows a rank at a slot.
+    /// Whether the balance of computing times, or its class, allows a rank at a slot.
     fn is_fast_enough(&self, slot: usize, rank: usize) -> bool {
-        self.problem.compute_balance().is_none_or(|balance| balance.fits(rank, slot))
+        self.problem.fitting().is_none_or(|balance| balance.fits(rank, slot))
     }
 
     /// Moves ranks, each to a device slot.

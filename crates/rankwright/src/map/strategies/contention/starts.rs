@@ -19,6 +19,7 @@ pub(super) fn starts(problem: &Problem, budget: &Budget) -> Result<Vec<Mapping>,
             },
         };
         let checked = mapping.and_then(|mapping| {
+            let mapping = problem.by_class(mapping);
             problem.check(mapping.as_indices())?;
             Ok(Mapping::from(problem.balanced(mapping.into_indices())))
         });

@@ -91,7 +91,8 @@ impl Run {
         let allocation = match self.placing.profile {
             Some(_) => {
                 let workload = self.placing.workload(verbosity)?;
-                Some(Allocation::new(&self.placing, workload, wanted, batch.as_ref(), verbosity)?)
+                let (wanted, batch) = ((wanted, line), batch.as_ref());
+                Some(Allocation::new(&self.placing, workload, wanted, batch, verbosity)?)
             }
             None => None,
         };

@@ -2,6 +2,7 @@
 
 use rankwright::choose::Planner;
 use rankwright::cluster::{Cluster, hostlist};
+use rankwright::launch::ProgramLine;
 use rankwright::map::Effort;
 use rankwright::placement::{GpuUse, Granularity, PlacementFile};
 use rankwright::sim::{Options, Pacing};
@@ -13,7 +14,7 @@ use super::strategies::{fast, tried};
 use crate::host::batch_job::BatchJob;
 use crate::host::signals::termination::ended_by_sigterm;
 use crate::host::this_host::usable_pus;
-use crate::options::SelectionOptions;
+use crate::options::{NodesOption, SelectionOptions};
 use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note};
 use crate::planning::{devices, plan};
@@ -39,7 +40,7 @@ impl Allocation {
     pub(crate) fn new(
         options: &PlacingOptions,
         workload: Workload,
-        wanted: Option<usize>,
+        (wanted, line): (Option<usize>, &ProgramLine),
         batch: Option<&BatchJob>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<Self> {
@@ -51,10 +52,20 @@ impl Allocation {
             return Err(Infeasible(why).into());
         }
         let (cluster, in_part) = nodes::cluster(options, batch, verbosity)?;
-        let cluster = nodes::chosen(options, cluster, ranks, batch)?;
+        let of_programs = options.programs.granularity(Some(line), ranks, &options.rank_size)?;
+        let granularity = |cluster: &Cluster| match &of_programs {
+            Some(of_programs) => of_programs.clone(),
+            None => nodes::granularity(options, cluster, ranks, batch),
+        };
+        let cluster = match &options.nodes {
+            Some(nodes) => {
+                NodesOption::new(nodes)?.chosen(&cluster, ranks, &granularity(&cluster))?
+            }
+            None => cluster,
+        };
         let selection = options.selection.on(&cluster, &options.rank_size);
         devices::require_devices(&cluster, &selection.nics())?;
-        let granularity = nodes::granularity(options, &cluster, ranks, batch);
+        let granularity = granularity(&cluster);
         let gpus = devices::gpu_use(&selection, &cluster, verbosity);
         Ok(Self { cluster, workload, granularity, selection, gpus, in_part })
     }

@@ -14,7 +14,7 @@ use rankwright_shim_format::same_host;
 use super::options::{PlacingOptions, listed_in};
 use crate::host::batch_job::{BatchJob, Hosts, pus_here};
 use crate::host::this_host;
-use crate::options::{NodesOption, inputs};
+use crate::options::inputs;
 use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note, warn};
 
@@ -82,18 +82,6 @@ pub(super) fn cluster(
             Ok((allocation.cluster, allocation.in_part))
         }
     }
-}
-
-/// The granted nodes that the user wants.
-pub(super) fn chosen(
-    options: &PlacingOptions,
-    granted: Cluster,
-    ranks: usize,
-    batch: Option<&BatchJob>,
-) -> anyhow::Result<Cluster> {
-    let Some(nodes) = &options.nodes else { return Ok(granted) };
-    let granularity = granularity(options, &granted, ranks, batch);
-    NodesOption::new(nodes)?.chosen(&granted, ranks, &granularity)
 }
 
 /// The cluster that the user names; else that of the site, for nodes that were granted or listed. Outside

@@ -11,7 +11,7 @@ use rankwright::traffic::Workload;
 
 use crate::host::batch_job::BatchJob;
 use crate::options::site::Defaults;
-use crate::options::{Nodes, RankSize, SelectionOptions, inputs, parse_count};
+use crate::options::{Nodes, ProgramsOption, RankSize, SelectionOptions, inputs, parse_count};
 use crate::output::Verbosity;
 use crate::output::exit_code::Infeasible;
 
@@ -42,6 +42,8 @@ pub(crate) struct PlacingOptions {
     pub(crate) nodes: Option<Nodes>,
     #[command(flatten)]
     pub(crate) rank_size: RankSize,
+    #[command(flatten)]
+    pub(crate) programs: ProgramsOption,
     /// Strategy to place by [default: the best of the fast strategies]
     #[arg(long, value_name = "STRATEGY", requires = "profile")]
     pub(crate) strategy: Option<String>,
