@@ -113,10 +113,17 @@ pub(crate) fn placement_file(
 
 /// Notes how the ranks of a placement use GPUs.
 fn note_gpus(file: &PlacementFile, verbosity: &Verbosity) {
-    let mut ranks = file.jobs.iter().flat_map(|job| &job.ranks);
-    if file.gpus == GpuUse::Near && ranks.any(|entry| !entry.gpus.is_empty()) {
-        let text = "ranks are ordered by GPU: local rank i of a node is as near as possible to GPU i \
-                    (modulo their number, in the order of the bus); all GPUs stay visible";
+    let ranks = file.jobs.iter().flat_map(|job| &job.ranks);
+    let each = ranks.map(|entry| entry.gpus.len()).max().unwrap_or_default();
+    if file.gpus == GpuUse::Near && each > 0 {
+        let taken = match each {
+            1 => "GPU i".to_owned(),
+            _ => format!("the i-th {each} GPUs"),
+        };
+        let text = format!(
+            "ranks are ordered by GPU: local rank i of a node is as near as possible to {taken} \
+             (modulo their number, in the order of the bus); all GPUs stay visible"
+        );
         output::note(verbosity, text);
     }
     let settings = |job| gpus::set_variables(file, job, &mut Settings::default());
