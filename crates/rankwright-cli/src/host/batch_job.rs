@@ -84,10 +84,12 @@ pub(crate) fn number(name: &str) -> Option<String> {
     SYSTEMS.iter().find(|(prefix, ..)| *prefix == name).and_then(|(.., number)| variable(number))
 }
 
+/// The variable with the partition that the user plans for.
+pub(crate) const PARTITION: &str = "RANKWRIGHT_PARTITION";
+
 /// The partition that the current job runs in, or that the user plans for, and the variable that says
 /// so. A heterogeneous job of Slurm with components in several partitions is in `a+b`.
 pub(crate) fn partition() -> Option<(String, &'static str)> {
-    const CHOSEN: &str = "RANKWRIGHT_PARTITION";
     const OF_SLURM: &str = "SLURM_JOB_PARTITION";
     let set = |name: &str| variable(name).filter(|name| !name.is_empty());
     let of_components = || {
@@ -100,7 +102,7 @@ pub(crate) fn partition() -> Option<(String, &'static str)> {
         Some(names.join("+")).filter(|names| !names.is_empty())
     };
     let of_slurm = || set(OF_SLURM).or_else(of_components).map(|name| (name, OF_SLURM));
-    set(CHOSEN).map(|name| (name, CHOSEN)).or_else(of_slurm)
+    set(PARTITION).map(|name| (name, PARTITION)).or_else(of_slurm)
 }
 
 /// The current batch job.

@@ -11,7 +11,7 @@ use rankwright::rails::fabric::Stack;
 use rankwright::site::{self, SiteFile, Source, Sourced};
 
 use super::inputs;
-use crate::host::batch_job::partition;
+use crate::host::batch_job::{PARTITION, partition};
 use crate::output::exit_code::UsageError;
 use crate::output::{Verbosity, sources, warn};
 
@@ -28,7 +28,11 @@ const FABRIC: &str = "RANKWRIGHT_FABRIC";
 
 /// Defaults of options. Those that a command takes are told with `-v`, and if it fails.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Defaults(site::Defaults);
+pub(crate) struct Defaults {
+    values: site::Defaults,
+    /// The partitions of the files, if one of them must be chosen to have its values.
+    partitions: Vec<String>,
+}
 
 impl Defaults {
     /// The defaults of the environment and of the files.
@@ -53,7 +57,11 @@ impl Defaults {
             }
             None => error,
         })?;
-        Ok(Self(of_environment()?.over(of_files)))
+        let partitions = match name {
+            Some(_) => Vec::new(),
+            None => site::partitions_to_choose(&files),
+        };
+        Ok(Self { values: of_environment()?.over(of_files), partitions })
     }
 
     /// As [`Defaults::read`], for commands that start jobs: what is wrong gives a warning.
@@ -73,7 +81,7 @@ impl Defaults {
         nodes: NodeCount<'_>,
         option: &str,
     ) -> anyhow::Result<Option<Cluster>> {
-        let Some(named) = &self.0.cluster else { return Ok(None) };
+        let Some(named) = &self.values.cluster else { return Ok(None) };
         let name = &named.value;
         remember("cluster", name, &named.source, option);
         if cluster::is_path(name)
@@ -85,33 +93,46 @@ impl Defaults {
             return Err(named.error("cluster", found, expected).into());
         }
         let opened = inputs::cluster_of(name, nodes)?;
-        self.with_rates(opened).map(Some)
+        // As one of an option, a cluster of a variable keeps its own rates.
+        match self.has_cluster_of_environment() {
+            true => Ok(Some(opened)),
+            false => self.with_rates(opened).map(Some),
+        }
     }
 
     /// A cluster of this site, with the rates of the site.
     pub(crate) fn with_rates(&self, cluster: Cluster) -> anyhow::Result<Cluster> {
-        let Some(rates) = &self.0.rates else { return Ok(cluster) };
+        let Some(rates) = &self.values.rates else { return Ok(cluster) };
         remember("rates", &rates.value.name, &rates.source, "[rates] of a cluster.toml with --on");
         Ok(cluster.edit(|description| description.rates = rates.value.clone())?)
     }
 
     /// Whether the cluster is that of a variable, which a user sets for one shell.
     pub(crate) fn has_cluster_of_environment(&self) -> bool {
-        self.0.cluster.as_ref().is_some_and(|named| named.source.line.is_none())
+        self.values.cluster.as_ref().is_some_and(|named| named.source.line.is_none())
     }
 
     /// The launcher.
     pub(crate) fn launcher(&self) -> Option<&'static Launcher> {
-        let Sourced { value, source } = self.0.launcher.as_ref()?;
+        let Sourced { value, source } = self.values.launcher.as_ref()?;
         remember("launcher", value.name, source, "--for");
         Some(*value)
     }
 
     /// The network stack.
     pub(crate) fn fabric(&self) -> Option<&'static Stack> {
-        let Sourced { value, source } = self.0.fabric.as_ref()?;
+        let Sourced { value, source } = self.values.fabric.as_ref()?;
         remember("network stack", value.name, source, "--fabric");
         Some(*value)
+    }
+
+    fn missing(&self, what: &str, option: &str, variable: &str) -> UsageError {
+        let names = self.partitions.join(", ");
+        let choose = match names.is_empty() {
+            true => format!("`{what}` in {OF_SITE} or in your own site.toml"),
+            false => format!("{PARTITION} to one of {names}, which site.toml has"),
+        };
+        UsageError(format!("no {what}: give {option}, or set {variable}, or {choose}"))
     }
 }
 
@@ -137,13 +158,23 @@ pub(crate) fn cluster_if_any(
 ///
 /// # Errors
 /// As [`cluster_if_any`], and if there is none.
-pub(crate) fn cluster(on: Option<&str>, nodes: NodeCount) -> anyhow::Result<Cluster> {
-    cluster_if_any(on, nodes)?.ok_or_else(|| no_cluster("--on CLUSTER").into())
+pub(crate) fn cluster(on: Option<&str>, nodes: NodeCount<'_>) -> anyhow::Result<Cluster> {
+    cluster_or_default(on, nodes, "--on")
 }
 
-/// The error where neither the user nor the site names a cluster; `option` would.
-pub(crate) fn no_cluster(option: &str) -> UsageError {
-    missing("cluster", option, CLUSTER)
+/// As [`cluster`], for a name that is given otherwise than by `--on`.
+pub(crate) fn cluster_or_default(
+    name: Option<&str>,
+    nodes: NodeCount<'_>,
+    option: &str,
+) -> anyhow::Result<Cluster> {
+    if let Some(name) = name {
+        return inputs::cluster_of(name, nodes);
+    }
+    let defaults = Defaults::read()?;
+    defaults
+        .cluster(nodes, option)?
+        .ok_or_else(|| defaults.missing("cluster", option, CLUSTER).into())
 }
 
 /// The launcher that `--for` names, else that of the site, if there is one.
@@ -164,13 +195,12 @@ pub(crate) fn launcher_if_any(
 /// # Errors
 /// As [`launcher_if_any`], and if there is none.
 pub(crate) fn launcher(launcher: Option<&'static Launcher>) -> anyhow::Result<&'static Launcher> {
-    launcher_if_any(launcher)?.ok_or_else(|| missing("launcher", "--for LAUNCHER", LAUNCHER).into())
-}
-
-fn missing(what: &str, option: &str, variable: &str) -> UsageError {
-    UsageError(format!(
-        "no {what}: give {option}, or set {variable}, or `{what}` in {OF_SITE} or in your own site.toml"
-    ))
+    if let Some(launcher) = launcher {
+        return Ok(launcher);
+    }
+    let defaults = Defaults::read()?;
+    let of_site = defaults.launcher();
+    of_site.ok_or_else(|| defaults.missing("launcher", "--for", LAUNCHER).into())
 }
 
 /// The files, the most important last, and whether each must exist.

@@ -181,18 +181,35 @@ pub fn defaults(files: &[SiteFile], partition: Option<&str>) -> Result<Defaults,
         let error = InputError::new(&site.file, format!("no partition `{name}`"), expected);
         return Err(error.at_line(first.line).in_field("partition.name"));
     }
-    let is_default = |site: &SiteFile| {
-        let partition = site.partitions.iter().find(|partition| partition.is_default)?;
-        partition.names.first().cloned()
-    };
-    let partition =
-        partition.map(str::to_owned).or_else(|| files.iter().rev().find_map(is_default));
+    let partition = partition.or_else(|| default_partition(files));
     let of_file = |site: &SiteFile| {
-        let table = partition.as_deref().and_then(|name| site.partition(name));
+        let table = partition.and_then(|name| site.partition(name));
         let of_partition = table.map(|table| table.defaults.clone()).unwrap_or_default();
         of_partition.over(site.for_all.clone())
     };
     Ok(files.iter().fold(Defaults::default(), |lower, site| of_file(site).over(lower)))
+}
+
+/// The partition that is meant where none is known.
+fn default_partition(files: &[SiteFile]) -> Option<&str> {
+    let of_file = |site: &'_ SiteFile| site.partitions.iter().position(|one| one.is_default);
+    let (site, at) = files.iter().rev().find_map(|site| Some((site, of_file(site)?)))?;
+    site.partitions[at].names().next()
+}
+
+/// The partitions of all files, if one of them must be chosen: none is the default.
+#[must_use]
+pub fn partitions_to_choose(files: &[SiteFile]) -> Vec<String> {
+    if default_partition(files).is_some() {
+        return Vec::new();
+    }
+    let mut names: Vec<String> = Vec::new();
+    for name in files.iter().flat_map(|site| &site.partitions).flat_map(Partition::names) {
+        if !names.iter().any(|other| other == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
 }
 
 impl Partition {

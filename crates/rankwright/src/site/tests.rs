@@ -63,6 +63,15 @@ fn a_later_file_overrides_an_earlier_one_field_by_field() {
 }
 
 #[test]
+fn partitions_without_a_default_must_be_chosen() {
+    let site = parse(OF_SITE, "site").unwrap();
+    let own = parse("[[partition]]\nname = \"gpu,debug\"\n", "own").unwrap();
+    assert_eq!(partitions_to_choose(&[site.clone(), own.clone()]), [""; 0]);
+    let other = parse(&OF_SITE.replace("default = true", ""), "site").unwrap();
+    assert_eq!(partitions_to_choose(&[other, own]), ["standard", "long", "gpu", "debug"]);
+}
+
+#[test]
 fn a_file_without_partitions_holds_for_all() {
     let site = [parse("cluster = \"paper:2013\"\n", "site").unwrap()];
     assert_eq!(told(&site, Some("any"))[0], "paper:2013 by site:1");

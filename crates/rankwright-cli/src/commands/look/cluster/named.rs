@@ -4,8 +4,8 @@ use clap::Args;
 use rankwright::cluster::{Cluster, NodeCount};
 use rankwright::placement::Granularity;
 
-use crate::options::site::{Defaults, no_cluster};
-use crate::options::{Nodes, NodesOption, inputs};
+use crate::options::site::cluster_or_default;
+use crate::options::{Nodes, NodesOption};
 
 /// A cluster by its name or file.
 #[derive(Debug, Args)]
@@ -24,12 +24,7 @@ impl Named {
     pub(super) fn read(&self) -> anyhow::Result<Cluster> {
         let nodes = self.nodes.as_ref().map(NodesOption::new).transpose()?;
         let count = nodes.as_ref().map_or(Ok(NodeCount::AsDescribed), NodesOption::count)?;
-        let whole = match &self.cluster {
-            Some(name) => inputs::cluster_of(name, count)?,
-            None => {
-                Defaults::read()?.cluster(count, "CLUSTER")?.ok_or_else(|| no_cluster("CLUSTER"))?
-            }
-        };
+        let whole = cluster_or_default(self.cluster.as_deref(), count, "CLUSTER")?;
         nodes.map_or(Ok(whole.clone()), |nodes| nodes.chosen(&whole, 0, &Granularity::Cores(1)))
     }
 }

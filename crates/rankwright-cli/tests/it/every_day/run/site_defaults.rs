@@ -54,12 +54,16 @@ fn the_partition_has_cluster_launcher_stack_and_rates() {
     let (ok, text) = site.with_defaults(&[("RANKWRIGHT_PARTITION", "fat")], &map);
     let told = ["cluster: synthetic:core:16 pu:1 by site.toml:10", "rates: own by site.toml:12"];
     assert!(ok && told.iter().all(|told| text.contains(told)), "{text}");
+    // A cluster of the user's has its own rates.
+    let own = [("SLURM_JOB_PARTITION", "fat"), ("RANKWRIGHT_CLUSTER", "cluster.toml")];
+    let (ok, text) = site.with_defaults(&own, &["-v", "cluster", "check"]);
+    assert!(ok && !text.contains("note: rates: "), "{text}");
     // Options precede; rates of the site are those of its own cluster.
     let other = [&map[..], &["--on", "paper:2013"]].concat();
     let (ok, text) = site.with_defaults(&[], &other);
     assert!(ok && !text.contains("site.toml"), "{text}");
     let (ok, text) = site.with_defaults(&[], &["cluster", "check", "--format", "json"]);
-    assert!(ok && text.contains("\"rates\": \"paper-2013\""), "{text}");
+    assert!(ok && text.contains("\"rates\": \"typical\""), "{text}");
     let fat = [("SLURM_JOB_PARTITION", "fat")];
     let (ok, text) = site.with_defaults(&fat, &["cluster", "check", "--format", "json"]);
     assert!(ok && text.contains("\"rates\": \"own\""), "{text}");
