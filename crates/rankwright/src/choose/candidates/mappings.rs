@@ -58,10 +58,12 @@ impl Mappings {
             }
         }
         let simulated = options.messages > 0 && has_message_timing(problem);
+        let selects = !problem.selection().is_none();
         let limits = Limits {
             threads: options.threads,
             clock: options.clock,
             simulated,
+            selects,
             launcher_default: options.launcher_default,
             observer: options.observer,
         };
@@ -94,7 +96,8 @@ impl Mappings {
         let placements =
             parallel::map(&different, options.threads, |at, ((mapping, binds), id)| {
                 // Devices may take long to choose. Two are needed where one is for comparison only.
-                if at >= 2 && options.is_late() && !options.is_launcher_default(id) {
+                let selects = mapping.nics.is_none() && !problem.selection().is_none();
+                if selects && at >= 2 && options.is_late() && !options.is_launcher_default(id) {
                     let (strategy, error) = ((*id).clone(), MapError::NoTime);
                     return Err(PlanError::Map { strategy, error });
                 }

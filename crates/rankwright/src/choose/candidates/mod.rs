@@ -258,6 +258,7 @@ pub fn map(problem: &Problem, strategy: &Strategy, budget: &Budget) -> Result<Ma
         threads: budget.threads(),
         clock,
         simulated: false,
+        selects: false,
         launcher_default: None,
         observer: &|_| ControlFlow::Continue(()),
     };

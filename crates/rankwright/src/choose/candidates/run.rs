@@ -16,6 +16,8 @@ pub(super) struct Limits<'a> {
     pub(super) clock: Option<&'a Clock<'a>>,
     /// Whether the mappings are simulated afterwards, for which a part of the time is reserved.
     pub(super) simulated: bool,
+    /// Whether network devices are chosen for the mappings afterwards, which takes time too.
+    pub(super) selects: bool,
     /// The strategy that places as the launcher does by default, which always runs; `None`: `blocked`.
     pub(super) launcher_default: Option<&'a StrategyId>,
     pub(super) observer: &'a Observer<'a>,
@@ -83,7 +85,9 @@ struct Runner<'a> {
 impl<'a> Runner<'a> {
     fn new(problem: &'a Problem<'a>, strategies: &[&Strategy], limits: &'a Limits<'a>) -> Self {
         let searches = strategies.iter().filter(|strategy| strategy.searches()).count();
-        let shares = limits.clock.map(|clock| TimeShares::new(clock, searches, limits.simulated));
+        let shares = limits
+            .clock
+            .map(|clock| TimeShares::new(clock, searches, limits.simulated || limits.selects));
         let (pace, begun) = (Pace::default(), AtomicUsize::new(0));
         Self { problem, limits, shares, pace, begun, count: strategies.len() }
     }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::map::{Clock, Strategy};
 
-/// The share of the time for searches if their mappings are simulated afterwards.
+/// The share of the time for searches if more is done with their mappings.
 const SEARCHING: f64 = 0.7;
 
 /// Shares the time evenly among the strategies that search: each gets its part of the time left when
@@ -19,8 +19,8 @@ pub(super) struct TimeShares<'a> {
 }
 
 impl<'a> TimeShares<'a> {
-    pub(super) fn new(clock: &'a Clock<'a>, searches: usize, simulated: bool) -> Self {
-        let end = if simulated { SEARCHING } else { 1.0 };
+    pub(super) fn new(clock: &'a Clock<'a>, searches: usize, more_follows: bool) -> Self {
+        let end = if more_follows { SEARCHING } else { 1.0 };
         Self { clock, end, searches: AtomicUsize::new(searches) }
     }
 

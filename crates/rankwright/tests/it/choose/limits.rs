@@ -101,6 +101,16 @@ fn each_stage_obtains_a_share_of_the_budget() {
 }
 
 #[test]
+fn what_was_found_in_time_is_not_dropped() {
+    let (cluster, jobs) = (four_by_four(), untimed());
+    let ticks = AtomicU32::new(0);
+    let clock = || f64::from(ticks.fetch_add(1, Ordering::Relaxed)) / 5_000.0;
+    let plan = Planner::new(&cluster, &jobs).clock(Some(&clock)).plan().unwrap();
+    assert!(clock() >= 1.0, "searches take all of the time");
+    assert!(plan.left_out.is_empty(), "{:?}", plan.left_out);
+}
+
+#[test]
 fn an_observer_ends_a_plan_at_any_point_and_gets_the_best_so_far() {
     let (cluster, jobs) = (four_by_four(), timed());
     let strategies: Vec<Strategy> = ["blocked", "kway", "multisection", "contention:moves=20000"]
