@@ -100,7 +100,9 @@ impl OnHost<'_> {
     fn check(&mut self, indices: &[usize], ranks: &[RankReading]) {
         let bound: Vec<&RankReading> =
             indices.iter().map(|index| &ranks[*index]).filter(|rank| rank.bound).collect();
-        self.warn_of_overlap(&bound);
+        let own: Vec<&RankReading> =
+            bound.iter().copied().filter(|rank| !shares_numa_nodes(rank)).collect();
+        self.warn_of_overlap(&own);
         let mut users: HashMap<CoreId, (&RankReading, usize)> = HashMap::new();
         let mut shared: Option<(&RankReading, &RankReading, CoreId)> = None;
         for &rank in &bound {
@@ -199,6 +201,11 @@ impl OnHost<'_> {
             }
         }
     }
+}
+
+/// Whether a rank is bound to whole NUMA nodes by `numactl -N`, which ranks usually share.
+fn shares_numa_nodes(rank: &RankReading) -> bool {
+    rank.devices.as_ref().is_some_and(|devices| !devices.numa.is_empty())
 }
 
 /// The PUs of a rank (`true`, P#), or its cores (`false`, L#) if the PUs are unknown.

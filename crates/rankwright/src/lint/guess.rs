@@ -145,6 +145,9 @@ fn script(text: &str) -> Result<Vec<&'static str>, &'static str> {
     if text.contains(") host=") && text.contains(" options='") {
         return Ok(vec!["numactl"]);
     }
+    if super::read::script::is_one(text) {
+        return Ok(vec!["wrapper"]);
+    }
     let is_launch = |line: &str| {
         let mut words = line.split_whitespace();
         words.any(|word| word.rsplit('/').next() == Some("srun"))

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::cluster::{Cluster, Machine};
+use crate::cluster::{Cluster, Machine, NodeGroup};
 use crate::ids::{CoreId, NodeId, PuSet};
 
 /// The cluster's machines by host name; empty without a cluster.
@@ -45,6 +45,11 @@ impl<'a> Machines<'a> {
     /// The machine of this host.
     pub(super) fn machine(&self, host: &str) -> Option<&'a Machine> {
         Some(self.cluster?.machine(self.find(host)?))
+    }
+
+    /// The machine of this host, with the PUs that jobs may use.
+    pub(super) fn group(&self, host: &str) -> Option<&'a NodeGroup> {
+        Some(self.cluster?.group(self.find(host)?))
     }
 }
 

@@ -87,6 +87,11 @@ pub const FORMATS: &[Format] = &[
         read: read::rank_order::read,
     },
     Format {
+        name: "wrapper",
+        summary: "script that the launcher starts for each rank, and that chooses GPUs, NICs and NUMA nodes (-n, --ntasks-per-node in --launcher-args)",
+        read: read::script::read,
+    },
+    Format {
         name: "numactl",
         summary: "bind.sh or the list of commands that `launch --for numactl` writes",
         read: read::numactl::read,
@@ -141,6 +146,22 @@ pub struct RankReading {
     pub bound: bool,
     /// Its line of the file, from 1.
     pub line: usize,
+    /// What a wrapper script gives it; `None` without such a script, or if it was not evaluated.
+    pub devices: Option<RankDevices>,
+}
+
+/// What a wrapper script gives a rank.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RankDevices {
+    /// The GPUs that its program sees; `None` if the script does not say, so that it sees all.
+    pub gpus: Option<Vec<String>>,
+    /// The network devices by name; empty if the script names none.
+    pub nics: Vec<String>,
+    /// The NUMA nodes of its memory, P#.
+    pub memory: Vec<u32>,
+    /// The NUMA nodes of its cores as the script names them, P#.
+    pub numa: Vec<u32>,
 }
 
 /// A host and the ranks on it.
@@ -250,8 +271,8 @@ impl Reading {
             Place::Unbound => (None, None, false),
             Place::Unknown => (None, None, true),
         };
-        let rank = Rank::from_index(rank);
-        self.ranks.push(RankReading { rank, host: host.to_owned(), cores, pus, bound, line });
+        let (rank, host) = (Rank::from_index(rank), host.to_owned());
+        self.ranks.push(RankReading { rank, host, cores, pus, bound, line, devices: None });
     }
 }
 

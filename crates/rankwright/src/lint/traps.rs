@@ -156,6 +156,24 @@ traps! {
         "Reordering needs srun's block distribution; others are refused.";
     ORDER_PER_NODE = "ranks-per-node-assumed", "Cray MPICH",
         "The number of ranks per node is not given; one per core is assumed.";
+    GPU_FAR = "gpu-far-from-cores", "wrapper scripts",
+        "The GPU of a rank is not beside the NUMA nodes of its cores.";
+    GPU_SHARED = "gpu-shared", "wrapper scripts",
+        "Ranks of a node share a GPU while another one has no rank.";
+    NO_GPU = "no-such-gpu", "wrapper scripts",
+        "The node does not have the GPU, or the list of visible GPUs is empty.";
+    NIC_FAR = "nic-far-from-cores", "wrapper scripts",
+        "The network device of a rank is not beside the NUMA nodes of its cores.";
+    NO_NIC = "no-such-nic", "wrapper scripts",
+        "The node does not have the network device.";
+    MEMORY_FAR = "memory-far-from-cores", "wrapper scripts",
+        "The memory of a rank is bound to a NUMA node that is not beside its cores.";
+    NO_NUMA = "no-such-numa-node", "wrapper scripts",
+        "The node does not have the NUMA node: numactl ends.";
+    FOREIGN_VARIABLE = "variable-of-another-launcher", "wrapper scripts",
+        "The script reads a variable that its launcher does not set for each rank: all ranks get the same.";
+    NO_START = "script-starts-nothing", "wrapper scripts",
+        "Some ranks reach the end of the script without starting the program.";
     SHIM_HOST = "exec-on-other-host", "rankwright-exec",
         "A rank starts on another host than its ranks.map says; rankwright-exec ends it.";
     SHIM_RANK = "exec-without-line", "rankwright-exec",

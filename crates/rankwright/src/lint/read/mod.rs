@@ -10,6 +10,7 @@ pub(super) mod numactl;
 pub(super) mod rank_order;
 pub(super) mod rankfile;
 pub(super) mod sbatch;
+pub(super) mod script;
 pub(super) mod shim;
 pub(super) mod slurm;
 pub(super) mod wrapper;

@@ -21,15 +21,23 @@ pub(super) fn reading(
 ) -> anyhow::Result<String> {
     Ok(match format {
         Format::Table => {
-            let mut text =
-                output::table(&["rank", "host", "cores (L#)", "PUs (P#)"], &rows(reading));
+            let mut header = vec!["rank", "host", "cores (L#)", "PUs (P#)"];
+            if has_devices(reading) {
+                header.extend(["GPUs", "NICs", "memory (P#)"]);
+            }
+            let mut text = output::table(&header, &rows(reading));
             text += "\n";
             let rows: Vec<Vec<String>> = reading.hosts.iter().map(host_row).collect();
             text + &output::table(&["host", "ranks", "cores", "unused cores"], &rows)
         }
         Format::Csv => {
-            let rows: Vec<Vec<String>> = reading.ranks.iter().map(csv_row).collect();
-            output::csv(&["rank", "host", "cores", "pus", "bound"], &rows)
+            let rows: Vec<Vec<String>> =
+                reading.ranks.iter().map(|rank| csv_row(rank, has_devices(reading))).collect();
+            let mut header = vec!["rank", "host", "cores", "pus", "bound"];
+            if has_devices(reading) {
+                header.extend(["gpus", "nics", "memory"]);
+            }
+            output::csv(&header, &rows)
         }
         Format::Json => {
             let mut json = json!({
@@ -84,19 +92,50 @@ fn rows(reading: &Reading) -> Vec<Vec<String>> {
         };
         let pus = rank.pus.as_ref().map(ToString::to_string);
         let cores = list("L#", rank.cores.as_deref().map(core_list));
-        vec![rank.rank.to_string(), rank.host.clone(), cores, list("P#", pus)]
+        let mut row = vec![rank.rank.to_string(), rank.host.clone(), cores, list("P#", pus)];
+        if has_devices(reading) {
+            row.extend(devices(rank).map(|(list, _)| list));
+        }
+        row
     };
     reading.ranks.iter().map(row).collect()
+}
+
+/// Whether a wrapper script gives ranks devices.
+fn has_devices(reading: &Reading) -> bool {
+    reading.ranks.iter().any(|rank| rank.devices.is_some())
+}
+
+/// The GPUs, network devices and memory of a rank, for people and for programs.
+fn devices(rank: &RankReading) -> [(String, String); 3] {
+    let Some(devices) = &rank.devices else {
+        return std::array::from_fn(|_| ("?".to_owned(), String::new()));
+    };
+    let of = |list: Vec<String>, empty: &str| match list.join(",") {
+        none if none.is_empty() => (empty.to_owned(), none),
+        some => (some.clone(), some),
+    };
+    let gpus = match &devices.gpus {
+        Some(gpus) => of(gpus.clone(), "none"),
+        None => of(Vec::new(), "all"),
+    };
+    let memory = devices.memory.iter().map(ToString::to_string).collect();
+    [gpus, of(devices.nics.clone(), "any"), of(memory, "any")]
 }
 
 fn core_list(cores: &[CoreId]) -> String {
     format_index_list(&cores.iter().map(|core| core.0).collect::<Vec<_>>())
 }
 
-fn csv_row(rank: &RankReading) -> Vec<String> {
+fn csv_row(rank: &RankReading, with_devices: bool) -> Vec<String> {
     let cores = rank.cores.as_deref().map(core_list).unwrap_or_default();
     let pus = rank.pus.as_ref().map(ToString::to_string).unwrap_or_default();
-    vec![rank.rank.to_string(), rank.host.clone(), cores, pus, rank.bound.to_string()]
+    let mut row =
+        vec![rank.rank.to_string(), rank.host.clone(), cores, pus, rank.bound.to_string()];
+    if with_devices {
+        row.extend(devices(rank).map(|(_, list)| list));
+    }
+    row
 }
 
 fn host_row(host: &HostReading) -> Vec<String> {
@@ -107,14 +146,20 @@ fn host_row(host: &HostReading) -> Vec<String> {
 fn rank_json(rank: &RankReading) -> Value {
     let pus: Option<Vec<u32>> =
         rank.pus.as_ref().map(|pus| pus.as_slice().iter().map(|pu| pu.0).collect());
-    json!({
+    let mut json = json!({
         "rank": rank.rank,
         "host": rank.host,
         "cores": rank.cores,
         "pus": pus,
         "bound": rank.bound,
         "line": rank.line,
-    })
+    });
+    if let Some(devices) = &rank.devices {
+        json["gpus"] = json!(devices.gpus);
+        json["nics"] = json!(devices.nics);
+        json["memory"] = json!(devices.memory);
+    }
+    json
 }
 
 fn host_json(host: &HostReading) -> Value {

@@ -1,10 +1,19 @@
 //! `rankwright lint`: what it says of hand-written files, and what it makes of them.
 
+macro_rules! assert_golden {
+    ($name:expr, $text:expr) => {
+        insta::with_settings!({snapshot_path => repository().join("testdata/golden/lint"), prepend_module_to_snapshot => false}, {
+            insta::assert_snapshot!($name, $text);
+        });
+    };
+}
+
 mod hostfile;
 mod intel;
 pub(crate) mod launchers;
 pub(crate) mod sbatch;
 mod slurm;
+mod wrapper;
 
 use std::fmt::Write;
 
@@ -14,14 +23,6 @@ use rankwright::lint::{FORMATS, TRAPS};
 use crate::command::{rankwright, repository, transcript};
 
 const CLUSTER: [&str; 2] = ["--on", "testdata/lint/cluster.toml"];
-
-macro_rules! assert_golden {
-    ($name:expr, $text:expr) => {
-        insta::with_settings!({snapshot_path => repository().join("testdata/golden/lint"), prepend_module_to_snapshot => false}, {
-            insta::assert_snapshot!($name, $text);
-        });
-    };
-}
 
 fn lint(arguments: &[&str]) -> String {
     let arguments = [&["lint"], arguments].concat();

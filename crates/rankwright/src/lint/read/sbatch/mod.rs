@@ -10,9 +10,11 @@ mod shell;
 mod warnings;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use crate::files::InputError;
+use crate::files::{InputError, read_text};
 use crate::launch::shell::split;
+use crate::lint::read::script::{self as wrapper_script, Starter};
 use crate::lint::{Reading, Source, traps};
 use crate::units::counted;
 use job::{Counts, wrong};
@@ -69,6 +71,7 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
         mpirun::read(&script, &mut reading)?;
     }
     warnings::of_exports(&script, &mut reading);
+    script.apply_wrapper(&mut reading)?;
     Ok(reading)
 }
 
@@ -182,6 +185,38 @@ impl Script<'_> {
             ));
         }
         Ok((step, words.into_iter().skip(program).collect()))
+    }
+
+    /// Where a script beside this one starts the program for each rank: what it gives them.
+    fn apply_wrapper(&self, reading: &mut Reading) -> Result<(), InputError> {
+        let words: Vec<String> = self.launch.words.iter().map(|word| word.text.clone()).collect();
+        let folder = Path::new(self.source.file).parent().unwrap_or(Path::new(""));
+        let found = words.iter().enumerate().filter(|(_, word)| !word.starts_with('-'));
+        let found = found.filter_map(|(at, word)| {
+            let path = folder.join(word.trim_start_matches("./"));
+            // Programs are no text; a file that is not there may be elsewhere on the nodes.
+            let text = path.is_file().then(|| read_text(&path, "a script").ok())??;
+            wrapper_script::is_one(&text).then_some((at, path, text))
+        });
+        let Some((at, path, text)) = found.into_iter().next() else { return Ok(()) };
+        let file = path.display().to_string();
+        let starter = match self.launch.launcher.as_str() {
+            "srun" => Starter::Srun,
+            _ => Starter::Mpirun { in_slurm: true },
+        };
+        let given = self.launch.exported.iter().map(|(name, (value, _))| {
+            (name.clone(), value.clone().ok_or_else(|| format!("${name} of the job")))
+        });
+        let wrapper = wrapper_script::Script {
+            text: &text,
+            file: &file,
+            starter,
+            given: given.collect(),
+            arguments: &words[at + 1..],
+            is_source: false,
+        };
+        reading.notes.push(format!("read: {file}, which starts the program of each rank"));
+        wrapper.apply(reading, self.source.machines)
     }
 
     fn srun(&self, reading: &mut Reading) -> Result<(), InputError> {

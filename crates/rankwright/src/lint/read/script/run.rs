@@ -1,0 +1,563 @@
+//! A script as one rank runs it, as far as it can be known: its variables when it starts the program.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::arithmetic::{Numbers, evaluate, number};
+use super::conditions;
+use super::syntax::{Command, Item, Join, List, Part, Word};
+
+/// What a rank has when its script starts the program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Started {
+    /// The line that starts it.
+    pub(super) line: usize,
+    /// The words before the program: programs that bind, and their options.
+    pub(super) before: Vec<String>,
+    /// The exported variables; `None` if the value is not known.
+    pub(super) exported: BTreeMap<String, Result<String, String>>,
+}
+
+/// What was not evaluated: the line and why.
+pub(super) type Unevaluated = (usize, String);
+
+/// The most scripts inside each other.
+const DEEPEST: usize = 10;
+
+/// The most commands of one rank.
+const MOST_COMMANDS: usize = 20_000;
+
+/// The variables and what else is known of a rank.
+pub(super) struct Shell {
+    /// What is not known has a reason.
+    variables: BTreeMap<String, Result<String, String>>,
+    arrays: BTreeMap<String, Vec<String>>,
+    functions: BTreeMap<String, List>,
+    /// Scripts that are read by others, with the lines that name them.
+    pub(super) sourced: BTreeSet<(usize, String)>,
+    exported: BTreeSet<String>,
+    /// `$1` and so on: the program and its arguments.
+    pub(super) arguments: Vec<String>,
+    /// What some commands print.
+    pub(super) printed: BTreeMap<&'static str, String>,
+    line: usize,
+    commands: usize,
+    /// How many scripts are inside each other: `$(..)` and default values.
+    depth: usize,
+}
+
+/// How a list of commands ended.
+enum Flow {
+    /// With this status; `None` if it is not known.
+    Done(Option<bool>),
+    Started(Started),
+    /// By `exit`.
+    Exit,
+}
+
+impl Shell {
+    /// A shell with variables of the environment.
+    pub(super) fn new(environment: BTreeMap<String, Result<String, String>>) -> Self {
+        Self {
+            exported: environment.keys().cloned().collect(),
+            variables: environment,
+            arrays: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            sourced: BTreeSet::new(),
+            arguments: Vec::new(),
+            printed: BTreeMap::new(),
+            line: 1,
+            commands: 0,
+            depth: 0,
+        }
+    }
+
+    /// Runs the script until it starts the program; `None` if it does not.
+    pub(super) fn run(&mut self, script: &List) -> Result<Option<Started>, Unevaluated> {
+        match self.list(script) {
+            Ok(Flow::Started(started)) => Ok(Some(started)),
+            Ok(Flow::Done(_) | Flow::Exit) => Ok(None),
+            Err(why) => Err((self.line, why)),
+        }
+    }
+
+    fn list(&mut self, list: &List) -> Result<Flow, String> {
+        let (mut status, mut join) = (Some(true), Join::Always);
+        for (position, item) in list.iter().enumerate() {
+            let skipped = match (join, status) {
+                (Join::And, Some(status)) => !status,
+                (Join::Or, Some(status)) => status,
+                (Join::And | Join::Or, None) => {
+                    return Err("a command behind && or || whose condition is not known".to_owned());
+                }
+                (Join::Always | Join::Pipe, _) => false,
+            };
+            let in_pipe =
+                item.join == Join::Pipe || position > 0 && list[position - 1].join == Join::Pipe;
+            if !skipped {
+                match self.item(item, in_pipe)? {
+                    Flow::Done(done) => status = done.map(|done| done != item.negated),
+                    ended => return Ok(ended),
+                }
+            }
+            join = item.join;
+        }
+        Ok(Flow::Done(status))
+    }
+
+    fn item(&mut self, item: &Item, in_pipe: bool) -> Result<Flow, String> {
+        self.line = item.line;
+        self.commands += 1;
+        if self.commands > MOST_COMMANDS {
+            return Err("a script that does not end".to_owned());
+        }
+        match &item.command {
+            Command::Simple(words) => self.simple(words, in_pipe),
+            Command::Arithmetic(text) => {
+                let value = self.arithmetic(text)?;
+                Ok(Flow::Done(Some(value != 0)))
+            }
+            Command::Test(words) => {
+                let status = conditions::double(self, words)?;
+                Ok(Flow::Done(Some(status)))
+            }
+            Command::If(arms, otherwise) => {
+                for (condition, then) in arms {
+                    match self.list(condition)? {
+                        Flow::Done(Some(true)) => return self.list(then),
+                        Flow::Done(Some(false)) => {}
+                        Flow::Done(None) => {
+                            self.line = item.line;
+                            return Err("a condition that is not known".to_owned());
+                        }
+                        ended => return Ok(ended),
+                    }
+                }
+                self.list(otherwise)
+            }
+            Command::Case(subject, arms) => {
+                let subject = self.joined(subject)?;
+                for (patterns, list) in arms {
+                    for pattern in patterns {
+                        if conditions::matches(&self.pattern(pattern)?, &subject) {
+                            return self.list(list);
+                        }
+                    }
+                }
+                Ok(Flow::Done(Some(true)))
+            }
+            Command::For(name, words, list) => {
+                for value in self.expand_all(words)? {
+                    self.variables.insert(name.clone(), Ok(value));
+                    match self.list(list)? {
+                        Flow::Done(_) => {}
+                        ended => return Ok(ended),
+                    }
+                }
+                Ok(Flow::Done(Some(true)))
+            }
+            Command::Group(list) => self.list(list),
+            Command::Function(name, body) => {
+                self.functions.insert(name.clone(), body.clone());
+                Ok(Flow::Done(Some(true)))
+            }
+            Command::Unknown(what) => Err(format!("`{what}`")),
+        }
+    }
+
+    fn simple(
+        &mut self,
+        words: &[(Word, Option<Vec<Word>>)],
+        in_pipe: bool,
+    ) -> Result<Flow, String> {
+        let first = words.iter().position(|(word, _)| assignment(word).is_none());
+        let (set, rest) = words.split_at(first.unwrap_or(words.len()));
+        let name = rest.first().and_then(|(word, _)| literal(word)).unwrap_or_default();
+        if rest.is_empty() {
+            for (word, array) in set {
+                self.assign(word, array.as_deref(), false);
+            }
+            return Ok(Flow::Done(Some(true)));
+        }
+        match name {
+            "export" | "declare" | "typeset" | "local" | "readonly" => {
+                let exports = name == "export"
+                    || rest
+                        .iter()
+                        .any(|(word, _)| literal(word).is_some_and(|it| it.starts_with("-x")));
+                for (word, array) in &rest[1..] {
+                    self.assign(word, array.as_deref(), exports);
+                }
+                Ok(Flow::Done(Some(true)))
+            }
+            "unset" => {
+                for name in rest[1..].iter().filter_map(|(word, _)| literal(word)) {
+                    self.variables.remove(name);
+                    self.exported.remove(name);
+                }
+                Ok(Flow::Done(Some(true)))
+            }
+            "let" => {
+                for (word, _) in &rest[1..] {
+                    let text = self.joined(word)?;
+                    self.arithmetic(&text)?;
+                }
+                Ok(Flow::Done(Some(true)))
+            }
+            "[" | "test" => {
+                let words: Vec<Word> = rest[1..].iter().map(|(word, _)| word.clone()).collect();
+                Ok(Flow::Done(Some(conditions::single(self, &words)?)))
+            }
+            "true" | ":" => Ok(Flow::Done(Some(true))),
+            "false" => Ok(Flow::Done(Some(false))),
+            "exit" => Ok(Flow::Exit),
+            "read" => {
+                for name in rest[1..].iter().filter_map(|(word, _)| literal(word)) {
+                    self.variables.insert(name.to_owned(), Err("what `read` reads".to_owned()));
+                }
+                Ok(Flow::Done(None))
+            }
+            _ if self.functions.contains_key(name) => self.call(name, &rest[1..]),
+            "source" | "." => {
+                let words: Vec<Word> = rest[1..].iter().map(|(word, _)| word.clone()).collect();
+                let file = self.expand_all(&words).unwrap_or_default();
+                self.sourced.insert((self.line, file.join(" ")));
+                Ok(Flow::Done(None))
+            }
+            _ if in_pipe => Ok(Flow::Done(None)),
+            _ => self.program(set, rest),
+        }
+    }
+
+    /// Runs a function.
+    fn call(&mut self, name: &str, words: &[(Word, Option<Vec<Word>>)]) -> Result<Flow, String> {
+        if self.depth >= DEEPEST {
+            return Err(format!("the function `{name}`, which calls itself"));
+        }
+        let body = self.functions.get(name).cloned().unwrap_or_default();
+        let words: Vec<Word> = words.iter().map(|(word, _)| word.clone()).collect();
+        let inside = self.expand_all(&words)?;
+        let outside = std::mem::replace(&mut self.arguments, inside);
+        self.depth += 1;
+        let flow = self.list(&body);
+        self.depth -= 1;
+        self.arguments = outside;
+        flow
+    }
+
+    /// A command that is no part of the shell: the program if it has `"$@"`, or follows `exec`.
+    fn program(
+        &mut self,
+        set: &[(Word, Option<Vec<Word>>)],
+        rest: &[(Word, Option<Vec<Word>>)],
+    ) -> Result<Flow, String> {
+        let is_all = |part: &Part| matches!(part, Part::Parameter { text, .. } if text == "@" || text == "*");
+        let all = rest.iter().position(|(word, _)| word.iter().any(is_all));
+        let exec = rest.first().and_then(|(word, _)| literal(word)) == Some("exec");
+        let harmless = ["echo", "printf", "set", "ulimit", "module", "shift"];
+        let name = rest.first().and_then(|(word, _)| literal(word)).unwrap_or_default();
+        if harmless.contains(&name) {
+            if name == "shift" && !self.arguments.is_empty() {
+                self.arguments.remove(0);
+            }
+            return Ok(Flow::Done(Some(true)));
+        }
+        if all.is_none() && !exec && !binds(name) {
+            // Its status, and what `source` sets, is not known.
+            return Ok(Flow::Done(None));
+        }
+        for (word, array) in set {
+            self.assign(word, array.as_deref(), true);
+        }
+        let words: Vec<Word> = rest[usize::from(exec)..all.unwrap_or(rest.len())]
+            .iter()
+            .map(|(word, _)| word.clone())
+            .collect();
+        let mut before = self.expand_all(&words)?;
+        if before.first().map(String::as_str) == Some("env") {
+            let variables = before[1..].iter().take_while(|word| word.contains('=')).count();
+            for word in before.drain(..=variables).skip(1) {
+                let (name, value) = word.split_once('=').unwrap_or_default();
+                self.exported.insert(name.to_owned());
+                self.variables.insert(name.to_owned(), Ok(value.to_owned()));
+            }
+        }
+        let exported = self.variables.iter().filter(|(name, _)| self.exported.contains(*name));
+        let exported = exported.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Ok(Flow::Started(Started { line: self.line, before, exported }))
+    }
+
+    /// `NAME=VALUE`, `NAME+=VALUE`, `NAME[N]=VALUE`, `NAME=(..)` or `NAME`.
+    fn assign(&mut self, word: &Word, array: Option<&[Word]>, exports: bool) {
+        let Some((name, value)) = assignment(word) else {
+            if let Some(name) = literal(word).filter(|_| exports) {
+                self.exported.insert(name.to_owned());
+            }
+            return;
+        };
+        let (name, adds) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
+        if exports {
+            self.exported.insert(name.to_owned());
+        }
+        if let Some(words) = array {
+            match self.expand_all(words) {
+                Ok(words) if adds => self.arrays.entry(name.to_owned()).or_default().extend(words),
+                Ok(words) => drop(self.arrays.insert(name.to_owned(), words)),
+                Err(why) => drop(self.variables.insert(name.to_owned(), Err(why))),
+            }
+            return;
+        }
+        let value = self.joined(&value);
+        if let Some((array, index)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+            let index = self.arithmetic(index).ok().and_then(|index| usize::try_from(index).ok());
+            let elements = self.arrays.entry(array.to_owned()).or_default();
+            if let (Some(index), Ok(value)) = (index.filter(|index| *index < 4096), value) {
+                elements.resize(elements.len().max(index + 1), String::new());
+                elements[index] = value;
+            }
+            return;
+        }
+        let before = self.variables.get(name).cloned().unwrap_or_else(|| Ok(String::new()));
+        let value = if adds { before.and_then(|old| Ok(old + &value?)) } else { value };
+        self.variables.insert(name.to_owned(), value);
+    }
+
+    pub(super) fn arithmetic(&mut self, text: &str) -> Result<i64, String> {
+        let text = self.replaced(text)?;
+        evaluate(&text, self)
+    }
+
+    /// An expression whose `$NAME` and `${NAME}` are replaced.
+    fn replaced(&mut self, text: &str) -> Result<String, String> {
+        let (mut done, mut rest) = (String::new(), text);
+        while let Some((before, after)) = rest.split_once('$') {
+            done += before;
+            let (name, next) = match after.strip_prefix('{').and_then(|it| it.split_once('}')) {
+                Some(parts) => parts,
+                None => {
+                    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '#';
+                    after.split_at(after.find(|c| !is_name(c)).unwrap_or(after.len()))
+                }
+            };
+            if name.is_empty() {
+                return Err(format!("`${after}` in $(({text}))"));
+            }
+            done += &self.parameter(name)?;
+            rest = next;
+        }
+        Ok((done + rest).replace('"', ""))
+    }
+
+    /// The text of a word that is not split.
+    pub(super) fn joined(&mut self, word: &Word) -> Result<String, String> {
+        word.iter().map(|part| self.part(part)).collect()
+    }
+
+    /// A word as a pattern: what is quoted stands for itself.
+    pub(super) fn pattern(&mut self, word: &Word) -> Result<String, String> {
+        let escaped = |text: &str| text.chars().flat_map(|c| ['\\', c]).collect::<String>();
+        let part = |part: &Part| match part {
+            Part::Text { text, quoted: false } => Ok(text.clone()),
+            Part::Parameter { quoted: false, .. } => self.part(part),
+            _ => self.part(part).map(|text| escaped(&text)),
+        };
+        word.iter().map(part).collect()
+    }
+
+    /// The words that a shell makes of words.
+    pub(super) fn expand_all(&mut self, words: &[Word]) -> Result<Vec<String>, String> {
+        let mut all = Vec::new();
+        for word in words {
+            if let [Part::Parameter { text, .. }] = word.as_slice()
+                && let Some(name) = text.strip_suffix("[@]").or(text.strip_suffix("[*]"))
+                && !name.starts_with('#')
+            {
+                all.extend(self.arrays.get(name).cloned().unwrap_or_default());
+                continue;
+            }
+            let text = self.joined(word)?;
+            let splits = |part: &Part| match part {
+                Part::Parameter { quoted, .. } => !quoted,
+                Part::Command(_) | Part::Arithmetic(_) => true,
+                Part::Text { .. } => false,
+            };
+            let quoted = word.iter().any(|part| matches!(part, Part::Text { quoted: true, .. }));
+            if word.iter().any(splits) && !quoted {
+                all.extend(text.split_whitespace().map(str::to_owned));
+            } else {
+                all.push(text);
+            }
+        }
+        Ok(all)
+    }
+
+    fn part(&mut self, part: &Part) -> Result<String, String> {
+        match part {
+            Part::Text { text, .. } => Ok(text.clone()),
+            Part::Parameter { text, .. } => self.parameter(text),
+            Part::Arithmetic(text) => Ok(self.arithmetic(text)?.to_string()),
+            Part::Command(text) => self.output(text),
+        }
+    }
+
+    /// What stands for `${..}`.
+    fn parameter(&mut self, text: &str) -> Result<String, String> {
+        if text == "@" || text == "*" {
+            return Ok(self.arguments.join(" "));
+        }
+        if text == "#" {
+            return Ok(self.arguments.len().to_string());
+        }
+        if let Ok(position) = text.parse::<usize>() {
+            let argument = position.checked_sub(1).and_then(|at| self.arguments.get(at));
+            return Ok(argument.cloned().unwrap_or_default());
+        }
+        if let Some(name) = text.strip_prefix('#') {
+            let array = name.strip_suffix("[@]").or(name.strip_suffix("[*]"));
+            return match array {
+                Some(array) => Ok(self.arrays.get(array).map_or(0, Vec::len).to_string()),
+                None => Ok(self.parameter(name)?.chars().count().to_string()),
+            };
+        }
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let (name, rest) = text.split_at(text.find(|c| !is_name(c)).unwrap_or(text.len()));
+        if name.is_empty() {
+            return Err(format!("`${{{text}}}`"));
+        }
+        if let Some(index) = rest.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
+            if index == "@" || index == "*" {
+                return Ok(self.arrays.get(name).cloned().unwrap_or_default().join(" "));
+            }
+            let index = self.arithmetic(index)?;
+            return self.text(name, Some(index));
+        }
+        self.with_operator(name, rest).unwrap_or_else(|| Err(format!("`${{{text}}}`")))
+    }
+
+    /// `${NAME}` with what may follow the name; `None` if that is not evaluated.
+    fn with_operator(&mut self, name: &str, rest: &str) -> Option<Result<String, String>> {
+        let value = self.text(name, None);
+        let is_set = self.variables.contains_key(name);
+        let filled = |value: &Result<String, String>| value.as_ref().is_ok_and(String::is_empty);
+        for (sign, missing) in [(":-", filled(&value)), ("-", !is_set), (":=", filled(&value))] {
+            if let Some(default) = rest.strip_prefix(sign) {
+                return Some(if missing { self.quoted(default) } else { value });
+            }
+        }
+        if let Some(range) = rest.strip_prefix(':') {
+            let mut bounds = range.split(':').map(|bound| number(bound).ok()?.try_into().ok());
+            let first: usize = bounds.next()??;
+            let count: usize = bounds.next().unwrap_or(Some(usize::MAX))?;
+            return Some(value.map(|value| value.chars().skip(first).take(count).collect()));
+        }
+        for (sign, front, longest) in
+            [("##", true, true), ("#", true, false), ("%%", false, true), ("%", false, false)]
+        {
+            if let Some(pattern) = rest.strip_prefix(sign) {
+                return Some(value.map(|it| conditions::without(&it, pattern, front, longest)));
+            }
+        }
+        rest.is_empty().then_some(value)
+    }
+
+    /// A default value, which may have variables of its own.
+    fn quoted(&mut self, text: &str) -> Result<String, String> {
+        let text = text.trim_matches('"');
+        if !text.contains(['$', '`']) {
+            return Ok(text.to_owned());
+        }
+        let word = self.inner(&format!("\"{text}\"")).map_err(|()| format!("`{text}`"))?;
+        let value = match word.first().map(|item| &item.command) {
+            Some(Command::Simple(words)) if words.len() == 1 => self.joined(&words[0].0),
+            _ => Err(format!("`{text}`")),
+        };
+        self.depth -= 1;
+        value
+    }
+
+    /// What `$(..)` prints, of the few commands that are known.
+    fn output(&mut self, text: &str) -> Result<String, String> {
+        let unknown = || format!("`$({text})`");
+        if let Some(printed) = self.printed.get(text.trim()) {
+            return Ok(printed.clone());
+        }
+        let list = self.inner(text).map_err(|()| unknown())?;
+        let printed = self.printed_by(&list, unknown);
+        self.depth -= 1;
+        printed
+    }
+
+    /// A script inside this one, which must end with `depth` as it was.
+    fn inner(&mut self, text: &str) -> Result<List, ()> {
+        if self.depth >= DEEPEST {
+            return Err(());
+        }
+        let list = super::syntax::parse(text).map_err(|_| ())?;
+        self.depth += 1;
+        Ok(list)
+    }
+
+    fn printed_by(&mut self, list: &List, unknown: impl Fn() -> String) -> Result<String, String> {
+        let [Item { command: Command::Simple(words), join: Join::Always, .. }] = list.as_slice()
+        else {
+            return Err(unknown());
+        };
+        let words: Vec<Word> = words.iter().map(|(word, _)| word.clone()).collect();
+        let words = self.expand_all(&words)?;
+        let mut operands = words.iter().skip(1).map(String::as_str);
+        match words.first().map(String::as_str) {
+            Some("echo") => Ok(operands.collect::<Vec<_>>().join(" ")),
+            Some("expr") => {
+                let text: Vec<&str> = operands.by_ref().collect();
+                evaluate(&text.join(" "), self).map(|value| value.to_string())
+            }
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl Numbers for Shell {
+    fn text(&self, name: &str, index: Option<i64>) -> Result<String, String> {
+        if let Some(index) = index {
+            let array = self.arrays.get(name).map(Vec::as_slice).unwrap_or_default();
+            let index = if index < 0 { index + array.len() as i64 } else { index };
+            let element = usize::try_from(index).ok().and_then(|index| array.get(index));
+            return Ok(element.cloned().unwrap_or_default());
+        }
+        match (self.variables.get(name), self.arrays.get(name)) {
+            (Some(value), _) => value.clone(),
+            (None, Some(array)) => Ok(array.first().cloned().unwrap_or_default()),
+            (None, None) => Ok(String::new()),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: i64) {
+        self.variables.insert(name.to_owned(), Ok(value.to_string()));
+    }
+}
+
+/// Programs that bind and start another.
+fn binds(name: &str) -> bool {
+    matches!(name.rsplit('/').next(), Some("numactl" | "taskset" | "hwloc-bind"))
+}
+
+/// The text of a word without expansions.
+pub(super) fn literal(word: &Word) -> Option<&str> {
+    match word.as_slice() {
+        [Part::Text { text, .. }] => Some(text),
+        _ => None,
+    }
+}
+
+/// The name (with `+` or `[..]` behind it) and the value of an assignment.
+fn assignment(word: &Word) -> Option<(&str, Word)> {
+    let Some(Part::Text { text, quoted: false }) = word.first() else { return None };
+    let (name, value) = text.split_once('=')?;
+    let plain = name.split(['[', '+']).next().unwrap_or_default();
+    let starts = plain.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    if !starts || !plain.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return None;
+    }
+    let mut rest = vec![Part::Text { text: value.to_owned(), quoted: false }];
+    rest.extend_from_slice(&word[1..]);
+    Some((name, rest))
+}
