@@ -69,6 +69,9 @@ use network::Network;
 /// The number of events between two calls of the observer, about.
 const OBSERVED: u64 = 1 << 17;
 
+/// The number of messages of a tick after which the observer is called while the network is built.
+const OBSERVED_WHILE_BUILT: usize = 10_000;
+
 /// How a workload is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
@@ -127,7 +130,7 @@ impl Default for Options {
 }
 
 /// The progress of a simulation.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Progress {
     /// The simulated time.
@@ -169,8 +172,8 @@ pub enum SimulationError {
 
 /// Simulates a workload under a placement until the last message has arrived.
 ///
-/// The observer is called about every hundred thousand events; if it breaks, the simulation stops, and
-/// the outcome has the numbers so far.
+/// The observer is called about every hundred thousand events, and before the first one while the
+/// network is built; if it breaks, the simulation stops, and the outcome has the numbers so far.
 ///
 /// # Errors
 /// If a job has messages but no sources, if the placement has another number of ranks, or if the
@@ -187,15 +190,28 @@ pub fn simulate(
         let expected = workload.rank_count();
         return Err(SimulationError::OtherRanks { found: servers.rank_count(), expected });
     }
-    let mut network = Network::new(&servers, workload, options)?;
-    let clocks = std::mem::take(&mut network.clocks);
     let jobs = workload.jobs.len();
+    let names = workload.jobs.iter().map(|job| job.name.as_str());
+    let mut added = 0;
+    let mut stops = |messages: usize| {
+        added += messages;
+        let asks = added >= OBSERVED_WHILE_BUILT;
+        added = if asks { 0 } else { added };
+        asks && observer(&Progress::default()).is_break()
+    };
+    let Some(mut network) = Network::new(&servers, workload, options, &mut stops)? else {
+        return Ok(statistics::outcome(
+            &statistics::Counts::none(servers.kinds().len(), jobs),
+            &servers,
+            names,
+        ));
+    };
+    let clocks = std::mem::take(&mut network.clocks);
     let plain = options.pacing == Pacing::Open && options.service == Service::Deterministic;
     let counts = if plain {
         Engine::<true>::new(&network, clocks, jobs, options).run(observer)?
     } else {
         Engine::<false>::new(&network, clocks, jobs, options).run(observer)?
     };
-    let names = workload.jobs.iter().map(|job| job.name.as_str());
     Ok(statistics::outcome(&counts, &servers, names))
 }

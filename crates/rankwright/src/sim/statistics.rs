@@ -126,6 +126,18 @@ pub(super) struct Counts {
     pub(super) stopped: Option<u64>,
 }
 
+impl Counts {
+    /// Those of a simulation that was stopped before its begin.
+    pub(super) fn none(servers: usize, jobs: usize) -> Self {
+        Self {
+            servers: (0..servers).map(|_| Server::new(None)).collect(),
+            jobs: (0..jobs).map(|_| JobCount::new()).collect(),
+            events: 0,
+            stopped: Some(0),
+        }
+    }
+}
+
 /// The counts of a job. Times are picoseconds.
 #[derive(Debug)]
 pub(super) struct JobCount {

@@ -77,13 +77,14 @@ impl<'a> Builder<'a> {
     }
 
     /// `number`: index in [`Workload::jobs`](crate::traffic::Workload::jobs); `first`: the
-    /// global rank of the job's rank 0.
+    /// global rank of the job's rank 0. Returns whether it was added: false if `stops` says so.
     pub(super) fn add_job(
         &mut self,
         number: usize,
         job: &Job,
         first: GlobalRank,
-    ) -> Result<(), SimulationError> {
+        stops: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<bool, SimulationError> {
         let mut in_step = HashMap::new();
         for (position, source) in job.sources.iter().enumerate() {
             // Sources in step share the random numbers of the first of them.
@@ -91,6 +92,9 @@ impl<'a> Builder<'a> {
                 (Arrivals::PerSource, Some(step)) => *in_step.entry(step).or_insert(position),
                 _ => position,
             };
+            if stops(source.sends.len()) {
+                return Ok(false);
+            }
             let from = source.rank.global(first);
             let others: Vec<usize> = (0..source.sends.len())
                 .filter(|send| source.sends[*send].destination != source.rank)
@@ -128,7 +132,7 @@ impl<'a> Builder<'a> {
                 self.network.sources.push(SourceTable { zone, slot, sends: tables, messages });
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn add_send(

@@ -182,13 +182,17 @@ pub(super) struct PathStart {
 }
 
 impl Network {
+    /// `stops` gets the number of messages of a tick that were added since it was last called; if it says
+    /// so, there is no network.
+    ///
     /// # Errors
     /// If a job has messages but no sources, or something takes longer than 64 bits can hold.
     pub(super) fn new(
         servers: &Servers,
         workload: &Workload,
         options: &Options,
-    ) -> Result<Self, SimulationError> {
+        stops: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<Option<Self>, SimulationError> {
         let mut builder = Builder::new(servers, options);
         for (number, (job, first)) in workload.jobs.iter().zip(workload.rank_offsets()).enumerate()
         {
@@ -197,8 +201,10 @@ impl Network {
             {
                 return Err(SimulationError::NoSources { job: job.name.clone() });
             }
-            builder.add_job(number, job, first)?;
+            if !builder.add_job(number, job, first, stops)? {
+                return Ok(None);
+            }
         }
-        Ok(builder.finish())
+        Ok(Some(builder.finish()))
     }
 }

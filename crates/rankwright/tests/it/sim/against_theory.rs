@@ -228,6 +228,18 @@ fn an_observer_can_stop_and_is_told_how_far_it_is() {
 }
 
 #[test]
+fn an_observer_can_stop_a_simulation_before_its_first_event() {
+    let cluster = cluster(&[(4, Kind(1, 1, 32, 1))]);
+    let pattern = Pattern::parse("all-to-all:128:rate=10,length=1KiB,messages=10").unwrap();
+    let workload = Workload::single(pattern.job().unwrap());
+    let placement = placed(&cluster, &workload, "blocked");
+    let mut observer = |_: &_| ControlFlow::Break(());
+    let options = Options::default();
+    let outcome = simulate(&cluster, &workload, &placement, &options, &mut observer).unwrap();
+    assert_eq!((outcome.messages, outcome.stopped.map(|time| time.0)), (0, Some(0.0)));
+}
+
+#[test]
 fn what_cannot_be_simulated_is_an_error() {
     let cluster = slow_cluster();
     let text = |workload: &Workload| {
