@@ -93,6 +93,15 @@ fn a_node_that_fails_or_is_silent_is_named_and_nothing_is_written() {
 }
 
 #[test]
+fn nodes_that_the_job_has_in_part_are_named() {
+    let nodes: String = ["n0", "n1", "n2"].iter().map(|name| node(name, 4, "64 GiB")).collect();
+    let site = site(&format!("{nodes}echo 'free = \"0-1\"' >>\"$folder/n1.toml\""));
+    let (output, text) = discover(&site, &[]);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("warning: n1: granted in part; the other PUs are not free"), "{text}");
+}
+
+#[test]
 fn nodes_that_all_answered_are_described_though_the_launcher_hangs() {
     let nodes: String = ["n0", "n1", "n2"].iter().map(|name| node(name, 4, "64 GiB")).collect();
     let site = site(&format!("{nodes}exec sleep 1000"));
