@@ -26,7 +26,10 @@ pub enum PlacementError {
         unit: String,
     },
     /// There are more ranks than nodes, packages, NUMA nodes or GPUs take.
-    #[error("{ranks} ranks at {per}: cluster `{cluster}` has room for {slots}{}", because(why.as_deref()))]
+    #[error(
+        "{} at {per}: cluster `{cluster}` has room for {slots}{}",
+        counted(*ranks, "rank"), because(why.as_deref())
+    )]
     TooFewParts {
         /// The name of the cluster.
         cluster: String,

@@ -112,7 +112,7 @@ fn ranks_of_gpus_are_on_the_cores_beside_them() {
     let error = of(&cluster, per_gpus(1, 3), Share::Cores).unwrap_err().to_string();
     assert_eq!(
         error,
-        "1 ranks at 1 per 3 GPUs: cluster `four-numa` has room for 0 (t0 has 8 GPUs, not a multiple \
+        "1 rank at 1 per 3 GPUs: cluster `four-numa` has room for 0 (t0 has 8 GPUs, not a multiple \
          of 3)"
     );
     let none = of(&nodes("core:4 pu:1", 1), per_gpus(1, 1), Share::Cores).unwrap_err();
