@@ -180,7 +180,7 @@ impl Place {
         }
         output::print(&comparison::show_answer(&comparison, self.format, verbosity))?;
         let best = plan.candidates.swap_remove(plan.ranking.best());
-        // The number repeats a search under --time.
+        // The number repeats a search under --time, unless that ended its first assignments.
         if verbosity.verbose || self.search.is_timed() {
             plan::note_moves(verbosity, &best.made_by, best.moves);
         }
