@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rankwright::ids::{CoreId, format_index_list};
 use rankwright::lint::{HostReading, LintWarning, RankReading, Reading};
+use rankwright::units::counted;
 use serde_json::{Value, json};
 
 use crate::options::Format;
@@ -25,7 +26,8 @@ pub(super) fn reading(
             if has_devices(reading) {
                 header.extend(["GPUs", "NICs", "memory (P#)"]);
             }
-            let mut text = output::table(&header, &rows(reading));
+            let mut text = summary(reading) + "\n\n";
+            text += &output::table(&header, &rows(reading));
             text += "\n";
             let rows: Vec<Vec<String>> = reading.hosts.iter().map(host_row).collect();
             text + &output::table(&["host", "ranks", "cores", "unused cores"], &rows)
@@ -53,6 +55,23 @@ pub(super) fn reading(
             serde_json::to_string_pretty(&json)? + "\n"
         }
     })
+}
+
+/// Whether the ranks are where the file seems to say, in a line.
+fn summary(reading: &Reading) -> String {
+    let ranks = counted(reading.ranks.len(), "rank");
+    let hosts = counted(reading.hosts.len(), "host");
+    let unbound = reading.ranks.iter().filter(|rank| !rank.bound).count();
+    let bound = match unbound {
+        0 => String::new(),
+        some => format!(", {some} not bound"),
+    };
+    let verdict = match (reading.starts(), reading.warnings.len()) {
+        (false, _) => "the launcher refuses the file".to_owned(),
+        (true, 0) => "no warning".to_owned(),
+        (true, count) => counted(count, "warning"),
+    };
+    format!("{ranks} on {hosts}{bound}: {verdict}")
 }
 
 /// Prints the warnings to standard error; of one code only the first.

@@ -66,6 +66,8 @@ pub(super) struct RankRow {
     pub(super) numa: Option<NumaId>,
     pub(super) nics: Vec<String>,
     pub(super) why: String,
+    /// Whether none of its devices is beside its NUMA node, though they are beside others.
+    pub(super) far: bool,
     pub(super) gpus: Vec<String>,
     /// The devices that the stack uses by default; with --explain.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,6 +134,7 @@ impl NicReport {
                 numa: entry.numa,
                 nics: entry.nics.clone(),
                 why: file.node(&entry.node).map_or_else(String::new, |node| why(node, entry)),
+                far: file.node(&entry.node).is_some_and(|node| is_far(node, entry)),
                 gpus: entry.gpus.clone(),
                 by_itself: None,
                 differs: None,
@@ -220,6 +223,13 @@ fn link(ports: &[Port]) -> &'static str {
 }
 
 /// The position of a rank's first device relative to the rank.
+fn is_far(node: &NodeEntry, entry: &RankEntry) -> bool {
+    let Some(numa) = entry.numa.filter(|_| entry.bound) else { return false };
+    let devices = node.nics.iter().filter(|nic| entry.nics.contains(&nic.name));
+    let mut known = devices.filter(|nic| !nic.near.is_empty()).peekable();
+    known.peek().is_some() && known.all(|nic| !nic.near.contains(&numa))
+}
+
 fn why(node: &NodeEntry, entry: &RankEntry) -> String {
     let find = |name: &String| node.nics.iter().find(|nic| nic.name == *name);
     let Some(first) = entry.nics.first() else { return "left to the library".to_owned() };

@@ -70,7 +70,7 @@ fn numa_list(numa: &[NumaId]) -> String {
 }
 
 fn table(report: &NicReport) -> String {
-    let mut text = String::new();
+    let mut text = summary(&report.ranks);
     if report.devices.is_empty() {
         text += "the description has no network device\n";
     } else {
@@ -105,6 +105,22 @@ fn table(report: &NicReport) -> String {
         );
     }
     text + &variables(&report.ranks)
+}
+
+/// Whether the ranks use devices beside them, in a line; nothing without ranks.
+fn summary(ranks: &[RankRow]) -> String {
+    if ranks.is_empty() {
+        return String::new();
+    }
+    let count = |is: fn(&RankRow) -> bool| ranks.iter().filter(|row| is(row)).count();
+    let (named, far) = (count(|row| !row.nics.is_empty()), count(|row| row.far));
+    let all = ranks.len();
+    let verdict = match (named, far) {
+        (0, _) => format!("none of {all} ranks is given a network device: the library chooses"),
+        (_, 0) => format!("none of {named} ranks uses a network device that is far from it"),
+        _ => format!("{far} of {named} ranks use a network device that is far from them"),
+    };
+    verdict + "\n\n"
 }
 
 fn rank_row(row: &RankRow, explained: bool) -> Vec<String> {
