@@ -45,7 +45,7 @@ pub fn merge(parts: Vec<(String, Cluster)>) -> Result<Cluster, InputError> {
 }
 
 /// As [`merge`], for descriptions of nodes that the nodes themselves gave: nodes whose memories differ
-/// by at most [`SAME_MEMORY`] are of one type, with the smallest of them.
+/// by at most `SAME_MEMORY` are of one type, with the smallest of them.
 ///
 /// # Errors
 /// As [`merge`].

@@ -382,6 +382,7 @@ impl<'a> Race<'a> {
         let estimate = |at: usize| {
             let both = |run: &&Run| run.scores[at].is_some() && run.scores[reference].is_some();
             let mut shared: Vec<&Run> = longest.iter().filter(both).collect();
+            let has_all = shared.len() == longest.len();
             if shared.is_empty() {
                 shared = self.runs.iter().rev().find(both).into_iter().collect();
             }
@@ -391,7 +392,7 @@ impl<'a> Race<'a> {
                 let last = self.runs.iter().rev().find_map(|run| run.scores[at]);
                 return last.unwrap_or_default();
             }
-            if shared.len() == longest.len() {
+            if has_all {
                 return mean(at);
             }
             let of_shared = mean(reference);

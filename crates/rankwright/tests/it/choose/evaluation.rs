@@ -130,6 +130,27 @@ fn a_small_budget_simulates_a_part() {
     }
 }
 
+/// Clocks say when the last message is sent, so that all mappings end together. Parts of this workload,
+/// whose messages come in bursts, are extrapolated to another end than longer parts.
+#[test]
+fn times_from_runs_of_different_length_are_comparable() {
+    let jobs = rankwright::traffic::open("nas:cg.W.32").unwrap();
+    let names = ["blocked", "cyclic", "random:seed=1", "random:seed=2", "random:seed=3", "kway"];
+    let mut eliminated = 0;
+    for part in [2, 4, 8, 16] {
+        let messages = jobs.clocked_messages() / part * names.len() as u64;
+        let options = ChooseOptions { evaluate_all: true, messages, ..ChooseOptions::default() };
+        let made = choose(&cluster(&[(8, Kind(2, 1, 2, 1))]), &jobs, &names, &options);
+        let evaluation = evaluation(&made);
+        let mappings = || evaluation.mappings.iter();
+        eliminated += mappings().filter(|mapping| mapping.runs.iter().all(Option::is_none)).count();
+        let ends = || mappings().map(|mapping| mapping.score.last_arrival().0);
+        let (first, last) = (ends().fold(f64::MAX, f64::min), ends().fold(0.0, f64::max));
+        assert!(last < 1.05 * first, "{first} to {last}");
+    }
+    assert!(eliminated > 0);
+}
+
 #[test]
 fn what_cannot_be_simulated_is_evaluated_otherwise() {
     let jobs = jobs(&MIXED);
