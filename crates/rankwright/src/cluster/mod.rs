@@ -63,7 +63,7 @@ use serde::Serialize;
 pub use check::ClusterError;
 use check::MOST_SWITCH_LEVELS;
 pub use description::{ClusterDescription, Node, NodeGroup, SPEEDS, Switch};
-use hardware::ARM;
+use hardware::{ARM, model_bandwidth};
 pub use hardware::{HardwareRates, NicRates, Origin, PciId, Rated};
 pub use levels::Levels;
 pub(crate) use machine::bus_order;

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use super::machine::Machine;
+use super::model_bandwidth;
 use super::network_device::{Nic, NicKind};
+use crate::units::BytesPerSecond;
 
 /// Beginnings of the names of interfaces to the board's management controller (BMC).
 const CONTROLLER_PREFIXES: [&str; 3] = ["usb", "idrac", "bmc"];
@@ -65,13 +67,18 @@ impl Machine {
         let mut faster = others.filter(|other| {
             let by_name = is_controller(nic) && !is_controller(other);
             by_name
-                || match (nic.known_bandwidth(), other.known_bandwidth()) {
+                || match (rate(nic), rate(other)) {
                     (Some(rate), Some(other)) => rate.0 * SLOWER <= other.0,
                     _ => !is_ethernet(other),
                 }
         });
         faster.next().is_some()
     }
+}
+
+/// Its rate, where it is stated or its model is known.
+fn rate(nic: &Nic) -> Option<BytesPerSecond> {
+    nic.known_bandwidth().or_else(|| model_bandwidth(nic))
 }
 
 /// Whether none of its names is that of a device for a faster network. BXI (`bxi0`) has no kind of
@@ -88,7 +95,6 @@ fn is_controller(nic: &Nic) -> bool {
 mod tests {
     use super::super::{Link, Port};
     use super::*;
-    use crate::units::BytesPerSecond;
 
     /// A device with a rate in Gbit/s; 0 for an unknown one.
     fn nic(name: &str, gigabits: f64) -> Nic {
@@ -144,6 +150,13 @@ mod tests {
         let both = |slow, fast| carry(&[nic("eth0", slow), nic("eth1", fast)]).len();
         assert_eq!([both(25.0, 100.0), both(25.0, 99.0), both(100.0, 25.0)], [1, 2, 1]);
         assert_eq!([both(0.0, 100.0), both(25.0, 0.0), both(0.0, 0.0)], [2, 2, 2]);
+    }
+
+    #[test]
+    fn models_have_known_rates() {
+        let of = |name: &str, id: &str| Nic { pci_id: id.parse().ok(), ..nic(name, 0.0) };
+        let (slow, fast) = (of("eth0", "8086:1521"), of("eth2", "8086:10fb"));
+        assert_eq!(carry(&[slow, fast]), ["eth2"]);
     }
 
     #[test]

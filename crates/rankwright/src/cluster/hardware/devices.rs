@@ -165,14 +165,22 @@ impl Kind {
     }
 }
 
-/// The bandwidth of a device, each way, by its PCI id, else by its kind.
-pub(super) fn bandwidth(nic: &Nic) -> Rated<BytesPerSecond> {
-    let model = nic.pci_id.and_then(|id| {
+/// The bandwidth of a device, each way, by its PCI id; `None` if no row has it.
+pub(in crate::cluster) fn model_bandwidth(nic: &Nic) -> Option<BytesPerSecond> {
+    model(nic).map(|(.., gigabits)| BytesPerSecond(gigabits * 1e9 / 8.0))
+}
+
+fn model(nic: &Nic) -> Option<&'static Model> {
+    nic.pci_id.and_then(|id| {
         MODELS
             .iter()
             .find(|(vendor, devices, ..)| *vendor == id.vendor && devices.contains(&id.device))
-    });
-    let (name, value) = match model {
+    })
+}
+
+/// The bandwidth of a device, each way, by its PCI id, else by its kind.
+pub(super) fn bandwidth(nic: &Nic) -> Rated<BytesPerSecond> {
+    let (name, value) = match model(nic) {
         Some((.., name, gigabits)) => (*name, BytesPerSecond(gigabits * 1e9 / 8.0)),
         None => {
             let kind = Kind::of(nic);

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::{Origin, Rated};
-use crate::cluster::Machine;
+use crate::cluster::{Machine, NumaNode};
+use crate::ids::CoreId;
 use crate::units::BytesPerSecond;
 
 /// The share of the memory's peak rate that STREAM (triad) reaches. Published results: Xeon E5-2699
@@ -122,11 +123,16 @@ impl Name {
 pub(super) fn bandwidths(machine: &Machine) -> Vec<Rated<BytesPerSecond>> {
     let beside = machine.packages_beside();
     let model = machine.processor.as_deref().unwrap_or_default();
+    let cores = machine.cores_by_numa();
     let numa_nodes = machine.numa_nodes.iter().zip(&beside);
     let rated = numa_nodes.map(|(node, package)| {
-        // The NUMA nodes of this kind that share the package's memory.
-        let alike = machine.numa_nodes.iter().zip(&beside);
-        let alike = alike.filter(|(other, at)| other.kind == node.kind && *at == package).count();
+        // The NUMA nodes of this kind that share the package's memory. DRAM without cores belongs to
+        // packages that this description leaves out.
+        let alike = machine.numa_nodes.iter().zip(&beside).zip(&cores);
+        let is_alike = |((other, at), cores): &((&NumaNode, &Option<usize>), &Vec<CoreId>)| {
+            other.kind == node.kind && *at == package && (other.kind.is_some() || !cores.is_empty())
+        };
+        let alike = alike.filter(is_alike).count().max(1);
         let (gigabytes, what) = match node.kind.as_deref() {
             None => dram(machine, model),
             Some(kind) => (of_kind(kind, model), Cow::Owned(kind.to_owned())),

@@ -17,6 +17,7 @@ use super::{Machine, Nic, NodeGroup, Rates};
 use crate::units::{BytesPerSecond, Seconds};
 
 pub use devices::PciId;
+pub(super) use devices::model_bandwidth;
 pub(super) use memories::ARM;
 
 /// A rate, and where it comes from.

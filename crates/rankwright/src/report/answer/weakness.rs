@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::Facts;
+use crate::choose::Basis;
 use crate::traffic::{Job, Workload};
 
 /// What weakens an answer.
@@ -40,7 +41,7 @@ const MEASURE: &str = "`rankwright run --compare default,placement` measures the
 /// Everything that weakens an answer, the most important first.
 pub(super) fn all(facts: &Facts) -> Vec<Weakness> {
     let parts = [shared_pus(facts.workload), no_timing(facts), disagreement(facts)];
-    let parts = parts.into_iter().chain([rates(facts), part(facts)]);
+    let parts = parts.into_iter().chain([by_model(facts), rates(facts), part(facts)]);
     let more = [collectives(facts), neighbours(facts), gpus(facts), default(facts)];
     let parts = parts.chain(more);
     parts.flatten().collect()
@@ -83,6 +84,17 @@ fn rates(facts: &Facts) -> Option<Weakness> {
             "rates-assumed",
             format!("rates of the cluster are assumed{from} ({})", rates.name),
             "write measured ones into cluster.toml, under [rates] and as bandwidth of each NIC",
+        )
+    })
+}
+
+fn by_model(facts: &Facts) -> Option<Weakness> {
+    let evaluation = facts.plan.evaluation.as_ref()?;
+    (evaluation.basis() == Basis::Model).then(|| {
+        Weakness::new(
+            "not-simulated",
+            "the times are those of a fluid model; nothing was simulated",
+            "`--effort normal` without a time limit simulates",
         )
     })
 }
