@@ -20,7 +20,7 @@ pub(in crate::lint) fn place<S: AsRef<str>>(words: &[S]) -> Option<Place> {
 fn taskset(words: &[&str]) -> Option<Place> {
     let list = words.iter().position(|word| ["-c", "--cpu-list", "-ac", "-ca"].contains(word));
     if let Some(list) = list {
-        return Some(cpu_list(words.get(list + 1)?));
+        return Some(words.get(list + 1).map_or(Place::Unknown, |text| cpu_list(text)));
     }
     let mask = words.iter().find(|word| !word.starts_with('-'))?;
     Some(super::cpu_bind::mask(mask).map_or(Place::Unknown, Place::Pus))

@@ -61,10 +61,20 @@ pub(super) fn choose(
         devices.numa = listed_after(options, &["-N", "--cpunodebind"]);
     }
     if let Some(group) = group.filter(|_| !devices.numa.is_empty()) {
-        bind(rank, Place::Pus(pus_beside(group, &devices.numa)));
+        bind(rank, pus_beside(group, &devices.numa));
     }
-    if let Some(place) = wrapper::place(&started.before) {
-        bind(rank, place);
+    let is_hwloc = |word: &String| word.rsplit('/').next() == Some("hwloc-bind");
+    match wrapper::place(&started.before) {
+        Some(Place::Pus(pus)) => bind(rank, pus),
+        Some(Place::Unknown) => {
+            bound_somewhere(rank);
+            unknown.push(format!("the list of PUs in `{}`", started.before.join(" ")));
+        }
+        None if started.before.iter().any(is_hwloc) => {
+            bound_somewhere(rank);
+            unknown.push("the binding by hwloc-bind".to_owned());
+        }
+        _ => {}
     }
     rank.devices = Some(devices);
     (unknown, twice)
@@ -83,10 +93,13 @@ fn within<'a>(list: &'a str, left: &[String]) -> (Vec<String>, Vec<&'a str>) {
     (gpus, missing)
 }
 
-fn bind(rank: &mut RankReading, place: Place) {
-    if let Place::Pus(pus) = place {
-        (rank.cores, rank.pus, rank.bound) = (None, Some(pus), true);
-    }
+fn bind(rank: &mut RankReading, pus: PuSet) {
+    (rank.cores, rank.pus, rank.bound) = (None, Some(pus), true);
+}
+
+/// The rank is bound, to what is not known.
+pub(super) fn bound_somewhere(rank: &mut RankReading) {
+    (rank.cores, rank.pus, rank.bound) = (None, None, true);
 }
 
 /// The words behind `numactl`.

@@ -194,7 +194,12 @@ impl Script<'_> {
                 }
             }
             Ok(None) => found.idle.push(number),
-            Err(why) => found.unevaluated.entry(why).or_default().push(number),
+            Err(why) => {
+                if self.text.split_whitespace().any(run::binds) {
+                    chosen::bound_somewhere(rank);
+                }
+                found.unevaluated.entry(why).or_default().push(number);
+            }
         }
     }
 

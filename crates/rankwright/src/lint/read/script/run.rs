@@ -255,6 +255,11 @@ impl Shell {
         let exec = rest.first().and_then(|(word, _)| literal(word)) == Some("exec");
         let harmless = ["echo", "printf", "set", "ulimit", "module", "shift"];
         let name = rest.first().and_then(|(word, _)| literal(word)).unwrap_or_default();
+        if name == "set" && rest.get(1).and_then(|(word, _)| literal(word)) == Some("--") {
+            let words: Vec<Word> = rest[2..].iter().map(|(word, _)| word.clone()).collect();
+            self.arguments = self.expand_all(&words)?;
+            return Ok(Flow::Done(Some(true)));
+        }
         if harmless.contains(&name) {
             if name == "shift" && !self.arguments.is_empty() {
                 self.arguments.remove(0);
@@ -536,7 +541,7 @@ impl Numbers for Shell {
 }
 
 /// Programs that bind and start another.
-fn binds(name: &str) -> bool {
+pub(super) fn binds(name: &str) -> bool {
     matches!(name.rsplit('/').next(), Some("numactl" | "taskset" | "hwloc-bind"))
 }
 

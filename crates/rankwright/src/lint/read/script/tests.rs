@@ -68,6 +68,8 @@ fn words_before_the_program_bind_it() {
     assert_eq!(before, ["numactl", "--cpunodebind=1", "--membind=1"]);
     let (_, before) = started("exec taskset -c $LOCAL ./app", 1).unwrap();
     assert_eq!(before, ["taskset", "-c", "1", "./app"]);
+    let (_, before) = started("set -- 4 5 6\nexec taskset -c $2 ./app", 1).unwrap();
+    assert_eq!(before, ["taskset", "-c", "5", "./app"]);
 }
 
 #[test]
@@ -233,4 +235,21 @@ fn broken_scripts_end_with_an_error_and_never_hang() {
     let signs = format!("x=$(({}1))\n[ $x ]\n\"$@\"", "-".repeat(10_000));
     assert!(started(&signs, 0).is_err());
     assert!(started(&format!("export A={}\n\"$@\"", "$(echo ".repeat(300)), 0).is_err());
+}
+
+#[test]
+fn a_binding_that_is_not_known_is_not_told_as_none() {
+    for script in [
+        "IFS=, read -ra B <<< \"0-1,2-3\"\nexec taskset -c ${B[$SLURM_LOCALID]} \"$@\"\n",
+        "exec hwloc-bind numa:0 -- \"$@\"\n",
+        "if [ -f /x ]; then A=1; fi\nexec numactl -C $A \"$@\"\n",
+    ] {
+        let script = format!("{HEAD}$SLURM_LOCALID\n{script}");
+        let reading = linted(&script, "-n 2 --ntasks-per-node=2");
+        assert_eq!(reading.ranks.len(), 2);
+        for rank in &reading.ranks {
+            assert_eq!((rank.bound, &rank.pus), (true, &None), "{script}");
+        }
+        assert_eq!(reading.notes.len(), 1, "{:?}", reading.notes);
+    }
 }
