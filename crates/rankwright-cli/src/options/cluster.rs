@@ -23,7 +23,7 @@ pub(crate) struct ClusterOptions {
     pub(crate) nodes: NodesOption,
 }
 
-/// Which nodes of the cluster are used.
+/// The nodes of the cluster to use.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct NodesOption {
     /// Nodes to use: at most this many, like 4, or only these, like n[0-3]; in a batch job only granted

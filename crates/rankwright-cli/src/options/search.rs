@@ -91,7 +91,7 @@ impl SearchOptions {
 
     /// By when the command ends, under `--time`.
     pub(crate) fn end(&self) -> Option<Instant> {
-        // A time beyond what the clock can hold is no limit.
+        // A limit that overflows the clock is no limit.
         self.time.and_then(|time| started().checked_add(Duration::try_from_secs_f64(time.0).ok()?))
     }
 

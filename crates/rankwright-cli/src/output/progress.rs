@@ -18,7 +18,7 @@ const DRAWN: Duration = Duration::from_millis(200);
 const ENOUGH: (f64, Duration) = (0.05, Duration::from_secs(1));
 
 /// A line on standard error about work that takes more than a second; cleared when it is dropped.
-/// Nothing if standard error is no terminal, and with `--quiet`.
+/// Prints nothing with `--quiet`, or if standard error is not a terminal.
 pub(crate) struct ProgressLine {
     shared: Option<Arc<Shared>>,
     drawing: Option<JoinHandle<()>>,

@@ -302,8 +302,7 @@ fn outside_of_a_job_the_default_runs_on_the_hosts_of_the_placement() {
     site.program("flux", "#!/bin/sh\necho flux 0.50\n");
     let flux = ["placement.json", "--for", "flux", "--compare", "default,placement"];
     let (ok, _, text) = default(None, &flux);
-    let told =
-        "flux chooses the hosts by itself, so that its default may run on others than n[0-1]";
+    let told = "flux selects the hosts itself: its default may run on other hosts than n[0-1]";
     assert!(!ok && text.contains(told), "{text}");
 }
 

@@ -80,7 +80,7 @@ fn hosts_of(placed: &[(&str, &Prepared)], installed: &MpiLauncher) -> anyhow::Re
     }
     if !installed.launcher.default_takes_hosts() {
         return Err(refused(format!(
-            "{} chooses the hosts by itself, so that its default may run on others than {}; compare \
+            "{} selects the hosts itself: its default may run on other hosts than {}; compare \
              inside a job, or leave out `default`",
             installed.launcher.program,
             shown(&ranks)

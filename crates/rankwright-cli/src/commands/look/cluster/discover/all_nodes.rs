@@ -82,7 +82,7 @@ impl AllNodesOptions {
             }
             None => {
                 let batch = BatchJob::around()?.ok_or_else(|| {
-                    let text = "--all-nodes: this is no job of Slurm, LSF or PBS; run it inside \
+                    let text = "--all-nodes: not inside a job of Slurm, LSF or PBS; run it inside \
                                 one, or name the nodes with --hostfile";
                     UsageError(text.to_owned())
                 })?;
@@ -169,7 +169,7 @@ const MOST_LINES: usize = 10;
 struct Ended {
     /// How, in words.
     how: String,
-    /// Whether by itself.
+    /// Whether it ended before the timeout.
     in_time: bool,
     /// The beginning of its output.
     said: String,
