@@ -1,7 +1,7 @@
 //! What the variables and options of a rank name on its machine.
 
 use super::run::Started;
-use crate::cluster::{Core, Machine, NodeGroup};
+use crate::cluster::{Core, Gpu, GpuVendor, Machine, NodeGroup};
 use crate::ids::{NumaId, PuId, PuSet, parse_index_list};
 use crate::lint::read::wrapper;
 use crate::lint::{Place, RankDevices, RankReading};
@@ -143,16 +143,19 @@ fn pus_beside(NodeGroup { machine, free, .. }: &NodeGroup, numbers: &[u32]) -> P
 
 /// The GPUs that a list makes visible: by name where the machine has them, else as they are written.
 fn gpus(variable: &str, list: &str, machine: Option<&Machine>) -> Vec<String> {
+    let vendor = match variable {
+        "CUDA_VISIBLE_DEVICES" => GpuVendor::Nvidia,
+        "ZE_AFFINITY_MASK" => GpuVendor::Intel,
+        _ => GpuVendor::Amd,
+    };
+    // As programs count them; all of them where the description names no vendor.
     let of_vendor = |machine: &Machine| -> Vec<String> {
-        let start = match variable {
-            "CUDA_VISIBLE_DEVICES" => ["cuda", "nvml"],
-            "ZE_AFFINITY_MASK" => ["ze", "ze"],
-            _ => ["rsmi", "rsmi"],
-        };
-        let names = || machine.gpus.iter().map(|gpu| gpu.name.clone());
-        let own: Vec<String> =
-            names().filter(|name| start.iter().any(|start| name.starts_with(start))).collect();
-        if own.is_empty() { names().collect() } else { own }
+        let mut gpus: Vec<&Gpu> = machine.gpus.iter().collect();
+        if gpus.iter().any(|gpu| gpu.vendor == Some(vendor)) {
+            gpus.retain(|gpu| gpu.vendor == Some(vendor));
+        }
+        gpus.sort_by_key(|gpu| gpu.bus_order());
+        gpus.into_iter().map(|gpu| gpu.name.clone()).collect()
     };
     let all = machine.map(of_vendor).unwrap_or_default();
     let name = |word: &str| {
