@@ -33,10 +33,11 @@ pub(super) fn reading(
             text + &output::table(&["host", "ranks", "cores", "unused cores"], &rows)
         }
         Format::Csv => {
+            let devices = has_devices(reading);
             let rows: Vec<Vec<String>> =
-                reading.ranks.iter().map(|rank| csv_row(rank, has_devices(reading))).collect();
+                reading.ranks.iter().map(|rank| csv_row(rank, devices)).collect();
             let mut header = vec!["rank", "host", "cores", "pus", "bound"];
-            if has_devices(reading) {
+            if devices {
                 header.extend(["gpus", "nics", "memory"]);
             }
             output::csv(&header, &rows)
@@ -103,6 +104,7 @@ pub(super) fn warnings(reading: &Reading, file: &Path, verbosity: &Verbosity) {
 }
 
 fn rows(reading: &Reading) -> Vec<Vec<String>> {
+    let has_devices = has_devices(reading);
     let row = |rank: &RankReading| {
         let unknown = if rank.bound { "?" } else { "not bound" };
         let list = |label: &str, list: Option<String>| {
@@ -112,7 +114,7 @@ fn rows(reading: &Reading) -> Vec<Vec<String>> {
         let pus = rank.pus.as_ref().map(ToString::to_string);
         let cores = list("L#", rank.cores.as_deref().map(core_list));
         let mut row = vec![rank.rank.to_string(), rank.host.clone(), cores, list("P#", pus)];
-        if has_devices(reading) {
+        if has_devices {
             row.extend(devices(rank).map(|(list, _)| list));
         }
         row
