@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::description::{group_lines, names_of_group};
 use super::named::Named;
+use super::unlikely::unlikely;
 use crate::options::{Format, ResultOptions};
 use crate::output::{self, Verbosity};
 
@@ -90,6 +91,10 @@ fn warnings(cluster: &Cluster) -> Vec<String> {
         let faster = machine.mpi_nics();
         let faster = faster.filter_map(|(nic, _)| faster_than_memory(machine, hardware, nic));
         warnings.extend(faster.map(|warning| format!("{names}: {warning}")));
+        if !rates.calibrated {
+            let told = unlikely(machine, hardware);
+            warnings.extend(told.into_iter().map(|warning| format!("{names}: {warning}")));
+        }
         warnings.extend(management(machine).map(|warning| format!("{names}: {warning}")));
         if machine.numa_nodes.len() > 2 && machine.numa_distance.is_none() {
             let which = "the distances between NUMA nodes are not known";

@@ -6,6 +6,7 @@ mod discover;
 mod import;
 mod named;
 mod show;
+mod unlikely;
 
 use std::process::ExitCode;
 
