@@ -11,7 +11,7 @@ use rankwright::files::{self, InputError};
 use rankwright::ids::PuSet;
 use rankwright_shim_format::same_host;
 
-use crate::host::{child, find_program, this_host};
+use crate::host::{child, find_program, granted_gpus, this_host};
 
 /// The hosts of a job, from its batch system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,8 +120,8 @@ pub(crate) struct BatchJob {
     pub(crate) tasks_of_hosts: Vec<(String, u32)>,
 }
 
-/// The batch system of the current job, as the prefix of its name.
-fn system() -> Option<&'static str> {
+/// The batch system of the current job, as the prefix of its name: `pbs:`.
+pub(crate) fn system() -> Option<&'static str> {
     let is_set = |name: &str| std::env::var_os(name).is_some();
     if is_set("SLURM_JOB_ID") && (is_set("SLURM_JOB_NODELIST") || is_set("SLURM_HET_SIZE")) {
         Some("slurm:")
@@ -184,6 +184,9 @@ impl BatchJob {
         tell_which(&mut hosts, allocation::slurm_cpu_ids(&said));
         let mut gpus = allocation::slurm_gpu_ids(&said);
         hosts.iter_mut().for_each(|granted| granted.gpus = gpus.remove(&granted.host));
+        if name != "slurm:" {
+            tell_gpus(&mut hosts);
+        }
         // Tasks of a heterogeneous job are counted by component.
         let of_slurm = name == "slurm:" && variable("SLURM_HET_SIZE").is_none();
         let count = |name: &str| variable(name).and_then(|text| text.parse().ok());
@@ -228,6 +231,21 @@ fn tell_which(hosts: &mut [Granted], mut ids: BTreeMap<String, Vec<u32>>) {
     };
     if let Some(granted) = hosts.iter_mut().find(unknown) {
         granted.which = Which::Pus(pus);
+    }
+}
+
+/// Adds the numbers of the granted GPUs of each host, if they are known: from PBS's list for all hosts,
+/// else for this host from the list of visible GPUs.
+fn tell_gpus(hosts: &mut [Granted]) {
+    let mut listed = granted_gpus::listed();
+    let here = this_host::name().ok().zip(granted_gpus::visible_numbers());
+    for granted in hosts {
+        let of_host = listed.iter().position(|(host, _)| same_host(host, &granted.host));
+        let of_here = || {
+            let (name, numbers) = here.as_ref()?;
+            same_host(name, &granted.host).then(|| numbers.clone())
+        };
+        granted.gpus = of_host.map(|at| listed.swap_remove(at).1).or_else(of_here);
     }
 }
 

@@ -1,4 +1,6 @@
-//! Whether the batch system granted GPUs.
+//! Whether the batch system granted GPUs, and which.
+
+use std::collections::BTreeMap;
 
 use rankwright_shim_format::visible_gpus::lists_some;
 
@@ -32,10 +34,47 @@ pub(crate) fn visible() -> Option<usize> {
     visible_by(|name| std::env::var(name).ok())
 }
 
-fn visible_by(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
+/// The GPUs of each host that Torque's file lists (`n0-gpu0` in each line), ascending; none without
+/// such a file, or if a line is of another form.
+pub(crate) fn listed() -> Vec<(String, Vec<u32>)> {
+    let text =
+        std::env::var("PBS_GPUFILE").ok().and_then(|file| std::fs::read_to_string(file).ok());
+    text.and_then(|text| listed_in(&text)).unwrap_or_default()
+}
+
+fn listed_in(text: &str) -> Option<Vec<(String, Vec<u32>)>> {
+    let mut hosts: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (host, number) = line.rsplit_once("-gpu")?;
+        hosts.entry(host).or_default().push(number.parse().ok()?);
+    }
+    Some(hosts.into_iter().map(|(host, numbers)| (host.to_owned(), ascending(numbers))).collect())
+}
+
+/// The numbers of the GPUs that the batch job around this program lists as visible on this host,
+/// ascending; `None` outside of jobs, and where it lists none or other names than numbers.
+pub(crate) fn visible_numbers() -> Option<Vec<u32>> {
+    visible_numbers_by(|name| std::env::var(name).ok())
+}
+
+fn visible_numbers_by(variable: impl Fn(&str) -> Option<String>) -> Option<Vec<u32>> {
+    let numbers = |list: String| list.split(',').map(|number| number.trim().parse().ok()).collect();
+    visible_list(variable).and_then(numbers).map(ascending)
+}
+
+fn ascending(mut numbers: Vec<u32>) -> Vec<u32> {
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+fn visible_list(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     IN_JOBS.iter().find_map(|name| variable(name))?;
-    let list = VISIBLE.iter().find_map(|name| variable(name).filter(|list| lists_some(list)))?;
-    Some(list.split(',').count())
+    VISIBLE.iter().find_map(|name| variable(name).filter(|list| lists_some(list)))
+}
+
+fn visible_by(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    visible_list(variable).map(|list| list.split(',').count())
 }
 
 fn granted(variable: impl Fn(&str) -> Option<String>) -> bool {
@@ -55,6 +94,32 @@ fn granted(variable: impl Fn(&str) -> Option<String>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn granted_gpus_have_numbers() {
+        let of_hosts = |text: &str| listed_in(text).unwrap_or_default();
+        let expected = [("n-gpu".to_owned(), vec![2]), ("n0".to_owned(), vec![0, 3])];
+        assert_eq!(of_hosts("n0-gpu3\nn0-gpu0\n\nn-gpu-gpu2\n"), expected);
+        assert_eq!(of_hosts("n0\n"), []);
+        for (list, expected) in [
+            ("2,0", Some(vec![0, 2])),
+            ("1, 3", Some(vec![1, 3])),
+            ("GPU-8a1f,GPU-99", None),
+            ("NoDevFiles", None),
+            ("", None),
+        ] {
+            let in_job = |name: &str| match name {
+                "LSB_JOBID" => Some("7".to_owned()),
+                "CUDA_VISIBLE_DEVICES" => Some(list.to_owned()),
+                _ => None,
+            };
+            assert_eq!(visible_numbers_by(in_job), expected, "{list}");
+            assert_eq!(
+                visible_numbers_by(|name| in_job(name).filter(|_| name != "LSB_JOBID")),
+                None
+            );
+        }
+    }
 
     #[test]
     fn batch_systems_tell_of_gpus_in_their_own_ways() {

@@ -42,6 +42,7 @@ mod local_sets;
 mod programs;
 mod rank_variables;
 mod request;
+mod task_starters;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -64,6 +65,8 @@ use serde::Serialize;
 pub use by_default::DefaultRequest;
 #[doc(hidden)]
 pub use rankwright_shim_format::RANK_VARIABLES;
+#[doc(hidden)]
+pub use task_starters::{TaskStarter, task_starter};
 
 use crate::cluster::hostlist::is_host_name;
 use crate::files::InputError;

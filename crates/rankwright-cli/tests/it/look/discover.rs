@@ -68,6 +68,36 @@ fn nodes_that_are_alike_become_one_type() {
 }
 
 #[test]
+fn programs_of_the_batch_system_reach_nodes_without_a_launcher() {
+    let nodes: String = ["n0", "n1", "n2"].iter().map(|name| node(name, 4, "64 GiB")).collect();
+    let lsf = [("LSB_JOBID", "7"), ("LSB_MCPU_HOSTS", "n0 4 n1 4 n2 4")];
+    let pbs = [("PBS_JOBID", "7"), ("PBS_NODEFILE", "nodefile")];
+    for (program, job, told) in [("blaunch", lsf, "-z n0 n1 n2 /"), ("pbsdsh", pbs, "-- /")] {
+        let site = tempfile::tempdir().expect("a working directory");
+        let script = format!("#!/bin/sh\nfor folder; do :; done\necho \"$*\" >told\n{nodes}");
+        std::fs::write(site.path().join(program), script).expect("the folder is writable");
+        make_executable(&site.path().join(program));
+        std::fs::write(site.path().join("nodefile"), "n0\nn0\nn1\nn2\n").expect("writable");
+        let tools = ["sh", "cat"].map(|name| (name, site.path().join(name)));
+        for (name, link) in tools {
+            std::os::unix::fs::symlink(format!("/bin/{name}"), link).expect("writable");
+        }
+        let arguments = ["cluster", "discover", "--all-nodes", "-o", "all.toml"];
+        let mut command = rankwright(&arguments);
+        // No launcher on PATH.
+        command.current_dir(site.path()).env("PATH", site.path());
+        command.env_remove("LSB_JOBID").env_remove("PBS_JOBID").envs(job);
+        let output = command.output().expect("it starts");
+        let text = transcript(&arguments, &output);
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("n[0-2]: 3 nodes of"), "{text}");
+        let line = std::fs::read_to_string(site.path().join("told")).expect("it was called");
+        assert!(line.starts_with(told), "{line}");
+        assert!(line.contains(" cluster discover --report-to /"), "{line}");
+    }
+}
+
+#[test]
 fn a_node_that_fails_or_is_silent_is_named_and_nothing_is_written() {
     let (first, second) = (node("n0", 4, "64 GiB"), node("n1", 4, "64 GiB"));
     let failed = "echo 'libhwloc: load failed' >\"$folder/n2.failed\"\n";

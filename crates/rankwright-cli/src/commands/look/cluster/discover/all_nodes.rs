@@ -12,12 +12,14 @@ use clap::Args;
 use rankwright::cluster::merge::merge_discovered;
 use rankwright::cluster::read::hostfile::{self, Host};
 use rankwright::cluster::{Cluster, hostlist};
-use rankwright::launch::{DefaultRequest, Launch, Launcher, ProgramLine, find, shell};
+use rankwright::launch::{
+    DefaultRequest, Launch, Launcher, ProgramLine, TaskStarter, find, shell, task_starter,
+};
 use rankwright::units::{Seconds, counted};
 use rankwright_shim_format::same_host;
 
 use super::node_report::{self, NodeReport};
-use crate::host::batch_job::BatchJob;
+use crate::host::batch_job::{self, BatchJob};
 use crate::host::mpi::launcher::{MpiLauncher, find_for_programs};
 use crate::host::{child, find_program};
 use crate::launching::started::{Ready, duration, refuse_root, shared_folder};
@@ -32,7 +34,7 @@ pub(super) struct AllNodesOptions {
     #[arg(long, value_name = "FILE", requires = "all_nodes")]
     hostfile: Option<PathBuf>,
     /// Launcher that starts a process on each node [default: that of site.toml, else srun in a job of
-    /// Slurm, else the first MPI launcher on PATH]
+    /// Slurm, else the first MPI launcher on PATH, else pbsdsh or blaunch in a job of PBS or LSF]
     #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME, requires = "all_nodes")]
     launcher: Option<&'static Launcher>,
     /// Further arguments for the launcher, as one quoted string
@@ -46,6 +48,14 @@ pub(super) struct AllNodesOptions {
     timeout: Seconds,
 }
 
+/// What starts a process on each node.
+enum Starter {
+    /// A launcher of MPI programs.
+    Launcher(MpiLauncher),
+    /// A program of the batch system, and its path.
+    Tasks(&'static TaskStarter, PathBuf),
+}
+
 /// How long files of other hosts may take to be seen here after the launcher has ended.
 const SHARED_FOLDER_DELAY: Duration = Duration::from_secs(2);
 
@@ -56,13 +66,12 @@ impl AllNodesOptions {
     /// If a node fails or says nothing in time; the error names it.
     pub(super) fn cluster(&self, verbosity: &Verbosity) -> anyhow::Result<Cluster> {
         let hosts = self.hosts()?;
-        let installed = self.installed()?;
+        let starter = self.starter()?;
         let arguments = self.launcher_args.as_deref().unwrap_or_default();
         let arguments = shell::split(arguments)
             .map_err(|open| UsageError(format!("--launcher-args: found {open} in: {arguments}")))?;
-        refuse_root(&arguments, &installed)?;
         let folder = shared_folder()?;
-        let launch = self.launch(&hosts, &installed, &arguments, folder.path())?;
+        let launch = self.launch(&hosts, &starter, &arguments, folder.path())?;
         note(verbosity, format_args!("asking {}", counted(hosts.len(), "node")));
         let ended = self.start(launch, folder.path(), verbosity)?;
         let reports = ended.reports(folder.path(), &hosts)?;
@@ -98,21 +107,32 @@ impl AllNodesOptions {
         Ok(hosts)
     }
 
-    /// The launcher. In a job of Slurm, srun reaches all nodes, and needs no MPI.
-    fn installed(&self) -> anyhow::Result<MpiLauncher> {
+    /// What starts the processes. In a job of Slurm, srun reaches all nodes, and needs no MPI; in
+    /// jobs of PBS and LSF their own programs do, if there is no launcher.
+    fn starter(&self) -> anyhow::Result<Starter> {
         let in_slurm = self.hostfile.is_none() && std::env::var_os("SLURM_JOB_ID").is_some();
         let of_slurm =
             || find("slurm").filter(|slurm| find_program(slurm.program.as_ref()).is_some());
         let wanted = site::launcher_if_any(self.launcher)?;
         let wanted = wanted.or_else(|| in_slurm.then(of_slurm).flatten());
-        Ok(find_for_programs(wanted, None, None)?)
+        let missing = match find_for_programs(wanted, None, None) {
+            Ok(installed) => return Ok(Starter::Launcher(installed)),
+            Err(missing) => missing,
+        };
+        let system = batch_job::system().filter(|_| wanted.is_none() && self.hostfile.is_none());
+        let tasks = system.and_then(task_starter);
+        let program = tasks.and_then(|tasks| find_program(tasks.program.as_ref()));
+        match (tasks, program) {
+            (Some(tasks), Some(program)) => Ok(Starter::Tasks(tasks, program)),
+            _ => Err(missing.into()),
+        }
     }
 
     /// The command line that starts this program once on each host.
     fn launch(
         &self,
         hosts: &[String],
-        MpiLauncher { program, launcher }: &MpiLauncher,
+        starter: &Starter,
         arguments: &[String],
         folder: &Path,
     ) -> anyhow::Result<Launch> {
@@ -121,6 +141,16 @@ impl AllNodesOptions {
             |path: &Path| path.to_str().map(str::to_owned).context("a path that is not UTF-8");
         let (itself, folder) = (path(&itself)?, path(folder)?);
         let words = [&itself, "cluster", "discover", "--report-to", &folder].map(str::to_owned);
+        let installed = match starter {
+            Starter::Launcher(installed) => installed,
+            Starter::Tasks(tasks, program) => {
+                let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
+                let program = program.display().to_string();
+                return Ok(tasks.start(&program, arguments, &hosts, &words));
+            }
+        };
+        refuse_root(arguments, installed)?;
+        let MpiLauncher { program, launcher } = installed;
         let host = |name: &String| Host { name: name.clone(), slots: Some(1) };
         let hosts: Vec<Host> = hosts.iter().map(host).collect();
         Ok(launcher.write_one_per_host(&DefaultRequest {
