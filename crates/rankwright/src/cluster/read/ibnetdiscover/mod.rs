@@ -36,8 +36,16 @@ pub struct FabricTree {
 struct Adapter {
     /// The device name on the host: `mlx5_0`, `HCA-1`.
     device: String,
+    /// The ports with a link: number, and bandwidth each way where known.
+    ports: Vec<(u32, Option<BytesPerSecond>)>,
+}
+
+impl Adapter {
     /// Bandwidth of all its links together, each way, where known.
-    rate: Option<BytesPerSecond>,
+    fn rate(&self) -> Option<BytesPerSecond> {
+        let rates = self.ports.iter().map(|(_, rate)| rate.map(|rate| rate.0));
+        rates.sum::<Option<f64>>().filter(|sum| *sum > 0.0).map(BytesPerSecond)
+    }
 }
 
 /// Whether a text is the output of ibnetdiscover.
@@ -71,7 +79,8 @@ pub fn parse(text: &str, file: &str, only: &[String]) -> Result<FabricTree, Inpu
 
 impl FabricTree {
     /// The cluster of the hosts, as [`SwitchTree::cluster`] makes it. Network devices that `like`
-    /// does not have, or whose bandwidth it does not have, are taken from the fabric.
+    /// does not have, and the state and rate of ports, are taken from the fabric; devices that the fabric
+    /// does not have carry no MPI.
     ///
     /// # Errors
     /// As [`SwitchTree::cluster`].
@@ -100,10 +109,9 @@ impl Host {
             let name = device.description.split_whitespace().nth(1).unwrap_or_default();
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
             let named = !name.is_empty() && name.chars().all(plain);
-            let rates = device.ports.values().map(|port| port.rate.map(|rate| rate.0));
             Adapter {
                 device: if named { name.to_owned() } else { format!("hca{number}") },
-                rate: rates.sum::<Option<f64>>().filter(|sum| *sum > 0.0).map(BytesPerSecond),
+                ports: device.ports.iter().map(|(number, port)| (*number, port.rate)).collect(),
             }
         };
         let mut adapters: Vec<Adapter> = self.adapters.iter().enumerate().map(adapter).collect();

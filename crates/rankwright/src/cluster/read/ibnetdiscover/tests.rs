@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cluster::read::synthetic;
-use crate::cluster::{ClusterDescription, Nic, NodeGroup};
+use crate::cluster::{ClusterDescription, Link, Nic, NodeGroup, Port};
 
 /// The output of ibnetdiscover for a fabric: switches by name, hosts by name and device, and links
 /// between two names, with their rates.
@@ -240,6 +240,63 @@ fn rails_on_switches_of_their_own_are_one_switch() {
     let cluster = fabric.cluster(&like).unwrap();
     let nics = &cluster.groups[0].machine.nics;
     assert_eq!((nics[0].bandwidth, nics[1].bandwidth), (None, Some(BytesPerSecond(1e9))));
+}
+
+#[test]
+fn devices_have_the_ports_of_the_fabric_and_others_carry_no_mpi() {
+    // A two-port card (two functions behind one PCIe link), one for storage, Ethernet.
+    let hosts = ["n0 mlx5_0", "n0 mlx5_1", "n1 mlx5_0"];
+    let fabric = read(
+        &["leaf"],
+        &hosts,
+        &[
+            ("n0 mlx5_0", "leaf", "4xHDR"),
+            ("n0 mlx5_1", "leaf", "4xHDR"),
+            ("n1 mlx5_0", "leaf", "4xHDR"),
+        ],
+    );
+    let mut group = NodeGroup::all_free(synthetic::parse("core:4 pu:1").unwrap());
+    let function = |name: &str, pci: &str| Nic {
+        pci: Some(pci.to_owned()),
+        pci_bandwidth: Some(BytesPerSecond(31.5e9)),
+        ..Nic::new(name)
+    };
+    group.machine.nics = vec![
+        function("mlx5_0", "0000:41:00.0"),
+        function("mlx5_1", "0000:41:00.1"),
+        function("mlx5_2", "0000:81:00.0"),
+        Nic::new("eno1"),
+    ];
+    let cluster = fabric.cluster(&uniform(group)).unwrap();
+    let carry = |node: usize| -> Vec<(String, f64)> {
+        let node = crate::ids::NodeId::from_index(node);
+        let nics = cluster.machine(node).mpi_nics();
+        let rate = |nic| (cluster.nic_bandwidth(node, nic).value.0 / 1e8).round() / 10.0;
+        nics.map(|(index, nic)| (nic.name.clone(), rate(index))).collect()
+    };
+    // Each function has half of .85 x 31.5 GB/s, or that and no more than its link.
+    let both = [("mlx5_0".to_owned(), 13.4), ("mlx5_1".to_owned(), 13.4)];
+    assert_eq!(carry(0), both);
+    assert_eq!(carry(1), both[..1]);
+}
+
+#[test]
+fn ports_that_the_fabric_does_not_have_are_down() {
+    let fabric = read(
+        &["leaf"],
+        &["n0 mlx4_0", "n1 mlx4_0"],
+        &[("n0 mlx4_0", "leaf", "4xFDR"), ("n1 mlx4_0", "leaf", "4xFDR")],
+    );
+    let mut group = NodeGroup::all_free(synthetic::parse("core:4 pu:1").unwrap());
+    let port = |number| Port { number, link: None, bandwidth: Some(BytesPerSecond(5e9)) };
+    group.machine.nics = vec![Nic { ports: vec![port(1), port(2)], ..Nic::new("mlx4_0") }];
+    let cluster = fabric.cluster(&uniform(group)).unwrap();
+    let nic = &cluster.groups[0].machine.nics[0];
+    assert_eq!(
+        nic.ports.iter().map(|p| p.link).collect::<Vec<_>>(),
+        [Some(Link::Up), Some(Link::Down)]
+    );
+    assert_eq!((nic.link_bandwidth().unwrap().0 / 1e8).round(), 68.0);
 }
 
 #[test]
