@@ -108,6 +108,7 @@ fn check_machine(machine: &Machine) -> Checked {
     within("cores.len()", machine.cores.len(), 1..)?;
     let mut numbers = HashSet::with_capacity(numa_nodes);
     each(&machine.numa_nodes, "numa_nodes", |_, node| {
+        node.package.map_or(Ok(()), |package| within("package", package, 0..machine.packages))?;
         unique(&mut numbers, node.os_index, "os_index")?;
         let cores = machine.cores.len();
         each(&node.access, "access", |_, access| check_access(access, cores))
@@ -190,7 +191,7 @@ fn check_rates(rates: &Rates) -> Checked {
     rates.memory_bandwidth.map_or(Ok(()), |rate| bandwidth("memory_bandwidth", rate))?;
     within("remote_memory_factor", rates.remote_memory_factor, REMOTE_MEMORY_FACTORS)?;
     within("memory_copies", rates.memory_copies, MEMORY_COPIES)?;
-    bandwidth("cache_bandwidth", rates.cache_bandwidth)?;
+    rates.cache_bandwidth.map_or(Ok(()), |rate| bandwidth("cache_bandwidth", rate))?;
     rates.memory_accesses.map_or(Ok(()), |rate| positive("memory_accesses", rate.0))
 }
 

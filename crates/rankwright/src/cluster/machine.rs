@@ -24,6 +24,9 @@ pub struct Machine {
     pub cores: Vec<Core>,
     /// The PUs; the position is L#. PUs of one core are adjacent, and cores ascend.
     pub pus: Vec<Pu>,
+    /// The level of the caches in [`Core::cache`], such as 3, where known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_level: Option<u8>,
     /// The network devices, in PCI order where that is known.
     pub nics: Vec<Nic>,
     /// The GPUs, in PCI order where that is known.
@@ -165,7 +168,8 @@ impl Machine {
         cores
     }
 
-    /// The package (L#) of each NUMA node, by the NUMA node's L#: that of its cores, or `None` if
+    /// The package (L#) of each NUMA node, by the NUMA node's L#: [`NumaNode::package`], else that of its
+    /// cores, or `None` if
     /// these are in several packages. A NUMA node without cores (HBM, CXL) takes the package of the
     /// cores with the fastest access to it, where memory attributes are known, and otherwise the
     /// package of the NUMA node before it.
@@ -174,6 +178,10 @@ impl Machine {
         let package = |core: &CoreId| self.cores[core.index()].package;
         let mut previous = 0;
         let beside = |(node, cores): (&NumaNode, Vec<CoreId>)| {
+            if let Some(package) = node.package {
+                previous = package;
+                return node.package;
+            }
             let near = match node.best_access() {
                 Some(best) if cores.is_empty() => &best.cores,
                 _ => &cores,

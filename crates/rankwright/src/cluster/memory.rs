@@ -12,6 +12,11 @@ pub struct NumaNode {
     pub os_index: u32,
     /// The size, where known.
     pub memory: Option<Bytes>,
+    /// The package (L#) that it is attached to, where that does not follow from its cores: cores whose
+    /// own memory the description lacks, because a cpuset or cgroup hides it, count as its cores
+    /// ([`Core::numa`](super::Core::numa)) in other packages, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package: Option<usize>,
     /// `HBM`, `NVM`, `CXL-DRAM`, `GPUMemory`, ...; `None` for DRAM.
     pub kind: Option<String>,
     /// Bandwidth and latency for sets of cores (hwloc's memory attributes).
@@ -33,7 +38,7 @@ impl NumaNode {
     /// DRAM of unknown size and speed with this P#.
     #[must_use]
     pub fn new(os_index: u32) -> Self {
-        Self { os_index, memory: None, kind: None, access: Vec::new() }
+        Self { os_index, memory: None, package: None, kind: None, access: Vec::new() }
     }
 
     /// The access of the cores that reach it fastest: by bandwidth, then by latency, then the first.

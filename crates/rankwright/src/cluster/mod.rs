@@ -64,7 +64,7 @@ pub use check::ClusterError;
 use check::MOST_SWITCH_LEVELS;
 pub use description::{ClusterDescription, Node, NodeGroup, SPEEDS, Switch};
 use hardware::{ARM, model_bandwidth};
-pub use hardware::{HardwareRates, NicRates, Origin, PciId, Rated};
+pub use hardware::{CacheRates, HardwareRates, NicRates, Origin, PciId, Rated};
 pub use levels::Levels;
 pub(crate) use machine::bus_order;
 pub use machine::{Core, Gpu, GpuVendor, Machine, Pu};
@@ -82,7 +82,7 @@ pub use open::is_path;
 #[doc(hidden)]
 pub use read::switch_tree::SwitchTree;
 
-use crate::ids::{NodeId, NumaId};
+use crate::ids::{CoreId, NodeId, NumaId};
 use crate::units::{BytesPerSecond, Seconds};
 
 /// A cluster: nodes of one or several types, and the switches that connect them. Its fields are
@@ -231,6 +231,22 @@ impl Cluster {
     #[must_use]
     pub fn memory_bandwidth(&self, id: NodeId, numa: NumaId) -> &Rated<BytesPerSecond> {
         &self.rates_of(id).memories[numa.index()]
+    }
+
+    /// The bandwidth of messages between two cores (L#) of a node that share a cache; `None` if they do
+    /// not.
+    ///
+    /// # Panics
+    /// If the cluster does not have this node.
+    #[must_use]
+    pub fn cache_bandwidth(
+        &self,
+        id: NodeId,
+        (from, to): (CoreId, CoreId),
+    ) -> Option<&Rated<BytesPerSecond>> {
+        let caches = &self.rates_of(id).caches;
+        let rate = if from == to { &caches.core } else { &caches.shared };
+        self.machine(id).share_cache(from, to).then_some(rate)
     }
 
     fn rates_of(&self, id: NodeId) -> &HardwareRates {

@@ -29,8 +29,8 @@ pub struct Rates {
     /// Number of times that a message inside a node passes the memory, within [`MEMORY_COPIES`]:
     /// τ of Eq. (18), Soryani 2013.
     pub memory_copies: u32,
-    /// Bandwidth between cores that share a cache; above 0.
-    pub cache_bandwidth: BytesPerSecond,
+    /// Bandwidth between cores that share a cache; above 0. `None`: by the level of the cache.
+    pub cache_bandwidth: Option<BytesPerSecond>,
     /// Longest message that goes through a shared cache; 0 B: no message does.
     pub cache_limit: Bytes,
     /// Rate of memory accesses by each core, apart from messages; `None`: no accesses.
@@ -102,8 +102,8 @@ impl Rates {
         NAMED.iter().map(|(name, _)| *name)
     }
 
-    /// `typical`: of network devices and memories by what the hardware is. A shared cache passes what
-    /// one core of a current server copies. The rest is as in `paper-2013`.
+    /// `typical`: of network devices, memories and caches by what the hardware is. The rest is as in
+    /// `paper-2013`.
     #[must_use]
     pub(crate) fn typical() -> Self {
         Self {
@@ -111,7 +111,7 @@ impl Rates {
             nic_bandwidth: None,
             nic_latency: None,
             memory_bandwidth: None,
-            cache_bandwidth: BytesPerSecond(12e9),
+            cache_bandwidth: None,
             ..Self::paper_2013()
         }
     }
@@ -128,7 +128,7 @@ impl Rates {
             memory_bandwidth: Some(BytesPerSecond(4e9)),
             remote_memory_factor: 1.1,
             memory_copies: 2,
-            cache_bandwidth: BytesPerSecond(8e9),
+            cache_bandwidth: Some(BytesPerSecond(8e9)),
             cache_limit: Bytes(1 << 20),
             memory_accesses: None,
             memory_access_length: Bytes(8),

@@ -66,8 +66,6 @@ struct SitePaths {
     sites: Sites,
     /// Bytes. Index: as [`ClockGroups::lengths`].
     lengths: Vec<f64>,
-    /// The time of a message that passes no server, seconds per byte.
-    cache: f64,
 }
 
 /// The service times of one message, seconds.
@@ -114,7 +112,6 @@ impl RoundTrips {
             occupied: Vec::new(),
             receivers,
         };
-        let cache = 1.0 / cluster.rates.cache_bandwidth.0;
         let parts = clocks.singles.len() + clocks.multicasts.len();
         Ok(Self {
             parts_of: parts_of(&clocks),
@@ -122,7 +119,7 @@ impl RoundTrips {
             times: vec![RoundTripTimes::default(); parts],
             stale: vec![false; parts],
             clocks,
-            paths: SitePaths { sites, lengths, cache },
+            paths: SitePaths { sites, lengths },
             buffers,
         })
     }
@@ -327,7 +324,7 @@ impl SitePaths {
         let first = self.sites.nodes[sender.node].sites.start;
         let local = self.sites.local(length, from)[to - first];
         if local.first + local.rest == 0.0 {
-            return PathTimes { arrival: bytes * self.cache, ..PathTimes::default() };
+            return PathTimes { arrival: local.cache, ..PathTimes::default() };
         }
         if sender.memory == receiver.memory {
             PathTimes { memory: local.first + local.rest, ..PathTimes::default() }

@@ -93,7 +93,7 @@ pub(crate) struct Link {
     pub(crate) time: f64,
 }
 
-/// What a message inside a node costs at the memory of its sender; zero if it passes a cache.
+/// What a message inside a node costs at the memory of its sender, or in a cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct LocalCost {
     /// Seconds of the first access.
@@ -102,6 +102,8 @@ pub(crate) struct LocalCost {
     pub(crate) rest: f64,
     /// The number of later accesses.
     pub(crate) rest_count: f64,
+    /// Seconds in a shared cache; 0 if the message passes the memory.
+    pub(crate) cache: f64,
 }
 
 /// Long enough that rounding does not matter.
@@ -124,7 +126,7 @@ impl Sites {
         let job = JobPlacement { name: shape.name.clone(), ranks };
         let placement = Placement::new(cluster, &[shape], "places", vec![job])?;
         let servers = Servers::new(cluster, &placement);
-        let Groups { of_place, examples, like_last } = group(cluster, places, &servers);
+        let Groups { of_place, examples, others, like_last } = group(cluster, places, &servers);
         let mut sites = Self {
             kinds: servers.kinds().to_vec(),
             of_place,
@@ -150,7 +152,7 @@ impl Sites {
                 examples.iter().find(|other| servers.node(**other) != servers.node(*example));
             sites.add_site(&servers, *example, other.copied());
         }
-        sites.add_local(&servers, &examples, &like_last, lengths);
+        sites.add_local(&servers, (&examples, &others), &like_last, lengths);
         sites.add_routes(cluster, &servers, &examples);
         Ok(sites)
     }
@@ -259,17 +261,19 @@ impl Sites {
     fn add_local(
         &mut self,
         servers: &Servers,
-        examples: &[GlobalRank],
+        (examples, others): (&[GlobalRank], &[GlobalRank]),
         like_last: &[bool],
         lengths: &[u64],
     ) {
-        let twin = |rank: GlobalRank| GlobalRank::from_index(rank.index() + self.of_place.len());
+        let twin = |rank: &GlobalRank| GlobalRank::from_index(rank.index() + self.of_place.len());
+        let receivers: Vec<GlobalRank> = others.iter().map(twin).collect();
         let local = |length: u64, from: usize, to: usize| {
-            let path = &servers.paths(examples[from], twin(examples[to]), Bytes(length))[0];
+            let path = &servers.paths(examples[from], receivers[to], Bytes(length))[0];
             let mut hops = path.hops.iter();
             let first = hops.next().map_or(0.0, |hop| hop.service.0);
             let rest = hops.clone().map(|hop| hop.service.0).sum();
-            LocalCost { first, rest, rest_count: hops.count() as f64 }
+            let cache = if path.hops.is_empty() { path.latency.0 } else { 0.0 };
+            LocalCost { first, rest, rest_count: hops.count() as f64, cache }
         };
         let mut rows: Vec<Arc<[LocalCost]>> = Vec::with_capacity(lengths.len() * examples.len());
         for length in lengths {
@@ -332,6 +336,8 @@ struct Groups {
     of_place: Vec<u32>,
     /// A rank at each site. Index: site.
     examples: Vec<GlobalRank>,
+    /// A rank of each site that is on another core than its example if the site has several.
+    others: Vec<GlobalRank>,
     /// Whether a site differs from the one before it in its devices alone. Index: site.
     like_last: Vec<bool>,
 }
@@ -346,13 +352,17 @@ fn group(cluster: &Cluster, places: &[RankPlacement], servers: &Servers) -> Grou
     };
     let mut example_of = BTreeMap::new();
     for (number, place) in places.iter().enumerate() {
-        example_of.entry(key((number, place))).or_insert(GlobalRank::from_index(number));
+        let rank = GlobalRank::from_index(number);
+        let (example, other) = example_of.entry(key((number, place))).or_insert((rank, rank));
+        if servers.home(*other) == servers.home(*example) {
+            *other = rank;
+        }
     }
-    let examples: Vec<GlobalRank> = example_of.values().copied().collect();
+    let (examples, others): (Vec<_>, Vec<_>) = example_of.values().copied().unzip();
     let mut last = None;
     let like_last =
         example_of.keys().map(|(beside, _)| last.replace(*beside) == Some(*beside)).collect();
     let position: BTreeMap<_, u32> = example_of.into_keys().zip(0..).collect();
     let of_place = places.iter().enumerate().map(|place| position[&key(place)]).collect();
-    Groups { of_place, examples, like_last }
+    Groups { of_place, examples, others, like_last }
 }

@@ -1,6 +1,7 @@
 //! Rates of memories by processor.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::{Origin, Rated};
 use crate::cluster::{Machine, NumaNode};
@@ -17,7 +18,7 @@ const CHANNEL_BYTES: f64 = 8.0;
 /// Processors: how the model's name matches, memory channels of a package, millions of transfers per
 /// second. From the vendors' specifications of the series (Intel ARK, AMD's and Arm licensees' product
 /// pages) with the fastest memory that they allow; the first row that matches counts.
-const PROCESSORS: [(Name, f64, f64); 45] = [
+const PROCESSORS: [(Name, f64, f64); 55] = [
     (Name("Xeon", &["E5-24"]), 3.0, 1600.0),
     (Name("Xeon", &["E5-", " v4"]), 4.0, 2400.0),
     (Name("Xeon", &["E5-", " v3"]), 4.0, 2133.0),
@@ -36,13 +37,20 @@ const PROCESSORS: [(Name, f64, f64); 45] = [
     (Name("Xeon", &["Platinum 92"]), 12.0, 2933.0),
     (Name("Xeon", &["Platinum 81"]), 6.0, 2666.0),
     (Name("Xeon", &["Gold 61"]), 6.0, 2666.0),
+    (Name("Xeon", &["Gold 5122"]), 6.0, 2666.0),
     (Name("Xeon", &["Gold 51"]), 6.0, 2400.0),
     (Name("Xeon", &["Silver 41"]), 6.0, 2400.0),
     (Name("Xeon", &["Bronze 31"]), 6.0, 2133.0),
     (Name("Xeon", &["Platinum 82"]), 6.0, 2933.0),
     (Name("Xeon", &["Gold 62"]), 6.0, 2933.0),
+    (Name("Xeon", &["Gold 5222"]), 6.0, 2933.0),
     (Name("Xeon", &["Gold 52"]), 6.0, 2666.0),
     (Name("Xeon", &["Silver 42"]), 6.0, 2400.0),
+    (Name("Xeon", &["Bronze 32"]), 6.0, 2133.0),
+    // Cooper Lake (a number that ends in H) has six channels.
+    (Name("Xeon", &["Platinum 83", "H "]), 6.0, 3200.0),
+    (Name("Xeon", &["Gold 63", "H "]), 6.0, 2933.0),
+    (Name("Xeon", &["Gold 53", "H "]), 6.0, 2666.0),
     (Name("Xeon", &["Platinum 83"]), 8.0, 3200.0),
     (Name("Xeon", &["Gold 63"]), 8.0, 3200.0),
     (Name("Xeon", &["Gold 53"]), 8.0, 2933.0),
@@ -51,8 +59,12 @@ const PROCESSORS: [(Name, f64, f64); 45] = [
     (Name("Xeon", &["Gold 64"]), 8.0, 4800.0),
     (Name("Xeon", &["Gold 54"]), 8.0, 4400.0),
     (Name("Xeon", &["Silver 44"]), 8.0, 4000.0),
+    (Name("Xeon", &["Bronze 34"]), 8.0, 4000.0),
     (Name("Xeon", &["Platinum 85"]), 8.0, 5600.0),
     (Name("Xeon", &["Gold 65"]), 8.0, 5200.0),
+    (Name("Xeon", &["Gold 55"]), 8.0, 4800.0),
+    (Name("Xeon", &["Silver 45"]), 8.0, 4400.0),
+    (Name("Xeon", &["Bronze 35"]), 8.0, 4400.0),
     (Name("Xeon", &[" 69", "P"]), 12.0, 6400.0),
     (Name("Xeon", &[" 67", "P"]), 8.0, 6400.0),
     (Name("EPYC", &[" 7", "1 "]), 8.0, 2666.0),
@@ -68,21 +80,60 @@ const PROCESSORS: [(Name, f64, f64); 45] = [
     (Name("POWER9", &[]), 8.0, 2666.0),
 ];
 
+/// Models whose fastest memory is slower than that of their series: numbers as in the model's name,
+/// channels, millions of transfers per second, from the same pages.
+const SLOWER: [(&[&str], f64, f64); 12] = [
+    (&["E5-2603 v4", "E5-2608L v4", "E5-2609 v4"], 4.0, 1866.0),
+    (&["E5-2618L v4", "E5-2620 v4", "E5-2623 v4", "E5-2628L v4"], 4.0, 2133.0),
+    (&["E5-2630 v4", "E5-2630L v4", "E5-2640 v4"], 4.0, 2133.0),
+    (&["E5-2603 v3", "E5-2609 v3"], 4.0, 1600.0),
+    (&["E5-2608L v3", "E5-2618L v3", "E5-2620 v3", "E5-2623 v3"], 4.0, 1866.0),
+    (&["E5-2628L v3", "E5-2630 v3", "E5-2630L v3", "E5-2640 v3"], 4.0, 1866.0),
+    (&["E5-2603 v2", "E5-2609 v2", "E5-2618L v2"], 4.0, 1333.0),
+    (&["E5-2620 v2", "E5-2630 v2", "E5-2630L v2", "E5-2640 v2", "E5-2650L v2"], 4.0, 1600.0),
+    // The first generation, whose names have a 0 in this place.
+    (&["E5-2603 0", "E5-2609 0"], 4.0, 1066.0),
+    (&["E5-2620 0", "E5-2630 0", "E5-2630L 0", "E5-2640 0"], 4.0, 1333.0),
+    (&["EPYC 7251"], 8.0, 2400.0),
+    // AMD: 85.3 GB/s of a package, that of four channels.
+    (&["EPYC 7232P", "EPYC 7252", "EPYC 7272", "EPYC 7282"], 4.0, 2666.0),
+];
+
+/// Xeon Phi 7210 and 7210F: DDR4-2133, and MCDRAM with 6.4 in place of 7.2 GT/s (Intel ARK).
+const PHI_7210: Name = Name("Xeon Phi", &[" 7210"]);
+
 /// Processors whose memory is not on DDR channels, or whose published STREAM rate is all there is;
-/// GB/s of a package.
-const MEASURED: [(Name, f64); 6] = [
-    // Fujitsu, data sheet: four stacks of HBM2, STREAM 830 to 840 GB/s.
-    (Name(ARM, &["0x46", "0x001"]), 830.0),
-    // NVIDIA Grace, LPDDR5X: STREAM 450 to 480 GB/s of 512.
-    (Name(ARM, &["0x41", "0xd4f"]), 450.0),
-    // Ampere Altra, Graviton 2: eight channels of DDR4-3200.
-    (Name(ARM, &["0x41", "0xd0c"]), 170.0),
+/// GB/s of a package. The numbers of an Arm processor are those of its core, which several vendors
+/// use.
+const MEASURED: [(&[Name], f64); 10] = [
+    // Fujitsu, data sheet: four stacks of HBM2, 1024 GB/s, STREAM 830 to 840.
+    (&[Name(ARM, &["0x46", "0x001"]), Name("A64FX", &[])], 830.0),
+    // AMD MI300A: 5.3 TB/s of HBM3, of which its three CPU chiplets reach 200 (Wahlgren et al. 2025).
+    (&[Name("MI300A", &[])], 200.0),
+    // Neoverse V2. NVIDIA Grace, LPDDR5X: STREAM 450 to 480 GB/s of 512. Graviton 4: twelve
+    // channels of DDR5-5600.
+    (&[Name(ARM, &["0x41", "0xd4f"]), Name("Grace", &[]), Name("Neoverse-V2", &[])], 450.0),
+    (&[Name("Graviton4", &[])], 430.0),
+    // Neoverse N1. Ampere Altra, Graviton 2: eight channels of DDR4-3200.
+    (
+        &[
+            Name(ARM, &["0x41", "0xd0c"]),
+            Name("Altra", &[]),
+            Name("Graviton2", &[]),
+            Name("Neoverse-N1", &[]),
+        ],
+        170.0,
+    ),
+    // AmpereOne: eight channels of DDR5-5200.
+    (&[Name(ARM, &["0xc0", "0xac3"]), Name("AmpereOne", &[])], 265.0),
+    // Neoverse V1: Graviton 3, eight channels of DDR5-4800.
+    (&[Name(ARM, &["0x41", "0xd40"]), Name("Graviton3", &[]), Name("Neoverse-V1", &[])], 245.0),
     // Marvell ThunderX2: eight channels of DDR4-2666; STREAM 240 to 250 GB/s of two packages.
-    (Name(ARM, &["0x43", "0x0af"]), 120.0),
-    // Graviton 3 and other Neoverse V1: eight channels of DDR5-4800.
-    (Name(ARM, &["0x41", "0xd40"]), 245.0),
+    (&[Name(ARM, &["0x43", "0x0af"]), Name("ThunderX2", &[])], 120.0),
+    // HiSilicon Kunpeng 920: eight channels of DDR4-2933.
+    (&[Name(ARM, &["0x48", "0xd01"]), Name("Kunpeng-920", &[]), Name("Kunpeng 920", &[])], 150.0),
     // IBM S822LC: 115 GB/s of a socket, by its Redbook.
-    (Name("POWER8", &[]), 115.0),
+    (&[Name("POWER8", &[])], 115.0),
 ];
 
 /// How a description names processors that have numbers instead of a model:
@@ -125,7 +176,7 @@ pub(super) fn bandwidths(machine: &Machine) -> Vec<Rated<BytesPerSecond>> {
     let model = machine.processor.as_deref().unwrap_or_default();
     let cores = machine.cores_by_numa();
     let numa_nodes = machine.numa_nodes.iter().zip(&beside);
-    let rated = numa_nodes.map(|(node, package)| {
+    let rated = numa_nodes.zip(&cores).map(|((node, package), own)| {
         // The NUMA nodes of this kind that share the package's memory. DRAM without cores belongs to
         // packages that this description leaves out.
         let alike = machine.numa_nodes.iter().zip(&beside).zip(&cores);
@@ -133,43 +184,69 @@ pub(super) fn bandwidths(machine: &Machine) -> Vec<Rated<BytesPerSecond>> {
             other.kind == node.kind && *at == package && (other.kind.is_some() || !cores.is_empty())
         };
         let alike = alike.filter(is_alike).count().max(1);
-        let (gigabytes, what) = match node.kind.as_deref() {
-            None => dram(machine, model),
-            Some(kind) => (of_kind(kind, model), Cow::Owned(kind.to_owned())),
+        // A memory of several packages is that of each of them.
+        let packages = match package {
+            Some(_) => 1,
+            None => packages_of(machine, own),
         };
-        // A memory of all packages is that of each of them.
-        let packages = if package.is_none() { machine.packages } else { 1 };
-        let value = BytesPerSecond(gigabytes * 1e9 * packages as f64 / alike as f64);
+        let (gigabytes, what) = match node.kind.as_deref() {
+            None => dram(machine, model, packages),
+            Some(kind) => (of_kind(kind, model) * packages as f64, Cow::Owned(kind.to_owned())),
+        };
+        let value = BytesPerSecond(gigabytes * 1e9 / alike as f64);
         Rated { value, origin: Origin::Hardware(what) }
     });
     rated.collect()
 }
 
-/// GB/s of a package, and from what.
-fn dram(machine: &Machine, model: &str) -> (f64, Cow<'static, str>) {
-    if let Some((_, gigabytes)) = MEASURED.iter().find(|(name, _)| name.is_of(model)) {
-        return (*gigabytes, Cow::Owned(model.to_owned()));
-    }
+/// The number of packages of these cores.
+fn packages_of(machine: &Machine, cores: &[CoreId]) -> usize {
+    let packages: BTreeSet<usize> =
+        cores.iter().map(|core| machine.cores[core.index()].package).collect();
+    packages.len().max(1)
+}
+
+/// GB/s of so many packages, and from what.
+fn dram(machine: &Machine, model: &str, packages: usize) -> (f64, Cow<'static, str>) {
+    let Some(gigabytes) = measured(model).or_else(|| by_channels(model)) else {
+        let cores = machine.cores.len() * packages / machine.packages.max(1);
+        // Virtual machines may have a package for each core: the floor counts once.
+        let gigabytes = (PER_CORE * cores as f64).max(PER_PACKAGE);
+        return (gigabytes, Cow::Borrowed("unknown processor"));
+    };
+    (gigabytes * packages as f64, Cow::Owned(model.to_owned()))
+}
+
+/// GB/s of a package.
+fn measured(model: &str) -> Option<f64> {
+    let is_one = |names: &[Name]| names.iter().any(|name| name.is_of(model));
+    MEASURED.iter().find(|(names, _)| is_one(names)).map(|(_, gigabytes)| *gigabytes)
+}
+
+/// GB/s of a package.
+fn by_channels(model: &str) -> Option<f64> {
     // A space ends the number of a model at the end of the text.
-    let spaced = format!("{model} ");
-    match PROCESSORS.iter().find(|(name, ..)| name.is_of(&spaced)) {
-        Some((_, channels, megatransfers)) => {
-            let peak = channels * megatransfers * CHANNEL_BYTES / 1e3;
-            (STREAM * peak, Cow::Owned(model.to_owned()))
-        }
-        None => {
-            let cores = machine.cores.len() as f64 / machine.packages.max(1) as f64;
-            ((PER_CORE * cores).max(PER_PACKAGE), Cow::Borrowed("unknown processor"))
-        }
-    }
+    let spaced = format!("{} ", model.to_ascii_uppercase());
+    let has = |number: &str| spaced.contains(&format!("{} ", number.to_ascii_uppercase()));
+    let slower = SLOWER.iter().find(|(numbers, ..)| numbers.iter().any(|number| has(number)));
+    let of_phi = || PHI_7210.is_of(model).then_some((6.0, 2133.0));
+    let of_series = || {
+        let row = PROCESSORS.iter().find(|(name, ..)| name.is_of(&spaced));
+        row.map(|(_, channels, megatransfers)| (*channels, *megatransfers))
+    };
+    let slower = slower.map(|(_, channels, megatransfers)| (*channels, *megatransfers));
+    let (channels, megatransfers) = slower.or_else(of_phi).or_else(of_series)?;
+    Some(STREAM * channels * megatransfers * CHANNEL_BYTES / 1e3)
 }
 
 /// GB/s of a package.
 fn of_kind(kind: &str, model: &str) -> f64 {
     match kind {
+        "MCDRAM" | "HBM" if PHI_7210.is_of(model) => MCDRAM * 6.4 / 7.2,
         "MCDRAM" => MCDRAM,
         "HBM" if model.contains("Phi") => MCDRAM,
-        "HBM" => XEON_MAX_HBM,
+        // hwloc may call the only memory of A64FX and MI300A so.
+        "HBM" => measured(model).unwrap_or(XEON_MAX_HBM),
         "NVM" => PERSISTENT,
         _ => CXL,
     }

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | network device | its `bandwidth`; its link; `nic_bandwidth` of the rates; its model; its kind |
 //! | NUMA node | its memory attributes; `memory_bandwidth` of the rates; the processor; the number of cores |
+//! | shared cache | `cache_bandwidth` of the rates; its level, and whether it is that of a package |
 //!
 //! A link or a model is limited by the PCIe link behind it, which the devices of a card share.
 
+mod caches;
 mod devices;
 mod memories;
 
@@ -16,6 +18,7 @@ use std::fmt;
 use super::{Machine, Nic, NodeGroup, Rates};
 use crate::units::{BytesPerSecond, Seconds};
 
+pub use caches::CacheRates;
 pub use devices::PciId;
 pub(super) use devices::model_bandwidth;
 pub(super) use memories::ARM;
@@ -71,6 +74,8 @@ pub struct HardwareRates {
     pub nics: Vec<NicRates>,
     /// Bandwidth for the cores that reach it fastest, by position in [`Machine::numa_nodes`].
     pub memories: Vec<Rated<BytesPerSecond>>,
+    /// Of messages between cores that share a cache.
+    pub caches: CacheRates,
 }
 
 /// The rates of a network device.
@@ -92,6 +97,7 @@ impl HardwareRates {
         Self {
             nics: machine.nics.iter().map(nic).collect(),
             memories: memory_bandwidths(rates, machine),
+            caches: CacheRates::new(rates, machine),
         }
     }
 }

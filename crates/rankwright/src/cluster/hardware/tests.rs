@@ -121,6 +121,19 @@ fn memories_have_the_rate_of_the_processor() {
         ("AMD EPYC 9575F 64-Core Processor", 461.0),
         ("POWER9, altivec supported", 136.0),
         ("Arm implementer 0x46 part 0x001", 830.0),
+        ("A64FX", 830.0),
+        ("NVIDIA Grace", 450.0),
+        ("AMD Instinct MI300A Accelerator", 200.0),
+        ("Ampere(R) Altra(R) Max Processor", 170.0),
+        ("AWS Graviton3", 245.0),
+        // Memory slower than that of the series.
+        ("Intel(R) Xeon(R) CPU E5-2603 v3 @ 1.60GHz", 41.0),
+        ("Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz", 55.0),
+        ("Intel(R) Xeon(R) CPU E5-2620 0 @ 2.00GHz", 34.0),
+        ("Intel(R) Xeon Phi(TM) CPU 7210 @ 1.30GHz", 82.0),
+        ("Intel(R) Xeon(R) Platinum 8380H CPU @ 2.90GHz", 123.0),
+        ("Intel(R) Xeon(R) Platinum 8380 CPU @ 2.30GHz", 164.0),
+        ("AMD EPYC 7282 16-Core Processor", 68.0),
         // Unknown: not 4 GB/s for each of 8 cores, but that of two channels.
         ("Genuine Intel(R) CPU 0000%@", 40.0),
         ("", 40.0),
@@ -141,6 +154,8 @@ fn numa_nodes_share_the_memory_of_their_package() {
     assert_eq!(epyc("pack:2 numa:4 core:16 pu:1"), [41.0; 8]);
     // One memory for both packages.
     assert_eq!(epyc("numa:1 pack:2 core:64 pu:1"), [328.0]);
+    // A virtual machine with a package for each core does not have the memory of six packages.
+    assert_eq!(memories(&synthetic::parse("numa:1 pack:6 core:1 pu:1").unwrap()), [40.0]);
 }
 
 #[test]
@@ -149,6 +164,9 @@ fn memories_have_the_rate_of_their_kind() {
     machine.processor = Some("Intel(R) Xeon Phi(TM) CPU 7250 @ 1.40GHz".to_owned());
     machine.numa_nodes[1].kind = Some("MCDRAM".to_owned());
     assert_eq!(memories(&machine), [92.0, 480.0]);
+    machine.processor = Some("Intel(R) Xeon Phi(TM) CPU 7210 @ 1.30GHz".to_owned());
+    assert_eq!(memories(&machine), [82.0, 427.0]);
+    machine.processor = Some("Intel(R) Xeon Phi(TM) CPU 7250 @ 1.40GHz".to_owned());
     machine.numa_nodes[1] = NumaNode { kind: Some("NVM".to_owned()), ..NumaNode::new(1) };
     assert_eq!(memories(&machine), [92.0, 25.0]);
     let bandwidth = Some(BytesPerSecond(77e9));
@@ -165,4 +183,41 @@ fn the_facts_of_a_machine_come_from_its_file() {
     let nic = group.machine.nics.iter().find(|nic| nic.name == "mlx5_0").unwrap();
     assert_eq!(nic.pci_id, Some(PciId { vendor: 0x15b3, device: 0x101b }));
     assert_eq!(nic.pci_bandwidth, Some(BytesPerSecond(15.753_846e9)));
+}
+
+/// GB/s between cores that share a cache under `typical`: of one core, of several.
+fn caches(machine: Machine) -> [f64; 2] {
+    let rates = HardwareRates::new(&Rates::default(), &NodeGroup::all_free(machine)).caches;
+    [rates.core.value.0 / 1e9, rates.shared.value.0 / 1e9]
+}
+
+#[test]
+fn caches_have_the_rate_of_their_level() {
+    for (topology, shared) in [
+        // CCX, tile with an L2, whole package, unknown.
+        ("pack:2 l3:8 core:8 pu:2", 12.0),
+        ("pack:1 l2:32 core:2 pu:4", 12.0),
+        ("pack:2 l3:1 core:24 pu:2", 10.0),
+        ("pack:2 core:64 pu:1", 10.0),
+    ] {
+        assert_eq!(caches(synthetic::parse(topology).unwrap()), [25.0, shared], "{topology}");
+    }
+    let machine = synthetic::parse("pack:2 l3:8 core:8 pu:2").unwrap();
+    let paper = CacheRates::new(&Rates::paper_2013(), &machine);
+    assert_eq!([paper.core.value.0, paper.shared.value.0], [8e9; 2]);
+    assert_eq!(paper.shared.origin, Origin::Rates);
+}
+
+#[test]
+fn the_level_of_a_cache_comes_from_the_source() {
+    let level = |text: &str| synthetic::parse(text).unwrap().cache_level;
+    assert_eq!(level("pack:1 L3Cache:2 l2:4 core:1 pu:1"), Some(3));
+    assert_eq!(level("pack:1 l2:4 core:2 pu:1"), Some(2));
+    assert_eq!(level("pack:1 core:2 pu:1"), None);
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/machines/");
+    for (file, expected) in [("many-core-version-1.xml", Some(2)), ("slingshot-4numa.xml", Some(3))]
+    {
+        let path = std::path::Path::new(root).join(file);
+        assert_eq!(hwloc_xml::read(&path).unwrap().machine.cache_level, expected, "{file}");
+    }
 }

@@ -20,7 +20,8 @@ pub(in crate::cluster) struct Object {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cluster) enum Kind {
     Package,
-    Cache,
+    /// A cache of data, with its level where known.
+    Cache(Option<u8>),
     Core,
     /// A hardware thread, with its P#.
     Pu(u32),
@@ -72,13 +73,28 @@ pub(in crate::cluster) fn machine(root: &Object) -> Result<Machine, (String, Str
     // A core without NUMA nodes above it uses the first DRAM.
     let plain = numa_nodes.iter().position(|node| node.kind.is_none()).unwrap_or(0);
     let start = Above { package: None, cache: None, core: None, numa: NumaId::from_index(plain) };
-    let mut builder = Builder { logical, machine: Machine::default(), packages: 0, caches: 0 };
+    let mut builder = Builder {
+        logical,
+        machine: Machine::default(),
+        packages: 0,
+        caches: 0,
+        memory_packages: vec![None; numa_nodes.len()],
+    };
     builder.visit(root, start);
     let mut machine = builder.machine;
     machine.packages = builder.packages.max(1);
     machine.numa_nodes = numa_nodes;
+    attach_to_packages(&mut machine, &builder.memory_packages);
     check_pus(&machine)?;
     Ok(machine)
+}
+
+/// Keeps the package of those memories whose cores are in several, though they are attached to one.
+fn attach_to_packages(machine: &mut Machine, packages: &[Option<usize>]) {
+    let by_cores = machine.packages_beside();
+    for ((node, package), by_cores) in machine.numa_nodes.iter_mut().zip(packages).zip(by_cores) {
+        node.package = package.filter(|_| by_cores.is_none());
+    }
 }
 
 fn check_pus(machine: &Machine) -> Result<(), (String, String)> {
@@ -118,6 +134,8 @@ struct Builder {
     packages: usize,
     /// The number of caches so far.
     caches: u32,
+    /// By L# of NUMA nodes: the package (L#) that it is attached to or inside of.
+    memory_packages: Vec<Option<usize>>,
 }
 
 impl Builder {
@@ -131,13 +149,17 @@ impl Builder {
                 above.package = Some(self.packages);
                 self.packages += 1;
             }
-            Kind::Cache if above.cache.is_none() && above.core.is_none() => {
+            Kind::Cache(level) if above.cache.is_none() && above.core.is_none() => {
                 above.cache = Some(self.caches);
+                self.machine.cache_level = self.machine.cache_level.or(level);
                 self.caches += 1;
             }
             Kind::Core => above.core = Some(self.add_core(above)),
             Kind::Pu(number) => self.add_pu(PuId(number), above),
-            Kind::Cache | Kind::Other => {}
+            Kind::Cache(_) | Kind::Other => {}
+        }
+        for memory in &object.memories {
+            self.memory_packages[self.logical[&memory.os_index].index()] = above.package;
         }
         object.children.iter().for_each(|child| self.visit(child, above));
         // A core whose PUs are all offline does not count.

@@ -337,7 +337,7 @@ fn cost_classes(sites: &Sites) -> (Vec<Vec<usize>>, Vec<(usize, usize)>) {
     let mut examples = Vec::new();
     let mut class = |site: usize, other: usize| {
         let costs = (0..sites.length_count()).map(|length| {
-            let LocalCost { first, rest, rest_count } = sites.local(length, site)[other];
+            let LocalCost { first, rest, rest_count, .. } = sites.local(length, site)[other];
             [first, rest, rest_count].map(f64::to_bits)
         });
         let next = examples.len();

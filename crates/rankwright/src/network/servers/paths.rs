@@ -87,9 +87,10 @@ impl Servers<'_> {
 
     fn inside(&self, from: GlobalRank, to: GlobalRank, length: Bytes) -> Path {
         let rates = &self.cluster.rates;
-        if from == to || (length <= rates.cache_limit && self.share_cache(from, to)) {
-            let latency = transfer(length, rates.cache_bandwidth);
-            return Path { hops: Vec::new(), latency };
+        let cores = (self.home(from), self.home(to));
+        let cache = self.cluster.cache_bandwidth(self.node(from), cores);
+        if let Some(cache) = cache.filter(|_| from == to || length <= rates.cache_limit) {
+            return Path { hops: Vec::new(), latency: transfer(length, cache.value) };
         }
         let near = self.memory_hop(from, length);
         let mut hops = vec![near; rates.memory_copies as usize];
@@ -97,18 +98,6 @@ impl Servers<'_> {
             last.service.0 *= rates.remote_memory_factor;
         }
         Path { hops, latency: Seconds(0.0) }
-    }
-
-    fn share_cache(&self, from: GlobalRank, to: GlobalRank) -> bool {
-        let machine = self.cluster.machine(self.node(from));
-        let core = |rank: GlobalRank| machine.cores.get(self.home(rank).index());
-        match (core(from), core(to)) {
-            (Some(from), Some(to)) => match (from.cache, to.cache) {
-                (Some(from), Some(to)) => from == to,
-                _ => from.package == to.package,
-            },
-            _ => false,
-        }
     }
 
     /// Each rank with its device, a position in [`Machine::nics`](crate::cluster::Machine::nics).

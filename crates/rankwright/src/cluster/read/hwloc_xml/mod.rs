@@ -95,7 +95,11 @@ impl Version {
 /// The model of the first package that has one; the numbers of an Arm processor where the system has
 /// no model. hwloc 1 may have them at the machine.
 fn processor(object: &Element) -> Option<String> {
-    if let Some(model) = object.info("CPUModel").map(str::trim).filter(|model| !model.is_empty()) {
+    // Linux calls many Arm processors by their instruction set: `ARMv8 Processor rev 1 (v8l)`.
+    let is_named = |model: &&str| {
+        !model.is_empty() && !model.starts_with("ARMv") && !model.starts_with("AArch64")
+    };
+    if let Some(model) = object.info("CPUModel").map(str::trim).filter(is_named) {
         return Some(model.to_owned());
     }
     if let (Some(implementer), Some(part)) = (object.info("CPUImplementer"), object.info("CPUPart"))
@@ -186,7 +190,9 @@ impl Document<'_> {
             "Package" => Kind::Package,
             "Core" => Kind::Core,
             "PU" => Kind::Pu(self.index(element)?),
-            _ if data_cache => Kind::Cache,
+            _ if data_cache => Kind::Cache(
+                kind.trim_start_matches('L').get(..1).and_then(|level| level.parse().ok()),
+            ),
             _ => Kind::Other,
         })
     }

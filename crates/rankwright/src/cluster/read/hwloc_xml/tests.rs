@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::cluster::{GpuVendor, MemoryAccess, NumaNode};
+use crate::cluster::{GpuVendor, HardwareRates, MemoryAccess, NumaNode, Rates};
 use crate::ids::{CoreId, PuId};
 use crate::units::{BytesPerSecond, Seconds};
 
@@ -262,6 +262,46 @@ fn numa_nodes_have_kinds_and_attributes_by_initiator() {
     assert_eq!(memories[1].access, [access(0..4, 4e5, 140), access(4..8, 1e5, 200)]);
     // Reading at 60 000 and writing at 40 000 MiB/s.
     assert_eq!(memories[4].access, [access(0..8, 5e4, 320)]);
+}
+
+/// Two packages, in a cpuset that hides the NUMA node of the second.
+const WITHOUT_SECOND_MEMORY: &str = r#"<topology version="2.0">
+<object type="Machine" cpuset="0x3" nodeset="0x1"><info name="CPUModel" value="AMD EPYC 9654"/>
+<object type="Package" os_index="0" cpuset="0x1">
+<object type="NUMANode" os_index="0" nodeset="0x1"/>
+<object type="Core" cpuset="0x1"><object type="PU" os_index="0" cpuset="0x1"/></object></object>
+<object type="Package" os_index="1" cpuset="0x2">
+<object type="Core" cpuset="0x2"><object type="PU" os_index="1" cpuset="0x2"/></object></object>
+</object></topology>"#;
+
+#[test]
+fn a_memory_belongs_to_the_package_that_it_is_attached_to() {
+    let group = parse(WITHOUT_SECOND_MEMORY, "x.xml").unwrap();
+    assert_eq!(group.machine.numa_nodes[0].package, Some(0));
+    assert_eq!(group.machine.packages_beside(), [Some(0)]);
+    let rates = HardwareRates::new(&Rates::default(), &group);
+    assert_eq!((rates.memories[0].value.0 / 1e9).round(), 369.0);
+    // A memory above both packages is that of both.
+    let above = WITHOUT_SECOND_MEMORY
+        .replace("<object type=\"NUMANode\" os_index=\"0\" nodeset=\"0x1\"/>\n", "");
+    let memory = "<object type=\"NUMANode\" os_index=\"0\" nodeset=\"0x1\"/><object type=\"Package\" os_index=\"0\"";
+    let above = above.replacen("<object type=\"Package\" os_index=\"0\"", memory, 1);
+    let machine = parse(&above, "x.xml").unwrap().machine;
+    assert_eq!((machine.numa_nodes[0].package, machine.packages_beside()), (None, vec![None]));
+}
+
+#[test]
+fn arm_processors_have_numbers_where_the_model_is_the_instruction_set() {
+    let machine = |infos: &str| {
+        let infos = format!("<info name=\"CPUModel\" value=\"ARMv8 Processor rev 0\"/>{infos}");
+        let model = "<info name=\"CPUModel\" value=\"AMD EPYC 9654\"/>";
+        let text = WITHOUT_SECOND_MEMORY.replace(model, &infos);
+        parse(&text, "x.xml").unwrap().machine.processor
+    };
+    let numbers =
+        "<info name=\"CPUImplementer\" value=\"0x46\"/><info name=\"CPUPart\" value=\"0x001\"/>";
+    assert_eq!(machine(numbers).as_deref(), Some("Arm implementer 0x46 part 0x001"));
+    assert_eq!(machine(""), None);
 }
 
 /// A core local to NUMA nodes P#0 and P#1; `rest` is added to the file.

@@ -89,7 +89,9 @@ impl Document<'_> {
             "Misc" if element.attribute("cpuset").is_none() => return Ok(None),
             kind if is_numa_node(kind) => return self.numa_node(object, above, element),
             "Socket" => Kind::Package,
-            "Cache" if element.attribute("cache_type") != Some(INSTRUCTIONS) => Kind::Cache,
+            "Cache" if element.attribute("cache_type") != Some(INSTRUCTIONS) => {
+                Kind::Cache(element.attribute("depth").and_then(|level| level.parse().ok()))
+            }
             "Cache" => Kind::Other,
             kind => self.kind(element, kind)?,
         };

@@ -133,7 +133,7 @@ impl<'a> Builder<'a> {
         };
         let kind = match description.kind {
             LevelKind::Package => Kind::Package,
-            LevelKind::Cache => Kind::Cache,
+            LevelKind::Cache => Kind::Cache(description.cache_level),
             LevelKind::Core => Kind::Core,
             LevelKind::Pu => Kind::Pu(number),
             LevelKind::Numa | LevelKind::Die | LevelKind::Group => Kind::Other,

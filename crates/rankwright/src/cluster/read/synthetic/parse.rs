@@ -7,6 +7,8 @@ use crate::units::Bytes;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Level {
     pub(super) kind: LevelKind,
+    /// The level of a cache, where the text has it.
+    pub(super) cache_level: Option<u8>,
     /// Number of objects in each object of the level above, from 1.
     pub(super) count: u64,
     /// Size of each NUMA node, for a NUMA level.
@@ -62,6 +64,7 @@ pub(super) fn levels(text: &str) -> Result<(Vec<Level>, Vec<Attached>), Syntheti
         let (kind, count, attributes) = name;
         let level = Level {
             kind: level.unwrap_or(LevelKind::Group),
+            cache_level: cache_level(&kind),
             count,
             memory: attributes.memory,
             indexes: attributes.indexes,
@@ -134,6 +137,12 @@ pub(super) fn level_kind(name: &str) -> Result<LevelKind, SyntheticError> {
     } else {
         Err(error(format!("the type `{name}`"), TYPES))
     }
+}
+
+/// The level in the name of a cache: 3 of `l3`, `L3Cache`.
+fn cache_level(name: &str) -> Option<u8> {
+    let level = name.strip_prefix(['l', 'L'])?.chars().next()?;
+    level.to_digit(10).and_then(|level| u8::try_from(level).ok())
 }
 
 /// Reads `numa(memory=16GB)]` after an opening bracket. Returns the rest of the text, too.
@@ -210,6 +219,8 @@ fn assign_kinds(
     }
     let caches = count.saturating_sub(3).min(4);
     kinds.extend(vec![LevelKind::Cache; caches]);
+    // The first one is the outermost: L2 alone or above L1, else L3.
+    let mut cache_levels = if caches > 2 { 1..=3 } else { 1..=2 }.rev();
     if count >= 3 {
         kinds.push(LevelKind::Core);
     }
@@ -217,6 +228,8 @@ fn assign_kinds(
     all.append(&mut kinds);
     for ((level, ..), kind) in above.iter_mut().zip(all) {
         level.kind = kind;
+        level.cache_level =
+            if kind == LevelKind::Cache { cache_levels.next().or(Some(1)) } else { None };
     }
     Ok(())
 }

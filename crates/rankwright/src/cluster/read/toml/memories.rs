@@ -15,7 +15,7 @@ pub(super) fn add(
     table: &schema::Node,
     machine: &mut Machine,
 ) -> Result<(), InputError> {
-    let cores = machine.cores.len();
+    let (cores, packages) = (machine.cores.len(), machine.packages);
     if let Some(text) = &table.memory {
         let memory: Bytes = at.source.quantity(text, &at.field("memory"))?;
         machine.numa_nodes.iter_mut().for_each(|node| node.memory = Some(memory));
@@ -33,6 +33,14 @@ pub(super) fn add(
         node.os_index = table.os_index.unwrap_or(node.os_index);
         if let Some(text) = &table.memory {
             node.memory = Some(at.source.quantity(text, &at.field("numa.memory"))?);
+        }
+        if let Some(package) = &table.package {
+            node.package = Some(*package.get_ref());
+            if *package.get_ref() >= packages {
+                let actual = package.get_ref().to_string();
+                let expected = format!("a package (L#) from 0 to {}", packages.saturating_sub(1));
+                return Err(at.error(package.span(), "numa.package", actual, expected));
+            }
         }
         if let Some(kind) = &table.kind {
             node.kind = Some(kind.clone());

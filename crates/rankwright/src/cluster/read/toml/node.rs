@@ -1,6 +1,6 @@
 //! A `[[node]]` table: the hardware of nodes of one type.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use ::toml::Spanned;
 
@@ -12,6 +12,9 @@ use crate::ids::{CoreId, NumaId, PuId, parse_index_list};
 
 type Text = Spanned<String>;
 
+/// hwloc knows no others.
+const CACHE_LEVELS: RangeInclusive<u8> = 1..=5;
+
 /// The node type that a table describes.
 pub(super) fn group(
     source: &TomlText<'_>,
@@ -21,6 +24,9 @@ pub(super) fn group(
     let at = Place { source, node: table.names.get_ref() };
     let NodeGroup { mut machine, mut free, .. } = hardware(&at, table, span)?;
     machine.processor = table.processor.clone().or(machine.processor);
+    if let Some(level) = &table.cache_level {
+        machine.cache_level = Some(cache_level(&at, level)?);
+    }
     memories::add(&at, table, &mut machine)?;
     if let Some(distance) = &table.numa_distance {
         let nodes = machine.numa_nodes.len();
@@ -47,6 +53,15 @@ fn speed(at: &Place<'_>, table: &schema::Node) -> Result<f64, InputError> {
     }
     let expected = format!("a number from {} to {}", SPEEDS.start(), SPEEDS.end());
     Err(at.error(given.span(), "speed", speed.to_string(), expected))
+}
+
+fn cache_level(at: &Place<'_>, given: &Spanned<u8>) -> Result<u8, InputError> {
+    let level = *given.get_ref();
+    if CACHE_LEVELS.contains(&level) {
+        return Ok(level);
+    }
+    let expected = format!("a level from {} to {}", CACHE_LEVELS.start(), CACHE_LEVELS.end());
+    Err(at.error(given.span(), "cache_level", level.to_string(), expected))
 }
 
 fn lengths(rows: &[Vec<u32>]) -> Vec<usize> {

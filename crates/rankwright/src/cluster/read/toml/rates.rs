@@ -47,12 +47,12 @@ fn from_table(source: &TomlText<'_>, table: &RatesTable) -> Result<Rates, InputE
     };
     rates.name = table.name.clone().unwrap_or_else(|| "own".to_owned());
     rates.calibrated = table.calibrated;
-    let rate = |text, field, target: &mut _| quantity_into(source, text, field, target);
     optional(source, &table.nic_bandwidth, "rates.nic_bandwidth", &mut rates.nic_bandwidth)?;
     optional(source, &table.nic_latency, "rates.nic_latency", &mut rates.nic_latency)?;
     let memory = &mut rates.memory_bandwidth;
     optional(source, &table.memory_bandwidth, "rates.memory_bandwidth", memory)?;
-    rate(&table.cache_bandwidth, "rates.cache_bandwidth", &mut rates.cache_bandwidth)?;
+    let cache = &mut rates.cache_bandwidth;
+    optional(source, &table.cache_bandwidth, "rates.cache_bandwidth", cache)?;
     let length = |text, field, target: &mut Bytes| quantity_into(source, text, field, target);
     length(&table.cache_limit, "rates.cache_limit", &mut rates.cache_limit)?;
     let access_length = &mut rates.memory_access_length;
@@ -138,6 +138,7 @@ pub(super) fn write(rates: &Rates) -> String {
             rates.nic_bandwidth.is_some(),
             rates.nic_latency.is_some(),
             rates.memory_bandwidth.is_some(),
+            rates.cache_bandwidth.is_some(),
         ]
     };
     // A rate by the hardware cannot be written over one of the base.
@@ -163,7 +164,9 @@ pub(super) fn write(rates: &Rates) -> String {
         line(&mut text, "memory_copies", rates.memory_copies);
     }
     if rates.cache_bandwidth != base.cache_bandwidth {
-        line(&mut text, "cache_bandwidth", bandwidth(rates.cache_bandwidth));
+        if let Some(rate) = rates.cache_bandwidth {
+            line(&mut text, "cache_bandwidth", bandwidth(rate));
+        }
     }
     if rates.cache_limit != base.cache_limit {
         line(&mut text, "cache_limit", quoted(&rates.cache_limit.to_string()));

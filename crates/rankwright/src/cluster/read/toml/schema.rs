@@ -35,6 +35,7 @@ pub(super) struct Node {
     pub(super) topology: Option<Text>,
     pub(super) xml: Option<Text>,
     pub(super) cores: Option<Spanned<Vec<Text>>>,
+    pub(super) cache_level: Option<Spanned<u8>>,
     pub(super) free: Option<Text>,
     pub(super) memory: Option<Text>,
     pub(super) speed: Option<Spanned<f64>>,
@@ -52,6 +53,7 @@ pub(super) struct Node {
 pub(super) struct Numa {
     pub(super) os_index: Option<u32>,
     pub(super) memory: Option<Text>,
+    pub(super) package: Option<Spanned<usize>>,
     pub(super) kind: Option<String>,
     #[serde(default)]
     pub(super) access: Vec<Spanned<Access>>,

@@ -78,7 +78,8 @@ fn topology(machine: &Machine) -> Option<String> {
     // The order of levels does not follow from the counts: try all, and keep the one that fits.
     let pack = ("pack", packages, "");
     let numa = ("numa", numa, memory.as_str());
-    let cache = ("l3", caches.unwrap_or(1), "");
+    let level = machine.cache_level.map_or("l3".to_owned(), |level| format!("l{level}"));
+    let cache = (level.as_str(), caches.unwrap_or(1), "");
     let core = ("core", cores, "");
     let pu = ("pu", machine.pus.len(), indexes.as_str());
     let orders: [&[_]; 4] = match caches {
@@ -95,6 +96,7 @@ fn topology(machine: &Machine) -> Option<String> {
             parsed.cores == machine.cores
                 && parsed.pus == machine.pus
                 && parsed.packages == machine.packages
+                && parsed.cache_level == machine.cache_level
                 && parsed.numa_nodes.len() == machine.numa_nodes.len()
         })
     })?;
@@ -165,6 +167,9 @@ fn cores(text: &mut String, machine: &Machine) {
         );
     }
     *text += "]\n";
+    if let Some(level) = machine.cache_level {
+        line(text, "cache_level", level);
+    }
 }
 
 fn memories(text: &mut String, machine: &Machine) {
@@ -173,6 +178,9 @@ fn memories(text: &mut String, machine: &Machine) {
         line(text, "os_index", node.os_index);
         if let Some(memory) = node.memory {
             line(text, "memory", quoted(&memory.to_string()));
+        }
+        if let Some(package) = node.package {
+            line(text, "package", package);
         }
         if let Some(kind) = &node.kind {
             line(text, "kind", quoted(kind));
