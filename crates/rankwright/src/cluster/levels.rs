@@ -240,6 +240,18 @@ fn switch_path(cluster: &Cluster, lowest: Option<usize>) -> Vec<usize> {
 /// Divides the groups of the level above by labels. Returns the group of each core, and the number
 /// of groups.
 fn refine(above: &[u32], labels: &Labels) -> (Vec<u32>, usize) {
+    // Cores are mostly in the order of their groups; then nothing must be looked up.
+    let pairs = || above.iter().zip(labels);
+    if pairs().is_sorted() {
+        let (mut last, mut count) = (None, 0_u32);
+        let number = |pair| {
+            count += u32::from(last != Some(pair));
+            last = Some(pair);
+            count - 1
+        };
+        let group_of: Vec<u32> = pairs().map(number).collect();
+        return (group_of, count as usize);
+    }
     let mut numbers = HashMap::new();
     let group = |pair| {
         let next = u32::try_from(numbers.len()).expect("fewer than 2^32 groups");

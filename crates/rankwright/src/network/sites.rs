@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::servers::numa_at;
 use super::{Path, ServerKind, Servers};
 use crate::cluster::Cluster;
-use crate::ids::{GlobalRank, NodeId, ServerId};
-use crate::placement::{JobPlacement, JobShape, Mapping, Placement, PlacementError, RankPlacement};
+use crate::ids::{CoreId, GlobalRank, NodeId, NumaId, ServerId};
+use crate::placement::{
+    JobPlacement, JobShape, Mapping, Placement, PlacementError, RankPlacement, check_places, homes,
+};
 use crate::units::Bytes;
 
 /// The sites of a list of places, and the servers that messages between them pass. Nodes without
@@ -119,14 +122,15 @@ impl Sites {
         places: &[RankPlacement],
         lengths: &[u64],
     ) -> Result<Self, PlacementError> {
-        // Two ranks at every place, so that each site has a pair of ranks.
-        let unbound = |place: &RankPlacement| RankPlacement { bound: false, ..place.clone() };
-        let ranks: Vec<RankPlacement> = places.iter().chain(places).map(unbound).collect();
-        let shape = JobShape { name: "places".to_owned(), ranks: ranks.len() as u32 };
-        let job = JobPlacement { name: shape.name.clone(), ranks };
-        let placement = Placement::new(cluster, &[shape], "places", vec![job])?;
-        let servers = Servers::new(cluster, &placement);
-        let Groups { of_place, examples, others, like_last } = group(cluster, places, &servers);
+        check_places(cluster, places)?;
+        let groups = Groups::new(cluster, places);
+        let placement = groups.placement(cluster, places)?;
+        let servers = Servers::with_homes(cluster, &placement, groups.homes());
+        let Groups { of_place, pairs, like_last } = groups;
+        let rank = |index| GlobalRank::from_index(index);
+        // The first rank of each site, and the second, which receives from it.
+        let examples: Vec<GlobalRank> = (0..pairs.len()).map(rank).collect();
+        let receivers: Vec<GlobalRank> = (pairs.len()..2 * pairs.len()).map(rank).collect();
         let mut sites = Self {
             kinds: servers.kinds().to_vec(),
             of_place,
@@ -152,7 +156,7 @@ impl Sites {
                 examples.iter().find(|other| servers.node(**other) != servers.node(*example));
             sites.add_site(&servers, *example, other.copied());
         }
-        sites.add_local(&servers, (&examples, &others), &like_last, lengths);
+        sites.add_local(&servers, (&examples, &receivers), &like_last, lengths);
         sites.add_routes(cluster, &servers, &examples);
         Ok(sites)
     }
@@ -216,8 +220,9 @@ impl Sites {
     /// Adds the site of a rank to the last node; `other` is a rank of another node.
     fn add_site(&mut self, servers: &Servers, example: GlobalRank, other: Option<GlobalRank>) {
         let memory = servers.memory(example);
-        let memory_index = position_or_push(&mut self.memories, memory);
         let node = self.nodes.len() - 1;
+        let first = self.nodes[node].memories.start;
+        let memory_index = position_or_push(&mut self.memories, first, memory);
         let mut site = Site { node, memory, memory_index, memory_time: 0.0, ports: Vec::new() };
         if let Some(other) = other {
             let paths = servers.paths(example, other, REFERENCE);
@@ -240,6 +245,7 @@ impl Sites {
             path.hops.iter().find(|hop| wanted(&servers.kinds()[hop.server.index()])).copied()
         };
         let share = 1.0 / paths.len() as f64;
+        let first = self.nodes.last().map_or(0, |node| node.ports.start);
         let mut ports: Vec<Port> = Vec::new();
         for (path, back) in paths.iter().zip(back) {
             let out = hop(path, |kind| matches!(kind, ServerKind::NicOut { .. }));
@@ -252,7 +258,7 @@ impl Sites {
                 continue;
             }
             let (out, into, time) = (out.server, into.server, out.service.0 / REFERENCE.0 as f64);
-            let index = position_or_push(&mut self.ports, (out, into));
+            let index = position_or_push(&mut self.ports, first, (out, into));
             ports.push(Port { index, out, into, share, time });
         }
         ports
@@ -261,12 +267,10 @@ impl Sites {
     fn add_local(
         &mut self,
         servers: &Servers,
-        (examples, others): (&[GlobalRank], &[GlobalRank]),
+        (examples, receivers): (&[GlobalRank], &[GlobalRank]),
         like_last: &[bool],
         lengths: &[u64],
     ) {
-        let twin = |rank: &GlobalRank| GlobalRank::from_index(rank.index() + self.of_place.len());
-        let receivers: Vec<GlobalRank> = others.iter().map(twin).collect();
         let local = |length: u64, from: usize, to: usize| {
             let path = &servers.paths(examples[from], receivers[to], Bytes(length))[0];
             let mut hops = path.hops.iter();
@@ -292,12 +296,14 @@ impl Sites {
 
     /// Links belong to switches, so nodes of one switch have the same routes.
     fn add_routes(&mut self, cluster: &Cluster, servers: &Servers, examples: &[GlobalRank]) {
-        let mut switches = Vec::new();
+        let mut switches = BTreeMap::new();
         let mut at_switch = Vec::new();
+        let mut link_of = BTreeMap::new();
         for node in &self.nodes {
             let example = examples[node.sites.start];
             let switch = cluster.node(servers.node(example)).switch;
-            self.switch_of.push(position_or_push(&mut switches, switch));
+            let next = switches.len();
+            self.switch_of.push(*switches.entry(switch).or_insert(next));
             if at_switch.len() < switches.len() {
                 at_switch.push(example);
             }
@@ -312,8 +318,12 @@ impl Sites {
                         let kind = self.kinds[hop.server.index()];
                         if matches!(kind, ServerKind::LinkUp { .. } | ServerKind::LinkDown { .. }) {
                             let time = hop.service.0 / REFERENCE.0 as f64;
-                            let link = Link { server: hop.server, time };
-                            route.push(position_or_push(&mut self.links, link) as u32);
+                            let links = &mut self.links;
+                            let link = link_of.entry(hop.server).or_insert_with(|| {
+                                links.push(Link { server: hop.server, time });
+                                links.len() as u32 - 1
+                            });
+                            route.push(*link);
                         }
                     }
                 }
@@ -323,46 +333,99 @@ impl Sites {
     }
 }
 
-fn position_or_push<T: PartialEq>(values: &mut Vec<T>, value: T) -> usize {
-    values.iter().position(|other| *other == value).unwrap_or_else(|| {
-        values.push(value);
-        values.len() - 1
-    })
+/// The position of a value from `first` on, where it is added if it is not there.
+fn position_or_push<T: PartialEq>(values: &mut Vec<T>, first: usize, value: T) -> usize {
+    let position = values[first..].iter().position(|other| *other == value);
+    position.map_or_else(
+        || {
+            values.push(value);
+            values.len() - 1
+        },
+        |position| first + position,
+    )
 }
 
 /// Places by site; sites are in the order of nodes.
 struct Groups {
     /// Index: position in the list of places.
     of_place: Vec<u32>,
-    /// A rank at each site. Index: site.
-    examples: Vec<GlobalRank>,
-    /// A rank of each site that is on another core than its example if the site has several.
-    others: Vec<GlobalRank>,
+    /// Two ranks of each site, where the first may be at the same place as the second. They are on
+    /// different cores if the site has several. Index: site.
+    pairs: Vec<[At; 2]>,
     /// Whether a site differs from the one before it in its devices alone. Index: site.
     like_last: Vec<bool>,
 }
 
-/// Rank n of `servers` is at place n.
-fn group(cluster: &Cluster, places: &[RankPlacement], servers: &Servers) -> Groups {
-    let key = |(number, place): (usize, &RankPlacement)| {
-        let rank = GlobalRank::from_index(number);
-        let core = cluster.machine(place.node).cores.get(servers.home(rank).index());
-        let cache = core.map(|core| (core.package, core.numa, core.cache));
-        ((place.node, servers.memory(rank), cache), place.nics.clone())
-    };
-    let mut example_of = BTreeMap::new();
-    for (number, place) in places.iter().enumerate() {
-        let rank = GlobalRank::from_index(number);
-        let (example, other) = example_of.entry(key((number, place))).or_insert((rank, rank));
-        if servers.home(*other) == servers.home(*example) {
-            *other = rank;
+/// A rank of a site: position in the list of places, and the core that it is taken to run on.
+type At = (usize, CoreId);
+
+/// What the places of a site have in common: node, memory, and package, NUMA node and cache of the core.
+type Beside = (NodeId, NumaId, Option<(usize, NumaId, Option<u32>)>);
+
+impl Groups {
+    fn new(cluster: &Cluster, places: &[RankPlacement]) -> Self {
+        // As if two unbound ranks were at each place.
+        let both = places.iter().chain(places).map(|place| (place, false));
+        let homes = homes(cluster, both);
+        let (first, second) = homes.split_at(places.len());
+        let beside = |place: &RankPlacement, home: CoreId| -> Beside {
+            let core = cluster.machine(place.node).cores.get(home.index());
+            let cache = core.map(|core| (core.package, core.numa, core.cache));
+            (place.node, numa_at(cluster, place, home), cache)
+        };
+        // The number of each kind of place, in the order in which they are found.
+        let mut found: BTreeMap<(Beside, &[String]), usize> = BTreeMap::new();
+        let mut pairs: Vec<[usize; 2]> = Vec::new();
+        let mut of_place: Vec<u32> = Vec::with_capacity(places.len());
+        let mut last = None;
+        for (index, place) in places.iter().enumerate() {
+            let key = (beside(place, first[index]), place.nics.as_slice());
+            // Places that follow each other are mostly alike.
+            let kind = match last.filter(|(of_last, _)| *of_last == key) {
+                Some((_, kind)) => kind,
+                None => *found.entry(key).or_insert(pairs.len()),
+            };
+            last = Some((key, kind));
+            match pairs.get_mut(kind) {
+                None => pairs.push([index; 2]),
+                Some([example, other]) if first[*other] == first[*example] => *other = index,
+                Some(_) => {}
+            }
+            of_place.push(kind as u32);
         }
+        let mut site_of_kind = vec![0; pairs.len()];
+        found.values().zip(0..).for_each(|(kind, site)| site_of_kind[*kind] = site);
+        of_place.iter_mut().for_each(|kind| *kind = site_of_kind[*kind as usize]);
+        let pair = |kind: &usize| {
+            let [example, other] = pairs[*kind];
+            [(example, first[example]), (other, second[other])]
+        };
+        let mut last = None;
+        let like_last =
+            found.keys().map(|(beside, _)| last.replace(*beside) == Some(*beside)).collect();
+        Self { of_place, pairs: found.values().map(pair).collect(), like_last }
     }
-    let (examples, others): (Vec<_>, Vec<_>) = example_of.values().copied().unzip();
-    let mut last = None;
-    let like_last =
-        example_of.keys().map(|(beside, _)| last.replace(*beside) == Some(*beside)).collect();
-    let position: BTreeMap<_, u32> = example_of.into_keys().zip(0..).collect();
-    let of_place = places.iter().enumerate().map(|place| position[&key(place)]).collect();
-    Groups { of_place, examples, others, like_last }
+
+    /// The first and then the second ranks of all sites, unbound: they may share PUs.
+    fn placement(
+        &self,
+        cluster: &Cluster,
+        places: &[RankPlacement],
+    ) -> Result<Placement, PlacementError> {
+        let unbound = |(index, _): At| RankPlacement { bound: false, ..places[index].clone() };
+        let ranks: Vec<RankPlacement> = self.in_order().map(unbound).collect();
+        let shape = JobShape { name: "places".to_owned(), ranks: ranks.len() as u32 };
+        let job = JobPlacement { name: shape.name.clone(), ranks };
+        Placement::new(cluster, &[shape], "places", vec![job])
+    }
+
+    /// The cores of these ranks.
+    fn homes(&self) -> Vec<CoreId> {
+        self.in_order().map(|(_, home)| home).collect()
+    }
+
+    fn in_order(&self) -> impl Iterator<Item = At> {
+        let nth = |nth: usize| self.pairs.iter().map(move |pair| pair[nth]);
+        nth(0).chain(nth(1))
+    }
 }

@@ -191,6 +191,20 @@ pub(super) fn check(
     Ok(())
 }
 
+/// Checks places of ranks that need not be a placement: several may share a PU.
+///
+/// # Errors
+/// If the hardware of a place does not exist, is not free or does not belong together.
+pub(crate) fn check_places(
+    cluster: &Cluster,
+    places: &[RankPlacement],
+) -> Result<(), PlacementError> {
+    places.iter().enumerate().try_for_each(|(index, place)| {
+        let who = || RankOfJob::new(std::iter::empty(), (0, Rank::from_index(index)));
+        check_rank(cluster, &who, place)
+    })
+}
+
 /// Refuses other jobs or ranks than those that are to run.
 fn check_ranks(shapes: &[JobShape], jobs: &[JobPlacement]) -> Result<(), PlacementError> {
     let describe = |parts: Vec<(&str, usize)>| {
@@ -232,7 +246,11 @@ fn check_rank(
         return no_such(format!("core L#{core}"));
     }
     for &pu in &place.pus {
-        let Some(position) = machine.pus.iter().position(|candidate| candidate.id == pu) else {
+        // Looked up among its cores first: nodes have many PUs.
+        let of_cores = place.cores.iter().flat_map(|core| machine.pus_of(*core));
+        let found = of_cores.into_iter().find(|position| machine.pus[*position].id == pu);
+        let anywhere = || machine.pus.iter().position(|candidate| candidate.id == pu);
+        let Some(position) = found.or_else(anywhere) else {
             let why = "does not exist";
             return Err(PlacementError::PuNotFree { rank: rank(), node: node.clone(), pu, why });
         };

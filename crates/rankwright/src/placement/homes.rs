@@ -1,10 +1,8 @@
 //! The core on which the models and the simulator assume each rank to run.
 
-use std::collections::HashMap;
-
-use super::Placement;
+use super::{Placement, RankPlacement};
 use crate::cluster::{Cluster, Machine};
-use crate::ids::{CoreId, NodeId};
+use crate::ids::CoreId;
 
 impl Placement {
     /// By [`GlobalRank`](crate::ids::GlobalRank): the first core (L#) of a bound rank. Where an unbound
@@ -15,18 +13,34 @@ impl Placement {
     /// If the placement is for another cluster.
     #[must_use]
     pub(crate) fn homes(&self, cluster: &Cluster) -> Vec<CoreId> {
-        let mut turns: HashMap<NodeId, usize> = HashMap::new();
-        let home = |place: &super::RankPlacement| {
-            if place.bound {
-                return place.cores.first().copied().unwrap_or(CoreId(0));
-            }
-            let cores = in_turn(cluster.machine(place.node), &place.cores);
-            let turn = turns.entry(place.node).or_default();
-            *turn += 1;
-            cores.get((*turn - 1) % cores.len().max(1)).copied().unwrap_or(CoreId(0))
-        };
-        self.ranks().map(home).collect()
+        homes(cluster, self.ranks().map(|place| (place, place.bound)))
     }
+}
+
+/// [`Placement::homes`] of ranks at these places, each with whether it is bound.
+///
+/// # Panics
+/// If a node or core is not in the cluster.
+pub(crate) fn homes<'a>(
+    cluster: &Cluster,
+    places: impl Iterator<Item = (&'a RankPlacement, bool)>,
+) -> Vec<CoreId> {
+    // By node.
+    let mut turns = vec![0_usize; cluster.nodes.len()];
+    let home = |(place, bound): (&RankPlacement, bool)| {
+        if bound {
+            return place.cores.first().copied().unwrap_or(CoreId(0));
+        }
+        let turn = &mut turns[place.node.index()];
+        *turn += 1;
+        // Most slots are one core.
+        if let [only] = place.cores[..] {
+            return only;
+        }
+        let cores = in_turn(cluster.machine(place.node), &place.cores);
+        cores.get((*turn - 1) % cores.len().max(1)).copied().unwrap_or(CoreId(0))
+    };
+    places.map(home).collect()
 }
 
 /// The cores, one of each NUMA node in turn.

@@ -35,9 +35,11 @@ mod slots;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use check::check_places;
 pub use check::{PlacementError, RankOfJob};
 pub use file::{ClusterEntry, DeviceEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, digest};
 pub use gpu_use::GpuUse;
+pub(crate) use homes::homes;
 pub use mapping::Mapping;
 pub use programs::ProgramRanks;
 pub(crate) use programs::rank_classes;

@@ -105,8 +105,19 @@ pub fn slots(
     }
     let mut lacking = None;
     let mut slots = Vec::new();
+    // By group: the slots of its first node.
+    let mut alike: Vec<Option<Vec<Slot>>> = vec![None; cluster.groups.len()];
     for node in cluster.node_ids() {
+        let group = cluster.node(node).group;
+        if let Some(of_node) = &alike[group] {
+            slots.extend(of_node.iter().map(|slot| Slot { node, ..slot.clone() }));
+            continue;
+        }
         let (of_node, why) = slots_of_node(cluster, node, &granularity);
+        // Parts may differ from node to node.
+        if matches!(granularity, Granularity::Cores(_) | Granularity::Pu) {
+            alike[group] = Some(of_node.clone());
+        }
         slots.extend(of_node);
         lacking = lacking.or(why.map(|why| (node, why)));
     }

@@ -139,14 +139,29 @@ enum Direction {
     In,
 }
 
+/// The NUMA node of a rank: the one it allocates from, else that of its home.
+pub(super) fn numa_at(cluster: &Cluster, place: &RankPlacement, home: CoreId) -> NumaId {
+    let near = || cluster.machine(place.node).cores.get(home.index()).map(|core| core.numa);
+    place.numa.or_else(near).unwrap_or(NumaId(0))
+}
+
 impl<'a> Servers<'a> {
     /// The servers of a cluster for the ranks of a placement.
     #[must_use]
     pub fn new(cluster: &'a Cluster, placement: &'a Placement) -> Self {
+        Self::with_homes(cluster, placement, placement.homes(cluster))
+    }
+
+    /// As [`Servers::new`], with the core that each rank is taken to run on.
+    pub(crate) fn with_homes(
+        cluster: &'a Cluster,
+        placement: &'a Placement,
+        homes: Vec<CoreId>,
+    ) -> Self {
         let mut servers = Self {
             cluster,
             ranks: placement.ranks().collect(),
-            homes: placement.homes(cluster),
+            homes,
             kinds: Vec::new(),
             first_of_node: Vec::new(),
             first_of_switch: Vec::new(),
@@ -219,10 +234,7 @@ impl<'a> Servers<'a> {
     }
 
     fn numa(&self, rank: GlobalRank) -> NumaId {
-        let place = self.ranks[rank.index()];
-        let machine = self.cluster.machine(place.node);
-        let near = || machine.cores.get(self.home(rank).index()).map(|core| core.numa);
-        place.numa.or_else(near).unwrap_or(NumaId(0))
+        numa_at(self.cluster, self.ranks[rank.index()], self.home(rank))
     }
 
     fn memory_server(&self, node: NodeId, numa: NumaId) -> ServerId {
