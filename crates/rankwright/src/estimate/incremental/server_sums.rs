@@ -24,6 +24,10 @@ pub(super) struct ServerSums {
     pub(super) totals: Totals,
     /// The change in which each server was saved last. Index: [`ServerId`].
     saved_in: Vec<u64>,
+    /// The servers that were ever offered a load, indices: few of those of a large cluster.
+    used: Vec<usize>,
+    /// Whether a server is in `used`. Index: [`ServerId`].
+    is_used: Vec<bool>,
     /// The number of the present change.
     change: u64,
     /// The servers of the present change, indices, with their costs before it.
@@ -133,6 +137,7 @@ impl ServerSums {
             offered: vec![Offered::default(); servers * ends.len()],
             costs: vec![Cost::default(); servers],
             saved_in: vec![0; servers],
+            is_used: vec![false; servers],
             ..Self::default()
         }
     }
@@ -161,6 +166,9 @@ impl ServerSums {
             self.servers_before.push((server, self.costs[server]));
             self.offered_before.extend_from_slice(&self.offered[server * ends..][..ends]);
         }
+        if !std::mem::replace(&mut self.is_used[server], true) {
+            self.used.push(server);
+        }
         self.offered[server * ends + end].add(offered);
     }
 
@@ -177,7 +185,8 @@ impl ServerSums {
             totals.longest = totals.longest.max(cost.work);
         }
         if falls {
-            totals.longest = self.costs.iter().map(|cost| cost.work).fold(0.0, f64::max);
+            let costs = self.used.iter().map(|server| self.costs[*server].work);
+            totals.longest = costs.fold(0.0, f64::max);
         }
     }
 
