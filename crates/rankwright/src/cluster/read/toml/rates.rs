@@ -163,10 +163,10 @@ pub(super) fn write(rates: &Rates) -> String {
     if rates.memory_copies != base.memory_copies {
         line(&mut text, "memory_copies", rates.memory_copies);
     }
-    if rates.cache_bandwidth != base.cache_bandwidth {
-        if let Some(rate) = rates.cache_bandwidth {
-            line(&mut text, "cache_bandwidth", bandwidth(rate));
-        }
+    if let Some(rate) = rates.cache_bandwidth
+        && base.cache_bandwidth != Some(rate)
+    {
+        line(&mut text, "cache_bandwidth", bandwidth(rate));
     }
     if rates.cache_limit != base.cache_limit {
         line(&mut text, "cache_limit", quoted(&rates.cache_limit.to_string()));
