@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The variables that an expression reads and sets.
-pub(super) trait Numbers {
+pub(in crate::lint) trait Numbers {
     /// The text of a variable, or of an element of an array; empty if it is not set.
     fn text(&self, name: &str, index: Option<i64>) -> Result<String, String>;
     /// Sets a variable.
@@ -36,7 +36,11 @@ const BINARY: [(&str, u8); 18] = [
 ///
 /// # Errors
 /// What is wrong, or not known.
-pub(super) fn evaluate(text: &str, variables: &mut dyn Numbers) -> Result<i64, String> {
+pub(in crate::lint) fn evaluate(text: &str, variables: &mut dyn Numbers) -> Result<i64, String> {
+    // As a shell: an expression of blanks is 0.
+    if text.trim().is_empty() {
+        return Ok(0);
+    }
     let mut expression = Expression { text: text.as_bytes(), at: 0, depth: 0, variables };
     let value = expression.comma()?;
     expression.skip();
@@ -135,7 +139,10 @@ impl Expression<'_, '_> {
         self.at += length;
         if word.is_empty() {
             let rest = String::from_utf8_lossy(&self.text[self.at..]).into_owned();
-            return Err(format!("`{rest}` instead of a number"));
+            return Err(match rest.as_str() {
+                "" => "an arithmetic expression that ends where a number must follow".to_owned(),
+                rest => format!("`{rest}` in an arithmetic expression, where a number must be,"),
+            });
         }
         if word.starts_with(|first: char| first.is_ascii_digit()) {
             return number(&word);

@@ -1,19 +1,75 @@
 //! Warnings of devices and memories that are far from the cores of a rank, shared, or missing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::chosen::numa_of;
 use crate::cluster::Machine;
-use crate::ids::NumaId;
+use crate::ids::{NumaId, format_index_list};
 use crate::lint::machines::{Machines, pus_of};
 use crate::lint::{RankReading, Reading, Trap, listed, traps};
 
-/// The warnings by trap and text, with their ranks.
-type Found = BTreeMap<(&'static str, String), (&'static Trap, bool, Vec<u32>)>;
+/// The warnings with their ranks.
+#[derive(Default)]
+struct Found {
+    /// By trap and text.
+    warnings: BTreeMap<(&'static str, String), (&'static Trap, Vec<u32>)>,
+    /// What machines do not have, by trap and by what is said of it.
+    missing: BTreeMap<(&'static str, Absent), Named>,
+}
+
+/// A trap with the names and ranks concerned.
+type Named = (&'static Trap, BTreeSet<String>, BTreeSet<u32>);
+
+/// What is said of devices or NUMA nodes that a machine does not have.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Absent {
+    /// What they are: `GPU`.
+    noun: &'static str,
+    /// What the machine has instead.
+    but: String,
+    /// Whether the rank does not start.
+    refused: bool,
+}
+
+impl Found {
+    fn add(&mut self, trap: &'static Trap, text: String, ranks: impl IntoIterator<Item = u32>) {
+        let entry = self.warnings.entry((trap.code, text));
+        entry.or_insert((trap, Vec::new())).1.extend(ranks);
+    }
+
+    /// The warnings with their texts, by trap and by their first ranks.
+    fn told(self) -> Vec<(&'static Trap, bool, String)> {
+        let missing = self.missing.into_iter().map(|((_, absent), (trap, names, ranks))| {
+            let plural = if names.len() == 1 { "" } else { "s" };
+            let text = format!("{}{plural} {}, {}", absent.noun, joined(&names), absent.but);
+            (trap, absent.refused, ranks.into_iter().collect::<Vec<u32>>(), text)
+        });
+        let others = self.warnings.into_iter();
+        let others = others.map(|((_, text), (trap, ranks))| (trap, false, ranks, text));
+        let mut all: Vec<_> = missing.chain(others).collect();
+        all.sort_by(|a, b| (a.0.code, &a.2).cmp(&(b.0.code, &b.2)));
+        let told = all.into_iter().map(|(trap, refused, ranks, text)| {
+            (trap, refused, format!("{}: {text}", listed("rank", &ranks)))
+        });
+        told.collect()
+    }
+}
+
+/// Numbers as ranges, and then other names.
+fn joined(names: &BTreeSet<String>) -> String {
+    let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    numbers.sort_unstable();
+    let mut all = Vec::new();
+    if !numbers.is_empty() {
+        all.push(format_index_list(&numbers));
+    }
+    all.extend(names.iter().filter(|name| name.parse::<u32>().is_err()).cloned());
+    all.join(", ")
+}
 
 /// Compares what ranks got with their machines.
 pub(super) fn check(reading: &mut Reading, machines: &Machines<'_>) {
-    let mut found = Found::new();
+    let mut found = Found::default();
     let mut hosts: BTreeMap<&str, Vec<&RankReading>> = BTreeMap::new();
     for rank in &reading.ranks {
         hosts.entry(&rank.host).or_default().push(rank);
@@ -27,8 +83,7 @@ pub(super) fn check(reading: &mut Reading, machines: &Machines<'_>) {
         }
         shared(machine, &ranks, &mut found);
     }
-    for ((_, text), (trap, refused, ranks)) in found {
-        let text = format!("{}: {text}", listed("rank", &ranks));
+    for (trap, refused, text) in found.told() {
         if refused {
             reading.refuse(trap, None, text);
         } else {
@@ -45,9 +100,15 @@ struct OfRank<'a> {
 }
 
 impl OfRank<'_> {
-    fn add(&mut self, trap: &'static Trap, refused: bool, text: String) {
-        let ranks = self.found.entry((trap.code, text)).or_insert((trap, refused, Vec::new()));
-        ranks.2.push(self.rank.rank.0);
+    fn add(&mut self, trap: &'static Trap, text: String) {
+        self.found.add(trap, text, [self.rank.rank.0]);
+    }
+
+    fn add_missing(&mut self, trap: &'static Trap, absent: Absent, name: &str) {
+        let entry = self.found.missing.entry((trap.code, absent));
+        let (_, names, ranks) = entry.or_insert((trap, BTreeSet::new(), BTreeSet::new()));
+        names.insert(name.to_owned());
+        ranks.insert(self.rank.rank.0);
     }
 
     /// Devices and NUMA nodes that the machine does not have.
@@ -59,17 +120,18 @@ impl OfRank<'_> {
         let is_index =
             |name: &&String| name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         for name in gpus.filter(is_index).filter(|_| count > 0) {
-            let text = format!("GPU {name}, but the node has {count}, from 0");
-            self.add(&traps::NO_GPU, false, text);
+            let but = format!("but the node has {count}, from 0");
+            self.add_missing(&traps::NO_GPU, Absent { noun: "GPU", but, refused: false }, name);
         }
         if devices.gpus.as_ref().is_some_and(Vec::is_empty) && count > 0 {
-            self.add(&traps::NO_GPU, false, "no GPU is visible: the list is empty".to_owned());
+            self.add(&traps::NO_GPU, "no GPU is visible: the list is empty".to_owned());
         }
         let numbers: Vec<u32> = self.machine.numa_nodes.iter().map(|numa| numa.os_index).collect();
         for number in devices.numa.iter().chain(&devices.memory) {
             if !numbers.contains(number) {
-                let text = format!("NUMA node {number}, which the node does not have");
-                self.add(&traps::NO_NUMA, true, text);
+                let but = "which the node does not have".to_owned();
+                let absent = Absent { noun: "NUMA node", but, refused: true };
+                self.add_missing(&traps::NO_NUMA, absent, &number.to_string());
             }
         }
         let known = |name: &&String| {
@@ -79,11 +141,9 @@ impl OfRank<'_> {
         };
         let missing: Vec<&String> = devices.nics.iter().filter(|name| !known(name)).collect();
         for name in missing.into_iter().filter(|_| !self.machine.nics.is_empty()) {
-            self.add(
-                &traps::NO_NIC,
-                false,
-                format!("network device {name}, which the node does not have"),
-            );
+            let but = "which the node does not have".to_owned();
+            let absent = Absent { noun: "network device", but, refused: false };
+            self.add_missing(&traps::NO_NIC, absent, name);
         }
     }
 
@@ -126,18 +186,14 @@ impl OfRank<'_> {
                     near => format!("{near} would be near"),
                 };
                 let text = format!("{what} {name} is beside NUMA node {place}, {cores}; {better}");
-                self.add(trap, false, text);
+                self.add(trap, text);
             }
         }
         let os_index = |numa: &NumaId| machine.numa_nodes[numa.index()].os_index;
         for number in &devices.memory {
             let has_cores = machine.cores.iter().any(|core| os_index(&core.numa) == *number);
             if has_cores && !numa.iter().any(|one| os_index(one) == *number) {
-                self.add(
-                    &traps::MEMORY_FAR,
-                    false,
-                    format!("memory of NUMA node {number}, {cores}"),
-                );
+                self.add(&traps::MEMORY_FAR, format!("memory of NUMA node {number}, {cores}"));
             }
         }
     }
@@ -169,7 +225,6 @@ fn shared(machine: &Machine, ranks: &[&RankReading], found: &mut Found) {
     }
     for (gpu, ranks) in users.into_iter().filter(|(_, ranks)| ranks.len() > 1) {
         let text = format!("they share GPU {gpu}, and no rank uses {}", unused.join(", "));
-        let trap = &traps::GPU_SHARED;
-        found.entry((trap.code, text)).or_insert((trap, false, Vec::new())).2.extend(ranks);
+        found.add(&traps::GPU_SHARED, text, ranks);
     }
 }

@@ -10,7 +10,7 @@
 //! | `chosen` | what the variables and options of a rank name on its machine |
 //! | `locality` | warnings of what is far, shared or missing |
 
-mod arithmetic;
+pub(in crate::lint) mod arithmetic;
 mod chosen;
 mod conditions;
 mod environment;
@@ -68,7 +68,13 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
         () => Starter::Any,
     };
     let given = words.iter().filter_map(|word| word.split_once('='));
-    let given = given.map(|(name, value)| (name.to_owned(), Ok(value.to_owned()))).collect();
+    let mut given: BTreeMap<String, Result<String, String>> =
+        given.map(|(name, value)| (name.to_owned(), Ok(value.to_owned()))).collect();
+    if let Some(each) =
+        asked_per_node(source).filter(|_| starter != (Starter::Mpirun { in_slurm: false }))
+    {
+        given.insert("SLURM_NTASKS_PER_NODE".to_owned(), Ok(each.to_owned()));
+    }
     let script = Script {
         text: source.text,
         file: source.file,
@@ -81,13 +87,19 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     Ok(reading)
 }
 
+/// The number of ranks on a node, as the launcher or its variable has it.
+fn asked_per_node<'a>(source: &Source<'a>) -> Option<&'a str> {
+    let arguments = source.arguments;
+    arguments.value(&PER_NODE).or_else(|| arguments.variable("SLURM_NTASKS_PER_NODE"))
+}
+
 /// The host of each node, the ranks on a node, and all ranks.
 fn layout(
     source: &Source<'_>,
     reading: &mut Reading,
 ) -> Result<(Vec<String>, usize, usize), InputError> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
-    let (asked, ranks) = (source.arguments.value(&PER_NODE), source.arguments.ranks());
+    let (asked, ranks) = (asked_per_node(source), source.arguments.ranks());
     let cluster = source.machines.cluster();
     let machine = cluster.and_then(|it| it.node_ids().next().map(|node| it.machine(node)));
     let usual = machine.map(|machine| match machine.gpus.len() {

@@ -31,6 +31,10 @@ pub(super) struct Shell {
     /// What is not known has a reason.
     variables: BTreeMap<String, Result<String, String>>,
     arrays: BTreeMap<String, Vec<String>>,
+    /// Associative arrays, which are not followed.
+    keyed: BTreeSet<String>,
+    /// Variables of `declare -i`, whose values are expressions.
+    integers: BTreeSet<String>,
     functions: BTreeMap<String, List>,
     /// Scripts that are read by others, with the lines that name them.
     pub(super) sourced: BTreeSet<(usize, String)>,
@@ -61,6 +65,8 @@ impl Shell {
             exported: environment.keys().cloned().collect(),
             variables: environment,
             arrays: BTreeMap::new(),
+            keyed: BTreeSet::new(),
+            integers: BTreeSet::new(),
             functions: BTreeMap::new(),
             sourced: BTreeSet::new(),
             arguments: Vec::new(),
@@ -180,18 +186,19 @@ impl Shell {
         }
         match name {
             "export" | "declare" | "typeset" | "local" | "readonly" => {
-                let exports = name == "export"
-                    || rest
-                        .iter()
-                        .any(|(word, _)| literal(word).is_some_and(|it| it.starts_with("-x")));
-                for (word, array) in &rest[1..] {
-                    self.assign(word, array.as_deref(), exports);
-                }
+                self.declaration(name, rest);
                 Ok(Flow::Done(Some(true)))
+            }
+            "mapfile" | "readarray" => {
+                let mut names = rest[1..].iter().filter_map(|(word, _)| literal(word));
+                let array = names.next_back().filter(|name| !name.starts_with('-'));
+                self.forget(array.unwrap_or("MAPFILE"), format!("what `{name}` reads"));
+                Ok(Flow::Done(None))
             }
             "unset" => {
                 for name in rest[1..].iter().filter_map(|(word, _)| literal(word)) {
                     self.variables.remove(name);
+                    self.arrays.remove(name);
                     self.exported.remove(name);
                 }
                 Ok(Flow::Done(Some(true)))
@@ -226,6 +233,37 @@ impl Shell {
             _ if in_pipe => Ok(Flow::Done(None)),
             _ => self.program(set, rest),
         }
+    }
+
+    /// `export`, `declare` and the like.
+    fn declaration(&mut self, name: &str, rest: &[(Word, Option<Vec<Word>>)]) {
+        let exports = name == "export"
+            || rest.iter().any(|(word, _)| literal(word).is_some_and(|it| it.starts_with("-x")));
+        let options = rest.iter().filter_map(|(word, _)| literal(word));
+        let options: String = options.filter(|it| it.starts_with('-')).collect();
+        for (word, array) in &rest[1..] {
+            self.declare(word, &options);
+            self.assign(word, array.as_deref(), exports);
+        }
+    }
+
+    /// Options of `declare`: -i makes a number of the value, and the elements of -A are not known.
+    fn declare(&mut self, word: &Word, options: &str) {
+        let plain = |name: &str| name.trim_end_matches('+').to_owned();
+        let name = assignment(word).map(|(name, _)| plain(name));
+        let Some(name) = name.or_else(|| literal(word).map(str::to_owned)) else { return };
+        if options.contains('i') {
+            self.integers.insert(name);
+        } else if options.contains('A') {
+            self.forget(&name, format!("the associative array {name}"));
+            self.keyed.insert(name);
+        }
+    }
+
+    /// A variable whose value is not known from here on.
+    fn forget(&mut self, name: &str, why: String) {
+        self.arrays.remove(name);
+        self.variables.insert(name.to_owned(), Err(why));
     }
 
     /// Runs a function.
@@ -303,26 +341,55 @@ impl Shell {
         if exports {
             self.exported.insert(name.to_owned());
         }
+        let plain = name.split('[').next().unwrap_or_default();
+        if self.keyed.contains(plain) {
+            return;
+        }
         if let Some(words) = array {
+            let is_known = !adds || !matches!(self.variables.get(name), Some(Err(_)));
             match self.expand_all(words) {
-                Ok(words) if adds => self.arrays.entry(name.to_owned()).or_default().extend(words),
-                Ok(words) => drop(self.arrays.insert(name.to_owned(), words)),
-                Err(why) => drop(self.variables.insert(name.to_owned(), Err(why))),
+                Ok(words) if words.iter().any(|word| word.starts_with('[')) => {
+                    self.forget(name, format!("the array {name}, whose elements have indices"));
+                }
+                Ok(words) if adds && is_known => {
+                    self.arrays.entry(name.to_owned()).or_default().extend(words);
+                }
+                Ok(_) if adds => {}
+                Ok(words) => {
+                    self.variables.remove(name);
+                    self.arrays.insert(name.to_owned(), words);
+                }
+                Err(why) => self.forget(name, why),
             }
             return;
         }
-        let value = self.joined(&value);
+        let mut value = self.joined(&value);
+        if self.integers.contains(plain) {
+            value = value.and_then(|text| self.arithmetic(&text)).map(|value| value.to_string());
+        }
         if let Some((array, index)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) {
             let index = self.arithmetic(index).ok().and_then(|index| usize::try_from(index).ok());
-            let elements = self.arrays.entry(array.to_owned()).or_default();
-            if let (Some(index), Ok(value)) = (index.filter(|index| *index < 4096), value) {
-                elements.resize(elements.len().max(index + 1), String::new());
-                elements[index] = value;
+            match (index.filter(|index| *index < 4096), value) {
+                (Some(index), Ok(value)) => {
+                    let elements = self.arrays.entry(array.to_owned()).or_default();
+                    elements.resize(elements.len().max(index + 1), String::new());
+                    elements[index] = value;
+                }
+                (_, Err(why)) => self.forget(array, why),
+                (None, Ok(_)) => self.forget(array, format!("an element of {array}")),
             }
             return;
         }
         let before = self.variables.get(name).cloned().unwrap_or_else(|| Ok(String::new()));
-        let value = if adds { before.and_then(|old| Ok(old + &value?)) } else { value };
+        let is_number = self.integers.contains(name);
+        let value = match (adds, is_number) {
+            (false, _) => value,
+            (true, false) => before.and_then(|old| Ok(old + &value?)),
+            (true, true) => before.and_then(|old| {
+                let sum = number(&old)?.wrapping_add(number(&value?)?);
+                Ok(sum.to_string())
+            }),
+        };
         self.variables.insert(name.to_owned(), value);
     }
 
@@ -376,7 +443,7 @@ impl Shell {
                 && let Some(name) = text.strip_suffix("[@]").or(text.strip_suffix("[*]"))
                 && !name.starts_with('#')
             {
-                all.extend(self.arrays.get(name).cloned().unwrap_or_default());
+                all.extend(self.elements(name)?);
                 continue;
             }
             let text = self.joined(word)?;
@@ -419,7 +486,7 @@ impl Shell {
         if let Some(name) = text.strip_prefix('#') {
             let array = name.strip_suffix("[@]").or(name.strip_suffix("[*]"));
             return match array {
-                Some(array) => Ok(self.arrays.get(array).map_or(0, Vec::len).to_string()),
+                Some(array) => Ok(self.elements(array)?.len().to_string()),
                 None => Ok(self.parameter(name)?.chars().count().to_string()),
             };
         }
@@ -430,12 +497,22 @@ impl Shell {
         }
         if let Some(index) = rest.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
             if index == "@" || index == "*" {
-                return Ok(self.arrays.get(name).cloned().unwrap_or_default().join(" "));
+                return Ok(self.elements(name)?.join(" "));
             }
             let index = self.arithmetic(index)?;
             return self.text(name, Some(index));
         }
         self.with_operator(name, rest).unwrap_or_else(|| Err(format!("`${{{text}}}`")))
+    }
+
+    /// The elements of an array; none if it is not set.
+    fn elements(&self, name: &str) -> Result<Vec<String>, String> {
+        match (self.arrays.get(name), self.variables.get(name)) {
+            (Some(elements), _) => Ok(elements.clone()),
+            (None, Some(Err(why))) => Err(why.clone()),
+            (None, Some(Ok(value))) => Ok(vec![value.clone()]),
+            (None, None) => Ok(Vec::new()),
+        }
     }
 
     /// `${NAME}` with what may follow the name; `None` if that is not evaluated.
@@ -523,7 +600,7 @@ impl Shell {
 impl Numbers for Shell {
     fn text(&self, name: &str, index: Option<i64>) -> Result<String, String> {
         if let Some(index) = index {
-            let array = self.arrays.get(name).map(Vec::as_slice).unwrap_or_default();
+            let array = self.elements(name)?;
             let index = if index < 0 { index + array.len() as i64 } else { index };
             let element = usize::try_from(index).ok().and_then(|index| array.get(index));
             return Ok(element.cloned().unwrap_or_default());

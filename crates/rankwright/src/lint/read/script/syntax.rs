@@ -430,7 +430,13 @@ impl Parser {
                 self.next();
             }
             self.skip(false);
-            if self.peek().is_some_and(|c| c != '\n') {
+            if self.starts_with("<(") || self.starts_with(">(") {
+                self.next();
+            }
+            if self.take("(") {
+                // The input is what commands print, which is not known.
+                self.until_brackets(1)?;
+            } else if self.peek().is_some_and(|c| c != '\n') {
                 self.word()?;
             }
         }

@@ -55,6 +55,10 @@ fn scripts_give_each_rank_what_a_shell_would() {
         ("GPU=8 \"$@\"", "8"),
         ("list=4,5,6,7\nexport GPU=${list:6:1}\n\"$@\"", "7"),
         ("f() {\n GPU=$(( $1 * 2 ))\n}\nf $LOCAL\nexport GPU\n\"$@\"", "6"),
+        ("declare -i GPU=LOCAL*2+1; export GPU; exec \"$@\"", "7"),
+        ("f() { local -i n=$LOCAL/2; n+=4; GPU=$n; }; f; export GPU; exec \"$@\"", "5"),
+        ("declare -a A=(4 5); A+=(6 7); export GPU=${A[LOCAL]}; exec \"$@\"", "7"),
+        ("mapfile -t nics < <(ls /sys)\nexport GPU=$LOCAL$((  ))\nexec \"$@\"", "30"),
         ("function f {\n export GPU=5; }\nsource /etc/profile\nf\n\"$@\"", "5"),
     ] {
         assert_eq!(gpu(script, 3), expected, "{script}");
@@ -251,5 +255,51 @@ fn a_binding_that_is_not_known_is_not_told_as_none() {
             assert_eq!((rank.bound, &rank.pus), (true, &None), "{script}");
         }
         assert_eq!(reading.notes.len(), 1, "{:?}", reading.notes);
+    }
+}
+
+#[test]
+fn what_is_not_evaluated_is_told_and_never_guessed() {
+    for (lines, what) in [
+        (
+            "mapfile -t G < <(nvidia-smi)\nexport CUDA_VISIBLE_DEVICES=${G[0]}",
+            "what `mapfile` reads",
+        ),
+        (
+            "G=(7)\nreadarray G < list\nexport CUDA_VISIBLE_DEVICES=${G[*]}",
+            "what `readarray` reads",
+        ),
+        ("declare -A G=([n0]=1)\nexport CUDA_VISIBLE_DEVICES=${G[n0]}", "the associative array G"),
+        ("G=([2]=1)\nexport CUDA_VISIBLE_DEVICES=${G[2]}", "whose elements have indices"),
+        ("G=($(cmd))\nexport CUDA_VISIBLE_DEVICES=${G[0]}", "`$(cmd)`"),
+        ("declare -i G=$(cmd)\nexport CUDA_VISIBLE_DEVICES=$G", "`$(cmd)`"),
+        ("export CUDA_VISIBLE_DEVICES=$((SLURM_LOCALID +))", "ends where a number must follow"),
+    ] {
+        let script = format!("#!/bin/bash\n{lines}\n# $SLURM_LOCALID\nexec \"$@\"\n");
+        let reading = linted(&script, "");
+        let told = reading.notes.join("\n");
+        assert!(told.contains(what) && told.contains("is not evaluated"), "{script}{told}");
+        let gpus = reading.ranks.iter().filter_map(|rank| rank.devices.as_ref()?.gpus.as_ref());
+        assert_eq!(gpus.count(), 0, "{script}");
+    }
+}
+
+#[test]
+fn missing_devices_are_one_sorted_line() {
+    let script = format!("{HEAD}$((SLURM_LOCALID + 2))\nexec \"$@\"\n");
+    let reading = linted(&script, "-n 12 --ntasks-per-node=12");
+    let missing = reading.warnings.iter().filter(|warning| warning.trap.code == "no-such-gpu");
+    let texts: Vec<&str> = missing.map(|warning| warning.text.as_str()).collect();
+    assert_eq!(texts, ["ranks 2-11: GPUs 4-13, but the node has 4, from 0"]);
+}
+
+#[test]
+fn the_number_of_ranks_on_a_node_is_a_variable_too() {
+    let script = format!("{HEAD}$((SLURM_LOCALID % SLURM_NTASKS_PER_NODE))\nexec \"$@\"\n");
+    for arguments in ["srun -n 4 --ntasks-per-node=2", "srun -n 4 SLURM_NTASKS_PER_NODE=2"] {
+        let reading = linted(&script, arguments);
+        assert_eq!(reading.hosts.len(), 2, "{arguments}");
+        let gpu = reading.ranks[3].devices.clone().unwrap().gpus.unwrap();
+        assert_eq!(gpu, ["cuda1"], "{arguments}: {:?}", reading.notes);
     }
 }
