@@ -5,32 +5,36 @@ use std::str::Chars;
 
 /// A part of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(in crate::lint) enum Piece {
     /// As it is.
     Text(String),
     /// `$NAME`, `${NAME}` or `${NAME:-DEFAULT}`; `quoted` ones are not split at blanks.
     Variable { name: String, default: Option<String>, quoted: bool },
+    /// `${NAME[INDEX]}`; without an index `${NAME[@]}`, which is a word for each element.
+    Element { name: String, index: Option<String>, quoted: bool },
+    /// `(a b)` behind `NAME=`.
+    Array(Vec<Word>),
     /// What only a shell knows, such as `$(..)` and `$1`.
     Unknown(String),
 }
 
-pub(super) type Word = Vec<Piece>;
+pub(in crate::lint) type Word = Vec<Piece>;
 
 /// A simple command.
 #[derive(Debug, Default)]
-pub(super) struct Command {
+pub(in crate::lint) struct Command {
     /// Its first line, from 1.
-    pub(super) line: usize,
-    pub(super) words: Vec<Word>,
+    pub(in crate::lint) line: usize,
+    pub(in crate::lint) words: Vec<Word>,
     /// Whether it depends on the command before it (`&&`, `||`) or runs in a process of its own (`|`).
-    pub(super) conditional: bool,
+    pub(in crate::lint) conditional: bool,
 }
 
 /// A script that no shell can read: the line, and what is wrong there.
-pub(super) type Damage = (usize, String);
+pub(in crate::lint) type Damage = (usize, String);
 
 /// Splits a script.
-pub(super) fn commands(text: &str) -> Result<Vec<Command>, Damage> {
+pub(in crate::lint) fn commands(text: &str) -> Result<Vec<Command>, Damage> {
     let mut lexer = Lexer {
         characters: text.chars().peekable(),
         line: 1,
@@ -98,10 +102,18 @@ impl Lexer<'_> {
                     self.end_command(false);
                     self.skip_documents();
                 }
+                '(' if self.is_behind_name() => {
+                    let words = self.array()?;
+                    self.add(Piece::Array(words));
+                }
                 ';' | '(' | ')' => self.end_command(false),
                 '&' | '|' => {
                     let twice = self.characters.next_if_eq(&character).is_some();
                     self.end_command(twice || character == '|');
+                }
+                '<' | '>' if self.characters.peek() == Some(&'(') => {
+                    let text = self.brackets('(', ')')?;
+                    self.add(Piece::Unknown(format!("{character}({text})")));
                 }
                 '<' | '>' => self.redirection(character),
                 blank if blank.is_whitespace() => self.end_word(),
@@ -110,6 +122,39 @@ impl Lexer<'_> {
         }
         self.end_command(false);
         Ok(())
+    }
+
+    /// Whether the word is `NAME=` or `NAME+=`.
+    fn is_behind_name(&self) -> bool {
+        let Some([Piece::Text(text)]) = self.word.as_deref() else { return false };
+        let name = text.strip_suffix('=').map(|name| name.strip_suffix('+').unwrap_or(name));
+        name.is_some_and(is_variable)
+    }
+
+    /// Behind `NAME=(`: the elements.
+    fn array(&mut self) -> Result<Vec<Word>, Damage> {
+        let first = self.line;
+        let (mut text, mut open, mut quote) = (String::new(), 1_usize, None);
+        while open > 0 {
+            let next = self.next().ok_or((first, "( without )".to_owned()))?;
+            if next == '#' && quote.is_none() && text.ends_with([' ', '\t', '\n']) {
+                while self.characters.peek().is_some_and(|next| *next != '\n') {
+                    self.next();
+                }
+                continue;
+            }
+            match (quote, next) {
+                (Some(end), next) if end == next => quote = None,
+                (None, '\'' | '"') => quote = Some(next),
+                (None, '(') => open += 1,
+                (None, ')') => open -= 1,
+                _ => {}
+            }
+            text.push(next);
+        }
+        text.pop();
+        let inside = commands(&text).map_err(|(_, found)| (first, found))?;
+        Ok(inside.into_iter().flat_map(|command| command.words).collect())
     }
 
     fn next(&mut self) -> Option<char> {
@@ -146,7 +191,10 @@ impl Lexer<'_> {
             Target::Document => {
                 let text = |piece: &Piece| match piece {
                     Piece::Text(text) | Piece::Unknown(text) => text.clone(),
-                    Piece::Variable { name, .. } => format!("${name}"),
+                    Piece::Variable { name, .. } | Piece::Element { name, .. } => {
+                        format!("${name}")
+                    }
+                    Piece::Array(_) => "()".to_owned(),
                 };
                 self.documents.push(word.iter().map(text).collect());
             }
@@ -249,6 +297,12 @@ impl Lexer<'_> {
                 let text = self.brackets('{', '}')?;
                 let end = text.find(|c: char| !is_name(&c)).unwrap_or(text.len());
                 let (name, rest) = text.split_at(end);
+                let index = rest.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+                if let Some(index) = index.filter(|_| is_variable(name)) {
+                    let index = Some(index).filter(|index| !["@", "*"].contains(index));
+                    let (name, index) = (name.to_owned(), index.map(str::to_owned));
+                    return Ok(Piece::Element { name, index, quoted });
+                }
                 let default = rest.strip_prefix(":-").or_else(|| rest.strip_prefix('-'));
                 let plain = default.is_none_or(|text| !text.contains(['$', '`', '"', '\'', '\\']));
                 if !is_variable(name) || !plain || (default.is_none() && !rest.is_empty()) {
@@ -295,7 +349,7 @@ impl Lexer<'_> {
 }
 
 /// Whether this can be the name of a variable.
-pub(super) fn is_variable(name: &str) -> bool {
+pub(in crate::lint) fn is_variable(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

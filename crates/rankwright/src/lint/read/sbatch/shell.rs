@@ -1,11 +1,13 @@
 //! The commands of a script that start ranks, with the variables that are known without a shell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::lexer::{Command, Piece, Word, is_variable};
+use crate::lint::read::script::arithmetic::{Numbers, evaluate};
 
 /// The programs that start ranks.
-const LAUNCHERS: [&str; 6] = ["srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"];
+const LAUNCHERS: [&str; 7] =
+    ["flux", "srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"];
 
 /// Words before a command.
 const BEFORE: [&str; 12] =
@@ -13,7 +15,7 @@ const BEFORE: [&str; 12] =
 
 /// The value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
+pub(in crate::lint) enum Value {
     Known(String),
     /// Slurm does not set it in this job.
     Unset,
@@ -22,39 +24,67 @@ pub(super) enum Value {
 
 /// A word whose variables are replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Expanded {
-    pub(super) text: String,
+pub(in crate::lint) struct Expanded {
+    pub(in crate::lint) text: String,
     /// What only a shell knows, if the word has such a part.
-    pub(super) unknown: Option<String>,
+    pub(in crate::lint) unknown: Option<String>,
 }
 
 /// A command that starts ranks.
 #[derive(Debug)]
-pub(super) struct Launch {
-    pub(super) line: usize,
+pub(in crate::lint) struct Launch {
+    pub(in crate::lint) line: usize,
     /// The program's name without its folder.
-    pub(super) launcher: String,
+    pub(in crate::lint) launcher: String,
     /// The words behind it.
-    pub(super) words: Vec<Expanded>,
+    pub(in crate::lint) words: Vec<Expanded>,
     /// Exported variables with their lines; `None` as value if it is unknown.
-    pub(super) exported: BTreeMap<String, (Option<String>, usize)>,
+    pub(in crate::lint) exported: BTreeMap<String, (Option<String>, usize)>,
 }
 
 /// The variables while the commands are read.
-pub(super) struct Shell {
+pub(in crate::lint) struct Shell {
     variables: BTreeMap<String, Value>,
+    /// Arrays whose elements are known.
+    arrays: BTreeMap<String, Vec<String>>,
+    /// Variables of `declare -i`, whose values are expressions.
+    integers: BTreeSet<String>,
+    /// Variables whose values the user gave, whatever the script does.
+    given: BTreeSet<String>,
     exported: BTreeMap<String, usize>,
     /// The number of `if`, loops and functions that are open.
     depth: usize,
 }
 
 impl Shell {
-    pub(super) fn new(variables: BTreeMap<String, Value>) -> Self {
-        Self { variables, exported: BTreeMap::new(), depth: 0 }
+    pub(in crate::lint) fn new(variables: BTreeMap<String, Value>) -> Self {
+        Self {
+            variables,
+            arrays: BTreeMap::new(),
+            integers: BTreeSet::new(),
+            given: BTreeSet::new(),
+            exported: BTreeMap::new(),
+            depth: 0,
+        }
+    }
+
+    /// With values that the user gave; the script does not change them.
+    pub(in crate::lint) fn with_given(mut self, given: Vec<(String, String)>) -> Self {
+        for (name, value) in given {
+            self.variables.insert(name.clone(), Value::Known(value));
+            self.given.insert(name);
+        }
+        self
+    }
+
+    fn set(&mut self, name: &str, value: Value) {
+        if !self.given.contains(name) {
+            self.variables.insert(name.to_owned(), value);
+        }
     }
 
     /// The commands that start ranks.
-    pub(super) fn launches(&mut self, commands: &[Command]) -> Vec<Launch> {
+    pub(in crate::lint) fn launches(&mut self, commands: &[Command]) -> Vec<Launch> {
         commands.iter().filter_map(|command| self.command(command)).collect()
     }
 
@@ -67,7 +97,7 @@ impl Shell {
                 "for" | "select" => {
                     self.depth += 1;
                     let name = words.get(1).and_then(literal)?;
-                    self.variables.insert(name.to_owned(), Value::Unknown);
+                    self.set(name, Value::Unknown);
                     return None;
                 }
                 _ => {}
@@ -92,16 +122,28 @@ impl Shell {
         match literal(first) {
             Some("export" | "declare" | "typeset" | "readonly" | "local") => {
                 let exports = literal(first) == Some("export");
+                let options =
+                    || words[1..].iter().filter_map(literal).filter(|it| it.starts_with('-'));
+                let exports = exports || options().any(|it| it.contains('x'));
                 for word in &words[1..] {
                     self.assign(word, certain, exports, command.line);
+                    if options().any(|it| it.contains(['i', 'A'])) {
+                        self.evaluate_value(word, options().any(|it| it.contains('A')));
+                    }
                 }
                 None
             }
-            Some("unset" | "read") => {
+            Some("unset" | "read" | "mapfile" | "readarray" | "getopts" | "let") => {
                 for name in words[1..].iter().filter_map(literal) {
-                    self.variables.insert(name.to_owned(), Value::Unknown);
+                    let name = name.split(['=', '+', '-']).next().unwrap_or_default();
+                    self.set(name, Value::Unknown);
+                    self.arrays.remove(name);
                     self.exported.remove(name);
                 }
+                None
+            }
+            Some("cd" | "pushd" | "popd") => {
+                self.set("PWD", Value::Unknown);
                 None
             }
             _ => self.launch(assignments, words, command.line),
@@ -111,7 +153,8 @@ impl Shell {
     fn launch(&self, assignments: &[Word], words: &[Word], line: usize) -> Option<Launch> {
         let more = words.iter().take_while(|word| assignment(word).is_some()).count();
         let (also, words) = words.split_at(more);
-        let first = self.expand(words.first()?).into_iter().next()?;
+        let mut all = words.iter().flat_map(|word| self.expand(word));
+        let first = all.next()?;
         let launcher = first.text.rsplit('/').next()?.to_owned();
         if first.unknown.is_some() && !first.text.contains('/') || !LAUNCHERS.contains(&&*launcher)
         {
@@ -126,15 +169,32 @@ impl Shell {
         for (name, text) in assignments.iter().chain(also).filter_map(assignment) {
             exported.insert(name.to_owned(), (self.joined(&text), line));
         }
-        let words = words[1..].iter().flat_map(|word| self.expand(word)).collect();
+        let words = all.collect();
         Some(Launch { line, launcher, words, exported })
     }
 
     /// `NAME=VALUE`, or `NAME` behind `export`.
     fn assign(&mut self, word: &Word, certain: bool, exports: bool, line: usize) {
-        let name = if let Some((name, value)) = assignment(word) {
+        let name = if let Some((name, elements, adds)) = array(word) {
+            self.assign_array(name, elements, (certain, adds));
+            name
+        } else if let Some((name, value)) = assignment(word) {
+            self.arrays.remove(name);
             let value = self.joined(&value).filter(|_| certain);
-            self.variables.insert(name.to_owned(), value.map_or(Value::Unknown, Value::Known));
+            let is_number = self.integers.contains(name);
+            let value = match (adds(word), self.variables.get(name)) {
+                (true, Some(Value::Known(old))) if is_number => {
+                    value.map(|more| format!("({old})+({more})"))
+                }
+                (false, _) => value,
+                (true, Some(Value::Known(old))) => value.map(|more| old.clone() + &more),
+                (true, Some(Value::Unset)) => value,
+                (true, _) => None,
+            };
+            self.set(name, value.map_or(Value::Unknown, Value::Known));
+            if is_number {
+                self.evaluate_value(word, false);
+            }
             name
         } else {
             let Some(name) = literal(word).filter(|name| is_variable(name)) else { return };
@@ -145,6 +205,64 @@ impl Shell {
         }
     }
 
+    /// `NAME=(a b)` or `NAME+=(a b)`.
+    fn assign_array(&mut self, name: &str, elements: &[Word], (certain, adds): (bool, bool)) {
+        let words = elements.iter().flat_map(|word| self.expand(word));
+        // An element with an index of its own, as in ([2]=a).
+        let known = |word: Expanded| {
+            (word.unknown.is_none() && !word.text.starts_with('[')).then_some(word.text)
+        };
+        let words: Option<Vec<String>> = words.map(known).collect();
+        let before = if adds { self.arrays.get(name).cloned() } else { Some(Vec::new()) };
+        let all = words.zip(before).filter(|_| certain).map(|(more, mut all)| {
+            all.extend(more);
+            all
+        });
+        self.arrays.remove(name);
+        let first = all.as_ref().map(|all| all.first().cloned().unwrap_or_default());
+        self.set(name, first.map_or(Value::Unknown, Value::Known));
+        if let Some(all) = all {
+            self.arrays.insert(name.to_owned(), all);
+        }
+    }
+
+    /// Behind `declare -i`: the value is an expression. Behind `declare -A` it is not known.
+    fn evaluate_value(&mut self, word: &Word, unknown: bool) {
+        let name = array(word).map(|(name, ..)| name).or(assignment(word).map(|(name, _)| name));
+        let Some(name) = name else { return };
+        if !unknown {
+            self.integers.insert(name.to_owned());
+        }
+        let value = match self.variables.get(name) {
+            Some(Value::Known(text)) if !unknown => {
+                evaluate(text, &mut Known(&self.variables)).ok()
+            }
+            _ => None,
+        };
+        let value = value.map_or(Value::Unknown, |value| Value::Known(value.to_string()));
+        self.arrays.remove(name);
+        self.set(name, value);
+    }
+
+    /// The value of `$((..))`; `None` if a part is unknown.
+    fn arithmetic(&self, text: &str) -> Option<String> {
+        let inside = text.strip_prefix("$((")?.strip_suffix("))")?;
+        // Names need no `$` there.
+        let plain = inside.replace("${", "").replace(['}', '$'], "");
+        if inside.contains("$(") || plain.contains(['#', ':', '[']) {
+            return None;
+        }
+        evaluate(&plain, &mut Known(&self.variables)).ok().map(|value| value.to_string())
+    }
+
+    /// The elements of `${NAME[@]}` or `${NAME[N]}`; `None` if they are unknown.
+    fn elements(&self, name: &str, index: Option<&str>) -> Option<Vec<String>> {
+        let all = self.arrays.get(name)?;
+        let Some(index) = index else { return Some(all.clone()) };
+        let index = self.arithmetic(&format!("$(({index}))"))?.parse::<usize>().ok()?;
+        Some(vec![all.get(index).cloned().unwrap_or_default()])
+    }
+
     /// The text of a word that a shell does not split; `None` if a part is unknown.
     fn joined(&self, word: &[Piece]) -> Option<String> {
         word.iter().map(|piece| self.piece(piece).ok()).collect()
@@ -153,7 +271,12 @@ impl Shell {
     fn piece(&self, piece: &Piece) -> Result<String, String> {
         match piece {
             Piece::Text(text) => Ok(text.clone()),
-            Piece::Unknown(text) => Err(text.clone()),
+            Piece::Unknown(text) => self.arithmetic(text).ok_or_else(|| text.clone()),
+            Piece::Array(_) => Err("an array".to_owned()),
+            Piece::Element { name, index, .. } => match self.elements(name, index.as_deref()) {
+                Some(words) => Ok(words.join(" ")),
+                None => Err(format!("${{{name}[{}]}}", index.as_deref().unwrap_or("@"))),
+            },
             Piece::Variable { name, default, .. } => match (self.variables.get(name), default) {
                 (Some(Value::Known(value)), None) => Ok(value.clone()),
                 (Some(Value::Known(value)), Some(_)) if !value.is_empty() => Ok(value.clone()),
@@ -169,7 +292,19 @@ impl Shell {
         let mut words: Vec<Expanded> = Vec::new();
         let mut open = false;
         for piece in word {
-            let split = matches!(piece, Piece::Variable { quoted: false, .. });
+            if let Piece::Element { name, index: None, .. } = piece
+                && let Some(elements) = self.elements(name, None)
+            {
+                for element in elements {
+                    extend(&mut words, &mut open, &element, None);
+                    open = false;
+                }
+                continue;
+            }
+            let split = matches!(
+                piece,
+                Piece::Variable { quoted: false, .. } | Piece::Element { quoted: false, .. }
+            );
             let (text, unknown) = match self.piece(piece) {
                 Ok(text) => (text, None),
                 Err(unknown) => (unknown.clone(), Some(unknown)),
@@ -187,6 +322,29 @@ impl Shell {
         }
         words
     }
+}
+
+/// The variables that are known, as numbers.
+struct Known<'a>(&'a BTreeMap<String, Value>);
+
+impl Numbers for Known<'_> {
+    fn text(&self, name: &str, index: Option<i64>) -> Result<String, String> {
+        match self.0.get(name) {
+            Some(Value::Known(text)) if index.is_none() => Ok(text.clone()),
+            Some(Value::Unset) => Ok(String::new()),
+            _ => Err(format!("${name}")),
+        }
+    }
+
+    /// Assignments inside expressions are not followed.
+    fn set(&mut self, _: &str, _: i64) {}
+}
+
+/// The name and the elements of `NAME=(a b)`, and whether it is `+=`.
+fn array(word: &Word) -> Option<(&str, &[Word], bool)> {
+    let [Piece::Text(name), Piece::Array(elements)] = word.as_slice() else { return None };
+    let name = name.strip_suffix('=')?;
+    Some((name.strip_suffix('+').unwrap_or(name), elements, name.ends_with('+')))
 }
 
 /// Adds to the last word if it is open, or else starts one.
@@ -209,13 +367,27 @@ fn literal(word: &Word) -> Option<&str> {
     }
 }
 
-/// The name and the value of `NAME=VALUE`.
+/// The name and the value of `NAME=VALUE` or `NAME+=VALUE`; the value of `NAME[N]=VALUE` is not known.
 fn assignment(word: &Word) -> Option<(&str, Word)> {
     let Some(Piece::Text(first)) = word.first() else { return None };
-    let (name, value) = first.split_once('=').filter(|(name, _)| is_variable(name))?;
+    if let Some((name, _)) = first.split_once('[').filter(|(name, _)| is_variable(name)) {
+        let sets = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains("]="));
+        return word.iter().any(sets).then(|| (name, vec![Piece::Unknown(first.clone())]));
+    }
+    let (name, value) = first.split_once('=')?;
+    let name = name.strip_suffix('+').unwrap_or(name);
+    if !is_variable(name) {
+        return None;
+    }
     let mut rest = vec![Piece::Text(value.to_owned())];
     rest.extend_from_slice(&word[1..]);
     Some((name, rest))
+}
+
+/// Whether an assignment is `NAME+=VALUE`.
+fn adds(word: &Word) -> bool {
+    let Some(Piece::Text(first)) = word.first() else { return false };
+    first.split_once('=').is_some_and(|(name, _)| name.ends_with('+'))
 }
 
 #[cfg(test)]
@@ -240,6 +412,36 @@ mod tests {
             ["-n", "2", "--label", "-c-n 2 ", "?$B", "?$C", "8"].map(str::to_owned).to_vec();
         let second = ["?$(nproc)", "a b"].map(str::to_owned).to_vec();
         assert_eq!(launches(text), [(7, first), (9, second)]);
+    }
+
+    #[test]
+    fn arrays_and_expressions_are_followed_as_far_as_they_are_known() {
+        for (text, words) in [
+            ("A=(-n 3 'a b')\nsrun \"${A[@]}\" ./a", ["-n", "3", "a b", "./a"].as_slice()),
+            ("A=(srun -n)\nA+=(\n 2 # two\n)\n\"${A[@]}\" ./a", &["-n", "2", "./a"]),
+            ("A=(4 5)\nsrun -n ${A[1]} ${A} ./a", &["-n", "5", "4", "./a"]),
+            ("declare -i N=SLURM_NTASKS/2\nsrun -n $N ./a", &["-n", "4", "./a"]),
+            (
+                "N=$((SLURM_NTASKS * 2)); srun -n $N -c $(( N / ${SLURM_NTASKS} )) a",
+                &["-n", "16", "-c", "2", "a"],
+            ),
+            ("O=-n; O+=' 4'\nsrun $O a", &["-n", "4", "a"]),
+            ("declare -i N=3; N+=1; srun -n $N a", &["-n", "4", "a"]),
+            // Not known.
+            ("A=(1 2); A[1]=3\nsrun -n ${A[1]} a", &["-n", "?${A[1]}", "a"]),
+            ("A=(1 2); A[$i]=3\nsrun -n ${A[1]} a", &["-n", "?${A[1]}", "a"]),
+            ("O+=4\nsrun -n $O a", &["-n", "?$O", "a"]),
+            ("mapfile -t A < <(srun hostname)\nsrun -n ${A[0]} a", &["-n", "?${A[0]}", "a"]),
+            ("A=($(ls))\nsrun ${A[@]} a", &["?${A[@]}", "a"]),
+            ("declare -A A=([x]=1)\nsrun -n ${A[x]} a", &["-n", "?${A[x]}", "a"]),
+            ("declare -i N=$(nproc)\nsrun -n $N a", &["-n", "?$N", "a"]),
+            ("A=([1]=3)\nsrun -n ${A[1]} a", &["-n", "?${A[1]}", "a"]),
+            ("if test x; then A=(1); fi\nsrun -n ${A[0]} a", &["-n", "?${A[0]}", "a"]),
+        ] {
+            let found = launches(text);
+            assert_eq!(found.len(), 1, "{text}: {found:?}");
+            assert_eq!(found[0].1, words, "{text}");
+        }
     }
 
     #[test]
