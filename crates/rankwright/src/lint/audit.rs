@@ -100,8 +100,9 @@ impl OnHost<'_> {
     fn check(&mut self, indices: &[usize], ranks: &[RankReading]) {
         let bound: Vec<&RankReading> =
             indices.iter().map(|index| &ranks[*index]).filter(|rank| rank.bound).collect();
-        let own: Vec<&RankReading> =
-            bound.iter().copied().filter(|rank| !shares_numa_nodes(rank)).collect();
+        let is_own =
+            |rank: &&RankReading| !self.reading.objects_are_shared && !shares_numa_nodes(rank);
+        let own: Vec<&RankReading> = bound.iter().copied().filter(is_own).collect();
         self.warn_of_overlap(&own);
         let mut users: HashMap<CoreId, (&RankReading, usize)> = HashMap::new();
         let mut shared: Option<(&RankReading, &RankReading, CoreId)> = None;

@@ -73,12 +73,12 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "slurm",
-        summary: "SLURM_HOSTFILE of srun (--cpu-bind in --launcher-args); a script for sbatch, or with `srun -w .. : -w ..`",
+        summary: "SLURM_HOSTFILE or --multi-prog file of srun (--cpu-bind in --launcher-args); a script for sbatch, or with `srun -w .. : -w ..`",
         read: read::slurm::read,
     },
     Format {
         name: "flux",
-        summary: "host list of Flux (--taskmap=hostfile:FILE, -o cpu-affinity in --launcher-args)",
+        summary: "host list (--taskmap=hostfile:FILE) or task map ([[0,2,4,1]]) of Flux, -o cpu-affinity in --launcher-args; a script with `flux run`",
         read: read::flux::read,
     },
     Format {
@@ -128,6 +128,8 @@ pub struct Reading {
     pub notes: Vec<String>,
     /// Whether the launcher refuses two ranks on one PU.
     overlap_is_refused: bool,
+    /// Whether ranks are bound to NUMA nodes or packages, which they share on purpose.
+    objects_are_shared: bool,
 }
 
 /// Where one rank runs.
@@ -148,6 +150,8 @@ pub struct RankReading {
     pub line: usize,
     /// What a wrapper script gives it; `None` without such a script, or if it was not evaluated.
     pub devices: Option<RankDevices>,
+    /// The program and its arguments, if the file has one for each rank.
+    pub program: Option<String>,
 }
 
 /// What a wrapper script gives a rank.
@@ -272,7 +276,8 @@ impl Reading {
             Place::Unknown => (None, None, true),
         };
         let (rank, host) = (Rank::from_index(rank), host.to_owned());
-        self.ranks.push(RankReading { rank, host, cores, pus, bound, line, devices: None });
+        let (devices, program) = (None, None);
+        self.ranks.push(RankReading { rank, host, cores, pus, bound, line, devices, program });
     }
 }
 

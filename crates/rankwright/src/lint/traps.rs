@@ -69,9 +69,15 @@ traps! {
     MAX_SLOTS = "max-slots-below-slots", "Open MPI 4.1, 5.0",
         "mpirun refuses max_slots= below slots=.";
     COLON_IN_HOST = "colon-in-host", "Open MPI 4.1, 5.0",
-        "n0:4 is Hydra's form: 4.1 refuses the host name, 5.0 takes all of it for the name of a host with a slot per core.";
+        "n0:4 is Hydra's form; Open MPI takes all of it for a host name, which mpirun or ssh refuses. It needs `n0 slots=4`.";
     OVERSUBSCRIBE = "oversubscribe-drops-binding", "Open MPI 5.0",
-        "rankfile:file=F:oversubscribe without --bind-to leaves all ranks unbound.";
+        "rankfile:file=F:oversubscribe, or ppr:N:RESOURCE:oversubscribe, without --bind-to leaves all ranks unbound.";
+    PPR_FULL = "ppr-does-not-fit", "Open MPI 4.1, 5.0",
+        "mpirun refuses --map-by ppr: if the hosts have too few packages, cores or slots for the ranks; 4.1 starts a rank per slot for numa and caches without -np.";
+    PPR_NP = "np-within-part-of-ppr", "Open MPI 5.0",
+        "With -np 3 --map-by ppr:2:package 5.0 maps four ranks, starts none, and ends with exit code 0.";
+    POLICY = "unknown-policy", "Open MPI 4.1, 5.0",
+        "mpirun refuses a --map-by or --bind-to that it does not know: device=, in 4.1 package, in 5.0 dist.";
     BIND_NONE = "bind-to-none-ignored", "Open MPI 4.1",
         "--bind-to none has no effect: the rankfile still binds.";
     COMMENT_AT_END = "comment-at-end", "Open MPI 4.1, 5.0",
@@ -140,6 +146,10 @@ traps! {
         "srun refuses n[0-3] in SLURM_HOSTFILE; it reads n0, n0*2 and n0,n1.";
     HOST_BLANK = "blank-in-hostfile", "Slurm 22.05",
         "srun refuses a blank before a host or between hosts in SLURM_HOSTFILE.";
+    MULTI_PROG = "multi-prog-tasks", "Slurm 22.05",
+        "srun refuses a --multi-prog file if a task has no line or two, or if it names tasks that are not started.";
+    CPUS_OF_NODE = "more-cpus-than-node", "Slurm",
+        "--ntasks-per-node times --cpus-per-task is more than the hardware threads of a node: sbatch refuses the job.";
     CPUS_IGNORED = "cpus-per-task-ignored", "Slurm 22.05",
         "srun does not take --cpus-per-task from the job; it needs its own -c, or SRUN_CPUS_PER_TASK.";
     BIND_OFF = "cpu-bind-none", "Slurm",
@@ -148,7 +158,7 @@ traps! {
         "--ntasks-per-node times the nodes is not --ntasks: srun spreads --ntasks evenly; if there are more than fit, sbatch refuses the job.";
     SWITCHES = "more-switches-than-needed", "Slurm",
         "The nodes of the job are below more switches than necessary.";
-    DEVICE_FIXED = "one-device-for-all-ranks", "Open MPI 5.0",
+    DEVICE_FIXED = "one-device-for-all-ranks", "PRRTE after Open MPI 5.0",
         "UCX_NET_DEVICES is exported for all ranks, although --map-by device= places them next to different devices.";
     ORDER_UNUSED = "rank-order-not-used", "Cray MPICH",
         "MPICH_RANK_ORDER is read only with MPICH_RANK_REORDER_METHOD=3.";

@@ -26,6 +26,9 @@ pub(super) fn reading(
             if has_devices(reading) {
                 header.extend(["GPUs", "NICs", "memory (P#)"]);
             }
+            if has_programs(reading) {
+                header.push("program");
+            }
             let mut text = summary(reading) + "\n\n";
             text += &output::table(&header, &rows(reading));
             text += "\n";
@@ -33,14 +36,8 @@ pub(super) fn reading(
             text + &output::table(&["host", "ranks", "cores", "unused cores"], &rows)
         }
         Format::Csv => {
-            let devices = has_devices(reading);
-            let rows: Vec<Vec<String>> =
-                reading.ranks.iter().map(|rank| csv_row(rank, devices)).collect();
-            let mut header = vec!["rank", "host", "cores", "pus", "bound"];
-            if devices {
-                header.extend(["gpus", "nics", "memory"]);
-            }
-            output::csv(&header, &rows)
+            let rows: Vec<Vec<String>> = reading.ranks.iter().map(csv_row).collect();
+            output::csv(&CSV_COLUMNS, &rows)
         }
         Format::Json => {
             let mut json = json!({
@@ -104,7 +101,7 @@ pub(super) fn warnings(reading: &Reading, file: &Path, verbosity: &Verbosity) {
 }
 
 fn rows(reading: &Reading) -> Vec<Vec<String>> {
-    let has_devices = has_devices(reading);
+    let (with_devices, with_programs) = (has_devices(reading), has_programs(reading));
     let row = |rank: &RankReading| {
         let unknown = if rank.bound { "?" } else { "not bound" };
         let list = |label: &str, list: Option<String>| {
@@ -114,8 +111,11 @@ fn rows(reading: &Reading) -> Vec<Vec<String>> {
         let pus = rank.pus.as_ref().map(ToString::to_string);
         let cores = list("L#", rank.cores.as_deref().map(core_list));
         let mut row = vec![rank.rank.to_string(), rank.host.clone(), cores, list("P#", pus)];
-        if has_devices {
+        if with_devices {
             row.extend(devices(rank).map(|(list, _)| list));
+        }
+        if with_programs {
+            row.push(rank.program.clone().unwrap_or_else(|| "?".to_owned()));
         }
         row
     };
@@ -125,6 +125,11 @@ fn rows(reading: &Reading) -> Vec<Vec<String>> {
 /// Whether a wrapper script gives ranks devices.
 fn has_devices(reading: &Reading) -> bool {
     reading.ranks.iter().any(|rank| rank.devices.is_some())
+}
+
+/// Whether the file says which program each rank starts.
+fn has_programs(reading: &Reading) -> bool {
+    reading.ranks.iter().any(|rank| rank.program.is_some())
 }
 
 /// The GPUs, network devices and memory of a rank, for people and for programs.
@@ -148,14 +153,17 @@ fn core_list(cores: &[CoreId]) -> String {
     format_index_list(&cores.iter().map(|core| core.0).collect::<Vec<_>>())
 }
 
-fn csv_row(rank: &RankReading, with_devices: bool) -> Vec<String> {
+/// The columns of CSV, whatever was read; a cell is empty where nothing is known.
+const CSV_COLUMNS: [&str; 9] =
+    ["rank", "host", "cores", "pus", "bound", "gpus", "nics", "memory", "program"];
+
+fn csv_row(rank: &RankReading) -> Vec<String> {
     let cores = rank.cores.as_deref().map(core_list).unwrap_or_default();
     let pus = rank.pus.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut row =
         vec![rank.rank.to_string(), rank.host.clone(), cores, pus, rank.bound.to_string()];
-    if with_devices {
-        row.extend(devices(rank).map(|(_, list)| list));
-    }
+    row.extend(devices(rank).map(|(_, list)| list));
+    row.push(rank.program.clone().unwrap_or_default());
     row
 }
 
@@ -179,6 +187,9 @@ fn rank_json(rank: &RankReading) -> Value {
         json["gpus"] = json!(devices.gpus);
         json["nics"] = json!(devices.nics);
         json["memory"] = json!(devices.memory);
+    }
+    if let Some(program) = &rank.program {
+        json["program"] = json!(program);
     }
     json
 }

@@ -5,7 +5,7 @@ use std::process::Output;
 
 use crate::command::repository;
 use crate::every_day::real_launchers::{can_invent_hosts, fake_ssh};
-use crate::plan::lint::launchers::{launcher, read_on, told};
+use crate::plan::lint::launchers::{Cores, cores_read, launcher, map_of_5, read_on, told};
 
 /// Hostfiles with arguments: hosts of eight cores each.
 const HOSTFILES: [(&str, &str); 13] = [
@@ -43,16 +43,24 @@ fn map(text: &str) -> BTreeMap<u64, String> {
 }
 
 fn run(version: &str, hosts: &str, arguments: &str) -> Option<Output> {
+    run_on("two-packages.xml", version, hosts, arguments)
+}
+
+fn run_on(xml: &str, version: &str, hosts: &str, arguments: &str) -> Option<Output> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("hosts");
     std::fs::write(&file, hosts).expect("it is ours");
-    let topology = repository().join("testdata/lint/two-packages.xml");
+    let topology = repository().join("testdata/lint").join(xml);
     let mut command = match version {
         "openmpi4" => {
             let mut command = launcher("mpirun.openmpi")?;
             command.args(["--mca", "plm_rsh_agent"]).arg(fake_ssh());
             command.args(["--mca", "plm_rsh_no_tree_spawn", "1", "--display-map"]);
-            command.args(["--bind-to", "none"]).env("HWLOC_XMLFILE", topology);
+            command.env("HWLOC_XMLFILE", topology);
+            // Its machines cannot be bound.
+            if !arguments.contains("--bind-to") && !arguments.contains("PE=") {
+                command.args(["--bind-to", "none"]);
+            }
             command
         }
         _ => {
@@ -87,5 +95,91 @@ fn open_mpi_fills_hosts_as_read() {
                 assert_eq!(map(&told(&output)), read, "{what}");
             }
         }
+    }
+}
+
+/// Ranks for each part of a host: on hosts of two packages, four NUMA nodes, eight caches and sixteen
+/// cores. The first word is the number of slots of the first host; the other has sixteen.
+const BY_PARTS: [&str; 22] = [
+    "16 --map-by ppr:1:node",
+    "16 --map-by ppr:3:node",
+    "16 --map-by ppr:8:node",
+    "16 --map-by ppr:2:socket",
+    "16 --map-by ppr:2:numa -np 16",
+    "16 --map-by ppr:1:numa",
+    "16 --map-by ppr:1:l3cache -np 12",
+    "16 --map-by ppr:1:core -np 20",
+    "16 --map-by ppr:2:socket -np 4",
+    "16 --map-by ppr:2:socket:PE=4",
+    "16 --map-by ppr:1:node:PE=4",
+    "16 --map-by ppr:2:numa --bind-to core -np 12",
+    "16 --map-by ppr:2:socket --bind-to none",
+    "16 --map-by ppr:2:socket --bind-to numa",
+    "16 --map-by ppr:17:node",
+    "16 --map-by ppr:1:socket -np 5",
+    "3 --map-by ppr:2:socket",
+    "3 --map-by ppr:1:core -np 3",
+    "16 --map-by ppr:1:package",
+    "16 --map-by device=mlx5_0",
+    "16 --map-by package",
+    "16 --map-by pe-list=0",
+];
+
+#[test]
+fn open_mpi_maps_by_parts_of_a_host_as_read() {
+    if !can_invent_hosts() {
+        return;
+    }
+    for version in ["openmpi4", "openmpi5"] {
+        for case in BY_PARTS {
+            let (slots, arguments) = case.split_once(' ').expect("slots and arguments");
+            let hosts = format!("nodeA01 slots={slots}\nnodeA00 slots=16\n");
+            let reading = read_on(Some("testdata/lint/four-numa.toml"), &hosts, version, arguments);
+            // Other mappings are not read: there is no answer.
+            let Some(starts) = reading["starts"].as_bool() else { continue };
+            let Some(output) = run_on("four-numa.xml", version, &hosts, arguments) else { break };
+            let text = told(&output);
+            let what = format!("{version} {case}: {text}{reading:#}");
+            assert_eq!(!map(&text).is_empty(), starts, "{what}");
+            if !starts {
+                continue;
+            }
+            let read = cores_read(&reading);
+            let hosts: BTreeMap<u64, String> =
+                read.iter().map(|(rank, (host, _))| (*rank, host.clone())).collect();
+            assert_eq!(map(&text), hosts, "{what}");
+            // Open MPI 4 does not tell bindings of machines that are described.
+            if version == "openmpi5" {
+                let bound: Cores = map_of_5(&text);
+                assert_eq!(bound, read, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn open_mpi_5_starts_nothing_where_np_ends_within_a_package() {
+    let hosts = "nodeA01 slots=16\nnodeA00 slots=16\n";
+    let arguments = "--map-by ppr:2:package -np 3";
+    let reading = read_on(Some("testdata/lint/four-numa.toml"), hosts, "openmpi5", arguments);
+    assert_eq!(reading["warnings"][0]["code"], "np-within-part-of-ppr", "{reading:#}");
+    assert_eq!(reading["starts"], false);
+    let Some(output) = run_on("four-numa.xml", "openmpi5", hosts, arguments) else { return };
+    assert_eq!(map(&told(&output)).len(), 4, "{}", told(&output));
+}
+
+#[test]
+fn a_hostfile_of_hydra_is_told_with_and_without_a_cluster() {
+    for version in ["openmpi4", "openmpi5"] {
+        for on in [None, Some("testdata/lint/cluster.toml")] {
+            let reading = read_on(on, "nodeA00:4\n", version, "");
+            assert_eq!(reading["starts"], false, "{reading:#}");
+            assert_eq!(reading["warnings"][0]["code"], "colon-in-host", "{reading:#}");
+            assert_eq!(reading["ranks"].as_array().map(Vec::len), Some(4), "{reading:#}");
+        }
+        let Some(output) = run(version, "nodeA00:4\n", "") else { continue };
+        let starts = version == "openmpi5" && output.status.success();
+        // Without a launch there is no ssh that would miss the host.
+        assert!(!output.status.success() || starts, "{}", told(&output));
     }
 }

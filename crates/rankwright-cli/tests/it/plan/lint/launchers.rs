@@ -54,9 +54,9 @@ pub(crate) fn read_on(on: Option<&str>, text: &str, from: &str, arguments: &str)
 }
 
 /// Host and cores (L#) of every rank; no cores for one that is not bound.
-type Cores = BTreeMap<u64, (String, Vec<u64>)>;
+pub(super) type Cores = BTreeMap<u64, (String, Vec<u64>)>;
 
-fn cores_read(reading: &Value) -> Cores {
+pub(super) fn cores_read(reading: &Value) -> Cores {
     let numbers = |value: &Value| -> Vec<u64> {
         value.as_array().into_iter().flatten().filter_map(Value::as_u64).collect()
     };
@@ -140,7 +140,7 @@ fn openmpi_5(rankfile: &str) -> Option<Output> {
 }
 
 /// Ranks, hosts and bindings (`package[0][core:L1,3-4]`) of a map of Open MPI 5.
-fn map_of_5(text: &str) -> Cores {
+pub(super) fn map_of_5(text: &str) -> Cores {
     let mut map = Cores::new();
     let (mut host, mut rank) = (String::new(), 0);
     for line in text.lines().map(str::trim) {

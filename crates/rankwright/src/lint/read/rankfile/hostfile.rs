@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
+use super::ppr::{self, Ppr};
 use super::slot_list::Version;
 use crate::files::InputError;
 use crate::lint::{MOST_RANKS, Place, Reading, Source, traps};
 use crate::units::counted;
 
 const EXPECTED: &str = "a line like `n0`, or `n0 slots=4 max_slots=8`";
+
+const NOT_PREDICTED: &str =
+    "--map-by slot, core, node or ppr:N:RESOURCE; the hosts under others are not predicted";
 
 /// A host, in the order of the first lines of the hosts.
 struct Host<'a> {
@@ -30,10 +34,35 @@ pub(in crate::lint) fn is_one(text: &str) -> bool {
 
 /// Reads as mpirun does: it fills the slots of one host after the other.
 pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Reading, InputError> {
-    let by_node = is_by_node(source)?;
     let mut reading = Reading::default();
-    let hosts = hosts(source, version, &mut reading)?;
+    let is_unknown = ppr::warn_of_unknown(source.arguments, (Some(version), None), &mut reading);
+    let ppr = Ppr::of(source.arguments, Some(version)).filter(|_| !is_unknown);
+    let by_node = !is_unknown && ppr.is_none() && is_by_node(source)?;
+    let hosts = hosts(source, &mut reading)?;
     let slots = hosts.iter().map(|host| slots(source, host)).collect::<Result<Vec<_>, _>>()?;
+    if version == Version::Four && hosts.len() > 1 {
+        let text =
+            "if mpirun runs on one of these hosts, that host has the first ranks; for an order of \
+                    your own use a rankfile, or the seq mapper with a line per rank"
+                .to_owned();
+        reading.warn(&traps::NO_ORDER, hosts[1].line, text);
+    }
+    if let Some(ppr) = ppr {
+        let ppr = ppr.map_err(|word| source.wrong_argument(&word, NOT_PREDICTED))?;
+        let hosts = hosts.iter().zip(slots);
+        let hosts = hosts.map(|(host, slots)| ppr::Host {
+            name: host.name,
+            slots,
+            line: host.line,
+            machine: source.machines.machine(host.name),
+        });
+        let hosts: Vec<_> = hosts.collect();
+        ppr.add(&hosts, source.arguments.ranks(), &mut reading).map_err(|found| {
+            let error = source.wrong_argument(&found, "hosts whose parts are known");
+            error.with_advice("give --on CLUSTER with these hosts")
+        })?;
+        return Ok(reading);
+    }
     let total = slots.iter().copied().fold(0, usize::saturating_add);
     let ranks = source.arguments.ranks().unwrap_or(total);
     if ranks > MOST_RANKS {
@@ -53,13 +82,6 @@ pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Rea
         let text = format!("{ranks} are started, but the hosts have {slots}");
         reading.refuse(&traps::SLOTS_FEW, None, text);
     }
-    if version == Version::Four && hosts.len() > 1 {
-        let text =
-            "if mpirun runs on one of these hosts, that host has the first ranks; for an order of \
-                    your own use a rankfile, or the seq mapper with a line per rank"
-                .to_owned();
-        reading.warn(&traps::NO_ORDER, hosts[1].line, text);
-    }
     let order = order(&slots, ranks.min(total), by_node);
     let binding = source.arguments.value(&["--bind-to", "-bind-to"]);
     let none = binding.is_some_and(|binding| binding.split(':').next() == Some("none"));
@@ -71,11 +93,7 @@ pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Rea
 }
 
 /// The hosts, with what mpirun refuses.
-fn hosts<'a>(
-    source: &Source<'a>,
-    version: Version,
-    reading: &mut Reading,
-) -> Result<Vec<Host<'a>>, InputError> {
+fn hosts<'a>(source: &Source<'a>, reading: &mut Reading) -> Result<Vec<Host<'a>>, InputError> {
     let mut hosts: Vec<Host<'a>> = Vec::new();
     let mut positions: HashMap<&str, usize> = HashMap::new();
     for (line, text) in (1..).zip(source.text.lines()) {
@@ -89,14 +107,17 @@ fn hosts<'a>(
             let text = format!("`{name}`, which depends on the allocation");
             return Err(wrong(&text).with_advice(advice));
         }
-        if name.contains(':') {
-            let text = format!("`{name}`; write `slots=` in place of the colon");
-            match version {
-                Version::Four => reading.refuse(&traps::COLON_IN_HOST, line, text),
-                Version::Five => reading.warn(&traps::COLON_IN_HOST, line, text),
-            }
-        }
         let (slots, most) = fields(words).map_err(|word| wrong(&format!("`{word}`")))?;
+        let (name, slots) = match of_hydra(name) {
+            Some((host, count)) => {
+                let text = format!(
+                    "mpirun takes all of `{name}` for a host name; write `{host} slots={count}`"
+                );
+                reading.refuse(&traps::COLON_IN_HOST, line, text);
+                (host, slots.or(Some(count)))
+            }
+            None => (name, slots),
+        };
         if let (Some(slots), Some(most)) = (slots, most)
             && most < slots
         {
@@ -123,6 +144,15 @@ fn hosts<'a>(
         }
     }
     Ok(hosts)
+}
+
+/// The host and the number of `n0:4`, the form of Hydra.
+fn of_hydra(name: &str) -> Option<(&str, usize)> {
+    // An address of IPv6 has more colons.
+    let (host, count) = name.split_once(':').filter(|(_, count)| !count.contains(':'))?;
+    // What has no number is shown with one rank: the file is refused all the same.
+    let count = count.parse().ok().filter(|count| (1..=MOST_RANKS).contains(count));
+    Some((host, count.unwrap_or(1)))
 }
 
 /// `slots=` and `max_slots=` of a line; the error is a word that is neither.
@@ -160,7 +190,7 @@ fn slots(source: &Source<'_>, host: &Host<'_>) -> Result<usize, InputError> {
 
 /// Whether each host gets one rank in turn (`--map-by node`), instead of as many as it has slots.
 fn is_by_node(source: &Source<'_>) -> Result<bool, InputError> {
-    let expected = "--map-by slot, core or node; the hosts under others are not predicted";
+    let expected = NOT_PREDICTED;
     let per_node = ["-N", "--npernode", "-npernode", "--npersocket", "-npersocket"];
     if let Some(option) = per_node.into_iter().find(|option| source.arguments.has(option)) {
         return Err(source.wrong_argument(option, expected));

@@ -1,6 +1,7 @@
 //! Rankfiles of Open MPI: `rank 3=n0 slot=0-2`; or hostfiles, also those of its seq mapper.
 
 mod hostfile;
+pub(crate) mod ppr;
 pub(crate) mod seq;
 pub(crate) mod slot_list;
 mod slots;

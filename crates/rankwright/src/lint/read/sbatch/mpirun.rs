@@ -4,6 +4,7 @@ use super::Script;
 use super::job::{self, Counts};
 use super::options::Options;
 use crate::files::InputError;
+use crate::lint::read::rankfile::ppr::{self, Ppr};
 use crate::lint::{Arguments, MOST_RANKS, Place, Reading};
 use crate::units::counted;
 
@@ -39,34 +40,15 @@ pub(super) fn read(script: &Script<'_>, reading: &mut Reading) -> Result<(), Inp
     let counts = &script.of_job;
     let none = Options::default();
     let nodes = job::nodes(script.source, (&script.job, &none), (counts, &Counts::default()))?;
-    let one = |word: &str| format!("-{}", word.trim_start_matches('-'));
     if nodes.len() > 1 {
-        let other = words.iter().find(|word| {
-            word.starts_with('-')
-                && OTHERS.contains(&one(word.split('=').next().unwrap_or_default()).as_str())
-        });
-        let expected = "ranks that fill one node after the other";
-        if let Some(other) = other {
-            let advice = "if it names a file, lint that file, with this line in --launcher-args";
-            return Err(script.wrong(&format!("`{other}`"), expected).with_advice(advice));
-        }
-        let mapping = arguments.value(&["--map-by", "-map-by"]);
-        if let Some(mapping) = mapping.filter(|by| !["slot", "core"].contains(by)) {
-            return Err(
-                script.wrong(&format!("--map-by {mapping}, which is not predicted"), expected)
-            );
-        }
+        refuse_others(script, &words)?;
     }
-    let per_node = counts.per_node.map(|each| each.saturating_mul(nodes.len()));
-    let slots = counts.tasks.or(per_node).ok_or_else(|| {
-        let advice = "add #SBATCH --ntasks-per-node";
-        script.wrong("a job without --ntasks", "the tasks of every node").with_advice(advice)
-    })?;
-    if nodes.len() > 1 && counts.per_node.is_none() && !script.whole_nodes() {
-        let expected = "the number of tasks of every node, which Slurm chooses by what is free";
-        let found = format!("{} on shared nodes", counted(slots, "task"));
-        return Err(script.wrong(&found, expected).with_advice("add #SBATCH --ntasks-per-node"));
+    let is_unknown = ppr::warn_of_unknown(arguments, (None, Some(script.launch.line)), reading);
+    let by_resource = Ppr::of(arguments, None).filter(|_| !is_unknown);
+    if nodes.len() > 1 && !is_unknown && by_resource.is_none() {
+        refuse_mapping(script, arguments)?;
     }
+    let slots = slots(script, nodes.len())?;
     let ranks =
         match arguments.values(&["-n", "-np", "--np", "--n"]).next() {
             None => slots,
@@ -78,6 +60,13 @@ pub(super) fn read(script: &Script<'_>, reading: &mut Reading) -> Result<(), Inp
         let found = format!("{} for {}", counted(ranks, "rank"), counted(slots, "task of the job"));
         return Err(script.wrong(&found, "a task of the job for every rank"));
     }
+    if let Some(by_resource) = by_resource {
+        let expected = "--map-by ppr:N:RESOURCE of a node, package, NUMA node, cache or core";
+        let by_resource = by_resource.map_err(|found| script.wrong(&found, expected))?;
+        add_by_resource(script, by_resource, (&nodes, slots), arguments.ranks(), reading)?;
+        super::warnings::of_switches(script, &nodes, reading);
+        return Ok(());
+    }
     let binding = arguments.value(&["--bind-to", "-bind-to"]);
     let unbound = binding.is_some_and(|binding| binding.split(':').next() == Some("none"));
     let order = job::node_of_rank(slots, nodes.len(), false);
@@ -87,4 +76,66 @@ pub(super) fn read(script: &Script<'_>, reading: &mut Reading) -> Result<(), Inp
     }
     super::warnings::of_switches(script, &nodes, reading);
     Ok(())
+}
+
+/// Options with which another file, or another rule, says where ranks run, are an error.
+fn refuse_others(script: &Script<'_>, words: &[String]) -> Result<(), InputError> {
+    let one = |word: &str| format!("-{}", word.trim_start_matches('-'));
+    let other = words.iter().find(|word| {
+        word.starts_with('-')
+            && OTHERS.contains(&one(word.split('=').next().unwrap_or_default()).as_str())
+    });
+    let Some(other) = other else { return Ok(()) };
+    let advice = "if it names a file, lint that file, with this line in --launcher-args";
+    let expected = "ranks that fill one node after the other";
+    Err(script.wrong(&format!("`{other}`"), expected).with_advice(advice))
+}
+
+/// Mappings that are not predicted on several nodes are an error.
+fn refuse_mapping(script: &Script<'_>, arguments: Arguments<'_>) -> Result<(), InputError> {
+    let mapping = arguments.value(&["--map-by", "-map-by"]);
+    let Some(mapping) = mapping.filter(|by| !["slot", "core"].contains(by)) else {
+        return Ok(());
+    };
+    let advice = "mpirun itself shows what others do: with --display-map (Open MPI 4) or \
+                  --display map (5)";
+    let found = format!("--map-by {mapping}, which is not predicted");
+    Err(script.wrong(&found, "--map-by slot, core or ppr:N:RESOURCE").with_advice(advice))
+}
+
+/// The slots of the job: its tasks, the same number on every node.
+fn slots(script: &Script<'_>, nodes: usize) -> Result<usize, InputError> {
+    let counts = &script.of_job;
+    let per_node = counts.per_node.map(|each| each.saturating_mul(nodes));
+    let slots = counts.tasks.or(per_node).ok_or_else(|| {
+        let advice = "add #SBATCH --ntasks-per-node";
+        script.wrong("a job without --ntasks", "the tasks of every node").with_advice(advice)
+    })?;
+    if nodes > 1 && counts.per_node.is_none() && !script.whole_nodes() {
+        let expected = "the number of tasks of every node, which Slurm chooses by what is free";
+        let found = format!("{} on shared nodes", counted(slots, "task"));
+        return Err(script.wrong(&found, expected).with_advice("add #SBATCH --ntasks-per-node"));
+    }
+    Ok(slots)
+}
+
+/// Adds the ranks of `--map-by ppr:`.
+fn add_by_resource(
+    script: &Script<'_>,
+    ppr: Ppr<'_>,
+    (nodes, slots): (&[String], usize),
+    ranks: Option<usize>,
+    reading: &mut Reading,
+) -> Result<(), InputError> {
+    let hosts = nodes.iter().map(|name| ppr::Host {
+        name,
+        slots: slots / nodes.len(),
+        line: script.launch.line,
+        machine: script.source.machines.machine(name),
+    });
+    let hosts: Vec<_> = hosts.collect();
+    ppr.add(&hosts, ranks, reading).map_err(|found| {
+        let error = script.wrong(&found, "hosts whose parts are known");
+        error.with_advice("give --on CLUSTER with these hosts")
+    })
 }

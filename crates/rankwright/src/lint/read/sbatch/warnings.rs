@@ -35,6 +35,23 @@ pub(super) fn of_srun(script: &Script<'_>, step: &Options, counts: &Counts, read
     }
 }
 
+/// More CPUs than a node has.
+pub(super) fn of_cpus(script: &Script<'_>, nodes: &[String], reading: &mut Reading) {
+    let (Some(each), Some(cpus)) = (script.of_job.per_node, script.of_job.cpus) else { return };
+    let wanted = each.saturating_mul(cpus);
+    let machine = |node: &String| Some((node.clone(), script.source.machines.machine(node)?));
+    let small = nodes.iter().filter_map(machine).find(|(_, machine)| machine.pus.len() < wanted);
+    let Some((node, machine)) = small else { return };
+    let text = format!(
+        "--ntasks-per-node={each} times --cpus-per-task={cpus} is {}, but {node} has {}; sbatch \
+         refuses the job",
+        counted(wanted, "CPU"),
+        machine.pus.len()
+    );
+    let line = script.job.get("cpus-per-task").map(|given| given.line).filter(|line| *line > 0);
+    reading.refuse(&traps::CPUS_OF_NODE, line, text);
+}
+
 /// Traps of exported variables.
 pub(super) fn of_exports(script: &Script<'_>, reading: &mut Reading) {
     let named = (1..).zip(script.source.text.lines()).find(|(_, line)| {
@@ -69,8 +86,8 @@ pub(super) fn of_exports(script: &Script<'_>, reading: &mut Reading) {
         script.exported("UCX_NET_DEVICES").filter(|_| device && script.launch.launcher != "srun")
     {
         let text =
-            "UCX_NET_DEVICES is the same for all ranks, whatever device --map-by device= places \
-                    them next to; leave one of them out"
+            "UCX_NET_DEVICES is the same for all ranks, whatever device --map-by device= of later \
+                    versions of PRRTE places them next to; leave one of them out"
                 .to_owned();
         reading.warn(&traps::DEVICE_FIXED, line, text);
     }
