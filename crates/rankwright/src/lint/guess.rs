@@ -6,15 +6,24 @@ use crate::cluster::Cluster;
 use crate::files::InputError;
 
 const OPEN_MPI: [&str; 2] = ["openmpi4", "openmpi5"];
+const HYDRA: &[&str] = &["mpich", "mpich:4.0", "intelmpi"];
 const EXPECTED: &str = "a rankfile, hostfile, machinefile, configfile, host list or rank order of a \
                         launcher that `lint` reads";
+
+/// Job scripts that are not read, by how their options begin.
+const OTHER_JOBS: [(&str, &str); 3] = [
+    ("#PBS", "a job script for PBS, which is not read"),
+    ("#BSUB", "a job script for LSF, which is not read"),
+    ("#PJM", "a job script for PJM, which is not read"),
+];
 
 /// A file whose launcher was guessed.
 #[derive(Debug)]
 pub struct Guessed {
     /// The launcher that it was read for.
     pub format: &'static Format,
-    /// Other launchers that it may be for, and that read it in the same way.
+    /// Other launchers that it may be for, and that start the same ranks in the same places. Their
+    /// warnings are among those of the reading.
     pub alike: Vec<&'static Format>,
     /// The effective meaning.
     pub reading: Reading,
@@ -33,7 +42,13 @@ pub fn read_guessed(
     cluster: Option<&Cluster>,
 ) -> Result<Guessed, InputError> {
     let names = candidates(text, Arguments::new(arguments)).map_err(|found| {
-        let advice = format!("if you know it: --from {}", listed(FORMATS.iter()));
+        let advice = if OTHER_JOBS.iter().any(|(_, other)| *other == found) {
+            "job scripts are read for sbatch and Flux; lint the hostfile, rankfile or wrapper that this \
+             one uses, with its launch line in --launcher-args"
+                .to_owned()
+        } else {
+            format!("if you know it: --from {}", listed(FORMATS.iter()))
+        };
         InputError::new(file, found, EXPECTED).with_advice(advice)
     })?;
     let formats: Vec<&'static Format> = names.into_iter().filter_map(find).collect();
@@ -57,14 +72,19 @@ pub fn read_guessed(
         return Err(error.filter(|_| readings.is_empty()).unwrap_or_else(different));
     }
     let mut readings = readings.into_iter();
-    let (format, reading) = readings.next().ok_or_else(different)?;
+    let (format, mut reading) = readings.next().ok_or_else(different)?;
     let mut alike = Vec::new();
     for (other, its) in readings {
-        if its.ranks != reading.ranks || its.warnings != reading.warnings {
+        if its.ranks != reading.ranks || its.starts() != reading.starts() {
             return Err(different());
         }
+        // A warning names the versions that it is about.
+        let more = its.warnings.into_iter().filter(|it| !reading.warnings.contains(it));
+        let more: Vec<_> = more.collect();
+        reading.warnings.extend(more);
         alike.push(other);
     }
+    reading.warnings.sort_by_key(|warning| (warning.line, warning.trap.code));
     Ok(Guessed { format, alike, reading })
 }
 
@@ -78,9 +98,13 @@ fn listed(formats: impl Iterator<Item = &'static Format>) -> String {
 /// The names of the formats that the file may have; or else what it seems to be.
 fn candidates(text: &str, arguments: Arguments<'_>) -> Result<Vec<&'static str>, &'static str> {
     let mut names = by_content(text)?;
-    let told = by_arguments(arguments);
-    if names.iter().any(|name| told.contains(name)) {
-        names.retain(|name| told.contains(name));
+    for told in by_arguments(arguments) {
+        if names.iter().any(|name| told.contains(name)) {
+            names.retain(|name| told.contains(name));
+        } else if names == HYDRA && told.iter().all(|name| OPEN_MPI.contains(name)) {
+            // `n0:4` in a hostfile of Open MPI: a mistake that its reader tells.
+            names = told.to_vec();
+        }
     }
     Ok(names)
 }
@@ -104,6 +128,9 @@ fn by_content(text: &str) -> Result<Vec<&'static str>, &'static str> {
     if first.starts_with("rankwright-ranks-map") {
         return Err("the ranks.map of rankwright-exec, which `rankwright launch` wrote");
     }
+    if super::read::flux::taskmap::is_one(first) {
+        return Ok(vec!["flux"]);
+    }
     let word = first.split_whitespace().next().unwrap_or_default();
     if word.split('=').next() == Some("rank") {
         return Ok(OPEN_MPI.to_vec());
@@ -117,6 +144,9 @@ fn by_content(text: &str) -> Result<Vec<&'static str>, &'static str> {
     if lines().any(|line| line.contains("slots") && line.contains('=')) {
         return Ok(OPEN_MPI.to_vec());
     }
+    if super::read::sbatch::multi_prog::is_one(text) && first.contains(char::is_alphabetic) {
+        return Ok(vec!["slurm"]);
+    }
     let is_order = |letter: char| letter.is_ascii_digit() || ", -\t".contains(letter);
     if lines().all(|line| line.chars().all(is_order)) {
         return Ok(vec!["craympich"]);
@@ -129,7 +159,7 @@ fn by_content(text: &str) -> Result<Vec<&'static str>, &'static str> {
         return Ok(vec!["slurm", "flux"]);
     }
     if lines().any(|line| line.contains(':')) {
-        return Ok(vec!["mpich", "mpich:4.0", "intelmpi"]);
+        return Ok(HYDRA.to_vec());
     }
     Ok(vec!["openmpi4", "openmpi5", "mpich", "mpich:4.0", "intelmpi", "slurm", "flux"])
 }
@@ -141,6 +171,14 @@ fn has_several_words(line: &str) -> bool {
 fn script(text: &str) -> Result<Vec<&'static str>, &'static str> {
     if super::read::sbatch::is_one(text) {
         return Ok(vec!["slurm"]);
+    }
+    for (start, found) in OTHER_JOBS {
+        if text.lines().any(|line| line.starts_with(start)) {
+            return Err(found);
+        }
+    }
+    if super::read::flux::script::is_one(text) {
+        return Ok(vec!["flux"]);
     }
     if text.contains(") host=") && text.contains(" options='") {
         return Ok(vec!["numactl"]);
@@ -159,18 +197,26 @@ fn script(text: &str) -> Result<Vec<&'static str>, &'static str> {
     Err("a script whose srun, if any, names no hosts (-w)")
 }
 
-/// The formats that arguments of the launcher tell.
-fn by_arguments(arguments: Arguments<'_>) -> Vec<&'static str> {
+/// The formats that arguments of the launcher leave, one list for each that tells something.
+fn by_arguments(arguments: Arguments<'_>) -> impl Iterator<Item = &'static [&'static str]> {
     let has = |start: &str| arguments.words().any(|word| word.starts_with(start));
     let part = |part: &str| arguments.words().any(|word| word.contains(part));
     let program = |name: &str| arguments.words().any(|word| word.rsplit('/').next() == Some(name));
-    let told = [
-        (arguments.has("-rf") || arguments.has("rmaps"), "openmpi4"),
-        (part("rankfile:file=") || has("--prtemca"), "openmpi5"),
-        (has("-rankmap") || has("--rankmap"), "mpich"),
-        (part("I_MPI_") || has("-machinefile") || has("-configfile"), "intelmpi"),
-        (program("srun") || part("SLURM_HOSTFILE") || has("--cpu-bind"), "slurm"),
-        (program("flux") || part("cpu-affinity=") || has("--taskmap"), "flux"),
+    let told: [(bool, &'static [&'static str]); 11] = [
+        (
+            program("mpirun") || program("mpiexec"),
+            &["openmpi4", "openmpi5", "mpich", "mpich:4.0", "intelmpi"],
+        ),
+        (program("mpiexec.hydra") || arguments.has("-genv"), HYDRA),
+        (arguments.has("--mca") || arguments.has("-mca") || has("--report-bindings"), &OPEN_MPI),
+        (arguments.has("-rf") || arguments.has("rmaps") || program("orterun"), &["openmpi4"]),
+        (part("rankfile:file=") || has("--prtemca") || program("prterun"), &["openmpi5"]),
+        (has("-rankmap") || has("--rankmap"), &["mpich"]),
+        (part("I_MPI_") || has("-machinefile") || has("-configfile"), &["intelmpi"]),
+        (program("srun") || part("SLURM_HOSTFILE") || has("--cpu-bind"), &["slurm"]),
+        (program("flux") || part("cpu-affinity=") || has("--taskmap"), &["flux"]),
+        (part("taskmap="), &["flux"]),
+        (part("MPICH_RANK_REORDER"), &["craympich"]),
     ];
-    told.into_iter().filter(|(is, _)| *is).map(|(_, name)| name).collect()
+    told.into_iter().filter(|(is, _)| *is).map(|(_, names)| names)
 }

@@ -15,16 +15,28 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     if sbatch::is_one(source.text) {
         return sbatch::read(source);
     }
+    if sbatch::multi_prog::is_one(source.text) {
+        return sbatch::read_multi_prog(source);
+    }
     if source.text.starts_with("#!") {
         return components::read(source);
     }
     let mut reading = Reading::default();
     let bind = CpuBind::of_srun(source, &mut reading)?;
-    let mut hosts = host_per_rank(source)?;
-    warn_of_refused_lines(source, &mut reading);
-    check_rank_count(source, &mut hosts, &mut reading);
+    let hosts = hosts(source, &mut reading)?;
     place(&hosts, &bind, &mut reading);
     Ok(reading)
+}
+
+/// The hosts of a `SLURM_HOSTFILE`, one per rank that is started, with what srun refuses in it.
+pub(in crate::lint) fn hosts(
+    source: &Source<'_>,
+    reading: &mut Reading,
+) -> Result<Vec<(String, usize)>, InputError> {
+    let mut hosts = host_per_rank(source)?;
+    warn_of_refused_lines(source, reading);
+    check_rank_count(source, &mut hosts, reading);
+    Ok(hosts)
 }
 
 /// Compares the hosts, one per rank, with the number of ranks to start.

@@ -10,6 +10,7 @@ macro_rules! assert_golden {
 
 mod hostfile;
 mod intel;
+mod jobs;
 pub(crate) mod launchers;
 pub(crate) mod sbatch;
 mod slurm;

@@ -44,6 +44,22 @@ fn srun_places_and_binds_as_read() {
     make_executable(script.as_ref());
     let reading = read_on(None, &format!("#!/bin/sh\nexec {components}\n"), "slurm", "");
     assert_eq!(run(&slurm, &[&script]), places_read(&reading, ""), "{reading:#}");
+    // Programs by task, and the variable without -m.
+    let programs = format!("0,2 {tell}\n3 taskset -c 1 {tell}\n* {tell}\n");
+    let conf = at("programs", &programs);
+    let bind = "--cpu-bind=map_cpu:1,0";
+    let words = ["srun", "-N", "2", "-n", "4", bind, "--multi-prog", &conf];
+    let arguments = format!("srun -N 2 -n 4 --exclusive --nodelist=n[0-1] {bind}");
+    let reading = read_on(None, &programs, "slurm", &arguments);
+    assert_eq!(run(&slurm, &words), places_read(&reading, ""), "{reading:#}");
+    let hosts = at("hosts", "n1\nn0\nn0\nn1\n");
+    let script = format!(
+        "#!/bin/sh\n#SBATCH -N 2 --exclusive\nexport SLURM_HOSTFILE={hosts}\nsrun -n 3 {bind} {tell}\n"
+    );
+    let reading = read_on(None, &script, "slurm", "");
+    let script = at("arbitrary", &script);
+    make_executable(script.as_ref());
+    assert_eq!(run(&slurm, &[&script]), places_read(&reading, ""), "{reading:#}");
     // Tasks that do not divide, on hosts that a file names.
     let names = at("names", "n0\nn1\n");
     let arguments = format!(

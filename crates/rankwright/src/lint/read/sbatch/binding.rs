@@ -8,6 +8,7 @@ use crate::files::InputError;
 use crate::lint::read::cpu_bind::CpuBind;
 use crate::lint::read::wrapper;
 use crate::lint::{Arguments, Place, Reading, Source};
+use crate::units::counted;
 
 /// How srun binds the tasks of a node.
 pub(super) enum Binding {
@@ -106,14 +107,30 @@ impl Binding {
                     .flatten()
                     .and_then(Node::new)
                     .and_then(|node| by_rules(&node, tasks, (*unit, *order), *cpus, *one_thread));
-                places.unwrap_or_else(|| same(Place::Unknown))
+                places.unwrap_or_else(|| {
+                    let asked = cpus.map_or(String::new(), |cpus| format!(" of {cpus} CPUs"));
+                    let asked = counted(tasks, "task") + &asked;
+                    let why = if all_free(source, host) {
+                        format!("what srun does with {asked} on a node is not predicted")
+                    } else {
+                        "the cluster description excludes PUs of the nodes from jobs".to_owned()
+                    };
+                    let note = unknown_pus(&why);
+                    if source.machines.machine(host).is_some() && !reading.notes.contains(&note) {
+                        reading.notes.push(note);
+                    }
+                    same(Place::Unknown)
+                })
             }
         }
     }
 }
 
+/// How the notes begin that say why PUs are unknown.
+pub(super) const PUS_UNKNOWN: &str = "the PUs are unknown";
+
 fn unknown_pus(why: &str) -> String {
-    format!("the PUs are unknown: {why}")
+    format!("{PUS_UNKNOWN}: {why}")
 }
 
 /// `--cpu-bind` of the line, or else of `--launcher-args`, or else `SLURM_CPU_BIND`.

@@ -1,16 +1,18 @@
 //! Scripts for sbatch: the `#SBATCH` options, and the first command that starts ranks.
 
+mod arbitrary;
 mod binding;
 mod job;
 mod layout;
-mod lexer;
+pub(in crate::lint) mod lexer;
 mod mpirun;
+pub(in crate::lint) mod multi_prog;
 mod options;
-mod shell;
+pub(in crate::lint) mod shell;
 mod warnings;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::files::{InputError, read_text};
 use crate::launch::shell::split;
@@ -18,8 +20,9 @@ use crate::lint::read::script::{self as wrapper_script, Starter};
 use crate::lint::{Reading, Source, traps};
 use crate::units::counted;
 use job::{Counts, wrong};
+use multi_prog::Programs;
 use options::Options;
-use shell::{Launch, Shell, Value};
+use shell::{Expanded, Launch, Shell, Value};
 
 /// Whether the text is such a script.
 pub(in crate::lint) fn is_one(text: &str) -> bool {
@@ -41,11 +44,11 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     }
     let (job, given) = job_options(source)?;
     let of_job = Counts::of(source, &job)?;
-    let mut variables = variables(&job, &of_job);
-    variables.extend(given.into_iter().map(|(name, value)| (name, Value::Known(value))));
+    let variables = variables(&job, &of_job);
     let commands = lexer::commands(source.text)
         .map_err(|(line, found)| wrong(source, line, &found, "a script that a shell can read"))?;
-    let mut launches = Shell::new(variables).launches(&commands).into_iter();
+    let launches = Shell::new(variables).with_given(given).launches(&commands).into_iter();
+    let mut launches = launches.filter(|launch| launch.launcher != "flux");
     let launch = launches.next().ok_or_else(|| {
         let expected = "a line with srun, mpirun or mpiexec";
         let advice = "if another file starts the ranks, lint that file";
@@ -72,6 +75,23 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     }
     warnings::of_exports(&script, &mut reading);
     script.apply_wrapper(&mut reading)?;
+    if reading.ranks.iter().all(|rank| rank.pus.is_some() || !rank.bound) {
+        reading.notes.retain(|note| !note.starts_with(binding::PUS_UNKNOWN));
+    }
+    Ok(reading)
+}
+
+/// Reads a file of `srun --multi-prog`, with the options of srun in `--launcher-args`.
+pub(in crate::lint) fn read_multi_prog(source: &Source<'_>) -> Result<Reading, InputError> {
+    let (job, _) = job_options(source)?;
+    let of_job = Counts::of(source, &job)?;
+    let words = ["--multi-prog", source.file];
+    let words =
+        words.map(|word| Expanded { text: word.to_owned(), unknown: None }).into_iter().collect();
+    let exported = BTreeMap::new();
+    let launch = Launch { line: 0, launcher: "srun".to_owned(), words, exported };
+    let mut reading = Reading::default();
+    Script { source, job, of_job, launch }.srun(&mut reading)?;
     Ok(reading)
 }
 
@@ -113,6 +133,10 @@ fn job_options(source: &Source<'_>) -> Result<(Options, Vec<Variable>), InputErr
             None => words.push(word.to_owned()),
         }
     }
+    // As salloc and sbatch --ntasks-per-node set it.
+    if let Some((_, each)) = given.iter().rev().find(|(name, _)| name == "SLURM_NTASKS_PER_NODE") {
+        words.push(format!("--ntasks-per-node={each}"));
+    }
     job.read(&words, 0);
     Ok((job, given))
 }
@@ -131,6 +155,9 @@ fn variables(job: &Options, counts: &Counts) -> BTreeMap<String, Value> {
         ("SLURM_JOB_NODELIST", None),
         ("SLURM_NODELIST", None),
     ];
+    // The job starts in the folder of the script, as far as is known.
+    let folder = Value::Known(".".to_owned());
+    let folders = ["PWD", "SLURM_SUBMIT_DIR"].map(|name| (name.to_owned(), folder.clone()));
     let only_if_given = [
         ("SLURM_NTASKS", tasks.clone()),
         ("SLURM_NPROCS", tasks),
@@ -143,7 +170,8 @@ fn variables(job: &Options, counts: &Counts) -> BTreeMap<String, Value> {
         (name.to_owned(), value.map_or(or, Value::Known))
     };
     let always = always.into_iter().map(|entry| set(entry, Value::Unknown));
-    always.chain(only_if_given.into_iter().map(|entry| set(entry, Value::Unset))).collect()
+    let all = always.chain(only_if_given.into_iter().map(|entry| set(entry, Value::Unset)));
+    all.chain(folders).collect()
 }
 
 impl Script<'_> {
@@ -190,10 +218,9 @@ impl Script<'_> {
     /// Where a script beside this one starts the program for each rank: what it gives them.
     fn apply_wrapper(&self, reading: &mut Reading) -> Result<(), InputError> {
         let words: Vec<String> = self.launch.words.iter().map(|word| word.text.clone()).collect();
-        let folder = Path::new(self.source.file).parent().unwrap_or(Path::new(""));
         let found = words.iter().enumerate().filter(|(_, word)| !word.starts_with('-'));
         let found = found.filter_map(|(at, word)| {
-            let path = folder.join(word.trim_start_matches("./"));
+            let path = self.beside(word);
             // Programs are no text; a file that is not there may be elsewhere on the nodes.
             let text = path.is_file().then(|| read_text(&path, "a script").ok())??;
             wrapper_script::is_one(&text).then_some((at, path, text))
@@ -207,6 +234,14 @@ impl Script<'_> {
         let given = self.launch.exported.iter().map(|(name, (value, _))| {
             (name.clone(), value.clone().ok_or_else(|| format!("${name} of the job")))
         });
+        let of_job = [
+            ("SLURM_CPUS_PER_TASK", self.of_job.cpus),
+            ("SLURM_NTASKS_PER_NODE", self.of_job.per_node),
+        ];
+        let of_job = of_job
+            .into_iter()
+            .filter_map(|(name, count)| Some((name.to_owned(), Ok(count?.to_string()))));
+        let given = of_job.chain(given);
         let wrapper = wrapper_script::Script {
             text: &text,
             file: &file,
@@ -219,30 +254,22 @@ impl Script<'_> {
         wrapper.apply(reading, self.source.machines)
     }
 
+    /// The path of a file that the script names: from its folder, where the job starts.
+    fn beside(&self, name: &str) -> PathBuf {
+        Path::new(self.source.file)
+            .parent()
+            .unwrap_or(Path::new(""))
+            .join(name.trim_start_matches("./"))
+    }
+
     fn srun(&self, reading: &mut Reading) -> Result<(), InputError> {
         let (step, program) = self.step(reading)?;
         let of_step = Counts::of(self.source, &step)?;
-        let nodes = job::nodes(self.source, (&self.job, &step), (&self.of_job, &of_step))?;
-        let tasks = self.tasks(&of_step, nodes.len(), reading)?;
-        let distribution = step.get("distribution").or_else(|| self.job.get("distribution"));
-        let distribution =
-            distribution.map_or("block", |given| given.value.as_str()).to_ascii_lowercase();
-        let mut levels = distribution.split(':');
-        let cyclic = match levels.next() {
-            Some("block" | "*" | "nopack") => false,
-            Some("cyclic") => true,
-            _ => {
-                let expected = "-m block or cyclic; the nodes under others are not predicted";
-                return Err(self.wrong(&format!("-m {distribution}"), expected));
-            }
-        };
-        if tasks < nodes.len() {
-            let found = format!("{} on {}", counted(tasks, "task"), counted(nodes.len(), "node"));
-            return Err(self.wrong(&found, "at least a task for every node"));
-        }
-        let order = job::node_of_rank(tasks, nodes.len(), cyclic);
-        let binding =
-            binding::Binding::of(self, (&step, &of_step), levels.next(), &program, reading)?;
+        let programs = self.programs(&step, &program, reading)?;
+        let (nodes, order) = self.layout(&step, &of_step, programs.as_ref(), reading)?;
+        let distribution = self.distribution(&step);
+        let on_node = distribution.split(':').nth(1);
+        let binding = binding::Binding::of(self, (&step, &of_step), on_node, &program, reading)?;
         let mut places: Vec<_> = (0..nodes.len())
             .map(|node| {
                 let count = order.iter().filter(|other| **other == node).count();
@@ -251,24 +278,99 @@ impl Script<'_> {
             .collect();
         for (rank, node) in order.into_iter().enumerate() {
             let place = places[node].next().unwrap_or(crate::lint::Place::Unknown);
-            reading.add(rank, &nodes[node], place, self.launch.line);
+            let by_program = programs.as_ref().and_then(|programs| programs.place(rank));
+            reading.add(rank, &nodes[node], by_program.unwrap_or(place), self.launch.line);
         }
+        if let Some(programs) = programs {
+            programs.apply(reading);
+        }
+        warnings::of_cpus(self, &nodes, reading);
         warnings::of_srun(self, &step, &of_step, reading);
         warnings::of_switches(self, &nodes, reading);
         Ok(())
+    }
+
+    fn distribution(&self, step: &Options) -> String {
+        let given = step.get("distribution").or_else(|| self.job.get("distribution"));
+        given.map_or("block", |given| given.value.as_str()).to_ascii_lowercase()
+    }
+
+    /// The programs of the tasks with `--multi-prog`.
+    fn programs(
+        &self,
+        step: &Options,
+        program: &[String],
+        reading: &mut Reading,
+    ) -> Result<Option<Programs>, InputError> {
+        if step.get("multi-prog").is_none() {
+            return Ok(None);
+        }
+        let Some(name) = program.first() else {
+            return Err(self.wrong("--multi-prog without a file", "the file with the programs"));
+        };
+        if *name == self.source.file {
+            return Programs::read(self.source.text, name, false).map(Some);
+        }
+        let path = self.beside(name);
+        let text =
+            read_text(&path, "the file of srun --multi-prog, with the program of every task")
+                .map_err(|error| error.with_advice("copy it beside the script"))?;
+        let file = path.display().to_string();
+        reading.notes.push(format!("read: {file}, the programs of the tasks"));
+        Programs::read(&text, &file, true).map(Some)
+    }
+
+    /// The nodes, and the position of the node of every rank.
+    fn layout(
+        &self,
+        step: &Options,
+        of_step: &Counts,
+        programs: Option<&Programs>,
+        reading: &mut Reading,
+    ) -> Result<(Vec<String>, Vec<usize>), InputError> {
+        if let Some(hosts) = self.arbitrary(step, reading)? {
+            let mut nodes: Vec<String> = Vec::new();
+            let mut positions: BTreeMap<String, usize> = BTreeMap::new();
+            let mut position = |host: String| {
+                *positions.entry(host).or_insert_with_key(|host| {
+                    nodes.push(host.clone());
+                    nodes.len() - 1
+                })
+            };
+            let order: Vec<usize> = hosts.into_iter().map(&mut position).collect();
+            return Ok((nodes, order));
+        }
+        let nodes = job::nodes(self.source, (&self.job, step), (&self.of_job, of_step))?;
+        let tasks = self.tasks(of_step, (nodes.len(), programs), reading)?;
+        let distribution = self.distribution(step);
+        let cyclic = match distribution.split(':').next() {
+            Some("block" | "*" | "nopack") => false,
+            Some("cyclic") => true,
+            _ => {
+                let expected =
+                    "-m block, cyclic or arbitrary; the nodes under others are not predicted";
+                return Err(self.wrong(&format!("-m {distribution}"), expected));
+            }
+        };
+        if tasks < nodes.len() {
+            let found = format!("{} on {}", counted(tasks, "task"), counted(nodes.len(), "node"));
+            return Err(self.wrong(&found, "at least a task for every node"));
+        }
+        let order = job::node_of_rank(tasks, nodes.len(), cyclic);
+        Ok((nodes, order))
     }
 
     /// The number of tasks; every node must have been given as much as the others.
     fn tasks(
         &self,
         step: &Counts,
-        nodes: usize,
+        (nodes, programs): (usize, Option<&Programs>),
         reading: &mut Reading,
     ) -> Result<usize, InputError> {
         let Counts { tasks, per_node, .. } = self.of_job;
         let product = |each: usize| each.saturating_mul(nodes);
         let wanted = step.tasks.or(tasks).or(per_node.map(product)).or(step.per_node.map(product));
-        let ranks = wanted.unwrap_or(nodes);
+        let ranks = wanted.unwrap_or(programs.map_or(nodes, |it| it.tasks().max(1)));
         if ranks > crate::lint::MOST_RANKS {
             return Err(self.wrong(&counted(ranks, "rank"), "fewer ranks"));
         }

@@ -1,7 +1,7 @@
 //! The options of sbatch and srun that decide where ranks run.
 
 /// An option, by its long name; short forms are those of Slurm 22.05.
-const READ: [(&str, char); 11] = [
+const READ: [(&str, char); 12] = [
     ("nodes", 'N'),
     ("ntasks", 'n'),
     ("cpus-per-task", 'c'),
@@ -13,6 +13,7 @@ const READ: [(&str, char); 11] = [
     ("nodelist", 'w'),
     ("exact", '\0'),
     ("export", '\0'),
+    ("multi-prog", '\0'),
 ];
 
 /// Options whose effect on the PUs or nodes is not predicted.

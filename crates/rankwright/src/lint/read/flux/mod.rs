@@ -1,5 +1,8 @@
-//! Flux: `--taskmap=hostfile:FILE` with a host per rank, `-o cpu-affinity=map:0;1` by local rank.
-//! Follows the documentation; not tested with Flux.
+//! Flux: `--taskmap=hostfile:FILE` with a host per rank, a task map, or a script with `flux run`;
+//! `-o cpu-affinity=map:0;1` by local rank. Follows the documentation; not tested with Flux.
+
+pub(in crate::lint) mod script;
+pub(in crate::lint) mod taskmap;
 
 use super::cpu_bind::CpuBind;
 use super::{cpu_bind, slurm};
@@ -10,6 +13,12 @@ use crate::units::counted;
 
 /// Reads as Flux does; a list that is too short starts again.
 pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> {
+    if script::is_one(source.text) {
+        return script::read(source);
+    }
+    if taskmap::is_one(source.text) {
+        return by_taskmap(source);
+    }
     let mut reading = Reading::default();
     let listed = slurm::host_per_rank(source)?;
     let ranks = source.arguments.ranks().unwrap_or(listed.len()).min(crate::lint::MOST_RANKS);
@@ -22,6 +31,28 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     }
     let hosts: Vec<(String, usize)> = listed.into_iter().cycle().take(ranks).collect();
     slurm::place(&hosts, &bind(source)?, &mut reading);
+    Ok(reading)
+}
+
+/// Reads a task map, for the first nodes of the cluster.
+fn by_taskmap(source: &Source<'_>) -> Result<Reading, InputError> {
+    let mut reading = Reading::default();
+    let expected = "a task map such as [[0,2,4,1]]: first node, nodes, tasks on each, times";
+    let nodes = taskmap::nodes_of_tasks(source.text)
+        .ok_or_else(|| source.wrong(None, source.text.trim(), expected))?;
+    let names = source.machines.cluster().map(|cluster| &cluster.nodes);
+    let host = |node: usize| match names {
+        None => Ok((format!("node{node}"), 1)),
+        Some(names) => names.get(node).map(|node| (node.name.clone(), 1)).ok_or_else(|| {
+            let found = format!("node {node}, from 0");
+            source.wrong(None, &found, &format!("one of {}", counted(names.len(), "node")))
+        }),
+    };
+    let hosts: Result<Vec<(String, usize)>, InputError> = nodes.into_iter().map(host).collect();
+    reading
+        .notes
+        .push("the nodes of the job are taken to be the first ones of the cluster".to_owned());
+    slurm::place(&hosts?, &bind(source)?, &mut reading);
     Ok(reading)
 }
 

@@ -1,0 +1,43 @@
+//! Job scripts and hostfiles as the guides of computing centres have them.
+
+use super::lint;
+use crate::command::repository;
+
+const TWO: &str = "testdata/lint/cluster.toml";
+const FOUR_NUMA: &str = "testdata/lint/four-numa.toml";
+const GPUS: &str = "examples/clusters/epyc-slingshot.toml";
+
+/// Files with their cluster and `--launcher-args`.
+const FILES: [(&str, &str, &str); 17] = [
+    ("openmpi-ppr.sbatch", FOUR_NUMA, ""),
+    ("hybrid.sbatch", TWO, "--nodelist=nodeA[00-01]"),
+    ("gpu.sbatch", GPUS, "--nodelist=x1000c0s0b[0-1]n0"),
+    ("select-gpu.sh", GPUS, "srun -n 4"),
+    ("coupled.sbatch", TWO, "--nodelist=nodeA[00-01]"),
+    ("coupled.conf", TWO, "-N 2 -n 6 --exclusive --nodelist=nodeA[00-01]"),
+    ("arbitrary.sbatch", TWO, ""),
+    ("intel.sbatch", TWO, "--nodelist=nodeA[00-01]"),
+    ("loop.sbatch", TWO, "--nodelist=nodeA00"),
+    ("hydra.pbs", TWO, ""),
+    ("pals.pbs", TWO, ""),
+    ("jsrun.lsf", TWO, ""),
+    ("flux.sh", TWO, ""),
+    ("openmpi.hosts", TWO, ""),
+    ("openmpi.hosts", FOUR_NUMA, "mpirun --map-by ppr:2:package:PE=4 ./a"),
+    ("hydra-in-openmpi.hosts", TWO, "mpirun --mca pml ucx -np 16 ./a"),
+    ("machines.intel", TWO, "mpiexec.hydra -genv I_MPI_PIN_DOMAIN [0x3,0xc,0x30,0xc0] -n 8"),
+];
+
+#[test]
+fn scripts_of_computing_centres_are_read_or_refused_with_a_way_out() {
+    let mut text = String::new();
+    for (file, on, arguments) in FILES {
+        let file = format!("testdata/lint/jobs/{file}");
+        text += &lint(&[&file, "--on", on, "--launcher-args", arguments]);
+        text += "\n";
+    }
+    // The way out for the loop.
+    let file = "testdata/lint/jobs/loop.sbatch";
+    text += &lint(&[file, "--on", TWO, "--launcher-args", "ranks=4 --nodelist=nodeA00"]);
+    assert_golden!("jobs", text);
+}
