@@ -1,5 +1,6 @@
 //! What a profile tells before any placement, as `traffic show` and `profile` print it.
 
+use rankwright::report::to_json;
 use rankwright::report::traffic::TrafficSummary;
 use rankwright::report::triage::Triage;
 use rankwright::report::workload::Sending;
@@ -8,16 +9,12 @@ use serde::Serialize;
 
 use crate::output::{csv, table};
 
-/// The version of this shape in JSON; `docs/src/formats.md` describes it.
-const VERSION: u32 = 1;
-
 /// Columns of the heaviest pairs.
 const PAIR: [&str; 5] = ["source", "destination", "messages", "bytes", "largest"];
 
 /// The report on one job.
 #[derive(Debug, Serialize)]
 pub(crate) struct TrafficReport {
-    version: u32,
     #[serde(flatten)]
     summary: TrafficSummary,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,7 +24,7 @@ pub(crate) struct TrafficReport {
 
 impl TrafficReport {
     pub(crate) fn new(summary: TrafficSummary, sending: Option<Sending>, triage: Triage) -> Self {
-        Self { version: VERSION, summary, sending, triage }
+        Self { summary, sending, triage }
     }
 
     /// Lines of text without the heaviest pairs.
@@ -49,7 +46,7 @@ impl TrafficReport {
     }
 
     pub(crate) fn json(&self) -> anyhow::Result<String> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
+        Ok(to_json(self))
     }
 
     /// The heaviest pairs.

@@ -4,6 +4,7 @@ mod answer;
 mod cluster_picture;
 mod comparison;
 mod drawing;
+mod json;
 mod mapping;
 pub mod partial;
 mod permutation;
@@ -20,6 +21,7 @@ pub use comparison::{
     Comparison, EvaluatedRow, EvaluationRow, LevelCutRow, MemoryRow, NicLoadRow, NicRow,
     StrategyRow,
 };
+pub use json::to_json;
 pub use mapping::{GpuReport, mapping_table};
 pub use permutation::{CollectiveCostRow, CollectivesRow, OperationRow, PermutationReport};
 pub use populations::{PopulationReport, PopulationRow};

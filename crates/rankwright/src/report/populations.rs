@@ -175,7 +175,7 @@ impl PopulationReport {
     /// Never: it is plain data.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("plain data has a JSON form") + "\n"
+        super::to_json(self)
     }
 }
 

@@ -275,6 +275,6 @@ impl WaitingComparison {
     /// Never: it is plain data.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("plain data has a JSON form") + "\n"
+        super::to_json(self)
     }
 }

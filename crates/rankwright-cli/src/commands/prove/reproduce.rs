@@ -1,5 +1,6 @@
 //! `rankwright reproduce`.
 
+use rankwright::report::to_json;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -81,7 +82,7 @@ impl Reproduce {
 
     fn show(&self, reproduction: &Reproduction) -> anyhow::Result<String> {
         Ok(match self.result.format {
-            Format::Json => serde_json::to_string_pretty(reproduction)? + "\n",
+            Format::Json => to_json(reproduction),
             Format::Csv => csv(&reproduction.rows),
             Format::Table => {
                 let Reproduction { rows, assumptions, .. } = reproduction;

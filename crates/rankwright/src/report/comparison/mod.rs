@@ -18,8 +18,6 @@ pub use evaluated::{EvaluatedRow, EvaluationRow};
 /// A comparison of strategies. Its JSON form is described in `docs/src/formats.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The version of this shape: 1. Later versions add keys, or have another number.
-    pub version: u32,
     /// What the best placement gains against the launcher's default, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
@@ -146,7 +144,6 @@ impl Comparison {
     ) -> Self {
         let best = &candidates[ranked.best()];
         Self {
-            version: 1,
             answer: None,
             by: evaluation.map_or(Basis::Static, Evaluation::basis),
             evaluation: evaluation.map(EvaluationRow::new),
@@ -317,7 +314,7 @@ impl Comparison {
     /// Never: it is plain data.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("plain data has a JSON form") + "\n"
+        super::to_json(self)
     }
 }
 

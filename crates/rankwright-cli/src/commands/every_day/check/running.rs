@@ -1,5 +1,6 @@
 //! `check --pid` and `check --running`: where processes of this host run.
 
+use rankwright::report::to_json;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
@@ -220,7 +221,7 @@ fn render(running: &[Running], shared: &[Vec<String>], format: Format) -> anyhow
         Format::Csv => output::csv(&HEADER, &rows),
         Format::Json => {
             let json: Vec<_> = running.iter().zip(shared).map(json).collect();
-            serde_json::to_string_pretty(&serde_json::json!({ "processes": json }))? + "\n"
+            to_json(&serde_json::json!({ "processes": json }))
         }
     })
 }

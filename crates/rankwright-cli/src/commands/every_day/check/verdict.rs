@@ -1,5 +1,6 @@
 //! Where every rank should run, where it runs, and the differences.
 
+use rankwright::report::to_json;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rankwright::ids::{PuId, PuSet};
@@ -280,7 +281,7 @@ pub(super) fn render(verdicts: &[Verdict], format: Format) -> anyhow::Result<Str
         Format::Csv => output::csv(&HEADER, &rows(&|_| true)),
         Format::Json => {
             let json = serde_json::json!({"ok": all_ok, "ranks": verdicts});
-            serde_json::to_string_pretty(&json)? + "\n"
+            to_json(&json)
         }
     })
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 use rankwright::cluster::{Cluster, HardwareRates, Machine, Nic, WithoutMpi, hostlist};
 use rankwright::ids::{NodeId, NumaId};
+use rankwright::report::to_json;
 use rankwright::units::BytesPerSecond;
 use serde::Serialize;
 
@@ -21,13 +22,9 @@ pub(super) struct Check {
     result: ResultOptions,
 }
 
-/// The version of the JSON form.
-const VERSION: u32 = 1;
-
 /// The JSON form.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
-    version: u32,
     cluster: &'a str,
     rates: &'a str,
     calibrated: bool,
@@ -51,14 +48,13 @@ impl Check {
             }
             Format::Json => {
                 let report = Report {
-                    version: VERSION,
                     cluster: &cluster.name,
                     rates: &cluster.rates.name,
                     calibrated: cluster.rates.calibrated,
                     node_types,
                     warnings,
                 };
-                serde_json::to_string_pretty(&report)? + "\n"
+                to_json(&report)
             }
         })
     }

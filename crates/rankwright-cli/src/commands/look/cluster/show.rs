@@ -11,7 +11,7 @@ use rankwright::cluster::{
     hostlist,
 };
 use rankwright::ids::{CoreId, NodeId, NumaId, format_index_list};
-use rankwright::report::cluster_picture;
+use rankwright::report::{cluster_picture, to_json};
 use rankwright::units::{Bytes, counted};
 
 use super::description::names_of_group;
@@ -66,7 +66,7 @@ impl Show {
         self.write(&match (self.matrix, format) {
             (true, format) => matrices(&cluster, format)?,
             (false, Format::Table) => tree(&cluster),
-            (false, Format::Json) => serde_json::to_string_pretty(&cluster)? + "\n",
+            (false, Format::Json) => to_json(&cluster),
             (false, Format::Csv) => counts(&cluster),
         })
     }
@@ -347,7 +347,7 @@ fn matrices(cluster: &Cluster, format: Format) -> anyhow::Result<String> {
     let matrices: Vec<MachineMatrix> =
         nodes.iter().map(|node| MachineMatrix::new(cluster, &[*node])).collect();
     if format == Format::Json {
-        return Ok(serde_json::to_string_pretty(&matrices)? + "\n");
+        return Ok(to_json(&serde_json::json!({ "matrices": matrices })));
     }
     let mut text = String::new();
     for (node, matrix) in nodes.iter().zip(&matrices) {

@@ -1,6 +1,7 @@
 //! `rankwright traffic show`.
 
 use clap::Args;
+use rankwright::report::to_json;
 use rankwright::report::traffic::{TrafficSummary, heat_map};
 use rankwright::report::triage::Triage;
 use rankwright::report::workload::{COLUMNS, CSV_COLUMNS, JobSummary, Sending, WorkloadSummary};
@@ -64,7 +65,7 @@ impl Show {
     /// A workload with several jobs, a line for each.
     fn jobs(&self, summary: &WorkloadSummary) -> anyhow::Result<String> {
         Ok(match self.result.format {
-            Format::Json => serde_json::to_string_pretty(summary)? + "\n",
+            Format::Json => to_json(summary),
             Format::Csv => {
                 let rows: Vec<Vec<String>> =
                     summary.jobs.iter().map(JobSummary::csv_cells).collect();

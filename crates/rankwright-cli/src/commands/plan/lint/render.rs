@@ -1,5 +1,6 @@
 //! A reading as text.
 
+use rankwright::report::to_json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -50,7 +51,7 @@ pub(super) fn reading(
             if let Some(translation) = translation {
                 json["launch"] = translation;
             }
-            serde_json::to_string_pretty(&json)? + "\n"
+            to_json(&json)
         }
     })
 }

@@ -1,5 +1,6 @@
 //! The result of `nic` as text.
 
+use rankwright::report::to_json;
 use std::fmt::Write as _;
 
 use rankwright::ids::{NumaId, format_index_list};
@@ -12,7 +13,7 @@ use crate::output;
 
 pub(super) fn show(report: &NicReport, format: Format) -> anyhow::Result<String> {
     Ok(match format {
-        Format::Json => serde_json::to_string_pretty(report)? + "\n",
+        Format::Json => to_json(report),
         Format::Csv if report.ranks.is_empty() => {
             output::csv(&DEVICES, &device_rows(&report.devices))
         }

@@ -1,5 +1,6 @@
 //! `rankwright lab counters`.
 
+use rankwright::report::to_json;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -38,7 +39,7 @@ impl Counters {
                 &rows,
             ),
             Format::Csv => output::csv(&HEADER, &rows),
-            Format::Json => serde_json::to_string_pretty(&report)? + "\n",
+            Format::Json => to_json(&report),
         };
         self.result.write(&text)?;
         Ok(ExitCode::SUCCESS)

@@ -1,6 +1,7 @@
 //! The times of all runs, and their comparison.
 
 use rankwright::choose::PairedDifference;
+use rankwright::report::to_json;
 use rankwright::statistics::median;
 use serde::Serialize;
 
@@ -99,7 +100,7 @@ impl Times {
             Format::Json => {
                 let json =
                     serde_json::json!({"seed": self.seed, "ways": rows, "failed": self.failed});
-                serde_json::to_string_pretty(&json)? + "\n"
+                to_json(&json)
             }
             Format::Csv => {
                 let of_way = |way: &OfWay| -> Vec<Vec<String>> {
