@@ -58,4 +58,5 @@ pub use population::{
 #[doc(hidden)]
 pub use ranked::{rank_by_bytes, rank_candidates};
 #[doc(hidden)]
+pub(crate) use run_time::NO_GAIN;
 pub use run_time::{Gain, NoSeconds, RunTimes, negligible_communication};

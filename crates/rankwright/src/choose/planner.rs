@@ -4,8 +4,8 @@ use std::fmt;
 use std::num::NonZeroUsize;
 
 use super::{
-    Candidate, ChooseOptions, Evaluation, NotSimulated, Observer, PlanError, RankedCandidates,
-    RunTimes, candidates, negligible_communication, rank_candidates,
+    Candidate, ChooseOptions, Evaluation, Gain, NotSimulated, Observer, PlanError,
+    RankedCandidates, RunTimes, candidates, negligible_communication, rank_candidates,
 };
 use crate::cluster::Cluster;
 use crate::map::{
@@ -250,9 +250,6 @@ impl<'a> Planner<'a> {
             return Err(first.map_or(PlanError::NoStrategy, |(_, error)| error));
         }
         let mut ranking = rank_candidates(&candidates, made.evaluation.as_ref());
-        if negligible_communication(self.workload).is_some() {
-            ranking = ranking.with_default_best();
-        }
         let run_times = RunTimes::new(
             self.cluster,
             self.workload,
@@ -260,6 +257,14 @@ impl<'a> Planner<'a> {
             &candidates,
             made.evaluation.as_ref(),
         );
+        let of_best = || {
+            let default = candidates.iter().position(|candidate| candidate.score.launcher_default);
+            let (times, evaluation) = (run_times.as_ref()?, made.evaluation.as_ref()?);
+            Some(times.gain(self.cluster, evaluation, (ranking.best(), default?)))
+        };
+        if self.gains_nothing(of_best()) {
+            ranking = ranking.with_default_best();
+        }
         let placement = candidates[ranking.best()].placement.clone();
         Ok(Plan {
             far_gpus: far_gpus(self.cluster, &placement),
@@ -273,6 +278,14 @@ impl<'a> Planner<'a> {
             rule: options.rule(&problem),
             run_times,
         })
+    }
+
+    /// Whether the launcher's default is as good as the best candidate, which saves a share of the run
+    /// time.
+    fn gains_nothing(&self, of_best: Option<Gain>) -> bool {
+        let wants_time = self.options.objective != Objective::Waiting;
+        negligible_communication(self.workload).is_some()
+            || (wants_time && of_best.is_some_and(|gain| gain.is_none()))
     }
 
     /// All strategies that take part in every comparison.

@@ -19,6 +19,9 @@ const DISAGREEMENT: f64 = 0.25;
 /// As [`ERROR_MEASURED`], with assumed rates.
 const ERROR_ASSUMED: f64 = 0.15;
 
+/// A gain below this share of the run time is none: it is told as 0.0 %.
+pub(crate) const NO_GAIN: f64 = 0.0005;
+
 /// The expected run time of a recorded program under each candidate: the recorded time plus the
 /// simulated difference to the placement of the recorded run, but at least the computing time of the
 /// critical rank.
@@ -123,6 +126,11 @@ impl RunTimes {
 }
 
 impl Gain {
+    /// Whether nothing is gained.
+    pub(super) fn is_none(&self) -> bool {
+        self.share < NO_GAIN
+    }
+
     /// Whether it is larger than its error.
     #[must_use]
     pub fn is_proven(&self) -> bool {

@@ -173,8 +173,10 @@ impl Facts<'_> {
             self.is_same(*at, best)
                 || self.default.is_some_and(|default| self.is_same(*at, default))
         };
-        let next = self.plan.ranking.order().iter().copied().find(|at| !shown(at));
-        rows.extend(next.map(|at| self.row(Role::Next, at)));
+        let others = self.plan.ranking.order().iter().copied().filter(|at| !shown(at));
+        let best = self.row(Role::Best, best);
+        let mut others = others.map(|at| self.row(Role::Next, at));
+        rows.extend(others.find(|row| !table::look_alike(row, &best)));
         rows
     }
 

@@ -3,19 +3,28 @@
 use std::collections::BTreeSet;
 
 use super::{Facts, Verdict};
-use crate::choose::{Candidate, NoSeconds, RunTimes, negligible_communication};
+use crate::choose::{Candidate, NO_GAIN, NoSeconds, RunTimes, negligible_communication};
 use crate::ranking::{Rule, Score, counts_as_equal, rank};
 use crate::units::Seconds;
+
+/// Waiting below this share of the time of all ranks is told as the reason why no placement helps.
+const NEGLIGIBLE_WAITING: f64 = 0.01;
 
 /// A share as people write it: whole percents from 10 to 99, else one digit more. What is below 100 %
 /// does not read so.
 pub(super) fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
+    // What rounds to zero has no sign.
+    let percent = if share.abs() < NO_GAIN { 0.0 } else { 100.0 * share };
     match percent.abs() {
         size if (99.95..100.0).contains(&size) => "99.9 %".to_owned(),
         size if (9.95..99.0).contains(&size) || size >= 100.0 => format!("{percent:.0} %"),
         _ => format!("{percent:.1} %"),
     }
+}
+
+/// As [`percent`], for shares that may be very small.
+pub(super) fn small_percent(share: f64) -> String {
+    if share < 0.01 { format!("{:.2} %", 100.0 * share) } else { percent(share) }
 }
 
 impl Facts<'_> {
@@ -83,11 +92,38 @@ impl Facts<'_> {
                 percent(share)
             ),
             None if compared == 1 => "Only the launcher's default was tried.".to_owned(),
-            None => format!(
-                "No placement helps here: of {compared} strategies none is better than the \
-                 launcher's default."
-            ),
+            None => match self.less_waiting_is_no_gain() {
+                Some(why) => format!("No placement helps here: {why}."),
+                None => format!(
+                    "No placement helps here: of {compared} strategies none is better than the \
+                     launcher's default."
+                ),
+            },
         }
+    }
+
+    /// Why the launcher's default is best although messages wait less with another placement; `None` if
+    /// they do not, or the run time is known.
+    fn less_waiting_is_no_gain(&self) -> Option<String> {
+        self.plan.evaluation.as_ref().filter(|_| self.plan.run_times.is_none())?;
+        let score = |at: usize| &self.plan.candidates[at].score;
+        let waiting = |at: &usize| score(*at).total_waiting().0;
+        let (default, order) = (self.default?, self.plan.ranking.order());
+        let least = order.iter().min_by(|a, b| waiting(a).total_cmp(&waiting(b)))?;
+        if counts_as_equal(waiting(&default), waiting(least)) {
+            return None;
+        }
+        let end = score(default).last_arrival().0;
+        let ranks = self.workload.rank_count() as f64;
+        let share = waiting(&default) / (ranks * end).max(f64::MIN_POSITIVE);
+        if share < NEGLIGIBLE_WAITING {
+            return Some(format!(
+                "with the launcher's default messages wait for {} of the time of all ranks",
+                small_percent(share)
+            ));
+        }
+        let later = score(*least).last_arrival().0 > end;
+        later.then(|| "where messages wait less, the run ends later".to_owned())
     }
 
     fn run_time(&self, times: &RunTimes, default: usize, best: usize) -> (Verdict, String) {
@@ -156,7 +192,17 @@ impl Facts<'_> {
             let share = percent(end.0 / end_before.0 - 1.0);
             format!("the run ends {share} later ({end:.2} instead of {end_before:.2})")
         };
-        (Verdict::LessTraffic, format!("{waits}; {ends}."))
+        let part = self.simulated_part().unwrap_or_default();
+        (Verdict::LessTraffic, format!("{waits}; {ends}{part}."))
+    }
+
+    /// `, both for the 12 % of the messages that were simulated`, if not all were: where a run ends depends
+    /// on how much of it is simulated.
+    fn simulated_part(&self) -> Option<String> {
+        let share = self.plan.evaluation.as_ref()?.share;
+        (share > 0.0 && share < 1.0).then(|| {
+            format!(", both for the {} of the messages that were simulated", small_percent(share))
+        })
     }
 
     /// The answer without run times; `untimed` says why.
@@ -198,4 +244,18 @@ fn crossings(best: &Candidate, default: &Candidate) -> Option<(String, String)> 
 /// A time for a table.
 pub(super) fn time(seconds: Option<f64>) -> String {
     seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{:.2}", Seconds(seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_written_with_two_digits() {
+        let shares = [0.0, -1e-4, 1e-4, 0.051, -0.12, 0.9994, 0.99999, 1.0, 1.5];
+        let written = ["0.0 %", "0.0 %", "0.0 %", "5.1 %", "-12 %", "99.9 %", "99.9 %", "100 %"];
+        let found: Vec<String> = shares.into_iter().map(percent).collect();
+        assert_eq!(found[..8], written);
+        assert_eq!([1e-4, 0.0096, 0.5].map(small_percent), ["0.01 %", "0.96 %", "50 %"]);
+    }
 }

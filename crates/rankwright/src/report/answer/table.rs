@@ -40,21 +40,7 @@ impl Answer {
     /// The placements of the answer for people: header and rows.
     #[must_use]
     pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
-        let any = |known: fn(&AnswerRow) -> bool| self.rows.iter().any(known);
-        let mut columns: Vec<Column> = Vec::new();
-        if any(|row| row.run_time_s.is_some()) || any(|row| row.gain.is_some()) {
-            let known = |(title, _): &&Column| match *title {
-                "run time" => any(|row| row.run_time_s.is_some()),
-                "communication" => any(|row| row.communication_s.is_some()),
-                _ => true,
-            };
-            columns.extend(RUN_TIME.iter().filter(known));
-        } else if any(|row| row.workload_finish_s.is_some()) {
-            columns.extend(WAITING);
-        }
-        columns.extend(TRAFFIC);
-        columns.extend((!any(|row| row.workload_finish_s.is_some())).then_some(HOPS));
-        columns.extend(NODES);
+        let columns = columns(&self.rows);
         let cells = |row: &AnswerRow| {
             let name = name(row, self.launcher);
             [name].into_iter().chain(columns.iter().map(|(_, cell)| cell(row))).collect()
@@ -68,6 +54,37 @@ impl Answer {
     pub fn remarks(&self) -> String {
         self.weaknesses.iter().map(|weakness| format!("- {weakness}\n")).collect()
     }
+}
+
+/// The columns in which rows have something to show.
+fn columns(rows: &[AnswerRow]) -> Vec<Column> {
+    let any = |known: fn(&AnswerRow) -> bool| rows.iter().any(known);
+    let mut columns: Vec<Column> = Vec::new();
+    if any(|row| row.run_time_s.is_some()) || any(|row| row.gain.is_some()) {
+        let known = |(title, _): &&Column| match *title {
+            "run time" => any(|row| row.run_time_s.is_some()),
+            "communication" => any(|row| row.communication_s.is_some()),
+            _ => true,
+        };
+        columns.extend(RUN_TIME.iter().filter(known));
+    } else if any(|row| row.workload_finish_s.is_some()) {
+        columns.extend(WAITING);
+    }
+    columns.extend(TRAFFIC);
+    columns.extend((!any(|row| row.workload_finish_s.is_some())).then_some(HOPS));
+    columns.extend(NODES);
+    columns
+}
+
+/// Whether two placements show the same figures.
+pub(super) fn look_alike(first: &AnswerRow, second: &AnswerRow) -> bool {
+    let both = [first.clone(), second.clone()];
+    let same = |(title, cell): &Column| {
+        // The launcher's default has no gain against itself.
+        let unknown = *title == "gain" && both.iter().any(|row| row.gain.is_none());
+        unknown || cell(first) == cell(second)
+    };
+    columns(&both).iter().all(same)
 }
 
 /// The role of a placement, and its strategy.

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::Serialize;
 
 use super::Facts;
-use crate::choose::Basis;
+use super::sentence::small_percent;
+use crate::choose::{Basis, Evaluation};
 use crate::traffic::{Job, Workload};
 
 /// What weakens an answer.
@@ -41,7 +42,7 @@ const MEASURE: &str = "`rankwright run --compare default,placement` measures the
 /// Everything that weakens an answer, the most important first.
 pub(super) fn all(facts: &Facts) -> Vec<Weakness> {
     let parts = [shared_pus(facts.workload), no_timing(facts), disagreement(facts)];
-    let parts = parts.into_iter().chain([by_model(facts), rates(facts), part(facts)]);
+    let parts = parts.into_iter().chain([not_simulated(facts), rates(facts), part(facts)]);
     let more = [collectives(facts), neighbours(facts), gpus(facts), default(facts)];
     let parts = parts.chain(more);
     parts.flatten().collect()
@@ -88,15 +89,16 @@ fn rates(facts: &Facts) -> Option<Weakness> {
     })
 }
 
-fn by_model(facts: &Facts) -> Option<Weakness> {
-    let evaluation = facts.plan.evaluation.as_ref()?;
-    (evaluation.basis() == Basis::Model).then(|| {
-        Weakness::new(
-            "not-simulated",
-            "the times are those of a fluid model; nothing was simulated",
-            "`--effort normal` without a time limit simulates",
-        )
-    })
+fn not_simulated(facts: &Facts) -> Option<Weakness> {
+    let jobs = &facts.workload.jobs;
+    let timing = no_timing(facts).is_none() && jobs.iter().any(|job| !job.sources.is_empty());
+    let text = match facts.plan.evaluation.as_ref().map(Evaluation::basis) {
+        Some(Basis::Model) => "the times are those of a fluid model; nothing was simulated",
+        // Why it could not be simulated is a warning of its own.
+        None if timing && facts.plan.not_simulated.is_none() => "nothing was simulated",
+        _ => return None,
+    };
+    Some(Weakness::new("not-simulated", text, "`rankwright place --effort normal` simulates"))
 }
 
 fn part(facts: &Facts) -> Option<Weakness> {
@@ -104,7 +106,7 @@ fn part(facts: &Facts) -> Option<Weakness> {
     (share > 0.0 && share < 1.0).then(|| {
         Weakness::new(
             "part-simulated",
-            format!("{:.2} % of the messages were simulated", 100.0 * share),
+            format!("{} of the messages were simulated", small_percent(share)),
             "`--effort best` simulates more",
         )
     })
