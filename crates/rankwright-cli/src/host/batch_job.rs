@@ -114,10 +114,36 @@ pub(crate) struct BatchJob {
     pub(crate) hosts: Hosts,
     /// The number of tasks that the user requested, if the batch system tells.
     pub(crate) tasks: Option<usize>,
+    /// How they are shared out.
+    pub(crate) shares: TaskShares,
+}
+
+/// How many tasks of a batch job are on which hosts, and what each has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct TaskShares {
     /// The number of CPUs per task, if the batch system tells.
     pub(crate) cpus_per_task: Option<u32>,
     /// The number of tasks on each host, if the batch system tells.
-    pub(crate) tasks_of_hosts: Vec<(String, u32)>,
+    pub(crate) of_hosts: Vec<(String, u32)>,
+}
+
+impl TaskShares {
+    /// Those of the current job of Slurm. Tasks of a heterogeneous job are counted by component, so they
+    /// have none.
+    fn of_slurm() -> Self {
+        let cpus = variable("SLURM_CPUS_PER_TASK").and_then(|text| text.parse().ok());
+        Self {
+            cpus_per_task: cpus.filter(|_| variable("SLURM_HET_SIZE").is_none()),
+            of_hosts: allocation::slurm_tasks(variable).unwrap_or_default(),
+        }
+    }
+
+    /// The title of the current job and its shares, where the batch system tells them by the
+    /// environment alone.
+    pub(crate) fn around() -> Option<(String, Self)> {
+        let system = system().filter(|name| *name == "slurm:")?;
+        Some((title(system), Self::of_slurm()))
+    }
 }
 
 /// The batch system of the current job, as the prefix of its name: `pbs:`.
@@ -190,17 +216,18 @@ impl BatchJob {
         // Tasks of a heterogeneous job are counted by component.
         let of_slurm = name == "slurm:" && variable("SLURM_HET_SIZE").is_none();
         let count = |name: &str| variable(name).and_then(|text| text.parse().ok());
-        let tasks_of_hosts = if of_slurm { allocation::slurm_tasks(variable) } else { None };
+        let shares = match name {
+            "slurm:" => TaskShares::of_slurm(),
+            _ => {
+                let cpus = affinity.pus_per_task.and_then(|count| u32::try_from(count).ok());
+                TaskShares { cpus_per_task: cpus, of_hosts: Vec::new() }
+            }
+        };
         Ok(Some(Self {
             title: title(name),
             hosts: Hosts::Cpus(hosts),
             tasks: if of_slurm { count("SLURM_NTASKS") } else { None },
-            cpus_per_task: if of_slurm {
-                count("SLURM_CPUS_PER_TASK").and_then(|count| u32::try_from(count).ok())
-            } else {
-                affinity.pus_per_task.and_then(|count| u32::try_from(count).ok())
-            },
-            tasks_of_hosts: tasks_of_hosts.unwrap_or_default(),
+            shares,
         }))
     }
 

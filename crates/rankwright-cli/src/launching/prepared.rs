@@ -1,7 +1,9 @@
 //! A placement with the options of its launch.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use rankwright::cluster::hostlist;
 use rankwright::launch::openmp::{self, ThreadsPerCore};
 use rankwright::launch::{self, Binding, Launch, LaunchError, Launcher, Request, Task};
 use rankwright::placement::{
@@ -18,6 +20,15 @@ use crate::options::inputs::read_text_or_stdin;
 use crate::options::{FabricOptions, LaunchOptions, TargetOptions};
 use crate::output::exit_code::{Infeasible, UsageError};
 use crate::output::{Verbosity, warn};
+
+/// Who starts the launcher of a job.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum StartedBy<'a> {
+    /// This process, by this program.
+    Us(&'a Path),
+    /// The user, by this name.
+    User(&'a str),
+}
 
 /// The options, checked.
 #[derive(Debug)]
@@ -101,9 +112,22 @@ impl Prepared {
         &self.file
     }
 
-    /// Whether the user names a program that the launcher calls instead of ssh.
-    pub(crate) fn has_agent(&self) -> bool {
-        self.agent.is_some()
+    /// Why jobs cannot be started because their hosts are made up; `None` where they are not, or where
+    /// the launcher calls a program of the user's instead of ssh, which may know them.
+    pub(crate) fn invented_hosts(&self, jobs: &[&JobEntry]) -> Option<String> {
+        let cluster = &self.placement.cluster;
+        if !cluster.invented || self.agent.is_some() {
+            return None;
+        }
+        let ranks = jobs.iter().flat_map(|job| &job.ranks);
+        let hosts: BTreeSet<&str> = ranks.map(|entry| entry.node.as_str()).collect();
+        let hosts: Vec<&str> = hosts.into_iter().collect();
+        Some(format!(
+            "made for invented hosts ({}): `{}` describes hardware and names no hosts; place again \
+             with --nodes HOSTLIST or with a cluster.toml of your cluster",
+            hostlist::compress(&hosts),
+            cluster.name
+        ))
     }
 
     /// The per-rank shim.
@@ -194,12 +218,11 @@ impl Prepared {
         }
     }
 
-    /// The launch of `job` by `launcher`, with its files in `folder`; `installed` is the launcher's
-    /// program if the job is started here.
+    /// The launch of `job` by `launcher`, with its files in `folder`.
     pub(crate) fn launch(
         &self,
         launcher: &Launcher,
-        installed: Option<&Path>,
+        started: StartedBy<'_>,
         job: &JobEntry,
         folder: &Path,
         task: Task<'_>,
@@ -209,13 +232,16 @@ impl Prepared {
         {
             line.check_cores(job).map_err(|error| Infeasible(error.to_string()))?;
         }
-        let program = installed.map(text_of).transpose()?;
-        let obstacle = installed.and_then(|_| self.obstacle_here());
+        let (program, from_here) = match started {
+            StartedBy::Us(program) => (text_of(program)?, true),
+            StartedBy::User(name) => (name.to_owned(), false),
+        };
+        let obstacle = if from_here { self.obstacle_here() } else { None };
         let local_ranks = match launcher.counts_local_ranks(job) {
             true => LocalRanks::Right,
             false => LocalRanks::Wrong,
         };
-        let (settings, notes) = self.settings(job, local_ranks, installed.is_some())?;
+        let (settings, notes) = self.settings(job, local_ranks, from_here)?;
         // srun needs the process management interface of the MPI library.
         let named = (launcher.name == "slurm").then(|| with_library(job, task)).flatten();
         let job = named.as_ref().unwrap_or(job);
@@ -227,7 +253,7 @@ impl Prepared {
             obstacle: obstacle.as_deref(),
             folder: &text_of(folder)?,
             shim: &self.shim,
-            program: program.as_deref(),
+            program: Some(&program),
             agent: self.agent.as_deref(),
             arguments: &self.launcher_arguments,
             task,

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::host::mpi::launcher::MpiLauncher;
 use crate::host::{child, find_program};
 use crate::launching::files::write_files;
-use crate::launching::prepared::Prepared;
+use crate::launching::prepared::{Prepared, StartedBy};
 use crate::output::exit_code::NotStarted;
 use crate::output::{Verbosity, note, sources, warn};
 
@@ -36,8 +36,9 @@ impl Ready {
         refuse_root(&prepared.launcher_arguments, installed)?;
         prepared.warn_of_other_gpus(verbosity)?;
         let MpiLauncher { program, launcher } = installed;
-        let launch_in =
-            |folder: &TempDir| prepared.launch(launcher, Some(program), job, folder.path(), task);
+        let launch_in = |folder: &TempDir| {
+            prepared.launch(launcher, StartedBy::Us(program), job, folder.path(), task)
+        };
         // All hosts can read the working directory, which jobs on several hosts usually share.
         let here: PathBuf = std::env::current_dir().context("working directory")?;
         let why_not_here = match launch_folder().tempdir_in(&here) {

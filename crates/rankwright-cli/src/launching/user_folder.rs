@@ -10,8 +10,9 @@ use rankwright::launch::{self, Launch, Launcher, ProgramLine, Task, shell};
 use rankwright::placement::JobEntry;
 use serde::Serialize;
 
+use crate::host::mpi::launcher::name_here;
 use crate::launching::files::make_executable;
-use crate::launching::prepared::Prepared;
+use crate::launching::prepared::{Prepared, StartedBy};
 
 /// A job whose launch files are written.
 #[derive(Debug, Serialize)]
@@ -59,6 +60,7 @@ pub(crate) fn plan<'a>(
     programs: &dyn Fn(&JobEntry) -> anyhow::Result<ProgramLine>,
 ) -> anyhow::Result<Vec<PlannedLaunch<'a>>> {
     let jobs = prepared.jobs()?;
+    let name = name_here(launcher);
     let output = std::path::absolute(folder).context("folder of the launch files")?;
     let mut launches = Vec::new();
     for (index, job) in jobs.iter().enumerate() {
@@ -66,7 +68,7 @@ pub(crate) fn plan<'a>(
             if jobs.len() == 1 { output.clone() } else { output.join(folder_name(&jobs, index)) };
         let line = programs(job)?;
         let task = Task::Programs(&line);
-        let launch = prepared.launch(launcher, None, job, &folder, task)?;
+        let launch = prepared.launch(launcher, StartedBy::User(&name), job, &folder, task)?;
         launches.push(PlannedLaunch { job, folder, launch });
     }
     Ok(launches)

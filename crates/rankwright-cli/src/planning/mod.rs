@@ -1,8 +1,10 @@
 //! What commands share that place, compare or simulate: a plan, the devices of its ranks,
 //! the table of a comparison, the progress of simulations. And what is told of traffic.
 
+pub(crate) mod answer;
 pub(crate) mod comparison;
 pub(crate) mod devices;
+pub(crate) mod granted_tasks;
 pub(crate) mod plan;
 pub(crate) mod simulations;
 pub(crate) mod traffic_report;

@@ -1,5 +1,6 @@
 //! `rankwright launch`: the files and the command line for a launcher.
 
+use rankwright::report::to_json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,7 +11,7 @@ use rankwright::units::counted;
 use crate::launching::prepared::Prepared;
 use crate::launching::user_folder::{self, WrittenLaunch};
 use crate::options::{Format, LAUNCHER_NAME, LaunchOptions, programs, refuse_stdout, site};
-use crate::output::{self, Verbosity, note};
+use crate::output::{self, Verbosity, note, warn};
 
 /// Options of `rankwright launch`.
 #[derive(Debug, Args)]
@@ -46,6 +47,9 @@ impl Launch {
         let line = programs(&self.program)?;
         let planned = user_folder::plan(&prepared, launcher, &self.output, &|_| Ok(line.clone()))?;
         let written = user_folder::write(planned)?;
+        if let Some(invented) = prepared.invented_hosts(&prepared.jobs()?) {
+            warn(verbosity, format_args!("{}: {invented}", prepared.file()));
+        }
         for job in &written {
             let (files, folder) = (counted(job.files.len(), "file"), job.folder.display());
             note(verbosity, format_args!("wrote {files} to {folder}"));
@@ -64,7 +68,7 @@ impl Launch {
             Format::Table => jobs.iter().map(|job| job.command_line() + "\n").collect(),
             Format::Json => {
                 let json = serde_json::json!({"launcher": launcher.name, "jobs": jobs});
-                serde_json::to_string_pretty(&json)? + "\n"
+                to_json(&json)
             }
             Format::Csv => {
                 let row = |job: &WrittenLaunch| {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rankwright::launch::{self, Launcher, ProgramLine, Software};
 use rankwright::placement::JobEntry;
 
+use crate::host::mpi::installed::{Installed, NAMES};
 use crate::host::mpi::library::{self, Library};
 use crate::host::mpi::{self, Abi, Mpi};
 use crate::host::{child, find_program};
@@ -21,23 +22,19 @@ pub(crate) struct MpiLauncher {
     pub(crate) launcher: &'static Launcher,
 }
 
-/// The names of launchers; Debian has both MPIs side by side under the longer names.
-const NAMES: [&str; 7] = [
-    "mpirun",
-    "mpiexec",
-    "mpirun.openmpi",
-    "mpiexec.openmpi",
-    "mpirun.mpich",
-    "mpiexec.mpich",
-    "mpiexec.hydra",
-];
+/// The job that a launcher is looked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Profiled<'a> {
+    /// The version string of the MPI library that it was profiled with; empty if that is not known.
+    pub(crate) mpi_library: &'a str,
+    /// The number of its ranks, if known.
+    pub(crate) ranks: Option<usize>,
+}
 
-/// As [`find_for_programs`], without a choice and without programs.
-///
-/// # Errors
-/// As for [`find_for_programs`].
-pub(crate) fn find_for(profiled_with: &str, ranks: usize) -> Result<MpiLauncher, NotStarted> {
-    find_by_library(None, (profiled_with, Some(ranks)), None)
+impl<'a> From<&'a JobEntry> for Profiled<'a> {
+    fn from(job: &'a JobEntry) -> Self {
+        Self { mpi_library: &job.mpi_library, ranks: Some(job.ranks.len()) }
+    }
 }
 
 /// Finds the launcher `choice` on PATH. Without a choice: the launcher of the MPI that the programs
@@ -47,36 +44,24 @@ pub(crate) fn find_for(profiled_with: &str, ranks: usize) -> Result<MpiLauncher,
 ///
 /// # Errors
 /// If no launcher is found (the error lists those that were), or the programs are of another MPI.
-pub(crate) fn find_for_programs(
+pub(crate) fn find(
     choice: Option<&'static Launcher>,
-    job: Option<&JobEntry>,
-    line: Option<&ProgramLine>,
-) -> Result<MpiLauncher, NotStarted> {
-    let profiled_with = job.map_or("", |job| job.mpi_library.as_str());
-    find_by_library(choice, (profiled_with, job.map(|job| job.ranks.len())), line)
-}
-
-/// As [`find_for_programs`]: the MPI library that the job was profiled with, and its ranks.
-fn find_by_library(
-    choice: Option<&'static Launcher>,
-    (profiled_with, ranks): (&str, Option<usize>),
+    Profiled { mpi_library, ranks }: Profiled,
     line: Option<&ProgramLine>,
 ) -> Result<MpiLauncher, NotStarted> {
     let library = line.and_then(|line| library_of(line, ranks));
-    let manages =
-        |launcher: &&Launcher| matches!(launcher.software, Software::Slurm | Software::Flux);
-    if let Some(launcher) = choice.filter(manages) {
+    if let Some(launcher) = choice.filter(is_of_resource_manager) {
         return of_resource_manager(launcher);
     }
-    let installed = ask_all();
-    let wanted = Wanted::new(choice, library.as_ref().map(|(_, library)| library), profiled_with);
+    let wanted = Wanted::new(choice, library.as_ref().map(|(_, library)| library), mpi_library);
+    let installed = Installed::until(NAMES[0], &|mpi| wanted.is_best(mpi));
     let Some(mpi) = wanted.best(&installed.launchers) else {
         let inside = choice.is_none() && std::env::var_os("SLURM_JOB_ID").is_some();
         let slurm = launch::find("slurm").filter(|_| inside);
         if let Some(Ok(launcher)) = slurm.map(of_resource_manager) {
             return Ok(launcher);
         }
-        return Err(installed.nothing_for(choice, &wanted));
+        return Err(nothing_for(choice, &wanted, &installed));
     };
     if let Some((program, library)) = &library
         && !library.abi.starts_under(mpi.family)
@@ -85,8 +70,33 @@ fn find_by_library(
     }
     let by_version = || row(mpi).and_then(launch::find);
     let chosen = choice.filter(|launcher| launcher.name != "mpich").or_else(by_version);
-    let launcher = chosen.ok_or_else(|| installed.nothing_for(choice, &wanted))?;
+    let launcher = chosen.ok_or_else(|| nothing_for(choice, &wanted, &installed))?;
     Ok(MpiLauncher { program: program_of(mpi), launcher })
+}
+
+/// The name by which a launcher is started on this machine: that of the table, unless another MPI has it
+/// here and the launcher's own has a longer one (`mpiexec.mpich`).
+pub(crate) fn name_here(launcher: &Launcher) -> String {
+    let usual = launcher.program.to_owned();
+    if is_of_resource_manager(&launcher) {
+        return usual;
+    }
+    let wanted = Wanted::new(Some(launcher), None, "");
+    let named = |mpi: &Mpi| Some(mpi.launcher.file_name()?.to_str()?.to_owned());
+    let serves = |mpi: &&Mpi| wanted.best(std::slice::from_ref(*mpi)).is_some();
+    let is_usual = |mpi: &Mpi| named(mpi).as_ref() == Some(&usual) && serves(&mpi);
+    let installed = Installed::until(&usual, &is_usual);
+    let names: Vec<String> = installed.launchers.iter().filter(serves).filter_map(named).collect();
+    let alike = |name: &&String| name.starts_with(&usual);
+    let has = |name: &String| names.contains(name);
+    match names.iter().find(alike).or(names.first()) {
+        Some(other) if !has(&usual) => other.clone(),
+        _ => usual,
+    }
+}
+
+fn is_of_resource_manager(launcher: &&Launcher) -> bool {
+    matches!(launcher.software, Software::Slurm | Software::Flux)
 }
 
 /// The first of the programs that loads an MPI library, and the library.
@@ -147,6 +157,12 @@ impl Wanted {
         }
     }
 
+    /// Whether no other launcher is better than this one, among those that are asked after it.
+    fn is_best(&self, mpi: &Mpi) -> bool {
+        let first = self.choices.get(..1).unwrap_or_default().to_owned();
+        Self { choices: first, ..*self }.best(std::slice::from_ref(mpi)).is_some()
+    }
+
     fn best<'a>(&self, installed: &'a [Mpi]) -> Option<&'a Mpi> {
         if self.any {
             return installed.iter().find(|mpi| row(mpi).is_some());
@@ -164,44 +180,22 @@ fn major_version(library: &str) -> u32 {
     version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0)
 }
 
-/// The launchers on PATH.
-#[derive(Debug, Default)]
-struct Installed {
-    launchers: Vec<Mpi>,
-    /// A description of each program tried.
-    seen: Vec<String>,
-}
-
-fn ask_all() -> Installed {
-    let mut installed = Installed::default();
-    for program in NAMES.iter().filter_map(|name| find_program(Path::new(name))) {
-        let name = program.display().to_string();
-        match Mpi::ask(program) {
-            Ok(mpi) => {
-                let (major, minor) = mpi.version;
-                installed.seen.push(format!("{name} ({} {major}.{minor})", mpi.family));
-                installed.launchers.push(mpi);
-            }
-            Err(said) => installed.seen.push(format!("{name} (prints `{said}`)")),
-        }
-    }
-    installed
-}
-
-impl Installed {
-    fn nothing_for(&self, choice: Option<&Launcher>, wanted: &Wanted) -> NotStarted {
-        let families: Vec<String> = wanted.choices.iter().map(|(f, _)| f.to_string()).collect();
-        let owner = match (choice, &families[..]) {
-            (None, [first, ..]) => format!("{first}, which the program needs,"),
-            _ => described(choice),
-        };
-        let seen = if self.seen.is_empty() { "none".to_owned() } else { self.seen.join(", ") };
-        let why = format!(
-            "no launcher of {owner} on PATH; launchers found: {seen}; load the module of your MPI, \
-             or write the files with `rankwright launch` and start the job by hand"
-        );
-        NotStarted { code: 127, why }
-    }
+fn nothing_for(
+    choice: Option<&Launcher>,
+    wanted: &Wanted,
+    Installed { seen, .. }: &Installed,
+) -> NotStarted {
+    let families: Vec<String> = wanted.choices.iter().map(|(f, _)| f.to_string()).collect();
+    let owner = match (choice, &families[..]) {
+        (None, [first, ..]) => format!("{first}, which the program needs,"),
+        _ => described(choice),
+    };
+    let seen = if seen.is_empty() { "none".to_owned() } else { seen.join(", ") };
+    let why = format!(
+        "no launcher of {owner} on PATH; launchers found: {seen}; load the module of your MPI, \
+         or write the files with `rankwright launch` and start the job by hand"
+    );
+    NotStarted { code: 127, why }
 }
 
 fn mixed(program: &str, library: &Library, mpi: &Mpi) -> NotStarted {
@@ -238,9 +232,8 @@ fn of_resource_manager(launcher: &'static Launcher) -> Result<MpiLauncher, NotSt
     if said.to_ascii_lowercase().contains(&software.to_ascii_lowercase()) {
         return Ok(MpiLauncher { program, launcher });
     }
-    let said = said.lines().next().unwrap_or("nothing");
-    let program = program.display();
-    Err(missing(format!("{program} is not the one of {software}: --version prints `{said}`")))
+    let (program, said) = (program.display(), mpi::first_line(&said));
+    Err(missing(format!("{program} is not the one of {software}: --version prints {said}")))
 }
 
 /// The row of the launcher table for this MPI.

@@ -1,5 +1,6 @@
 //! The MPIs of launchers and libraries on this machine.
 
+mod installed;
 pub(crate) mod launcher;
 pub(crate) mod library;
 
@@ -109,16 +110,22 @@ impl Mpi {
     /// Asks a launcher what it is.
     ///
     /// # Errors
-    /// The first line of its output, if it is not the launcher of a known MPI.
+    /// The first line of its output in quotes, or `nothing`, if it is not the launcher of a known MPI.
     pub(crate) fn ask(launcher: PathBuf) -> Result<Self, String> {
         let mut command = Command::new(&launcher);
         command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
         let said = child::first_output(&mut command, PATIENCE).unwrap_or_default();
         match parse_version(&said) {
             Some((family, version)) => Ok(Self { launcher, family, version }),
-            None => Err(said.lines().next().unwrap_or("nothing").trim().to_owned()),
+            None => Err(first_line(&said)),
         }
     }
+}
+
+/// The first line of what a program printed, in quotes.
+fn first_line(said: &str) -> String {
+    let line = said.lines().next().map_or("", str::trim);
+    if line.is_empty() { "nothing".to_owned() } else { format!("`{line}`") }
 }
 
 /// `mpirun (Open MPI) 4.1.4`, `mpirun.openmpi (OpenRTE) 4.1.4`, `Intel(R) MPI Library for Linux*

@@ -15,11 +15,11 @@ use super::arguments::Check;
 use super::verdict;
 
 use crate::host::child;
-use crate::host::mpi::launcher::find_for_programs;
+use crate::host::mpi::launcher;
 use crate::launching::prepared::Prepared;
 use crate::launching::started::{Started, duration};
 use crate::options::{programs, site};
-use crate::output::exit_code::Mismatch;
+use crate::output::exit_code::{Infeasible, Mismatch};
 use crate::output::{Verbosity, note, warn};
 
 impl Check {
@@ -29,9 +29,12 @@ impl Check {
         let file = self.placement.as_deref().unwrap_or(Path::new("-"));
         let prepared = Prepared::read(&self.options, file)?;
         let job = prepared.one_job()?;
-        let launcher = site::launcher_if_any(self.launcher)?;
+        if let Some(why) = prepared.invented_hosts(&[job]) {
+            return Err(Infeasible(format!("{}: {why}", prepared.file())).into());
+        }
+        let wanted = site::launcher_if_any(self.launcher)?;
         let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
-        let installed = find_for_programs(launcher, Some(job), line.as_ref())?;
+        let installed = launcher::find(wanted, job.into(), line.as_ref())?;
         let task = Task::Report(line.as_ref());
         let mut started = Started::new(&prepared, &installed, task, verbosity, |command| {
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -8,7 +8,7 @@ use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
 use rankwright::placement::{JobEntry, PlacementFile};
 use rankwright::traffic::Workload;
 
-use crate::host::mpi::launcher::find_for;
+use crate::host::mpi::launcher::{self, Profiled};
 use crate::launching::prepared::Prepared;
 use crate::launching::user_folder;
 use crate::options::site::Defaults;
@@ -44,7 +44,9 @@ impl FileOptions {
     pub(super) fn launcher(&self, workload: &Workload) -> &'static Launcher {
         let installed = || {
             let job = workload.jobs.first()?;
-            Some(find_for(&job.mpi_library, job.ranks as usize).ok()?.launcher)
+            let ranks = Some(job.ranks as usize);
+            let profiled = Profiled { mpi_library: &job.mpi_library, ranks };
+            Some(launcher::find(None, profiled, None).ok()?.launcher)
         };
         let wanted = self.launcher.or_else(|| self.defaults.launcher());
         wanted.or_else(installed).unwrap_or(&LAUNCHERS[0])
@@ -80,6 +82,10 @@ impl FileOptions {
         prepared.placement().write(&self.output)?;
         let output = self.output.display();
         output::note(verbosity, format!("{output}: placement by {strategy}"));
+        let jobs = if launches.is_empty() { Vec::new() } else { prepared.jobs()? };
+        if let Some(invented) = prepared.invented_hosts(&jobs).filter(|_| !jobs.is_empty()) {
+            output::note(verbosity, format!("{output}: {invented}"));
+        }
         for job in user_folder::write(launches)? {
             let folder = job.folder.display();
             output::note(verbosity, format!("{folder}: launch files for {}", launcher.name));

@@ -6,26 +6,26 @@ mod populations;
 use std::process::ExitCode;
 
 use clap::Args;
-use rankwright::choose::{Candidate, PermutationEffects, Planner};
+use rankwright::choose::{Candidate, Planner};
 use rankwright::cluster::Cluster;
 use rankwright::files::check_writable;
-use rankwright::launch::Launcher;
-use rankwright::map::{Problem, Strategy, StrategyId};
+use rankwright::map::{Problem, Strategy};
 use rankwright::placement::{Granularity, digest};
-use rankwright::report::{Answer, PermutationReport};
 use rankwright::traffic::Workload;
 
 use files::FileOptions;
 use populations::PopulationOptions;
 
+use crate::host::batch_job::TaskShares;
 use crate::options::{
     ClusterOptions, Format, Given, NodeGroupOptions, ProgramsOption, RankSize, SearchOptions,
     SelectionOptions, SimulationOptions, inputs, programs, refuse, refuse_stdout, strategy_help,
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
+use crate::planning::answer::LauncherDefault;
 use crate::planning::plan::Planning;
-use crate::planning::{comparison, devices, plan};
+use crate::planning::{comparison, devices, granted_tasks, plan};
 
 /// Options of `rankwright place`.
 #[derive(Debug, Args)]
@@ -69,10 +69,6 @@ pub(crate) struct Place {
     simulation: SimulationOptions,
 }
 
-/// The launcher, the strategy that places as it does by default, and whether that only serves for
-/// comparison.
-type LauncherDefault<'a> = (&'static Launcher, &'a StrategyId, bool);
-
 /// What is placed where, and what each rank gets.
 type Placed<'a> = (&'a Cluster, &'a Workload, &'a Granularity);
 
@@ -103,21 +99,20 @@ impl Place {
         let launcher = self.files.launcher(&workload);
         let ranks = workload.rank_count();
         let of_programs = self.programs.granularity(line.as_ref(), ranks, &self.rank_size)?;
-        let granularity = of_programs.unwrap_or_else(|| self.rank_size.granularity());
+        let granularity = match of_programs {
+            Some(of_programs) => of_programs,
+            None => self.granularity(&whole, ranks, verbosity),
+        };
         let cluster = self.cluster.nodes.chosen(&whole, workload.rank_count(), &granularity)?;
         let best;
         if let Some(counts) = counts {
             let job = (&cluster, &workload, &granularity);
             best = self.best_of(&counts, job, &strategies, verbosity)?;
         } else {
-            let default = launcher.default_strategy(workload.rank_count()).parse::<Strategy>()?;
-            let default_id = default.id().clone();
-            let is_new = strategies.iter().all(|strategy| *strategy.id() != default_id);
-            let reference = is_new && self.strategies.is_some();
-            strategies.extend(is_new.then_some(default));
-            let default = (launcher, &default_id, reference);
+            let named = self.strategies.is_some();
+            let default = LauncherDefault::add(&mut strategies, launcher, ranks, named)?;
             let job = (&cluster, &workload, &granularity);
-            best = self.best(job, (&strategies, default), verbosity)?;
+            best = self.best(job, &strategies, &default, verbosity)?;
         }
         let mut file =
             devices::placement_file(&self.selection, &cluster, &workload, &best, verbosity)?;
@@ -129,6 +124,23 @@ impl Place {
         let strategy = best.strategy.to_string();
         self.files.write(file, (&strategy, launcher), line.as_ref(), verbosity)?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// What each rank gets: by the options; else, in a batch job, as it has tasks.
+    fn granularity(&self, whole: &Cluster, ranks: usize, verbosity: &Verbosity) -> Granularity {
+        let by_options = self.rank_size.is_given() || self.cluster.nodes.is_given();
+        let job = TaskShares::around().filter(|_| !by_options && !whole.invented);
+        let of_job = job.and_then(|(title, shares)| {
+            Some((title, granted_tasks::granularity(whole, ranks, &shares)?))
+        });
+        let Some((title, granularity)) = of_job else { return self.rank_size.granularity() };
+        let tasks = std::env::var("SLURM_TASKS_PER_NODE").unwrap_or_default();
+        let text = format!(
+            "ranks per node as {title} has tasks (SLURM_TASKS_PER_NODE={tasks}); --ranks-per-node or \
+             --nodes overrides it"
+        );
+        output::note(verbosity, text);
+        granularity
     }
 
     /// Prints a row per number of nodes; returns the best placement.
@@ -162,19 +174,15 @@ impl Place {
     fn best(
         &self,
         (cluster, workload, granularity): Placed,
-        (strategies, (launcher, default, reference)): (&[Strategy], LauncherDefault),
+        strategies: &[Strategy],
+        default: &LauncherDefault,
         verbosity: &Verbosity,
     ) -> anyhow::Result<Candidate> {
         let planner = self.planner((cluster, workload, granularity), strategies, verbosity)?;
-        let planner = planner.launcher_default(default, reference);
+        let planner = default.planner(planner);
         let planning = Planning::new(&self.search, verbosity).keep_best(self.keep_best);
         let mut plan = planning.plan(&planner)?;
-        let mut comparison = plan::comparison(&plan, cluster);
-        let placement = &plan.best().placement;
-        let effects = PermutationEffects::new(cluster, workload, granularity.clone(), placement)?;
-        let effects = PermutationReport::new(&effects);
-        comparison.answer = Some(Answer::new(cluster, workload, &plan, launcher, Some(&effects)));
-        comparison.permutation = Some(effects);
+        let mut comparison = default.comparison(&plan, cluster, workload, granularity)?;
         if self.node_groups.keep.is_some() {
             comparison = comparison.with_kept_node_groups();
         }

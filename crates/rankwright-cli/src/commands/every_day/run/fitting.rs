@@ -26,8 +26,8 @@ pub(super) fn misfits(
     let (placement, job) = (prepared.placement(), prepared.one_job()?);
     let mut misfits: Vec<String> = Vec::new();
     misfits.extend(cluster.and_then(|cluster| other_cluster(placement, cluster)));
-    if batch.is_none() && !prepared.has_agent() {
-        misfits.extend(invented_hosts(placement, job));
+    if batch.is_none() {
+        misfits.extend(prepared.invented_hosts(&[job]));
     }
     if let Some(batch) = batch {
         misfits.extend(hosts_not_granted(job, batch));
@@ -58,20 +58,6 @@ fn other_cluster(placement: &PlacementFile, cluster: &Cluster) -> Option<String>
             short(&made_for.digest),
             cluster.name,
             short(&given)
-        )
-    })
-}
-
-/// The names of the hosts are made up.
-fn invented_hosts(placement: &PlacementFile, job: &JobEntry) -> Option<String> {
-    let hosts: BTreeSet<&str> = job.ranks.iter().map(|entry| entry.node.as_str()).collect();
-    placement.cluster.invented.then(|| {
-        let hosts: Vec<&str> = hosts.into_iter().collect();
-        format!(
-            "made for invented hosts ({}): `{}` describes hardware and names no hosts; place again \
-             with --nodes HOSTLIST or with a cluster.toml of your cluster",
-            hostlist::compress(&hosts),
-            placement.cluster.name
         )
     })
 }

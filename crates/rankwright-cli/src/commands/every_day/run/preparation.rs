@@ -4,13 +4,12 @@ use std::path::Path;
 
 use rankwright::cluster::read::hostfile::Host;
 use rankwright::launch::{DefaultRequest, Launch, ProgramLine, Task};
-use rankwright::placement::JobEntry;
 
 use super::arguments::Run;
 use super::fitting;
 use crate::host::batch_job::BatchJob;
-use crate::host::mpi::launcher::{MpiLauncher, find_for_programs, library_name};
-use crate::launching::prepared::Prepared;
+use crate::host::mpi::launcher::{self, MpiLauncher, Profiled, library_name};
+use crate::launching::prepared::{Prepared, StartedBy};
 use crate::options::inputs;
 use crate::output::exit_code::NotStarted;
 use crate::output::{Verbosity, warn};
@@ -28,11 +27,11 @@ impl Run {
     /// the programs' MPI.
     pub(super) fn launcher(
         &self,
-        job: Option<&JobEntry>,
+        job: Profiled,
         line: &ProgramLine,
         verbosity: &Verbosity,
     ) -> Result<MpiLauncher, NotStarted> {
-        let find = |choice| find_for_programs(choice, job, Some(line));
+        let find = |choice| launcher::find(choice, job, Some(line));
         let of_site = match self.launcher {
             Some(_) => None,
             None => self.placing.defaults.launcher(),
@@ -105,6 +104,6 @@ impl Run {
     ) -> anyhow::Result<Launch> {
         prepared.warn_of_other_gpus(verbosity)?;
         let (job, task) = (prepared.one_job()?, Task::Programs(line));
-        prepared.launch(launcher, Some(program), job, Path::new("FOLDER"), task)
+        prepared.launch(launcher, StartedBy::Us(program), job, Path::new("FOLDER"), task)
     }
 }

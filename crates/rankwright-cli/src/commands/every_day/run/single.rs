@@ -12,6 +12,7 @@ use super::fitting;
 use super::placing::allocation::Allocation;
 use super::preparation::DefaultHosts;
 use crate::host::batch_job::BatchJob;
+use crate::host::mpi::launcher::{MpiLauncher, Profiled};
 use crate::launching::files::describe;
 use crate::launching::prepared::Prepared;
 use crate::launching::started::{Ready, refuse_root};
@@ -27,7 +28,7 @@ impl Run {
         verbosity: &Verbosity,
     ) -> anyhow::Result<ExitCode> {
         let prepared = Prepared::read(&self.options, file)?;
-        let installed = self.launcher(Some(prepared.one_job()?), line, verbosity)?;
+        let installed = self.launcher(prepared.one_job()?.into(), line, verbosity)?;
         self.refuse_misfits(&prepared, BatchJob::around()?.as_ref(), verbosity)?;
         if self.dry_run {
             return dry_run(&self.dry_launch(&prepared, &installed, line, verbosity)?);
@@ -47,13 +48,15 @@ impl Run {
         let batch = BatchJob::around();
         let around = batch.as_ref().ok().and_then(Option::as_ref);
         let mut ranks = self.placing.wanted_ranks(line.total(), around);
-        let placed = self.placed(&mut ranks, batch, line, verbosity);
+        let mut found = None;
+        let placed = self.placed((&mut ranks, &mut found), batch, line, verbosity);
         let ready = match placed {
             Ok(ready) => ready,
             Err(error) if self.placing.strict => return Err(error),
             Err(error) => {
                 // Without a launcher, the job cannot start at all.
-                let installed = self.launcher(None, line, verbosity)?;
+                let any = || self.launcher(Profiled::default(), line, verbosity);
+                let installed = found.map_or_else(any, Ok)?;
                 refuse_root(&self.options.launcher_arguments()?, &installed)?;
                 let hosts = DefaultHosts { hosts: self.placing.hosts(), emulated: false };
                 let launch = self.default_launch(&installed, ranks, line, &hosts)?;
@@ -75,10 +78,11 @@ impl Run {
         ready.run(line, self.timeout, verbosity)
     }
 
-    /// A launch placed for the granted nodes. The default number of ranks is that of the profile.
+    /// A launch placed for the granted nodes, against the default of the launcher that is `found`. The
+    /// default number of ranks is that of the profile.
     fn placed(
         &self,
-        ranks: &mut Option<usize>,
+        (ranks, found): (&mut Option<usize>, &mut Option<MpiLauncher>),
         batch: Result<Option<BatchJob>, InputError>,
         line: &ProgramLine,
         verbosity: &Verbosity,
@@ -90,11 +94,12 @@ impl Run {
         let batch = batch.as_ref();
         let allocation =
             Allocation::new(&self.placing, workload, (wanted, line), batch, verbosity)?;
-        let file = allocation.placement(self.placing.strategy.as_deref(), verbosity)?;
+        let installed = &*found.insert(self.launcher(allocation.profiled(), line, verbosity)?);
+        let strategy = self.placing.strategy.as_deref();
+        let (file, answer) = allocation.placement(strategy, installed.launcher, verbosity)?;
         let strategy = file.strategy.clone();
         let nodes = counted(file.nodes.len(), "node");
         let prepared = Prepared::new(&self.options, file, "the placement".to_owned())?;
-        let installed = self.launcher(Some(prepared.one_job()?), line, verbosity)?;
         let misfits = fitting::misfits(&prepared, batch, None)?;
         if !misfits.is_empty() && !self.force {
             return Err(NotStarted { code: 125, why: misfits.join("; ") }.into());
@@ -102,11 +107,14 @@ impl Run {
         misfits.iter().for_each(|misfit| warn(verbosity, misfit));
         let count = counted(allocation.ranks(), "rank");
         let ready = if self.dry_run {
-            Ready::bare(self.dry_launch(&prepared, &installed, line, verbosity)?)
+            Ready::bare(self.dry_launch(&prepared, installed, line, verbosity)?)
         } else {
-            Ready::new(&prepared, &installed, Task::Programs(line), verbosity)?
+            Ready::new(&prepared, installed, Task::Programs(line), verbosity)?
         };
         allocation.note(verbosity);
+        if let Some(answer) = answer {
+            note(verbosity, format!("{}\n{}", answer.text, answer.remarks()).trim_end());
+        }
         note(verbosity, format_args!("{count} on {nodes} placed by {strategy}"));
         Ok(ready)
     }

@@ -13,8 +13,9 @@ use rankwright::lint::{FORMATS, Guessed, Reading, TranslateError, read_guessed};
 use rankwright::placement::JobEntry;
 use rankwright::units::counted;
 
+use crate::host::mpi::launcher::name_here;
 use crate::launching::files::describe;
-use crate::launching::prepared::Prepared;
+use crate::launching::prepared::{Prepared, StartedBy};
 use crate::launching::user_folder;
 use crate::options::inputs::read_text_or_stdin;
 use crate::options::{
@@ -154,7 +155,9 @@ impl Lint {
             return Ok(Translation { text, json: serde_json::to_value(&written)? });
         }
         let task = Task::Programs(&line);
-        let launch = prepared.launch(to, None, prepared.one_job()?, Path::new("FOLDER"), task)?;
+        let (job, name) = (prepared.one_job()?, name_here(to));
+        let started = StartedBy::User(&name);
+        let launch = prepared.launch(to, started, job, Path::new("FOLDER"), task)?;
         let json = serde_json::json!([{
             "binding": if launch.by_exec { "exec" } else { "native" },
             "reason": launch.binding,

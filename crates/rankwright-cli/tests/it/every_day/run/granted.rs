@@ -420,6 +420,18 @@ fn a_placement_for_invented_hosts_does_not_reach_ssh() {
         let (_, text) = site.run(None, &["p.json", "--force", "--", "./app"]);
         assert!(text.contains("warning: made for invented hosts ("), "{text}");
         assert!(text.contains("started:"), "{text}");
+        let check = ["check", "p.json"];
+        let (output, text) = site.output(site.outside(&check), &check);
+        assert_eq!(output.status.code(), Some(4), "{text}");
+        assert!(text.contains("error: p.json: made for invented hosts ("), "{text}");
+        let launch = ["launch", "p.json", "--for", "mpich", "-o", "out", "--", "./app"];
+        let (output, text) = site.output(site.outside(&launch), &launch);
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("warning: p.json: made for invented hosts ("), "{text}");
+        let place = ["place", "app.rwp", "--on", on, "-o", "placed.json"];
+        let (output, text) = site.output(site.outside(&place), &place);
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("placed.json: made for invented hosts ("), "{text}");
     }
     let named = ["-q", "map", "app.rwp", "--on", "synthetic:core:8 pu:1", "--nodes", "n0"];
     let more = ["--strategy=blocked", "-o", "p.json"];
@@ -517,4 +529,70 @@ fn cores_that_are_not_granted_start_nothing_or_the_default() {
         confined(&["run", "--profile", "pair.rwp", "--on", "synthetic:core:2 pu:1", "--", "./app"]);
     assert!(output.status.success() && text.contains("started: -n 2 ./app"), "{text}");
     assert!(text.contains("warning: not placed") && text.contains("may use P#0 there"), "{text}");
+}
+
+#[test]
+fn place_takes_the_ranks_per_node_of_the_job_unless_an_option_says_otherwise() {
+    let site = Site::new();
+    let placed = |tasks: &str, more: &[&str]| {
+        let place = ["place", "app.rwp", "--on", "cluster.toml", "--for", "mpich"];
+        let arguments = [&place[..], more].concat();
+        let mut command = site.command(Some(("n[1-3]", "4(x3)")), &arguments);
+        command.env("SLURM_TASKS_PER_NODE", tasks);
+        let (output, text) = site.output(command, &arguments);
+        assert!(output.status.success(), "{text}");
+        let file = std::fs::read_to_string(site.path().join("placement.json")).expect("written");
+        let file = PlacementFile::parse(&file, "placement.json").expect("a placement");
+        let ranks = |node: &str| file.jobs[0].ranks.iter().filter(|rank| rank.node == node).count();
+        (["n0", "n1", "n2", "n3"].map(ranks), text)
+    };
+    let line = "ranks per node as job 7 of Slurm has tasks (SLURM_TASKS_PER_NODE=3(x2),2)";
+    let (ranks, text) = placed("3(x2),2", &[]);
+    assert_eq!(ranks, [0, 3, 3, 2], "{text}");
+    assert!(text.contains(line), "{text}");
+    for more in [&["--ranks-per-node", "4"][..], &["--nodes", "2"]] {
+        let (ranks, text) = placed("3(x2),2", more);
+        assert!(ranks.contains(&4) && !text.contains("ranks per node as"), "{text}");
+    }
+    // Tasks of another number than the ranks say nothing about them.
+    let (_, text) = placed("1(x3)", &[]);
+    assert!(!text.contains("ranks per node as"), "{text}");
+}
+
+#[test]
+fn the_command_line_has_the_name_of_the_right_launcher() {
+    let site = Site::new();
+    site.placement(&placement(4, false, &[("n0", 0), ("n0", 1)]));
+    let command_line = |launcher: &str| {
+        let launch =
+            ["-q", "launch", "placement.json", "--for", launcher, "-o", "out", "--", "./app"];
+        let mut command = site.outside(&launch);
+        command.env("PATH", site.path());
+        let (output, text) = site.output(command, &launch);
+        assert!(output.status.success(), "{text}");
+        let line = String::from_utf8_lossy(&output.stdout).into_owned();
+        let script = std::fs::read_to_string(site.path().join("out/launch.sh")).expect("written");
+        let name = line.split(' ').next().unwrap_or_default().to_owned();
+        assert!(script.contains(&format!("exec {name} ")), "{script}");
+        name
+    };
+    let remove = |name: &str| std::fs::remove_file(site.path().join(name)).expect("it is there");
+    let open_mpi = "#!/bin/sh\necho 'mpirun (Open MPI) 4.1.4'\n";
+    // `mpirun` is MPICH's here, `mpiexec` is not installed.
+    assert_eq!(command_line("mpich"), "mpirun");
+    site.program("mpiexec", LAUNCHER);
+    assert_eq!(command_line("mpich"), "mpiexec");
+    site.program("mpiexec", open_mpi);
+    site.program("mpiexec.mpich", LAUNCHER);
+    assert_eq!(command_line("mpich"), "mpiexec.mpich");
+    assert_eq!(command_line("mpich:4.0"), "mpiexec.mpich");
+    assert_eq!(command_line("openmpi4"), "mpiexec");
+    site.program("mpirun.openmpi", open_mpi);
+    assert_eq!(command_line("openmpi4"), "mpirun.openmpi");
+    // Not installed here.
+    assert_eq!(command_line("intelmpi"), "mpiexec");
+    for name in ["mpiexec", "mpirun", "mpiexec.mpich", "mpirun.openmpi"] {
+        remove(name);
+    }
+    assert_eq!(command_line("mpich"), "mpiexec");
 }

@@ -3,11 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lexer::{Command, Piece, Word, is_variable};
+use crate::lint::read::script::MPI_LAUNCHERS;
 use crate::lint::read::script::arithmetic::{Numbers, evaluate};
-
-/// The programs that start ranks.
-const LAUNCHERS: [&str; 7] =
-    ["flux", "srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"];
 
 /// Words before a command.
 const BEFORE: [&str; 12] =
@@ -156,8 +153,9 @@ impl Shell {
         let mut all = words.iter().flat_map(|word| self.expand(word));
         let first = all.next()?;
         let launcher = first.text.rsplit('/').next()?.to_owned();
-        if first.unknown.is_some() && !first.text.contains('/') || !LAUNCHERS.contains(&&*launcher)
-        {
+        let starts_ranks =
+            ["srun", "flux"].contains(&&*launcher) || MPI_LAUNCHERS.contains(&&*launcher);
+        if first.unknown.is_some() && !first.text.contains('/') || !starts_ranks {
             return None;
         }
         let value = |name: &String| match self.variables.get(name) {

@@ -43,6 +43,20 @@ const PER_NODE: [&str; 9] = [
     "--ranks-per-node",
 ];
 
+/// The programs of MPI libraries that start ranks; Debian has those of several libraries side by side
+/// under the longer names.
+pub(in crate::lint) const MPI_LAUNCHERS: [&str; 9] = [
+    "mpirun",
+    "mpiexec",
+    "mpirun.openmpi",
+    "mpiexec.openmpi",
+    "mpirun.mpich",
+    "mpiexec.mpich",
+    "mpiexec.hydra",
+    "orterun",
+    "prterun",
+];
+
 /// Whether the text is such a script.
 pub(in crate::lint) fn is_one(text: &str) -> bool {
     let starts_program = ["\"$@\"", "$@", "$*"].iter().any(|all| text.contains(all));
@@ -62,9 +76,7 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     };
     let starter = match () {
         () if program(&["srun"]) => Starter::Srun,
-        () if program(&["mpirun", "mpiexec", "mpiexec.hydra", "prterun", "orterun"]) => {
-            Starter::Mpirun { in_slurm: false }
-        }
+        () if program(&MPI_LAUNCHERS) => Starter::Mpirun { in_slurm: false },
         () => Starter::Any,
     };
     let given = words.iter().filter_map(|word| word.split_once('='));

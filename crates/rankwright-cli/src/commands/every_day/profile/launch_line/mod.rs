@@ -182,7 +182,7 @@ fn find_launcher(name: &Path) -> Result<PathBuf, NotStarted> {
 
 fn not_known(name: &Path, said: &str) -> NotStarted {
     let why = format!(
-        "{}: --version prints `{said}`, expected the launcher of Open MPI, \
+        "{}: --version prints {said}, expected the launcher of Open MPI, \
          MPICH or Intel MPI; if it does start MPI programs, write `rankwright exec` before the \
          program and give --mpi",
         name.display()

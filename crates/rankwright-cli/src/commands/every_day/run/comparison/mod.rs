@@ -18,6 +18,7 @@ use regex::Regex;
 use super::arguments::Run;
 use super::placing::allocation::Allocation;
 use crate::host::batch_job::BatchJob;
+use crate::host::mpi::launcher::{MpiLauncher, Profiled};
 use crate::launching::prepared::Prepared;
 use crate::launching::started::{Ready, refuse_root};
 use crate::output::exit_code::{NotStarted, UsageError};
@@ -99,10 +100,18 @@ impl Run {
         if let Some(allocation) = &allocation {
             allocation.note(verbosity);
         }
+        // What is placed here is placed for a launcher; of a placement file the launcher follows.
+        let placing = match &allocation {
+            Some(allocation) => {
+                let installed = self.launcher(allocation.profiled(), line, verbosity)?;
+                Some((allocation, installed))
+            }
+            None => None,
+        };
         let mut prepared: Vec<Option<Prepared>> = Vec::new();
         for name in names {
             let placed = (name != "default")
-                .then(|| self.way(name, allocation.as_ref(), verbosity))
+                .then(|| self.way(name, placing.as_ref(), verbosity))
                 .transpose();
             prepared.push(placed.with_context(|| format!("--compare {name}"))?);
         }
@@ -118,10 +127,10 @@ impl Run {
             ranks = Some(count);
             self.refuse_misfits(prepared, batch.as_ref(), verbosity)?;
         }
-        let first = prepared.iter().flatten().next();
-        let installed = match first {
-            Some(prepared) => self.launcher(Some(prepared.one_job()?), line, verbosity)?,
-            None => self.launcher(None, line, verbosity)?,
+        let installed = match (placing, prepared.iter().flatten().next()) {
+            (Some((_, installed)), _) => installed,
+            (None, Some(prepared)) => self.launcher(prepared.one_job()?.into(), line, verbosity)?,
+            (None, None) => self.launcher(Profiled::default(), line, verbosity)?,
         };
         refuse_root(&self.options.launcher_arguments()?, &installed)?;
         let ways = names.iter().map(String::as_str).zip(prepared.iter().map(Option::as_ref));
@@ -147,17 +156,17 @@ impl Run {
     fn way(
         &self,
         name: &str,
-        allocation: Option<&Allocation>,
+        placing: Option<&(&Allocation, MpiLauncher)>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<Prepared> {
+        let placed = |(allocation, installed): &(&Allocation, MpiLauncher), strategy| {
+            let (file, _) = allocation.placement(strategy, installed.launcher, verbosity)?;
+            Prepared::new(&self.options, file, name.to_owned())
+        };
         if name == "placement" {
-            return match (&self.placement, allocation) {
+            return match (&self.placement, placing) {
                 (Some(file), _) => Prepared::read(&self.options, file),
-                (None, Some(allocation)) => {
-                    let strategy = self.placing.strategy.as_deref();
-                    let file = allocation.placement(strategy, verbosity)?;
-                    Prepared::new(&self.options, file, name.to_owned())
-                }
+                (None, Some(placing)) => placed(placing, self.placing.strategy.as_deref()),
                 (None, None) => {
                     Err(UsageError("give the placement file, or --profile".to_owned()).into())
                 }
@@ -167,13 +176,13 @@ impl Run {
         if path.is_file() || path.extension().is_some_and(|extension| extension == "json") {
             return Prepared::read(&self.options, path);
         }
-        let Some(allocation) = allocation else {
+        let Some(placing) = placing else {
             return Err(UsageError(format!(
                 "`{name}` is not a placement file; if it is a strategy, give --profile"
             ))
             .into());
         };
-        Prepared::new(&self.options, allocation.placement(Some(name), verbosity)?, name.to_owned())
+        placed(placing, Some(name))
     }
 
     /// Runs the program once. Its output goes to standard error, because standard output is for the

@@ -2,9 +2,10 @@
 
 use rankwright::choose::Planner;
 use rankwright::cluster::{Cluster, hostlist};
-use rankwright::launch::ProgramLine;
+use rankwright::launch::{Launcher, ProgramLine};
 use rankwright::map::Effort;
 use rankwright::placement::{GpuUse, Granularity, PlacementFile};
+use rankwright::report::Answer;
 use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
 
@@ -12,11 +13,13 @@ use super::nodes;
 use super::options::PlacingOptions;
 use super::strategies::{fast, tried};
 use crate::host::batch_job::BatchJob;
+use crate::host::mpi::launcher::Profiled;
 use crate::host::signals::termination::ended_by_sigterm;
 use crate::host::this_host::usable_pus;
 use crate::options::{NodesOption, SelectionOptions};
 use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note};
+use crate::planning::answer::LauncherDefault;
 use crate::planning::{devices, plan};
 
 /// A workload and the nodes to place it on.
@@ -70,24 +73,34 @@ impl Allocation {
         Ok(Self { cluster, workload, granularity, selection, gpus, in_part })
     }
 
+    /// The MPI library that the program was profiled with, and the number of its ranks.
+    pub(crate) fn profiled(&self) -> Profiled<'_> {
+        let mpi_library = self.workload.jobs.first().map_or("", |job| job.mpi_library.as_str());
+        Profiled { mpi_library, ranks: Some(self.ranks()) }
+    }
+
     /// The number of ranks.
     pub(crate) fn ranks(&self) -> usize {
         self.workload.rank_count()
     }
 
-    /// The placement by a strategy; without a name, the best of the fast strategies.
+    /// The placement by a strategy; without a name, the best of the fast strategies and the default of
+    /// `launcher`. With what it gains against that default.
     ///
     /// # Errors
     /// If the strategy does not exist, or the cluster has too few slots or not the wanted devices.
     pub(crate) fn placement(
         &self,
         strategy: Option<&str>,
+        launcher: &'static Launcher,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<PlacementFile> {
-        let strategies = match strategy {
+    ) -> anyhow::Result<(PlacementFile, Option<Answer>)> {
+        let mut strategies = match strategy {
             Some(name) => vec![fast(name)?],
             None => tried(&self.workload)?,
         };
+        let (ranks, named) = (self.ranks(), strategy.is_some());
+        let default = LauncherDefault::add(&mut strategies, launcher, ranks, named)?;
         let simulation = Options { pacing: Pacing::AfterArrival, ..Options::default() };
         let planner = Planner::new(&self.cluster, &self.workload)
             .strategies(&strategies)
@@ -98,13 +111,15 @@ impl Allocation {
             .threads(usable_pus())
             .simulation(simulation)
             .evaluate_all(false);
+        let planner = default.planner(planner);
         let plan = ended_by_sigterm(|| planner.plan()).map_err(plan::without_transparent)?;
         let best = plan.best();
         let (cluster, workload) = (&self.cluster, &self.workload);
+        let comparison = default.comparison(&plan, cluster, workload, &self.granularity)?;
         let mut file =
             devices::placement_file(&self.selection, cluster, workload, best, verbosity)?;
         self.unbind(&mut file);
-        Ok(file)
+        Ok((file, comparison.answer))
     }
 
     /// Leaves ranks unbound on nodes whose granted PUs are not known, because binding to other PUs

@@ -1,13 +1,11 @@
 //! The granted nodes as a cluster.
 
-use std::collections::{BTreeSet, HashSet};
-use std::num::NonZeroU32;
+use std::collections::HashSet;
 
 use rankwright::cluster::read::allocation::{self, Cpu, Granted, Misfit, Which};
 use rankwright::cluster::read::hostfile::{self, HostsError};
 use rankwright::cluster::{Cluster, NodeCount};
-use rankwright::ids::{CoreId, NodeId};
-use rankwright::placement::{Granularity, RanksPer, Share, slots};
+use rankwright::placement::Granularity;
 use rankwright::units;
 use rankwright_shim_format::same_host;
 
@@ -17,6 +15,7 @@ use crate::host::this_host;
 use crate::options::inputs;
 use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note, warn};
+use crate::planning::granted_tasks;
 
 /// The cluster of the granted nodes, and the hosts that are granted in part, without numbers of the
 /// granted PUs.
@@ -113,58 +112,23 @@ pub(super) fn granularity(
     ranks: usize,
     batch: Option<&BatchJob>,
 ) -> Granularity {
-    let free_pus = |node: NodeId| cluster.group(node).free.iter().filter(|free| **free).count();
-    let pus: usize = cluster.node_ids().map(free_pus).sum();
-    let cores: usize = cluster.node_ids().map(|node| free_cores(cluster, node) as usize).sum();
-    let threads = (pus / cores.max(1)).max(1);
-    let cpus = batch.and_then(|batch| batch.cpus_per_task).filter(|cpus| *cpus > 1);
-    let of_task = cpus.and_then(|cpus| NonZeroU32::new((cpus as usize).div_ceil(threads) as u32));
+    let shares = batch.map(|batch| &batch.shares);
+    let of_task = shares.and_then(|shares| granted_tasks::cores_of_task(cluster, shares));
     if options.rank_size.is_given() {
         return options.rank_size.given(of_task).unwrap_or(Granularity::Cores(1));
     }
-    let by_tasks = batch.filter(|_| options.nodes.is_none() && options.hostfile.is_none());
-    if let Some(by_tasks) = by_tasks.and_then(|batch| as_granted(cluster, ranks, batch, of_task)) {
-        return by_tasks;
+    let shares = shares.filter(|_| options.nodes.is_none() && options.hostfile.is_none());
+    if let Some(as_granted) =
+        shares.and_then(|shares| granted_tasks::granularity(cluster, ranks, shares))
+    {
+        return as_granted;
     }
     if let Some(cores) = of_task {
         return Granularity::Cores(cores.get());
     }
     // Batch systems that count threads grant them to as many tasks.
+    let (cores, pus) = granted_tasks::free_cores_and_pus(cluster);
     if ranks > cores && ranks <= pus { Granularity::Pu } else { Granularity::Cores(1) }
-}
-
-fn free_cores(cluster: &Cluster, node: NodeId) -> u32 {
-    let group = cluster.group(node);
-    let free = group.machine.pus.iter().zip(&group.free).filter(|(_, free)| **free);
-    let cores: BTreeSet<CoreId> = free.map(|(pu, _)| pu.core).collect();
-    u32::try_from(cores.len()).unwrap_or(u32::MAX)
-}
-
-/// On each node as many ranks as the batch system has tasks there, if these are all ranks and they fit.
-fn as_granted(
-    cluster: &Cluster,
-    ranks: usize,
-    batch: &BatchJob,
-    cores: Option<NonZeroU32>,
-) -> Option<Granularity> {
-    let tasks_of = |host: &str| {
-        let tasks = batch.tasks_of_hosts.iter().find(|(name, _)| same_host(name, host));
-        tasks.map_or(0, |(_, tasks)| *tasks)
-    };
-    let tasks: Vec<u32> = cluster.nodes.iter().map(|node| tasks_of(&node.name)).collect();
-    if tasks.iter().map(|tasks| *tasks as usize).sum::<usize>() != ranks {
-        return None;
-    }
-    // Tasks of a job are alike, also on nodes with fewer of them.
-    let free_cores = |node: NodeId| free_cores(cluster, node);
-    let evenly = cluster.node_ids().zip(&tasks).filter(|(_, tasks)| **tasks > 0);
-    let evenly = evenly.map(|(node, tasks)| free_cores(node) / *tasks).min();
-    let cores = cores.or_else(|| NonZeroU32::new(evenly?));
-    let ranks_per = RanksPer::NodeByNode(tasks);
-    let shares = cores.map(Share::CoresEach).into_iter().chain([Share::Pus]);
-    let granularity = |share| Granularity::Part { ranks: ranks_per.clone(), share };
-    let fits = |granularity: &Granularity| slots(cluster, granularity.clone(), ranks).is_ok();
-    shares.map(granularity).find(fits)
 }
 
 fn unfit(error: &HostsError, what: &str) -> Infeasible {

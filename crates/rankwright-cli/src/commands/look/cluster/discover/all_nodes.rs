@@ -20,7 +20,7 @@ use rankwright_shim_format::same_host;
 
 use super::node_report::{self, NodeReport};
 use crate::host::batch_job::{self, BatchJob};
-use crate::host::mpi::launcher::{MpiLauncher, find_for_programs};
+use crate::host::mpi::launcher::{self, MpiLauncher, Profiled};
 use crate::host::{child, find_program};
 use crate::launching::started::{Ready, duration, refuse_root, shared_folder};
 use crate::options::{LAUNCHER_NAME, inputs, site};
@@ -115,7 +115,7 @@ impl AllNodesOptions {
             || find("slurm").filter(|slurm| find_program(slurm.program.as_ref()).is_some());
         let wanted = site::launcher_if_any(self.launcher)?;
         let wanted = wanted.or_else(|| in_slurm.then(of_slurm).flatten());
-        let missing = match find_for_programs(wanted, None, None) {
+        let missing = match launcher::find(wanted, Profiled::default(), None) {
             Ok(installed) => return Ok(Starter::Launcher(installed)),
             Err(missing) => missing,
         };
