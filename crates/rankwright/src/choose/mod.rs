@@ -53,7 +53,8 @@ pub use paired_runs::{PairedDifference, PairedResult};
 pub use permutation::{CollectiveEffects, PermutationEffects};
 #[doc(hidden)]
 pub use population::{
-    Estimate, MemoryTraffic, Populated, Population, Preference, TimeEstimate, populations,
+    Estimate, MemoryTraffic, NotPopulated, Populated, Population, Preference, TimeEstimate,
+    populations,
 };
 #[doc(hidden)]
 pub use ranked::{rank_by_bytes, rank_candidates};

@@ -103,6 +103,12 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// Where it is placed.
+    #[must_use]
+    pub fn cluster(&self) -> &'a Cluster {
+        self.cluster
+    }
+
     /// What is placed.
     #[must_use]
     pub fn workload(&self) -> &'a Workload {

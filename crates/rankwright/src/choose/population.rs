@@ -20,7 +20,26 @@ pub struct Population {
     /// Number of nodes; they are the first of the cluster.
     pub nodes: usize,
     /// The best placement on these nodes, or why there is none.
-    pub best: Result<Populated, String>,
+    pub best: Result<Populated, NotPopulated>,
+}
+
+/// Why a number of nodes has no placement.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NotPopulated {
+    /// The ranks do not fit.
+    #[error(transparent)]
+    TooSmall(#[from] PlacementError),
+    /// There are nodes without ranks.
+    #[error("{ranks} ranks would use only {used} of them")]
+    TooLarge {
+        /// The number of ranks.
+        ranks: usize,
+        /// The number of nodes that they would use.
+        used: usize,
+    },
+    /// All strategies failed.
+    #[error("{0}")]
+    Failed(String),
 }
 
 /// The best placement on a number of nodes.
@@ -57,41 +76,62 @@ pub enum Preference {
 /// Maps the ranks to the first n nodes of a cluster, for each n of `counts`, as evenly as the nodes
 /// allow and spread over the memories of each node. `candidates` gives the candidates for a cluster of
 /// these nodes alone (it may add constraints), `estimate` the run time of each candidate there. The
-/// best is chosen by [`Rule::RunTime`].
+/// best is chosen by [`Rule::RunTime`]. `candidates` is called for the numbers of nodes on which the ranks
+/// fit; it gets the position among them, from 0, and how many there are.
 pub fn populations<E: std::fmt::Display>(
     cluster: &Cluster,
     workload: &Workload,
     granularity: Granularity,
     counts: &[usize],
-    candidates: &mut dyn FnMut(Problem) -> Result<Vec<Candidate>, E>,
+    candidates: &mut dyn FnMut(Problem, (usize, usize)) -> Result<Vec<Candidate>, E>,
     estimate: &dyn Fn(&Cluster, &Candidate) -> Result<Estimate, PlacementError>,
 ) -> Vec<Population> {
-    let mut population = |nodes: usize| {
-        let part = cluster.clone().first_nodes(nodes);
-        let problem = match granularity {
-            // They have one slot for each rank already.
-            Granularity::Programs { .. } => Problem::new(&part, workload, granularity.clone()),
-            _ => even_slots(&part, granularity.clone(), workload.rank_count())
-                .map(|slots| Problem::in_slots(&part, workload, slots)),
-        };
-        let problem = problem.map_err(|error| error.to_string())?;
-        let used = problem.slots().chunk_by(|a, b| a.node == b.node).count();
-        if used < nodes {
-            return Err(format!("{} ranks would use only {used} of them", workload.rank_count()));
-        }
-        let candidates = candidates(problem);
+    let parts: Vec<Cluster> =
+        counts.iter().map(|nodes| cluster.clone().first_nodes(*nodes)).collect();
+    let problems: Vec<Result<Problem, NotPopulated>> =
+        parts.iter().map(|part| problem(part, workload, &granularity)).collect();
+    let possible = problems.iter().filter(|problem| problem.is_ok()).count();
+    let mut number = 0;
+    let mut populated = |part: &Cluster, problem: Problem| {
+        let candidates = candidates(problem, (number, possible));
+        number += 1;
         let mut candidates = candidates.map_err(|error| error.to_string())?;
         let estimates = candidates
             .iter()
-            .map(|candidate| estimate(&part, candidate).map_err(|error| error.to_string()));
+            .map(|candidate| estimate(part, candidate).map_err(|error| error.to_string()));
         let estimates: Vec<Estimate> = estimates.collect::<Result<_, String>>()?;
         let best = best(&candidates, &estimates).ok_or("no strategy gave a placement")?;
         let (candidate, estimate) = (candidates.swap_remove(best), estimates[best]);
         let ranks_per_node = ranks_per_node(&candidate.placement);
         Ok(Populated { ranks_per_node, candidate, estimate })
     };
-    let row = |nodes: &usize| Population { nodes: *nodes, best: population(*nodes) };
-    counts.iter().map(row).collect()
+    let of_part = |(part, problem): (&Cluster, Result<Problem, NotPopulated>)| {
+        let best = problem.and_then(|it| populated(part, it).map_err(NotPopulated::Failed));
+        Population { nodes: part.nodes.len(), best }
+    };
+    parts.iter().zip(problems).map(of_part).collect()
+}
+
+/// The ranks on all nodes of a cluster.
+fn problem<'a>(
+    part: &'a Cluster,
+    workload: &'a Workload,
+    granularity: &Granularity,
+) -> Result<Problem<'a>, NotPopulated> {
+    let ranks = workload.rank_count();
+    let problem = match granularity {
+        // They have one slot for each rank already.
+        Granularity::Programs { .. } => Problem::new(part, workload, granularity.clone())?,
+        _ => {
+            let slots = even_slots(part, granularity.clone(), ranks)?;
+            Problem::in_slots(part, workload, slots)
+        }
+    };
+    let used = problem.slots().chunk_by(|a, b| a.node == b.node).count();
+    match used < part.nodes.len() {
+        true => Err(NotPopulated::TooLarge { ranks, used }),
+        false => Ok(problem),
+    }
 }
 
 /// Index of the best candidate for a number of nodes, by [`Rule::RunTime`].

@@ -2,10 +2,12 @@
 
 use serde::Serialize;
 
-use crate::choose::{MemoryTraffic, Populated, Population, Preference, TimeEstimate};
+use crate::choose::{MemoryTraffic, NotPopulated, Populated, Population, Preference, TimeEstimate};
 use crate::cluster::Cluster;
+use crate::ids::format_index_list;
+use crate::placement::PlacementError;
 use crate::ranking::TOLERANCE;
-use crate::units::Seconds;
+use crate::units::{Seconds, counted};
 
 /// The ranks of a workload on different numbers of nodes. Its JSON form is described in
 /// `docs/src/formats.md`.
@@ -29,6 +31,9 @@ pub struct PopulationReport {
     pub calibrated: bool,
     /// One entry per number of nodes, in the given order.
     pub populations: Vec<PopulationRow>,
+    /// The numbers of nodes without a placement and why, a line for each reason.
+    #[serde(skip)]
+    impossible: Vec<String>,
 }
 
 /// The best placement on one number of nodes. Fields are `null` if the ranks do not fit.
@@ -78,11 +83,12 @@ impl PopulationReport {
             rates: cluster.rates.name.clone(),
             calibrated: cluster.rates.calibrated,
             populations: populations.iter().map(PopulationRow::new).collect(),
+            impossible: impossible(populations),
         }
     }
 
-    /// The table for people: header and rows. The best row has a star; a row without a placement has
-    /// dashes.
+    /// The table for people: header and rows. The best row has a star. Numbers of nodes without a
+    /// placement are not in it.
     #[must_use]
     pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let header =
@@ -107,21 +113,18 @@ impl PopulationReport {
                 or_dash(row.memory_utilisation.map(percent)),
             ]
         };
-        (header, self.populations.iter().map(row).collect())
+        let possible = self.populations.iter().filter(|row| row.why_not.is_none());
+        (header, possible.map(row).collect())
     }
 
-    /// The text below the table: rows without a placement and why, the reason for the choice, and
-    /// which inputs are unknown.
+    /// The text below the table: numbers of nodes without a placement and why, and which inputs are
+    /// unknown.
     #[must_use]
     pub fn remarks(&self) -> String {
         let mut text = String::new();
-        for row in &self.populations {
-            if let Some(why) = &row.why_not {
-                let plural = if row.nodes == 1 { "" } else { "s" };
-                text += &format!("{} node{plural}: {why}\n", row.nodes);
-            }
+        for line in &self.impossible {
+            text += &format!("{line}\n");
         }
-        text += &format!("{}\n", self.reason);
         if !self.memory_traffic_known {
             text += "The memory traffic of the ranks besides messages is unknown, so packing looks too \
                      good: give it with --memory-traffic, such as \"2 GB/s\" per rank.\n";
@@ -191,9 +194,33 @@ impl PopulationRow {
             node_hours: population.node_hours(),
             busiest_nic_time_s: best.map(|best| best.candidate.load.busiest_nic_time().0),
             memory_utilisation: best.and_then(|best| best.estimate.memory_utilisation),
-            why_not: population.best.as_ref().err().cloned(),
+            why_not: population.best.as_ref().err().map(NotPopulated::to_string),
         }
     }
+}
+
+/// `32-63 nodes: too few cores for 1024 ranks`; numbers of nodes with the same reason share a line.
+fn impossible(populations: &[Population]) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<u32>, String)> = Vec::new();
+    for Population { nodes, best } in populations {
+        let Err(error) = best else { continue };
+        let (nodes, full) = (u32::try_from(*nodes).unwrap_or(u32::MAX), error.to_string());
+        let short = match error {
+            NotPopulated::TooSmall(PlacementError::TooFewSlots { ranks, unit, .. }) => {
+                format!("too few {unit}s for {}", counted(*ranks, "rank"))
+            }
+            _ => full.clone(),
+        };
+        match reasons.iter_mut().find(|(other, ..)| *other == short) {
+            Some((_, counts, _)) => counts.push(nodes),
+            None => reasons.push((short, vec![nodes], full)),
+        }
+    }
+    let line = |(short, counts, full): (String, Vec<u32>, String)| match counts[..] {
+        [nodes] => format!("{}: {full}", counted(nodes as usize, "node")),
+        _ => format!("{} nodes: {short}", format_index_list(&counts)),
+    };
+    reasons.into_iter().map(line).collect()
 }
 
 /// `8 nodes are fastest. 4 nodes take 12 % more time, but 44 % fewer node-hours.`

@@ -5,7 +5,7 @@ use rankwright::choose::Plan;
 use rankwright::cluster::Cluster;
 use rankwright::launch;
 use rankwright::map::{Effort, Strategy};
-use rankwright::report::{Answer, Verdict};
+use rankwright::report::{Answer, Role, Verdict};
 use rankwright::traffic::Workload;
 use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::units::Seconds;
@@ -115,6 +115,23 @@ fn a_gain_within_the_error_is_not_proven() {
     let answer = answer(&recorded(light, &["a", "b"], 1.2, 0.8), &ALL);
     assert_eq!(answer.verdict, Verdict::NotProven, "{}", answer.text);
     insta::assert_snapshot!(answer.text);
+}
+
+#[test]
+fn a_gain_of_zero_leaves_the_default() {
+    let light = "halo-2d:16:renumber,rate=20,length=1KiB,messages=20";
+    let answer = answer(&recorded(light, &["a", "b"], 1.9, 0.8), &ALL);
+    assert_eq!(answer.verdict, Verdict::NoGain, "{}", answer.text);
+    assert_eq!(answer.rows[0].role, Role::DefaultAndBest);
+}
+
+#[test]
+fn little_waiting_is_told_where_less_of_it_is_no_gain() {
+    let light = "halo-2d:16:renumber,rate=20,length=64KiB,messages=50";
+    let answer = answer(&Workload::single(Pattern::parse(light).unwrap().job().unwrap()), &ALL);
+    let least = "No placement helps here: with the launcher's default messages wait for 0.0";
+    assert!(answer.text.starts_with(least), "{}", answer.text);
+    assert!(answer.rows[1].total_waiting_s < answer.rows[0].total_waiting_s);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn compared(
 ) -> Vec<Population> {
     let by = TimeEstimate::of(jobs);
     let strategies = ["blocked".parse().unwrap(), "cyclic".parse().unwrap()];
-    let mut all = |problem: Problem| -> Result<Vec<Candidate>, PlanError> {
+    let mut all = |problem: Problem, _| -> Result<Vec<Candidate>, PlanError> {
         candidates(&problem, &strategies, &ChooseOptions::default()).results.into_iter().collect()
     };
     let estimate =
@@ -40,11 +40,11 @@ fn ranks_are_spread_evenly_over_nodes_and_memories() {
     let jobs = workload(vec![ring("a", 9, 1000)]);
     let rows = compared(&cluster, &jobs, &[1, 2, 3, 4], MemoryTraffic::Unknown);
     assert_eq!(
-        rows[0].best.as_ref().unwrap_err(),
+        rows[0].best.as_ref().unwrap_err().to_string(),
         "9 ranks need 9 free cores, but cluster `test` offers 8"
     );
     let few = compared(&cluster, &workload(vec![ring("a", 2, 1)]), &[3], MemoryTraffic::Unknown);
-    assert_eq!(few[0].best.as_ref().unwrap_err(), "2 ranks would use only 2 of them");
+    assert_eq!(few[0].best.as_ref().unwrap_err().to_string(), "2 ranks would use only 2 of them");
     // Small nodes are filled.
     let per_node = |at: usize| rows[at].best.as_ref().unwrap().ranks_per_node;
     assert_eq!([per_node(1), per_node(2), per_node(3)], [(2, 7), (2, 5), (2, 3)]);
@@ -83,7 +83,7 @@ fn without_memory_traffic_packing_wins_with_it_spreading() {
     let report =
         PopulationReport::new(&cluster, &rows, Preference::Time, TimeEstimate::Fluid, traffic);
     assert_eq!(report.best, Some(4));
-    insta::assert_snapshot!(report.remarks());
+    insta::assert_snapshot!(format!("{}\n{}", report.reason, report.remarks()));
 }
 
 #[test]
@@ -114,5 +114,5 @@ fn no_population_at_all_is_said() {
         MemoryTraffic::Unknown,
     );
     assert_eq!(report.best, None);
-    insta::assert_snapshot!(report.remarks());
+    insta::assert_snapshot!(format!("{}\n{}", report.reason, report.remarks()));
 }

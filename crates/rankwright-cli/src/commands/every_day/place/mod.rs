@@ -154,11 +154,9 @@ impl Place {
         let job = (cluster, workload, granularity);
         let planner = self.planner(job, strategies, verbosity)?.evaluate_all(false);
         let planning = Planning::new(&self.search, verbosity).keep_best(self.keep_best);
-        let mut number = 0;
-        let mut candidates = |problem: Problem| {
+        let mut candidates = |problem: Problem, (number, count)| {
             let nodes = format!("{} nodes", problem.cluster.node_ids().len());
-            let planning = planning.part(number, counts.len(), &nodes);
-            number += 1;
+            let planning = planning.part(number, count, &nodes);
             Ok(planning.plan_in(problem, &planner)?.candidates)
         };
         let granularity = granularity.clone();

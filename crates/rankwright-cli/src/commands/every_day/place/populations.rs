@@ -62,7 +62,7 @@ impl PopulationOptions {
         workload: &Workload,
         granularity: Granularity,
         counts: &[usize],
-        candidates: &mut dyn FnMut(Problem) -> anyhow::Result<Vec<Candidate>>,
+        candidates: &mut dyn FnMut(Problem, (usize, usize)) -> anyhow::Result<Vec<Candidate>>,
     ) -> Compared {
         let traffic = self.traffic(cluster);
         let preference = self.preference();
@@ -100,7 +100,11 @@ impl Compared {
         match format {
             Format::Table => {
                 let (header, rows) = report.table();
-                format!("{}\n{}", output::table(&header, &rows), report.remarks())
+                let table = match rows.is_empty() {
+                    true => String::new(),
+                    false => format!("{}\n", output::table(&header, &rows)),
+                };
+                format!("{}\n\n{table}{}", report.reason, report.remarks())
             }
             Format::Json => report.to_json(),
             Format::Csv => {
