@@ -16,7 +16,7 @@ pub(crate) mod site;
 mod table_row;
 
 pub(crate) use cluster::{ClusterOptions, NodesOption};
-pub(crate) use count::parse_count;
+pub(crate) use count::{parse_count, parse_count_to};
 pub(crate) use devices::{FabricOptions, SelectionOptions, selection_help};
 pub(crate) use given::{Given, given, refuse};
 pub(crate) use launch::{LAUNCHER_NAME, LaunchOptions, ProgramsOption, TargetOptions, programs};

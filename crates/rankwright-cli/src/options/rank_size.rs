@@ -16,7 +16,8 @@ pub(crate) struct RankSize {
         long,
         value_name = "NUMBER",
         value_parser = parse_count::<NonZeroU32>,
-        conflicts_with = "per"
+        conflicts_with = "per",
+        allow_negative_numbers = true,
     )]
     cores_per_rank: Option<NonZeroU32>,
     /// Place one rank per core (with all its PUs) or one per PU (hardware thread); with
@@ -25,17 +26,29 @@ pub(crate) struct RankSize {
     per: Option<Per>,
     /// Number of ranks on each node that is used; its cores are shared evenly among them
     #[arg(
-        long, value_name = "NUMBER", value_parser = parse_count::<NonZeroU32>, group = "ranks_per"
+        long,
+        value_name = "NUMBER",
+        value_parser = parse_count::<NonZeroU32>,
+        group = "ranks_per",
+        allow_negative_numbers = true,
     )]
     ranks_per_node: Option<NonZeroU32>,
     /// Number of ranks on each package (socket)
     #[arg(
-        long, value_name = "NUMBER", value_parser = parse_count::<NonZeroU32>, group = "ranks_per"
+        long,
+        value_name = "NUMBER",
+        value_parser = parse_count::<NonZeroU32>,
+        group = "ranks_per",
+        allow_negative_numbers = true,
     )]
     ranks_per_package: Option<NonZeroU32>,
     /// Number of ranks on each NUMA node
     #[arg(
-        long, value_name = "NUMBER", value_parser = parse_count::<NonZeroU32>, group = "ranks_per"
+        long,
+        value_name = "NUMBER",
+        value_parser = parse_count::<NonZeroU32>,
+        group = "ranks_per",
+        allow_negative_numbers = true,
     )]
     ranks_per_numa: Option<NonZeroU32>,
     /// Number of ranks for each GPU, on cores of its NUMA node: 1, 2, ..., or 1/2 for a rank with two

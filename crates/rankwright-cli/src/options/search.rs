@@ -26,15 +26,25 @@ const AFTERWARDS: [f64; 3] = [0.03, 2e-5, 1.5e-3];
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SearchOptions {
     /// Seed of all random numbers: of strategies without `seed=` and of simulations [default: 1]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        value_parser = parse_count::<u32>,
+        allow_negative_numbers = true,
+    )]
     seed: Option<u32>,
     /// Number of strategies or simulations to run in parallel; does not change the result
     /// [default: the number of PUs that this process may use]
-    #[arg(long, value_name = "NUMBER", value_parser = parse_count::<NonZeroUsize>)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        value_parser = parse_count::<NonZeroUsize>,
+        allow_negative_numbers = true,
+    )]
     threads: Option<NonZeroUsize>,
     /// Amount of search and of simulation to rank candidates: `fast` (seconds, no simulation),
     /// `normal`, or `best` (for jobs that run for days) [default: normal]
-    #[arg(long, value_name = "EFFORT", conflicts_with = "time")]
+    #[arg(long, value_name = "EFFORT", conflicts_with = "time", value_parser = parse_effort)]
     effort: Option<String>,
     /// End the whole command within this time, like 10s, with the best placement so far; the result
     /// then depends on the speed of this machine
@@ -45,7 +55,13 @@ pub(crate) struct SearchOptions {
     #[arg(long, value_name = "WHAT")]
     objective: Option<String>,
     /// Move budget of each search: number of trial moves, like 100000 [default: by --effort]
-    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["time", "effort"])]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        conflicts_with_all = ["time", "effort"],
+        value_parser = parse_count::<u64>,
+        allow_negative_numbers = true,
+    )]
     moves: Option<u64>,
     /// On nodes of different speed: share by which the longest computing time of a rank may exceed the
     /// shortest possible one
@@ -56,6 +72,15 @@ pub(crate) struct SearchOptions {
 fn parse_balance(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1000.0).contains(share));
     share.ok_or_else(|| format!("found `{text}`, expected a share from 0 to 1000, like 0.02"))
+}
+
+fn parse_effort(text: &str) -> Result<String, String> {
+    let names = EFFORTS.iter().map(|(name, _)| *name);
+    if names.clone().any(|name| name == text) {
+        return Ok(text.to_owned());
+    }
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    Err(format!("expected {}", names.join(" or ")))
 }
 
 fn parse_time(text: &str) -> Result<Seconds, UnitError> {

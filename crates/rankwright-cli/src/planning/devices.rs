@@ -98,8 +98,8 @@ pub(crate) fn placement_file(
     let balance = balance(cluster, workload, candidate, &options.nics())?;
     if let Some(balance) = balance.filter(|balance| balance.busiest.0 > 0.0) {
         let text = format!(
-            "network devices by {}: the busiest needs {:.2}; no choice for these cores needs less \
-             than {:.2}",
+            "network devices by {}: the busiest needs {:.2}; with the ranks on these cores it needs at \
+             least {:.2}",
             options.nics(),
             balance.busiest,
             balance.lower_bound

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use anyhow::bail;
 use rankwright::choose::{Candidate, NotSimulated, Plan, PlanError, PlanProgress, Planner};
-use rankwright::cluster::Cluster;
+use rankwright::cluster::{Cluster, is_built_in};
 use rankwright::map::{Problem, StrategyId};
 use rankwright::placement::PlacementError;
 use rankwright::rails::SelectionError;
@@ -83,13 +83,15 @@ impl<'a> Planning<'a> {
             }
             if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
+        let cluster = planner.cluster();
         let planner = planner.clone().clock(clock.as_deref()).observer(&observer);
         let plan = ended_by_sigterm(|| match problem {
             Some(problem) => planner.plan_in(problem),
             None => planner.plan(),
         });
         drop(line);
-        let plan = plan.map_err(without_transparent).map_err(with_next_step)?;
+        let plan = plan.map_err(without_transparent);
+        let plan = plan.map_err(|error| with_next_step(error, cluster))?;
         if plan.stopped && !keep_best {
             bail!("interrupted");
         }
@@ -145,9 +147,16 @@ pub(crate) fn without_transparent(error: PlanError) -> anyhow::Error {
     }
 }
 
-/// What to do where the cluster is too small, which is often this machine instead of the real one.
-fn with_next_step(error: anyhow::Error) -> anyhow::Error {
+/// What to do where the cluster is too small, which is often this machine instead of the real one, or one
+/// node of it.
+fn with_next_step(error: anyhow::Error, cluster: &Cluster) -> anyhow::Error {
     match error.downcast_ref() {
+        Some(PlacementError::TooFewSlots { ranks, slots, .. })
+            if stands_for_many(cluster) && *slots >= cluster.nodes.len() =>
+        {
+            let enough = ranks.div_ceil(slots / cluster.nodes.len());
+            Infeasible(format!("{error}; --nodes {enough} takes as many nodes of this kind")).into()
+        }
         Some(PlacementError::TooFewSlots { .. }) => Infeasible(format!(
             "{error}; for a larger cluster: describe it (`rankwright cluster discover` on a node of \
              it), try --on \"synthetic:pack:2 core:32 pu:1\" --nodes 4, or emulate it \
@@ -156,6 +165,11 @@ fn with_next_step(error: anyhow::Error) -> anyhow::Error {
         .into(),
         _ => error,
     }
+}
+
+/// Whether a cluster is the description of one node, which stands for as many as `--nodes` says.
+fn stands_for_many(cluster: &Cluster) -> bool {
+    cluster.invented && !is_built_in(&cluster.name)
 }
 
 /// One line for each reason, with the strategies that failed for it. Failures to choose devices differ

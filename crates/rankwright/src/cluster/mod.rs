@@ -78,7 +78,7 @@ pub use without_mpi::WithoutMpi;
 #[doc(hidden)]
 pub use levels::{Level, LevelKind};
 #[doc(hidden)]
-pub use open::is_path;
+pub use open::{is_built_in, is_path};
 #[doc(hidden)]
 pub use read::switch_tree::SwitchTree;
 

@@ -126,6 +126,12 @@ pub fn parse(content: &str, file: &str, nodes: NodeCount) -> Result<Cluster, Ope
     Ok(toml::parse(content, file, path.parent().unwrap_or(Path::new("")))?)
 }
 
+/// Whether a cluster of this name is built in.
+#[must_use]
+pub fn is_built_in(name: &str) -> bool {
+    built_in::find(name).is_some()
+}
+
 fn built_in_names() -> String {
     BUILT_IN.iter().map(|built_in| built_in.name).collect::<Vec<_>>().join(", ")
 }

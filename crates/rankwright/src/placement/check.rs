@@ -157,7 +157,11 @@ fn because(why: Option<&str>) -> String {
 
 fn of_all(slots: usize, total: usize, unit: &str) -> String {
     if unit == "core" && slots != total {
-        format!(" (of {total} cores in all)")
+        format!(
+            " (the other {} of its {total} cores are not free: `free` in its description, or the \
+             cpuset of this process)",
+            total - slots
+        )
     } else {
         String::new()
     }

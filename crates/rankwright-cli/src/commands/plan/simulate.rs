@@ -18,7 +18,7 @@ use rankwright::units::{Bytes, Seconds};
 
 use crate::options::{
     ClusterOptions, Format, RankSize, ResultOptions, SearchOptions, SimulationOptions, inputs,
-    strategy_help,
+    parse_count, parse_count_to, strategy_help,
 };
 use crate::output::exit_code::{Infeasible, UsageError};
 use crate::output::{self, Verbosity};
@@ -58,10 +58,22 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "BYTES", default_value = "16 KiB", requires = "replay")]
     eager_limit: Bytes,
     /// Number of servers to list: those at which messages wait longest
-    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 10,
+        value_parser = parse_count::<usize>,
+        allow_negative_numbers = true,
+    )]
     top: usize,
     /// Number of seeds to simulate; with several, the result has 95 % confidence intervals
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1,
+        value_parser = parse_count_to::<10_000>,
+        allow_negative_numbers = true,
+    )]
     replications: u32,
     #[command(flatten)]
     search: SearchOptions,

@@ -26,7 +26,12 @@ pub(crate) struct Reproduce {
     paper: Paper,
     /// Number of simulations to run in parallel; does not change the result
     /// [default: the number of PUs that this process may use]
-    #[arg(long, value_name = "NUMBER", value_parser = parse_count::<NonZeroUsize>)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        value_parser = parse_count::<NonZeroUsize>,
+        allow_negative_numbers = true,
+    )]
     threads: Option<NonZeroUsize>,
     /// Also show quantities for which the paper prints no number
     #[arg(long)]

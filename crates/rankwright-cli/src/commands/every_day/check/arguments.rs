@@ -6,7 +6,7 @@ use clap::Args;
 use rankwright::launch::Launcher;
 use rankwright::units::Seconds;
 
-use crate::options::{LAUNCHER_NAME, LaunchOptions, ResultOptions};
+use crate::options::{LAUNCHER_NAME, LaunchOptions, ResultOptions, parse_count};
 
 /// Options of `rankwright check`.
 #[derive(Debug, Args)]
@@ -18,7 +18,13 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(super) options: LaunchOptions,
     /// Check these processes on this host instead of starting a job
-    #[arg(long, value_name = "PID", num_args = 1.., value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "PID",
+        num_args = 1..,
+        value_delimiter = ',',
+        value_parser = parse_count::<u32>
+    )]
     pub(super) pid: Vec<u32>,
     /// Check the ranks that run on this host instead of starting a job: those of all jobs, or of
     /// the job with this number

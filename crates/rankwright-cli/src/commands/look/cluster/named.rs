@@ -24,7 +24,7 @@ impl Named {
     pub(super) fn read(&self) -> anyhow::Result<Cluster> {
         let nodes = self.nodes.as_ref().map(NodesOption::new).transpose()?;
         let count = nodes.as_ref().map_or(Ok(NodeCount::AsDescribed), NodesOption::count)?;
-        let whole = cluster_or_default(self.cluster.as_deref(), count, "CLUSTER")?;
+        let whole = cluster_or_default(self.cluster.as_deref(), count, "the argument CLUSTER")?;
         nodes.map_or(Ok(whole.clone()), |nodes| nodes.chosen(&whole, 0, &Granularity::Cores(1)))
     }
 }

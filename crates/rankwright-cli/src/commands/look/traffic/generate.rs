@@ -9,6 +9,7 @@ use rankwright::traffic::profile::Profile;
 use rankwright::traffic::read::jobs_file;
 
 use super::written::write_profile;
+use crate::options::parse_count;
 use crate::output::exit_code::UsageError;
 
 /// Options of `rankwright traffic generate`.
@@ -18,10 +19,10 @@ pub(crate) struct Generate {
     /// Pattern (see below), or PATTERN:RANKS:OPTION=VALUE,...
     pattern: String,
     /// Number of ranks
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count::<u32>, allow_negative_numbers = true)]
     ranks: Option<u32>,
     /// Points of the stencil of a halo: 4, 5 or 9 in 2D, 7 or 27 in 3D
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count::<u32>, allow_negative_numbers = true)]
     points: Option<u32>,
     /// Ranks along each axis of the grid of a halo, like 8x4 [default: as even as possible]
     #[arg(long, value_name = "AxB")]
@@ -30,13 +31,13 @@ pub(crate) struct Generate {
     #[arg(long)]
     periodic: bool,
     /// Number of destinations per rank, for `random`
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count::<u32>, allow_negative_numbers = true)]
     degree: Option<u32>,
     /// Bytes per message, like "64 KiB"
     #[arg(long, value_name = "BYTES")]
     length: Option<String>,
     /// Number of messages per pair of ranks
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count::<u64>, allow_negative_numbers = true)]
     messages: Option<u64>,
     /// Messages per second of a rank to each of its destinations, like "100 /s"; needs a workload
     /// file as output
@@ -49,7 +50,7 @@ pub(crate) struct Generate {
     #[arg(long)]
     renumber: bool,
     /// Seed of all random choices
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count::<u64>, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Profile (.rwp), workload file (.toml) or edge list (.csv) to write [default: edge list on
     /// standard output]

@@ -7,7 +7,7 @@ use rankwright::ids::Rank;
 use rankwright::traffic::read::events::sent::{SentMessage, SentMessages};
 use rankwright::traffic::read::events::store::Recording;
 
-use crate::options::{Format, ResultOptions};
+use crate::options::{Format, ResultOptions, parse_count};
 use crate::output::exit_code::UsageError;
 use crate::output::{csv, table};
 
@@ -17,10 +17,21 @@ pub(crate) struct Messages {
     /// A profile with events (`rankwright profile --events`)
     profile: PathBuf,
     /// Rank whose messages to list
-    #[arg(long, value_name = "RANK", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "RANK",
+        default_value_t = 0,
+        value_parser = parse_count::<u32>,
+        allow_negative_numbers = true,
+    )]
     rank: u32,
     /// Number of messages to list, from the first [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = parse_count::<usize>,
+        allow_negative_numbers = true,
+    )]
     first: Option<usize>,
     #[command(flatten)]
     result: ResultOptions,

@@ -11,7 +11,7 @@ use rankwright::traffic::read::import::Imported;
 
 use super::formats::parse_expansion;
 use super::recorded::{chosen_run, origin};
-use crate::options::{Format, ResultOptions, inputs};
+use crate::options::{Format, ResultOptions, inputs, parse_count, parse_count_to};
 use crate::output::{csv, table};
 use crate::planning::traffic_report::TrafficReport;
 
@@ -24,17 +24,34 @@ pub(crate) struct Show {
     #[arg(long, value_name = "NAME")]
     job: Option<String>,
     /// Number of heaviest pairs of ranks to list
-    #[arg(long, default_value_t = 10, value_name = "N")]
+    #[arg(
+        long,
+        default_value_t = 10,
+        value_name = "N",
+        value_parser = parse_count::<usize>,
+        allow_negative_numbers = true,
+    )]
     top: usize,
     /// Count collective calls too, as the messages of this algorithm: none, default, linear,
     /// binomial or ring
     #[arg(long, value_parser = parse_expansion, default_value = "none", value_name = "ALGORITHM")]
     collectives: Expansion,
     /// Largest number of rows and columns of the heat map; 0 for no heat map
-    #[arg(long, default_value_t = 64, value_name = "N")]
+    #[arg(
+        long,
+        default_value_t = 64,
+        value_name = "N",
+        value_parser = parse_count::<u32>,
+        allow_negative_numbers = true,
+    )]
     heat_map: u32,
     /// Ranks per node that the verdict assumes [default: as in the recorded run]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = parse_count_to::<{ u32::MAX }>,
+        allow_negative_numbers = true,
+    )]
     ranks_per_node: Option<u32>,
     #[command(flatten)]
     result: ResultOptions,

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
 use rankwright::files::write_atomically;
 use rankwright::units::BytesPerSecond;
 use rankwright_lab::{MOST_NODES, Plan, parse_rate, rate_text};
 
 use super::named::Named;
 use crate::host::signals::interrupt;
+use crate::options::parse_count_to;
 use crate::output::{self, Verbosity};
 
 /// Options of `rankwright lab up`.
@@ -19,10 +19,10 @@ pub(super) struct Up {
     #[command(flatten)]
     lab: Named,
     /// Number of nodes
-    #[arg(long, value_parser = RangedU64ValueParser::<u32>::new().range(1..=u64::from(MOST_NODES)))]
+    #[arg(long, value_parser = parse_count_to::<MOST_NODES>, allow_negative_numbers = true)]
     nodes: u32,
     /// Number of cores of each node in the description; they need not exist
-    #[arg(long, value_parser = RangedU64ValueParser::<u32>::new().range(1..=1024))]
+    #[arg(long, value_parser = parse_count_to::<1024>, allow_negative_numbers = true)]
     cores: u32,
     /// Bandwidth of each node's network device, each way, from 1 Mbit/s to 100 Gbit/s, like "1
     /// Gbit/s"

@@ -76,7 +76,7 @@ pub(super) fn nodes(
         let of = if wanted.is_none() { "a job without --nodes" } else { "a job" };
         let found = match wanted {
             Some(wanted) if !names.is_empty() => {
-                format!("{of} on {} of {}", wanted, counted(names.len(), "node"))
+                format!("{of} on {} and the names of {}", counted(wanted, "node"), names.len())
             }
             Some(wanted) => format!("{of} on {} without names", counted(wanted, "node")),
             None => of.to_owned(),

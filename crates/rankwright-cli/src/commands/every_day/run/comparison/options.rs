@@ -22,18 +22,33 @@ pub(crate) struct ComparisonOptions {
         value_name = "NUMBER",
         default_value = "5",
         value_parser = parse_count::<NonZeroUsize>,
-        requires = "compare"
+        requires = "compare",
+        allow_negative_numbers = true,
     )]
     pub(crate) repeat: NonZeroUsize,
     /// Number of runs of each way before the measured ones
-    #[arg(long, value_name = "NUMBER", default_value = "0", requires = "compare")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "0",
+        requires = "compare",
+        value_parser = parse_count::<usize>,
+        allow_negative_numbers = true,
+    )]
     pub(crate) warmup: usize,
     /// Take the run time in seconds from the output of the program: the first group of the last
     /// match of this regular expression [default: the time from start to end of the launcher]
     #[arg(long, value_name = "REGEX", requires = "compare")]
     pub(crate) time_regex: Option<Regex>,
     /// Seed of the order of the runs
-    #[arg(long, value_name = "NUMBER", default_value = "1", requires = "compare")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "1",
+        requires = "compare",
+        value_parser = parse_count::<u64>,
+        allow_negative_numbers = true,
+    )]
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) result: ResultOptions,

@@ -34,7 +34,8 @@ pub(crate) struct PlacingOptions {
         long,
         value_name = "NUMBER",
         value_parser = parse_count::<NonZeroUsize>,
-        requires = "profile"
+        requires = "profile",
+        allow_negative_numbers = true,
     )]
     pub(crate) ranks: Option<NonZeroUsize>,
     /// Granted nodes to use: at most this many, like 4, or only these, like n[0-3]
