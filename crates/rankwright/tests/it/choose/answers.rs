@@ -127,7 +127,7 @@ fn a_gain_of_zero_leaves_the_default() {
 
 #[test]
 fn little_waiting_is_told_where_less_of_it_is_no_gain() {
-    let light = "halo-2d:16:renumber,rate=20,length=64KiB,messages=50";
+    let light = "halo-2d:16:renumber,rate=20,length=4KiB,messages=50";
     let answer = answer(&Workload::single(Pattern::parse(light).unwrap().job().unwrap()), &ALL);
     let least = "No placement helps here: with the launcher's default messages wait for 0.0";
     assert!(answer.text.starts_with(least), "{}", answer.text);
