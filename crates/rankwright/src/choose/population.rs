@@ -73,17 +73,20 @@ pub enum Preference {
     NodeHours,
 }
 
+/// Gives the candidates for a problem. It is called for the numbers of nodes on which the ranks fit, and
+/// gets the position among them, from 0, and how many there are.
+pub type CandidatesOf<'a, E> = dyn FnMut(Problem, (usize, usize)) -> Result<Vec<Candidate>, E> + 'a;
+
 /// Maps the ranks to the first n nodes of a cluster, for each n of `counts`, as evenly as the nodes
 /// allow and spread over the memories of each node. `candidates` gives the candidates for a cluster of
 /// these nodes alone (it may add constraints), `estimate` the run time of each candidate there. The
-/// best is chosen by [`Rule::RunTime`]. `candidates` is called for the numbers of nodes on which the ranks
-/// fit; it gets the position among them, from 0, and how many there are.
+/// best is chosen by [`Rule::RunTime`].
 pub fn populations<E: std::fmt::Display>(
     cluster: &Cluster,
     workload: &Workload,
     granularity: Granularity,
     counts: &[usize],
-    candidates: &mut dyn FnMut(Problem, (usize, usize)) -> Result<Vec<Candidate>, E>,
+    candidates: &mut CandidatesOf<'_, E>,
     estimate: &dyn Fn(&Cluster, &Candidate) -> Result<Estimate, PlacementError>,
 ) -> Vec<Population> {
     let parts: Vec<Cluster> =

@@ -157,11 +157,9 @@ fn the_busiest_device_is_as_busy_in_the_table_as_in_the_note() {
     let text = transcript(&arguments, &output);
     // Two of the four ranks of h1 are far from their device: 10 % more than 4.19 ms.
     assert!(text.contains("h1 hfi1_2 out  52.4 MB  52.4 MB  4.61 ms"), "{text}");
-    assert!(
-        text.contains(
-            "the busiest needs 4.61 ms; with the ranks on these cores it needs at least 4.19 ms"
-        )
-    );
+    assert!(text.contains(
+        "the busiest needs 4.61 ms; with the ranks on these cores it needs at least 4.19 ms"
+    ));
 }
 
 /// `map` of four ranks with these arguments, outside of all batch jobs but with these variables: the GPU

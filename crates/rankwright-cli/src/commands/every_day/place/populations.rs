@@ -2,10 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use rankwright::choose::{
-    Candidate, MemoryTraffic, Population, Preference, TimeEstimate, populations,
+    Candidate, CandidatesOf, MemoryTraffic, Population, Preference, TimeEstimate, populations,
 };
 use rankwright::cluster::Cluster;
-use rankwright::map::Problem;
 use rankwright::placement::Granularity;
 use rankwright::report::PopulationReport;
 use rankwright::traffic::Workload;
@@ -62,7 +61,7 @@ impl PopulationOptions {
         workload: &Workload,
         granularity: Granularity,
         counts: &[usize],
-        candidates: &mut dyn FnMut(Problem, (usize, usize)) -> anyhow::Result<Vec<Candidate>>,
+        candidates: &mut CandidatesOf<'_, anyhow::Error>,
     ) -> Compared {
         let traffic = self.traffic(cluster);
         let preference = self.preference();

@@ -115,16 +115,9 @@ impl Run {
                 .transpose();
             prepared.push(placed.with_context(|| format!("--compare {name}"))?);
         }
-        let mut ranks = allocation.as_ref().map(Allocation::ranks).or(wanted);
-        for (name, prepared) in names.iter().zip(&prepared) {
-            let Some(prepared) = prepared else { continue };
-            let count = prepared.one_job()?.ranks.len();
-            if let Some(ranks) = ranks.filter(|ranks| *ranks != count) {
-                let why =
-                    format!("--compare {name}: {count} ranks, but the ways before have {ranks}");
-                return Err(NotStarted { code: 125, why }.into());
-            }
-            ranks = Some(count);
+        let ranks = allocation.as_ref().map(Allocation::ranks).or(wanted);
+        let ranks = one_number_of_ranks(ranks, names, &prepared)?;
+        for prepared in prepared.iter().flatten() {
             self.refuse_misfits(prepared, batch.as_ref(), verbosity)?;
         }
         let installed = match (placing, prepared.iter().flatten().next()) {
@@ -216,6 +209,27 @@ impl Run {
         })?;
         Ok(Outcome::Took(time))
     }
+}
+
+/// The number of ranks that all ways have.
+///
+/// # Errors
+/// If they differ.
+fn one_number_of_ranks(
+    mut ranks: Option<usize>,
+    names: &[String],
+    prepared: &[Option<Prepared>],
+) -> anyhow::Result<Option<usize>> {
+    for (name, prepared) in names.iter().zip(prepared) {
+        let Some(prepared) = prepared else { continue };
+        let count = prepared.one_job()?.ranks.len();
+        if let Some(ranks) = ranks.filter(|ranks| *ranks != count) {
+            let why = format!("--compare {name}: {count} ranks, but the ways before have {ranks}");
+            return Err(NotStarted { code: 125, why }.into());
+        }
+        ranks = Some(count);
+    }
+    Ok(ranks)
 }
 
 /// The outcome of a run.
