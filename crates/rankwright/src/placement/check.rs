@@ -158,8 +158,8 @@ fn because(why: Option<&str>) -> String {
 fn of_all(slots: usize, total: usize, unit: &str) -> String {
     if unit == "core" && slots != total {
         format!(
-            " (the other {} of its {total} cores are not free: `free` in its description, or the \
-             cpuset of this process)",
+            " (the other {} of its {total} cores are not free: by `free` in its description, the batch \
+             job, or the cpuset of this process)",
             total - slots
         )
     } else {

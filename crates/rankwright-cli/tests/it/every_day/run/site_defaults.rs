@@ -91,7 +91,8 @@ fn variables_precede_files_and_the_users_file_that_of_the_site() {
     let config = ("XDG_CONFIG_HOME", own.as_str());
     assert!(cluster(&[config]).contains("own/rankwright/mine.toml by "), "the user's own");
     let variable = ("RANKWRIGHT_CLUSTER", "synthetic:core:4 pu:1");
-    let expected = "synthetic:core:4 pu:1 by RANKWRIGHT_CLUSTER (CLUSTER overrides it)";
+    let expected =
+        "synthetic:core:4 pu:1 by RANKWRIGHT_CLUSTER (the argument CLUSTER overrides it)";
     assert_eq!(cluster(&[config, variable]), expected);
 }
 
