@@ -36,7 +36,7 @@ pub(crate) fn parse_count<Number: Whole>(text: &str) -> Result<Number, String> {
 /// A number from 1 to `MOST`.
 pub(crate) fn parse_count_to<const MOST: u32>(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
-    number.ok_or_else(|| expected(text, 1, u64::from(MOST)))
+    number.ok_or_else(|| format!("expected a number from 1 to {MOST}"))
 }
 
 fn expected(text: &str, least: u64, most: u64) -> String {
@@ -61,7 +61,7 @@ mod tests {
         }
         assert_eq!(wrong("99999999999999999999999"), "expected a number up to 4294967295");
         assert_eq!(parse_count::<NonZeroU32>("0").unwrap_err(), "expected a number from 1");
-        assert_eq!(parse_count_to::<8>("9").unwrap_err(), "expected a number up to 8");
+        assert_eq!(parse_count_to::<8>("9").unwrap_err(), "expected a number from 1 to 8");
         assert_eq!((parse_count("7"), parse_count_to::<8>("8")), (Ok(7_u64), Ok(8)));
     }
 }
