@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rankwright::files::InputError;
+use rankwright::files::{InputError, check_writable};
 use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
 use rankwright::placement::{JobEntry, PlacementFile};
 use rankwright::traffic::Workload;
 
 use crate::host::mpi::launcher::{self, Profiled};
+use crate::host::shim::shim_beside_us;
 use crate::launching::prepared::Prepared;
 use crate::launching::user_folder;
 use crate::options::site::Defaults;
-use crate::options::{FabricOptions, LAUNCHER_NAME, TargetOptions, programs};
+use crate::options::{FabricOptions, LAUNCHER_NAME, TargetOptions, programs, refuse_stdout};
 use crate::output::{self, Verbosity};
 
 /// Destinations of the placement and of the launch files.
@@ -40,6 +41,27 @@ impl FileOptions {
         Ok(())
     }
 
+    /// Whether the files can be written, before the work: that there is a shim for the launch files, too.
+    ///
+    /// # Errors
+    /// If the placement goes to standard output or cannot be written, or the shim is missing.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        refuse_stdout(&self.output)?;
+        check_writable(&self.output)?;
+        if self.folder().is_some() {
+            shim_beside_us()?;
+        }
+        Ok(())
+    }
+
+    /// The folder of the launch files; `None` for a placement that goes to a device (`/dev/null`): it
+    /// cannot be launched.
+    fn folder(&self) -> Option<PathBuf> {
+        let is_device = self.output.metadata().is_ok_and(|data| !data.is_file());
+        let beside = || (!is_device).then(|| self.output.with_extension("launch"));
+        self.launch_files.clone().or_else(beside)
+    }
+
     /// The launcher to write files for.
     pub(super) fn launcher(&self, workload: &Workload) -> &'static Launcher {
         let installed = || {
@@ -60,12 +82,6 @@ impl FileOptions {
         line: Option<&ProgramLine>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<()> {
-        let folder = match &self.launch_files {
-            Some(folder) => Some(folder.clone()),
-            // A placement that goes to a device (`/dev/null`) cannot be launched.
-            None if self.output.metadata().is_ok_and(|data| !data.is_file()) => None,
-            None => Some(self.output.with_extension("launch")),
-        };
         let of_job = |job: &JobEntry| match line {
             Some(line) => Ok(line.clone()),
             None => Ok(programs(&[format!("./{}", job.name)])?),
@@ -74,8 +90,8 @@ impl FileOptions {
         let fabric = FabricOptions::default().or_default(&self.defaults);
         let prepared = Prepared::for_target(&TargetOptions::default(), file, name)?;
         let prepared = prepared.with_fabric(fabric);
-        let launches = match &folder {
-            Some(folder) => user_folder::plan(&prepared, launcher, folder, &of_job)?,
+        let launches = match self.folder() {
+            Some(folder) => user_folder::plan(&prepared, launcher, &folder, &of_job)?,
             None => Vec::new(),
         };
 

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use clap::Args;
 use rankwright::choose::{Candidate, Planner};
 use rankwright::cluster::Cluster;
-use rankwright::files::check_writable;
 use rankwright::map::{Problem, Strategy};
 use rankwright::placement::{Granularity, digest};
 use rankwright::traffic::Workload;
@@ -19,7 +18,7 @@ use populations::PopulationOptions;
 use crate::host::batch_job::TaskShares;
 use crate::options::{
     ClusterOptions, Format, Given, NodeGroupOptions, ProgramsOption, RankSize, SearchOptions,
-    SelectionOptions, SimulationOptions, inputs, programs, refuse, refuse_stdout, strategy_help,
+    SelectionOptions, SimulationOptions, inputs, programs, refuse, strategy_help,
 };
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
@@ -75,8 +74,7 @@ type Placed<'a> = (&'a Cluster, &'a Workload, &'a Granularity);
 impl Place {
     pub(crate) fn run(mut self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         self.files.take_defaults()?;
-        refuse_stdout(&self.files.output)?;
-        check_writable(&self.files.output)?;
+        self.files.check()?;
         if !self.program.is_empty() && self.workloads.len() > 1 {
             let text = "one program for several jobs: leave out `-- PROGRAM`, and write the launch \
                         files of each with `rankwright launch --job NAME`";
