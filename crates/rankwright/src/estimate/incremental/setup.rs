@@ -153,6 +153,10 @@ impl Setup {
         for number in sites.clone() {
             let site = &self.sites.sites[number];
             let (members, senders) = (count.members[number], count.senders[number]);
+            // All senders are members, and most sites have none of a small multicast.
+            if members == 0.0 {
+                continue;
+            }
             let service = length * site.memory_time;
             let mut memory = Offered::default();
             if senders > 0.0 {
@@ -184,8 +188,11 @@ impl Setup {
                 let received = ticks * count.members[*site] * outside * share;
                 into.add(Offered::new(received, 1.0, work, work));
             }
-            sums.add(port.out, end, out);
-            sums.add(port.into, end, into);
+            for (server, offered) in [(port.out, out), (port.into, into)] {
+                if offered.messages != 0.0 {
+                    sums.add(server, end, offered);
+                }
+            }
         }
     }
 
