@@ -24,6 +24,6 @@ pub(crate) use node_groups::NodeGroupOptions;
 pub(crate) use nodes::Nodes;
 pub(crate) use rank_size::RankSize;
 pub(crate) use result::{Format, ResultOptions, refuse_stdout};
-pub(crate) use search::{SearchOptions, strategy_help};
+pub(crate) use search::{SearchOptions, parse_effort, strategy_help};
 pub(crate) use simulation::SimulationOptions;
 pub(crate) use table_row::TableRow;

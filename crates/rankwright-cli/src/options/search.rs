@@ -45,7 +45,7 @@ pub(crate) struct SearchOptions {
     /// Amount of search and of simulation to rank candidates: `fast` (seconds, no simulation),
     /// `normal`, or `best` (for jobs that run for days) [default: normal]
     #[arg(long, value_name = "EFFORT", conflicts_with = "time", value_parser = parse_effort)]
-    effort: Option<String>,
+    effort: Option<Effort>,
     /// End the whole command within this time, like 10s, with the best placement so far; the result
     /// then depends on the speed of this machine
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
@@ -74,13 +74,13 @@ fn parse_balance(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| format!("found `{text}`, expected a share from 0 to 1000, like 0.02"))
 }
 
-fn parse_effort(text: &str) -> Result<String, String> {
-    let names = EFFORTS.iter().map(|(name, _)| *name);
-    if names.clone().any(|name| name == text) {
-        return Ok(text.to_owned());
-    }
-    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    Err(format!("expected {}", names.join(" or ")))
+/// An effort by its name.
+pub(crate) fn parse_effort(text: &str) -> Result<Effort, String> {
+    let found = EFFORTS.iter().find(|(name, _)| *name == text);
+    found.map(|(_, effort)| *effort).ok_or_else(|| {
+        let names: Vec<String> = EFFORTS.iter().map(|(name, _)| format!("`{name}`")).collect();
+        format!("expected {}", names.join(" or "))
+    })
 }
 
 fn parse_time(text: &str) -> Result<Seconds, UnitError> {
@@ -97,7 +97,7 @@ impl SearchOptions {
     pub(crate) fn strategy(&self, text: &str) -> anyhow::Result<Strategy> {
         let for_all = [
             ("seed", self.seed.map(|seed| seed.to_string())),
-            ("effort", self.effort.clone()),
+            ("effort", self.effort.map(|effort| effort.name().to_owned())),
             ("moves", self.moves.map(|moves| moves.to_string())),
             ("objective", self.objective.clone()),
         ];
@@ -180,12 +180,6 @@ impl SearchOptions {
         self.threads.unwrap_or_else(usable_pus)
     }
 
-    /// The effort of the search; strategies that have efforts refuse an unknown one.
-    fn effort(&self) -> Option<Effort> {
-        let text = self.effort.as_deref()?;
-        EFFORTS.iter().find(|(name, _)| *name == text).map(|(_, effort)| *effort)
-    }
-
     /// A planner with these options, for strategies that were parsed with them.
     pub(crate) fn planner<'a>(
         &self,
@@ -198,7 +192,7 @@ impl SearchOptions {
             .objective(self.objective()?)
             .threads(self.threads())
             .balance(self.balance);
-        Ok(match self.effort() {
+        Ok(match self.effort {
             Some(effort) => planner.effort(effort),
             None => planner,
         })

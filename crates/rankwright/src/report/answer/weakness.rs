@@ -98,7 +98,7 @@ fn not_simulated(facts: &Facts) -> Option<Weakness> {
         None if timing && facts.plan.not_simulated.is_none() => "nothing was simulated",
         _ => return None,
     };
-    Some(Weakness::new("not-simulated", text, "`rankwright place --effort normal` simulates"))
+    Some(Weakness::new("not-simulated", text, "`--effort normal` simulates"))
 }
 
 fn part(facts: &Facts) -> Option<Weakness> {

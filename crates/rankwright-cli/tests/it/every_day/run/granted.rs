@@ -155,6 +155,20 @@ fn a_job_is_placed_for_the_nodes_granted() {
 }
 
 #[test]
+fn with_more_effort_the_answer_is_simulated() {
+    let site = Site::new();
+    for effort in ["fast", "normal"] {
+        let traffic = "pattern:halo-2d:16:rate=2000,length=256KiB,messages=20,renumber";
+        let placed = ["--profile", traffic, "--on", "cluster.toml", "--effort", effort];
+        let arguments = [&["--dry-run", "-n", "16"], &placed[..], &["--", "./app"]].concat();
+        let (output, text) = site.run(Some(("n[0-3]", "4(x4)")), &arguments);
+        assert!(output.status.success(), "{text}");
+        let (_, said) = text.split_once("--- standard error").expect("a transcript");
+        insta::assert_snapshot!(said);
+    }
+}
+
+#[test]
 fn whatever_is_wrong_the_job_starts_unless_strict() {
     let site = Site::new();
     site.file("broken.rwp", "SQLite format 3, said no one");

@@ -11,7 +11,7 @@ use rankwright::traffic::Workload;
 
 use super::nodes;
 use super::options::PlacingOptions;
-use super::strategies::{fast, tried};
+use super::strategies;
 use crate::host::batch_job::BatchJob;
 use crate::host::mpi::launcher::Profiled;
 use crate::host::signals::termination::ended_by_sigterm;
@@ -31,6 +31,7 @@ pub(crate) struct Allocation {
     selection: SelectionOptions,
     /// How the ranks use GPUs.
     gpus: GpuUse,
+    effort: Effort,
     /// Hosts that are granted in part, without numbers of the granted PUs.
     in_part: Vec<String>,
 }
@@ -70,7 +71,8 @@ impl Allocation {
         devices::require_devices(&cluster, &selection.nics())?;
         let granularity = granularity(&cluster);
         let gpus = devices::gpu_use(&selection, &cluster, verbosity);
-        Ok(Self { cluster, workload, granularity, selection, gpus, in_part })
+        let effort = options.effort;
+        Ok(Self { cluster, workload, granularity, selection, gpus, effort, in_part })
     }
 
     /// The MPI library that the program was profiled with, and the number of its ranks.
@@ -84,8 +86,8 @@ impl Allocation {
         self.workload.rank_count()
     }
 
-    /// The placement by a strategy; without a name, the best of the fast strategies and the default of
-    /// `launcher`. With what it gains against that default.
+    /// The placement by a strategy; without a name, the best of those that the effort allows and the
+    /// default of `launcher`. With what it gains against that default.
     ///
     /// # Errors
     /// If the strategy does not exist, or the cluster has too few slots or not the wanted devices.
@@ -96,8 +98,8 @@ impl Allocation {
         verbosity: &Verbosity,
     ) -> anyhow::Result<(PlacementFile, Option<Answer>)> {
         let mut strategies = match strategy {
-            Some(name) => vec![fast(name)?],
-            None => tried(&self.workload)?,
+            Some(name) => vec![strategies::strategy(name, self.effort)?],
+            None => strategies::tried(&self.workload, self.effort)?,
         };
         let (ranks, named) = (self.ranks(), strategy.is_some());
         let default = LauncherDefault::add(&mut strategies, launcher, ranks, named)?;
@@ -107,7 +109,7 @@ impl Allocation {
             .granularity(self.granularity.clone())
             .devices(self.selection.nics())
             .gpus(self.gpus)
-            .effort(Effort::Fast)
+            .effort(self.effort)
             .threads(usable_pus())
             .simulation(simulation)
             .evaluate_all(false);

@@ -7,11 +7,14 @@ use anyhow::Context;
 use clap::Args;
 use rankwright::cluster::read::hostfile::{self, Host};
 use rankwright::files::InputError;
+use rankwright::map::Effort;
 use rankwright::traffic::Workload;
 
 use crate::host::batch_job::BatchJob;
 use crate::options::site::Defaults;
-use crate::options::{Nodes, ProgramsOption, RankSize, SelectionOptions, inputs, parse_count};
+use crate::options::{
+    Nodes, ProgramsOption, RankSize, SelectionOptions, inputs, parse_count, parse_effort,
+};
 use crate::output::Verbosity;
 use crate::output::exit_code::Infeasible;
 
@@ -45,9 +48,20 @@ pub(crate) struct PlacingOptions {
     pub(crate) rank_size: RankSize,
     #[command(flatten)]
     pub(crate) programs: ProgramsOption,
-    /// Strategy to place by [default: the best of the fast strategies]
+    /// Strategy to place by [default: the best of those that --effort allows]
     #[arg(long, value_name = "STRATEGY", requires = "profile")]
     pub(crate) strategy: Option<String>,
+    /// Time to spend before the job starts: `fast` (at most about a second, no simulation), `normal`
+    /// or `best` (as `place` searches, with the expected run time) [default: fast]
+    #[arg(
+        long,
+        value_name = "EFFORT",
+        default_value = "fast",
+        hide_default_value = true,
+        value_parser = parse_effort,
+        requires = "profile",
+    )]
+    pub(crate) effort: Effort,
     #[command(flatten)]
     pub(crate) selection: SelectionOptions,
     /// Start nothing if the job cannot be placed [default: start it by the launcher's default]
