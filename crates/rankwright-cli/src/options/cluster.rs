@@ -1,10 +1,10 @@
 //! The cluster of most commands, and which of its nodes they use.
 
 use clap::Args;
-use rankwright::choose::nearest_nodes;
+use rankwright::choose::{fewest_nodes, nearest_nodes};
 use rankwright::cluster::read::hostfile::{self, Host};
 use rankwright::cluster::{Cluster, NodeCount, hostlist};
-use rankwright::placement::{Granularity, slots};
+use rankwright::placement::{Granularity, RanksPer, slots};
 use rankwright::units::counted;
 
 use super::nodes::Nodes;
@@ -95,7 +95,8 @@ impl NodesOption {
     }
 
     /// The part of a cluster that is used for these ranks: of the nodes that the batch job around has,
-    /// the wanted ones, or the nearest to each other.
+    /// the wanted ones, or the nearest to each other. With a number of ranks per object no more nodes than
+    /// these need.
     ///
     /// # Errors
     /// If wanted nodes do not exist or are not granted, or the ranks do not fit.
@@ -105,7 +106,17 @@ impl NodesOption {
         ranks: usize,
         granularity: &Granularity,
     ) -> anyhow::Result<Cluster> {
-        let Some(nodes) = &self.nodes else { return Ok(whole.clone()) };
+        // Tasks are granted by the position of the node.
+        let by_position = |per: &RanksPer| matches!(per, RanksPer::NodeByNode(_));
+        let fewest = |cluster: &Cluster| match granularity {
+            Granularity::Part { ranks: per, .. } if !by_position(per) => {
+                fewest_nodes(cluster, granularity, ranks)
+            }
+            _ => cluster.nodes.len(),
+        };
+        let Some(nodes) = &self.nodes else {
+            return Ok(nearest_nodes(whole, granularity, ranks, fewest(whole)));
+        };
         let granted = granted(whole)?;
         let (part, text) = match nodes {
             Nodes::These(names) => {
@@ -114,7 +125,8 @@ impl NodesOption {
             }
             Nodes::AtMost(most) => {
                 let granted = granted.as_ref().map(|(_, cluster)| cluster).unwrap_or(whole);
-                (nearest_nodes(granted, granularity, ranks, *most as usize), most.to_string())
+                let count = fewest(granted).min(*most as usize);
+                (nearest_nodes(granted, granularity, ranks, count), most.to_string())
             }
             Nodes::Several { text, counts } => {
                 let most = counts.last().map_or(1, |count| count.get() as usize);

@@ -46,7 +46,7 @@ pub use ranked::RankedCandidates;
 #[doc(hidden)]
 pub use candidates::{Candidates, ChooseOptions, candidates, map};
 #[doc(hidden)]
-pub use nodes::nearest_nodes;
+pub use nodes::{fewest_nodes, nearest_nodes};
 #[doc(hidden)]
 pub use paired_runs::{PairedDifference, PairedResult};
 #[doc(hidden)]

@@ -65,6 +65,20 @@ pub fn nearest_nodes(
     part.edit(|part| part.invented = cluster.invented).expect("it stays valid")
 }
 
+/// The fewest nodes of a cluster that have room for `ranks`; all of them if there are too few slots.
+#[must_use]
+pub fn fewest_nodes(cluster: &Cluster, granularity: &Granularity, ranks: usize) -> usize {
+    let mut slots = slots_by_node(cluster, granularity);
+    slots.sort_unstable_by_key(|slots| Reverse(*slots));
+    let mut room = 0;
+    let full = slots.iter().take_while(|slots| {
+        let needed = room < ranks;
+        room += **slots;
+        needed
+    });
+    full.count().max(1)
+}
+
 /// For each switch its height above the nodes, from 0, and the nodes below it.
 fn below_switches(cluster: &Cluster) -> Vec<(usize, Vec<usize>)> {
     let mut below: BTreeMap<usize, (usize, Vec<usize>)> = BTreeMap::new();

@@ -90,7 +90,8 @@ impl Slot {
 ///
 /// [`Granularity::Part`] has its own rules: every object that can takes its number of ranks, and its
 /// cores (or PUs) are shared evenly among them, as far as possible within NUMA nodes. All slots of a
-/// node have the same size, that of its smallest object. [`Granularity::Programs`] gives exactly one slot
+/// node have the same size, that of its smallest object. There is one slot for each rank: the first nodes
+/// are full, and the last of them has the slots for the ranks that are left. [`Granularity::Programs`] gives exactly one slot
 /// for each rank of the programs.
 ///
 /// # Errors
@@ -139,10 +140,28 @@ pub fn slots(
             unit: granularity.unit(),
         });
     }
-    if let Granularity::Cores(_) = granularity {
-        drop_avoidable(cluster, &mut slots, ranks);
+    match &granularity {
+        Granularity::Cores(_) => drop_avoidable(cluster, &mut slots, ranks),
+        Granularity::Part { ranks: per, .. } => keep_one_each(cluster, &mut slots, per, ranks),
+        Granularity::Pu | Granularity::Programs { .. } => {}
     }
     Ok(slots)
+}
+
+/// Leaves one slot for each rank, in the first nodes. On the last of them these are the first slots, or
+/// those beside the GPUs of its ranks.
+fn keep_one_each(cluster: &Cluster, slots: &mut Vec<Slot>, per: &RanksPer, ranks: usize) {
+    let Some(last) = ranks.checked_sub(1).map(|rank| slots[rank].node) else { return };
+    let full = slots.partition_point(|slot| slot.node < last);
+    let end = slots.partition_point(|slot| slot.node <= last);
+    slots.truncate(end);
+    let mut of_last = slots.split_off(full);
+    let left = ranks - full;
+    if let RanksPer::Gpus { gpus, .. } = per {
+        shares::retain_beside_gpus(cluster.machine(last), &mut of_last, *gpus, left);
+    }
+    of_last.truncate(left);
+    slots.append(&mut of_last);
 }
 
 /// How many slots each node has, those across NUMA nodes included.

@@ -1,5 +1,6 @@
 //! `--ranks-per-node` and its like, and `--nodes`, in all commands that place.
 
+use std::collections::BTreeMap;
 use std::process::Output;
 
 use crate::command::{rankwright, transcript};
@@ -19,9 +20,15 @@ fn map(more: &[&str]) -> Vec<String> {
     [&ranks[..], more].concat().into_iter().map(str::to_owned).collect()
 }
 
-/// Node and cores of each rank: `n0:0-3`.
+/// Node and cores of each rank in block order: `n0:0-3`.
 fn places(more: &[&str]) -> Vec<String> {
-    let arguments = map(more);
+    places_by("blocked", more)
+}
+
+fn places_by(strategy: &str, more: &[&str]) -> Vec<String> {
+    let mut arguments = map(more);
+    let blocked = arguments.iter_mut().find(|it| *it == "blocked").expect("a strategy");
+    strategy.clone_into(blocked);
     let (output, text) = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(output.status.success(), "{text}");
     let rows = String::from_utf8(output.stdout).expect("text");
@@ -36,13 +43,24 @@ fn places(more: &[&str]) -> Vec<String> {
 fn ranks_per_part_of_a_node_share_its_cores() {
     let on = |more: &[&str]| places(&[&["--on", CLUSTER], more].concat());
     let per_node = on(&["--ranks-per-node", "4"]);
-    assert_eq!(per_node[..5], ["n0:0-3", "n0:4-7", "n0:8-11", "n0:12-15", "n1:0-3"]);
+    assert_eq!(per_node[..5], ["n3:0-3", "n3:4-7", "n3:8-11", "n3:12-15", "n4:0-3"]);
     assert_eq!(on(&["--ranks-per-package", "2"]), per_node);
     assert_eq!(on(&["--ranks-per-numa", "2"]), per_node);
     let three = on(&["--ranks-per-numa", "2", "--cores-per-rank", "3"]);
-    assert_eq!(three[..3], ["n0:0-2", "n0:4-6", "n0:8-10"]);
+    assert_eq!(three[..3], ["n3:0-2", "n3:4-6", "n3:8-10"]);
     let threads = on(&["--ranks-per-numa", "16", "--per", "pu"]);
     assert_eq!((threads[0].as_str(), threads[15].as_str()), ("n0:0", "n0:7"));
+}
+
+#[test]
+fn strategies_that_spread_fill_the_nodes_as_well() {
+    for strategy in ["cyclic", "random", "mapping-2012", "mapping-2013", "contention"] {
+        let mut count = BTreeMap::new();
+        for place in places_by(strategy, &["--on", CLUSTER, "--ranks-per-node", "4"]) {
+            *count.entry(place[..2].to_owned()).or_insert(0) += 1;
+        }
+        assert_eq!(count.into_values().collect::<Vec<_>>(), [4; 4], "{strategy}");
+    }
 }
 
 #[test]

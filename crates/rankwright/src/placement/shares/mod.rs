@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 
 use serde::Serialize;
 
-use super::slots::{FreeUnits, Unit, common_numa, cut, in_turn};
+use super::slots::{FreeUnits, Slot, Unit, common_numa, cut, in_turn};
 use crate::cluster::Machine;
 use crate::ids::{NodeId, NumaId};
 use crate::units::counted;
@@ -229,6 +229,28 @@ fn numa_nodes(machine: &Machine, units: &[Unit], ranks: NonZeroU32) -> Vec<Part>
 fn of_numa_nodes(machine: &Machine, units: &[Unit], numa_nodes: &[NumaId]) -> Vec<Unit> {
     let inside = |unit: &&Unit| numa_nodes.contains(&machine.cores[unit.core.index()].numa);
     units.iter().filter(inside).copied().collect()
+}
+
+/// Leaves of a node's slots those for its first `ranks` local ranks, of which the i-th uses the i-th `gpus`
+/// GPUs of the node (modulo their number): slots beside these where there are any, else the first.
+pub(super) fn retain_beside_gpus(
+    machine: &Machine,
+    slots: &mut Vec<Slot>,
+    gpus: NonZeroU32,
+    ranks: usize,
+) {
+    let gpus = gpus.get() as usize;
+    let mut kept = BTreeSet::new();
+    for rank in 0..ranks.min(slots.len()) {
+        let own = (rank * gpus..(rank + 1) * gpus).map(|gpu| gpu % machine.gpus.len());
+        let near: Vec<NumaId> = own.flat_map(|gpu| machine.gpus[gpu].near.clone()).collect();
+        let mut free = (0..slots.len()).filter(|slot| !kept.contains(slot));
+        let beside =
+            free.clone().find(|slot| slots[*slot].numa.is_some_and(|numa| near.contains(&numa)));
+        kept.extend(beside.or_else(|| free.next()));
+    }
+    let mut slot = 0..slots.len();
+    slots.retain(|_| slot.next().is_some_and(|slot| kept.contains(&slot)));
 }
 
 /// The parts of a node beside its GPUs. Ranks whose GPUs have too few units beside them share what the

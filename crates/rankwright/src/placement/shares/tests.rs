@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cluster::{self, Cluster, Gpu, NodeCount};
-use crate::placement::{Granularity, PlacementError, Slot, slots};
+use crate::placement::{Granularity, PlacementError, Slot, slots, slots_by_node};
 
 fn nodes(string: &str, count: u32) -> Cluster {
     cluster::open_with(&format!("synthetic:{string}"), NodeCount::Exactly(count)).unwrap()
@@ -15,8 +15,11 @@ fn n(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).unwrap()
 }
 
+/// The slots for as many ranks as there is room for.
 fn of(cluster: &Cluster, ranks: RanksPer, share: Share) -> Result<Vec<Slot>, PlacementError> {
-    slots(cluster, Granularity::Part { ranks, share }, 1)
+    let granularity = Granularity::Part { ranks, share };
+    let room: usize = slots_by_node(cluster, &granularity).iter().sum();
+    slots(cluster, granularity, room.max(1))
 }
 
 /// The cores of each slot of the first node: `0-3 4-7`.
@@ -117,6 +120,30 @@ fn ranks_of_gpus_are_on_the_cores_beside_them() {
     );
     let none = of(&nodes("core:4 pu:1", 1), per_gpus(1, 1), Share::Cores).unwrap_err();
     assert!(none.to_string().ends_with("(node0 has no GPU)"), "{none}");
+}
+
+#[test]
+fn all_nodes_are_full_but_the_last() {
+    let three = nodes("pack:2 core:4 pu:1", 3);
+    let granularity = Granularity::Part { ranks: RanksPer::Package(n(2)), share: Share::Cores };
+    let slots = slots(&three, granularity, 6).unwrap();
+    let places: Vec<_> = slots.iter().map(|slot| (slot.node.index(), slot.cores[0].0)).collect();
+    assert_eq!(places, [(0, 0), (0, 2), (0, 4), (0, 6), (1, 0), (1, 2)]);
+}
+
+#[test]
+fn the_last_node_has_the_slots_beside_its_first_gpus() {
+    let cluster = four_numa();
+    let granularity = Granularity::Part { ranks: per_gpus(1, 1), share: Share::Cores };
+    for ranks in 1..=4 {
+        let slots = slots(&cluster, granularity.clone(), ranks).unwrap();
+        let mut of_slots: Vec<NumaId> = slots.iter().filter_map(|slot| slot.numa).collect();
+        let gpus = &cluster.groups[0].machine.gpus[..ranks];
+        let mut beside: Vec<NumaId> = gpus.iter().map(|gpu| gpu.near[0]).collect();
+        of_slots.sort_unstable();
+        beside.sort_unstable();
+        assert_eq!(of_slots, beside, "{ranks}");
+    }
 }
 
 #[test]
