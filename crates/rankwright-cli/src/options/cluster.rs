@@ -94,6 +94,15 @@ impl NodesOption {
         }
     }
 
+    /// As [`read_if_any`](Self::read_if_any), with only the nodes that the option names, if it names any.
+    pub(crate) fn read_named(&self, on: Option<&str>) -> anyhow::Result<Option<Cluster>> {
+        let cluster = self.read_if_any(on)?;
+        match (&self.nodes, cluster) {
+            (Some(Nodes::These(names)), Some(whole)) => these(&whole, names, None).map(Some),
+            (_, cluster) => Ok(cluster),
+        }
+    }
+
     /// The part of a cluster that is used for these ranks: of the nodes that the batch job around has,
     /// the wanted ones, or the nearest to each other. With a number of ranks per object no more nodes than
     /// these need.

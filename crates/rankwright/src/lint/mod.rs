@@ -202,6 +202,9 @@ impl LintWarning {
     }
 }
 
+/// The start of notes that say why PUs are unknown.
+const PUS_UNKNOWN: &str = "the PUs are unknown";
+
 /// The most ranks that a file may have.
 const MOST_RANKS: usize = 1 << 20;
 
@@ -266,6 +269,22 @@ impl Reading {
 
     fn refuse(&mut self, trap: &'static Trap, line: impl Into<Option<usize>>, text: String) {
         self.warnings.push(LintWarning::refusal(trap, line, text));
+    }
+
+    /// Drops the cores of versions of a launcher that agree on the hosts only.
+    fn drop_cores(&mut self, why: &str) {
+        for rank in &mut self.ranks {
+            (rank.cores, rank.pus, rank.bound) = (None, None, true);
+        }
+        for host in &mut self.hosts {
+            host.unused_cores = None;
+        }
+        self.notes = vec![format!("{PUS_UNKNOWN}: {why}")];
+    }
+
+    /// The host of every rank.
+    fn host_of_rank(&self) -> impl Iterator<Item = &str> {
+        self.ranks.iter().map(|rank| rank.host.as_str())
     }
 
     fn add(&mut self, rank: usize, host: &str, place: Place, line: usize) {

@@ -73,7 +73,7 @@ traps! {
     OVERSUBSCRIBE = "oversubscribe-drops-binding", "Open MPI 5.0",
         "rankfile:file=F:oversubscribe, or ppr:N:RESOURCE:oversubscribe, without --bind-to leaves all ranks unbound.";
     PPR_FULL = "ppr-does-not-fit", "Open MPI 4.1, 5.0",
-        "mpirun refuses --map-by ppr: if the hosts have too few packages, cores or slots for the ranks; 4.1 starts a rank per slot for numa and caches without -np.";
+        "mpirun refuses --map-by ppr:, and 5.0 PE= too, if the hosts have too few packages, cores or slots for the ranks; 4.1 starts a rank per slot for numa and caches without -np.";
     PPR_NP = "np-within-part-of-ppr", "Open MPI 5.0",
         "With -np 3 --map-by ppr:2:package 5.0 maps four ranks, starts none, and ends with exit code 0.";
     POLICY = "unknown-policy", "Open MPI 4.1, 5.0",

@@ -103,9 +103,10 @@ impl Lint {
 
     /// The cluster that the user names, or that of the site; a translation needs one.
     fn cluster(&self) -> anyhow::Result<Option<Cluster>> {
-        match self.to {
-            Some(_) => self.nodes.read(self.on.as_deref()).map(Some),
-            None => self.nodes.read_if_any(self.on.as_deref()),
+        let cluster = self.nodes.read_named(self.on.as_deref())?;
+        match (self.to, cluster) {
+            (Some(_), None) => self.nodes.read(None).map(Some),
+            (_, cluster) => Ok(cluster),
         }
     }
 
@@ -171,8 +172,10 @@ impl Lint {
 
     /// Tells why PUs are missing from the result.
     fn tell_what_is_unknown(&self, reading: &Reading, has_cluster: bool, verbosity: &Verbosity) {
-        let unknown = reading.ranks.iter().filter(|rank| rank.pus.is_none()).count();
-        if unknown == 0 {
+        let unknown = reading.ranks.iter().filter(|rank| rank.bound && rank.pus.is_none()).count();
+        // A reader's note says more.
+        let told = reading.notes.iter().any(|text| text.starts_with("the PUs "));
+        if unknown == 0 || told && has_cluster {
             return;
         }
         let what = if !has_cluster && reading.ranks.iter().any(|rank| rank.cores.is_some()) {

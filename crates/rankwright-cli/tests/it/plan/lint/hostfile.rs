@@ -102,9 +102,9 @@ fn open_mpi_fills_hosts_as_read() {
     }
 }
 
-/// Ranks for each part of a host: on hosts of two packages, four NUMA nodes, eight caches and sixteen
+/// Ranks for or by each part of a host, and the default: on hosts of two packages, four NUMA nodes, eight caches and sixteen
 /// cores. The first word is the number of slots of the first host; the other has sixteen.
-const BY_PARTS: [&str; 22] = [
+const BY_PARTS: [&str; 53] = [
     "16 --map-by ppr:1:node",
     "16 --map-by ppr:3:node",
     "16 --map-by ppr:8:node",
@@ -127,6 +127,37 @@ const BY_PARTS: [&str; 22] = [
     "16 --map-by device=mlx5_0",
     "16 --map-by package",
     "16 --map-by pe-list=0",
+    "16 -np 2",
+    "16 -np 20",
+    "3 -np 6",
+    "20 -np 20",
+    "16 -np 6 --bind-to core",
+    "16 -np 6 --bind-to numa",
+    "16 -np 6 --bind-to none",
+    "16 -np 20 --map-by slot",
+    "3 -np 5 --map-by slot",
+    "16 -np 2 --map-by slot",
+    "16 -np 20 --map-by slot --bind-to core",
+    "16 -np 6 --map-by slot:PE=2",
+    "16 -np 8 --map-by slot:PE=3",
+    "16 -np 6 --map-by socket",
+    "16 -np 28 --map-by package",
+    "3 -np 6 --map-by package",
+    "16 -np 6 --map-by package:PE=2",
+    "16 -np 6 --map-by package --bind-to core",
+    "16 -np 6 --map-by package --bind-to numa",
+    "16 -np 20 --map-by numa",
+    "16 -np 6 --map-by numa:PE=2",
+    "16 -np 6 --map-by numa --bind-to core",
+    "16 -np 20 --map-by l3cache",
+    "16 -np 18 --map-by l3cache:PE=1",
+    "16 -np 10 --map-by l3cache --bind-to core",
+    "16 -np 18 --map-by core",
+    "16 -np 4 --map-by core:oversubscribe",
+    "16 -np 20 --map-by node",
+    "16 -np 2 --map-by node",
+    "16 -np 8 --map-by node:PE=3",
+    "16 -np 6 --map-by node --bind-to core",
 ];
 
 #[test]
@@ -186,4 +217,43 @@ fn a_hostfile_of_hydra_is_told_with_and_without_a_cluster() {
         // Without a launch there is no ssh that would miss the host.
         assert!(!output.status.success() || starts, "{}", told(&output));
     }
+}
+
+/// Maps of Open MPI 4 that show the part of its host that a rank is bound to.
+#[test]
+fn open_mpi_4_deals_ranks_to_the_parts_of_a_host_as_read() {
+    if !can_invent_hosts() {
+        return;
+    }
+    let hosts = "nodeA01 slots=16\nnodeA00 slots=16\n";
+    for policy in ["", "--map-by socket", "--map-by numa", "--map-by l3cache", "--map-by core"] {
+        for ranks in [2, 6, 20] {
+            let arguments = format!("-np {ranks} {policy}");
+            let reading =
+                read_on(Some("testdata/lint/four-numa.toml"), hosts, "openmpi4", &arguments);
+            let real = format!("{arguments} --display-devel-map");
+            let Some(output) = run_on("four-numa.xml", "openmpi4", hosts, &real) else { return };
+            let text = told(&output);
+            let what = format!("{arguments}: {text}{reading:#}");
+            let cores: BTreeMap<u64, Vec<u64>> =
+                cores_read(&reading).into_iter().map(|(rank, (_, cores))| (rank, cores)).collect();
+            assert_eq!(locales(&text), cores, "{what}");
+        }
+    }
+}
+
+/// The cores of the part that each rank is mapped to: `Locale:  [BB/../..][../../..]`.
+fn locales(text: &str) -> BTreeMap<u64, Vec<u64>> {
+    let (mut ranks, mut rank) = (BTreeMap::new(), 0);
+    for line in text.lines().map(str::trim) {
+        if let Some(rest) = line.strip_prefix("Data for proc: ") {
+            let number = rest.rsplit(',').next().unwrap_or_default();
+            rank = number.trim_end_matches(']').parse().expect("a rank");
+        } else if let Some(list) = line.strip_prefix("Locale:") {
+            let cores = list.trim().split(['[', ']', '/']).filter(|core| core.len() == 2);
+            let cores = (0..).zip(cores).filter(|(_, core)| core.contains('B'));
+            ranks.insert(rank, cores.map(|(core, _)| core).collect());
+        }
+    }
+    ranks
 }

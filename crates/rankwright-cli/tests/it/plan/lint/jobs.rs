@@ -41,3 +41,34 @@ fn scripts_of_computing_centres_are_read_or_refused_with_a_way_out() {
     text += &lint(&[file, "--on", TWO, "--launcher-args", "ranks=4 --nodelist=nodeA00"]);
     assert_golden!("jobs", text);
 }
+
+#[test]
+fn a_job_without_names_has_the_first_nodes_of_the_cluster() {
+    let file = "testdata/lint/jobs/unnamed.sbatch";
+    let xml = "testdata/lint/two-packages.xml";
+    let mut text = String::new();
+    for options in [
+        &[][..],
+        &["--on", TWO],
+        &["--on", TWO, "--nodes", "nodeA[04-05]"],
+        &["--on", TWO, "--nodes", "nodeA04"],
+        &["--on", xml, "--nodes", "c[001-002]"],
+        &["--on", xml],
+        &["--on", TWO, "--launcher-args", "--nodelist=nodeA[00-02]"],
+    ] {
+        text += &lint(&[&[file], options].concat());
+        text += "\n";
+    }
+    assert_golden!("unnamed", text);
+}
+
+#[test]
+fn mappings_of_open_mpi_are_read_in_jobs() {
+    let mut text = String::new();
+    for name in ["core", "numa", "package"] {
+        let file = format!("testdata/lint/jobs/openmpi-{name}.sbatch");
+        text += &lint(&[&file, "--on", FOUR_NUMA]);
+        text += "\n";
+    }
+    assert_golden!("map-by", text);
+}

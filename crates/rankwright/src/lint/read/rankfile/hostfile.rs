@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 
+use super::map_by::MapBy;
 use super::ppr::{self, Ppr};
 use super::slot_list::Version;
 use crate::files::InputError;
-use crate::lint::{MOST_RANKS, Place, Reading, Source, traps};
+use crate::lint::{MOST_RANKS, Reading, Source, traps};
 use crate::units::counted;
 
 const EXPECTED: &str = "a line like `n0`, or `n0 slots=4 max_slots=8`";
 
-const NOT_PREDICTED: &str =
-    "--map-by slot, core, node or ppr:N:RESOURCE; the hosts under others are not predicted";
+const NOT_PREDICTED: &str = "--map-by slot, node, package (4.1: socket), numa, l3cache, core or \
+                             ppr:N:RESOURCE; the hosts under others are not predicted";
 
 /// A host, in the order of the first lines of the hosts.
 struct Host<'a> {
@@ -37,7 +38,13 @@ pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Rea
     let mut reading = Reading::default();
     let is_unknown = ppr::warn_of_unknown(source.arguments, (Some(version), None), &mut reading);
     let ppr = Ppr::of(source.arguments, Some(version)).filter(|_| !is_unknown);
-    let by_node = !is_unknown && ppr.is_none() && is_by_node(source)?;
+    let map_by = match MapBy::of(source.arguments, version) {
+        Err(found) if !is_unknown && ppr.is_none() => {
+            return Err(source.wrong_argument(&found, NOT_PREDICTED));
+        }
+        // Of a mapping that mpirun refuses, the hosts in their order.
+        map_by => map_by.unwrap_or_else(|_| MapBy::by_default(version)),
+    };
     let hosts = hosts(source, &mut reading)?;
     let slots = hosts.iter().map(|host| slots(source, host)).collect::<Result<Vec<_>, _>>()?;
     if version == Version::Four && hosts.len() > 1 {
@@ -47,23 +54,22 @@ pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Rea
                 .to_owned();
         reading.warn(&traps::NO_ORDER, hosts[1].line, text);
     }
+    let total = slots.iter().copied().fold(0, usize::saturating_add);
+    let parts = hosts.iter().zip(slots).map(|(host, slots)| ppr::Host {
+        name: host.name,
+        slots,
+        line: host.line,
+        machine: source.machines.machine(host.name),
+    });
+    let parts: Vec<_> = parts.collect();
     if let Some(ppr) = ppr {
         let ppr = ppr.map_err(|word| source.wrong_argument(&word, NOT_PREDICTED))?;
-        let hosts = hosts.iter().zip(slots);
-        let hosts = hosts.map(|(host, slots)| ppr::Host {
-            name: host.name,
-            slots,
-            line: host.line,
-            machine: source.machines.machine(host.name),
-        });
-        let hosts: Vec<_> = hosts.collect();
-        ppr.add(&hosts, source.arguments.ranks(), &mut reading).map_err(|found| {
+        ppr.add(&parts, source.arguments.ranks(), &mut reading).map_err(|found| {
             let error = source.wrong_argument(&found, "hosts whose parts are known");
             error.with_advice("give --on CLUSTER with these hosts")
         })?;
         return Ok(reading);
     }
-    let total = slots.iter().copied().fold(0, usize::saturating_add);
     let ranks = source.arguments.ranks().unwrap_or(total);
     if ranks > MOST_RANKS {
         return Err(source.wrong(None, &counted(ranks, "rank"), &format!("at most {MOST_RANKS}")));
@@ -82,13 +88,7 @@ pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Rea
         let text = format!("{ranks} are started, but the hosts have {slots}");
         reading.refuse(&traps::SLOTS_FEW, None, text);
     }
-    let order = order(&slots, ranks.min(total), by_node);
-    let binding = source.arguments.value(&["--bind-to", "-bind-to"]);
-    let none = binding.is_some_and(|binding| binding.split(':').next() == Some("none"));
-    for (rank, host) in order.into_iter().enumerate() {
-        let place = if none { Place::Unbound } else { Place::Unknown };
-        reading.add(rank, hosts[host].name, place, hosts[host].line);
-    }
+    map_by.add(&parts, ranks.min(total), &mut reading);
     Ok(reading)
 }
 
@@ -186,36 +186,4 @@ fn slots(source: &Source<'_>, host: &Host<'_>) -> Result<usize, InputError> {
         wrong.with_advice("give --on CLUSTER with this host")
     })?;
     Ok(machine.cores.len())
-}
-
-/// Whether each host gets one rank in turn (`--map-by node`), instead of as many as it has slots.
-fn is_by_node(source: &Source<'_>) -> Result<bool, InputError> {
-    let expected = NOT_PREDICTED;
-    let per_node = ["-N", "--npernode", "-npernode", "--npersocket", "-npersocket"];
-    if let Some(option) = per_node.into_iter().find(|option| source.arguments.has(option)) {
-        return Err(source.wrong_argument(option, expected));
-    }
-    let by_node = source.arguments.has("--bynode") || source.arguments.has("-bynode");
-    let policy = source.arguments.value(&["--map-by", "-map-by"]);
-    let Some(policy) = policy else { return Ok(by_node) };
-    match policy.to_ascii_lowercase().split(':').next() {
-        Some("node") => Ok(true),
-        Some("slot" | "core") => Ok(false),
-        _ => Err(source.wrong_argument(&format!("--map-by {policy}"), expected)),
-    }
-}
-
-/// The position of the host of every rank.
-fn order(slots: &[usize], ranks: usize, by_node: bool) -> Vec<usize> {
-    if !by_node {
-        let hosts = slots.iter().enumerate();
-        return hosts.flat_map(|(host, n)| std::iter::repeat_n(host, *n)).take(ranks).collect();
-    }
-    // A host that is full is skipped.
-    let mut rounds: Vec<(usize, usize)> = Vec::new();
-    for (host, count) in slots.iter().enumerate() {
-        rounds.extend((0..*count).take(ranks).map(|round| (round, host)));
-    }
-    rounds.sort_unstable();
-    rounds.into_iter().take(ranks).map(|(_, host)| host).collect()
 }

@@ -1,6 +1,7 @@
 //! Rankfiles of Open MPI: `rank 3=n0 slot=0-2`; or hostfiles, also those of its seq mapper.
 
 mod hostfile;
+pub(crate) mod map_by;
 pub(crate) mod ppr;
 pub(crate) mod seq;
 pub(crate) mod slot_list;
@@ -15,6 +16,8 @@ use crate::lint::machines::short;
 use crate::lint::{MOST_RANKS, Place, Reading, Source, leading_number, listed, traps};
 use slot_list::{SlotList, Unit, Version};
 use tokens::{Token, Tokens};
+
+pub(in crate::lint) use hostfile::is_one as is_hostfile;
 
 const EXPECTED: &str = "lines like `rank 0=n0 slot=0-2`";
 
@@ -245,7 +248,8 @@ impl<'a> Lines<'a> {
 
     /// Compares the ranks with the number of ranks to start.
     fn check_ranks(&mut self) {
-        let expected = self.source.arguments.ranks().unwrap_or(self.ranks_named);
+        let given = self.source.arguments.ranks();
+        let expected = given.unwrap_or(self.ranks_named);
         let missing: Vec<u32> = (0..)
             .zip(0..expected.min(MOST_RANKS))
             .filter(|(_, rank)| !self.entries.contains_key(rank))
@@ -253,7 +257,12 @@ impl<'a> Lines<'a> {
             .collect();
         if !missing.is_empty() {
             let which = listed("rank", &missing);
-            let text = format!("{expected} ranks are started, but the file has no {which}");
+            let counted = match given {
+                Some(_) => "",
+                None => " (as many as the file has lines, as no -np is given)",
+            };
+            let text =
+                format!("{expected} ranks are started{counted}, but the file has no {which}");
             self.reading.refuse(&traps::RANK_MISSING, None, text);
         }
         if self.source.arguments.ranks().is_some() {

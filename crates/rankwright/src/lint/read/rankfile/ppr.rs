@@ -20,6 +20,19 @@ pub(in crate::lint) enum Resource {
     Core,
 }
 
+impl Resource {
+    /// Its name in texts.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Node => "host",
+            Self::Package => "package",
+            Self::Numa => "NUMA node",
+            Self::Cache => "L3 cache",
+            Self::Core => "core",
+        }
+    }
+}
+
 /// How ranks are mapped.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::lint) struct Ppr<'a> {
@@ -227,7 +240,8 @@ impl<'a> Ppr<'a> {
             let place = match (unit, machine) {
                 _ if is_unbound => Place::Unbound,
                 (Some(unit), Some(machine)) => {
-                    let place = self.cores_of(machine, &object, unit, &mut used.1);
+                    let place =
+                        cores_of(machine, &object, (unit, self.cores.unwrap_or(1)), &mut used.1);
                     if place.is_none() {
                         full.get_or_insert(rank);
                     }
@@ -285,30 +299,29 @@ impl<'a> Ppr<'a> {
             "what mpirun binds to without --bind-to core or PE= depends on its version"
         }
     }
+}
 
-    /// The cores of a rank: the first ones of its object that are free; or all of the first NUMA node
-    /// (package, cache) of it that has a free core.
-    fn cores_of(
-        &self,
-        machine: &Machine,
-        object: &[CoreId],
-        unit: Resource,
-        used: &mut BTreeSet<CoreId>,
-    ) -> Option<Vec<CoreId>> {
-        if unit == Resource::Core {
-            let free = object.iter().filter(|core| !used.contains(*core)).copied();
-            let cores: Vec<CoreId> = free.take(self.cores.unwrap_or(1)).collect();
-            used.extend(cores.iter().copied());
-            return Some(cores).filter(|cores| cores.len() == self.cores.unwrap_or(1));
-        }
-        let groups = groups(machine, unit)?;
-        let is_free = |core: &&CoreId| object.contains(core) && !used.contains(core);
-        let (group, free) = groups.into_iter().find_map(|group| {
-            group.iter().find(is_free).copied().map(|free| (group.clone(), free))
-        })?;
-        used.insert(free);
-        Some(group)
+/// The cores of a rank: the first `each` ones of its object that are free; or all of the first NUMA node
+/// (package, cache) of it that has a free core.
+pub(super) fn cores_of(
+    machine: &Machine,
+    object: &[CoreId],
+    (unit, each): (Resource, usize),
+    used: &mut BTreeSet<CoreId>,
+) -> Option<Vec<CoreId>> {
+    if unit == Resource::Core {
+        let free = object.iter().filter(|core| !used.contains(*core)).copied();
+        let cores: Vec<CoreId> = free.take(each).collect();
+        used.extend(cores.iter().copied());
+        return Some(cores).filter(|cores| cores.len() == each);
     }
+    let groups = groups(machine, unit)?;
+    let is_free = |core: &&CoreId| object.contains(core) && !used.contains(core);
+    let (group, free) = groups
+        .into_iter()
+        .find_map(|group| group.iter().find(is_free).copied().map(|free| (group.clone(), free)))?;
+    used.insert(free);
+    Some(group)
 }
 
 /// Warns of a `--map-by` or `--bind-to` that mpirun refuses (without a version: that both refuse), and
@@ -347,7 +360,7 @@ pub(in crate::lint) fn warn_of_unknown(
 }
 
 /// The resource of this name.
-fn resource(name: &str, version: Option<Version>) -> Option<Resource> {
+pub(super) fn resource(name: &str, version: Option<Version>) -> Option<Resource> {
     Some(match name.to_ascii_lowercase().as_str() {
         "node" => Resource::Node,
         "socket" => Resource::Package,
@@ -360,7 +373,7 @@ fn resource(name: &str, version: Option<Version>) -> Option<Resource> {
 }
 
 /// The cores of each object of a machine, ascending; `None` if its caches are not known.
-fn groups(machine: &Machine, resource: Resource) -> Option<Vec<Vec<CoreId>>> {
+pub(super) fn groups(machine: &Machine, resource: Resource) -> Option<Vec<Vec<CoreId>>> {
     let number = |(index, core): (usize, &Core)| {
         Some(match resource {
             Resource::Node => 0,

@@ -5,6 +5,7 @@ use super::job::Counts;
 use super::layout::{Node, Order, Unit};
 use super::options::Options;
 use crate::files::InputError;
+use crate::lint::PUS_UNKNOWN;
 use crate::lint::read::cpu_bind::CpuBind;
 use crate::lint::read::wrapper;
 use crate::lint::{Arguments, Place, Reading, Source};
@@ -125,9 +126,6 @@ impl Binding {
         }
     }
 }
-
-/// How the notes begin that say why PUs are unknown.
-pub(super) const PUS_UNKNOWN: &str = "the PUs are unknown";
 
 fn unknown_pus(why: &str) -> String {
     format!("{PUS_UNKNOWN}: {why}")

@@ -3,7 +3,7 @@
 use super::options::{NODES_NOT_PREDICTED, Options};
 use crate::cluster::hostlist;
 use crate::files::InputError;
-use crate::lint::{MOST_RANKS, Source};
+use crate::lint::{MOST_RANKS, Reading, Source};
 use crate::units::counted;
 
 /// What a job or step asks for.
@@ -38,11 +38,13 @@ impl Counts {
     }
 }
 
-/// The names of the nodes, in Slurm's order, by name and number.
+/// The names of the nodes, in Slurm's order, by name and number. A job that names none is taken to have
+/// the first nodes of the cluster; without a cluster, made-up names stand for its nodes.
 pub(super) fn nodes(
     source: &Source<'_>,
     (job, step): (&Options, &Options),
     (of_job, of_step): (&Counts, &Counts),
+    reading: &mut Reading,
 ) -> Result<Vec<String>, InputError> {
     for (name, _) in NODES_NOT_PREDICTED {
         if let Some(given) = step.get(name).or_else(|| job.get(name)) {
@@ -55,37 +57,69 @@ pub(super) fn nodes(
         Some(tasks.div_ceil(each))
     });
     let list = step.get("nodelist").or_else(|| job.get("nodelist"));
-    let mut names = match (list, source.machines.cluster()) {
-        (Some(list), _) if list.value.contains('/') => {
-            return Err(wrong(
-                source,
-                list.line,
-                &list.value,
-                "the names of the nodes, not a file",
-            ));
+    let mut names = match list {
+        Some(list) if list.value.contains('/') => {
+            let expected = "the names of the nodes, not a file";
+            return Err(wrong(source, list.line, &list.value, expected));
         }
-        (Some(list), _) => hostlist::expand(&list.value)
+        Some(list) => hostlist::expand(&list.value)
             .map_err(|error| wrong(source, list.line, &error.found, &error.expected))?,
-        (None, Some(cluster)) => cluster.nodes.iter().map(|node| node.name.clone()).collect(),
-        (None, None) => Vec::new(),
+        None => unnamed(source, wanted, reading)?,
     };
     names.sort_by_key(|name| natural(name));
     names.dedup();
-    let count = wanted.unwrap_or(if list.is_some() || names.len() == 1 { names.len() } else { 0 });
-    if count == 0 || count != names.len() {
-        let of = if wanted.is_none() { "a job without --nodes" } else { "a job" };
-        let found = match wanted {
-            Some(wanted) if !names.is_empty() => {
-                format!("{of} on {} and the names of {}", counted(wanted, "node"), names.len())
-            }
-            Some(wanted) => format!("{of} on {} without names", counted(wanted, "node")),
-            None => of.to_owned(),
-        };
-        return Err(source
-            .wrong(None, &found, "the nodes that the job has")
-            .with_advice("name them, as --nodelist=n[0-3] in the script or in --launcher-args"));
+    match wanted.filter(|wanted| *wanted != names.len()) {
+        None => Ok(names),
+        Some(wanted) => {
+            let found =
+                format!("a job on {} and a --nodelist of {}", counted(wanted, "node"), names.len());
+            let line = list.map_or(0, |list| list.line);
+            let error = wrong(source, line, &found, "the nodes that the job has");
+            Err(error.with_advice("name as many with --nodelist, in the script or --launcher-args"))
+        }
     }
-    Ok(names)
+}
+
+/// The names of `wanted` nodes of a job without `--nodelist`.
+fn unnamed(
+    source: &Source<'_>,
+    wanted: Option<usize>,
+    reading: &mut Reading,
+) -> Result<Vec<String>, InputError> {
+    let cluster = source.machines.cluster();
+    let has = cluster.map_or(0, |cluster| cluster.nodes.len());
+    let Some(wanted) = wanted.or((has == 1).then_some(1)) else {
+        return Err(source
+            .wrong(None, "a job without --nodes", "the nodes that the job has")
+            .with_advice(
+                "give their number or names, as -N 4 or --nodelist=n[0-3] in --launcher-args",
+            ));
+    };
+    let Some(cluster) = cluster else {
+        reading.notes.push(format!(
+            "the job names no nodes: {} for them; --on CLUSTER gives names and PUs",
+            match wanted {
+                1 => "node0 stands".to_owned(),
+                _ => format!("node0 to node{} stand", wanted - 1),
+            }
+        ));
+        return Ok((0..wanted).map(|node| format!("node{node}")).collect());
+    };
+    if wanted > has {
+        let found = format!("a job on {}", counted(wanted, "node"));
+        let expected = format!("at most the {} of {}", counted(has, "node"), cluster.name);
+        let advice = "if it has others: --nodelist=n[0-3] in --launcher-args; if this is the \
+                      description of one node: --nodes NODES";
+        return Err(source.wrong(None, &found, &expected).with_advice(advice));
+    }
+    if wanted < has {
+        reading.notes.push(format!(
+            "the job names no nodes: taken are the first {wanted} of the {has} nodes of `{}`; name others with \
+             --nodes or --nodelist (in --launcher-args)",
+            cluster.name
+        ));
+    }
+    Ok(cluster.nodes.iter().take(wanted).map(|node| node.name.clone()).collect())
 }
 
 /// A name with its numbers as numbers.

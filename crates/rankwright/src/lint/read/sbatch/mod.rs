@@ -76,7 +76,7 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     warnings::of_exports(&script, &mut reading);
     script.apply_wrapper(&mut reading)?;
     if reading.ranks.iter().all(|rank| rank.pus.is_some() || !rank.bound) {
-        reading.notes.retain(|note| !note.starts_with(binding::PUS_UNKNOWN));
+        reading.notes.retain(|note| !note.starts_with(crate::lint::PUS_UNKNOWN));
     }
     Ok(reading)
 }
@@ -340,7 +340,8 @@ impl Script<'_> {
             let order: Vec<usize> = hosts.into_iter().map(&mut position).collect();
             return Ok((nodes, order));
         }
-        let nodes = job::nodes(self.source, (&self.job, step), (&self.of_job, of_step))?;
+        let (of_job, options) = ((&self.of_job, of_step), (&self.job, step));
+        let nodes = job::nodes(self.source, options, of_job, reading)?;
         let tasks = self.tasks(of_step, (nodes.len(), programs), reading)?;
         let distribution = self.distribution(step);
         let cyclic = match distribution.split(':').next() {
