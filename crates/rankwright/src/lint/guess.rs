@@ -1,6 +1,7 @@
 //! The launchers that a file may be for, from its content.
 
 use super::read::arguments::Arguments;
+use super::read::rankfile::is_hostfile;
 use super::{FORMATS, Format, Reading, find};
 use crate::cluster::Cluster;
 use crate::files::InputError;
@@ -63,9 +64,10 @@ pub fn read_guessed(
     let different = || {
         let found =
             format!("a file for {}, which do not read it alike", listed(formats.iter().copied()));
-        let first = formats.first().map_or("LAUNCHER", |format| format.name);
+        let options = formats.iter().map(|format| format!("--from {}", format.name));
+        let options: Vec<String> = options.collect();
         InputError::new(file, found, "one launcher")
-            .with_advice(format!("say which, as in --from {first}"))
+            .with_advice(format!("say which: {}", one_of(options)))
     };
     if readings.len() < formats.len() {
         // One launcher's error says what is wrong only if no other is possible.
@@ -76,7 +78,16 @@ pub fn read_guessed(
     let mut alike = Vec::new();
     for (other, its) in readings {
         if its.ranks != reading.ranks || its.starts() != reading.starts() {
-            return Err(different());
+            let same_hosts = its.host_of_rank().eq(reading.host_of_rank());
+            let versions =
+                alike.is_empty() && format.name == OPEN_MPI[0] && other.name == OPEN_MPI[1];
+            if !(versions && is_hostfile(text) && same_hosts && its.starts() == reading.starts()) {
+                return Err(different());
+            }
+            reading.drop_cores(
+                "Open MPI 4.1 and 5.0 bind these ranks differently; --from openmpi4 or \
+                 --from openmpi5 shows each",
+            );
         }
         // A warning names the versions that it is about.
         let more = its.warnings.into_iter().filter(|it| !reading.warnings.contains(it));
@@ -88,11 +99,15 @@ pub fn read_guessed(
     Ok(Guessed { format, alike, reading })
 }
 
-/// `a, b or c`.
+/// The names of formats.
 fn listed(formats: impl Iterator<Item = &'static Format>) -> String {
-    let mut names: Vec<&str> = formats.map(|format| format.name).collect();
+    one_of(formats.map(|format| format.name.to_owned()).collect())
+}
+
+/// `a, b or c`.
+fn one_of(mut names: Vec<String>) -> String {
     let last = names.pop().unwrap_or_default();
-    if names.is_empty() { last.to_owned() } else { format!("{} or {last}", names.join(", ")) }
+    if names.is_empty() { last } else { format!("{} or {last}", names.join(", ")) }
 }
 
 /// The names of the formats that the file may have; or else what it seems to be.
