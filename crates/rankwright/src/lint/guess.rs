@@ -23,8 +23,8 @@ const OTHER_JOBS: [(&str, &str); 3] = [
 pub struct Guessed {
     /// The launcher that it was read for.
     pub format: &'static Format,
-    /// Other launchers that it may be for, and that start the same ranks in the same places. Their
-    /// warnings are among those of the reading.
+    /// Other launchers that it may be for, and that start the same ranks in the same places; of a hostfile
+    /// of Open MPI, on the same hosts. Their warnings are among those of the reading.
     pub alike: Vec<&'static Format>,
     /// The effective meaning.
     pub reading: Reading,
