@@ -180,6 +180,15 @@ impl Prepared {
         Ok((settings, notes))
     }
 
+    /// The notes of [`settings`](Self::settings) for a launcher that the user starts.
+    pub(crate) fn device_notes(
+        &self,
+        launcher: &Launcher,
+        job: &JobEntry,
+    ) -> anyhow::Result<Vec<String>> {
+        Ok(self.settings(job, local_ranks(launcher, job), false)?.1)
+    }
+
     /// Warns if our environment shows other GPUs than those of the ranks of the only job.
     pub(crate) fn warn_of_other_gpus(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
         let (job, mut settings) = (self.one_job()?, Settings::default());
@@ -237,11 +246,7 @@ impl Prepared {
             StartedBy::User(name) => (name.to_owned(), false),
         };
         let obstacle = if from_here { self.obstacle_here() } else { None };
-        let local_ranks = match launcher.counts_local_ranks(job) {
-            true => LocalRanks::Right,
-            false => LocalRanks::Wrong,
-        };
-        let (settings, notes) = self.settings(job, local_ranks, from_here)?;
+        let (settings, notes) = self.settings(job, local_ranks(launcher, job), from_here)?;
         // srun needs the process management interface of the MPI library.
         let named = (launcher.name == "slurm").then(|| with_library(job, task)).flatten();
         let job = named.as_ref().unwrap_or(job);
@@ -269,6 +274,11 @@ impl Prepared {
         launch.notes.extend(notes);
         Ok(launch)
     }
+}
+
+/// How the launcher counts the ranks of a job on each host.
+fn local_ranks(launcher: &Launcher, job: &JobEntry) -> LocalRanks {
+    if launcher.counts_local_ranks(job) { LocalRanks::Right } else { LocalRanks::Wrong }
 }
 
 /// The job with the MPI library of its programs, if the placement does not have it.

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use rankwright::choose::Candidate;
-use rankwright::cluster::Cluster;
+use rankwright::cluster::{Cluster, Levels};
+use rankwright::estimate::Load;
 use rankwright::placement::{GpuUse, Placement, PlacementFile, Settings};
 use rankwright::rails::{Selection, SelectionError, gpus, lower_bound, select, selectable};
 use rankwright::report::GpuReport;
@@ -44,6 +45,19 @@ pub(crate) fn balance(
         busiest: candidate.load.busiest_nic_time(),
         lower_bound: bound.map_err(|error| not_selected(selection, error))?,
     }))
+}
+
+/// How long the busiest device needs if devices are chosen by another selection, for ranks that stay where
+/// they are; `None` if it cannot choose any.
+pub(crate) fn busiest_under(
+    cluster: &Cluster,
+    workload: &Workload,
+    placement: &Placement,
+    selection: &Selection,
+) -> Option<Seconds> {
+    let placement = select(cluster, workload, placement.clone(), selection).ok()?;
+    let load = Load::new(cluster, &Levels::new(cluster), workload, &placement);
+    Some(load.busiest_nic_time())
 }
 
 /// How the ranks use GPUs: as the user says; else `near` if the batch system granted GPUs.
@@ -126,9 +140,13 @@ fn note_gpus(file: &PlacementFile, verbosity: &Verbosity) {
         );
         output::note(verbosity, text);
     }
+    gpu_notes(file).iter().for_each(|text| output::note(verbosity, text));
+}
+
+/// What holds for the variables that show ranks their GPUs.
+pub(crate) fn gpu_notes(file: &PlacementFile) -> BTreeSet<String> {
     let settings = |job| gpus::set_variables(file, job, &mut Settings::default());
-    let notes: BTreeSet<String> = file.jobs.iter().flat_map(settings).collect();
-    notes.iter().for_each(|text| output::note(verbosity, text));
+    file.jobs.iter().flat_map(settings).collect()
 }
 
 /// A table of the ranks with their cores, GPUs and network devices, if there are ranks per GPU. Warns of

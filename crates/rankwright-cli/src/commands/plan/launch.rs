@@ -8,6 +8,7 @@ use clap::Args;
 use rankwright::launch::Launcher;
 use rankwright::units::counted;
 
+use crate::host::mpi::launcher::too_old_here;
 use crate::launching::prepared::Prepared;
 use crate::launching::user_folder::{self, WrittenLaunch};
 use crate::options::{Format, LAUNCHER_NAME, LaunchOptions, programs, refuse_stdout, site};
@@ -47,6 +48,7 @@ impl Launch {
         let line = programs(&self.program)?;
         let planned = user_folder::plan(&prepared, launcher, &self.output, &|_| Ok(line.clone()))?;
         let written = user_folder::write(planned)?;
+        too_old_here(launcher).iter().for_each(|text| warn(verbosity, text));
         if let Some(invented) = prepared.invented_hosts(&prepared.jobs()?) {
             warn(verbosity, format_args!("{}: {invented}", prepared.file()));
         }

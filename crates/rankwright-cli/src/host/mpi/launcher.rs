@@ -77,22 +77,48 @@ pub(crate) fn find(
 /// The name by which a launcher is started on this machine: that of the table, unless another MPI has it
 /// here and the launcher's own has a longer one (`mpiexec.mpich`).
 pub(crate) fn name_here(launcher: &Launcher) -> String {
-    let usual = launcher.program.to_owned();
+    let name = here(launcher).as_ref().and_then(name_of).map(str::to_owned);
+    name.unwrap_or_else(|| launcher.program.to_owned())
+}
+
+/// Why the launcher of this machine refuses the files for `launcher`, if it is too old for them. One of
+/// another machine may be newer.
+pub(crate) fn too_old_here(launcher: &Launcher) -> Option<String> {
+    if launcher.name != "mpich" {
+        return None;
+    }
+    let mpi = here(launcher)?;
+    let fitting = row(&mpi).filter(|name| *name != launcher.name)?;
+    let (major, minor) = mpi.version;
+    Some(format!(
+        "{} here is {} {major}.{minor}, files for {} need {}.{} or later: give --for {fitting}, unless \
+         the job starts where it is newer",
+        name_of(&mpi)?,
+        mpi.family,
+        launcher.name,
+        MPICH_WITH_RANKMAP.0,
+        MPICH_WITH_RANKMAP.1,
+    ))
+}
+
+/// What starts jobs under the name that [`name_here`] gives; `None` if no MPI of the launcher is here.
+fn here(launcher: &Launcher) -> Option<Mpi> {
     if is_of_resource_manager(&launcher) {
-        return usual;
+        return None;
     }
     let wanted = Wanted::new(Some(launcher), None, "");
-    let named = |mpi: &Mpi| Some(mpi.launcher.file_name()?.to_str()?.to_owned());
-    let serves = |mpi: &&Mpi| wanted.best(std::slice::from_ref(*mpi)).is_some();
-    let is_usual = |mpi: &Mpi| named(mpi).as_ref() == Some(&usual) && serves(&mpi);
-    let installed = Installed::until(&usual, &is_usual);
-    let names: Vec<String> = installed.launchers.iter().filter(serves).filter_map(named).collect();
-    let alike = |name: &&String| name.starts_with(&usual);
-    let has = |name: &String| names.contains(name);
-    match names.iter().find(alike).or(names.first()) {
-        Some(other) if !has(&usual) => other.clone(),
-        _ => usual,
-    }
+    let serves = |mpi: &Mpi| wanted.best(std::slice::from_ref(mpi)).is_some();
+    let is_usual = |mpi: &Mpi| name_of(mpi) == Some(launcher.program);
+    let installed = Installed::until(launcher.program, &|mpi| is_usual(mpi) && serves(mpi));
+    let mut serving: Vec<Mpi> = installed.launchers.into_iter().filter(serves).collect();
+    let alike = |mpi: &Mpi| name_of(mpi).is_some_and(|name| name.starts_with(launcher.program));
+    let first = serving.iter().position(is_usual).or_else(|| serving.iter().position(alike));
+    (!serving.is_empty()).then(|| serving.swap_remove(first.unwrap_or(0)))
+}
+
+/// The name of its launcher.
+fn name_of(mpi: &Mpi) -> Option<&str> {
+    mpi.launcher.file_name()?.to_str()
 }
 
 fn is_of_resource_manager(launcher: &&Launcher) -> bool {
@@ -236,6 +262,9 @@ fn of_resource_manager(launcher: &'static Launcher) -> Result<MpiLauncher, NotSt
     Err(missing(format!("{program} is not the one of {software}: --version prints {said}")))
 }
 
+/// The first version of MPICH whose `mpiexec` takes `-rankmap`.
+const MPICH_WITH_RANKMAP: (u32, u32) = (4, 1);
+
 /// The row of the launcher table for this MPI.
 fn row(mpi: &Mpi) -> Option<&'static str> {
     match (mpi.family, mpi.version) {
@@ -243,7 +272,7 @@ fn row(mpi: &Mpi) -> Option<&'static str> {
         (mpi::Family::OpenMpi, (5.., _)) => Some("openmpi5"),
         (mpi::Family::OpenMpi, _) => None,
         (mpi::Family::Intel, _) => Some("intelmpi"),
-        (mpi::Family::Mpich, version) if version >= (4, 1) => Some("mpich"),
+        (mpi::Family::Mpich, version) if version >= MPICH_WITH_RANKMAP => Some("mpich"),
         (mpi::Family::Mpich, _) => Some("mpich:4.0"),
     }
 }

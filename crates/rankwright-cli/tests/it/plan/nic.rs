@@ -84,6 +84,17 @@ fn devices_go_from_place_through_launch_to_the_ranks() {
     // Several stacks drive Slingshot: without --fabric the user is asked, and GPUs are shown.
     let said = run(&[&launch[..], &["--", "./app"]].concat());
     assert!(said.contains("say --fabric with one of cxi, tcp, craympich, mpich-ofi"), "{said}");
+    // `place` does as `map` and `launch` together, with the same note.
+    let place = ["place", "pattern:ring:8", "--strategies", "blocked", "--nics", "device-affinity"];
+    let files = ["--for", "openmpi4", "-o", &file, "--launch-files", &files];
+    let place = [&place[..], &on, &["--gpus", "one-per-rank"], &files].concat();
+    let said = run(&[&place[..], &["--", "./app"]].concat());
+    assert!(said.contains("say --fabric with one of cxi, tcp, craympich, mpich-ofi"), "{said}");
+    let said = run(&[&place[..], &["--fabric", "cxi", "--", "./app"]].concat());
+    assert!(!said.contains("--fabric"), "{said}");
+    let map = std::fs::read_to_string(folder.path().join("files/ranks.map")).expect("written");
+    let line = map.lines().nth(1).unwrap_or_default();
+    assert!(line.ends_with("ROCR_VISIBLE_DEVICES=4 FI_CXI_DEVICE_NAME=cxi2"), "{line}");
 }
 
 /// MPICH before 4.1 counts local ranks anew behind ranks of other hosts; a map by local rank would

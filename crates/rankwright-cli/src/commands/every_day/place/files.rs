@@ -15,6 +15,7 @@ use crate::launching::user_folder;
 use crate::options::site::Defaults;
 use crate::options::{FabricOptions, LAUNCHER_NAME, TargetOptions, programs, refuse_stdout};
 use crate::output::{self, Verbosity};
+use crate::planning::devices;
 
 /// Destinations of the placement and of the launch files.
 #[derive(Debug, Args)]
@@ -29,6 +30,8 @@ pub(super) struct FileOptions {
     /// Folder for the launch files [default: NAME.launch beside the placement]
     #[arg(long, value_name = "FOLDER")]
     launch_files: Option<PathBuf>,
+    #[command(flatten)]
+    fabric: FabricOptions,
     /// The defaults of the site.
     #[arg(skip)]
     defaults: Defaults,
@@ -78,7 +81,7 @@ impl FileOptions {
     pub(super) fn write(
         &self,
         file: PlacementFile,
-        (strategy, launcher): (&str, &'static Launcher),
+        (strategy, target): (&str, &'static Launcher),
         line: Option<&ProgramLine>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<()> {
@@ -87,14 +90,16 @@ impl FileOptions {
             None => Ok(programs(&[format!("./{}", job.name)])?),
         };
         let name = self.output.display().to_string();
-        let fabric = FabricOptions::default().or_default(&self.defaults);
+        let fabric = self.fabric.or_default(&self.defaults);
         let prepared = Prepared::for_target(&TargetOptions::default(), file, name)?;
         let prepared = prepared.with_fabric(fabric);
         let launches = match self.folder() {
-            Some(folder) => user_folder::plan(&prepared, launcher, &folder, &of_job)?,
+            Some(folder) => user_folder::plan(&prepared, target, &folder, &of_job)?,
             None => Vec::new(),
         };
 
+        let too_old = (!launches.is_empty()).then(|| launcher::too_old_here(target)).flatten();
+        too_old.iter().for_each(|text| output::warn(verbosity, text));
         prepared.placement().write(&self.output)?;
         let output = self.output.display();
         output::note(verbosity, format!("{output}: placement by {strategy}"));
@@ -104,8 +109,15 @@ impl FileOptions {
         }
         for job in user_folder::write(launches)? {
             let folder = job.folder.display();
-            output::note(verbosity, format!("{folder}: launch files for {}", launcher.name));
+            output::note(verbosity, format!("{folder}: launch files for {}", target.name));
             output::note(verbosity, job.command_line());
+        }
+        // Notes about GPUs are those of the placement, which were told with it.
+        let told = devices::gpu_notes(prepared.placement());
+        for job in jobs {
+            let notes = prepared.device_notes(target, job)?;
+            let notes = notes.iter().filter(|text| !told.contains(*text));
+            notes.for_each(|text| output::note(verbosity, format_args!("note: {text}")));
         }
         if line.is_none() {
             output::note(

@@ -610,3 +610,26 @@ fn the_command_line_has_the_name_of_the_right_launcher() {
     }
     assert_eq!(command_line("mpich"), "mpiexec");
 }
+
+#[test]
+fn files_that_the_installed_mpich_refuses_are_warned_of() {
+    let site = Site::new();
+    site.placement(&placement(4, false, &[("n0", 0), ("n0", 1)]));
+    for (version, is_too_old) in [("4.0.2", true), ("4.1", false)] {
+        let says = format!("echo 'HYDRA build details:'; echo '    Version: {version}'");
+        site.program("mpiexec.mpich", &format!("#!/bin/sh\n{says}\n"));
+        let place = ["place", "pattern:ring:2", "--on", "cluster.toml", "-o", "p.json"];
+        let launch = ["launch", "placement.json", "-o", "out"];
+        for words in [&place[..], &launch] {
+            for (launcher, warned) in [("mpich", is_too_old), ("mpich:4.0", false)] {
+                let arguments = [words, &["--for", launcher, "--", "./app"]].concat();
+                let mut command = site.outside(&arguments);
+                command.env("PATH", site.path());
+                let (_, text) = site.output(command, &arguments);
+                let warning = "warning: mpiexec.mpich here is MPICH 4.0, files for mpich need 4.1 or \
+                               later: give --for mpich:4.0";
+                assert_eq!(text.contains(warning), warned, "{text}");
+            }
+        }
+    }
+}
