@@ -112,7 +112,8 @@ impl Allocation {
             .effort(self.effort)
             .threads(usable_pus())
             .simulation(simulation)
-            .evaluate_all(false);
+            // With one candidate, an effort that simulates gives it an expected run time, as in `place`.
+            .evaluate_all(self.effort != Effort::Fast);
         let planner = default.planner(planner);
         let plan = ended_by_sigterm(|| planner.plan()).map_err(plan::without_transparent)?;
         let best = plan.best();
