@@ -85,33 +85,36 @@ impl PairedDifference {
             .max(self.pairs as f64 + 1.0) as u64
     }
 
-    /// The difference in words, as `7.3 % ± 1.1 faster, n = 10`; ± is half the width of the interval.
+    /// The difference in words, as `7.3 % faster (6.2 % to 8.4 %), n = 10`; in parentheses are the bounds of
+    /// the interval.
     #[must_use]
     pub fn words(&self) -> String {
-        let (percent, count) = (100.0 * self.saved, self.pairs);
-        let half = self.interval.map_or(0.0, |(low, high)| 50.0 * (high - low));
+        let count = self.pairs;
+        let Some((low, high)) = self.interval else {
+            return format!("unknown from n = {count}; at least two runs of each are needed");
+        };
         // Small differences need their digits.
-        let digits = if half < 0.1 { 2 } else { 1 };
+        let digits = if high - low < 0.002 { 2 } else { 1 };
+        let share = |saved: f64| format!("{:.digits$} %", 100.0 * saved.abs());
+        let signed = |saved: f64| {
+            format!("{} {}", share(saved), if saved < 0.0 { "slower" } else { "faster" })
+        };
+        let saved = signed(self.saved);
+        let both = || format!("{saved}; {} to {}", signed(low), signed(high));
         match self.result() {
             PairedResult::Faster => {
-                format!("{percent:.digits$} % ± {half:.digits$} faster, n = {count}")
+                format!("{saved} ({} to {}), n = {count}", share(low), share(high))
             }
             PairedResult::Slower => {
-                format!("{:.digits$} % ± {half:.digits$} slower, n = {count}", -percent)
+                format!("{saved} ({} to {}), n = {count}", share(high), share(low))
             }
-            PairedResult::NoDifference => {
-                let percent = percent.abs();
-                format!("no difference ({percent:.digits$} % ± {half:.digits$}, n = {count})")
-            }
-            PairedResult::Unclear => format!(
-                "unclear ({percent:.digits$} % ± {half:.digits$}, n = {count}): about {} runs of each \
-                 would show a difference of {:.0} %",
+            PairedResult::NoDifference => format!("no difference ({}), n = {count}", both()),
+            PairedResult::Unclear | PairedResult::TooFewRuns => format!(
+                "unclear ({}), n = {count}: about {} runs of each would show a difference of {:.0} %",
+                both(),
                 self.enough_pairs(),
                 100.0 * LARGEST_HALF_WIDTH
             ),
-            PairedResult::TooFewRuns => {
-                format!("unknown from n = {count}; at least two runs of each are needed")
-            }
         }
     }
 }
@@ -125,16 +128,16 @@ mod tests {
     fn differences_have_words() {
         let words = |pairs: &[(f64, f64)]| PairedDifference::of(pairs).words();
         let faster = [(10.0, 9.0), (10.2, 9.2), (9.9, 8.9), (10.1, 9.0)];
-        assert_eq!(words(&faster), "10.2 % ± 0.8 faster, n = 4");
+        assert_eq!(words(&faster), "10.2 % faster (9.4 % to 11.0 %), n = 4");
         let swapped = faster.map(|(reference, other)| (other, reference));
-        assert_eq!(words(&swapped), "11.4 % ± 0.9 slower, n = 4");
+        assert_eq!(words(&swapped), "11.4 % slower (10.4 % to 12.3 %), n = 4");
         assert_eq!(
             words(&[(10.0, 9.0), (9.0, 10.0), (10.0, 9.9)]),
-            "unclear (0.3 % ± 26.4, n = 3): about 84 runs of each would show a difference of 5 %"
+            "unclear (0.3 % faster; 29.5 % slower to 23.3 % faster), n = 3: about 84 runs of each would show a difference of 5 %"
         );
         assert_eq!(
             words(&[(10.0, 9.9), (9.9, 10.0), (10.0, 9.9)]),
-            "no difference (0.3 % ± 2.9, n = 3)"
+            "no difference (0.3 % faster; 2.6 % slower to 3.2 % faster), n = 3"
         );
         assert_eq!(
             words(&[(10.0, 9.0)]),
@@ -142,8 +145,11 @@ mod tests {
         );
         assert_eq!(words(&[]), "unknown from n = 0; at least two runs of each are needed");
         // Runs that always take the same time.
-        assert_eq!(words(&[(4.0, 3.0); 3]), "25.00 % ± 0.00 faster, n = 3");
-        assert_eq!(words(&[(4.0, 4.0); 3]), "no difference (0.00 % ± 0.00, n = 3)");
+        assert_eq!(words(&[(4.0, 3.0); 3]), "25.00 % faster (25.00 % to 25.00 %), n = 3");
+        assert_eq!(
+            words(&[(4.0, 4.0); 3]),
+            "no difference (0.00 % faster; 0.00 % faster to 0.00 % faster), n = 3"
+        );
     }
 
     /// Of 95 % intervals, 95 % must contain the true value, also if both runs of a pair are disturbed
