@@ -45,6 +45,11 @@ impl ResultOptions {
         }
     }
 
+    /// Whether the result goes to a file.
+    pub(crate) fn has_file(&self) -> bool {
+        self.file().is_some()
+    }
+
     /// The file; `None` for standard output.
     fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| path.as_os_str() != "-")

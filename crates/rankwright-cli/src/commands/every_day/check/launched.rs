@@ -12,13 +12,13 @@ use rankwright::launch::Task;
 use rankwright_shim_format::ReportLine;
 
 use super::arguments::Check;
-use super::verdict;
+use super::verdict::{self, Verdict};
 
 use crate::host::child;
 use crate::host::mpi::launcher;
 use crate::launching::prepared::Prepared;
 use crate::launching::started::{Started, duration};
-use crate::options::{programs, site};
+use crate::options::{Format, programs, site};
 use crate::output::exit_code::{Infeasible, Mismatch};
 use crate::output::{Verbosity, note, warn};
 
@@ -46,21 +46,29 @@ impl Check {
         let reports = &collected.reports;
         let shared = verdict::shared(prepared.placement(), job, reports);
         let verdicts = verdict::verdicts(prepared.placement(), job, None, reports, &shared);
-        self.result.write(&verdict::render(&verdicts, self.result.format)?)?;
+        self.show(&verdicts, verbosity)?;
         note(verbosity, &started.ready.launch.binding);
         let limits = verdict::unverifiable(prepared.placement(), job, &collected.reports);
         limits.iter().for_each(|limit| note(verbosity, limit));
-        let wrong = verdicts.iter().filter(|verdict| !verdict.is_ok()).count();
-        if wrong == 0 {
-            note(verbosity, verdict::all_in_place(verdicts.len()));
+        if verdict::wrong(&verdicts) == 0 {
             return Ok(ExitCode::SUCCESS);
         }
         if collected.reports.len() < job.ranks.len() {
             let what = format!("not all ranks reported: {}", collected.end);
             warn(verbosity, what + &indented(&collected.noise));
         }
-        let text = format!("{wrong} of {} ranks are not where they should be", verdicts.len());
-        Err(Mismatch(text).into())
+        Err(Mismatch(verdict::sentence(&verdicts)).into())
+    }
+
+    /// Writes the result. Where standard output does not begin with the sentence, it is a note.
+    pub(super) fn show(&self, verdicts: &[Verdict], verbosity: &Verbosity) -> anyhow::Result<()> {
+        let format = self.result.format;
+        self.result.write(&verdict::render(verdicts, format, verbosity.verbose)?)?;
+        let is_told = format == Format::Table && !self.result.has_file();
+        if !is_told && verdict::wrong(verdicts) == 0 {
+            note(verbosity, verdict::sentence(verdicts));
+        }
+        Ok(())
     }
 }
 

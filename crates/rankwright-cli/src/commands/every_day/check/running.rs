@@ -9,7 +9,8 @@ use rankwright_shim_format::devices::NotSeen;
 use rankwright_shim_format::{ReportLine, Variable};
 
 use super::arguments::Check;
-use super::{plan, verdict};
+use super::plan;
+use super::verdict::{self, Verdict};
 use crate::host::processes::{Process, Running, System};
 use crate::host::this_host;
 use crate::launching::prepared::Prepared;
@@ -50,21 +51,20 @@ impl Check {
             itself.map_or(Vec::new(), |(_, sentences)| sentences.clone())
         };
         let shared: Vec<Vec<String>> = running.iter().map(shared).collect();
-        let wrong = match &self.placement {
-            Some(file) => self.against(file, &system, &running, &shared, verbosity)?,
+        let (wrong, sentence) = match &self.placement {
+            Some(file) => {
+                let verdicts = self.against(file, &system, &running, &shared, verbosity)?;
+                (verdict::wrong(&verdicts), verdict::sentence(&verdicts))
+            }
             None => {
                 self.result.write(&render(&running, &shared, self.result.format)?)?;
-                shared.iter().filter(|sentences| !sentences.is_empty()).count()
+                (sharing(&shared), sharing_in_words(&shared))
             }
         };
-        if wrong == 0 {
-            return Ok(ExitCode::SUCCESS);
+        match wrong {
+            0 => Ok(ExitCode::SUCCESS),
+            _ => Err(Mismatch(sentence).into()),
         }
-        let what = match self.placement {
-            Some(_) => "ranks are not where they should be",
-            None => "processes share PUs or cores with others",
-        };
-        Err(Mismatch(format!("{wrong} {what}")).into())
     }
 
     /// The processes to check.
@@ -99,7 +99,7 @@ impl Check {
         Ok(here.ranks)
     }
 
-    /// Prints the processes with their placement; returns how many are wrong.
+    /// Prints the verdicts on the processes, and returns them.
     fn against(
         &self,
         file: &std::path::Path,
@@ -107,7 +107,7 @@ impl Check {
         running: &[Running],
         shared: &[Vec<String>],
         verbosity: &Verbosity,
-    ) -> anyhow::Result<usize> {
+    ) -> anyhow::Result<Vec<Verdict>> {
         let prepared = Prepared::read(&self.options, file)?;
         let (placement, job) = (prepared.placement(), prepared.one_job()?);
         let host = this_host::name()?;
@@ -141,14 +141,10 @@ impl Check {
         // With --pid, ranks without a process are not wrong.
         let of_host = self.pid.is_empty().then_some(host.as_str()).or(Some(""));
         let verdicts = verdict::verdicts(placement, job, of_host, &reports, &more);
-        self.result.write(&verdict::render(&verdicts, self.result.format)?)?;
+        self.show(&verdicts, verbosity)?;
         let limits = verdict::unverifiable(placement, job, &reports);
         limits.iter().for_each(|limit| note(verbosity, limit));
-        let wrong = verdicts.iter().filter(|verdict| !verdict.is_ok()).count();
-        if wrong == 0 {
-            note(verbosity, verdict::all_in_place(verdicts.len()));
-        }
-        Ok(wrong)
+        Ok(verdicts)
     }
 }
 
@@ -212,12 +208,30 @@ const HEADER: [&str; 10] = [
     "verdict",
 ];
 
+/// The number of processes that share something with others.
+fn sharing(shared: &[Vec<String>]) -> usize {
+    shared.iter().filter(|sentences| !sentences.is_empty()).count()
+}
+
+/// Whether processes share something with others, as a sentence.
+fn sharing_in_words(shared: &[Vec<String>]) -> String {
+    match (shared.len(), sharing(shared)) {
+        (1, 0) => "the process shares no PU or core with other ranks".to_owned(),
+        (all, 0) => format!("none of {all} processes shares a PU or core with others"),
+        (all, wrong) => {
+            format!("{wrong} of {all} processes share PUs or cores with others")
+        }
+    }
+}
+
 /// The processes in the wanted format.
 fn render(running: &[Running], shared: &[Vec<String>], format: Format) -> anyhow::Result<String> {
     let rows: Vec<Vec<String>> =
         running.iter().zip(shared).map(|(task, shared)| cells(task, shared)).collect();
     Ok(match format {
-        Format::Table => output::table(&HEADER, &rows),
+        Format::Table => {
+            format!("{}\n\n{}", sharing_in_words(shared), output::table(&HEADER, &rows))
+        }
         Format::Csv => output::csv(&HEADER, &rows),
         Format::Json => {
             let json: Vec<_> = running.iter().zip(shared).map(json).collect();

@@ -262,22 +262,38 @@ const HEADER: [&str; 9] = [
     "verdict",
 ];
 
-/// The sentence if no rank is wrong.
-pub(super) fn all_in_place(ranks: usize) -> String {
-    match ranks {
-        1 => "the only rank is where it should be".to_owned(),
-        ranks => format!("all {ranks} ranks are where they should be"),
+/// The number of wrong ranks.
+pub(super) fn wrong(verdicts: &[Verdict]) -> usize {
+    verdicts.iter().filter(|verdict| !verdict.is_ok()).count()
+}
+
+/// Whether all ranks are where they should be, as a sentence.
+pub(super) fn sentence(verdicts: &[Verdict]) -> String {
+    match (verdicts.len(), wrong(verdicts)) {
+        (1, 0) => "the only rank is where it should be".to_owned(),
+        (ranks, 0) => format!("all {ranks} ranks are where they should be"),
+        (1, _) => "the only rank is not where it should be".to_owned(),
+        (ranks, wrong) => format!("{wrong} of {ranks} ranks are not where they should be"),
     }
 }
 
-/// The result in the wanted format; the table has all ranks if all are right, else the wrong ones.
-pub(super) fn render(verdicts: &[Verdict], format: Format) -> anyhow::Result<String> {
+/// The result in the wanted format. The table is below the sentence and has the wrong ranks; if `verbose`,
+/// all ranks.
+pub(super) fn render(
+    verdicts: &[Verdict],
+    format: Format,
+    verbose: bool,
+) -> anyhow::Result<String> {
     let rows = |chosen: &dyn Fn(&Verdict) -> bool| -> Vec<Vec<String>> {
         verdicts.iter().filter(|verdict| chosen(verdict)).map(cells).collect()
     };
     let all_ok = verdicts.iter().all(Verdict::is_ok);
     Ok(match format {
-        Format::Table => output::table(&HEADER, &rows(&|verdict| all_ok || !verdict.is_ok())),
+        Format::Table => {
+            let rows = rows(&|verdict| verbose || !verdict.is_ok());
+            let table = (!rows.is_empty()).then(|| format!("\n{}", output::table(&HEADER, &rows)));
+            sentence(verdicts) + "\n" + &table.unwrap_or_default()
+        }
         Format::Csv => output::csv(&HEADER, &rows(&|_| true)),
         Format::Json => {
             let json = serde_json::json!({"ok": all_ok, "ranks": verdicts});
@@ -412,7 +428,7 @@ mod tests {
              shares PU P#2 with rank 0",
         ];
         assert_eq!(differences, expected);
-        let json = render(&verdicts, Format::Json).unwrap();
+        let json = render(&verdicts, Format::Json, false).unwrap();
         assert!(json.contains("\"UCX_NET_DEVICES\": \"all\""), "{json}");
     }
 }

@@ -99,7 +99,7 @@ fn running_ranks_are_held_against_their_places() {
     let (output, text) = ranks.check(&["placement.json", &running, "--format", "csv"]);
     assert_eq!(output.status.code(), Some(5), "{text}");
     assert!(text.contains("PUs P#0 instead of P#1; "), "{text}");
-    assert!(text.contains("2 ranks are not where they should be"), "{text}");
+    assert!(text.contains("2 of 2 ranks are not where they should be"), "{text}");
     // Of one process, nothing is shared.
     let first = ranks.children[0].id().to_string();
     let (output, text) = ranks.check(&["placement.json", "--pid", &first]);
