@@ -29,7 +29,8 @@ impl TrafficReport {
 
     /// Lines of text without the heaviest pairs.
     pub(crate) fn text(&self) -> String {
-        let mut text = self.summary.title() + &self.triage.text() + &self.summary.text();
+        let mut text = self.summary.title() + &self.summary.partners();
+        text += &(self.triage.text() + &self.summary.text());
         if let Some(sending) = &self.sending {
             text += &format!("{:<16}{}\n", "sending", sending.line());
         }

@@ -167,6 +167,32 @@ impl TrafficSummary {
         format!("{:<16}{}, {}\n", "program", self.program, counted(self.ranks as usize, "rank"))
     }
 
+    /// The line that says who sends to whom: to how many others a rank sends, and the pairs with the most
+    /// bytes as far as they are listed. Empty if the ranks only call collective operations.
+    #[must_use]
+    pub fn partners(&self) -> String {
+        if self.pairs == 0 {
+            return String::new();
+        }
+        let (each, others) = (self.pairs as f64 / f64::from(self.ranks), self.ranks - 1);
+        let share = |flow: &Flow| 100.0 * flow.bytes as f64 / self.bytes.max(1) as f64;
+        let pair =
+            |flow: &Flow| format!("{} to {} ({:.1} %)", flow.source, flow.destination, share(flow));
+        // The first pair has the most bytes, so that all are alike if it has an equal share.
+        let first = self.heaviest.first();
+        let all_alike = |flow: &Flow| flow.bytes.saturating_mul(self.pairs as u64) == self.bytes;
+        let most = match first {
+            None => String::new(),
+            Some(flow) if all_alike(flow) => format!("; {:.1} on every pair", Bytes(flow.bytes)),
+            Some(_) => {
+                let pairs: Vec<String> = self.heaviest.iter().take(3).map(pair).collect();
+                format!("; most bytes: {}", pairs.join(", "))
+            }
+        };
+        let text = format!("a rank sends to {each:.1} of {others} others on average{most}");
+        format!("{:<16}{text}\n", "partners")
+    }
+
     /// What was sent, and by whom it was recorded, as lines of text below the title;
     /// [`Triage`](super::triage::Triage) has what it means for a placement.
     #[must_use]
