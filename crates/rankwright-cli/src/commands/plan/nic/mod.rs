@@ -21,7 +21,7 @@ use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
 use crate::planning::devices::{self, Balance};
 use crate::planning::plan;
-use report::NicReport;
+use report::{NicReport, OtherSelection};
 
 /// Options of `rankwright nic`.
 #[derive(Debug, Args)]
@@ -191,7 +191,12 @@ impl Nic {
         plan::note_choice(verbosity, candidate);
         let balance = devices::balance(cluster, &workload, candidate, &selection)?;
         let file = candidate.file(cluster, &workload);
-        self.report(Some(cluster), &file, Some(&selection), balance)
+        let mut report = self.report(Some(cluster), &file, Some(&selection), balance)?;
+        report.other = other_selection(&selection).and_then(|other| {
+            let busiest = devices::busiest_under(cluster, &workload, &candidate.placement, &other)?;
+            Some(OtherSelection { selection: other.to_string(), busiest_device_s: busiest.0 })
+        });
+        Ok(report)
     }
 
     fn report(
@@ -211,6 +216,17 @@ impl Nic {
             report.explain(file, stack);
         }
         Ok(report)
+    }
+}
+
+/// The selection to compare another one with: by-load, and for by-load itself device-affinity. `None` if
+/// options restrict the devices of the first.
+fn other_selection(selection: &Selection) -> Option<Selection> {
+    match selection.to_string().as_str() {
+        "none" => None,
+        restricted if restricted.contains("devices=") => None,
+        by_load if by_load.starts_with("by-load") => "device-affinity".parse().ok(),
+        _ => "by-load".parse().ok(),
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) struct NicReport {
     /// it for all choices.
     pub(super) busiest_device_s: Option<f64>,
     pub(super) lower_bound_s: Option<f64>,
+    /// Another selection for the same placement of ranks.
+    pub(super) other: Option<OtherSelection>,
     /// The stack whose variables are shown.
     pub(super) fabric: Option<&'static str>,
     /// The default of the stack, as a sentence.
@@ -28,6 +30,13 @@ pub(super) struct NicReport {
     pub(super) devices: Vec<DeviceRow>,
     pub(super) ranks: Vec<RankRow>,
     pub(super) notes: Vec<String>,
+}
+
+/// What the busiest device needs by another selection.
+#[derive(Debug, Serialize)]
+pub(super) struct OtherSelection {
+    pub(super) selection: String,
+    pub(super) busiest_device_s: f64,
 }
 
 /// A device of equal nodes.

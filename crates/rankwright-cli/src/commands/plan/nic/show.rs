@@ -71,7 +71,7 @@ fn numa_list(numa: &[NumaId]) -> String {
 }
 
 fn table(report: &NicReport) -> String {
-    let mut text = summary(&report.ranks);
+    let mut text = faster(report) + &summary(&report.ranks);
     if report.devices.is_empty() {
         text += "the description has no network device\n";
     } else {
@@ -106,6 +106,37 @@ fn table(report: &NicReport) -> String {
         );
     }
     text + &variables(&report.ranks)
+}
+
+/// Which of two selections keeps the busiest device busy for less time, in a line; nothing without another
+/// selection or without traffic between nodes.
+fn faster(report: &NicReport) -> String {
+    let (Some(selection), Some(busiest), Some(other)) =
+        (&report.selection, report.busiest_device_s, &report.other)
+    else {
+        return String::new();
+    };
+    if busiest <= 0.0 {
+        return String::new();
+    }
+    let (time, other_time) = (Seconds(busiest), Seconds(other.busiest_device_s));
+    let other_name = &other.selection;
+    let least = busiest.min(other.busiest_device_s);
+    if (busiest - other.busiest_device_s).abs() < 0.005 * least {
+        return format!(
+            "{selection}: the busiest device needs {time:.2}, as long as with {other_name}\n"
+        );
+    }
+    if busiest < other.busiest_device_s {
+        return format!(
+            "{selection}: the busiest device needs {time:.2} instead of {other_time:.2} with \
+             {other_name}\n"
+        );
+    }
+    format!(
+        "--selection {other_name} is faster: the busiest device needs {other_time:.2} instead of \
+         {time:.2} with {selection}\n"
+    )
 }
 
 /// Whether the ranks use devices beside them, in a line; nothing without ranks.
