@@ -34,6 +34,12 @@ impl Recording {
             let why = format!("{shown}: not a regular file; give another name for the profile");
             return Err(NotStarted { code: 125, why }.into());
         }
+        if profile.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            let why = format!(
+                "{shown}: the name of a folder; give the name of a file, like {shown}app.rwp"
+            );
+            return Err(NotStarted { code: 125, why }.into());
+        }
         // A mistake like `-o ./app` must not overwrite the program.
         if holds_something_else(profile) {
             let why = format!(
