@@ -95,6 +95,8 @@ impl SearchOptions {
 
     /// A strategy by name, with these options as its defaults.
     pub(crate) fn strategy(&self, text: &str) -> anyhow::Result<Strategy> {
+        // As an option of a strategy, a wrong one would be blamed on that strategy.
+        self.objective()?;
         let for_all = [
             ("seed", self.seed.map(|seed| seed.to_string())),
             ("effort", self.effort.map(|effort| effort.name().to_owned())),

@@ -122,6 +122,9 @@ impl PopulationReport {
     #[must_use]
     pub fn remarks(&self) -> String {
         let mut text = String::new();
+        if self.best.is_some() {
+            text += "* the best of these numbers of nodes; its placement is written\n";
+        }
         for line in &self.impossible {
             text += &format!("{line}\n");
         }

@@ -154,6 +154,9 @@ fn single(name: &str, outside: &dyn Outside) -> Result<Imported, OpenError> {
     if let Some(run) = name.strip_prefix("nas:") {
         return generated(nas::parse(run)?.job()?);
     }
+    if name.is_empty() {
+        return Err(InputError::new("the workload", "an empty name", WORKLOAD).into());
+    }
     let path = Path::new(name);
     if name.starts_with("paper:") && !path.exists() {
         let built_in =
@@ -194,7 +197,11 @@ pub fn imported(
         false => read_text(path, WORKLOAD)?,
     };
     let file = path.display().to_string();
-    if named.is_none() && (path.extension() == Some("toml".as_ref()) || jobs_file::sniff(&text)) {
+    let refused = import::refused(&text).is_some();
+    if named.is_none()
+        && !refused
+        && (path.extension() == Some("toml".as_ref()) || jobs_file::sniff(&text))
+    {
         let folder = path.parent().unwrap_or(Path::new(""));
         return Ok(Imported::Traffic(jobs_file::parse(&text, &file, folder)?));
     }
@@ -277,6 +284,11 @@ mod tests {
         assert!(
             unknown.contains("`paper:1999/linear`; the built-in workloads are paper:"),
             "{unknown}"
+        );
+        let empty = open("").unwrap_err().to_string();
+        assert!(
+            empty.starts_with("the workload: found an empty name, expected a profile"),
+            "{empty}"
         );
         let missing = open("no-such-file.rwp").unwrap_err().to_string();
         assert!(missing.starts_with("no-such-file.rwp: found no such file"), "{missing}");

@@ -132,9 +132,9 @@ impl Facts<'_> {
         if !gain.is_proven() {
             let written = self.plan.candidates[best].strategy.name();
             let text = format!(
-                "No proven gain: the launcher's default is within the error ({share} ± {error}). \
-                 {written} is written{}.",
-                self.less_waiting(default, best)
+                "No proven gain: {written} and the launcher's default are equally good within the \
+                 error ({share} ± {error}). {}.",
+                self.why_written(default, best)
             );
             return (Verdict::NotProven, text);
         }
@@ -160,12 +160,14 @@ impl Facts<'_> {
         (Verdict::ShorterRun, text)
     }
 
-    /// `, with which messages wait 12 % less`, if they do.
-    fn less_waiting(&self, default: usize, best: usize) -> String {
+    /// Why the best is written although it may gain nothing: because messages wait less, if they do.
+    fn why_written(&self, default: usize, best: usize) -> String {
+        let written = self.plan.candidates[best].strategy.name();
         let waiting = |at: usize| self.plan.candidates[at].score.total_waiting().0;
         let less = waiting(best) < waiting(default);
         let share = percent(1.0 - waiting(best) / waiting(default).max(f64::MIN_POSITIVE));
-        if less { format!(", with which messages wait {share} less") } else { String::new() }
+        let why = if less { format!(" because messages wait {share} less") } else { String::new() };
+        format!("{written} is written{why}; the default may be kept")
     }
 
     /// The answer for message timing without a recorded run: the ranks send at given rates.
@@ -183,7 +185,14 @@ impl Facts<'_> {
         } else {
             format!("Messages wait longer than with the launcher's default ({in_all})")
         };
-        let ends = if counts_as_equal(end.0, end_before.0) && counts_as_equal(end_before.0, end.0) {
+        let part = self.simulated_part().unwrap_or_default();
+        let as_long = counts_as_equal(end.0, end_before.0) && counts_as_equal(end_before.0, end.0);
+        if as_long && waiting.0 <= before.0 {
+            let waits = waits.replacen("Messages", "messages", 1);
+            let text = format!("No gain in run time: {waits}, but the run is as long{part}.");
+            return (Verdict::LessTraffic, text);
+        }
+        let ends = if as_long {
             "the run is as long".to_owned()
         } else if end.0 < end_before.0 {
             let share = percent(1.0 - end.0 / end_before.0);
@@ -192,7 +201,6 @@ impl Facts<'_> {
             let share = percent(end.0 / end_before.0 - 1.0);
             format!("the run ends {share} later ({end:.2} instead of {end_before:.2})")
         };
-        let part = self.simulated_part().unwrap_or_default();
         (Verdict::LessTraffic, format!("{waits}; {ends}{part}."))
     }
 

@@ -150,6 +150,10 @@ impl Pattern {
         let ranks = NamedOptions::new(rest);
         let mut pattern = Self::new(shape, number("ranks", ranks.name)?);
         for option in ranks.options() {
+            if option.text.contains(':') {
+                let expected = "options with commas between them, like rate=100,length=64KiB";
+                return Err(PatternError::new("option", format!("`{}`", option.text), expected));
+            }
             pattern.set(option.key, option.value.unwrap_or_default())?;
         }
         Ok(pattern)
@@ -368,8 +372,16 @@ impl Pattern {
 }
 
 fn number<N: std::str::FromStr>(field: &str, text: &str) -> Result<N, PatternError> {
-    let wrong = |_| PatternError::new(field, format!("`{text}`"), "a number");
-    text.trim().parse().map_err(wrong)
+    let text = text.trim();
+    let wrong = |_| {
+        let too_large = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let expected = match too_large {
+            true => format!("at most {}", u64::MAX >> (64 - 8 * size_of::<N>())),
+            false => "a number".to_owned(),
+        };
+        PatternError::new(field, format!("`{text}`"), expected)
+    };
+    text.parse().map_err(wrong)
 }
 
 fn flag(field: &str, text: &str) -> Result<bool, PatternError> {

@@ -89,6 +89,11 @@ fn an_invalid_pattern_says_why() {
     for (text, message) in [
         ("star:8", "shape: found `star`, expected one of halo-2d"),
         ("ring:x", "ranks: found `x`"),
+        ("halo-2d:99999999999", "ranks: found `99999999999`, expected at most 4294967295"),
+        (
+            "halo-2d:8:rate=1:length=8B",
+            "option: found `rate=1:length=8B`, expected options with commas",
+        ),
         ("halo-2d:8:points=7", "points: found 7, expected 4, 5 or 9"),
         ("halo-2d:8:grid=3x3", "grid: found 3x3, expected 2 axes whose product is 8"),
         ("ring:8:lenght=1", "option: found `lenght`"),

@@ -11,7 +11,17 @@ pub struct Refused {
     sniff: fn(&str) -> bool,
 }
 
-const REFUSED: [Refused; 5] = [
+const REFUSED: [Refused; 7] = [
+    Refused {
+        what: "a placement file",
+        why: "`launch`, `run` and `check` take it; `place` needs the traffic that it was made for",
+        sniff: |text| text.trim_start().starts_with('{') && text.contains("\"workload_digest\""),
+    },
+    Refused {
+        what: "the description of a cluster",
+        why: "give it with --on",
+        sniff: |text| text.lines().any(|line| line.trim_end() == "[[node]]"),
+    },
     Refused {
         what: "a report of mpiP",
         why: "mpiP adds up over all partners, so it has no data per pair of ranks; profile the program with \
@@ -57,6 +67,8 @@ mod tests {
     #[test]
     fn refused_files_match_no_format() {
         let texts = [
+            "{\n  \"format\": 1,\n  \"strategy\": \"drb\",\n  \"workload_digest\": \"0\"\n}\n",
+            "name = \"c\"\n[[node]]\nnames = \"n[0-3]\"\n",
             "@ mpiP\n@ Command : ./app\n@ Version : 3.5.0\n",
             "CrayPat/X:  Version 6.4.2 Revision 06dc29b\n",
             "MPI_Init entering at walltime 102.3, cputime 0.1 seconds in thread 0.\nint argc=1\n",
