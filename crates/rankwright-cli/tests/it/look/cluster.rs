@@ -255,6 +255,73 @@ fn hosts_are_like_this_machine_if_nobody_says() {
     assert!(error.contains("all hosts are assumed to be like this one"), "{error}");
 }
 
+/// The warnings of an import that succeeds.
+fn warnings_of_import(file: &str, text: &str, node_type: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(file);
+    std::fs::write(&path, text).expect("written");
+    let path = path.to_str().expect("plain text");
+    let arguments = ["cluster", "import", path, "--node-type", node_type];
+    let output = rankwright(&arguments).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(&arguments, &output));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_hostfile_that_contradicts_the_hardware_is_told() {
+    let hosts = "n0 slots=16\nn1 slots=16\nn2 slots=2\n";
+    let text = warnings_of_import("hosts", hosts, "synthetic:core:2 pu:1");
+    let told = "n[0-1]: 16 slots, but synthetic:core:2 pu:1 has 2 PUs";
+    assert!(text.contains(told) && text.contains("discover --all-nodes"), "{text}");
+    assert_eq!(warnings_of_import("hosts", hosts, "synthetic:core:8 pu:2"), "");
+}
+
+#[test]
+fn hosts_without_a_device_of_the_fabric_are_told() {
+    let fabric = repository().join("testdata/clusters/fat-tree.ibnetdiscover");
+    let fabric = std::fs::read_to_string(fabric).expect("it is there");
+    let folder = tempfile::tempdir().expect("a folder");
+    let like = folder.path().join("like.toml");
+    let warnings = |nic: &str| {
+        let text = format!("[[node]]\nnames = \"x\"\ntopology = \"core:4 pu:1\"\n{nic}");
+        std::fs::write(&like, text).expect("written");
+        warnings_of_import("fabric.txt", &fabric, like.to_str().expect("plain text"))
+    };
+    let nic = |name: &str| format!("nic = [{{ name = \"{name}\" }}]\n");
+    let text = warnings(&nic("eth0"));
+    assert!(text.contains("(eth0) is one of this fabric"), "{text}");
+    for nic in [nic("mlx5_0"), String::new()] {
+        let text = warnings(&nic);
+        assert!(!text.contains("is one of this fabric"), "{nic} {text}");
+    }
+}
+
+#[test]
+fn calibrated_rates_are_not_called_assumed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("c.toml");
+    let text = |calibrated: bool| {
+        format!(
+            "[rates]\nnic_bandwidth = \"20 GB/s\"\ncalibrated = {calibrated}\n[[node]]\n\
+             names = \"n0\"\ntopology = \"pack:2 core:2 pu:1\"\nnic = [{{ name = \"mlx5_0\" }}]\n"
+        )
+    };
+    let print = |calibrated: bool, command: &[&str]| {
+        std::fs::write(&path, text(calibrated)).expect("written");
+        let arguments = [command, &[path.to_str().expect("plain text")]].concat();
+        let output = rankwright(&arguments).output().expect("the program starts");
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    for command in [&["cluster", "check"][..], &["cluster", "show"], &["nic", "--on"]] {
+        assert!(!print(true, command).contains("20 GB/s assumed"), "{command:?}");
+        assert!(print(false, command).contains("20 GB/s assumed"), "{command:?}");
+    }
+    let shown = print(true, &["cluster", "show"]);
+    // One NUMA node for both packages: they are in the lines of their cores.
+    assert!(!shown.contains("\n  package L#") && shown.contains("    package L#1, "), "{shown}");
+    assert!(!print(true, &["nic", "--on"]).contains("ranks"));
+}
+
 #[test]
 fn a_description_is_read_from_standard_input() {
     let written = rankwright(&["cluster", "import", "--synthetic", "pack:2 numa:1 core:2 pu:2"])

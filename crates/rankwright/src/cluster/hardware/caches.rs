@@ -31,11 +31,10 @@ enum Shared {
 ///   have less.
 /// - L3 of a CCX: both copies, by two cores of that processor: 9 GB/s for 64 KiB, 13.5 for
 ///   256 KiB, 25 for 1 MiB, whose last part is in the L3 before the receiver begins (measured).
-/// - L3 of a package: a core reads 9 to 13 GB/s of what another core of the package has just written
-///   (Intel Nehalem, Molka et al. 2009). An assumption for later processors: they have more bandwidth in
-///   their caches, but longer paths between cores.
-/// - L2 of several cores (Xeon Phi, A64FX): an assumption, as the L3 of a CCX. The way is shorter,
-///   the clock slower.
+/// - L3 of a package: assumed, somewhat below that of a CCX, because the paths between cores are longer.
+/// - L2 of several cores (Xeon Phi, A64FX): assumed, as the L3 of a CCX. The way is shorter, the clock
+///   slower.
+/// - Caches that are not described: assumed, as the L3 of a package.
 const RATES: [(Shared, &str, f64); 5] = [
     (Shared::Core, "L2 of a core", 25.0),
     (Shared::Level2, "L2 of several cores", 12.0),
@@ -57,7 +56,7 @@ pub struct CacheRates {
 impl CacheRates {
     pub(super) fn new(rates: &Rates, machine: &Machine) -> Self {
         let rated = |shared| match rates.cache_bandwidth {
-            Some(value) => Rated { value, origin: Origin::Rates },
+            Some(value) => rates.rated(value),
             None => by_hardware(shared),
         };
         Self { core: rated(Shared::Core), shared: rated(last_level(machine)) }

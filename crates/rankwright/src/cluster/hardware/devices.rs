@@ -51,10 +51,10 @@ impl Serialize for PciId {
 /// A model: its PCI vendor, its PCI devices, its name, and the fastest link of a function, in Gbit/s.
 type Model = (u16, &'static [u16], &'static str, f64);
 
-/// Names and ids as in the PCI ID database (pci-ids.ucw.cz), rates from the data sheets of the
-/// vendors. A model of several rates has the fastest: the link, where known, says more.
+/// Ids, names and rates are assumed: they were not compared with the PCI ID database or data sheets. A
+/// model of several rates has the fastest: the link, where known, says more.
 const MODELS: [Model; 38] = [
-    // NVIDIA (Mellanox): product briefs of each generation; data rates after line coding.
+    // NVIDIA (Mellanox); data rates after line coding.
     (0x15b3, &[0x6732, 0x673c, 0x6746], "ConnectX-2, QDR", 32.0),
     (0x15b3, &[0x6750, 0x6764, 0x6778], "ConnectX-2 EN", 10.0),
     (0x15b3, &[0x1003, 0x1007], "ConnectX-3, FDR", 54.545),
@@ -72,7 +72,7 @@ const MODELS: [Model; 38] = [
     (0x15b3, &[0xa2dc], "BlueField-3, NDR", 400.0),
     // QLogic (later Intel) True Scale.
     (0x1077, &[0x7322], "True Scale, QDR", 32.0),
-    // Intel: product briefs of Omni-Path 100 and of the Ethernet controllers.
+    // Intel: Omni-Path 100 and Ethernet controllers.
     (0x8086, &[0x24f0, 0x24f1], "Omni-Path 100", 100.0),
     (0x8086, &[0x10c9, 0x10e6, 0x1521, 0x1522, 0x1533, 0x1537], "1 GbE", 1.0),
     (0x8086, &[0x15f2, 0x125b, 0x15f3], "2.5 GbE", 2.5),
@@ -83,7 +83,7 @@ const MODELS: [Model; 38] = [
     (0x8086, &[0x158a, 0x158b], "XXV710, 25 GbE", 25.0),
     (0x8086, &[0x1591, 0x1592, 0x1593], "E810, 100 GbE", 100.0),
     (0x8086, &[0x1599, 0x159a, 0x159b], "E810, 25 GbE", 25.0),
-    // Broadcom NetXtreme: product briefs.
+    // Broadcom NetXtreme.
     (0x14e4, &[0x1656, 0x1657, 0x165f, 0x1639], "1 GbE", 1.0),
     (0x14e4, &[0x168e, 0x16d8, 0x16c9], "10 GbE", 10.0),
     (0x14e4, &[0x16d7, 0x16d6], "BCM57414, 25 GbE", 25.0),
@@ -93,10 +93,10 @@ const MODELS: [Model; 38] = [
     (0x17db, &[0x0501], "Slingshot 11", 200.0),
     // Atos (Bull): BXI v1.
     (0x119f, &[0x0001], "BXI", 100.0),
-    // Amazon: EC2 user guide, 100 Gbit/s for each EFA device of p4d, hpc6a and p5; 25 for an ENA.
+    // Amazon: 100 Gbit/s for each EFA device of p4d, hpc6a and p5; 25 for an ENA.
     (0x1d0f, &[0xefa0, 0xefa1, 0xefa2, 0xefa3], "EFA", 100.0),
     (0x1d0f, &[0xec20], "ENA, 25 GbE", 25.0),
-    // Myricom, Emulex, Chelsio: data sheets.
+    // Myricom, Emulex, Chelsio.
     (0x14c1, &[0x0008], "Myri-10G", 10.0),
     (0x10df, &[0x0720], "Skyhawk, 10 GbE", 10.0),
     (0x1425, &[0x5401, 0x5403, 0x5410], "T5, 40 GbE", 40.0),
@@ -125,10 +125,7 @@ const NAMES: [(&str, Kind); 7] = [
 /// and of no other kind may be anything.
 const INTERFACES: [&str; 8] = ["eth", "en", "em", "p1p", "p2p", "p3p", "p4p", "bond"];
 
-// Latencies: half of a ping-pong of short messages between two nodes with MPI, as the vendors and
-// operators publish them: InfiniBand from EDR on 1.0 to 1.1 us (MVAPICH), Omni-Path 1.1 (Intel's
-// product brief), Slingshot 2 (Frontier, SC 2023), EFA 15.5 (Amazon, 2019), BXI 1.3 (Atos),
-// Myri-10G 2.4 (Myricom), TCP over 10 GbE 20 to 30.
+// Latencies: half of a ping-pong of short messages between two nodes with MPI. Assumed, as the rates.
 const INFINIBAND: Kind = Kind { name: "InfiniBand EDR", gigabits: 100.0, microseconds: 1.0 };
 const OMNI_PATH: Kind = Kind { name: "Omni-Path 100", gigabits: 100.0, microseconds: 1.1 };
 const SLINGSHOT: Kind = Kind { name: "Slingshot 11", gigabits: 200.0, microseconds: 2.0 };

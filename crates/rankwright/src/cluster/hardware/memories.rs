@@ -8,16 +8,16 @@ use crate::cluster::{Machine, NumaNode};
 use crate::ids::CoreId;
 use crate::units::BytesPerSecond;
 
-/// The share of the memory's peak rate that STREAM (triad) reaches. Published results: Xeon E5-2699
-/// v4 .83, Xeon Platinum 8180 .78, EPYC 7601 .81.
+/// The share of the memory's peak rate that STREAM (triad) reaches: assumed for all processors.
 const STREAM: f64 = 0.8;
 
 /// Bytes of a transfer on one memory channel.
 const CHANNEL_BYTES: f64 = 8.0;
 
 /// Processors: how the model's name matches, memory channels of a package, millions of transfers per
-/// second. From the vendors' specifications of the series (Intel ARK, AMD's and Arm licensees' product
-/// pages) with the fastest memory that they allow; the first row that matches counts.
+/// second, those of the fastest memory that the series allows; the first row that matches counts.
+/// Checked against manuals of servers: three channels of E5-24xx, four of E5-26xx with DDR3-1600, DDR3-1866
+/// (v2), DDR4-2133 (v3) and DDR4-2400 (v4). The other rows are assumed: not compared with a source.
 const PROCESSORS: [(Name, f64, f64); 55] = [
     (Name("Xeon", &["E5-24"]), 3.0, 1600.0),
     (Name("Xeon", &["E5-", " v4"]), 4.0, 2400.0),
@@ -81,7 +81,7 @@ const PROCESSORS: [(Name, f64, f64); 55] = [
 ];
 
 /// Models whose fastest memory is slower than that of their series: numbers as in the model's name,
-/// channels, millions of transfers per second, from the same pages.
+/// channels, millions of transfers per second. Assumed, as most rows above.
 const SLOWER: [(&[&str], f64, f64); 12] = [
     (&["E5-2603 v4", "E5-2608L v4", "E5-2609 v4"], 4.0, 1866.0),
     (&["E5-2618L v4", "E5-2620 v4", "E5-2623 v4", "E5-2628L v4"], 4.0, 2133.0),
@@ -99,19 +99,18 @@ const SLOWER: [(&[&str], f64, f64); 12] = [
     (&["EPYC 7232P", "EPYC 7252", "EPYC 7272", "EPYC 7282"], 4.0, 2666.0),
 ];
 
-/// Xeon Phi 7210 and 7210F: DDR4-2133, and MCDRAM with 6.4 in place of 7.2 GT/s (Intel ARK).
+/// Xeon Phi 7210 and 7210F: DDR4-2133, and MCDRAM with 6.4 in place of 7.2 GT/s; assumed.
 const PHI_7210: Name = Name("Xeon Phi", &[" 7210"]);
 
-/// Processors whose memory is not on DDR channels, or whose published STREAM rate is all there is;
-/// GB/s of a package. The numbers of an Arm processor are those of its core, which several vendors
-/// use.
-const MEASURED: [(&[Name], f64); 10] = [
-    // Fujitsu, data sheet: four stacks of HBM2, 1024 GB/s, STREAM 830 to 840.
+/// Processors whose memory is not on DDR channels, or whose channels a description does not tell; GB/s of
+/// a package, which STREAM is assumed to reach. The numbers of an Arm processor are those of its core,
+/// which several vendors use.
+const BY_PACKAGE: [(&[Name], f64); 10] = [
+    // Four stacks of HBM2 with 1024 GB/s.
     (&[Name(ARM, &["0x46", "0x001"]), Name("A64FX", &[])], 830.0),
-    // AMD MI300A: 5.3 TB/s of HBM3, of which its three CPU chiplets reach 200 (Wahlgren et al. 2025).
+    // AMD MI300A: the links of its three CPU chiplets limit what they reach of 5.3 TB/s of HBM3.
     (&[Name("MI300A", &[])], 200.0),
-    // Neoverse V2. NVIDIA Grace, LPDDR5X: STREAM 450 to 480 GB/s of 512. Graviton 4: twelve
-    // channels of DDR5-5600.
+    // Neoverse V2. NVIDIA Grace: LPDDR5X with 512 GB/s. Graviton 4: twelve channels of DDR5-5600.
     (&[Name(ARM, &["0x41", "0xd4f"]), Name("Grace", &[]), Name("Neoverse-V2", &[])], 450.0),
     (&[Name("Graviton4", &[])], 430.0),
     // Neoverse N1. Ampere Altra, Graviton 2: eight channels of DDR4-3200.
@@ -128,11 +127,11 @@ const MEASURED: [(&[Name], f64); 10] = [
     (&[Name(ARM, &["0xc0", "0xac3"]), Name("AmpereOne", &[])], 265.0),
     // Neoverse V1: Graviton 3, eight channels of DDR5-4800.
     (&[Name(ARM, &["0x41", "0xd40"]), Name("Graviton3", &[]), Name("Neoverse-V1", &[])], 245.0),
-    // Marvell ThunderX2: eight channels of DDR4-2666; STREAM 240 to 250 GB/s of two packages.
+    // Marvell ThunderX2: eight channels of DDR4-2666.
     (&[Name(ARM, &["0x43", "0x0af"]), Name("ThunderX2", &[])], 120.0),
     // HiSilicon Kunpeng 920: eight channels of DDR4-2933.
     (&[Name(ARM, &["0x48", "0xd01"]), Name("Kunpeng-920", &[]), Name("Kunpeng 920", &[])], 150.0),
-    // IBM S822LC: 115 GB/s of a socket, by its Redbook.
+    // IBM S822LC: four memory buffers at a socket.
     (&[Name("POWER8", &[])], 115.0),
 ];
 
@@ -140,15 +139,15 @@ const MEASURED: [(&[Name], f64); 10] = [
 /// `Arm implementer 0x46 part 0x001`.
 pub(in crate::cluster) const ARM: &str = "Arm implementer";
 
-/// STREAM with MCDRAM of Xeon Phi 72xx, GB/s of a package (Intel, 2016: 475 to 490).
+/// MCDRAM of Xeon Phi 72xx, GB/s of a package; assumed.
 const MCDRAM: f64 = 480.0;
-/// STREAM with the HBM2e of Xeon Max, GB/s of a package (Reguly, 2023: 1.4 TB/s of two packages).
+/// HBM2e of Xeon Max, GB/s of a package; assumed.
 const XEON_MAX_HBM: f64 = 700.0;
-/// Six Optane DIMMs: between 40 GB/s of reading and 14 of writing (Izraelevitz 2019).
+/// Six Optane DIMMs, between the rates of reading and of writing; assumed.
 const PERSISTENT: f64 = 25.0;
-/// One CXL device on eight lanes of PCIe 5.
+/// One CXL device on eight lanes of PCIe 5; assumed.
 const CXL: f64 = 25.0;
-/// DRAM of an unknown processor, GB/s of a core: within a factor of two of most processors above.
+/// DRAM of an unknown processor, GB/s of a core: within a factor of two of most processors above. Assumed.
 const PER_CORE: f64 = 4.0;
 /// At least this for a package: two channels of DDR4-3200, because few cores do not mean few channels.
 const PER_PACKAGE: f64 = 40.0;
@@ -208,7 +207,7 @@ fn packages_of(machine: &Machine, cores: &[CoreId]) -> usize {
 
 /// GB/s of so many packages, and from what.
 fn dram(machine: &Machine, model: &str, packages: usize) -> (f64, Cow<'static, str>) {
-    let Some(gigabytes) = measured(model).or_else(|| by_channels(model)) else {
+    let Some(gigabytes) = by_package(model).or_else(|| by_channels(model)) else {
         let cores = machine.cores.len() * packages / machine.packages.max(1);
         // Virtual machines may have a package for each core: the floor counts once.
         let gigabytes = (PER_CORE * cores as f64).max(PER_PACKAGE);
@@ -218,9 +217,9 @@ fn dram(machine: &Machine, model: &str, packages: usize) -> (f64, Cow<'static, s
 }
 
 /// GB/s of a package.
-fn measured(model: &str) -> Option<f64> {
+fn by_package(model: &str) -> Option<f64> {
     let is_one = |names: &[Name]| names.iter().any(|name| name.is_of(model));
-    MEASURED.iter().find(|(names, _)| is_one(names)).map(|(_, gigabytes)| *gigabytes)
+    BY_PACKAGE.iter().find(|(names, _)| is_one(names)).map(|(_, gigabytes)| *gigabytes)
 }
 
 /// GB/s of a package.
@@ -246,7 +245,7 @@ fn of_kind(kind: &str, model: &str) -> f64 {
         "MCDRAM" => MCDRAM,
         "HBM" if model.contains("Phi") => MCDRAM,
         // hwloc may call the only memory of A64FX and MI300A so.
-        "HBM" => measured(model).unwrap_or(XEON_MAX_HBM),
+        "HBM" => by_package(model).unwrap_or(XEON_MAX_HBM),
         "NVM" => PERSISTENT,
         _ => CXL,
     }

@@ -39,8 +39,10 @@ pub enum Origin {
     Described,
     /// The link of the device, as the system or the description of the cluster gives it.
     Link,
-    /// The [`Rates`] of the cluster.
+    /// The [`Rates`] of the cluster, which are assumed.
     Rates,
+    /// The [`Rates`] of the cluster, which were measured on it ([`Rates::calibrated`]).
+    Calibrated,
     /// The hardware: what it was recognized as, such as `ConnectX-6` or `Omni-Path`.
     Hardware(Cow<'static, str>),
     /// The PCIe link, which is slower than the device.
@@ -51,7 +53,7 @@ impl<T: fmt::Display> fmt::Display for Rated<T> {
     /// `25 GB/s`, `25 GB/s assumed (ConnectX-6, HDR)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.origin {
-            Origin::Described | Origin::Link => write!(f, "{}", self.value),
+            Origin::Described | Origin::Link | Origin::Calibrated => write!(f, "{}", self.value),
             Origin::Rates => write!(f, "{} assumed", self.value),
             Origin::Hardware(what) => write!(f, "{:.1} assumed ({what})", self.value),
             Origin::Pcie => write!(f, "{:.1} (PCIe link)", self.value),
@@ -60,7 +62,7 @@ impl<T: fmt::Display> fmt::Display for Rated<T> {
 }
 
 impl Origin {
-    /// Whether nobody stated the rate of this device: it is assumed.
+    /// Whether nobody stated or measured the rate of this device: it is assumed.
     #[must_use]
     pub fn is_assumed(&self) -> bool {
         matches!(self, Self::Rates | Self::Hardware(_))
@@ -108,7 +110,7 @@ fn nic_bandwidth(rates: &Rates, machine: &Machine, nic: &Nic) -> Rated<BytesPerS
     }
     let unlimited = match (nic.link_bandwidth(), rates.nic_bandwidth) {
         (Some(value), _) => Rated { value, origin: Origin::Link },
-        (None, Some(value)) => return Rated { value, origin: Origin::Rates },
+        (None, Some(value)) => return rates.rated(value),
         (None, None) => devices::bandwidth(nic),
     };
     match devices::pcie_share(machine, nic) {
@@ -127,7 +129,7 @@ fn memory_bandwidths(rates: &Rates, machine: &Machine) -> Vec<Rated<BytesPerSeco
     let rated =
         described.enumerate().map(|(numa, described)| match (described, rates.memory_bandwidth) {
             (Some(value), _) => Rated { value, origin: Origin::Described },
-            (None, Some(value)) => Rated { value, origin: Origin::Rates },
+            (None, Some(value)) => rates.rated(value),
             (None, None) => {
                 by_hardware.get_or_insert_with(|| memories::bandwidths(machine))[numa].clone()
             }
@@ -136,14 +138,20 @@ fn memory_bandwidths(rates: &Rates, machine: &Machine) -> Vec<Rated<BytesPerSeco
 }
 
 impl Rates {
+    /// One of these rates, for a device that has none of its own.
+    fn rated<T>(&self, value: T) -> Rated<T> {
+        let origin = if self.calibrated { Origin::Calibrated } else { Origin::Rates };
+        Rated { value, origin }
+    }
+
     /// Bandwidth, each way, of the one network device that a node without any is assumed to have.
     #[must_use]
     pub fn unknown_nic_bandwidth(&self) -> BytesPerSecond {
         self.nic_bandwidth.unwrap_or_else(|| devices::UNKNOWN.bandwidth())
     }
 
-    /// The bandwidths and latencies of devices and memories in words: `network device 1 GB/s, 100 ns;
-    /// memory 4 GB/s`.
+    /// The bandwidths and latencies of devices, memories and caches in words: `network device 1 GB/s,
+    /// latency 100 ns; memory 4 GB/s; cache 8 GB/s`.
     #[must_use]
     pub fn summary(&self) -> String {
         const BY_HARDWARE: &str = "by hardware";
@@ -151,10 +159,12 @@ impl Rates {
             rate.map_or(BY_HARDWARE.to_owned(), |rate| rate.to_string())
         }
         let (bandwidth, latency) = (word(self.nic_bandwidth), word(self.nic_latency));
-        let memory = word(self.memory_bandwidth);
-        match [&bandwidth, &latency, &memory].iter().all(|word| *word == BY_HARDWARE) {
-            true => format!("network devices and memories {BY_HARDWARE}"),
-            false => format!("network device {bandwidth}, latency {latency}; memory {memory}"),
+        let (memory, cache) = (word(self.memory_bandwidth), word(self.cache_bandwidth));
+        match [&bandwidth, &latency, &memory, &cache].iter().all(|word| *word == BY_HARDWARE) {
+            true => format!("network devices, memories and caches {BY_HARDWARE}"),
+            false => format!(
+                "network device {bandwidth}, latency {latency}; memory {memory}; cache {cache}"
+            ),
         }
     }
 

@@ -62,6 +62,19 @@ fn what_is_stated_comes_before_what_is_assumed() {
 }
 
 #[test]
+fn calibrated_rates_are_not_assumed() {
+    let calibrated = Rates { calibrated: true, ..Rates::paper_2013() };
+    let rates = HardwareRates::new(&calibrated, &with_nics(vec![Nic::new("mlx5_0")]));
+    let all = [&rates.nics[0].bandwidth, &rates.memories[0], &rates.caches.shared];
+    assert_eq!(all.map(|rate| rate.origin.clone()), [const { Origin::Calibrated }; 3]);
+    assert_eq!(all.map(ToString::to_string), ["1 GB/s", "4 GB/s", "8 GB/s"]);
+    // What [rates] does not state is assumed all the same.
+    let calibrated = Rates { calibrated: true, ..Rates::typical() };
+    let rates = HardwareRates::new(&calibrated, &with_nics(vec![Nic::new("mlx5_0")]));
+    assert!(rates.nics[0].bandwidth.origin.is_assumed());
+}
+
+#[test]
 fn a_card_shares_its_pcie_link() {
     let function = |pci: &str, link| Nic {
         pci: Some(pci.to_owned()),

@@ -139,6 +139,15 @@ pub fn cluster(like: &Cluster, hosts: &[Host]) -> Result<Cluster, HostsError> {
     Ok(describe(like, hosts)?.build()?)
 }
 
+/// The hosts with more slots than the node of that name in `described` has PUs, with the number of its
+/// PUs: the file and the description contradict each other. `described` is what [`cluster`] made of them.
+#[must_use]
+pub fn too_many_slots<'a>(described: &Cluster, hosts: &'a [Host]) -> Vec<(&'a Host, usize)> {
+    let pus = |group: usize| described.groups[group].machine.pus.len();
+    let with_pus = hosts.iter().zip(&described.nodes).map(|(host, node)| (host, pus(node.group)));
+    with_pus.filter(|(host, pus)| host.slots.is_some_and(|slots| slots as usize > *pus)).collect()
+}
+
 /// As [`cluster`], not yet built.
 pub(super) fn describe(like: &Cluster, hosts: &[Host]) -> Result<ClusterDescription, HostsError> {
     let names = NodesByName::new(like);
@@ -310,6 +319,15 @@ mod tests {
         let cluster = super::cluster(&two_types, &list[..1]).unwrap();
         assert_eq!(cluster.groups[0].machine.cores.len(), 8);
         assert_eq!(cluster.groups[0].free.iter().filter(|free| **free).count(), 1);
+    }
+
+    #[test]
+    fn more_slots_than_pus_are_a_contradiction() {
+        let list = parse("a slots=4\nb slots=5\nc\nd slots=16", "hosts").unwrap();
+        let cluster = super::cluster(&one_type().build().unwrap(), &list).unwrap();
+        let told = too_many_slots(&cluster, &list);
+        let told: Vec<_> = told.into_iter().map(|(host, pus)| (host.name.as_str(), pus)).collect();
+        assert_eq!(told, [("b", 4), ("d", 4)]);
     }
 
     #[test]

@@ -34,9 +34,12 @@ pub(super) fn group_lines(cluster: &Cluster) -> Vec<String> {
         let names = names_of_group(cluster, index);
         let free = group.free.iter().filter(|free| **free).count();
         let nodes = counted(names.len(), "node");
-        let free = if free == group.free.len() { "all".to_owned() } else { free.to_string() };
+        let free = match free == group.free.len() {
+            true => "all PUs".to_owned(),
+            false => counted(free, "PU"),
+        };
         let names = hostlist::compress(&names);
-        format!("{names}: {nodes} of {}; {free} PUs free", group.machine)
+        format!("{names}: {nodes} of {}; {free} free", group.machine)
     };
     cluster.groups.iter().enumerate().map(line).collect()
 }

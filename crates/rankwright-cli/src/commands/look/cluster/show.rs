@@ -130,9 +130,11 @@ fn group_tree(text: &mut String, group: &NodeGroup, rates: &HardwareRates) {
     for numa in beside.get(&None).into_iter().flatten() {
         numa_tree(text, group, rates, (*numa, &cores[numa.index()]), 2);
     }
+    // A package whose memory serves other packages, too, is named in the lines of its cores.
     for package in 0..machine.packages {
+        let Some(numa_nodes) = beside.get(&Some(package)) else { continue };
         let _ = writeln!(text, "  package L#{package}");
-        for numa in beside.get(&Some(package)).into_iter().flatten() {
+        for numa in numa_nodes {
             numa_tree(text, group, rates, (*numa, &cores[numa.index()]), 4);
         }
     }
@@ -142,7 +144,7 @@ fn group_tree(text: &mut String, group: &NodeGroup, rates: &HardwareRates) {
         let _ = writeln!(text, "  {line}");
     }
     if let Some(distance) = &machine.numa_distance {
-        let _ = writeln!(text, "  NUMA distances, rows and columns L#");
+        let _ = writeln!(text, "  NUMA distances (ACPI SLIT; 10 is local), rows and columns L#");
         for (numa, row) in distance.iter().enumerate() {
             let row: Vec<String> = row.iter().map(|value| format!("{value:>4}")).collect();
             let _ = writeln!(text, "    L#{numa:<3}{}", row.concat());

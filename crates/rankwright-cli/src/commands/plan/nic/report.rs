@@ -58,8 +58,8 @@ pub(super) struct DeviceRow {
     pub(super) contexts: Option<u32>,
     pub(super) rail: Option<u32>,
     pub(super) pci: Option<String>,
-    /// Number of ranks on each of the nodes that use it.
-    pub(super) ranks_per_node: usize,
+    /// Number of ranks on each of the nodes that use it; `None` without ranks.
+    pub(super) ranks_per_node: Option<usize>,
     /// Why it carries no MPI; `None` if it does, a rank names it all the same, or without a
     /// cluster.
     pub(super) without_mpi: Option<String>,
@@ -118,8 +118,8 @@ impl NicReport {
             };
             for row in &mut rows {
                 let count = used.get(&(node.name.as_str(), row.device.as_str()));
-                row.ranks_per_node = count.copied().unwrap_or(0);
-                row.without_mpi = row.without_mpi.take().filter(|_| row.ranks_per_node == 0);
+                row.ranks_per_node = Some(count.copied().unwrap_or(0));
+                row.without_mpi = row.without_mpi.take().filter(|_| count.is_none());
             }
             (node.name.as_str(), rows)
         });
@@ -217,7 +217,7 @@ fn entry_row(nic: &DeviceEntry) -> DeviceRow {
         contexts: None,
         rail: None,
         pci: nic.pci.clone(),
-        ranks_per_node: 0,
+        ranks_per_node: None,
         without_mpi: None,
     }
 }

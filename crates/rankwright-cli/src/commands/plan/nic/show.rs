@@ -58,7 +58,7 @@ fn device_rows(devices: &[DeviceRow]) -> Vec<Vec<String>> {
             or_dash(device.contexts.map(|contexts| contexts.to_string())),
             or_dash(device.rail.map(|rail| rail.to_string())),
             or_dash(device.pci.clone()),
-            device.ranks_per_node.to_string(),
+            or_dash(device.ranks_per_node.map(|ranks| ranks.to_string())),
             or_dash(device.without_mpi.clone()),
         ]
     };
@@ -76,6 +76,7 @@ fn table(report: &NicReport) -> String {
         text += "the description has no network device\n";
     } else {
         text += &without_empty(&DEVICES, device_rows(&report.devices));
+        text += &explained_distances(&report.devices);
     }
     if report.ranks.is_empty() {
         return text;
@@ -137,6 +138,18 @@ fn faster(report: &NicReport) -> String {
         "--selection {other_name} is faster: the busiest device needs {other_time:.2} instead of \
          {time:.2} with {selection}\n"
     )
+}
+
+/// What the numbers of the column `distances` are; nothing if all are 0.
+fn explained_distances(devices: &[DeviceRow]) -> String {
+    let farthest = devices.iter().flat_map(|device| &device.distances).max().copied();
+    let far = match farthest.unwrap_or(0) {
+        0 => return String::new(),
+        // The firmware's begin at 10.
+        1..10 => "1 in the same package, 2 in another",
+        _ => "by the ACPI SLIT (10: local memory)",
+    };
+    format!("distances: from the NUMA nodes L#0, L#1, ... to the device; 0: beside it, else {far}\n")
 }
 
 /// Whether the ranks use devices beside them, in a line; nothing without ranks.

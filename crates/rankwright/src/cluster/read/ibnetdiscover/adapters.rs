@@ -34,6 +34,19 @@ pub(super) fn add_devices(
     description.nodes = nodes;
 }
 
+/// Whether a device is one of these adapters by its name, or could be one under another name.
+pub(super) fn may_be_of_fabric(nic: &Nic, adapters: &[Adapter]) -> bool {
+    of_fabric(nic) || adapters.iter().any(|adapter| is_of(nic, adapter))
+}
+
+fn of_fabric(nic: &Nic) -> bool {
+    matches!(nic.kind(), NicKind::InfiniBand | NicKind::OmniPath)
+}
+
+fn is_of(nic: &Nic, adapter: &Adapter) -> bool {
+    nic.names().any(|name| name == adapter.device)
+}
+
 fn fill(nics: &mut Vec<Nic>, adapters: &[Adapter]) {
     if nics.is_empty() {
         let nic =
@@ -41,9 +54,6 @@ fn fill(nics: &mut Vec<Nic>, adapters: &[Adapter]) {
         nics.extend(adapters.iter().map(nic));
         return;
     }
-    let of_fabric =
-        |nic: &Nic| nic.kind() == NicKind::InfiniBand || nic.kind() == NicKind::OmniPath;
-    let is_of = |nic: &Nic, adapter: &Adapter| nic.names().any(|name| name == adapter.device);
     let found = |adapter: &&Adapter| nics.iter().any(|nic| is_of(nic, adapter));
     let found = adapters.iter().filter(found).count();
     let (by_name, all_found) = (found > 0, found == adapters.len());

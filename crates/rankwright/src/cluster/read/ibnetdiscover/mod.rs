@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::fabric::{Fabric, Kind};
 use crate::cluster::read::hostfile::HostsError;
-use crate::cluster::{Cluster, SwitchTree, hostlist};
+use crate::cluster::{Cluster, Node, SwitchTree, hostlist};
 use crate::files::InputError;
 use crate::units::BytesPerSecond;
 
@@ -84,9 +84,21 @@ impl FabricTree {
     ///
     /// # Errors
     /// As [`SwitchTree::cluster`].
-    pub fn cluster(self, like: &Cluster) -> Result<Cluster, HostsError> {
-        let cluster = self.tree.cluster(like)?;
+    pub fn cluster(&self, like: &Cluster) -> Result<Cluster, HostsError> {
+        let cluster = self.tree.clone().cluster(like)?;
         Ok(cluster.edit(|description| adapters::add_devices(description, &self.adapters))?)
+    }
+
+    /// The hosts with network devices in `cluster`, made by [`FabricTree::cluster`], of which none can
+    /// be an adapter of this fabric: none has its name, and none is an InfiniBand or Omni-Path device.
+    #[must_use]
+    pub fn hosts_without_device<'a>(&self, cluster: &'a Cluster) -> Vec<&'a str> {
+        let without = |node: &&Node| {
+            let nics = &cluster.groups[node.group].machine.nics;
+            let adapters = self.adapters.get(&node.name).map_or(&[][..], Vec::as_slice);
+            !nics.is_empty() && !nics.iter().any(|nic| adapters::may_be_of_fabric(nic, adapters))
+        };
+        cluster.nodes.iter().filter(without).map(|node| node.name.as_str()).collect()
     }
 }
 

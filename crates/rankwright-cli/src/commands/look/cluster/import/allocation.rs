@@ -2,9 +2,10 @@
 
 use clap::ValueEnum;
 use rankwright::cluster::read::allocation::{self, Misfit};
-use rankwright::cluster::read::hostfile::{self, HostsError};
+use rankwright::cluster::read::hostfile::{self, Host, HostsError};
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::files::InputError;
+use rankwright::units::counted;
 
 use crate::host::batch_job::{self, Hosts};
 use crate::output::{self, Verbosity};
@@ -45,7 +46,9 @@ impl Job<'_> {
             Hosts::Cpus(hosts) => hosts,
             Hosts::Slots(hosts) => {
                 let cluster = hostfile::cluster(description, &hosts);
-                return Ok((title, cluster.map_err(|error| hosts_error(name, error, described))?));
+                let cluster = cluster.map_err(|error| hosts_error(name, error, described))?;
+                warn_of_slots(name, &cluster, &hosts, described, verbosity);
+                return Ok((title, cluster));
             }
         };
         let cpu = match self.cpu {
@@ -87,6 +90,29 @@ impl Job<'_> {
             }
         }
     }
+}
+
+/// Warns of hosts with more slots than PUs: they are not like the hardware that they were given.
+pub(super) fn warn_of_slots(
+    source: &str,
+    cluster: &Cluster,
+    hosts: &[Host],
+    described: &str,
+    verbosity: &Verbosity,
+) {
+    let contradictions = hostfile::too_many_slots(cluster, hosts);
+    let Some((first, pus)) = contradictions.first() else { return };
+    let names: Vec<&str> = contradictions.iter().map(|(host, _)| host.name.as_str()).collect();
+    let (names, pus) = (hostlist::compress(&names), counted(*pus, "PU"));
+    let slots = first.slots.unwrap_or(0);
+    output::warn(
+        verbosity,
+        format_args!(
+            "{source}: {names}: {slots} slots, but {described} has {pus}, so these hosts have other \
+             hardware: name it with --node-type FILE, or ask the hosts themselves with `rankwright \
+             cluster discover --all-nodes`"
+        ),
+    );
 }
 
 /// The error of hosts that make no cluster; `described` names the cluster with their types.

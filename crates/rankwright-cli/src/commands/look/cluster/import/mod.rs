@@ -121,20 +121,28 @@ impl Import {
         }
         let why = format!(" cannot be combined with {file}, which is not hwloc XML");
         refuse(&[(given("--nodes", self.nodes.is_some()), &why)])?;
+        let described = self.node_type.as_deref().unwrap_or("this machine");
         let cluster = if is_fabric {
             let fabric = ibnetdiscover::parse(&text, file, &self.only_hosts()?)?;
             for loss in &fabric.losses {
                 output::warn(verbosity, format_args!("{file}: {loss}"));
             }
-            fabric.cluster(&self.description(verbosity)?)
+            let cluster = fabric.cluster(&self.description(verbosity)?);
+            if let Ok(cluster) = &cluster {
+                warn_of_foreign_devices(file, &fabric, cluster, described, verbosity);
+            }
+            cluster
         } else if topology_conf::sniff(&text) {
             let tree = topology_conf::parse(&text, file)?;
             tree.cluster(&self.description(verbosity)?)
         } else {
             let hosts = hostfile::parse(&text, file).map_err(|error| wrong_kind(error, &text))?;
-            hostfile::cluster(&self.description(verbosity)?, &hosts)
+            let cluster = hostfile::cluster(&self.description(verbosity)?, &hosts);
+            if let Ok(cluster) = &cluster {
+                allocation::warn_of_slots(file, cluster, &hosts, described, verbosity);
+            }
+            cluster
         };
-        let described = self.node_type.as_deref().unwrap_or("this machine");
         cluster.map_err(|error| allocation::hosts_error(file, error, described).into())
     }
 
@@ -172,6 +180,29 @@ impl Import {
         let (nodes, only) = (self.nodes.is_some(), self.only.is_some());
         refuse(&[(given("--nodes", nodes), &why), (given("--only", only), &why)])
     }
+}
+
+/// Warns of hosts whose network devices are none of the fabric.
+fn warn_of_foreign_devices(
+    file: &str,
+    fabric: &ibnetdiscover::FabricTree,
+    cluster: &Cluster,
+    described: &str,
+    verbosity: &Verbosity,
+) {
+    let hosts = fabric.hosts_without_device(cluster);
+    let Some(first) = hosts.first().and_then(|host| cluster.find_node(host)) else { return };
+    let nics: Vec<&str> = cluster.machine(first).nics.iter().map(|nic| nic.name.as_str()).collect();
+    output::warn(
+        verbosity,
+        format_args!(
+            "{file}: {}: no NIC of {described} ({}) is one of this fabric, so their messages do not use \
+             its links at full rate: give the hardware of these hosts with --node-type FILE; one \
+             without NICs gets those of the fabric",
+            hostlist::compress(&hosts),
+            nics.join(", ")
+        ),
+    );
 }
 
 /// An error in the first line of a hostfile: the file may have another format.
