@@ -110,6 +110,7 @@ fn check_machine(machine: &Machine) -> Checked {
     each(&machine.numa_nodes, "numa_nodes", |_, node| {
         node.package.map_or(Ok(()), |package| within("package", package, 0..machine.packages))?;
         unique(&mut numbers, node.os_index, "os_index")?;
+        node.package_numa_nodes.map_or(Ok(()), |all| within("package_numa_nodes", all, 1..))?;
         let cores = machine.cores.len();
         each(&node.access, "access", |_, access| check_access(access, cores))
     })?;

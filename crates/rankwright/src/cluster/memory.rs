@@ -17,6 +17,10 @@ pub struct NumaNode {
     /// ([`Core::numa`](super::Core::numa)) in other packages, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub package: Option<usize>,
+    /// The number of NUMA nodes of the package that it is part of (SNC, NPS), where the description has
+    /// only some of them, because a cpuset or cgroup hides the others. From 1; `None`: it has all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package_numa_nodes: Option<u32>,
     /// `HBM`, `NVM`, `CXL-DRAM`, `GPUMemory`, ...; `None` for DRAM.
     pub kind: Option<String>,
     /// Bandwidth and latency for sets of cores (hwloc's memory attributes).
@@ -38,7 +42,14 @@ impl NumaNode {
     /// DRAM of unknown size and speed with this P#.
     #[must_use]
     pub fn new(os_index: u32) -> Self {
-        Self { os_index, memory: None, package: None, kind: None, access: Vec::new() }
+        Self {
+            os_index,
+            memory: None,
+            package: None,
+            package_numa_nodes: None,
+            kind: None,
+            access: Vec::new(),
+        }
     }
 
     /// The access of the cores that reach it fastest: by bandwidth, then by latency, then the first.

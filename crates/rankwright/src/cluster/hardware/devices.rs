@@ -10,8 +10,8 @@ use super::{Origin, Rated};
 use crate::cluster::{Machine, Nic, NicKind};
 use crate::units::{BytesPerSecond, Seconds};
 
-/// The share of a PCIe link's rate that data reach: 256 bytes of data in packets of 282 bytes (PCI
-/// Express Base Specification 3.0, section 2.1), less acknowledgements and credits of about 6 %.
+/// The share of a PCIe link's rate that data reach; assumed: 256 bytes of data in packets of 282 bytes,
+/// less 6 % for acknowledgements and credits.
 const PCIE_EFFICIENCY: f64 = 0.85;
 
 /// Vendor and device of a PCI function: `15b3:101b`.
@@ -51,12 +51,14 @@ impl Serialize for PciId {
 /// A model: its PCI vendor, its PCI devices, its name, and the fastest link of a function, in Gbit/s.
 type Model = (u16, &'static [u16], &'static str, f64);
 
-/// Ids, names and rates are assumed: they were not compared with the PCI ID database or data sheets. A
-/// model of several rates has the fastest: the link, where known, says more.
-const MODELS: [Model; 38] = [
+/// Models by id as in the PCI ID database (pci-ids.ucw.cz), except BXI, which it does not have. Where the
+/// names there have no rate (ConnectX-3 and later, BlueField, EFA, ENA, Omni-Path, Skyhawk, BXI), the rate
+/// is assumed: that of the fastest cards of the model. The link, where known, says more.
+const MODELS: [Model; 42] = [
     // NVIDIA (Mellanox); data rates after line coding.
-    (0x15b3, &[0x6732, 0x673c, 0x6746], "ConnectX-2, QDR", 32.0),
-    (0x15b3, &[0x6750, 0x6764, 0x6778], "ConnectX-2 EN", 10.0),
+    (0x15b3, &[0x6732, 0x6778], "ConnectX, DDR", 16.0),
+    (0x15b3, &[0x673c, 0x6746], "ConnectX-2, QDR", 32.0),
+    (0x15b3, &[0x6750, 0x6764], "ConnectX-2 EN", 10.0),
     (0x15b3, &[0x1003, 0x1007], "ConnectX-3, FDR", 54.545),
     (0x15b3, &[0x1011], "Connect-IB, FDR", 54.545),
     (0x15b3, &[0x1013], "ConnectX-4, EDR", 100.0),
@@ -85,9 +87,11 @@ const MODELS: [Model; 38] = [
     (0x8086, &[0x1599, 0x159a, 0x159b], "E810, 25 GbE", 25.0),
     // Broadcom NetXtreme.
     (0x14e4, &[0x1656, 0x1657, 0x165f, 0x1639], "1 GbE", 1.0),
-    (0x14e4, &[0x168e, 0x16d8, 0x16c9], "10 GbE", 10.0),
-    (0x14e4, &[0x16d7, 0x16d6], "BCM57414, 25 GbE", 25.0),
-    (0x14e4, &[0x1750, 0x1751, 0x1752], "BCM57508, 100 GbE", 100.0),
+    (0x14e4, &[0x168e, 0x16d6, 0x16d8], "10 GbE", 10.0),
+    (0x14e4, &[0x16c9, 0x16d7], "BCM57414, 25 GbE", 25.0),
+    (0x14e4, &[0x1750], "BCM57508, 200 GbE", 200.0),
+    (0x14e4, &[0x1751], "BCM57504, 100 GbE", 100.0),
+    (0x14e4, &[0x1752], "BCM57502, 50 GbE", 50.0),
     (0x14e4, &[0x1760], "BCM57608, 400 GbE", 400.0),
     // HPE: Slingshot 11 NIC (Cassini). Slingshot 10 is a ConnectX-5.
     (0x17db, &[0x0501], "Slingshot 11", 200.0),
@@ -99,7 +103,8 @@ const MODELS: [Model; 38] = [
     // Myricom, Emulex, Chelsio.
     (0x14c1, &[0x0008], "Myri-10G", 10.0),
     (0x10df, &[0x0720], "Skyhawk, 10 GbE", 10.0),
-    (0x1425, &[0x5401, 0x5403, 0x5410], "T5, 40 GbE", 40.0),
+    (0x1425, &[0x5401, 0x5403], "T5, 10 GbE", 10.0),
+    (0x1425, &[0x5410], "T5, 40 GbE", 40.0),
 ];
 
 /// What is assumed of a kind of device.

@@ -182,7 +182,8 @@ pub(super) fn bandwidths(machine: &Machine) -> Vec<Rated<BytesPerSecond>> {
         let is_alike = |((other, at), cores): &((&NumaNode, &Option<usize>), &Vec<CoreId>)| {
             other.kind == node.kind && *at == package && (other.kind.is_some() || !cores.is_empty())
         };
-        let alike = alike.filter(is_alike).count().max(1);
+        let visible = alike.filter(is_alike).count().max(1);
+        let alike = visible.max(node.package_numa_nodes.map_or(1, |all| all as usize));
         // A memory of several packages is that of each of them.
         let packages = match package {
             Some(_) => 1,

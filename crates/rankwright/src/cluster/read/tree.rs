@@ -44,6 +44,12 @@ impl Object {
         matches!(self.kind, Kind::Pu(_)) || self.children.iter().any(Self::has_pu)
     }
 
+    /// Changes the NUMA nodes attached to it and to the objects below it.
+    pub(in crate::cluster) fn change_memories(&mut self, change: &mut impl FnMut(&mut NumaNode)) {
+        self.memories.iter_mut().for_each(&mut *change);
+        self.children.iter_mut().for_each(|child| child.change_memories(change));
+    }
+
     /// Appends the NUMA nodes in hwloc's L# order: those of the children before those of the object.
     fn collect_memories(&self, into: &mut Vec<NumaNode>) {
         self.children.iter().for_each(|child| child.collect_memories(into));

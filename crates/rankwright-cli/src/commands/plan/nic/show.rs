@@ -149,7 +149,7 @@ fn explained_distances(devices: &[DeviceRow]) -> String {
         1..10 => "1 in the same package, 2 in another",
         _ => "by the ACPI SLIT (10: local memory)",
     };
-    format!("distances: from the NUMA nodes L#0, L#1, ... to the device; 0: beside it, else {far}\n")
+    format!("distances: from NUMA nodes L#0, L#1, ...; 0: beside the device, else {far}\n")
 }
 
 /// Whether the ranks use devices beside them, in a line; nothing without ranks.

@@ -17,6 +17,11 @@ impl Bitmap {
         word.map_or(self.infinite, |word| word >> (number % 32) & 1 == 1)
     }
 
+    /// The number of members; `None` if it is infinite.
+    pub(super) fn count(&self) -> Option<u32> {
+        (!self.infinite).then(|| self.words.iter().map(|word| word.count_ones()).sum())
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         !self.infinite && self.words.iter().all(|word| *word == 0)
     }
@@ -57,7 +62,9 @@ mod tests {
         let bitmap: Bitmap = "0x00000001,,0x80000003".parse().unwrap();
         let members: Vec<u32> = (0..200).filter(|number| bitmap.contains(*number)).collect();
         assert_eq!(members, [0, 1, 31, 64]);
+        assert_eq!(bitmap.count(), Some(4));
         let infinite: Bitmap = "0xf...f,0x0000000f".parse().unwrap();
+        assert_eq!(infinite.count(), None);
         assert!(infinite.contains(3) && !infinite.contains(4) && infinite.contains(32));
         assert!("0x0".parse::<Bitmap>().is_ok_and(|bitmap| !bitmap.contains(0)));
         assert!("0xzz".parse::<Bitmap>().is_err() && "12".parse::<Bitmap>().is_err());

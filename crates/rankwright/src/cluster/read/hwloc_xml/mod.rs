@@ -177,9 +177,33 @@ impl Document<'_> {
                 kind => {
                     let mut below = Object::new(self.kind(child, kind)?);
                     self.fill(&mut below, child)?;
+                    if below.kind == Kind::Package {
+                        self.count_hidden(&mut below, child)?;
+                    }
                     object.children.push(below);
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Tells the NUMA nodes of a package how many it has, if a cpuset or cgroup hid some from hwloc: its
+    /// complete set has these, too. Not if some are of another kind than DRAM: those that are hidden
+    /// could be of that kind.
+    fn count_hidden(&self, package: &mut Object, element: &Element) -> Result<(), InputError> {
+        let count = |name| Ok(self.bitmap(element, name)?.and_then(|set| set.count()));
+        // Both also have the NUMA nodes above the package.
+        let (Some(complete), Some(known)) = (count("complete_nodeset")?, count("nodeset")?) else {
+            return Ok(());
+        };
+        let hidden = complete.saturating_sub(known);
+        let (mut visible, mut plain) = (0, true);
+        package.change_memories(&mut |node| {
+            visible += 1;
+            plain &= node.kind.is_none();
+        });
+        if plain && hidden > 0 {
+            package.change_memories(&mut |node| node.package_numa_nodes = Some(visible + hidden));
         }
         Ok(())
     }

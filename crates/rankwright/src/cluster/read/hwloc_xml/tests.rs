@@ -1,8 +1,11 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::cluster::{GpuVendor, HardwareRates, MemoryAccess, NumaNode, Rates};
-use crate::ids::{CoreId, PuId};
+use crate::cluster::read::toml;
+use crate::cluster::{
+    Cluster, ClusterDescription, GpuVendor, HardwareRates, MemoryAccess, NumaNode, Rates,
+};
+use crate::ids::{CoreId, NodeId, PuId};
 use crate::units::{BytesPerSecond, Seconds};
 
 fn machine(name: &str) -> NodeGroup {
@@ -288,6 +291,30 @@ fn a_memory_belongs_to_the_package_that_it_is_attached_to() {
     let above = above.replacen("<object type=\"Package\" os_index=\"0\"", memory, 1);
     let machine = parse(&above, "x.xml").unwrap().machine;
     assert_eq!((machine.numa_nodes[0].package, machine.packages_beside()), (None, vec![None]));
+}
+
+#[test]
+fn a_memory_has_its_share_of_a_package_whose_other_memories_are_hidden() {
+    let text = WITHOUT_SECOND_MEMORY.replacen(
+        "cpuset=\"0x1\"",
+        "cpuset=\"0x1\" nodeset=\"0x1\" complete_nodeset=\"0x0000000f\"",
+        1,
+    );
+    let group = parse(&text, "x.xml").unwrap();
+    assert_eq!(group.machine.numa_nodes[0].package_numa_nodes, Some(4));
+    let cluster = ClusterDescription::uniform("c", vec!["n0".to_owned()], group).build().unwrap();
+    let rate =
+        |cluster: &Cluster| (cluster.memory_bandwidth(NodeId(0), NumaId(0)).value.0 / 1e9).round();
+    assert_eq!(rate(&cluster), 92.0);
+    let written = toml::write(&cluster);
+    let read = toml::parse(&written, "cluster.toml", std::path::Path::new(".")).unwrap();
+    assert_eq!((read.groups.clone(), rate(&read)), (cluster.groups.clone(), 92.0));
+    let wrong = written.replace("package_numa_nodes = 4", "package_numa_nodes = 0");
+    let error = toml::parse(&wrong, "cluster.toml", std::path::Path::new(".")).unwrap_err();
+    assert!(error.to_string().contains("package_numa_nodes: found 0"), "{error}");
+    // The hidden one may be the HBM or the DRAM.
+    let text = text.replace("nodeset=\"0x1\"/>", "nodeset=\"0x1\" subtype=\"HBM\"/>");
+    assert_eq!(parse(&text, "x.xml").unwrap().machine.numa_nodes[0].package_numa_nodes, None);
 }
 
 #[test]

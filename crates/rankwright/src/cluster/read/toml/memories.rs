@@ -42,6 +42,13 @@ pub(super) fn add(
                 return Err(at.error(package.span(), "numa.package", actual, expected));
             }
         }
+        if let Some(all) = &table.package_numa_nodes {
+            node.package_numa_nodes = Some(*all.get_ref());
+            if *all.get_ref() == 0 {
+                let expected = "a number from 1, also of those that are hidden";
+                return Err(at.error(all.span(), "numa.package_numa_nodes", "0", expected));
+            }
+        }
         if let Some(kind) = &table.kind {
             node.kind = Some(kind.clone());
         }

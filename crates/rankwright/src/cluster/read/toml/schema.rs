@@ -54,6 +54,7 @@ pub(super) struct Numa {
     pub(super) os_index: Option<u32>,
     pub(super) memory: Option<Text>,
     pub(super) package: Option<Spanned<usize>>,
+    pub(super) package_numa_nodes: Option<Spanned<u32>>,
     pub(super) kind: Option<String>,
     #[serde(default)]
     pub(super) access: Vec<Spanned<Access>>,

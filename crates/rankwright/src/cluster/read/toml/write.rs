@@ -182,6 +182,9 @@ fn memories(text: &mut String, machine: &Machine) {
         if let Some(package) = node.package {
             line(text, "package", package);
         }
+        if let Some(all) = node.package_numa_nodes {
+            line(text, "package_numa_nodes", all);
+        }
         if let Some(kind) = &node.kind {
             line(text, "kind", quoted(kind));
         }
