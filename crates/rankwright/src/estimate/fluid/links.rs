@@ -76,10 +76,17 @@ fn passing_order(sites: &Sites) -> Vec<usize> {
     let count = sites.links.len();
     // The length of the longest chain of links before each.
     let mut depth = vec![0_usize; count];
+    // A tree is done after as many passes as it has levels of links.
     for _ in 0..count {
+        let mut changed = false;
         for pair in sites.routes().iter().flat_map(|route| route.windows(2)) {
             let (before, link) = (pair[0] as usize, pair[1] as usize);
-            depth[link] = depth[link].max(depth[before] + 1).min(count);
+            let deeper = depth[link].max(depth[before] + 1).min(count);
+            changed |= deeper != depth[link];
+            depth[link] = deeper;
+        }
+        if !changed {
+            break;
         }
     }
     let mut order: Vec<usize> = (0..count).collect();
