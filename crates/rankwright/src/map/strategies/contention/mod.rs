@@ -57,6 +57,9 @@ const PATIENCE: f64 = 4.0;
 /// The shares of a search's steps in its rounds. Where the first finds no better mapping than the
 /// starts, the second is left out: a longer search rarely finds any then.
 const ROUNDS: [f64; 2] = [1.0 / 4.0, 1.0];
+/// With more ranks only the chains that ended best in the first round walk in the second, which takes
+/// longest: this many of them. With few ranks others may overtake them.
+const MANY_RANKS: (usize, usize) = (256, 2);
 /// A round has found something if it lowers the cost by this: a share of the waiting or of the finish.
 const LEAST_GAIN: f64 = 2e-3;
 
@@ -174,9 +177,14 @@ impl Contention {
         let chains = if budget.time_passed().is_some() { threads.get() } else { HEATS.len() };
         let mut found = search.starts()[..1].to_vec();
         let rounds = self.rounds(problem.rank_count(), budget);
-        let steps_of_all = rounds.iter().sum::<u64>().max(1) * chains as u64;
+        let many = problem.rank_count() > MANY_RANKS.0;
+        let later = if many { chains.min(MANY_RANKS.1) } else { chains };
+        let chains_of = |round: usize| if round == 0 { chains } else { later } as u64;
+        let steps_of_all: u64 =
+            rounds.iter().enumerate().map(|(round, steps)| steps * chains_of(round)).sum();
+        let mut numbers: Vec<usize> = (0..chains).collect();
         for steps in rounds {
-            let share = steps as f64 / steps_of_all as f64;
+            let share = steps as f64 / steps_of_all.max(1) as f64;
             let chain = |_: usize, number: &usize| {
                 // From the best and the second best start in turn.
                 let starts = search.starts();
@@ -189,11 +197,15 @@ impl Contention {
                     None => start.clone(),
                 }
             };
-            let numbers: Vec<usize> = (0..chains).collect();
             let placements = parallel::map(&numbers, threads, chain);
             let before = search.cost(&found[0]);
-            for placement in placements {
-                let score = search.score(&placement);
+            let scores: Vec<Score> =
+                placements.iter().map(|placement| search.score(placement)).collect();
+            if later < chains {
+                let ranking = rank(&scores, &search.rule());
+                numbers = ranking.order().iter().map(|at| numbers[*at]).take(later).collect();
+            }
+            for (score, placement) in scores.into_iter().zip(placements) {
                 if found.iter().all(|(_, other)| *other != placement) {
                     found.push((score, placement));
                 }
