@@ -34,7 +34,7 @@
 //! | `usize` | position | [`Node::group`] | [`ClusterDescription::groups`] |
 //! | `usize` | position | [`Node::switch`], [`Switch::parent`] | [`ClusterDescription::switches`] |
 //! | `usize` | L# | position in [`NodeGroup::free`] | [`Machine::pus`] |
-//! | [`CoreId`](crate::ids::CoreId) | L# | [`Pu::core`], [`MemoryAccess::cores`] | [`Machine::cores`] |
+//! | [`CoreId`] | L# | [`Pu::core`], [`MemoryAccess::cores`] | [`Machine::cores`] |
 //! | [`NumaId`] | L# | [`Core::numa`], [`Nic::near`], [`Gpu::near`], rows and columns of [`Machine::numa_distance`] | [`Machine::numa_nodes`] |
 //! | `usize` | L# | [`Core::package`] | packages 0 to [`Machine::packages`] - 1 |
 //! | [`PuId`](crate::ids::PuId) | P# | [`Pu::id`], [`Core::pus`] | the operating system's CPUs |
