@@ -37,7 +37,7 @@ impl SelectionOptions {
         let affinity: Option<Selection> = "device-affinity".parse().ok();
         let affinity = affinity
             .filter(|selection| rank_size.is_per_gpu() && selectable(cluster, selection).is_ok());
-        // Without GPUs there is no room for ranks of GPUs, which is an error of its own.
+        // Nodes without GPUs have no slots for ranks per GPU; that error is reported with the slots.
         let has_gpus = cluster.groups.iter().any(|group| !group.machine.gpus.is_empty());
         let near = (rank_size.is_per_gpu() && has_gpus).then_some(Gpus::Near);
         Self { nics: self.nics.clone().or(affinity), gpus: self.gpus.or(near) }

@@ -118,7 +118,7 @@ impl SearchOptions {
 
     /// By when the command ends, under `--time`.
     pub(crate) fn end(&self) -> Option<Instant> {
-        // A limit that overflows the clock is no limit.
+        // A `--time` beyond the range of the clock means no limit.
         self.time.and_then(|time| started().checked_add(Duration::try_from_secs_f64(time.0).ok()?))
     }
 

@@ -119,6 +119,18 @@ impl fmt::Display for Software {
     }
 }
 
+/// The programs that start ranks of an MPI library, as they are called on PATH; Debian has both MPIs side by
+/// side under the longer names.
+pub const MPI_LAUNCHERS: [&str; 7] = [
+    "mpirun",
+    "mpiexec",
+    "mpirun.openmpi",
+    "mpiexec.openmpi",
+    "mpirun.mpich",
+    "mpiexec.mpich",
+    "mpiexec.hydra",
+];
+
 /// All launchers.
 pub const LAUNCHERS: &[Launcher] = &[
     Launcher {

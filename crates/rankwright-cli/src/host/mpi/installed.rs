@@ -3,19 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use rankwright::launch::MPI_LAUNCHERS;
+
 use super::Mpi;
 use crate::host::find_program;
-
-/// The names of launchers; Debian has both MPIs side by side under the longer names.
-pub(super) const NAMES: [&str; 7] = [
-    "mpirun",
-    "mpiexec",
-    "mpirun.openmpi",
-    "mpiexec.openmpi",
-    "mpirun.mpich",
-    "mpiexec.mpich",
-    "mpiexec.hydra",
-];
 
 /// The launchers on PATH.
 #[derive(Debug, Default)]
@@ -29,7 +20,7 @@ impl Installed {
     /// Asks the launchers what they are, the one with the name `first` before all others; only the first
     /// one if it is `enough`.
     pub(super) fn until(first: &str, enough: &dyn Fn(&Mpi) -> bool) -> Self {
-        let others = NAMES.into_iter().filter(|name| *name != first);
+        let others = MPI_LAUNCHERS.into_iter().filter(|name| *name != first);
         let names = std::iter::once(first).chain(others);
         let mut programs = names.filter_map(|name| find_program(Path::new(name)));
         let mut installed = Self::default();

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rankwright::launch::{self, Launcher, ProgramLine, Software};
+use rankwright::launch::{self, Launcher, MPI_LAUNCHERS, ProgramLine, Software};
 use rankwright::placement::JobEntry;
 
-use crate::host::mpi::installed::{Installed, NAMES};
+use crate::host::mpi::installed::Installed;
 use crate::host::mpi::library::{self, Library};
 use crate::host::mpi::{self, Abi, Mpi};
 use crate::host::{child, find_program};
@@ -54,7 +54,7 @@ pub(crate) fn find(
         return of_resource_manager(launcher);
     }
     let wanted = Wanted::new(choice, library.as_ref().map(|(_, library)| library), mpi_library);
-    let installed = Installed::until(NAMES[0], &|mpi| wanted.is_best(mpi));
+    let installed = Installed::until(MPI_LAUNCHERS[0], &|mpi| wanted.is_best(mpi));
     let Some(mpi) = wanted.best(&installed.launchers) else {
         let inside = choice.is_none() && std::env::var_os("SLURM_JOB_ID").is_some();
         let slurm = launch::find("slurm").filter(|_| inside);

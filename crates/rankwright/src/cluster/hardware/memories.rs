@@ -206,7 +206,7 @@ fn packages_of(machine: &Machine, cores: &[CoreId]) -> usize {
     packages.len().max(1)
 }
 
-/// GB/s of so many packages, and from what.
+/// The memory bandwidth of this many packages together, in GB/s, and its source.
 fn dram(machine: &Machine, model: &str, packages: usize) -> (f64, Cow<'static, str>) {
     let Some(gigabytes) = by_package(model).or_else(|| by_channels(model)) else {
         let cores = machine.cores.len() * packages / machine.packages.max(1);

@@ -62,7 +62,7 @@ impl<T: fmt::Display> fmt::Display for Rated<T> {
 }
 
 impl Origin {
-    /// Whether nobody stated or measured the rate of this device: it is assumed.
+    /// Whether the rate is assumed: neither stated for the device nor measured.
     #[must_use]
     pub fn is_assumed(&self) -> bool {
         matches!(self, Self::Rates | Self::Hardware(_))

@@ -109,8 +109,8 @@ fn table(report: &NicReport) -> String {
     text + &variables(&report.ranks)
 }
 
-/// Which of two selections keeps the busiest device busy for less time, in a line; nothing without another
-/// selection or without traffic between nodes.
+/// A line that compares the busy time of the busiest device under two selections; empty if there is only
+/// one, or no traffic between nodes.
 fn faster(report: &NicReport) -> String {
     let (Some(selection), Some(busiest), Some(other)) =
         (&report.selection, report.busiest_device_s, &report.other)

@@ -170,7 +170,7 @@ fn open_mpi_maps_by_parts_of_a_host_as_read() {
             let (slots, arguments) = case.split_once(' ').expect("slots and arguments");
             let hosts = format!("nodeA01 slots={slots}\nnodeA00 slots=16\n");
             let reading = read_on(Some("testdata/lint/four-numa.toml"), &hosts, version, arguments);
-            // Other mappings are not read: there is no answer.
+            // `lint` predicts this mapping for the other version only.
             let Some(starts) = reading["starts"].as_bool() else { continue };
             let Some(output) = run_on("four-numa.xml", version, &hosts, arguments) else { break };
             let text = told(&output);
@@ -214,7 +214,7 @@ fn a_hostfile_of_hydra_is_told_with_and_without_a_cluster() {
         }
         let Some(output) = run(version, "nodeA00:4\n", "") else { continue };
         let starts = version == "openmpi5" && output.status.success();
-        // Without a launch there is no ssh that would miss the host.
+        // Open MPI 5 only shows its map here: it starts no ssh, which would not resolve the name.
         assert!(!output.status.success() || starts, "{}", told(&output));
     }
 }

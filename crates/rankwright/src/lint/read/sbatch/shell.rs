@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lexer::{Command, Piece, Word, is_variable};
-use crate::lint::read::script::MPI_LAUNCHERS;
 use crate::lint::read::script::arithmetic::{Numbers, evaluate};
+use crate::lint::read::script::is_mpi_launcher;
 
 /// Words before a command.
 const BEFORE: [&str; 12] =
@@ -153,8 +153,7 @@ impl Shell {
         let mut all = words.iter().flat_map(|word| self.expand(word));
         let first = all.next()?;
         let launcher = first.text.rsplit('/').next()?.to_owned();
-        let starts_ranks =
-            ["srun", "flux"].contains(&&*launcher) || MPI_LAUNCHERS.contains(&&*launcher);
+        let starts_ranks = ["srun", "flux"].contains(&&*launcher) || is_mpi_launcher(&launcher);
         if first.unknown.is_some() && !first.text.contains('/') || !starts_ranks {
             return None;
         }

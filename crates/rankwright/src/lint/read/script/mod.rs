@@ -23,6 +23,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::files::InputError;
+use crate::launch::MPI_LAUNCHERS;
 use crate::lint::machines::{Machines, short};
 use crate::lint::{MOST_RANKS, Place, RankReading, Reading, Source, listed, traps};
 use crate::units::counted;
@@ -43,19 +44,10 @@ const PER_NODE: [&str; 9] = [
     "--ranks-per-node",
 ];
 
-/// The programs of MPI libraries that start ranks; Debian has those of several libraries side by side
-/// under the longer names.
-pub(in crate::lint) const MPI_LAUNCHERS: [&str; 9] = [
-    "mpirun",
-    "mpiexec",
-    "mpirun.openmpi",
-    "mpiexec.openmpi",
-    "mpirun.mpich",
-    "mpiexec.mpich",
-    "mpiexec.hydra",
-    "orterun",
-    "prterun",
-];
+/// Whether a program starts the ranks of an MPI library: Open MPI has two more names for its own.
+pub(in crate::lint) fn is_mpi_launcher(program: &str) -> bool {
+    MPI_LAUNCHERS.contains(&program) || ["orterun", "prterun"].contains(&program)
+}
 
 /// Whether the text is such a script.
 pub(in crate::lint) fn is_one(text: &str) -> bool {
@@ -71,12 +63,12 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
         reading.add(rank, &hosts[rank / per_node], Place::Unbound, 1);
     }
     let words: Vec<&str> = source.arguments.words().collect();
-    let program = |names: &[&str]| {
-        words.iter().any(|word| names.contains(&word.rsplit('/').next().unwrap_or_default()))
+    let program = |is: fn(&str) -> bool| {
+        words.iter().any(|word| is(word.rsplit('/').next().unwrap_or_default()))
     };
     let starter = match () {
-        () if program(&["srun"]) => Starter::Srun,
-        () if program(&MPI_LAUNCHERS) => Starter::Mpirun { in_slurm: false },
+        () if program(|name| name == "srun") => Starter::Srun,
+        () if program(is_mpi_launcher) => Starter::Mpirun { in_slurm: false },
         () => Starter::Any,
     };
     let given = words.iter().filter_map(|word| word.split_once('='));

@@ -107,8 +107,8 @@ impl AllNodesOptions {
         Ok(hosts)
     }
 
-    /// What starts the processes. In a job of Slurm, srun reaches all nodes, and needs no MPI; in
-    /// jobs of PBS and LSF their own programs do, if there is no launcher.
+    /// What starts one process per node: srun in a Slurm job, as it needs no MPI; else the MPI launcher;
+    /// without one `pbsdsh` in a PBS job, `blaunch` in an LSF job.
     fn starter(&self) -> anyhow::Result<Starter> {
         let in_slurm = self.hostfile.is_none() && std::env::var_os("SLURM_JOB_ID").is_some();
         let of_slurm =
