@@ -281,14 +281,27 @@ impl OfferedLoad {
         let others = other.map_or(none, |other| &self.memberships[other.index()]);
         let (setup, sums) = (&self.setup, &mut self.sums);
         for (moved, others, from, to) in [(&mine[..], others, from, to), (others, mine, to, from)] {
-            for membership in moved.iter().filter(|membership| !others.contains(membership)) {
+            for membership in moved {
                 let Membership { multicast, sends } = *membership;
+                // In the order of multicasts: ranks with many peers are in many.
+                let same = others.binary_search_by_key(&multicast, |other| other.multicast);
+                if same.is_ok_and(|at| others[at] == *membership) {
+                    continue;
+                }
                 let count = &mut self.counts[multicast as usize];
                 let multicast = &setup.clocks.multicasts[multicast as usize];
-                setup.add_multicast_at(sums, multicast, count, (from, to), -1.0);
+                let receives_only =
+                    !sends && ![from, to].iter().any(|site| count.sends_from(&setup.sites, *site));
+                if receives_only {
+                    setup.move_receiver(sums, multicast, (from, to), &self.site_of);
+                } else {
+                    setup.add_multicast_at(sums, multicast, count, (from, to), -1.0);
+                }
                 count.add(&setup.sites, from as usize, -1.0, sends);
                 count.add(&setup.sites, to as usize, 1.0, sends);
-                setup.add_multicast_at(sums, multicast, count, (from, to), 1.0);
+                if !receives_only {
+                    setup.add_multicast_at(sums, multicast, count, (from, to), 1.0);
+                }
             }
         }
         for (rank, from, to) in [(Some(rank), from, to), (other, to, from)] {

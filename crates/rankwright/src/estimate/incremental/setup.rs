@@ -76,6 +76,11 @@ impl NodePort {
 }
 
 impl MulticastCount {
+    /// Whether a node has a sender.
+    pub(super) fn sends_from(&self, sites: &Sites, site: u32) -> bool {
+        self.node_senders[sites.sites[site as usize].node] != 0.0
+    }
+
     pub(super) fn new(sites: &Sites) -> Self {
         let (sites, nodes) = (vec![0.0; sites.sites.len()], vec![0.0; sites.nodes.len()]);
         let (members, senders) = (sites.clone(), sites);
@@ -130,6 +135,44 @@ impl Setup {
             self.add_multicast_links(sums, multicast, count, (from, all.clone()), sign);
             let others = all.filter(|other| *other != from);
             self.add_multicast_links(sums, multicast, count, (to, others), sign);
+        }
+    }
+
+    /// Moves a member that does not send from one site to another, where the nodes of both have no
+    /// sender: of the load only what this member receives changes.
+    pub(super) fn move_receiver(
+        &self,
+        sums: &mut ServerSums,
+        multicast: &Multicast,
+        (from, to): (u32, u32),
+        site_of: &[u32],
+    ) {
+        let (length, end) = (self.lengths[multicast.length], multicast.clock.end);
+        let messages = multicast.clock.rounds * multicast.senders.len() as f64;
+        let node = |site: u32| self.sites.sites[site as usize].node;
+        for (number, messages) in [(from, -messages), (to, messages)] {
+            let site = &self.sites.sites[number as usize];
+            let service = length * site.memory_time;
+            sums.add(site.memory, end, Offered::new(messages, 1.0, service, service));
+            sums.totals.far +=
+                messages * self.sites.far_core_time(multicast.length, number as usize);
+            for port in &site.ports {
+                let work = length * port.time;
+                sums.add(port.into, end, Offered::new(messages * port.share, 1.0, work, work));
+            }
+        }
+        if self.sites.links.is_empty() || node(from) == node(to) {
+            return;
+        }
+        for sender in &multicast.senders {
+            let sender = node(site_of[sender.index()]);
+            let rounds = multicast.clock.rounds;
+            for (receiver, messages) in [(node(from), -rounds), (node(to), rounds)] {
+                for link in self.sites.links_between(sender, receiver) {
+                    let work = length * link.time;
+                    sums.add(link.server, end, Offered::new(messages, 1.0, work, work));
+                }
+            }
         }
     }
 
