@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `problem` | [`Problem`](problem::Problem): ranks, slots, graph and constraints of a mapping |
 //! | `budget` | threads, time and mappings that a strategy may use |
+//! | `alike_nodes` | the nodes that a search needs, where many are alike |
 //! | `tree` | slots as the leaves of a tree |
 //! | `graph/` | communication graphs and multilevel bisection |
 //! | `partitioners/` | bindings to METIS and Scotch |
@@ -11,6 +12,7 @@
 //! | `compute_balance` | ranks that compute long on fast nodes |
 //! | `node_groups/` | ranks that have to share a node |
 
+pub(super) mod alike_nodes;
 pub(super) mod budget;
 pub(super) mod compute_balance;
 pub(super) mod graph;

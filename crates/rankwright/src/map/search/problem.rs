@@ -163,6 +163,20 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// The same problem with some of its slots, ascending.
+    ///
+    /// # Panics
+    /// If groups of ranks have to share nodes ([`Problem::keeping`]), or if there are fewer slots than
+    /// ranks.
+    pub(in crate::map) fn in_part(&self, slots: &[usize]) -> Self {
+        assert!(self.kept.is_none(), "groups after slots");
+        assert!(self.rank_count() <= slots.len(), "a slot for every rank");
+        let slots = slots.iter().map(|slot| self.slots[*slot].clone()).collect();
+        let part = Self { slots, ..self.clone() };
+        let balance = part.balance;
+        part.with_balance(balance)
+    }
+
     /// Sets by which share the makespan of the computing times may exceed its lower bound. It has an
     /// effect where nodes differ in speed and the times that ranks compute are known.
     #[must_use]

@@ -26,6 +26,7 @@ mod traffic_tests;
 
 use crate::estimate::{Fluid, OfferedLoad, RoundTrips};
 use crate::map::options::{EFFORT, MOVES, OBJECTIVE, OptionEntry, Options, SEED};
+use crate::map::search::alike_nodes::FewerNodes;
 use crate::map::{Budget, DeviceMapping, Effort, MapError, Mapper, Problem, StrategyError};
 use crate::parallel;
 use crate::placement::{JobShape, Mapping, Placement, PlacementError};
@@ -148,6 +149,44 @@ impl Contention {
         if once { vec![steps] } else { ROUNDS.iter().map(in_round).collect() }
     }
 
+    /// As [`Mapper::mappings`], from these starts.
+    fn slots_by_search(
+        &self,
+        problem: &Problem,
+        budget: &Budget,
+        starts: Vec<Mapping>,
+    ) -> Result<Vec<Mapping>, MapError> {
+        let device_slots = DeviceSlots::of_slots(problem);
+        let starts = starts.into_iter().map(Mapping::into_indices).collect();
+        let mappings = self.search(problem, &device_slots, budget, starts)?;
+        Ok(mappings.into_iter().map(Mapping::from).collect())
+    }
+
+    /// As [`Mapper::with_devices`], from these starts.
+    fn devices_by_search(
+        &self,
+        problem: &Problem,
+        budget: &Budget,
+        mappings: &[Mapping],
+    ) -> Result<Vec<DeviceMapping>, MapError> {
+        let device_slots = DeviceSlots::with_devices(problem)?;
+        if !device_slots.has_choice() {
+            return Ok(Vec::new());
+        }
+        let mut starts: Vec<Vec<usize>> = Vec::new();
+        for slot_of in mappings.iter().map(Mapping::as_indices) {
+            // Other mappings may have a device for every rank where this one does not.
+            let Some(nics) = by_load(problem, slot_of)? else { continue };
+            let start = device_slots.find(slot_of, &nics);
+            starts.extend(start.filter(|device_slot_of| !starts.contains(device_slot_of)));
+        }
+        if starts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let placements = self.search(problem, &device_slots, budget, starts)?;
+        Ok(placements.iter().map(|device_slot_of| device_slots.mapping(device_slot_of)).collect())
+    }
+
     /// The best placement of each chain and the best start, in ascending order of their cost; by global
     /// rank the device slot.
     fn search(
@@ -232,10 +271,12 @@ impl Mapper for Contention {
         if problem.rank_count() < 2 || budget.is_over() {
             return Ok(starts);
         }
-        let device_slots = DeviceSlots::of_slots(problem);
-        let starts = starts.into_iter().map(Mapping::into_indices).collect();
-        let mappings = self.search(problem, &device_slots, budget, starts)?;
-        Ok(mappings.into_iter().map(Mapping::from).collect())
+        let Some(fewer) = FewerNodes::new(problem, &starts) else {
+            return self.slots_by_search(problem, budget, starts);
+        };
+        let starts = starts.iter().filter_map(|start| fewer.part_of(start)).collect();
+        let mappings = self.slots_by_search(&fewer.problem, budget, starts)?;
+        Ok(mappings.iter().map(|mapping| fewer.whole_of(mapping)).collect())
     }
 
     fn chooses_devices(&self) -> bool {
@@ -248,26 +289,20 @@ impl Mapper for Contention {
         budget: &Budget,
         mappings: &[Mapping],
     ) -> Result<Vec<DeviceMapping>, MapError> {
-        if budget.is_over() {
+        if budget.is_over() || problem.rank_count() < 2 {
             return Ok(Vec::new());
         }
-        let device_slots = DeviceSlots::with_devices(problem)?;
-        if !device_slots.has_choice() || problem.rank_count() < 2 {
-            return Ok(Vec::new());
+        let starts: Vec<Mapping> =
+            mappings.iter().cloned().chain(starts::starts(problem, budget)?).collect();
+        let Some(fewer) = FewerNodes::new(problem, &starts) else {
+            return self.devices_by_search(problem, budget, &starts);
+        };
+        let starts: Vec<Mapping> = starts.iter().filter_map(|start| fewer.part_of(start)).collect();
+        let mut found = self.devices_by_search(&fewer.problem, budget, &starts)?;
+        for found in &mut found {
+            found.mapping = fewer.whole_of(&found.mapping);
         }
-        let others = starts::starts(problem, budget)?;
-        let mut starts: Vec<Vec<usize>> = Vec::new();
-        for slot_of in mappings.iter().chain(&others).map(Mapping::as_indices) {
-            // Other mappings may have a device for every rank where this one does not.
-            let Some(nics) = by_load(problem, slot_of)? else { continue };
-            let start = device_slots.find(slot_of, &nics);
-            starts.extend(start.filter(|device_slot_of| !starts.contains(device_slot_of)));
-        }
-        if starts.is_empty() {
-            return Ok(Vec::new());
-        }
-        let placements = self.search(problem, &device_slots, budget, starts)?;
-        Ok(placements.iter().map(|device_slot_of| device_slots.mapping(device_slot_of)).collect())
+        Ok(found)
     }
 }
 
