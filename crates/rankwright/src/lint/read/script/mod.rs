@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `syntax` | the statements of a script |
 //! | `run` | a script as one rank runs it |
+//! | `expansion` | what a shell makes of words |
 //! | `arithmetic`, `conditions` | `$((..))`; `[ .. ]`, `[[ .. ]]` and patterns |
 //! | `environment` | the variables by which a rank knows itself |
 //! | `chosen` | what the variables and options of a rank name on its machine |
@@ -14,6 +15,7 @@ pub(in crate::lint) mod arithmetic;
 mod chosen;
 mod conditions;
 mod environment;
+mod expansion;
 mod locality;
 mod run;
 mod syntax;
