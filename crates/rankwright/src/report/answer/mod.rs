@@ -47,6 +47,8 @@ pub enum Verdict {
     Unknown,
     /// Messages wait less, or fewer bytes take busy devices; the run time is unknown.
     LessTraffic,
+    /// Messages wait less, but the run is as long.
+    LessWaiting,
     /// Nothing is gained: the launcher's default is as good as any placement.
     NoGain,
 }

@@ -190,7 +190,7 @@ impl Facts<'_> {
         if as_long && waiting.0 <= before.0 {
             let waits = waits.replacen("Messages", "messages", 1);
             let text = format!("No gain in run time: {waits}, but the run is as long{part}.");
-            return (Verdict::LessTraffic, text);
+            return (Verdict::LessWaiting, text);
         }
         let ends = if as_long {
             "the run is as long".to_owned()

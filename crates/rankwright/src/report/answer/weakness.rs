@@ -107,7 +107,7 @@ fn part(facts: &Facts) -> Option<Weakness> {
         Weakness::new(
             "part-simulated",
             format!("{} of the messages were simulated", small_percent(share)),
-            "`--effort best` simulates more",
+            "`--effort best` or a longer `--time` simulates more",
         )
     })
 }
