@@ -14,7 +14,7 @@ use clap::Subcommand;
 use crate::output::Verbosity;
 use every_day::{check, place, profile, run};
 use look::{cluster, compare, traffic};
-use plan::{launch, lint, map, nic, simulate};
+use plan::{calibrate, launch, lint, map, nic, simulate};
 use programs::{completion, exec, man};
 use prove::{lab, reproduce};
 
@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Place(place::Place),
     /// Compare the placements of several strategies
     Compare(compare::Compare),
+    /// Measure the rates of a cluster between real MPI processes, and write them into its description
+    Calibrate(calibrate::Calibrate),
     /// Simulate the queues at network devices and memories for a placement
     Simulate(simulate::Simulate),
     /// Place ranks by one strategy, or map a bare graph onto a hierarchy
@@ -67,6 +69,7 @@ pub(crate) fn execute(
     match command {
         Command::Place(command) => command.run(verbosity),
         Command::Compare(command) => command.run(verbosity),
+        Command::Calibrate(command) => command.run(verbosity),
         Command::Simulate(command) => command.run(verbosity),
         Command::Map(command) => command.run(verbosity),
         Command::Profile(command) => command.run(verbosity),

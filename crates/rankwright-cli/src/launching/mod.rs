@@ -3,6 +3,7 @@
 //! temporary folder if the job is [`started`] here.
 
 pub(crate) mod files;
+pub(crate) mod launch_line;
 pub(crate) mod network_stack;
 pub(crate) mod prepared;
 pub(crate) mod started;

@@ -6,9 +6,9 @@ use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::ops::RangeBounds;
 
-use super::rates::{MEMORY_COPIES, REMOTE_MEMORY_FACTORS};
+use super::rates::{MEMORY_COPIES, REMOTE_MEMORY_FACTORS, SPREADS, WIRE};
 use super::{
-    ClusterDescription, Core, Gpu, Machine, MemoryAccess, Nic, Node, NodeGroup, Rates, SPEEDS,
+    Calibration, ClusterDescription, Core, Gpu, Machine, MemoryAccess, Nic, Node, NodeGroup, Rates, SPEEDS,
     Switch, hostlist,
 };
 use crate::files::InputError;
@@ -193,7 +193,50 @@ fn check_rates(rates: &Rates) -> Checked {
     within("remote_memory_factor", rates.remote_memory_factor, REMOTE_MEMORY_FACTORS)?;
     within("memory_copies", rates.memory_copies, MEMORY_COPIES)?;
     rates.cache_bandwidth.map_or(Ok(()), |rate| bandwidth("cache_bandwidth", rate))?;
-    rates.memory_accesses.map_or(Ok(()), |rate| positive("memory_accesses", rate.0))
+    rates.memory_accesses.map_or(Ok(()), |rate| positive("memory_accesses", rate.0))?;
+    let checked = rates.calibration.as_deref().map_or(Ok(()), check_calibration);
+    checked.map_err(|error| error.inside("calibration"))
+}
+
+fn check_calibration(calibration: &Calibration) -> Checked {
+    let mut names = HashSet::new();
+    each(&calibration.devices, "devices", |_, device| {
+        device.names.iter().try_for_each(|name| unique(&mut names, name.as_str(), "names"))?;
+        bandwidth("bandwidth", device.bandwidth)?;
+        latency("latency", device.latency)?;
+        device.far_bandwidth.map_or(Ok(()), |rate| bandwidth("far_bandwidth", rate))?;
+        device.far_latency.map_or(Ok(()), |time| latency("far_latency", time))
+    })?;
+    let mut levels = HashSet::new();
+    each(&calibration.messages, "messages", |_, messages| {
+        unique(&mut levels, messages.level, "level")?;
+        latency("latency", messages.latency)?;
+        let times = [
+            ("send_overhead", messages.send_overhead),
+            ("receive_overhead", messages.receive_overhead),
+            ("gap", messages.gap),
+        ];
+        times.into_iter().filter_map(|(field, time)| Some((field, time?))).try_for_each(
+            |(field, time)| latency(field, time),
+        )?;
+        messages.bandwidth.map_or(Ok(()), |rate| bandwidth("bandwidth", rate))
+    })?;
+    check_pairs("pairs", &calibration.pairs)?;
+    check_pairs("pairs_both_ways", &calibration.pairs_both_ways)?;
+    calibration.wire_per_byte.map_or(Ok(()), |factor| within("wire_per_byte", factor, WIRE))?;
+    each(&calibration.measured, "measured", |_, measured| {
+        within("spread", measured.spread, SPREADS)?;
+        within("samples", measured.samples, 1..)
+    })
+}
+
+fn check_pairs(field: &str, pairs: &[(u32, BytesPerSecond)]) -> Checked {
+    let mut before = 0;
+    each(pairs, field, |_, (count, rate)| {
+        within("0", *count, before + 1..)?;
+        before = *count;
+        bandwidth("1", *rate)
+    })
 }
 
 /// Checks every element of a list; errors name the element.

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
@@ -66,6 +67,27 @@ impl fmt::Display for LevelKind {
             Self::Switch(height) => write!(f, "switch-{height}"),
             Self::Cluster => f.write_str("cluster"),
         }
+    }
+}
+
+impl FromStr for LevelKind {
+    type Err = ();
+
+    /// Reads what is displayed.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        const PLAIN: [LevelKind; 6] = [
+            LevelKind::Core,
+            LevelKind::Cache,
+            LevelKind::Numa,
+            LevelKind::Package,
+            LevelKind::Node,
+            LevelKind::Cluster,
+        ];
+        if let Some(kind) = PLAIN.into_iter().find(|kind| kind.to_string() == text) {
+            return Ok(kind);
+        }
+        let height = text.strip_prefix("switch-").and_then(|height| height.parse().ok());
+        height.filter(|height| *height > 0).map(Self::Switch).ok_or(())
     }
 }
 

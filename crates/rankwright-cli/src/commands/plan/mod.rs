@@ -1,5 +1,6 @@
 //! Commands that plan single steps.
 
+pub(crate) mod calibrate;
 pub(crate) mod launch;
 pub(crate) mod lint;
 pub(crate) mod map;

@@ -1,5 +1,6 @@
 //! The MPIs of launchers and libraries on this machine.
 
+pub(crate) mod built;
 mod installed;
 pub(crate) mod launcher;
 pub(crate) mod library;

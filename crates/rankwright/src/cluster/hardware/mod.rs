@@ -2,7 +2,7 @@
 //!
 //! | of | from, the first that is known |
 //! |---|---|
-//! | network device | its `bandwidth`; its link; `nic_bandwidth` of the rates; its model; its kind |
+//! | network device | the calibration; its `bandwidth`; its link; `nic_bandwidth` of the rates; its model; its kind |
 //! | NUMA node | its memory attributes; `memory_bandwidth` of the rates; the processor; the number of cores |
 //! | shared cache | `cache_bandwidth` of the rates; its level, and whether it is that of a package |
 //!
@@ -15,7 +15,7 @@ mod memories;
 use std::borrow::Cow;
 use std::fmt;
 
-use super::{Machine, Nic, NodeGroup, Rates};
+use super::{DeviceRates, Machine, Nic, NodeGroup, Rates};
 use crate::units::{BytesPerSecond, Seconds};
 
 pub use caches::CacheRates;
@@ -105,6 +105,9 @@ impl HardwareRates {
 }
 
 fn nic_bandwidth(rates: &Rates, machine: &Machine, nic: &Nic) -> Rated<BytesPerSecond> {
+    if let Some(device) = rates.calibrated_device(nic) {
+        return Rated { value: device.bandwidth, origin: Origin::Calibrated };
+    }
     if let Some(value) = nic.bandwidth {
         return Rated { value, origin: Origin::Described };
     }
@@ -120,7 +123,8 @@ fn nic_bandwidth(rates: &Rates, machine: &Machine, nic: &Nic) -> Rated<BytesPerS
 }
 
 fn nic_latency(rates: &Rates, nic: &Nic) -> Seconds {
-    nic.latency.or(rates.nic_latency).unwrap_or_else(|| devices::latency(nic))
+    let measured = rates.calibrated_device(nic).map(|device| device.latency);
+    measured.or(nic.latency).or(rates.nic_latency).unwrap_or_else(|| devices::latency(nic))
 }
 
 fn memory_bandwidths(rates: &Rates, machine: &Machine) -> Vec<Rated<BytesPerSecond>> {
@@ -142,6 +146,11 @@ impl Rates {
     fn rated<T>(&self, value: T) -> Rated<T> {
         let origin = if self.calibrated { Origin::Calibrated } else { Origin::Rates };
         Rated { value, origin }
+    }
+
+    /// What was measured of a device.
+    fn calibrated_device(&self, nic: &Nic) -> Option<&DeviceRates> {
+        self.calibration.as_ref()?.device(nic)
     }
 
     /// Bandwidth, each way, of the one network device that a node without any is assumed to have.

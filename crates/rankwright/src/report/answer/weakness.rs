@@ -84,7 +84,7 @@ fn rates(facts: &Facts) -> Option<Weakness> {
         Weakness::new(
             "rates-assumed",
             format!("rates of the cluster are assumed{from} ({})", rates.name),
-            "write measured ones into cluster.toml, under [rates] and as bandwidth of each NIC",
+            "measure them: `rankwright calibrate --on cluster.toml`",
         )
     })
 }

@@ -1,7 +1,6 @@
 //! `rankwright profile`.
 
 mod events;
-mod launch_line;
 mod merge;
 mod program;
 mod recording;
@@ -28,13 +27,13 @@ use crate::host::child;
 use crate::host::mpi::Abi;
 use crate::host::shim::shim_beside_us;
 use crate::host::signals::interrupt;
+use crate::launching::launch_line::LaunchLine;
 use crate::options::{Format, given, refuse, refuse_stdout};
 use crate::output::exit_code::NotStarted;
 use crate::output::{self, Verbosity};
 use crate::planning::traffic_report::TrafficReport;
 use recording::Recording;
 
-use launch_line::LaunchLine;
 
 /// Options of `rankwright profile`.
 #[derive(Debug, Args)]

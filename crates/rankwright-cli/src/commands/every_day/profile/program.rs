@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::launch_line::LaunchLine;
 use crate::host::elf::Elf;
 use crate::host::find_program;
 use crate::host::mpi::library::{Library, libraries_of, mpi_among};
 use crate::host::mpi::{Abi, Mpi};
+use crate::launching::launch_line::LaunchLine;
 use crate::output::exit_code::NotStarted;
 use crate::output::{self, Verbosity};
 

@@ -1,9 +1,9 @@
 //! Warns before the run if its ranks will share PUs of this host.
 
-use super::launch_line::LaunchLine;
 use crate::host::batch_job::BatchJob;
 use crate::host::mpi::{Family, Mpi};
 use crate::host::this_host::usable_pus;
+use crate::launching::launch_line::LaunchLine;
 use crate::output::{self, Verbosity};
 
 /// Options that name hosts or a file with hosts.

@@ -1,7 +1,9 @@
 //! `cluster.toml`: cluster descriptions written by users and by `rankwright cluster`.
 //! `docs/src/formats.md` has the schema.
 
+mod calibration;
 mod devices;
+mod edit;
 mod memories;
 mod node;
 mod rates;
@@ -20,6 +22,7 @@ use crate::cluster::{Cluster, ClusterDescription, Node, NodeGroup, Rates, hostli
 use crate::files::{InputError, TomlText, read_text};
 use crate::units::UnitError;
 
+pub use edit::with_rates;
 pub use write::write;
 
 /// A field `rates` as written, here or in another file.

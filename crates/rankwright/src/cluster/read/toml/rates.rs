@@ -7,7 +7,7 @@ use ::toml::Spanned;
 
 use super::schema::{RatesField, RatesTable, Text};
 use super::write::{bandwidth, exact, latency, line, quoted};
-use super::{InputError, TomlText, quantity_into};
+use super::{InputError, TomlText, calibration, quantity_into};
 use crate::cluster::{
     MEMORY_COPIES, REMOTE_MEMORY_FACTORS, Rates, ServiceCurve, ServiceCurveError,
 };
@@ -74,11 +74,14 @@ fn from_table(source: &TomlText<'_>, table: &RatesTable) -> Result<Rates, InputE
             *target = curve(source, field, points)?;
         }
     }
+    let calibration = table.calibration.as_ref();
+    rates.calibration =
+        calibration.map(|table| calibration::read(source, table)).transpose()?.map(Box::new);
     Ok(rates)
 }
 
 /// As [`quantity_into`], for a quantity that the rates need not have.
-fn optional<T: FromStr<Err = UnitError>>(
+pub(super) fn optional<T: FromStr<Err = UnitError>>(
     source: &TomlText<'_>,
     text: &Option<Text>,
     field: &str,
@@ -90,7 +93,7 @@ fn optional<T: FromStr<Err = UnitError>>(
     Ok(())
 }
 
-fn within<T: Copy + PartialOrd + std::fmt::Display>(
+pub(super) fn within<T: Copy + PartialOrd + std::fmt::Display>(
     source: &TomlText<'_>,
     field: &str,
     value: &Spanned<T>,
@@ -190,5 +193,5 @@ pub(super) fn write(rates: &Rates) -> String {
             line(&mut text, field, format!("[{}]", points.join(", ")));
         }
     }
-    text
+    text + &rates.calibration.as_deref().map(calibration::write).unwrap_or_default()
 }

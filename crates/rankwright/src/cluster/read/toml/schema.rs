@@ -144,6 +144,51 @@ pub(super) struct RatesTable {
     pub(super) queue_pair: Option<Spanned<Vec<(Text, Text)>>>,
     pub(super) processing: Option<Spanned<Vec<(Text, Text)>>>,
     pub(super) inter_socket: Option<Spanned<Vec<(Text, Text)>>>,
+    pub(super) calibration: Option<CalibrationTable>,
+}
+
+/// `[rates.calibration]`: what `rankwright calibrate` measured.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CalibrationTable {
+    pub(super) date: String,
+    pub(super) mpi: Option<String>,
+    #[serde(default)]
+    pub(super) pairs: Vec<(Spanned<u32>, Text)>,
+    #[serde(default)]
+    pub(super) pairs_both_ways: Vec<(Spanned<u32>, Text)>,
+    pub(super) wire_per_byte: Option<Spanned<f64>>,
+    pub(super) wire_per_message: Option<Text>,
+    #[serde(default)]
+    pub(super) device: Vec<Device>,
+    #[serde(default)]
+    pub(super) messages: Vec<Messages>,
+    #[serde(default)]
+    pub(super) measured: Vec<(String, Spanned<f64>, Spanned<u32>)>,
+}
+
+/// `[[rates.calibration.device]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Device {
+    pub(super) names: Vec<String>,
+    pub(super) bandwidth: Text,
+    pub(super) latency: Text,
+    pub(super) far_bandwidth: Option<Text>,
+    pub(super) far_latency: Option<Text>,
+}
+
+/// `[[rates.calibration.messages]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Messages {
+    pub(super) level: Text,
+    pub(super) latency: Text,
+    pub(super) send_overhead: Option<Text>,
+    pub(super) receive_overhead: Option<Text>,
+    pub(super) gap: Option<Text>,
+    pub(super) bandwidth: Option<Text>,
+    pub(super) eager_limit: Option<Text>,
 }
 
 impl<'de> Deserialize<'de> for RatesField {

@@ -1,11 +1,15 @@
 //! Rates: the bandwidths and latencies from which the queueing model and the simulator compute
 //! service times.
 
+mod calibration;
+
 use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
 use crate::units::{Bytes, BytesPerSecond, PerSecond, Seconds};
+
+pub use calibration::{Calibration, DeviceRates, MeasuredRate, MessageRates};
 
 /// Bandwidths and latencies of a cluster, used where a device has none of its own. Those that are
 /// `None` follow from the hardware: [`Cluster::nic_bandwidth`](super::Cluster::nic_bandwidth) and its
@@ -45,12 +49,19 @@ pub struct Rates {
     /// of another package; empty: none.
     #[serde(skip_serializing_if = "ServiceCurve::is_empty")]
     pub inter_socket: ServiceCurve,
+    /// What `rankwright calibrate` measured; `None` if it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Box<Calibration>>,
 }
 
 /// The range of [`Rates::remote_memory_factor`].
 pub const REMOTE_MEMORY_FACTORS: RangeInclusive<f64> = 1.0..=100.0;
 /// The range of [`Rates::memory_copies`].
 pub const MEMORY_COPIES: RangeInclusive<u32> = 1..=16;
+/// The range of [`Calibration::wire_per_byte`].
+pub(crate) const WIRE: RangeInclusive<f64> = 1.0..=100.0;
+/// The range of [`MeasuredRate::spread`].
+pub(crate) const SPREADS: RangeInclusive<f64> = 0.0..=1000.0;
 
 /// Service time by message length, from points. Between two points, log(time) is linear in
 /// log(length). Above the last point, time is proportional to length. Below the first point, it is
@@ -135,6 +146,7 @@ impl Rates {
             queue_pair: ServiceCurve::default(),
             processing: ServiceCurve::default(),
             inter_socket: ServiceCurve::default(),
+            calibration: None,
         }
     }
 

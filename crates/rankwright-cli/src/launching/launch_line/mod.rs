@@ -16,16 +16,16 @@ use options::{APRUN, FLUX, HYDRA, JSRUN, OPEN_MPI, Options, SRUN, words_of_lette
 
 /// A launcher's command line.
 #[derive(Debug)]
-pub(super) struct LaunchLine {
+pub(crate) struct LaunchLine {
     /// The words before the launcher's name: `nice -n 5`.
     before: Vec<String>,
     /// The launcher's name as it was written.
     name: String,
-    pub(super) launcher: PathBuf,
+    pub(crate) launcher: PathBuf,
     /// The MPI of the launcher; `None` for launchers of any MPI, such as srun.
-    pub(super) mpi: Option<Mpi>,
+    pub(crate) mpi: Option<Mpi>,
     /// Whether the user marked the programs with `rankwright exec`.
-    pub(super) marked: bool,
+    pub(crate) marked: bool,
     /// The words behind the launcher's name.
     arguments: Vec<String>,
     parts: Vec<Part>,
@@ -48,7 +48,7 @@ impl LaunchLine {
     ///
     /// # Errors
     /// If the launcher is not found or not known, or no program follows it.
-    pub(super) fn read(command: &[String]) -> anyhow::Result<Self> {
+    pub(crate) fn read(command: &[String]) -> anyhow::Result<Self> {
         let (before, command) = command.split_at(wrappers::words_before_launcher(command)?);
         let (launcher, arguments) = command.split_first().expect("the caller has at least one");
         if let Some(wrapper) = before.first() {
@@ -88,27 +88,34 @@ impl LaunchLine {
     }
 
     /// Each program with its arguments.
-    pub(super) fn programs(&self) -> impl Iterator<Item = &[String]> {
+    pub(crate) fn programs(&self) -> impl Iterator<Item = &[String]> {
         self.parts.iter().map(|part| &self.arguments[part.program..part.end])
     }
 
     /// The launcher's options for each program.
-    pub(super) fn options(&self) -> impl Iterator<Item = &[String]> {
+    pub(crate) fn options(&self) -> impl Iterator<Item = &[String]> {
         let starts = std::iter::once(0).chain(self.parts.iter().map(|part| part.end + 1));
         self.parts.iter().zip(starts).map(|(part, start)| &self.arguments[start..part.shim])
     }
 
+    /// The command line with another program instead of the only one, and its arguments.
+    ///
+    /// # Errors
+    /// If the line has several programs.
+    pub(crate) fn with_program(&self, words: &[OsString]) -> Result<Command, UsageError> {
+        let [part] = self.parts[..] else {
+            let text = "several programs, expected a line that starts one".to_owned();
+            return Err(UsageError(text));
+        };
+        let mut command = self.begin();
+        command.args(&self.arguments[..part.shim]).args(words);
+        Ok(command)
+    }
+
     /// The command line with a shim and its options before each program. The options must not end
     /// with `--`, because options of the user's shim may follow.
-    pub(super) fn with_shim(&self, shim: &[OsString]) -> Command {
-        let mut command = match self.before.split_first() {
-            None => Command::new(&self.launcher),
-            Some((wrapper, rest)) => {
-                let mut command = Command::new(wrapper);
-                command.args(rest).arg(&self.name);
-                command
-            }
-        };
+    pub(crate) fn with_shim(&self, shim: &[OsString]) -> Command {
+        let mut command = self.begin();
         let mut copied = 0;
         for part in &self.parts {
             command.args(&self.arguments[copied..part.shim]).args(shim);
@@ -118,6 +125,16 @@ impl LaunchLine {
             }
         }
         command.args(&self.arguments[copied..]);
+        command
+    }
+
+    /// The words up to the launcher.
+    fn begin(&self) -> Command {
+        let Some((wrapper, rest)) = self.before.split_first() else {
+            return Command::new(&self.launcher);
+        };
+        let mut command = Command::new(wrapper);
+        command.args(rest).arg(&self.name);
         command
     }
 }

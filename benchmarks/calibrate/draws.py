@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Hides a random rate in each of several labs and lets `rankwright calibrate` find it.
+
+    benchmarks/calibrate/draws.py [--draws 10] [--seed 1] [--nodes 4] [--cores 2] [--time-per-item "2 s"]
+
+Prints a table and ends with 1 if a draw is off by more than 5 %. Needs what `rankwright lab` needs, Open MPI, and a
+built rankwright (RANKWRIGHT, by default target/debug/rankwright or target/release/rankwright, the newer one).
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+WITHIN = 0.05
+
+
+def program():
+    built = [ROOT / "target" / kind / "rankwright" for kind in ("debug", "release")]
+    built = sorted((path for path in built if path.exists()), key=lambda path: path.stat().st_mtime)
+    return os.environ.get("RANKWRIGHT") or (str(built[-1]) if built else "rankwright")
+
+
+def draw(rankwright, rate, options, folder):
+    """The rates that calibrate finds in a lab whose devices have this many Mbit/s."""
+    name = f"draw-{os.getpid()}"
+    up = [rankwright, "lab", "up", "--name", name, "--nodes", str(options.nodes), "--cores", str(options.cores)]
+    description = subprocess.run(
+        up + ["--nic", f"{rate} Mbit/s"], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ).stdout
+    # The description must not tell the rate.
+    hidden = "".join(line for line in description.splitlines(keepends=True) if not line.startswith("bandwidth"))
+    file = folder / "cluster.toml"
+    file.write_text(hidden)
+    environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    try:
+        calibrate = [rankwright, "calibrate", "--on", str(file), "--for", options.launcher, "--format", "json"]
+        calibrate += ["--time-per-item", options.time_per_item, "--force"]
+        inside = [rankwright, "lab", "exec", "--name", name, "head", "--"]
+        run = subprocess.run(
+            inside + calibrate, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600, env=environment
+        )
+        if run.returncode != 0:
+            sys.exit(f"calibrate failed: {run.stderr}")
+        result = json.loads(run.stdout)
+    finally:
+        subprocess.run([rankwright, "lab", "down", "--name", name], check=True, stderr=subprocess.DEVNULL)
+    return {row["rate"]: row for row in result["rates"]}, result["seconds"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--nodes", type=int, default=4)
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--launcher", default="openmpi4")
+    parser.add_argument("--time-per-item", default="2 s")
+    options = parser.parse_args()
+    numbers = random.Random(options.seed)
+    failed = 0
+    print("| draw | hidden, Mbit/s | payload found | of hidden | on the wire | spread | seconds |")
+    print("|---|---|---|---|---|---|---|", flush=True)
+    for number in range(1, options.draws + 1):
+        rate = numbers.randint(50, 200)
+        with tempfile.TemporaryDirectory() as folder:
+            rates, seconds = draw(program(), rate, options, pathlib.Path(folder))
+        found = rates["nic_bandwidth"]["value"] * 8e-6
+        wire = found * rates["wire_per_byte"]["value"] if "wire_per_byte" in rates else float("nan")
+        failed += abs(found / rate - 1) > WITHIN
+        spread = 100 * rates["nic_bandwidth"]["spread"]
+        print(f"| {number} | {rate} | {found:.1f} | {found / rate:.3f} | {wire / rate:.3f} | {spread:.1f} % | {seconds:.0f} |",
+              flush=True)
+    print(f"\n{options.draws - failed} of {options.draws} within {WITHIN:.0%}")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+//! When measurements are refused.
+
+use rankwright::cluster::{Cluster, hostlist};
+
+use super::fit::{Fitted, Row, Value};
+use super::record::Record;
+use crate::output::exit_code::Infeasible;
+
+/// The largest spread of a bandwidth, and of a time, that is believed. Times of short messages differ by
+/// nature; where ranks share PUs, as the scheduler of the host decides, and nothing is said of them.
+const BANDWIDTH_SPREAD: f64 = 0.15;
+const TIME_SPREAD: f64 = 0.75;
+/// The most bytes that a device may send for each byte of the probe: headers need a few percent.
+const MOST_ON_WIRE: f64 = 1.25;
+
+/// Refuses hosts that the cluster does not have, and too few ranks.
+pub(super) fn check_start(record: &Record, cluster: &Cluster) -> anyhow::Result<()> {
+    let unknown: Vec<&str> = record
+        .hosts
+        .iter()
+        .map(|host| host.host.as_str())
+        .filter(|host| cluster.find_node(host).is_none())
+        .collect();
+    if !unknown.is_empty() {
+        let has: Vec<&str> = cluster.nodes.iter().map(|node| node.name.as_str()).collect();
+        let text = format!(
+            "the probe ran on {}, which `{}` does not have; it has {}; nothing is written",
+            hostlist::compress(&unknown),
+            cluster.name,
+            hostlist::compress(&has)
+        );
+        return Err(Infeasible(text).into());
+    }
+    if record.ranks < 2 {
+        let text = "1 rank: there is nobody to send to; start at least two, on two nodes if network \
+                    devices are to be measured; nothing is written";
+        return Err(Infeasible(text.to_owned()).into());
+    }
+    if record.hosts.len() == 1 && record.shares_pus {
+        let text = "one node whose ranks share PUs: network devices need ranks on two nodes, and \
+                    memory and caches a core for each rank; nothing is written";
+        return Err(Infeasible(text.to_owned()).into());
+    }
+    Ok(())
+}
+
+/// What is said about a record that is not of all.
+pub(super) fn remarks(record: &Record, cluster: &Cluster) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if record.hosts.len() == 1 {
+        let text = "one node: network devices are not measured; they keep the rates that they had";
+        remarks.push(text.to_owned());
+    }
+    if record.hosts.len() > 1 && record.hosts.iter().all(|host| host.ranks == 1) {
+        let text = "one rank per node: the curve of pairs has one point";
+        remarks.push(text.to_owned());
+    }
+    if record.shares_pus && !cluster.emulated {
+        let one_kernel = record.hosts.len() > 1
+            && record.hosts.iter().all(|host| host.kernel == record.hosts[0].kernel);
+        let text = match one_kernel {
+            true => "all hosts are one machine: cores, caches and memories are not measured; write \
+                     `emulated = true` into the description",
+            false => "ranks share PUs: cores, caches and memories are not measured; start one rank per \
+                      core",
+        };
+        remarks.push(text.to_owned());
+    }
+    remarks
+}
+
+/// Why a measurement should not be believed; empty if it should.
+pub(super) fn doubts(record: &Record, fitted: &Fitted) -> Vec<String> {
+    // Others may vary because of the host's scheduler, and matter less.
+    const DECISIVE: [&str; 4] =
+        ["nic_bandwidth", "nic_latency", "memory_bandwidth", "cache_bandwidth"];
+    let doubt = |row: &Row| {
+        if !DECISIVE.contains(&row.rate.as_str()) && row.rate != "wire_per_byte" {
+            return None;
+        }
+        let percent = 100.0 * row.spread;
+        match row.value {
+            Value::Bandwidth(_) if row.spread > BANDWIDTH_SPREAD => {
+                Some(format!("{} varies by {percent:.0} %", row.rate))
+            }
+            Value::Time(_) if row.spread > TIME_SPREAD && !record.shares_pus => {
+                Some(format!("{} varies by {percent:.0} %", row.rate))
+            }
+            Value::Factor(factor) if factor > MOST_ON_WIRE => {
+                Some(format!("the device sent {factor:.1} bytes for each of the probe"))
+            }
+            _ => None,
+        }
+    };
+    fitted.rows.iter().filter_map(doubt).collect()
+}

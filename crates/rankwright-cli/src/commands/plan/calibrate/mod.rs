@@ -1,0 +1,130 @@
+//! `rankwright calibrate`: measures the rates of a cluster.
+
+mod checks;
+mod date;
+mod fit;
+mod record;
+mod report;
+mod running;
+mod start;
+mod switches;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use rankwright::cluster::Cluster;
+use rankwright::cluster::read::toml;
+use rankwright::files::{check_writable, read_text, write_atomically};
+use rankwright::launch::Launcher;
+use rankwright::units::Seconds;
+
+use crate::host::mpi::Abi;
+use crate::options::{Format, LAUNCHER_NAME, refuse_stdout};
+use crate::output::exit_code::{NotStarted, UsageError};
+use crate::output::{self, Verbosity, warn};
+use fit::Fitted;
+use record::Record;
+
+/// Options of `rankwright calibrate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+                        Examples: rankwright calibrate --on cluster.toml
+          rankwright calibrate --on cluster.toml -- mpirun -np 32 --hostfile hosts
+          rankwright calibrate --on cluster.toml -o measured.toml -- srun -N 4 -n 128")]
+pub(crate) struct Calibrate {
+    /// The cluster.toml of the cluster; its rates are replaced by the measured ones
+    #[arg(long, value_name = "FILE")]
+    on: PathBuf,
+    /// Write the cluster with its measured rates to this file instead
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Format of the result
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    /// Write the rates even if they vary as beside another job
+    #[arg(long)]
+    force: bool,
+    /// The longest time for a measurement; one that varies little ends earlier
+    #[arg(long, value_name = "TIME", default_value = "2 s")]
+    time_per_item: Seconds,
+    /// MPI library to measure [default: that of the launcher; else that of the first mpicc on PATH]
+    #[arg(long, value_enum, value_name = "MPI")]
+    mpi: Option<Abi>,
+    /// Launcher, if no launch line is given [default: the first on PATH]
+    #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME, conflicts_with = "command")]
+    launcher: Option<&'static Launcher>,
+    /// Program that the launcher calls instead of ssh, like /opt/bin/rsh
+    #[arg(long, value_name = "PROGRAM", env = "RANKWRIGHT_AGENT", hide_env_values = true)]
+    agent: Option<String>,
+    /// The launcher with its options and without a program: one rank per core on all nodes, or on some
+    /// [default: such a line for all nodes of the cluster, or for those that the batch system grants]
+    #[arg(last = true, value_name = "LAUNCHER")]
+    command: Vec<String>,
+}
+
+/// The least and the most of `--time-per-item`, in seconds.
+const TIMES_PER_ITEM: std::ops::RangeInclusive<f64> = 0.1..=60.0;
+
+impl Calibrate {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        if !TIMES_PER_ITEM.contains(&self.time_per_item.0) {
+            let text = format!("--time-per-item: found {}, expected 100 ms to 60 s", self.time_per_item);
+            return Err(UsageError(text).into());
+        }
+        let target = self.output.as_deref().unwrap_or(&self.on);
+        refuse_stdout(target)?;
+        let text = read_text(&self.on, toml::EXPECTED)?;
+        let (file, folder) = (self.on.display().to_string(), self.on.parent().unwrap_or(Path::new("")));
+        let cluster = toml::parse(&text, &file, folder)?;
+        // Found after the measurement, these would cost it.
+        toml::with_rates(&text, &file, folder, &cluster.rates)?;
+        check_writable(target)?;
+        let record = self.measure(&cluster, verbosity)?;
+        let fitted = fit::fit(&record, &cluster, &date::today());
+        checks::remarks(&record, &cluster).iter().for_each(|text| warn(verbosity, text));
+        let refused = self.refuse(&record, &fitted, verbosity)?;
+        if let Some(refused) = refused {
+            return Ok(refused);
+        }
+        let edited = toml::with_rates(&text, &file, folder, &fitted.rates)?;
+        write_atomically(target, edited.as_bytes())?;
+        let target = target.display().to_string();
+        output::print(&report::report(self.format, &record, &fitted, Some(&target))?)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Starts the probe and reads its record.
+    fn measure(&self, cluster: &Cluster, verbosity: &Verbosity) -> anyhow::Result<Record> {
+        let command = self.probe_command(cluster, verbosity);
+        let mut command = command.map_err(NotStarted::by_us_unless_known)?;
+        // The longest step is the search for the eager limit, at most twice the time for an item.
+        let patience = Duration::from_secs_f64(30.0 + 6.0 * self.time_per_item.0);
+        let checked = |record: &Record| checks::check_start(record, cluster);
+        running::run(&mut command, patience, &checked, verbosity)
+    }
+
+    /// Refuses rates that vary too much, unless forced; the exit code then.
+    fn refuse(
+        &self,
+        record: &Record,
+        fitted: &Fitted,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Option<ExitCode>> {
+        let doubts = checks::doubts(record, fitted);
+        if doubts.is_empty() {
+            return Ok(None);
+        }
+        if self.force {
+            doubts.iter().for_each(|doubt| warn(verbosity, doubt));
+            return Ok(None);
+        }
+        output::print(&report::report(self.format, record, fitted, None)?)?;
+        anyhow::bail!(
+            "nothing is written: {}; does another job use the nodes? measure again when they are idle, \
+             with a longer --time-per-item, or write it all the same with --force",
+            doubts.join("; ")
+        )
+    }
+}

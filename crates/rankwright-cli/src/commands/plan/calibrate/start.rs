@@ -1,0 +1,182 @@
+//! The command line that starts the probe: the user's, or one for all nodes of the cluster.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use rankwright::cluster::read::hostfile::Host;
+use rankwright::cluster::Cluster;
+use rankwright::ids::NodeId;
+use rankwright::launch::{DefaultRequest, ProgramLine};
+use rankwright_shim_format::same_host;
+
+use super::Calibrate;
+use super::switches::across;
+use crate::host::batch_job::BatchJob;
+use crate::host::mpi::built::{Part, Target, abi_on_path};
+use crate::host::mpi::launcher::{self, MpiLauncher, Profiled};
+use crate::host::mpi::{Abi, Mpi};
+use crate::host::this_host;
+use crate::launching::launch_line::LaunchLine;
+use crate::launching::started::refuse_root;
+use crate::output::exit_code::{Infeasible, NotStarted, UsageError};
+use crate::output::Verbosity;
+
+/// The probe, an MPI program.
+const PROBE: Part = Part {
+    name: "probe",
+    file_name: "rankwright-probe",
+    folder: "lib/rankwright/probes",
+    sources: include!(concat!(env!("OUT_DIR"), "/probe_sources.rs")),
+    compile: &["-c", "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra"],
+    link: &[],
+    libraries: &["-lm"],
+};
+
+/// The most ranks on a node whose cores do not exist.
+const MOST_EMULATED: usize = 4;
+
+impl Calibrate {
+    /// The command that starts the probe.
+    pub(super) fn probe_command(
+        &self,
+        cluster: &Cluster,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Command> {
+        match self.command.is_empty() {
+            true => self.own_line(cluster, verbosity),
+            false => self.line_of_user(cluster, verbosity),
+        }
+    }
+
+    fn line_of_user(&self, cluster: &Cluster, verbosity: &Verbosity) -> anyhow::Result<Command> {
+        // A program that exists, so that it is not taken for the value of an option.
+        let itself = text(&std::env::current_exe().context("the path of this program")?)?;
+        let words = [&self.command[..], std::slice::from_ref(&itself)].concat();
+        let line = LaunchLine::read(&words)?;
+        let programs: Vec<&[String]> = line.programs().collect();
+        if let [[first, ..]] = programs[..]
+            && *first != itself
+        {
+            let text = format!(
+                "`{first}`: a program, expected only the launcher and its options: calibrate starts \
+                 a program of its own"
+            );
+            return Err(UsageError(text).into());
+        }
+        let family = line.mpi.as_ref().map(|mpi| Abi::of_family(mpi.family));
+        let probe = self.probe(family, &line.launcher, verbosity)?;
+        let mut words: Vec<OsString> = vec![probe.into()];
+        words.extend(self.probe_options(cluster).into_iter().map(OsString::from));
+        Ok(line.with_program(&words)?)
+    }
+
+    /// The line that starts ranks on all nodes of the cluster, or on those that the batch system grants.
+    fn own_line(&self, cluster: &Cluster, verbosity: &Verbosity) -> anyhow::Result<Command> {
+        if cluster.invented {
+            let text = format!(
+                "`{}` describes hardware and names no hosts: give a cluster.toml of your cluster, or \
+                 a launch line behind --",
+                cluster.name
+            );
+            return Err(Infeasible(text).into());
+        }
+        let installed = launcher::find(self.launcher, Profiled::default(), None)?;
+        refuse_root(&[], &installed)?;
+        let MpiLauncher { program, launcher } = &installed;
+        let family = Mpi::ask(program.clone()).ok().map(|mpi| Abi::of_family(mpi.family));
+        let mut words = vec![text(&self.probe(family, program, verbosity)?)?];
+        words.extend(self.probe_options(cluster));
+        let (hosts, ranks) = hosts(cluster)?;
+        let launch = launcher.write_default(&DefaultRequest {
+            program: &program.display().to_string(),
+            agent: self.agent.as_deref(),
+            arguments: &[],
+            ranks: Some(ranks),
+            hosts: &hosts,
+            emulated: cluster.emulated,
+            mpi_library: match family {
+                Some(Abi::OpenMpi) => "Open MPI",
+                Some(Abi::Mpich) => "MPICH",
+                Some(Abi::Standard) | None => "",
+            },
+            programs: &ProgramLine::parse(&words)?,
+        })?;
+        let mut command = Command::new(&launch.command[0]);
+        command.args(&launch.command[1..]);
+        command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
+        Ok(command)
+    }
+
+    /// The probe for the MPI of a launcher; `family` is `None` for launchers of any MPI. One built for
+    /// this very MPI is better than an installed one: that has to find the library.
+    fn probe(
+        &self,
+        family: Option<Abi>,
+        launcher: &Path,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<PathBuf> {
+        let abi = self.mpi.or(family).or_else(abi_on_path).ok_or_else(|| {
+            let why = format!(
+                "{} starts programs of any MPI, and no mpicc is on PATH: give --mpi {}",
+                launcher.display(),
+                Abi::ALL.map(Abi::name).join("|")
+            );
+            NotStarted { code: 125, why }
+        })?;
+        let target = Target { abi, launcher, is_its_launcher: family.is_some(), library: None };
+        match PROBE.installed(abi) {
+            Some(installed) if PROBE.compiler(&target).is_err() => Ok(installed),
+            _ => PROBE.built(&target, verbosity),
+        }
+    }
+
+    fn probe_options(&self, cluster: &Cluster) -> Vec<String> {
+        let mut words = vec!["--time-per-item".to_owned(), self.time_per_item.0.to_string()];
+        if cluster.emulated {
+            words.push("--shares-pus".to_owned());
+        }
+        for (first, second, levels) in across(cluster) {
+            words.push("--across".to_owned());
+            words.push(format!("{first}:{second}:{levels}"));
+        }
+        words
+    }
+}
+
+/// The hosts of the launch with their ranks, and the number of all ranks; no hosts where the batch system
+/// grants them, or where this host is the only one.
+fn hosts(cluster: &Cluster) -> anyhow::Result<(Vec<Host>, usize)> {
+    let ranks_on = |node: NodeId| {
+        let cores = cluster.machine(node).cores.len();
+        if cluster.emulated { cores.min(MOST_EMULATED) } else { cores }
+    };
+    let granted = BatchJob::around()?;
+    let nodes: Vec<NodeId> = match &granted {
+        Some(batch) => {
+            batch.hosts.names().iter().filter_map(|name| cluster.find_node(name)).collect()
+        }
+        None => cluster.node_ids().collect(),
+    };
+    if nodes.is_empty() {
+        let text = format!("none of the granted hosts is in `{}`", cluster.name);
+        return Err(Infeasible(text).into());
+    }
+    let ranks = nodes.iter().map(|node| ranks_on(*node)).sum();
+    let here = this_host::name()?;
+    let only_here = nodes.iter().all(|node| same_host(&cluster.node(*node).name, &here));
+    if granted.is_some() || only_here {
+        return Ok((Vec::new(), ranks));
+    }
+    let host = |node: &NodeId| Host {
+        name: cluster.node(*node).name.clone(),
+        slots: u32::try_from(ranks_on(*node)).ok(),
+    };
+    Ok((nodes.iter().map(host).collect(), ranks))
+}
+
+fn text(path: &Path) -> anyhow::Result<String> {
+    let text = path.to_str().map(str::to_owned);
+    text.ok_or_else(|| UsageError(format!("{}: the path is not UTF-8", path.display())).into())
+}
