@@ -25,6 +25,14 @@ static double quantile(const struct pool *pool, double share)
     return pool->sample[below] + (place - below) * (pool->sample[above] - pool->sample[below]);
 }
 
+static double mean(const struct pool *pool)
+{
+    double sum = 0;
+    for (int i = 0; i < pool->count; i++)
+        sum += pool->sample[i];
+    return sum / pool->count;
+}
+
 static void sort(struct pool *pool)
 {
     qsort(pool->sample, (size_t)pool->count, sizeof *pool->sample, ascending);
@@ -79,8 +87,8 @@ void tell_rate(const struct world *world, const struct step *step, const char *r
     putchar(',');
     print_text("device", device);
     printf(",\"numa\":[%d,%d]", world->places[step->first].numa, world->places[step->second].numa);
-    printf(",\"pairs\":%d,\"both\":%s,\"bytes\":%d,\"median\":%.9g,\"low\":%.9g,\"high\":%.9g,\"samples\":%d}\n",
-           step->pairs, step->both ? "true" : "false", bytes, quantile(pool, 0.5), quantile(pool, 0.25),
+    printf(",\"pairs\":%d,\"both\":%s,\"bytes\":%d,\"mean\":%.9g,\"median\":%.9g,\"low\":%.9g,\"high\":%.9g,\"samples\":%d}\n",
+           step->pairs, step->both ? "true" : "false", bytes, mean(pool), quantile(pool, 0.5), quantile(pool, 0.25),
            quantile(pool, 0.75), pool->count);
     fflush(stdout);
 }

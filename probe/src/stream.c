@@ -24,6 +24,7 @@ struct direction {
 struct receiver {
     double start;
     double bytes;
+    double first_time, first_bytes, last_time; /* of all messages */
     int block;                 /* the next whose first message is awaited */
     double time[BLOCKS + 1];   /* of the first message that completed in each block */
     double before[BLOCKS + 1]; /* bytes that had come then */
@@ -53,6 +54,11 @@ static void post_receive(const struct order *order, struct direction *in, int sl
 static void note_receipt(const struct order *order, struct receiver *receiver, double time)
 {
     receiver->bytes += order->bytes;
+    if (receiver->first_time == 0) {
+        receiver->first_time = time;
+        receiver->first_bytes = receiver->bytes;
+    }
+    receiver->last_time = time;
     double share = (time - receiver->start) / order->seconds * BLOCKS;
     if (share >= receiver->block && receiver->block <= BLOCKS) {
         receiver->block = (int)share > BLOCKS ? BLOCKS : (int)share;
@@ -127,6 +133,10 @@ static void rates(const struct receiver *receiver, struct answer *answer)
                                                 / (receiver->time[block] - receiver->time[before]);
         before = block;
     }
+    /* A receiver that was paused most of the time has no blocks. */
+    if (answer->samples == 0 && receiver->last_time > receiver->first_time)
+        answer->sample[answer->samples++] =
+            (receiver->bytes - receiver->first_bytes) / (receiver->last_time - receiver->first_time);
 }
 
 void stream(const struct order *order, struct answer *answer, MPI_Comm comm)
