@@ -48,9 +48,10 @@ install: build ## Install below PREFIX (/usr/local)
 	$(BUILT)/rankwright completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/rankwright.fish
 	for abi in $(notdir $(wildcard target/tracers/*)); do \
 		install -D -t $(DESTDIR)$(PREFIX)/lib/rankwright/tracers/$$abi target/tracers/$$abi/*.so || exit 1; \
+		install -D -t $(DESTDIR)$(PREFIX)/lib/rankwright/probes/$$abi target/probes/$$abi/rankwright-probe || exit 1; \
 	done
 
-dist-tracers: ## Build the tracer for each kind of MPI, for nodes without a compiler
+dist-tracers: ## Build the tracer and the probe for each kind of MPI, for nodes without a compiler
 	scripts/dist-tracers
 
 dist: ## Pack what `make install` installs into target/package/

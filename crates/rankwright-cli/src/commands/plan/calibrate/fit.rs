@@ -122,21 +122,32 @@ impl<'a> Fit<'a> {
         curve
     }
 
-    /// The most certain of the points of the curve where the device is saturated.
-    fn saturated(&self) -> Option<&'a Rate> {
+    /// A bandwidth. Ranks that share PUs pause, and bursts follow: the mean has both, the median often
+    /// only the bursts.
+    fn bandwidth(&self, rate: &Rate) -> f64 {
+        if self.record.shares_pus { rate.mean } else { rate.median }
+    }
+
+    /// The bandwidth where the device is saturated, and the most certain record of it: the median over the
+    /// points of the curve that are near the greatest, and over other nodes whose devices are as fast.
+    fn saturated(&self) -> Option<(f64, &'a Rate)> {
         let curve = self.curve(false);
-        let most = curve.iter().max_by(|a, b| a.median.total_cmp(&b.median))?;
-        let least = most.median * (1.0 - SATURATED - 2.0 * most.spread());
-        let saturated = curve.iter().filter(|rate| rate.median >= least);
-        saturated.min_by(|a, b| a.spread().total_cmp(&b.spread())).copied()
+        let most = curve.iter().max_by(|a, b| self.bandwidth(a).total_cmp(&self.bandwidth(b)))?;
+        let least = self.bandwidth(most) * (1.0 - SATURATED - 2.0 * most.spread());
+        let others = self.all("bandwidth", "nodes").filter(|rate| rate.first != most.first);
+        let all = curve.iter().copied().chain(others.filter(|rate| !rate.both));
+        let saturated: Vec<&Rate> = all.filter(|rate| self.bandwidth(rate) >= least).collect();
+        let values: Vec<f64> = saturated.iter().map(|rate| self.bandwidth(rate)).collect();
+        let surest = saturated.into_iter().min_by(|a, b| a.spread().total_cmp(&b.spread()))?;
+        Some((median(&values), surest))
     }
 
     /// Bandwidth and latency of the network device.
     fn device(&mut self) {
-        let (Some(first), Some(way)) = (self.saturated(), self.find("one_way", "nodes")) else {
-            return;
-        };
-        let bandwidth = bandwidth_of(first.median);
+        let saturated = self.saturated().zip(self.find("one_way", "nodes"));
+        let Some(((bandwidth, surest), way)) = saturated else { return };
+        let Some(first) = self.find("bandwidth", "nodes") else { return };
+        let bandwidth = bandwidth_of(bandwidth);
         let latency = time_of(way.median);
         let described = self.described(&first.first, &first.device);
         let (before_rate, before_time) = match described {
@@ -153,7 +164,7 @@ impl<'a> Fit<'a> {
         };
         let (before_rate, assumed) = before_rate;
         let before = (Value::Bandwidth(before_rate), assumed);
-        self.add("nic_bandwidth", Value::Bandwidth(bandwidth), first, Some(before));
+        self.add("nic_bandwidth", Value::Bandwidth(bandwidth), surest, Some(before));
         let before = (Value::Time(before_time), !self.cluster.rates.calibrated);
         self.add("nic_latency", Value::Time(latency), way, Some(before));
         let (far_bandwidth, far_latency) = self.far(first);
@@ -216,18 +227,18 @@ impl<'a> Fit<'a> {
 
     /// The curves of bandwidth against pairs of ranks.
     fn pairs(&mut self) {
-        let points = |curve: Vec<&Rate>| {
-            let point = |rate: &&Rate| (rate.pairs, bandwidth_of(rate.median));
-            curve.iter().map(point).collect::<Vec<_>>()
-        };
         for (both, name) in [(false, "pairs"), (true, "pairs_both_ways")] {
+            let mut points = Vec::new();
             for rate in self.curve(both) {
-                let value = Value::Bandwidth(bandwidth_of(rate.median));
-                self.add(&format!("{name}.{}", rate.pairs), value, rate, None);
+                let value = bandwidth_of(self.bandwidth(rate));
+                points.push((rate.pairs, value));
+                self.add(&format!("{name}.{}", rate.pairs), Value::Bandwidth(value), rate, None);
+            }
+            match both {
+                false => self.calibration.pairs = points,
+                true => self.calibration.pairs_both_ways = points,
             }
         }
-        self.calibration.pairs = points(self.curve(false));
-        self.calibration.pairs_both_ways = points(self.curve(true));
     }
 
     /// The LogGP parameters by level.
@@ -252,7 +263,7 @@ impl<'a> Fit<'a> {
                 send_overhead: time(sending),
                 receive_overhead: time(receiving),
                 gap: time(gap),
-                bandwidth: stream.map(|rate| bandwidth_of(rate.median)),
+                bandwidth: stream.map(|rate| bandwidth_of(self.bandwidth(rate))),
                 eager_limit: eager.map(|rate| Bytes(rate.median as u64)),
             };
             let name = |field: &str| format!("messages.{kind}.{field}");

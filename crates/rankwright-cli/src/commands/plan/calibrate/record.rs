@@ -54,6 +54,7 @@ pub(super) struct Rate {
     /// Whether the ranks of a pair send to each other at once.
     pub(super) both: bool,
     /// In seconds, bytes per second or bytes.
+    pub(super) mean: f64,
     pub(super) median: f64,
     pub(super) low: f64,
     pub(super) high: f64,
