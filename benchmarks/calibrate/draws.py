@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Hides a random rate in each of several labs and lets `rankwright calibrate` find it.
+"""Hides a random rate in each of several labs and lets `rankwright calibrate` find it; with --delay also a latency.
 
-    benchmarks/calibrate/draws.py [--draws 10] [--seed 1] [--nodes 4] [--cores 2] [--time-per-item "2 s"]
+    benchmarks/calibrate/draws.py [--draws 10] [--seed 1] [--nodes 4] [--cores 2] [--time-per-item "2 s"] [--delay]
 
-Prints a table and ends with 1 if a draw is off by more than 5 %. Needs what `rankwright lab` needs, Open MPI, and a
-built rankwright (RANKWRIGHT, by default target/debug/rankwright or target/release/rankwright, the newer one).
+Prints a table and ends with 1 if a rate is off by more than 5 %, or a latency by more than 10 %. Needs what
+`rankwright lab` needs, Open MPI, and a built rankwright (RANKWRIGHT, by default target/debug/rankwright or
+target/release/rankwright, the newer one; RANKWRIGHT_LAB: one that makes the labs, by default the same).
 """
 import argparse
 import json
@@ -18,6 +19,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WITHIN = 0.05
+LATENCY_WITHIN = 0.10
 
 
 def program():
@@ -26,22 +28,24 @@ def program():
     return os.environ.get("RANKWRIGHT") or (str(built[-1]) if built else "rankwright")
 
 
-def draw(rankwright, rate, options, folder):
-    """The rates that calibrate finds in a lab whose devices have this many Mbit/s."""
+def draw(rankwright, rate, delay, options, folder):
+    """The rates that calibrate finds in a lab whose devices have this many Mbit/s and this latency in us."""
+    lab = os.environ.get("RANKWRIGHT_LAB") or rankwright
     name = f"draw-{os.getpid()}"
-    up = [rankwright, "lab", "up", "--name", name, "--nodes", str(options.nodes), "--cores", str(options.cores)]
+    up = [lab, "lab", "up", "--name", name, "--nodes", str(options.nodes), "--cores", str(options.cores)]
+    up += ["--delay", f"{delay} us"] if delay else []
     description = subprocess.run(
         up + ["--nic", f"{rate} Mbit/s"], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ).stdout
     # The description must not tell the rate.
-    hidden = "".join(line for line in description.splitlines(keepends=True) if not line.startswith("bandwidth"))
+    hidden = "".join(line for line in description.splitlines(keepends=True) if not line.startswith(("bandwidth", "latency")))
     file = folder / "cluster.toml"
     file.write_text(hidden)
     environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     try:
         calibrate = [rankwright, "calibrate", "--on", str(file), "--for", options.launcher, "--format", "json"]
         calibrate += ["--time-per-item", options.time_per_item, "--force"]
-        inside = [rankwright, "lab", "exec", "--name", name, "head", "--"]
+        inside = [lab, "lab", "exec", "--name", name, "head", "--"]
         run = subprocess.run(
             inside + calibrate, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600, env=environment
         )
@@ -49,7 +53,7 @@ def draw(rankwright, rate, options, folder):
             sys.exit(f"calibrate failed: {run.stderr}")
         result = json.loads(run.stdout)
     finally:
-        subprocess.run([rankwright, "lab", "down", "--name", name], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([lab, "lab", "down", "--name", name], check=True, stderr=subprocess.DEVNULL)
     return {row["rate"]: row for row in result["rates"]}, result["seconds"]
 
 
@@ -61,22 +65,27 @@ def main():
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--launcher", default="openmpi4")
     parser.add_argument("--time-per-item", default="2 s")
+    parser.add_argument("--delay", action="store_true", help="hide a latency of 1 to 5 ms too")
     options = parser.parse_args()
     numbers = random.Random(options.seed)
     failed = 0
-    print("| draw | hidden, Mbit/s | payload found | of hidden | on the wire | spread | seconds |")
-    print("|---|---|---|---|---|---|---|", flush=True)
+    print("| draw | hidden, Mbit/s | payload found | of hidden | on the wire | spread | hidden, us | found | of hidden | seconds |")
+    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     for number in range(1, options.draws + 1):
-        rate = numbers.randint(50, 200)
+        rate, delay = numbers.randint(50, 200), numbers.randint(1000, 5000)
+        delay = delay if options.delay else 0
         with tempfile.TemporaryDirectory() as folder:
-            rates, seconds = draw(program(), rate, options, pathlib.Path(folder))
+            rates, seconds = draw(program(), rate, delay, options, pathlib.Path(folder))
         found = rates["nic_bandwidth"]["value"] * 8e-6
         wire = found * rates["wire_per_byte"]["value"] if "wire_per_byte" in rates else float("nan")
-        failed += abs(found / rate - 1) > WITHIN
+        latency = rates["nic_latency"]["value"] * 1e6
+        of_delay = latency / delay if delay else float("nan")
+        failed += abs(found / rate - 1) > WITHIN or (delay > 0 and abs(of_delay - 1) > LATENCY_WITHIN)
         spread = 100 * rates["nic_bandwidth"]["spread"]
-        print(f"| {number} | {rate} | {found:.1f} | {found / rate:.3f} | {wire / rate:.3f} | {spread:.1f} % | {seconds:.0f} |",
+        print(f"| {number} | {rate} | {found:.1f} | {found / rate:.3f} | {wire / rate:.3f} | {spread:.1f} % "
+              f"| {delay or '-'} | {latency:.0f} | {of_delay:.3f} | {seconds:.0f} |".replace("nan", "-"),
               flush=True)
-    print(f"\n{options.draws - failed} of {options.draws} within {WITHIN:.0%}")
+    print(f"\n{options.draws - failed} of {options.draws} within {WITHIN:.0%}" + (f" and {LATENCY_WITHIN:.0%}" if options.delay else ""))
     sys.exit(failed > 0)
 
 

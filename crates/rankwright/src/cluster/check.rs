@@ -8,8 +8,8 @@ use std::ops::RangeBounds;
 
 use super::rates::{MEMORY_COPIES, REMOTE_MEMORY_FACTORS, SPREADS, WIRE};
 use super::{
-    Calibration, ClusterDescription, Core, Gpu, Machine, MemoryAccess, Nic, Node, NodeGroup, Rates, SPEEDS,
-    Switch, hostlist,
+    Calibration, ClusterDescription, Core, Gpu, Machine, MemoryAccess, Nic, Node, NodeGroup, Rates,
+    SPEEDS, Switch, hostlist,
 };
 use crate::files::InputError;
 use crate::ids::{NumaId, PuId};
@@ -216,9 +216,10 @@ fn check_calibration(calibration: &Calibration) -> Checked {
             ("receive_overhead", messages.receive_overhead),
             ("gap", messages.gap),
         ];
-        times.into_iter().filter_map(|(field, time)| Some((field, time?))).try_for_each(
-            |(field, time)| latency(field, time),
-        )?;
+        times
+            .into_iter()
+            .filter_map(|(field, time)| Some((field, time?)))
+            .try_for_each(|(field, time)| latency(field, time))?;
         messages.bandwidth.map_or(Ok(()), |rate| bandwidth("bandwidth", rate))
     })?;
     check_pairs("pairs", &calibration.pairs)?;

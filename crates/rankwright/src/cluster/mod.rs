@@ -72,8 +72,8 @@ pub use memory::{MemoryAccess, NumaNode};
 pub use network_device::{Link, Nic, NicKind, Port};
 pub use open::{NodeCount, OpenError, open, open_with, parse};
 pub use rates::{Calibration, DeviceRates, MeasuredRate, MessageRates};
-use rates::{SPREADS, WIRE};
 pub use rates::{MEMORY_COPIES, REMOTE_MEMORY_FACTORS, Rates, ServiceCurve, ServiceCurveError};
+use rates::{SPREADS, WIRE};
 pub use without_mpi::WithoutMpi;
 
 // For the command line; may change in any version.

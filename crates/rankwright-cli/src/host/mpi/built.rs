@@ -81,7 +81,8 @@ impl Part {
         let parts = (self.sources, self.compile, self.link, &compiler, std::env::consts::ARCH);
         let key = digest(&parts);
         let key = key.trim_start_matches("sha256:").get(..16).unwrap_or_default();
-        let folder = self.cache_folder()?.join(format!("{}-{}-{key}", self.name, target.abi.name()));
+        let folder =
+            self.cache_folder()?.join(format!("{}-{}-{key}", self.name, target.abi.name()));
         let built = folder.join(self.file_name);
         if !built.exists() {
             let (name, with) = (self.name, compiler.path.display());

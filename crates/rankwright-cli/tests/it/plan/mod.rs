@@ -1,5 +1,6 @@
 //! Commands that plan single steps.
 
+mod calibrate;
 mod launch;
 mod launcher_defaults;
 mod lint;

@@ -34,7 +34,6 @@ use crate::output::{self, Verbosity};
 use crate::planning::traffic_report::TrafficReport;
 use recording::Recording;
 
-
 /// Options of `rankwright profile`.
 #[derive(Debug, Args)]
 #[command(after_help = "\

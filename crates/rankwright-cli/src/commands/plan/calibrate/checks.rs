@@ -59,10 +59,14 @@ pub(super) fn remarks(record: &Record, cluster: &Cluster) -> Vec<String> {
         let one_kernel = record.hosts.len() > 1
             && record.hosts.iter().all(|host| host.kernel == record.hosts[0].kernel);
         let text = match one_kernel {
-            true => "all hosts are one machine: cores, caches and memories are not measured; write \
-                     `emulated = true` into the description",
-            false => "ranks share PUs: cores, caches and memories are not measured; start one rank per \
-                      core",
+            true => {
+                "all hosts are one machine: cores, caches and memories are not measured; write \
+                     `emulated = true` into the description"
+            }
+            false => {
+                "ranks share PUs: cores, caches and memories are not measured; start one rank per \
+                      core"
+            }
         };
         remarks.push(text.to_owned());
     }

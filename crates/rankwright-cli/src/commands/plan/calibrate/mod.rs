@@ -22,7 +22,7 @@ use rankwright::units::Seconds;
 
 use crate::host::mpi::Abi;
 use crate::options::{Format, LAUNCHER_NAME, refuse_stdout};
-use crate::output::exit_code::{NotStarted, UsageError};
+use crate::output::exit_code::{Infeasible, UsageError};
 use crate::output::{self, Verbosity, warn};
 use fit::Fitted;
 use record::Record;
@@ -70,13 +70,15 @@ const TIMES_PER_ITEM: std::ops::RangeInclusive<f64> = 0.1..=60.0;
 impl Calibrate {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         if !TIMES_PER_ITEM.contains(&self.time_per_item.0) {
-            let text = format!("--time-per-item: found {}, expected 100 ms to 60 s", self.time_per_item);
+            let text =
+                format!("--time-per-item: found {}, expected 100 ms to 60 s", self.time_per_item);
             return Err(UsageError(text).into());
         }
         let target = self.output.as_deref().unwrap_or(&self.on);
         refuse_stdout(target)?;
         let text = read_text(&self.on, toml::EXPECTED)?;
-        let (file, folder) = (self.on.display().to_string(), self.on.parent().unwrap_or(Path::new("")));
+        let (file, folder) =
+            (self.on.display().to_string(), self.on.parent().unwrap_or(Path::new("")));
         let cluster = toml::parse(&text, &file, folder)?;
         // Found after the measurement, these would cost it.
         toml::with_rates(&text, &file, folder, &cluster.rates)?;
@@ -84,10 +86,7 @@ impl Calibrate {
         let record = self.measure(&cluster, verbosity)?;
         let fitted = fit::fit(&record, &cluster, &date::today());
         checks::remarks(&record, &cluster).iter().for_each(|text| warn(verbosity, text));
-        let refused = self.refuse(&record, &fitted, verbosity)?;
-        if let Some(refused) = refused {
-            return Ok(refused);
-        }
+        self.refuse(&record, &fitted, verbosity)?;
         let edited = toml::with_rates(&text, &file, folder, &fitted.rates)?;
         write_atomically(target, edited.as_bytes())?;
         let target = target.display().to_string();
@@ -97,28 +96,29 @@ impl Calibrate {
 
     /// Starts the probe and reads its record.
     fn measure(&self, cluster: &Cluster, verbosity: &Verbosity) -> anyhow::Result<Record> {
-        let command = self.probe_command(cluster, verbosity);
-        let mut command = command.map_err(NotStarted::by_us_unless_known)?;
+        let mut command = self.probe_command(cluster, verbosity)?;
         // The longest step is the search for the eager limit, at most twice the time for an item.
         let patience = Duration::from_secs_f64(30.0 + 6.0 * self.time_per_item.0);
         let checked = |record: &Record| checks::check_start(record, cluster);
         running::run(&mut command, patience, &checked, verbosity)
     }
 
-    /// Refuses rates that vary too much, unless forced; the exit code then.
+    /// Refuses rates that vary too much, unless forced.
     fn refuse(
         &self,
         record: &Record,
         fitted: &Fitted,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<Option<ExitCode>> {
-        let doubts = checks::doubts(record, fitted);
-        if doubts.is_empty() {
-            return Ok(None);
+    ) -> anyhow::Result<()> {
+        if fitted.rows.is_empty() {
+            let text =
+                "the probe measured nothing that the description can hold; nothing is written";
+            return Err(Infeasible(text.to_owned()).into());
         }
-        if self.force {
+        let doubts = checks::doubts(record, fitted);
+        if doubts.is_empty() || self.force {
             doubts.iter().for_each(|doubt| warn(verbosity, doubt));
-            return Ok(None);
+            return Ok(());
         }
         output::print(&report::report(self.format, record, fitted, None)?)?;
         anyhow::bail!(

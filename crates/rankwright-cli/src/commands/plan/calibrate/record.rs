@@ -150,7 +150,8 @@ pub(super) mod tests {
     fn broken_lines_and_second_jobs_are_named() {
         let error = record("@rankwright-probe {\"rate\":\"one").unwrap_err().to_string();
         assert!(error.contains("cannot be read"), "{error}");
-        let head = "@rankwright-probe {\"probe\":1,\"mpi\":\"M\",\"ranks\":1,\"shares_pus\":false}\n";
+        let head =
+            "@rankwright-probe {\"probe\":1,\"mpi\":\"M\",\"ranks\":1,\"shares_pus\":false}\n";
         let error = record(&head.repeat(2)).unwrap_err().to_string();
         assert!(error.contains("each rank was a job of its own"), "{error}");
         let newer = head.replace("\"probe\":1", "\"probe\":2");

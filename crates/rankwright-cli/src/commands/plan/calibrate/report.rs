@@ -35,6 +35,7 @@ struct RateJson<'a> {
 /// The whole result as JSON.
 #[derive(Serialize)]
 struct Json<'a> {
+    version: u32,
     written: Option<&'a str>,
     nodes: usize,
     ranks: usize,
@@ -79,10 +80,15 @@ pub(super) fn report(
         Format::Table => {
             let rows: Vec<Vec<String>> = fitted.rows.iter().map(cells).collect();
             let notes: String = fitted.notes.iter().map(|note| format!("{note}\n")).collect();
-            format!("{}\n\n{}{notes}", sentence(record, fitted, written), output::table(&header, &rows))
+            format!(
+                "{}\n\n{}{notes}",
+                sentence(record, fitted, written),
+                output::table(&header, &rows)
+            )
         }
         Format::Json => {
             let json = Json {
+                version: 1,
                 written,
                 nodes: record.hosts.len(),
                 ranks: record.ranks,
@@ -98,7 +104,14 @@ pub(super) fn report(
                 let row = json(row);
                 let before = row.before.map_or(String::new(), |value| value.to_string());
                 let (value, spread) = (row.value.to_string(), row.spread.to_string());
-                vec![row.rate.to_owned(), value, row.unit.to_owned(), spread, row.samples.to_string(), before]
+                vec![
+                    row.rate.to_owned(),
+                    value,
+                    row.unit.to_owned(),
+                    spread,
+                    row.samples.to_string(),
+                    before,
+                ]
             };
             let rows: Vec<Vec<String>> = fitted.rows.iter().map(cells).collect();
             output::csv(&["rate", "value", "unit", "spread", "samples", "before"], &rows)

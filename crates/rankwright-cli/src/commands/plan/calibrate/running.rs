@@ -44,22 +44,18 @@ pub(super) fn run(
     checked: &dyn Fn(&Record) -> anyhow::Result<()>,
     verbosity: &Verbosity,
 ) -> anyhow::Result<Record> {
-    for is_last in [false, true] {
-        match once(command, patience, checked, verbosity)? {
-            Ended::Whole(record) => return Ok(record),
-            Ended::Silent { after } if is_last => {
-                anyhow::bail!(
-                    "the probe hung twice, the second time during: {after}; nothing is written"
-                );
-            }
-            Ended::Silent { after } => {
-                let seconds = patience.as_secs();
-                let text = format!("the probe was silent for {seconds} s during: {after}; once more");
-                warn(verbosity, text);
-            }
-        }
+    let after = match once(command, patience, checked, verbosity)? {
+        Ended::Whole(record) => return Ok(record),
+        Ended::Silent { after } => after,
+    };
+    let seconds = patience.as_secs();
+    warn(verbosity, format!("the probe was silent for {seconds} s during: {after}; once more"));
+    match once(command, patience, checked, verbosity)? {
+        Ended::Whole(record) => Ok(record),
+        Ended::Silent { after } => anyhow::bail!(
+            "the probe hung twice, the second time during: {after}; nothing is written"
+        ),
     }
-    unreachable!("the last run returns")
 }
 
 fn once(
@@ -92,12 +88,16 @@ fn once(
         child::end(&mut launcher).context("ending the launcher")?;
     }
     if run.record.seconds.is_some() {
+        // Without a step nothing has been checked.
+        checked(&run.record)?;
         return Ok(Ended::Whole(run.record));
     }
     let how = status.map_or("did not end".to_owned(), |status| format!("ended with {status}"));
     let lines: String = run.said.iter().map(|line| format!("\n  {line}")).collect();
     let during = &run.step;
-    let why = format!("the probe's record has no end: {program} {how} during: {during}; nothing is written{lines}");
+    let why = format!(
+        "the probe's record has no end: {program} {how} during: {during}; nothing is written{lines}"
+    );
     match run.record.ranks {
         0 => Err(NotStarted { code: 125, why }.into()),
         _ => Err(anyhow::anyhow!(why)),

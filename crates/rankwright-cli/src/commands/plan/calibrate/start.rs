@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
-use rankwright::cluster::read::hostfile::Host;
 use rankwright::cluster::Cluster;
+use rankwright::cluster::read::hostfile::Host;
 use rankwright::ids::NodeId;
 use rankwright::launch::{DefaultRequest, ProgramLine};
 use rankwright_shim_format::same_host;
@@ -20,8 +20,8 @@ use crate::host::mpi::{Abi, Mpi};
 use crate::host::this_host;
 use crate::launching::launch_line::LaunchLine;
 use crate::launching::started::refuse_root;
-use crate::output::exit_code::{Infeasible, NotStarted, UsageError};
 use crate::output::Verbosity;
+use crate::output::exit_code::{Infeasible, NotStarted, UsageError};
 
 /// The probe, an MPI program.
 const PROBE: Part = Part {
@@ -74,14 +74,6 @@ impl Calibrate {
 
     /// The line that starts ranks on all nodes of the cluster, or on those that the batch system grants.
     fn own_line(&self, cluster: &Cluster, verbosity: &Verbosity) -> anyhow::Result<Command> {
-        if cluster.invented {
-            let text = format!(
-                "`{}` describes hardware and names no hosts: give a cluster.toml of your cluster, or \
-                 a launch line behind --",
-                cluster.name
-            );
-            return Err(Infeasible(text).into());
-        }
         let installed = launcher::find(self.launcher, Profiled::default(), None)?;
         refuse_root(&[], &installed)?;
         let MpiLauncher { program, launcher } = &installed;

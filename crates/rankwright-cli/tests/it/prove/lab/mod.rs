@@ -1,6 +1,7 @@
 //! Emulated clusters: made, used, removed, and nothing left behind, whatever happens in between.
 //! Every test keeps its labs in a folder of its own, so that tests run side by side.
 
+mod calibrate;
 mod mpi;
 
 use std::fs;

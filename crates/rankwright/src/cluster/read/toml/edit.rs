@@ -34,15 +34,17 @@ pub fn with_rates(
     let before = parse(text, file, folder)?;
     let kept = without_calibration(text);
     let fields = fields(rates);
-    let mut edited = match ::toml::from_str::<Table>(&kept).ok().and_then(|t| t.get("rates").cloned()) {
-        Some(Value::Table(_)) => in_table(&kept, file, folder, &fields)?,
-        other => {
-            let base = other.as_ref().and_then(Value::as_str).map(|name| ("base", quoted(name)));
-            let rest = without_name(&kept);
-            let lines: String = base.iter().chain(&fields).map(assignment).collect();
-            format!("{}\n\n{COMMENT}\n[rates]\n{lines}", rest.trim_end())
-        }
-    };
+    let mut edited =
+        match ::toml::from_str::<Table>(&kept).ok().and_then(|t| t.get("rates").cloned()) {
+            Some(Value::Table(_)) => in_table(&kept, file, folder, &fields)?,
+            other => {
+                let base =
+                    other.as_ref().and_then(Value::as_str).map(|name| ("base", quoted(name)));
+                let rest = without_name(&kept);
+                let lines: String = base.iter().chain(&fields).map(assignment).collect();
+                format!("{}\n\n{COMMENT}\n[rates]\n{lines}", rest.trim_end())
+            }
+        };
     if let Some(measured) = &rates.calibration {
         edited = format!("{}\n{}", edited.trim_end(), calibration::write(measured));
     }
@@ -149,9 +151,8 @@ fn without_calibration(text: &str) -> String {
 
 /// The text without the line `rates = "NAME"`.
 fn without_name(text: &str) -> String {
-    let is_name = |line: &&str| {
-        line.split_once('=').is_some_and(|(name, _)| name.trim() == "rates")
-    };
+    let is_name =
+        |line: &&str| line.split_once('=').is_some_and(|(name, _)| name.trim() == "rates");
     let first_table = text.split_inclusive('\n').position(|line| header(line).is_some());
     let lines = text.split_inclusive('\n').enumerate();
     lines
@@ -221,10 +222,15 @@ mod tests {
         let table = "# ours\nname = \"c\" # short\n\n[rates] # guessed\n# memory: of the manual\n\
                      memory_bandwidth = \"4 GB/s\" # DDR4\nmemory_copies = 2\n\n# nodes\n";
         let text = edited(&format!("{table}{NODES}"));
-        for kept in ["# ours\nname = \"c\" # short\n", "[rates] # guessed\n", "# memory: of the manual\n"] {
+        for kept in
+            ["# ours\nname = \"c\" # short\n", "[rates] # guessed\n", "# memory: of the manual\n"]
+        {
             assert!(text.contains(kept), "{text}");
         }
-        assert!(text.contains("memory_bandwidth = \"12 GB/s\" # DDR4\nmemory_copies = 2\n\n# nodes\n"), "{text}");
+        assert!(
+            text.contains("memory_bandwidth = \"12 GB/s\" # DDR4\nmemory_copies = 2\n\n# nodes\n"),
+            "{text}"
+        );
         assert!(text.contains(NODES), "{text}");
         // A second time, only the old calibration is replaced.
         assert_eq!(edited(&text), text);
@@ -249,7 +255,8 @@ mod tests {
     #[test]
     fn rates_that_cannot_be_edited_are_refused() {
         let text = format!("rates = {{ memory_copies = 2 }}\n{NODES}");
-        let error = with_rates(&text, "c.toml", Path::new(""), &measured()).unwrap_err().to_string();
+        let error =
+            with_rates(&text, "c.toml", Path::new(""), &measured()).unwrap_err().to_string();
         assert!(error.contains("a table with the line [rates]"), "{error}");
     }
 }
