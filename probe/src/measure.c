@@ -196,7 +196,8 @@ void measure_bandwidth(const struct world *world, const struct step *step)
     struct answer *answers = calloc((size_t)count, sizeof *answers);
     double begin = now(), sent = 0, wire = 0;
     char device[DEVICE_NAME] = "";
-    struct order order = {.item = ITEM_STREAM, .bytes = bytes, .count = IN_FLIGHT, .seconds = stream_time(world)};
+    struct order order = {.item = ITEM_STREAM, .bytes = bytes, .count = world->settings.shares_pus ? MANY_IN_FLIGHT / 4 : IN_FLIGHT,
+                          .seconds = stream_time(world)};
     for (int pair = 0; pair < step->pairs; pair++) {
         int first = step->first, second = step->second;
         if (step->pairs > 1) {

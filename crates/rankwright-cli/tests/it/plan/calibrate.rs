@@ -39,16 +39,16 @@ impl Described {
         command
     }
 
-    /// What a command says that ends with `code` and leaves the description as it was; `None`, and said
+    /// What a command says that ends with one of `codes` and leaves the description as it was; `None`, and said
     /// so, where the launcher is missing.
-    fn refuses(&self, arguments: &[&str], code: i32) -> Option<String> {
+    fn refuses(&self, arguments: &[&str], codes: &[i32]) -> Option<String> {
         let output: Output = self.calibrate(arguments).output().expect("the program starts");
         let said = transcript(arguments, &output);
         if said.contains("program not found") || said.contains("no compiler to build it") {
             say(format_args!("SKIPPED: {arguments:?} cannot be started here"));
             return None;
         }
-        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(output.status.code().is_some_and(|code| codes.contains(&code)), "{said}");
         self.is_unchanged(&said);
         Some(said)
     }
@@ -70,7 +70,7 @@ fn with(first: &'static [&'static str], ranks: &'static str) -> Vec<&'static str
 #[test]
 fn other_hosts_are_refused() {
     let described = Described::new("n[0-1]", "");
-    let Some(said) = described.refuses(&with(&[], "2"), 4) else { return };
+    let Some(said) = described.refuses(&with(&[], "2"), &[4]) else { return };
     let expected = format!(
         "the probe ran on {}, which `cluster` does not have; it has n[0-1]",
         on_this_host()
@@ -81,14 +81,14 @@ fn other_hosts_are_refused() {
 #[test]
 fn too_few_ranks_are_refused() {
     let described = Described::new(&on_this_host(), "");
-    let Some(said) = described.refuses(&with(&[], "1"), 4) else { return };
+    let Some(said) = described.refuses(&with(&[], "1"), &[4]) else { return };
     assert!(said.contains("1 rank: there is nobody to send to; start at least two"), "{said}");
 }
 
 #[test]
 fn one_node_whose_cores_do_not_exist_has_nothing_to_measure() {
     let described = Described::new(&on_this_host(), "emulated = true\n");
-    let Some(said) = described.refuses(&with(&[], "2"), 4) else { return };
+    let Some(said) = described.refuses(&with(&[], "2"), &[4]) else { return };
     assert!(said.contains("one node whose ranks share PUs"), "{said}");
 }
 
@@ -96,18 +96,16 @@ fn one_node_whose_cores_do_not_exist_has_nothing_to_measure() {
 fn a_program_of_another_mpi_is_named() {
     let described = Described::new(&on_this_host(), "");
     let line = ["--mpi", "openmpi", "--", "mpiexec.mpich", "-n", "2"];
-    let Some(said) = described.refuses(&line, 1) else { return };
-    assert!(
-        said.contains("each rank was a job of its own: the launcher belongs to another MPI"),
-        "{said}"
-    );
+    // A second rank may fail to start, so that the first one looks alone.
+    let Some(said) = described.refuses(&line, &[1, 4]) else { return };
+    assert!(said.contains("a job of its own: the launcher belongs to another MPI"), "{said}");
 }
 
 #[test]
 fn a_line_with_a_program_is_refused() {
     let described = Described::new(&on_this_host(), "");
     let line = [&with(&[], "2")[..], &["hostname"]].concat();
-    let Some(said) = described.refuses(&line, 2) else { return };
+    let Some(said) = described.refuses(&line, &[2]) else { return };
     assert!(
         said.contains("`hostname`: a program, expected only the launcher and its options"),
         "{said}"

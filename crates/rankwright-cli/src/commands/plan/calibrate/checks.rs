@@ -33,7 +33,8 @@ pub(super) fn check_start(record: &Record, cluster: &Cluster) -> anyhow::Result<
     }
     if record.ranks < 2 {
         let text = "1 rank: there is nobody to send to; start at least two, on two nodes if network \
-                    devices are to be measured; nothing is written";
+                    devices are to be measured (if more were started, each was a job of its own: the launcher \
+                    belongs to another MPI than the probe, see --mpi); nothing is written";
         return Err(Infeasible(text.to_owned()).into());
     }
     if record.hosts.len() == 1 && record.shares_pus {

@@ -74,7 +74,7 @@ pub(super) fn fit(record: &Record, cluster: &Cluster, date: &str) -> Fitted {
     fit.compare_devices();
     let measured = |row: &Row| MeasuredRate {
         rate: row.rate.clone(),
-        spread: rounded(row.spread, 2),
+        spread: rounded(row.spread.min(999.0), 2),
         samples: row.samples,
     };
     fit.calibration.measured = fit.rows.iter().map(measured).collect();
@@ -129,6 +129,12 @@ impl<'a> Fit<'a> {
         if self.record.shares_pus { rate.mean } else { rate.median }
     }
 
+    /// Half of a round trip. Where ranks share PUs, many trips also wait for one: the lower quartile has
+    /// least of that.
+    fn one_way(&self, rate: &Rate) -> f64 {
+        if self.record.shares_pus { rate.low } else { rate.median }
+    }
+
     /// The bandwidth where the device is saturated, and the most certain record of it: the median over the
     /// points of the curve that are near the greatest, and over other nodes whose devices are as fast.
     fn saturated(&self) -> Option<(f64, &'a Rate)> {
@@ -149,7 +155,7 @@ impl<'a> Fit<'a> {
         let Some(((bandwidth, surest), way)) = saturated else { return };
         let Some(first) = self.find("bandwidth", "nodes") else { return };
         let bandwidth = bandwidth_of(bandwidth);
-        let latency = time_of(way.median);
+        let latency = time_of(self.one_way(way));
         let described = self.described(&first.first, &first.device);
         let (before_rate, before_time) = match described {
             Some((node, position)) => {
@@ -253,7 +259,7 @@ impl<'a> Fit<'a> {
             let sending = self.find("send_overhead", level);
             let receiving = self.find("receive_overhead", level);
             let both = [sending, receiving].into_iter().flatten().map(|rate| rate.median);
-            let latency = (way.median - both.sum::<f64>()).max(0.0);
+            let latency = (self.one_way(way) - both.sum::<f64>()).max(0.0);
             let time = |rate: Option<&Rate>| rate.map(|rate| time_of(rate.median));
             let gap = self.find("gap", level);
             let stream = self.find("bandwidth", level);
@@ -298,7 +304,7 @@ impl<'a> Fit<'a> {
             if self.calibration.messages.iter().any(|messages| messages.level == level) {
                 continue;
             }
-            let latency = time_of((way.median - overheads).max(0.0));
+            let latency = time_of((self.one_way(way) - overheads).max(0.0));
             self.add(&format!("messages.{level}.latency"), Value::Time(latency), way, None);
             self.calibration.messages.push(MessageRates {
                 level,
