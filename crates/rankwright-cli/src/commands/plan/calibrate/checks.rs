@@ -1,6 +1,7 @@
 //! When measurements are refused.
 
 use rankwright::cluster::{Cluster, hostlist};
+use rankwright::units::counted;
 
 use super::fit::{Fitted, Row, Value};
 use super::record::Record;
@@ -10,6 +11,8 @@ use crate::output::exit_code::Infeasible;
 /// nature; where ranks share PUs, as the scheduler of the host decides, and nothing is said of them.
 const BANDWIDTH_SPREAD: f64 = 0.15;
 const TIME_SPREAD: f64 = 0.75;
+/// The fewest samples whose spread says anything; ranks that wait for a PU most of the time give fewer.
+const FEWEST_SAMPLES: u32 = 4;
 /// The most bytes that a device may send for each byte of the probe: headers need a few percent.
 const MOST_ON_WIRE: f64 = 1.25;
 
@@ -82,6 +85,13 @@ pub(super) fn doubts(record: &Record, fitted: &Fitted) -> Vec<String> {
     let doubt = |row: &Row| {
         if !DECISIVE.contains(&row.rate.as_str()) && row.rate != "wire_per_byte" {
             return None;
+        }
+        if row.samples < FEWEST_SAMPLES && row.rate != "wire_per_byte" {
+            return Some(format!(
+                "{} has only {}",
+                row.rate,
+                counted(row.samples as usize, "sample")
+            ));
         }
         let percent = 100.0 * row.spread;
         match row.value {
