@@ -79,7 +79,7 @@ fn fields(rates: &Rates) -> Vec<(&'static str, String)> {
 fn form(file: &str) -> InputError {
     InputError::new(file, "rates in a form that cannot be edited", "a table with the line [rates]")
         .in_field("rates")
-        .with_advice("give another file with -o, or write the rates below a line [rates]")
+        .with_advice("write the rates below a line [rates]")
 }
 
 /// Replaces the values of fields in the table `[rates]`, and adds those that it lacks below its header.
