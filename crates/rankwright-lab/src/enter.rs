@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use crate::network::{self, DATA_DEVICE, DATA_NETWORK, MANAGEMENT_DEVICE, MANAGEMENT_NETWORK};
+use crate::network::{self, MANAGEMENT_DEVICE, MANAGEMENT_NETWORK, data_device, data_network};
 use crate::process;
 use crate::state::{FOLDER_VARIABLE, Folder, HEAD, Lab, LabName, NAME_VARIABLE};
 use crate::tools;
@@ -61,14 +61,16 @@ pub fn command_on(lab: &LabName, node: &str, command: &[OsString]) -> anyhow::Re
     // Entering a mount namespace changes the current folder to its root.
     let here = env::current_dir().context("the current folder")?;
     entered.args(["sh", "-c", "cd \"$0\" || exit 125; exec \"$@\""]).arg(here);
-    entered.args(command).envs(launcher_environment(&folder));
+    entered.args(command).envs(launcher_environment(&folder, &lab));
     Ok(entered)
 }
 
 /// The variables that launchers need in a lab: remote shell, networks, and yielding on few real
 /// cores.
-fn launcher_environment(folder: &Folder) -> Vec<(&'static str, String)> {
+fn launcher_environment(folder: &Folder, lab: &Lab) -> Vec<(&'static str, String)> {
     let agent = text(&folder.file("agent"));
+    let of_devices =
+        |text: fn(u32) -> String| (0..lab.nics).map(text).collect::<Vec<_>>().join(",");
     vec![
         (NAME_VARIABLE, folder.name.to_string()),
         (FOLDER_VARIABLE, text(folder.root())),
@@ -94,14 +96,14 @@ fn launcher_environment(folder: &Folder) -> Vec<(&'static str, String)> {
         // Both
         ("OMPI_MCA_pml", "ob1".to_owned()),
         ("OMPI_MCA_btl", "self,vader,tcp".to_owned()),
-        ("OMPI_MCA_btl_tcp_if_include", DATA_NETWORK.to_owned()),
+        ("OMPI_MCA_btl_tcp_if_include", of_devices(data_network)),
         ("OMPI_MCA_mpi_yield_when_idle", "1".to_owned()),
         // MPICH
         ("HYDRA_LAUNCHER", "ssh".to_owned()),
         ("HYDRA_LAUNCHER_EXEC", agent),
         ("HYDRA_IFACE", MANAGEMENT_DEVICE.to_owned()),
-        ("UCX_NET_DEVICES", DATA_DEVICE.to_owned()),
-        ("FI_TCP_IFACE", DATA_DEVICE.to_owned()),
+        ("UCX_NET_DEVICES", of_devices(data_device)),
+        ("FI_TCP_IFACE", data_device(0)),
     ]
 }
 

@@ -16,7 +16,8 @@ const LONGEST_START: Duration = Duration::from_secs(60);
 
 /// Makes the process that runs it a node. The mark is set first, so that `down` finds the process
 /// from then on. IPv6 is off, so that only the programs send packets; TCP keeps its window when
-/// idle, as on tuned hosts of a cluster.
+/// idle, as on tuned hosts of a cluster. Each device answers and asks for its own addresses only and
+/// takes packets from all subnets, so that traffic stays on the device that a program chose.
 const BECOME_A_NODE: &str = r#"set -e
 mount -t tmpfs -o mode=1777 "$1" /dev/shm
 if [ ! -e /etc/hosts ]; then
@@ -28,6 +29,9 @@ hostname "$3"
 for kind in all default; do
   file=/proc/sys/net/ipv6/conf/$kind/disable_ipv6
   if [ -e $file ]; then echo 1 >$file; fi
+  echo 1 >/proc/sys/net/ipv4/conf/$kind/arp_ignore
+  echo 2 >/proc/sys/net/ipv4/conf/$kind/arp_announce
+  echo 0 >/proc/sys/net/ipv4/conf/$kind/rp_filter
 done
 echo 0 >/proc/sys/net/ipv4/tcp_slow_start_after_idle
 echo ready

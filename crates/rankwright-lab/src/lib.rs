@@ -7,6 +7,7 @@
 //! namespace, so `down` finds them without a record.
 
 mod counters;
+mod description;
 mod down;
 mod enter;
 mod holder;
@@ -19,10 +20,10 @@ mod status;
 mod tools;
 mod up;
 
-pub use counters::{NodeCounters, counters};
+pub use counters::{Counted, Counters, counters};
 pub use down::{down, labs};
 pub use enter::command_on;
-pub use network::MOST_NODES;
+pub use network::{MOST_NICS, MOST_NODES, Network, Tiers};
 pub use rate::{parse_rate, rate_text};
 pub use remote_shell::remote_command;
 pub use state::{LabName, NAME_VARIABLE};

@@ -13,6 +13,8 @@ use rankwright::files::{InputError, read_text, write_atomically};
 use rankwright::units::BytesPerSecond;
 use serde::{Deserialize, Serialize};
 
+use crate::network::Network;
+
 /// The variable with the default of `--name`; set inside a lab.
 pub const NAME_VARIABLE: &str = "RANKWRIGHT_LAB";
 
@@ -23,7 +25,7 @@ pub(crate) const FOLDER_VARIABLE: &str = "RANKWRIGHT_LAB_FOLDER";
 /// The launcher's node: the switch, on the management network only.
 pub(crate) const HEAD: &str = "head";
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The name of a lab: safe as a file name and in messages.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -53,14 +55,18 @@ impl fmt::Display for LabName {
 /// A lab as `lab.json` describes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Lab {
-    /// The version of the format: 1.
+    /// The version of the format: 2.
     format: u32,
     /// Whether `up` finished.
     pub(crate) complete: bool,
     /// Number of cores of each node in the description.
     pub(crate) cores: u32,
-    /// Bandwidth of each node's `eth0`, each way.
+    /// Bandwidth of each data device, each way.
     pub(crate) nic: BytesPerSecond,
+    /// Number of data devices of each node.
+    pub(crate) nics: u32,
+    /// The switches with a switch above.
+    pub(crate) switches: Vec<String>,
     /// The process that holds the switch's namespaces.
     pub(crate) head: u32,
     /// The nodes in order.
@@ -78,8 +84,18 @@ pub(crate) struct Node {
 
 impl Lab {
     /// A lab that is being made.
-    pub(crate) fn unfinished(cores: u32, nic: BytesPerSecond, head: u32, nodes: Vec<Node>) -> Self {
-        Self { format: FORMAT, complete: false, cores, nic, head, nodes }
+    pub(crate) fn unfinished(cores: u32, network: &Network, head: u32, nodes: Vec<Node>) -> Self {
+        let below = network.switches().into_iter().filter(|switch| switch.parent.is_some());
+        Self {
+            format: FORMAT,
+            complete: false,
+            cores,
+            nic: network.nic,
+            nics: network.nics,
+            switches: below.map(|switch| switch.name).collect(),
+            head,
+            nodes,
+        }
     }
 
     /// The holders of all namespaces, the switch's first.

@@ -5,14 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 
 use anyhow::Context;
 use rankwright::files::write_atomically;
-use rankwright::units::BytesPerSecond;
 
 use crate::enter::enter;
 use crate::holder::{Holder, Privilege};
-use crate::network::{self, DATA_DEVICE};
-use crate::rate::rate_text;
+use crate::network::{self, Network};
 use crate::state::{Folder, HEAD, Lab, LabName, Node};
-use crate::{down, process, remote_shell, tools};
+use crate::{description, down, process, remote_shell, tools};
 
 /// The plan of a lab.
 #[derive(Debug, Clone)]
@@ -23,8 +21,8 @@ pub struct Plan {
     pub nodes: u32,
     /// Number of cores of each node in the description.
     pub cores: u32,
-    /// Bandwidth of each node's network device, each way.
-    pub nic: BytesPerSecond,
+    /// Their network.
+    pub network: Network,
 }
 
 /// A lab that so far has only its folder.
@@ -79,7 +77,7 @@ impl Site {
         let Self { plan, folder, .. } = self;
         // Processes of an earlier lab whose folder was removed by hand.
         process::end_all(folder, None)?;
-        let (names, hostlist) = network::names(plan.nodes);
+        let names = network::names(plan.nodes);
         let hosts = network::hosts(&names);
         write_atomically(&folder.file("hosts"), hosts.as_bytes())?;
         self.start_holders(&names, check, holders)?;
@@ -87,11 +85,11 @@ impl Site {
         let (head, pids) = pids.split_first().context("the switch was started first")?;
         let node = |(name, &holder): (&String, &u32)| Node { name: name.clone(), holder };
         let nodes = names.iter().zip(pids).map(node).collect();
-        let mut lab = Lab::unfinished(plan.cores, plan.nic, *head, nodes);
+        let mut lab = Lab::unfinished(plan.cores, &plan.network, *head, nodes);
         folder.write(&lab)?;
         self.connect(*head, pids, check)?;
         write_agent(folder)?;
-        let description = self.description(&hostlist);
+        let description = description::text(plan);
         write_atomically(&folder.file("cluster.toml"), description.as_bytes())?;
         publish(&description)?;
         check()?;
@@ -128,34 +126,16 @@ impl Site {
             check()?;
             tools::batch(enter(pid, &["--net"])?, program, commands)
         };
-        batch(head, "ip", &network::switch_links(nodes)).context("the switch of the lab")?;
-        batch(head, "tc", &network::switch_shaping(nodes.len(), self.plan.nic))
+        let plan = &self.plan.network;
+        batch(head, "ip", &network::switch_links(plan, nodes)).context("the switch of the lab")?;
+        batch(head, "tc", &network::switch_shaping(plan, nodes.len()))
             .context("shaping at the switch of the lab")?;
         for (index, &pid) in nodes.iter().enumerate() {
-            batch(pid, "ip", &network::node_links(index))
-                .and_then(|()| batch(pid, "tc", &network::node_shaping(self.plan.nic)))
+            batch(pid, "ip", &network::node_links(plan, index))
+                .and_then(|()| batch(pid, "tc", &network::node_shaping(plan)))
                 .with_context(|| format!("the network of node {index}"))?;
         }
         Ok(())
-    }
-
-    fn description(&self, hostlist: &str) -> String {
-        format!(
-            "# An emulated cluster on one machine: its cores do not exist.\n\
-             name = \"{}\"\n\
-             emulated = true\n\
-             \n\
-             [[node]]\n\
-             names = \"{hostlist}\"\n\
-             topology = \"pack:1 core:{} pu:1\"\n\
-             \n\
-             [[node.nic]]\n\
-             name = \"{DATA_DEVICE}\"\n\
-             bandwidth = \"{}\"\n",
-            self.plan.name,
-            self.plan.cores,
-            rate_text(self.plan.nic),
-        )
     }
 }
 

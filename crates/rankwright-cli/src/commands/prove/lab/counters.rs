@@ -4,7 +4,7 @@ use rankwright::report::to_json;
 use std::process::ExitCode;
 
 use clap::Args;
-use rankwright_lab::{LabName, NodeCounters, counters};
+use rankwright_lab::{self as lab, Counted, LabName};
 use serde::Serialize;
 
 use super::named::Named;
@@ -23,16 +23,18 @@ pub(super) struct Counters {
 #[derive(Debug, Serialize)]
 struct Report {
     lab: LabName,
-    nodes: Vec<NodeCounters>,
+    #[serde(flatten)]
+    counters: lab::Counters,
 }
 
 const HEADER: [&str; 6] = ["node", "nic", "bytes_in", "packets_in", "bytes_out", "packets_out"];
 
 impl Counters {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        let nodes = counters(&self.lab.name)?;
-        let report = Report { lab: self.lab.name, nodes };
-        let rows: Vec<Vec<String>> = report.nodes.iter().map(cells).collect();
+        let counters = lab::counters(&self.lab.name)?;
+        let rows: Vec<Vec<String>> =
+            counters.nodes.iter().chain(&counters.switches).map(cells).collect();
+        let report = Report { lab: self.lab.name, counters };
         let text = match self.result.format {
             Format::Table => output::table(
                 &HEADER.map(|name| name.replace('_', " ")).each_ref().map(String::as_str),
@@ -46,9 +48,9 @@ impl Counters {
     }
 }
 
-fn cells(node: &NodeCounters) -> Vec<String> {
+fn cells(node: &Counted) -> Vec<String> {
     let numbers = [node.bytes_in, node.packets_in, node.bytes_out, node.packets_out];
-    let mut cells = vec![node.node.clone(), node.nic.to_owned()];
+    let mut cells = vec![node.node.clone(), node.nic.clone()];
     cells.extend(numbers.map(|number| number.to_string()));
     cells
 }

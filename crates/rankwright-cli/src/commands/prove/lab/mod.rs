@@ -27,7 +27,7 @@ enum Action {
     Up(up::Up),
     /// Run a command on a node, or on `head`, where launchers start
     Exec(exec::Exec),
-    /// Show the bytes and packets that each node's network device has sent and received
+    /// Show the bytes and packets that each network device and uplink has sent and received
     Counters(counters::Counters),
     /// List the labs that are up
     Status(status::Status),

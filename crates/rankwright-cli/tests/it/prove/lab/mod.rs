@@ -2,6 +2,7 @@
 //! Every test keeps its labs in a folder of its own, so that tests run side by side.
 
 mod calibrate;
+mod devices;
 mod mpi;
 
 use std::fs;
@@ -349,22 +350,35 @@ fn where_namespaces_are_not_permitted_it_says_so() {
 #[test]
 fn sizes_and_rates_without_sense_are_refused() {
     let labs = Path::new("/nonexistent");
-    let cases: [(&[&str], &str); 8] = [
-        (&["--nodes", "0", "--cores", "4", "--nic", "1 Gbit/s"], "from 1 to 250"),
-        (&["--nodes", "300", "--cores", "4", "--nic", "1 Gbit/s"], "from 1 to 250"),
-        (&["--nodes", "4", "--cores", "0", "--nic", "1 Gbit/s"], "from 1 to 1024"),
-        (&["--nodes", "4", "--cores", "4", "--nic", "0"], "expected a rate from 1 B/s"),
-        (&["--nodes", "4", "--cores", "4", "--nic", "0 Mbit/s"], "expected a rate from 1 B/s"),
-        (&["--nodes", "4", "--cores", "4", "--nic", "1 kbit/s"], "from 1 Mbit/s to 100 Gbit/s"),
-        (&["--nodes", "4", "--cores", "4"], "--nic <RATE>"),
+    let enough = ["--nodes", "4", "--cores", "4", "--nic", "1 Gbit/s"];
+    let tree = ["--cores", "4", "--nic", "1 Gbit/s", "--tiers"];
+    let cases = [
+        (vec!["--nodes", "0"], "from 1 to 250"),
+        (vec!["--nodes", "300"], "from 1 to 250"),
+        (vec!["--cores", "0"], "from 1 to 1024"),
+        (vec!["--nic", "0"], "expected a rate from 1 B/s"),
+        (vec!["--nic", "0 Mbit/s"], "expected a rate from 1 B/s"),
+        (vec!["--nic", "1 kbit/s"], "from 1 Mbit/s to 100 Gbit/s"),
+        (enough[..4].to_vec(), "--nic <RATE>"),
+        (tree[..4].to_vec(), "--nodes <NODES>"),
+        ([&enough[..], &["--name", "../x"]].concat(), "expected up to 40 of a-z, 0-9 and -"),
+        ([&enough[..], &["--nics", "0"]].concat(), "expected a number from 1 to 4"),
+        ([&enough[..], &["--nics", "5"]].concat(), "expected a number from 1 to 4"),
         (
-            &["--nodes", "4", "--cores", "4", "--nic", "1 Gbit/s", "--name", "../x"],
-            "expected up to 40 of a-z, 0-9 and -",
+            vec!["--nodes", "4", "--cores", "3", "--nic", "1 Gbit/s", "--nics", "2"],
+            "--nics 2: --cores 3 cannot be split into two NUMA nodes; give an even number",
         ),
+        (
+            [&tree[..], &["4x4", "--nodes", "15"]].concat(),
+            "--tiers 4x4 has 16 nodes, --nodes says 15; leave --nodes out",
+        ),
+        ([&tree[..], &["4x64"]].concat(), "found 256 nodes, expected at most 250 in all"),
+        ([&tree[..], &["4"]].concat(), "expected switches x nodes like 4x4:200Mbit/s"),
+        ([&tree[..], &["4x4:fast"]].concat(), "expected a rate"),
     ];
     for (options, message) in cases {
         let mut command = rankwright(&["lab", "up"]);
-        let output = command.args(options).env("RANKWRIGHT_LAB_FOLDER", labs).output().unwrap();
+        let output = command.args(&options).env("RANKWRIGHT_LAB_FOLDER", labs).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{options:?}: {error}");
         assert!(error.contains(message), "{options:?}: {error}");
