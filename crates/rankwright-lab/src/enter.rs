@@ -12,6 +12,9 @@ use crate::process;
 use crate::state::{FOLDER_VARIABLE, Folder, HEAD, Lab, LabName, NAME_VARIABLE};
 use crate::tools;
 
+/// The variable, set inside a lab, with the values that it has set for network devices.
+const DEFAULTS_VARIABLE: &str = "RANKWRIGHT_LAB_DEFAULTS";
+
 /// `nsenter` into some namespaces (`n`et, `u`ts, `i`pc, `m`ount) of a process, and into its user
 /// namespace if that is different; the caller adds the command to run there.
 pub(crate) fn enter(pid: u32, namespaces: &[&str]) -> anyhow::Result<Command> {
@@ -69,9 +72,18 @@ pub fn command_on(lab: &LabName, node: &str, command: &[OsString]) -> anyhow::Re
 /// cores.
 fn launcher_environment(folder: &Folder, lab: &Lab) -> Vec<(&'static str, String)> {
     let agent = text(&folder.file("agent"));
-    let of_devices =
-        |text: fn(u32) -> String| (0..lab.nics).map(text).collect::<Vec<_>>().join(",");
-    vec![
+    let of_devices = |text: fn(u32) -> String| {
+        let texts: Vec<String> = (0..lab.nics).map(text).collect();
+        texts.join(",")
+    };
+    let devices = [
+        ("OMPI_MCA_btl_tcp_if_include", of_devices(data_network)),
+        ("UCX_NET_DEVICES", of_devices(data_device)),
+        ("FI_TCP_IFACE", data_device(0)),
+    ];
+    let defaults = devices.iter().map(|(name, value)| format!("{name}={value}"));
+    let defaults: Vec<String> = defaults.collect();
+    let mut environment = vec![
         (NAME_VARIABLE, folder.name.to_string()),
         (FOLDER_VARIABLE, text(folder.root())),
         ("RANKWRIGHT_AGENT", agent.clone()),
@@ -96,15 +108,23 @@ fn launcher_environment(folder: &Folder, lab: &Lab) -> Vec<(&'static str, String
         // Both
         ("OMPI_MCA_pml", "ob1".to_owned()),
         ("OMPI_MCA_btl", "self,vader,tcp".to_owned()),
-        ("OMPI_MCA_btl_tcp_if_include", of_devices(data_network)),
         ("OMPI_MCA_mpi_yield_when_idle", "1".to_owned()),
         // MPICH
         ("HYDRA_LAUNCHER", "ssh".to_owned()),
         ("HYDRA_LAUNCHER_EXEC", agent),
         ("HYDRA_IFACE", MANAGEMENT_DEVICE.to_owned()),
-        ("UCX_NET_DEVICES", of_devices(data_device)),
-        ("FI_TCP_IFACE", data_device(0)),
-    ]
+        (DEFAULTS_VARIABLE, defaults.join(" ")),
+    ];
+    environment.extend(devices);
+    environment
+}
+
+/// Whether this process is in a lab that has set the variable `name` to this `value`, for programs
+/// whose placement names no devices. A value that the user has set instead is none.
+#[must_use]
+pub fn is_default_of_lab(name: &str, value: &str) -> bool {
+    let defaults = env::var(DEFAULTS_VARIABLE).unwrap_or_default();
+    defaults.split(' ').any(|word| word.split_once('=') == Some((name, value)))
 }
 
 fn text(path: &Path) -> String {

@@ -17,7 +17,8 @@ const LONGEST_START: Duration = Duration::from_secs(60);
 /// Makes the process that runs it a node. The mark is set first, so that `down` finds the process
 /// from then on. IPv6 is off, so that only the programs send packets; TCP keeps its window when
 /// idle, as on tuned hosts of a cluster. Each device answers and asks for its own addresses only and
-/// takes packets from all subnets, so that traffic stays on the device that a program chose.
+/// takes packets from all subnets, so that traffic stays on the device that a program chose. A `/sys`
+/// of its own shows the node's devices; where that is not permitted the host's are seen.
 const BECOME_A_NODE: &str = r#"set -e
 mount -t tmpfs -o mode=1777 "$1" /dev/shm
 if [ ! -e /etc/hosts ]; then
@@ -25,6 +26,12 @@ if [ ! -e /etc/hosts ]; then
   exit 1
 fi
 mount --bind "$2" /etc/hosts
+mkdir /dev/shm/sys
+if mount -t sysfs sysfs /dev/shm/sys 2>/dev/null; then
+  mount --rbind /sys/fs/cgroup /dev/shm/sys/fs/cgroup 2>/dev/null || true
+  mount --move /dev/shm/sys /sys
+fi
+rmdir /dev/shm/sys
 hostname "$3"
 for kind in all default; do
   file=/proc/sys/net/ipv6/conf/$kind/disable_ipv6

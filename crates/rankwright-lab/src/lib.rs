@@ -22,7 +22,7 @@ mod up;
 
 pub use counters::{Counted, Counters, counters};
 pub use down::{down, labs};
-pub use enter::command_on;
+pub use enter::{command_on, is_default_of_lab};
 pub use network::{MOST_NICS, MOST_NODES, Network, Tiers};
 pub use rate::{parse_rate, rate_text};
 pub use remote_shell::remote_command;

@@ -11,6 +11,7 @@ use rankwright::placement::{
 };
 use rankwright::rails::fabric::LocalRanks;
 use rankwright::rails::gpus;
+use rankwright_lab::is_default_of_lab;
 use rankwright_shim_format::visible_gpus;
 
 use super::network_stack::set_device_variables;
@@ -208,14 +209,30 @@ impl Prepared {
         visible_gpus::narrowed(settings.variables(entry.rank.index()), here, granted)
     }
 
-    /// Replaces variables of the ranks by those of our environment, except lists of visible GPUs, which
-    /// are narrowed where they have the rank's.
+    /// The variables of our environment that a lab has set and a rank of the job has otherwise. The
+    /// launcher must not get them: the ranks would keep what it passes on.
+    pub(crate) fn replaced_defaults(
+        &self,
+        launcher: &Launcher,
+        job: &JobEntry,
+    ) -> anyhow::Result<BTreeSet<String>> {
+        let (settings, _) = self.settings(job, local_ranks(launcher, job), true)?;
+        let names = (0..job.ranks.len()).flat_map(|rank| settings.variables(rank));
+        let names = names.map(|(name, _)| name).filter(|name| {
+            std::env::var(name).is_ok_and(|value| is_default_of_lab(name, &value))
+        });
+        Ok(names.cloned().collect())
+    }
+
+    /// Replaces variables of the ranks by those of our environment, except what a lab has set there,
+    /// and lists of visible GPUs, which are narrowed where they have the rank's.
     fn respect_environment(&self, job: &JobEntry, settings: &mut Settings) {
         for (rank, entry) in job.ranks.iter().enumerate() {
             let wanted = settings.variables(rank).to_vec();
             let own = self.own_gpu(entry, settings);
             for (name, _) in &wanted {
                 match std::env::var(name).ok() {
+                    Some(value) if is_default_of_lab(name, &value) => {}
                     Some(value) => settings.set(rank, name, value),
                     None if own.is_err() && visible_gpus::restricts(name) => {
                         settings.unset(rank, name);

@@ -1,5 +1,6 @@
 //! A launch with its files written, and the running launcher.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode};
@@ -20,6 +21,8 @@ use crate::output::{Verbosity, note, sources, warn};
 /// A launch that can be started, once or several times.
 pub(crate) struct Ready {
     pub(crate) launch: Launch,
+    /// Variables of our environment that the launcher does not get.
+    withheld: BTreeSet<String>,
     /// The folder of its files; removed with this value.
     folder: Option<TempDir>,
 }
@@ -36,6 +39,7 @@ impl Ready {
         refuse_root(&prepared.launcher_arguments, installed)?;
         prepared.warn_of_other_gpus(verbosity)?;
         let MpiLauncher { program, launcher } = installed;
+        let withheld = prepared.replaced_defaults(launcher, job)?;
         let launch_in = |folder: &TempDir| {
             prepared.launch(launcher, StartedBy::Us(program), job, folder.path(), task)
         };
@@ -45,7 +49,7 @@ impl Ready {
             Ok(folder) => {
                 let launch = launch_in(&folder)?;
                 match write_files(&launch, folder.path()) {
-                    Ok(()) => return Ok(Self { launch, folder: Some(folder) }),
+                    Ok(()) => return Ok(Self { launch, withheld, folder: Some(folder) }),
                     Err(error) => format!("{error:#}"),
                 }
             }
@@ -61,12 +65,12 @@ impl Ready {
         );
         let launch = launch_in(&folder)?;
         write_files(&launch, folder.path())?;
-        Ok(Self { launch, folder: Some(folder) })
+        Ok(Self { launch, withheld, folder: Some(folder) })
     }
 
     /// A launch without files.
     pub(crate) fn bare(launch: Launch) -> Self {
-        Self { launch, folder: None }
+        Self { launch, withheld: BTreeSet::new(), folder: None }
     }
 
     /// Notes what binds and, if verbose, the command line.
@@ -84,6 +88,9 @@ impl Ready {
     pub(crate) fn spawn(&self, adapt: impl FnOnce(&mut Command)) -> Result<Child, NotStarted> {
         let mut command = Command::new(&self.launch.command[0]);
         command.args(&self.launch.command[1..]);
+        self.withheld.iter().for_each(|name| {
+            command.env_remove(name);
+        });
         command.envs(self.launch.environment.iter().map(|(name, value)| (name, value)));
         if self.folder.is_some() {
             // Under LSF, Open MPI takes the order of the ranks from it, whatever its options are.

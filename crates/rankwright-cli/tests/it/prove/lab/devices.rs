@@ -92,6 +92,8 @@ fn every_pair_of_devices_talks_through_these_two_only() {
         assert!(description.contains(&nic), "{description}");
     }
     assert!(labs.bytes("a", "nodes").iter().all(|(_, sent, received)| sent + received == 0));
+    // Libraries look for devices there.
+    assert!(labs.ok(&["exec", "--name", "a", "node1", "ls", "/sys/class/net"]).contains("eth2\n"));
     let mut echo = labs.echo("a", "node1");
     for (from, to) in (0..3).flat_map(|from| (0..3).map(move |to| (from, to))) {
         let addresses = [format!("10.98.{from}.1"), format!("10.98.{to}.2")];
