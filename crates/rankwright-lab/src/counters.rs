@@ -5,9 +5,9 @@ use std::fs;
 use anyhow::{Context, bail};
 use serde::Serialize;
 
-use crate::network::{data_device, upper_port};
+use crate::network::{HEAD, data_device, upper_port};
 use crate::process;
-use crate::state::{Folder, HEAD, LabName};
+use crate::state::{Folder, LabName};
 
 /// All counters of a lab.
 #[derive(Debug, Serialize)]

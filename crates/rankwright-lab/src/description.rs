@@ -4,28 +4,27 @@ use std::fmt::Write;
 
 use crate::network::{self, Network, Tiers, data_device};
 use crate::rate::rate_text;
-use crate::up::Plan;
+use crate::state::LabName;
 
 /// The `cluster.toml` of a lab.
-pub(crate) fn text(plan: &Plan) -> String {
-    let (cores, nodes) = (plan.cores, network::hostlist("node", 0, plan.nodes, plan.nodes));
+pub(crate) fn text(name: &LabName, nodes: u32, cores: u32, network: &Network) -> String {
+    let nodes = network::hostlist("node", 0, nodes, nodes);
     // Devices are near one of two NUMA nodes; with one device that makes no difference.
-    let topology = match plan.network.nics {
+    let topology = match network.nics {
         1 => format!("pack:1 core:{cores} pu:1"),
         _ => format!("pack:2 numa:1 core:{} pu:1", cores / 2),
     };
     let mut text = format!(
         "# An emulated cluster on one machine: its cores do not exist.\n\
-         name = \"{}\"\n\
+         name = \"{name}\"\n\
          emulated = true\n\
          \n\
          [[node]]\n\
          names = \"{nodes}\"\n\
          topology = \"{topology}\"\n",
-        plan.name,
     );
-    text += &devices(&plan.network);
-    text += &plan.network.tiers.as_ref().map(switches).unwrap_or_default();
+    text += &devices(network);
+    text += &network.tiers.as_ref().map(switches).unwrap_or_default();
     text
 }
 

@@ -7,9 +7,11 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use crate::network::{self, MANAGEMENT_DEVICE, MANAGEMENT_NETWORK, data_device, data_network};
+use crate::network::{
+    self, HEAD, MANAGEMENT_DEVICE, MANAGEMENT_NETWORK, data_device, data_network,
+};
 use crate::process;
-use crate::state::{FOLDER_VARIABLE, Folder, HEAD, Lab, LabName, NAME_VARIABLE};
+use crate::state::{FOLDER_VARIABLE, Folder, Lab, LabName, NAME_VARIABLE, SLURM_FOLDER};
 use crate::tools;
 
 /// The variable, set inside a lab, with the values that it has set for network devices.
@@ -116,6 +118,9 @@ fn launcher_environment(folder: &Folder, lab: &Lab) -> Vec<(&'static str, String
         (DEFAULTS_VARIABLE, defaults.join(" ")),
     ];
     environment.extend(devices);
+    if lab.slurm {
+        environment.push(("SLURM_CONF", text(&folder.file(SLURM_FOLDER).join("slurm.conf"))));
+    }
     environment
 }
 

@@ -15,6 +15,7 @@ mod network;
 mod process;
 mod rate;
 mod remote_shell;
+mod services;
 mod state;
 mod status;
 mod tools;

@@ -22,8 +22,8 @@ pub const NAME_VARIABLE: &str = "RANKWRIGHT_LAB";
 /// user may appear as root.
 pub(crate) const FOLDER_VARIABLE: &str = "RANKWRIGHT_LAB_FOLDER";
 
-/// The launcher's node: the switch, on the management network only.
-pub(crate) const HEAD: &str = "head";
+/// The files of Slurm, below the folder of a lab that has it.
+pub(crate) const SLURM_FOLDER: &str = "slurm";
 
 const FORMAT: u32 = 2;
 
@@ -71,6 +71,19 @@ pub(crate) struct Lab {
     pub(crate) head: u32,
     /// The nodes in order.
     pub(crate) nodes: Vec<Node>,
+    /// What runs as long as the lab.
+    pub(crate) services: Vec<Service>,
+    /// Whether Slurm is among them.
+    pub(crate) slurm: bool,
+}
+
+/// A program that runs as long as the lab.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Service {
+    /// What it is, and where.
+    pub(crate) name: String,
+    /// Its process.
+    pub(crate) pid: u32,
 }
 
 /// A node of a lab.
@@ -95,6 +108,8 @@ impl Lab {
             switches: below.map(|switch| switch.name).collect(),
             head,
             nodes,
+            services: Vec::new(),
+            slurm: false,
         }
     }
 

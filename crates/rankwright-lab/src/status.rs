@@ -18,7 +18,7 @@ pub struct LabStatus {
     pub cores: u32,
     /// Bandwidth of each node's network device, each way; `None` while the lab starts.
     pub nic: Option<BytesPerSecond>,
-    /// Number of processes in it, without the holders of the nodes.
+    /// Number of processes in it, without the holders of the nodes and the services of the lab.
     pub processes: usize,
 }
 
@@ -29,7 +29,7 @@ pub enum LabState {
     Up,
     /// `up` is still running, or died.
     Unfinished,
-    /// A node's holder has ended.
+    /// A node's holder or a service of the lab has ended.
     Broken,
 }
 
@@ -49,9 +49,10 @@ fn of_folder(folder: &Folder) -> anyhow::Result<LabStatus> {
         return Ok(LabStatus { name, state, nodes: 0, cores: 0, nic: None, processes });
     };
     let holders = record.holders().filter(|pid| inside.contains(pid)).count();
+    let services = record.services.iter().filter(|service| inside.contains(&service.pid)).count();
     let state = if !record.complete {
         LabState::Unfinished
-    } else if holders == record.holders().count() {
+    } else if holders == record.holders().count() && services == record.services.len() {
         LabState::Up
     } else {
         LabState::Broken
@@ -62,6 +63,6 @@ fn of_folder(folder: &Folder) -> anyhow::Result<LabStatus> {
         nodes: record.nodes.len(),
         cores: record.cores,
         nic: Some(record.nic),
-        processes: inside.len() - holders,
+        processes: inside.len() - holders - services,
     })
 }

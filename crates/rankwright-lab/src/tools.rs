@@ -7,15 +7,24 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
-/// Program, and its package on Debian and on Fedora.
-const TOOLS: [(&str, &str, &str); 7] = [
-    ("ip", "iproute2", "iproute"),
-    ("tc", "iproute2", "iproute-tc"),
-    ("nsenter", "util-linux", "util-linux"),
-    ("unshare", "util-linux", "util-linux"),
-    ("setsid", "util-linux", "util-linux"),
-    ("mount", "mount", "util-linux"),
-    ("hostname", "hostname", "hostname"),
+/// A program, and the packages that have it.
+pub(crate) struct Tool {
+    pub(crate) program: &'static str,
+    /// On Debian and Ubuntu.
+    pub(crate) debian: &'static str,
+    /// On Fedora and RHEL.
+    pub(crate) fedora: &'static str,
+}
+
+/// What every lab needs.
+pub(crate) const TOOLS: [Tool; 7] = [
+    Tool { program: "ip", debian: "iproute2", fedora: "iproute" },
+    Tool { program: "tc", debian: "iproute2", fedora: "iproute-tc" },
+    Tool { program: "nsenter", debian: "util-linux", fedora: "util-linux" },
+    Tool { program: "unshare", debian: "util-linux", fedora: "util-linux" },
+    Tool { program: "setsid", debian: "util-linux", fedora: "util-linux" },
+    Tool { program: "mount", debian: "mount", fedora: "util-linux" },
+    Tool { program: "hostname", debian: "hostname", fedora: "hostname" },
 ];
 
 /// A program, searched also in folders like `/usr/sbin` that are not on the PATH of ordinary users.
@@ -25,27 +34,26 @@ pub(crate) fn command(program: &str) -> Command {
     command
 }
 
-/// Fails if a program is missing, with the command that installs it.
-pub(crate) fn check() -> anyhow::Result<()> {
+/// Fails if a program is missing, with the command that installs it; `what` needs them.
+pub(crate) fn check(what: &str, tools: &[Tool]) -> anyhow::Result<()> {
     let path = path();
-    let missing: Vec<_> = TOOLS
-        .iter()
-        .filter(|(name, ..)| !env::split_paths(&path).any(|folder| folder.join(name).is_file()))
-        .collect();
+    let is_there =
+        |tool: &&Tool| env::split_paths(&path).any(|folder| folder.join(tool.program).is_file());
+    let missing: Vec<&Tool> = tools.iter().filter(|tool| !is_there(tool)).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let list = |field: fn(&(&'static str, &'static str, &'static str)) -> &'static str, between| {
+    let list = |field: fn(&Tool) -> &'static str, between| {
         let mut words: Vec<&str> = missing.iter().map(|tool| field(tool)).collect();
         words.dedup();
         words.join(between)
     };
     bail!(
-        "a lab needs {}, not found here; Debian, Ubuntu: apt install {}; Fedora, RHEL: dnf \
+        "{what} needs {}, not found here; Debian, Ubuntu: apt install {}; Fedora, RHEL: dnf \
          install {}",
-        list(|tool| tool.0, ", "),
-        list(|tool| tool.1, " "),
-        list(|tool| tool.2, " "),
+        list(|tool| tool.program, ", "),
+        list(|tool| tool.debian, " "),
+        list(|tool| tool.fedora, " "),
     );
 }
 

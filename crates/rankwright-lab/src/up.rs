@@ -8,8 +8,9 @@ use rankwright::files::write_atomically;
 
 use crate::enter::enter;
 use crate::holder::{Holder, Privilege};
-use crate::network::{self, Network};
-use crate::state::{Folder, HEAD, Lab, LabName, Node};
+use crate::network::{self, HEAD, Network};
+use crate::services::{Running, Slurm};
+use crate::state::{Folder, Lab, LabName, Node};
 use crate::{description, down, process, remote_shell, tools};
 
 /// The plan of a lab.
@@ -23,6 +24,8 @@ pub struct Plan {
     pub cores: u32,
     /// Their network.
     pub network: Network,
+    /// Whether Slurm runs in it.
+    pub slurm: bool,
 }
 
 /// A lab that so far has only its folder.
@@ -39,7 +42,10 @@ impl Plan {
     /// # Errors
     /// If programs or rights are missing, or the name is taken.
     pub fn begin(self) -> anyhow::Result<Site> {
-        tools::check()?;
+        tools::check("a lab", &tools::TOOLS)?;
+        if self.slurm {
+            Slurm::check()?;
+        }
         let privilege = Privilege::probe()?;
         let folder = Folder::of(&self.name)?;
         folder.create()?;
@@ -58,10 +64,12 @@ impl Site {
         check: &dyn Fn() -> anyhow::Result<()>,
         publish: &dyn Fn(&str) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let mut holders = Vec::new();
-        let Err(error) = self.try_make(check, publish, &mut holders) else { return Ok(()) };
+        let (mut holders, mut services) = (Vec::new(), Vec::new());
+        let made = self.try_make(check, publish, &mut holders, &mut services);
+        let Err(error) = made else { return Ok(()) };
         let removed = down::remove(&self.folder);
         holders.into_iter().for_each(Holder::reap);
+        services.into_iter().for_each(Running::reap);
         Err(match removed {
             Ok(_) => error,
             Err(left) => error.context(format!("could not be undone: {left:#}")),
@@ -73,6 +81,7 @@ impl Site {
         check: &dyn Fn() -> anyhow::Result<()>,
         publish: &dyn Fn(&str) -> anyhow::Result<()>,
         holders: &mut Vec<Holder>,
+        services: &mut Vec<Running>,
     ) -> anyhow::Result<()> {
         let Self { plan, folder, .. } = self;
         // Processes of an earlier lab whose folder was removed by hand.
@@ -89,7 +98,8 @@ impl Site {
         folder.write(&lab)?;
         self.connect(*head, pids, check)?;
         write_agent(folder)?;
-        let description = description::text(plan);
+        self.start_services(&mut lab, check, services)?;
+        let description = description::text(&plan.name, plan.nodes, plan.cores, &plan.network);
         write_atomically(&folder.file("cluster.toml"), description.as_bytes())?;
         publish(&description)?;
         check()?;
@@ -114,6 +124,21 @@ impl Site {
             holders.push(Holder::start_node(&self.folder, name, head)?);
         }
         holders[1..].iter_mut().try_for_each(Holder::wait_until_ready)
+    }
+
+    fn start_services(
+        &self,
+        lab: &mut Lab,
+        check: &dyn Fn() -> anyhow::Result<()>,
+        services: &mut Vec<Running>,
+    ) -> anyhow::Result<()> {
+        if self.plan.slurm {
+            let slurm = Slurm::configure(lab, &self.folder)?;
+            slurm.start(services, check).context("the Slurm of the lab")?;
+            lab.slurm = true;
+        }
+        lab.services = services.iter().map(Running::record).collect();
+        Ok(())
     }
 
     fn connect(

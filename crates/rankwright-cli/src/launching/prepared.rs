@@ -218,9 +218,9 @@ impl Prepared {
     ) -> anyhow::Result<BTreeSet<String>> {
         let (settings, _) = self.settings(job, local_ranks(launcher, job), true)?;
         let names = (0..job.ranks.len()).flat_map(|rank| settings.variables(rank));
-        let names = names.map(|(name, _)| name).filter(|name| {
-            std::env::var(name).is_ok_and(|value| is_default_of_lab(name, &value))
-        });
+        let names = names
+            .map(|(name, _)| name)
+            .filter(|name| std::env::var(name).is_ok_and(|value| is_default_of_lab(name, &value)));
         Ok(names.cloned().collect())
     }
 

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{
-    DATA_BRIDGE, HEAD_ADDRESS, MANAGEMENT_DEVICE, Network, data_address, data_device,
-    management_address,
+use super::addresses::{
+    HEAD_ADDRESS, MANAGEMENT_DEVICE, data_address, data_device, management_address,
 };
+use super::shape::Network;
 
 /// Jumbo frames, as on the data networks of clusters: headers are 1 % of the bytes, not 6 %.
 const DATA_MTU: u32 = 9000;
@@ -52,7 +52,7 @@ pub(crate) fn switch_links(network: &Network, holders: &[u32]) -> String {
         let _ = writeln!(text, "link set {down} master {} up", switches[parent].name);
     }
     for (node, holder) in holders.iter().enumerate() {
-        let bridge = network.switch_of(node).map_or(DATA_BRIDGE, |index| &switches[index].name);
+        let bridge = switches[network.switch_of(node)].name.as_str();
         let data = |device| (node_port(node, device), data_device(device), bridge, DATA_MTU);
         let management = MANAGEMENT_DEVICE.to_owned();
         let management = (format!("m{node}"), management, MANAGEMENT_DEVICE, MANAGEMENT_MTU);

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use rankwright::units::BytesPerSecond;
 
+use super::addresses::data_device;
 use super::links::{lower_port, node_port, upper_port};
-use super::{Network, data_device};
+use super::shape::Network;
 
 /// `tc` commands for the switch: the traffic to each node, and both ways of the uplinks.
 pub(crate) fn switch_shaping(network: &Network, nodes: usize) -> String {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use rankwright::units::BytesPerSecond;
 
-use super::{MOST_NODES, padded};
+use super::addresses::{MOST_NODES, padded};
 use crate::rate::parse_rate;
 
 /// What the tiers of switches below the spine are called, the lowest last.

@@ -47,6 +47,9 @@ pub(super) struct Up {
     /// not limited
     #[arg(long, value_name = "SWITCHESxNODES[:RATE]")]
     tiers: Option<Tiers>,
+    /// Run a private Slurm across the nodes: sbatch, srun and salloc work on `head`
+    #[arg(long)]
+    slurm: bool,
     /// Write the cluster description to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -91,7 +94,7 @@ impl Up {
 
     fn plan(&self, nodes: u32) -> Plan {
         let network = Network { nics: self.nics, nic: self.nic, tiers: self.tiers.clone() };
-        Plan { name: self.lab.name.clone(), nodes, cores: self.cores, network }
+        Plan { name: self.lab.name.clone(), nodes, cores: self.cores, network, slurm: self.slurm }
     }
 
     fn publish(&self, description: &str) -> anyhow::Result<()> {

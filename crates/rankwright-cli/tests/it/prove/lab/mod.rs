@@ -4,6 +4,7 @@
 mod calibrate;
 mod devices;
 mod mpi;
+mod slurm;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

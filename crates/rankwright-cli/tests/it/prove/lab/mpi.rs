@@ -1,7 +1,7 @@
 //! Real MPIs across the nodes of a lab.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Labs, counters};
@@ -60,17 +60,23 @@ fn ring(labs: &Labs, mpi: &Mpi, ranks: usize, nodes: usize, program: &Path) -> O
     Some(lines.into_iter().map(|(_, host)| host).collect())
 }
 
+/// The ring, built by a compiler; `None` (and said so) where that is missing.
+pub(super) fn ring_program(labs: &Labs, compiler: &str) -> Option<PathBuf> {
+    let source = labs.folder.path().join("ring.c");
+    let program = labs.folder.path().join(format!("ring.{compiler}"));
+    fs::write(&source, RING).unwrap();
+    let status = Command::new(compiler).arg("-o").args([&program, &source]).status();
+    if !status.is_ok_and(|status| status.success()) {
+        say(format_args!("SKIPPED: {compiler} is missing or fails"));
+        return None;
+    }
+    Some(program)
+}
+
 /// Ranks run where they are wanted, and what they send goes through the counted devices.
 fn ring_goes_through_the_devices(mpi: &Mpi, ranks: usize, nodes: usize) {
     let Some(labs) = Labs::new() else { return };
-    let source = labs.folder.path().join("ring.c");
-    let program = labs.folder.path().join("ring");
-    fs::write(&source, RING).unwrap();
-    let compiler = Command::new(mpi.compiler).arg("-o").args([&program, &source]).status();
-    if !compiler.is_ok_and(|status| status.success()) {
-        say(format_args!("SKIPPED: {} is missing or fails", mpi.compiler));
-        return;
-    }
+    let Some(program) = ring_program(&labs, mpi.compiler) else { return };
     // Open MPI 4.1.4 hangs in one of a hundred starts: one more try, in a new lab.
     for attempt in 1..=2 {
         labs.up("a", &nodes.to_string());
