@@ -36,6 +36,9 @@ fn devices(network: &Network) -> String {
             let _ = writeln!(text, "near = \"numa:{}\"", device * 2 / network.nics);
         }
         let _ = writeln!(text, "bandwidth = \"{}\"", rate_text(network.nic));
+        if let Some(delay) = network.delay {
+            let _ = writeln!(text, "latency = \"{delay}\"");
+        }
     }
     text
 }

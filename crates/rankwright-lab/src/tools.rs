@@ -17,7 +17,8 @@ pub(crate) struct Tool {
 }
 
 /// What every lab needs.
-pub(crate) const TOOLS: [Tool; 7] = [
+pub(crate) const TOOLS: [Tool; 8] = [
+    Tool { program: "bridge", debian: "iproute2", fedora: "iproute" },
     Tool { program: "ip", debian: "iproute2", fedora: "iproute" },
     Tool { program: "tc", debian: "iproute2", fedora: "iproute-tc" },
     Tool { program: "nsenter", debian: "util-linux", fedora: "util-linux" },

@@ -9,7 +9,7 @@ use rankwright::files::write_atomically;
 use crate::enter::enter;
 use crate::holder::{Holder, Privilege};
 use crate::network::{self, HEAD, Network};
-use crate::services::{Running, Slurm};
+use crate::services::{Running, Slurm, relay};
 use crate::state::{Folder, Lab, LabName, Node};
 use crate::{description, down, process, remote_shell, tools};
 
@@ -96,7 +96,7 @@ impl Site {
         let nodes = names.iter().zip(pids).map(node).collect();
         let mut lab = Lab::unfinished(plan.cores, &plan.network, *head, nodes);
         folder.write(&lab)?;
-        self.connect(*head, pids, check)?;
+        self.connect(&lab, check, services)?;
         write_agent(folder)?;
         self.start_services(&mut lab, check, services)?;
         let description = description::text(&plan.name, plan.nodes, plan.cores, &plan.network);
@@ -141,26 +141,35 @@ impl Site {
         Ok(())
     }
 
+    /// Makes the networks; with a delay frames pass through the relay, if the kernel cannot delay
+    /// them.
     fn connect(
         &self,
-        head: u32,
-        nodes: &[u32],
+        lab: &Lab,
         check: &dyn Fn() -> anyhow::Result<()>,
+        services: &mut Vec<Running>,
     ) -> anyhow::Result<()> {
         let batch = |pid: u32, program: &str, commands: &str| {
             check()?;
             tools::batch(enter(pid, &["--net"])?, program, commands)
         };
-        let plan = &self.plan.network;
-        batch(head, "ip", &network::switch_links(plan, nodes)).context("the switch of the lab")?;
-        batch(head, "tc", &network::switch_shaping(plan, nodes.len()))
-            .context("shaping at the switch of the lab")?;
-        for (index, &pid) in nodes.iter().enumerate() {
+        let (plan, head, nodes) = (&self.plan.network, lab.head, lab.nodes.len());
+        let holders: Vec<u32> = lab.nodes.iter().map(|node| node.holder).collect();
+        batch(head, "ip", &network::switch_links(plan, &holders))
+            .and_then(|()| batch(head, "tc", &network::switch_shaping(plan, nodes)))
+            .context("the switch of the lab")?;
+        let netem = plan.delay.is_some() && batch(head, "tc", network::NETEM_PROBE).is_ok();
+        for (index, &pid) in holders.iter().enumerate() {
             batch(pid, "ip", &network::node_links(plan, index))
-                .and_then(|()| batch(pid, "tc", &network::node_shaping(plan)))
+                .and_then(|()| batch(pid, "tc", &network::node_shaping(plan, netem)))
                 .with_context(|| format!("the network of node {index}"))?;
         }
-        Ok(())
+        let Some(delay) = plan.delay.filter(|_| !netem) else { return Ok(()) };
+        relay::start(lab, &self.folder, delay, &network::taps(plan, nodes), services, check)
+            .and_then(|()| batch(head, "ip", &network::tap_links(plan, nodes)))
+            .and_then(|()| batch(head, "bridge", &network::known_ports(plan, nodes)))
+            .and_then(|()| batch(head, "tc", &network::diversion(plan, nodes)))
+            .context("the latency of the lab")
     }
 }
 

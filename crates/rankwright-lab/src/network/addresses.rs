@@ -28,6 +28,11 @@ pub(crate) fn data_network(device: u32) -> String {
     format!("10.98.{device}.0/24")
 }
 
+/// The hardware address of a node's data device; the second bit says that it is administered locally.
+pub(super) fn hardware_address(node: usize, device: u32) -> String {
+    format!("02:98:00:00:{device:02x}:{:02x}", node + 1)
+}
+
 /// The address of a node's data device.
 pub(super) fn data_address(node: usize, device: u32) -> String {
     format!("10.98.{device}.{}", node + 1)

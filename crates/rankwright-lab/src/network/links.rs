@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use super::addresses::{
-    HEAD_ADDRESS, MANAGEMENT_DEVICE, data_address, data_device, management_address,
+    HEAD_ADDRESS, MANAGEMENT_DEVICE, data_address, data_device, hardware_address,
+    management_address,
 };
 use super::shape::Network;
 
 /// Jumbo frames, as on the data networks of clusters: headers are 1 % of the bytes, not 6 %.
-const DATA_MTU: u32 = 9000;
+pub(super) const DATA_MTU: u32 = 9000;
 const MANAGEMENT_MTU: u32 = 1500;
 /// All data networks together.
 const DATA_NETWORKS: &str = "10.98.0.0/16";
@@ -52,17 +53,21 @@ pub(crate) fn switch_links(network: &Network, holders: &[u32]) -> String {
         let _ = writeln!(text, "link set {down} master {} up", switches[parent].name);
     }
     for (node, holder) in holders.iter().enumerate() {
-        let bridge = switches[network.switch_of(node)].name.as_str();
-        let data = |device| (node_port(node, device), data_device(device), bridge, DATA_MTU);
-        let management = MANAGEMENT_DEVICE.to_owned();
-        let management = (format!("m{node}"), management, MANAGEMENT_DEVICE, MANAGEMENT_MTU);
-        for (port, device, bridge, mtu) in network.devices().map(data).chain([management]) {
+        let bridge = &switches[network.switch_of(node)].name;
+        for device in network.devices() {
+            let (port, name) = (node_port(node, device), data_device(device));
+            let address = hardware_address(node, device);
             let _ = writeln!(
                 text,
-                "link add {port} mtu {mtu} type veth peer name {device} mtu {mtu} netns {holder}"
+                "link add {port} mtu {DATA_MTU} type veth peer name {name} address {address} \
+                 mtu {DATA_MTU} netns {holder}\nlink set {port} master {bridge} up"
             );
-            let _ = writeln!(text, "link set {port} master {bridge} up");
         }
+        let _ = writeln!(
+            text,
+            "link add m{node} mtu {MANAGEMENT_MTU} type veth peer name {MANAGEMENT_DEVICE} \
+             mtu {MANAGEMENT_MTU} netns {holder}\nlink set m{node} master {MANAGEMENT_DEVICE} up"
+        );
     }
     text
 }
@@ -104,7 +109,7 @@ mod tests {
 
     fn network(nics: u32, tiers: Option<&str>) -> Network {
         let tiers = tiers.map(|text| text.parse().unwrap());
-        Network { nics, nic: BytesPerSecond(12.5e6), tiers }
+        Network { nics, nic: BytesPerSecond(12.5e6), tiers, delay: None }
     }
 
     #[test]
@@ -127,7 +132,7 @@ mod tests {
             "link add spine type bridge ",
             "link set up-leaf1 master leaf1 up\nlink set down-leaf1 master spine up\n",
             "link set n1eth0 master leaf0 up\n",
-            "link add n2eth0 mtu 9000 type veth peer name eth0 mtu 9000 netns 72\n",
+            "link add n2eth0 mtu 9000 type veth peer name eth0 address 02:98:00:00:00:03 mtu 9000 netns 72\n",
             "link set n2eth0 master leaf1 up\n",
         ] {
             assert!(text.contains(line), "{text}");

@@ -3,6 +3,7 @@
 //! sees another lab or the host.
 
 mod addresses;
+mod delay;
 mod links;
 mod shape;
 mod shaping;
@@ -13,6 +14,8 @@ pub(crate) use addresses::{
     hostlist, hosts, management_address, names,
 };
 pub use addresses::{MOST_NICS, MOST_NODES};
+pub use delay::parse_delay;
+pub(crate) use delay::{NETEM_PROBE, diversion, known_ports, tap_links, taps};
 pub(crate) use links::{node_links, switch_links, upper_port};
 pub use shape::Network;
 pub(crate) use shaping::{node_shaping, switch_shaping};

@@ -1,6 +1,6 @@
 //! What the data network of a lab has.
 
-use rankwright::units::BytesPerSecond;
+use rankwright::units::{BytesPerSecond, Seconds};
 
 use super::tiers::{Tiers, TreeSwitch};
 
@@ -16,12 +16,19 @@ pub struct Network {
     pub nic: BytesPerSecond,
     /// The switches; `None`: one that never blocks.
     pub tiers: Option<Tiers>,
+    /// The latency from one device to another, beside that of the host.
+    pub delay: Option<Seconds>,
 }
 
 impl Network {
     /// The numbers of the data devices of a node.
     pub(crate) fn devices(&self) -> std::ops::Range<u32> {
         0..self.nics
+    }
+
+    /// Nodes and data devices.
+    pub(super) fn ports(&self, nodes: usize) -> impl Iterator<Item = (usize, u32)> {
+        (0..nodes).flat_map(|node| self.devices().map(move |device| (node, device)))
     }
 
     /// The switches; without tiers the only one.

@@ -5,6 +5,7 @@ mod counters;
 mod down;
 mod exec;
 mod named;
+mod relay;
 mod status;
 mod up;
 
@@ -36,6 +37,9 @@ enum Action {
     /// The remote shell of a lab, as launchers call it
     #[command(hide = true)]
     Agent(agent::Agent),
+    /// What delays the frames of a lab
+    #[command(hide = true)]
+    Relay(relay::Relay),
 }
 
 impl Lab {
@@ -47,6 +51,7 @@ impl Lab {
             Action::Status(action) => action.run(verbosity),
             Action::Down(action) => action.run(verbosity),
             Action::Agent(action) => action.run(),
+            Action::Relay(action) => action.run(),
         }
     }
 }

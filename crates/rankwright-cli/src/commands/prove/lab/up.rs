@@ -5,8 +5,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use rankwright::files::write_atomically;
-use rankwright::units::BytesPerSecond;
-use rankwright_lab::{MOST_NICS, MOST_NODES, Network, Plan, Tiers, parse_rate, rate_text};
+use rankwright::units::{BytesPerSecond, Seconds};
+use rankwright_lab::{
+    MOST_NICS, MOST_NODES, Network, Plan, Tiers, parse_delay, parse_rate, rate_text,
+};
 
 use super::named::Named;
 use crate::host::signals::interrupt;
@@ -47,6 +49,9 @@ pub(super) struct Up {
     /// not limited
     #[arg(long, value_name = "SWITCHESxNODES[:RATE]")]
     tiers: Option<Tiers>,
+    /// Latency from one network device to another, half of a round trip, from 500 us to 100 ms
+    #[arg(long, value_name = "TIME", value_parser = parse_delay)]
+    delay: Option<Seconds>,
     /// Run a private Slurm across the nodes: sbatch, srun and salloc work on `head`
     #[arg(long)]
     slurm: bool,
@@ -93,7 +98,8 @@ impl Up {
     }
 
     fn plan(&self, nodes: u32) -> Plan {
-        let network = Network { nics: self.nics, nic: self.nic, tiers: self.tiers.clone() };
+        let tiers = self.tiers.clone();
+        let network = Network { nics: self.nics, nic: self.nic, tiers, delay: self.delay };
         Plan { name: self.lab.name.clone(), nodes, cores: self.cores, network, slurm: self.slurm }
     }
 
