@@ -32,7 +32,7 @@ while True:
 
 impl Labs {
     /// An echo on a node that listens; it ends with its input.
-    fn echo(&self, lab: &str, node: &str) -> Child {
+    pub(super) fn echo(&self, lab: &str, node: &str) -> Child {
         use std::io::BufRead;
         let mut command = self.command(&["exec", "--name", lab, node, "python3", "-c", ECHO]);
         let mut child =
@@ -73,7 +73,7 @@ impl Labs {
     }
 }
 
-fn has_python() -> bool {
+pub(super) fn has_python() -> bool {
     let found = std::process::Command::new("python3").arg("--version").output().is_ok();
     if !found {
         say("SKIPPED: python3 is missing, which sends between chosen devices");

@@ -2,6 +2,7 @@
 //! Every test keeps its labs in a folder of its own, so that tests run side by side.
 
 mod calibrate;
+mod delay;
 mod devices;
 mod mpi;
 mod slurm;
@@ -376,6 +377,8 @@ fn sizes_and_rates_without_sense_are_refused() {
         ([&tree[..], &["4x64"]].concat(), "found 256 nodes, expected at most 250 in all"),
         ([&tree[..], &["4"]].concat(), "expected switches x nodes like 4x4:200Mbit/s"),
         ([&tree[..], &["4x4:fast"]].concat(), "expected a rate"),
+        ([&enough[..], &["--delay", "2 s"]].concat(), "found 2 s, expected a latency from 500 us"),
+        ([&enough[..], &["--delay", "1"]].concat(), "expected a time"),
     ];
     for (options, message) in cases {
         let mut command = rankwright(&["lab", "up"]);
