@@ -62,7 +62,13 @@ impl Labs {
     }
 
     /// What passed each device or uplink while something was done, if it was more than `least`.
-    fn passed(&self, lab: &str, kind: &str, least: u64, act: impl FnOnce()) -> Vec<(String, u64)> {
+    pub(super) fn passed(
+        &self,
+        lab: &str,
+        kind: &str,
+        least: u64,
+        act: impl FnOnce(),
+    ) -> Vec<(String, u64)> {
         let before = self.bytes(lab, kind);
         act();
         let rise = |((name, in0, out0), (_, in1, out1)): (&(String, u64, u64), &(_, u64, u64))| {
