@@ -135,6 +135,35 @@ impl<'a> Job<'a> {
         }
         job
     }
+
+    /// This job for a stack in which ranks must have equal numbers of devices to connect: where they do
+    /// not, each gets all devices of the ranks of its node, or one if these differ in number too. Adds a
+    /// note if that changes anything.
+    pub(super) fn as_many_devices_each(&self, output: &mut Output<'_>) -> Self {
+        let mut job = Self { nodes: self.nodes.clone(), ..*self };
+        let Some((_, first)) = self.ranks().next() else { return job };
+        let count = first.devices.len();
+        let Some((_, other)) = self.ranks().find(|(_, rank)| rank.devices.len() != count) else {
+            return job;
+        };
+        output.notes.push(format!(
+            "{} connects only ranks with as many devices as each other, but rank {} has {count} and \
+             rank {} {}: each gets all that the ranks of its node have",
+            self.stack,
+            first.entry.rank,
+            other.entry.rank,
+            other.devices.len()
+        ));
+        for map in &mut job.nodes {
+            let is_used = |nic: &&DeviceEntry| {
+                map.ranks.iter().any(|rank| rank.devices.iter().any(|used| used.name == nic.name))
+            };
+            let all: Vec<&DeviceEntry> = map.node.nics.iter().filter(is_used).collect();
+            map.ranks.iter_mut().for_each(|rank| rank.devices.clone_from(&all));
+        }
+        let number = |map: &LocalMap<'_>| map.ranks.first().map(|rank| rank.devices.len());
+        if job.same_for_all(number).is_some() { job } else { self.one_device_each(output) }
+    }
 }
 
 impl LocalRank<'_> {

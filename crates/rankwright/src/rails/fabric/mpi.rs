@@ -115,6 +115,9 @@ pub(super) fn openmpi(job: &Job<'_>, output: &mut Output<'_>) -> Result<(), Fabr
             }
         }
         Some(NicKind::Ethernet) => {
+            // Tried with Open MPI 4.1.4: a rank with two devices connects by one that a peer with one
+            // does not expect; the peer drops the connection, and both wait for ever.
+            let job = job.as_many_devices_each(output);
             for (_, rank) in job.ranks() {
                 output.set(rank, "OMPI_MCA_btl_tcp_if_include", rank.list(",", interface));
             }

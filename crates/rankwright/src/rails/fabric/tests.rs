@@ -16,15 +16,18 @@ fn machine(name: &str) -> Cluster {
 
 /// A placement of ranks on the cores `at`, with devices by a selection.
 fn placed(machine_name: &str, at: &[usize], selection: &str) -> PlacementFile {
-    let cluster = machine(machine_name);
-    let free = slots(&cluster, Granularity::Cores(1), at.len()).unwrap();
+    placed_on(&machine(machine_name), at, selection)
+}
+
+fn placed_on(cluster: &Cluster, at: &[usize], selection: &str) -> PlacementFile {
+    let free = slots(cluster, Granularity::Cores(1), at.len()).unwrap();
     let ranks = u32::try_from(at.len()).unwrap();
     let shapes = [JobShape { name: "j".to_owned(), ranks }];
-    let placement = Placement::from_slots(&cluster, &shapes, "by hand", &free, at).unwrap();
+    let placement = Placement::from_slots(cluster, &shapes, "by hand", &free, at).unwrap();
     let workload = Workload::single(TrafficJob::new("j", ranks, []).unwrap());
-    let chosen = select(&cluster, &workload, placement, &selection.parse().unwrap()).unwrap();
-    let with_gpus = crate::rails::gpus::assign(&cluster, chosen, GpuUse::OnePerRank, 1).unwrap();
-    PlacementFile::new(&cluster, &workload, &with_gpus, Default::default())
+    let chosen = select(cluster, &workload, placement, &selection.parse().unwrap()).unwrap();
+    let with_gpus = crate::rails::gpus::assign(cluster, chosen, GpuUse::OnePerRank, 1).unwrap();
+    PlacementFile::new(cluster, &workload, &with_gpus, Default::default())
 }
 
 /// Rank: variables, a line each; then notes.
@@ -181,4 +184,31 @@ fn open_mpi_refuses_mixed_devices() {
         variables("openmpi", &file)
             .starts_with("openmpi does not drive eth0 of node n0, which rank 0")
     );
+}
+
+#[test]
+fn over_tcp_open_mpi_gets_as_many_devices_for_each_rank() {
+    let text = "[[node]]\nnames = \"n[0-1]\"\ntopology = \"core:2 pu:1\"\n\
+                [[node.nic]]\nname = \"eth0\"\n[[node.nic]]\nname = \"eth1\"\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cluster.toml");
+    std::fs::write(&path, text).unwrap();
+    let cluster = toml::read(&path).unwrap();
+    let with = |devices: [&[&str]; 4]| {
+        let mut file = placed_on(&cluster, &[0, 1, 2, 3], "round-robin-all");
+        for (entry, devices) in file.jobs[0].ranks.iter_mut().zip(devices) {
+            entry.nics = devices.iter().map(|name| (*name).to_owned()).collect();
+        }
+        variables("openmpi", &file).replace("OMPI_MCA_btl_tcp_if_include=", "")
+    };
+    let both: &[&str] = &["eth0", "eth1"];
+    let single = with([&["eth0"], &["eth1"], &["eth1"], &["eth0"]]);
+    assert_eq!(single, "0: eth0\n1: eth1\n2: eth1\n3: eth0\n");
+    let mixed = with([both, &["eth1"], &["eth1"], &["eth0"]]);
+    let note = "note: openmpi connects only ranks with as many devices as each other, but rank 0 has 2 \
+                and rank 1 1: each gets all that the ranks of its node have\n";
+    assert_eq!(mixed, format!("0: eth0,eth1\n1: eth0,eth1\n2: eth0,eth1\n3: eth0,eth1\n{note}"));
+    // One node's ranks have one device only.
+    let one = with([both, &["eth1"], &["eth1"], &["eth1"]]);
+    assert!(one.starts_with("0: eth0\n1: eth1\n2: eth1\n3: eth1\n"), "{one}");
 }
