@@ -18,7 +18,8 @@ const LONGEST_START: Duration = Duration::from_secs(60);
 /// from then on. IPv6 is off, so that only the programs send packets; TCP keeps its window when
 /// idle, as on tuned hosts of a cluster. Each device answers and asks for its own addresses only and
 /// takes packets from all subnets, so that traffic stays on the device that a program chose. A `/sys`
-/// of its own shows the node's devices; where that is not permitted the host's are seen.
+/// of its own shows the node's devices; where that is not permitted the host's are seen. `-n`: in a user
+/// namespace `mount` may not write its table.
 const BECOME_A_NODE: &str = r#"set -e
 mount -t tmpfs -o mode=1777 "$1" /dev/shm
 if [ ! -e /etc/hosts ]; then
@@ -27,9 +28,9 @@ if [ ! -e /etc/hosts ]; then
 fi
 mount --bind "$2" /etc/hosts
 mkdir /dev/shm/sys
-if mount -t sysfs sysfs /dev/shm/sys 2>/dev/null; then
-  mount --rbind /sys/fs/cgroup /dev/shm/sys/fs/cgroup 2>/dev/null || true
-  mount --move /dev/shm/sys /sys
+if mount -n -t sysfs sysfs /dev/shm/sys 2>/dev/null; then
+  mount -n --rbind /sys/fs/cgroup /dev/shm/sys/fs/cgroup 2>/dev/null || true
+  mount -n --move /dev/shm/sys /sys 2>/dev/null || umount -n -R /dev/shm/sys
 fi
 rmdir /dev/shm/sys
 hostname "$3"

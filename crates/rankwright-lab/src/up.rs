@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use rankwright::files::write_atomically;
 
 use crate::enter::enter;
@@ -47,6 +47,12 @@ impl Plan {
             Slurm::check()?;
         }
         let privilege = Privilege::probe()?;
+        if self.slurm && privilege == Privilege::UserNamespace {
+            bail!(
+                "--slurm needs root: Slurm's daemons give up groups, which a user namespace does not \
+                 permit"
+            );
+        }
         let folder = Folder::of(&self.name)?;
         folder.create()?;
         Ok(Site { plan: self, folder, privilege })

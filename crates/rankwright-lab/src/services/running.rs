@@ -1,7 +1,8 @@
 //! Starting services.
 
-use std::fs::{self, File};
-use std::path::Path;
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -36,8 +37,10 @@ impl Running {
         Service { name: self.name.clone(), pid: self.child.id() }
     }
 
-    /// Waits for its end, so that no zombie remains.
+    /// Ends it, if it had not yet entered the lab when that was removed, and waits for its end, so that
+    /// no zombie remains.
     pub(crate) fn reap(mut self) {
+        let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
@@ -94,8 +97,9 @@ pub(crate) fn command_in(holder: u32) -> anyhow::Result<Command> {
 }
 
 /// A folder for the files of a service; only the lab's user may look into it.
-pub(crate) fn make_folder(folder: &Folder, name: &str) -> anyhow::Result<std::path::PathBuf> {
+pub(crate) fn make_folder(folder: &Folder, name: &str) -> anyhow::Result<PathBuf> {
     let path = folder.file(name);
-    fs::create_dir_all(&path).with_context(|| path.display().to_string())?;
+    let made = DirBuilder::new().mode(0o700).create(&path);
+    made.with_context(|| path.display().to_string())?;
     Ok(path)
 }

@@ -28,7 +28,7 @@ impl Tap {
         let file = file.with_context(|| {
             format!(
                 "{DEVICE}: a lab with --delay needs it where the kernel has no netem; \
-                 `modprobe tun`, and in a container --device {DEVICE}"
+                 `modprobe tun`, in a container --device {DEVICE}, and the right to open it"
             )
         })?;
         // SAFETY: a structure of integers and addresses, for which zero is a value.
