@@ -47,12 +47,12 @@ class Lab:
         raise SystemExit("failed twice")
 
 
-def write_traffic(folder, name, pairs, rounds, ranks):
+def write_traffic(folder, name, pairs, rounds, ranks, rate=None):
     """Writes pairs (source, destination, bytes of a round) as exchange and as rankwright read them."""
     (folder / f"{name}.pairs").write_text("".join(f"{a} {b} {length}\n" for a, b, length in pairs))
     lines = [f"exchange,{a},{b},{rounds},{length * rounds},{length}\n" for a, b, length in pairs]
     (folder / f"{name}.csv").write_text("job,source,destination,messages,bytes,largest\n" + "".join(lines))
-    (folder / f"{name}.toml").write_text(f'[[job]]\nprocesses = {ranks}\ngraph = "{name}.csv"\n')
+    (folder / f"{name}.toml").write_text(f'[[job]]\nprocesses = {ranks}\ngraph = "{name}.csv"\n' + (f'rate = "{rate}"\n' if rate else ""))
 
 
 def seconds_of(output):
