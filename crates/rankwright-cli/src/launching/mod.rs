@@ -2,6 +2,7 @@
 //! the library's `Launch`; its [`files`] go into a folder of the [user's](user_folder), or into a
 //! temporary folder if the job is [`started`] here.
 
+pub(crate) mod every_node;
 pub(crate) mod files;
 pub(crate) mod launch_line;
 pub(crate) mod network_stack;

@@ -14,7 +14,7 @@ use crate::host::{child, find_program};
 use crate::output::exit_code::NotStarted;
 
 /// A launcher that is installed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct MpiLauncher {
     /// Its program.
     pub(crate) program: PathBuf,

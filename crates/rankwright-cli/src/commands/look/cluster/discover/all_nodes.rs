@@ -1,31 +1,30 @@
 //! `cluster discover --all-nodes`: every node of a job describes itself.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use clap::Args;
 use rankwright::cluster::merge::merge_discovered;
-use rankwright::cluster::read::hostfile::{self, Host};
+use rankwright::cluster::read::{hostfile, toml};
 use rankwright::cluster::{Cluster, hostlist};
-use rankwright::launch::{
-    DefaultRequest, Launch, Launcher, ProgramLine, TaskStarter, find, shell, task_starter,
-};
+use rankwright::launch::{Launcher, find, shell, task_starter};
 use rankwright::units::{Seconds, counted};
 use rankwright_shim_format::same_host;
 
-use super::node_report::{self, NodeReport};
 use crate::host::batch_job::{self, BatchJob};
-use crate::host::mpi::launcher::{self, MpiLauncher, Profiled};
-use crate::host::{child, find_program};
-use crate::launching::started::{Ready, duration, refuse_root, shared_folder};
+use crate::host::mpi::launcher::{self, Profiled};
+use crate::host::{find_program, this_host};
+use crate::launching::every_node::{self, Answers, EveryNode, Starter};
 use crate::options::{LAUNCHER_NAME, inputs, site};
 use crate::output::exit_code::UsageError;
 use crate::output::{Verbosity, note, warn};
+
+/// How the names of descriptions end.
+const KIND: &str = "toml";
+
+/// Describes this node in a file of the folder.
+pub(super) fn report(folder: &Path) -> anyhow::Result<()> {
+    every_node::leave(folder, KIND, this_host::cluster().map(|cluster| toml::write(&cluster)))
+}
 
 /// How the nodes are reached.
 #[derive(Debug, Args)]
@@ -48,17 +47,6 @@ pub(super) struct AllNodesOptions {
     timeout: Seconds,
 }
 
-/// What starts a process on each node.
-enum Starter {
-    /// A launcher of MPI programs.
-    Launcher(MpiLauncher),
-    /// A program of the batch system, and its path.
-    Tasks(&'static TaskStarter, PathBuf),
-}
-
-/// How long files of other hosts may take to be seen here after the launcher has ended.
-const SHARED_FOLDER_DELAY: Duration = Duration::from_secs(2);
-
 impl AllNodesOptions {
     /// The nodes as a cluster, in the order in which they were granted.
     ///
@@ -70,12 +58,17 @@ impl AllNodesOptions {
         let arguments = self.launcher_args.as_deref().unwrap_or_default();
         let arguments = shell::split(arguments)
             .map_err(|open| UsageError(format!("--launcher-args: found {open} in: {arguments}")))?;
-        let folder = shared_folder()?;
-        let launch = self.launch(&hosts, &starter, &arguments, folder.path())?;
         note(verbosity, format_args!("asking {}", counted(hosts.len(), "node")));
-        let ended = self.start(launch, folder.path(), verbosity)?;
-        let reports = ended.reports(folder.path(), &hosts)?;
-        let parts = described(&hosts, reports, &ended)?;
+        let nodes = EveryNode {
+            hosts: &hosts,
+            kind: KIND,
+            starter: &starter,
+            arguments: &arguments,
+            agent: self.agent.as_deref(),
+            timeout: (self.timeout, " (--timeout)"),
+        };
+        let answers = nodes.ask(&["cluster", "discover", "--report-to"], verbosity)?;
+        let parts = described(&hosts, &answers)?;
         let cluster = merge_discovered(parts)?.named("cluster");
         warn_of_pus_not_granted(&cluster, verbosity);
         Ok(cluster)
@@ -127,131 +120,29 @@ impl AllNodesOptions {
             _ => Err(missing.into()),
         }
     }
-
-    /// The command line that starts this program once on each host.
-    fn launch(
-        &self,
-        hosts: &[String],
-        starter: &Starter,
-        arguments: &[String],
-        folder: &Path,
-    ) -> anyhow::Result<Launch> {
-        let itself = std::env::current_exe().context("the path of this program")?;
-        let path =
-            |path: &Path| path.to_str().map(str::to_owned).context("a path that is not UTF-8");
-        let (itself, folder) = (path(&itself)?, path(folder)?);
-        let words = [&itself, "cluster", "discover", "--report-to", &folder].map(str::to_owned);
-        let installed = match starter {
-            Starter::Launcher(installed) => installed,
-            Starter::Tasks(tasks, program) => {
-                let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
-                let program = program.display().to_string();
-                return Ok(tasks.start(&program, arguments, &hosts, &words));
-            }
-        };
-        refuse_root(arguments, installed)?;
-        let MpiLauncher { program, launcher } = installed;
-        let host = |name: &String| Host { name: name.clone(), slots: Some(1) };
-        let hosts: Vec<Host> = hosts.iter().map(host).collect();
-        Ok(launcher.write_one_per_host(&DefaultRequest {
-            program: &program.display().to_string(),
-            agent: self.agent.as_deref(),
-            arguments,
-            ranks: None,
-            hosts: &hosts,
-            emulated: false,
-            mpi_library: "",
-            programs: &ProgramLine::parse(&words)?,
-        })?)
-    }
-
-    /// Starts the launcher and waits for it, at most for the time that the user gave.
-    fn start(&self, launch: Launch, folder: &Path, verbosity: &Verbosity) -> anyhow::Result<Ended> {
-        let ready = Ready::bare(launch);
-        ready.explain(verbosity);
-        let said = folder.join("launcher");
-        let file = File::create(&said).with_context(|| said.display().to_string())?;
-        let errors = file.try_clone().context("a file for the launcher's output")?;
-        let deadline = Instant::now() + duration(self.timeout);
-        let mut child = ready.spawn(|command| {
-            command.stdin(Stdio::null()).stdout(file).stderr(errors);
-        })?;
-        let program = &ready.launch.command[0];
-        let (how, in_time) = match child::wait(&mut child, Some(deadline))? {
-            Some(status) => (format!("{program} ended with {status}"), true),
-            None => {
-                child::end(&mut child)?;
-                (format!("{program} was ended after {} (--timeout)", self.timeout), false)
-            }
-        };
-        let mut text = Vec::new();
-        let said = File::open(&said).with_context(|| said.display().to_string())?;
-        said.take(MOST_SAID).read_to_end(&mut text).context("the launcher's output")?;
-        Ok(Ended { how, in_time, said: String::from_utf8_lossy(&text).into_owned() })
-    }
-}
-
-/// The most that is kept of the launcher's output, in bytes, and how many lines are shown.
-const MOST_SAID: u64 = 64 * 1024;
-const MOST_LINES: usize = 10;
-
-/// A launcher that has ended.
-struct Ended {
-    /// How, in words.
-    how: String,
-    /// Whether it ended before the timeout.
-    in_time: bool,
-    /// The beginning of its output.
-    said: String,
-}
-
-impl Ended {
-    /// The reports of the hosts. The files of the last ones may take a moment to be seen.
-    fn reports(&self, folder: &Path, hosts: &[String]) -> anyhow::Result<Vec<Option<NodeReport>>> {
-        let deadline = Instant::now() + SHARED_FOLDER_DELAY;
-        loop {
-            let reports = node_report::read(folder, hosts)?;
-            let is_whole = reports.iter().all(Option::is_some);
-            if is_whole || !self.in_time || Instant::now() >= deadline {
-                return Ok(reports);
-            }
-            thread::sleep(Duration::from_millis(100));
-        }
-    }
 }
 
 /// The descriptions of all hosts, each with the name that the batch system or the user gives it.
-fn described(
-    hosts: &[String],
-    reports: Vec<Option<NodeReport>>,
-    ended: &Ended,
-) -> anyhow::Result<Vec<(String, Cluster)>> {
+fn described(hosts: &[String], answers: &Answers) -> anyhow::Result<Vec<(String, Cluster)>> {
     let mut parts = Vec::new();
-    let (mut silent, mut failed) = (Vec::new(), Vec::new());
-    for (host, report) in hosts.iter().zip(reports) {
-        match report {
+    let mut failed = Vec::new();
+    for (host, left) in hosts.iter().zip(&answers.left) {
+        let read = |file: &PathBuf| toml::read(file).map_err(|error| error.to_string());
+        match left.as_ref().map(|left| left.clone().and_then(|file| read(&file))) {
             Some(Ok(cluster)) => {
                 let named = cluster.edit(|cluster| cluster.nodes[0].name.clone_from(host))?;
                 parts.push((host.clone(), named));
             }
             Some(Err(why)) => failed.push(format!("{host}: {why}")),
-            None => silent.push(host.as_str()),
+            None => {}
         }
     }
     if parts.len() == hosts.len() {
         return Ok(parts);
     }
-    if !silent.is_empty() {
-        failed.push(format!("{}: no answer", hostlist::compress(&silent)));
-    }
     let (missing, all) = (hosts.len() - parts.len(), counted(hosts.len(), "node"));
-    let lines = ended.said.lines().filter(|line| !line.trim().is_empty()).take(MOST_LINES);
-    let said: String = lines.map(|line| format!("\n  {line}")).collect();
-    anyhow::bail!(
-        "{missing} of {all} not described, nothing is written: {}; {}{said}",
-        failed.join("; "),
-        ended.how
-    )
+    let why = answers.why_missing(hosts, failed);
+    anyhow::bail!("{missing} of {all} not described, nothing is written: {why}")
 }
 
 /// Nodes of which the job has only a part are described with that part.

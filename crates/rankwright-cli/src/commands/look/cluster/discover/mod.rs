@@ -1,7 +1,6 @@
 //! `rankwright cluster discover`: this node, or all nodes of a job, as a cluster.toml.
 
 mod all_nodes;
-mod node_report;
 
 use std::path::PathBuf;
 
@@ -33,7 +32,7 @@ pub(super) struct Discover {
 impl Discover {
     pub(super) fn run(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
         if let Some(folder) = &self.report_to {
-            return node_report::write(folder);
+            return all_nodes::report(folder);
         }
         let output = self.output.as_deref();
         if let Some(path) = output.filter(|path| path.as_os_str() != "-") {
