@@ -97,6 +97,11 @@ pub(crate) fn end(child: &mut Child) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether this program was asked to end, and its child with it.
+pub(crate) fn was_asked_to_end() -> bool {
+    SIGNAL.load(Ordering::SeqCst) != 0
+}
+
 /// The exit code that a shell would show. A launcher that was asked to end has not succeeded, even
 /// if MPICH's sometimes returns 0.
 pub(crate) fn code(status: ExitStatus) -> u8 {

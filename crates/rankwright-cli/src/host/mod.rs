@@ -2,6 +2,7 @@
 
 pub(crate) mod batch_job;
 pub(crate) mod child;
+pub(crate) mod counters;
 pub(crate) mod elf;
 pub(crate) mod granted_gpus;
 pub(crate) mod mpi;

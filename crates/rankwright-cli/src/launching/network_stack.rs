@@ -7,6 +7,30 @@ use rankwright::rails::gpus;
 use crate::options::FabricOptions;
 use crate::output::exit_code::Infeasible;
 
+/// The names of the variables that give the ranks of a job their network devices.
+pub(crate) fn device_variables(
+    fabric: FabricOptions,
+    placement: &PlacementFile,
+    job: &JobEntry,
+    local_ranks: LocalRanks,
+) -> Vec<String> {
+    let (mut all, mut of_gpus) = (Settings::default(), Settings::default());
+    if set_device_variables(fabric, placement, job, local_ranks, &mut all).is_err() {
+        return Vec::new();
+    }
+    gpus::set_variables(placement, job, &mut of_gpus);
+    let mut names: Vec<String> = Vec::new();
+    for rank in 0..job.ranks.len() {
+        for (name, _) in all.variables(rank) {
+            let is_of_gpus = of_gpus.variables(rank).iter().any(|(other, _)| other == name);
+            if !is_of_gpus && !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+    }
+    names
+}
+
 /// Sets the variables for devices and GPUs of a job. Returns notes for the user.
 pub(crate) fn set_device_variables(
     fabric: FabricOptions,

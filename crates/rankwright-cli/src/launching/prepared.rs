@@ -14,7 +14,7 @@ use rankwright::rails::gpus;
 use rankwright_lab::is_default_of_lab;
 use rankwright_shim_format::visible_gpus;
 
-use super::network_stack::set_device_variables;
+use super::network_stack::{device_variables, set_device_variables};
 use crate::host::mpi::launcher::library_name;
 use crate::host::shim::shim_beside_us;
 use crate::options::inputs::read_text_or_stdin;
@@ -38,7 +38,7 @@ pub(crate) struct Prepared {
     file: String,
     job: Option<String>,
     binding: Binding,
-    agent: Option<String>,
+    pub(crate) agent: Option<String>,
     shim: String,
     threads_per_core: Option<ThreadsPerCore>,
     memory: MemoryPolicy,
@@ -188,6 +188,11 @@ impl Prepared {
         job: &JobEntry,
     ) -> anyhow::Result<Vec<String>> {
         Ok(self.settings(job, local_ranks(launcher, job), false)?.1)
+    }
+
+    /// The names of the variables that give the ranks of a job their network devices.
+    pub(crate) fn device_variables(&self, launcher: &Launcher, job: &JobEntry) -> Vec<String> {
+        device_variables(self.fabric, &self.placement, job, local_ranks(launcher, job))
     }
 
     /// Warns if our environment shows other GPUs than those of the ranks of the only job.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -109,9 +109,9 @@ impl Ready {
         programs: &ProgramLine,
         timeout: Option<Seconds>,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<ExitCode> {
+    ) -> anyhow::Result<u8> {
         let mut child = self.spawn(|_| ())?;
-        Ok(ExitCode::from(self.wait(&mut child, programs, timeout, verbosity)?))
+        self.wait(&mut child, programs, timeout, verbosity)
     }
 
     /// Waits for the launcher; the exit code to pass on.

@@ -25,6 +25,7 @@ const FILE: &str = "RANKWRIGHT_SITE";
 const CLUSTER: &str = "RANKWRIGHT_CLUSTER";
 const LAUNCHER: &str = "RANKWRIGHT_LAUNCHER";
 const FABRIC: &str = "RANKWRIGHT_FABRIC";
+const RECORD: &str = "RANKWRIGHT_RECORD";
 
 /// Defaults of options. Those that a command takes are told with `-v`, and if it fails.
 #[derive(Debug, Clone, Default)]
@@ -126,6 +127,11 @@ impl Defaults {
         Some(*value)
     }
 
+    /// Whether runs are kept in the record of accuracy: yes, unless someone says no.
+    pub(crate) fn keeps_record(&self) -> bool {
+        self.values.record.as_ref().is_none_or(|record| record.value)
+    }
+
     fn missing(&self, what: &str, option: &str, variable: &str) -> UsageError {
         let names = self.partitions.join(", ");
         let choose = match names.is_empty() {
@@ -219,6 +225,16 @@ fn paths() -> impl Iterator<Item = (PathBuf, bool)> {
     of_site.into_iter().chain(own)
 }
 
+/// A variable that is `on` or `off`.
+fn switch(text: &str, source: Source) -> Result<Sourced<bool>, InputError> {
+    let value = match text {
+        "on" => true,
+        "off" => false,
+        _ => return Err(InputError::new(&source, format!("`{text}`"), "on or off")),
+    };
+    Ok(Sourced { value, source })
+}
+
 /// The defaults that variables set.
 fn of_environment() -> Result<site::Defaults, InputError> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -226,5 +242,6 @@ fn of_environment() -> Result<site::Defaults, InputError> {
     let cluster = set(CLUSTER).map(|value| Sourced { value, source: of(CLUSTER) });
     let launcher = set(LAUNCHER).map(|name| site::launcher(&name, of(LAUNCHER))).transpose()?;
     let fabric = set(FABRIC).map(|name| site::fabric(&name, of(FABRIC))).transpose()?;
-    Ok(site::Defaults { cluster, launcher, fabric, rates: None })
+    let record = set(RECORD).map(|text| switch(&text, of(RECORD))).transpose()?;
+    Ok(site::Defaults { cluster, launcher, fabric, rates: None, record })
 }

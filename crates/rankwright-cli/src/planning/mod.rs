@@ -1,6 +1,7 @@
 //! What commands share that place, compare or simulate: a plan, the devices of its ranks,
 //! the table of a comparison, the progress of simulations. And what is told of traffic.
 
+pub(crate) mod accuracy;
 pub(crate) mod answer;
 pub(crate) mod comparison;
 pub(crate) mod devices;

@@ -17,7 +17,8 @@ pub(crate) fn rankwright(arguments: &[&str]) -> Command {
         .current_dir(repository())
         .env("NO_COLOR", "1")
         .env("RANKWRIGHT_SITE", "")
-        .env("XDG_CONFIG_HOME", "/nowhere");
+        .env("XDG_CONFIG_HOME", "/nowhere")
+        .env("RANKWRIGHT_RECORD", "off");
     for name in ["AGENT", "CLUSTER", "LAUNCHER", "FABRIC", "PARTITION"] {
         command.env_remove(format!("RANKWRIGHT_{name}"));
     }

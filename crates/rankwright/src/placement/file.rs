@@ -43,6 +43,9 @@ pub struct PlacementFile {
     pub predicted: BTreeMap<String, f64>,
 }
 
+/// The key of the expected run time, in seconds, among what is predicted.
+pub const PREDICTED_RUN_TIME: &str = "run_time_s";
+
 /// The cluster of a placement file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterEntry {

@@ -37,7 +37,10 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use check::check_places;
 pub use check::{PlacementError, RankOfJob};
-pub use file::{ClusterEntry, DeviceEntry, JobEntry, NodeEntry, PlacementFile, RankEntry, digest};
+pub use file::{
+    ClusterEntry, DeviceEntry, JobEntry, NodeEntry, PREDICTED_RUN_TIME, PlacementFile, RankEntry,
+    digest,
+};
 pub use gpu_use::GpuUse;
 pub(crate) use homes::homes;
 pub use mapping::Mapping;

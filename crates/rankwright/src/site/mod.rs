@@ -32,6 +32,8 @@ pub struct Defaults {
     pub fabric: Option<Sourced<&'static Stack>>,
     /// The rates of the nodes, which replace those of the cluster description.
     pub rates: Option<Sourced<Rates>>,
+    /// Whether `run` keeps its predictions beside what it measured.
+    pub record: Option<Sourced<bool>>,
 }
 
 /// A value and its source.
@@ -79,6 +81,7 @@ impl Defaults {
             launcher: self.launcher.or(lower.launcher),
             fabric: self.fabric.or(lower.fabric),
             rates: self.rates.or(lower.rates),
+            record: self.record.or(lower.record),
         }
     }
 }
@@ -273,6 +276,9 @@ fn values(source: &TomlText<'_>, written: &schema::Written<'_>) -> Result<Defaul
                 Ok(Sourced { value: rates.read(source)?, source: source.at(rates.span()) })
             })
             .transpose()?,
+        record: written
+            .record
+            .map(|record| Sourced { value: *record.get_ref(), source: source.at(record.span()) }),
     })
 }
 

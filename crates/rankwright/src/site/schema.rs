@@ -17,6 +17,7 @@ pub(super) struct File {
     launcher: Option<Text>,
     fabric: Option<Text>,
     rates: Option<WrittenRates>,
+    record: Option<Spanned<bool>>,
     #[serde(default)]
     pub(super) partition: Vec<Partition>,
 }
@@ -31,6 +32,7 @@ pub(super) struct Partition {
     launcher: Option<Text>,
     fabric: Option<Text>,
     rates: Option<WrittenRates>,
+    record: Option<Spanned<bool>>,
 }
 
 /// The values that a file and a partition have in common. (serde's `flatten` loses positions.)
@@ -40,26 +42,28 @@ pub(super) struct Written<'a> {
     pub(super) launcher: Option<&'a Text>,
     pub(super) fabric: Option<&'a Text>,
     pub(super) rates: Option<&'a WrittenRates>,
+    pub(super) record: Option<&'a Spanned<bool>>,
 }
 
 impl<'a> Written<'a> {
     fn of(
         [cluster, launcher, fabric]: [&'a Option<Text>; 3],
         rates: &'a Option<WrittenRates>,
+        record: &'a Option<Spanned<bool>>,
     ) -> Self {
         let (cluster, launcher, fabric) = (cluster.as_ref(), launcher.as_ref(), fabric.as_ref());
-        Self { cluster, launcher, fabric, rates: rates.as_ref() }
+        Self { cluster, launcher, fabric, rates: rates.as_ref(), record: record.as_ref() }
     }
 }
 
 impl File {
     pub(super) fn written(&self) -> Written<'_> {
-        Written::of([&self.cluster, &self.launcher, &self.fabric], &self.rates)
+        Written::of([&self.cluster, &self.launcher, &self.fabric], &self.rates, &self.record)
     }
 }
 
 impl Partition {
     pub(super) fn written(&self) -> Written<'_> {
-        Written::of([&self.cluster, &self.launcher, &self.fabric], &self.rates)
+        Written::of([&self.cluster, &self.launcher, &self.fabric], &self.rates, &self.record)
     }
 }

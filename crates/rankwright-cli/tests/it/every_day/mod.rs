@@ -1,5 +1,6 @@
 //! Commands for every day.
 
+mod accuracy;
 pub(crate) mod check;
 mod end_to_end;
 mod limits;

@@ -123,6 +123,13 @@ struct Facts<'a> {
 }
 
 impl Answer {
+    /// The expected run time of the best placement, seconds; `None` if it is not known in seconds.
+    #[must_use]
+    pub fn run_time_s(&self) -> Option<f64> {
+        let is_best = |row: &&AnswerRow| matches!(row.role, Role::Best | Role::DefaultAndBest);
+        self.rows.iter().find(is_best)?.run_time_s
+    }
+
     /// The answer for a plan, compared with the default of `launcher`. `effects` are those of the best
     /// placement.
     #[must_use]

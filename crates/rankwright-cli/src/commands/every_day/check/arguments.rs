@@ -10,10 +10,12 @@ use crate::options::{LAUNCHER_NAME, LaunchOptions, ResultOptions, parse_count};
 
 /// Options of `rankwright check`.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit code: 0 if every rank is where it should be, 5 if not.")]
+#[command(after_help = "Exit code: 0 if every rank is where it should be, 5 if not. With \
+                         --counters: 5 if a device did not carry what was due; 0 if all did, or if that \
+                         cannot be told.")]
 pub(crate) struct Check {
     /// Placement file of `place` or `map`
-    #[arg(value_name = "PLACEMENT", required_unless_present_any = ["pid", "running"])]
+    #[arg(value_name = "PLACEMENT", required_unless_present_any = ["pid", "running", "counters", "read_counters_to"])]
     pub(super) placement: Option<PathBuf>,
     #[command(flatten)]
     pub(super) options: LaunchOptions,
@@ -30,6 +32,13 @@ pub(crate) struct Check {
     /// the job with this number
     #[arg(long, value_name = "JOB", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "pid")]
     pub(super) running: Option<String>,
+    /// Check what network devices carried, by this record of `run --counters`, instead of starting a
+    /// job; with PLACEMENT, against that placement instead of the one that ran
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["pid", "running"])]
+    pub(super) counters: Option<PathBuf>,
+    /// Folder for the counters of this node, as one of all nodes
+    #[arg(long, value_name = "FOLDER", hide = true, conflicts_with_all = ["pid", "running", "counters"])]
+    pub(super) read_counters_to: Option<PathBuf>,
     /// The launcher [default: that of site.toml, else that of the program's MPI library, else the
     /// first on PATH]
     #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]

@@ -1,6 +1,7 @@
 //! `rankwright check`: compares where every rank runs with the placement.
 
 mod arguments;
+mod counters;
 mod launched;
 mod plan;
 mod running;
@@ -14,6 +15,12 @@ pub(crate) use arguments::Check;
 
 impl Check {
     pub(crate) fn run(mut self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        if let Some(folder) = &self.read_counters_to {
+            return counters::read_to(folder);
+        }
+        if let Some(record) = &self.counters {
+            return self.judge(record, verbosity);
+        }
         if self.placement.is_some() {
             self.options.fabric = self.options.fabric.or_of_site()?;
         }

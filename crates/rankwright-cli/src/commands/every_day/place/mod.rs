@@ -9,7 +9,8 @@ use clap::Args;
 use rankwright::choose::{Candidate, Planner};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Problem, Strategy};
-use rankwright::placement::{Granularity, digest};
+use rankwright::placement::{Granularity, PREDICTED_RUN_TIME, digest};
+use rankwright::report::Answer;
 use rankwright::traffic::Workload;
 
 use files::FileOptions;
@@ -24,7 +25,7 @@ use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
 use crate::planning::answer::LauncherDefault;
 use crate::planning::plan::Planning;
-use crate::planning::{comparison, devices, granted_tasks, plan};
+use crate::planning::{accuracy, comparison, devices, granted_tasks, plan};
 
 /// Options of `rankwright place`.
 #[derive(Debug, Args)]
@@ -102,25 +103,30 @@ impl Place {
             None => self.granularity(&whole, ranks, verbosity),
         };
         let cluster = self.cluster.nodes.chosen(&whole, workload.rank_count(), &granularity)?;
-        let best;
+        let (best, run_time);
         if let Some(counts) = counts {
             let job = (&cluster, &workload, &granularity);
             best = self.best_of(&counts, job, &strategies, verbosity)?;
+            run_time = None;
         } else {
             let named = self.strategies.is_some();
             let default = LauncherDefault::add(&mut strategies, launcher, ranks, named)?;
             let job = (&cluster, &workload, &granularity);
-            best = self.best(job, &strategies, &default, verbosity)?;
+            (best, run_time) = self.best(job, &strategies, &default, verbosity)?;
         }
         let mut file =
             devices::placement_file(&self.selection, &cluster, &workload, &best, verbosity)?;
         file.cluster.digest = digest(&whole);
+        let run_time = run_time.map(|seconds| (PREDICTED_RUN_TIME.to_owned(), seconds));
+        file.predicted.extend(run_time);
         let table = devices::ranks_of_gpus(&self.rank_size, &cluster, &file, verbosity);
         if let Some(table) = table.filter(|_| self.format == Format::Table) {
             output::print(&table)?;
         }
         let strategy = best.strategy.to_string();
+        let cluster_digest = file.cluster.digest.clone();
         self.files.write(file, (&strategy, launcher), line.as_ref(), verbosity)?;
+        accuracy::quote(&cluster_digest, verbosity);
         Ok(ExitCode::SUCCESS)
     }
 
@@ -166,14 +172,15 @@ impl Place {
         Ok(best)
     }
 
-    /// Prints what the best placement gains against the launcher's default; returns the best.
+    /// Prints what the best placement gains against the launcher's default; returns the best with its
+    /// expected run time, seconds, if that is known.
     fn best(
         &self,
         (cluster, workload, granularity): Placed,
         strategies: &[Strategy],
         default: &LauncherDefault,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<Candidate> {
+    ) -> anyhow::Result<(Candidate, Option<f64>)> {
         let planner = self.planner((cluster, workload, granularity), strategies, verbosity)?;
         let planner = default.planner(planner);
         let planning = Planning::new(&self.search, verbosity).keep_best(self.keep_best);
@@ -188,7 +195,8 @@ impl Place {
         if verbosity.verbose || self.search.is_timed() {
             plan::note_moves(verbosity, &best.made_by, best.moves);
         }
-        Ok(best)
+        let run_time = comparison.answer.as_ref().and_then(Answer::run_time_s);
+        Ok((best, run_time))
     }
 
     /// The planner that the options describe.

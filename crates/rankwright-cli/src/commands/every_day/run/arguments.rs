@@ -7,6 +7,7 @@ use rankwright::launch::Launcher;
 use rankwright::units::Seconds;
 
 use super::comparison::options::ComparisonOptions;
+use super::counters::options::CountersOption;
 use super::placing::options::PlacingOptions;
 use crate::options::{
     Given, LAUNCHER_NAME, LaunchOptions, ProgramsOption, RankSize, ResultOptions, SelectionOptions,
@@ -34,6 +35,12 @@ pub(crate) struct Run {
     /// Start even if hosts, PUs, devices or the cluster differ from those of the placement
     #[arg(long)]
     pub(super) force: bool,
+    /// Keep no line about this run in the record of accuracy, from which `place` tells how good its
+    /// predictions on this cluster were
+    #[arg(long)]
+    pub(super) no_record: bool,
+    #[command(flatten)]
+    pub(super) counters: CountersOption,
     #[command(flatten)]
     pub(super) comparison: ComparisonOptions,
     /// The launcher [default: that of site.toml, else that of the program's MPI library, else the
@@ -54,8 +61,10 @@ pub(crate) struct Run {
 impl Run {
     /// An error for options that contradict each other or have no effect.
     pub(super) fn refuse_contradictions(&self) -> Result<(), UsageError> {
+        self.counters.check()?;
         let (compared, placing) = (self.comparison.is_wanted(), self.placing.profile.is_some());
-        let both = self.placement.is_some() && placing && !compared;
+        let counted = self.counters.is_wanted();
+        let both = self.placement.is_some() && placing && !compared && !counted;
         refuse(&[
             (
                 self.given.first_of::<ResultOptions>().filter(|_| !compared),
@@ -63,7 +72,7 @@ impl Run {
             ),
             (
                 given("a placement and --profile", both),
-                ": give only one of them; both are for --compare",
+                ": give only one of them; both are for --compare and --counters",
             ),
             (self.given.first_of::<RankSize>().filter(|_| !placing), " needs --profile"),
             (self.given.first_of::<ProgramsOption>().filter(|_| !placing), " needs --profile"),

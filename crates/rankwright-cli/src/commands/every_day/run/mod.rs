@@ -2,6 +2,7 @@
 
 mod arguments;
 mod comparison;
+mod counters;
 mod fitting;
 mod placing;
 mod preparation;

@@ -5,9 +5,11 @@ use std::process::ExitCode;
 
 use rankwright::files::InputError;
 use rankwright::launch::{Launch, ProgramLine, Task};
+use rankwright::traffic::Workload;
 use rankwright::units::counted;
 
 use super::arguments::Run;
+use super::counters::Job;
 use super::fitting;
 use super::placing::allocation::Allocation;
 use super::preparation::DefaultHosts;
@@ -35,7 +37,12 @@ impl Run {
         }
         let ready = Ready::new(&prepared, &installed, Task::Programs(line), verbosity)?;
         ready.explain(verbosity);
-        ready.run(line, self.timeout, verbosity)
+        let workload = match &self.placing.profile {
+            Some(_) => Some(self.placing.workload(verbosity)?),
+            None => None,
+        };
+        let job = Job { prepared: &prepared, installed: &installed, workload: workload.as_ref() };
+        self.run_counted(&ready, Some(&job), line, verbosity)
     }
 
     /// Places for the granted nodes and starts the job; if that fails, starts it by the launcher's
@@ -50,13 +57,13 @@ impl Run {
         let mut ranks = self.placing.wanted_ranks(line.total(), around);
         let mut found = None;
         let placed = self.placed((&mut ranks, &mut found), batch, line, verbosity);
-        let ready = match placed {
-            Ok(ready) => ready,
+        let (ready, placed) = match placed {
+            Ok((ready, prepared, workload)) => (ready, Some((prepared, workload))),
             Err(error) if self.placing.strict => return Err(error),
             Err(error) => {
                 // Without a launcher, the job cannot start at all.
                 let any = || self.launcher(Profiled::default(), line, verbosity);
-                let installed = found.map_or_else(any, Ok)?;
+                let installed = found.take().map_or_else(any, Ok)?;
                 refuse_root(&self.options.launcher_arguments()?, &installed)?;
                 let hosts = DefaultHosts { hosts: self.placing.hosts(), emulated: false };
                 let launch = self.default_launch(&installed, ranks, line, &hosts)?;
@@ -68,14 +75,17 @@ impl Run {
                     ),
                 );
                 sources::tell(verbosity);
-                Ready::bare(launch)
+                (Ready::bare(launch), None)
             }
         };
         if self.dry_run {
             return dry_run(&ready.launch);
         }
         ready.explain(verbosity);
-        ready.run(line, self.timeout, verbosity)
+        let job = placed.as_ref().zip(found.as_ref()).map(|((prepared, workload), installed)| {
+            Job { prepared, installed, workload: Some(workload) }
+        });
+        self.run_counted(&ready, job.as_ref(), line, verbosity)
     }
 
     /// A launch placed for the granted nodes, against the default of the launcher that is `found`. The
@@ -86,7 +96,7 @@ impl Run {
         batch: Result<Option<BatchJob>, InputError>,
         line: &ProgramLine,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<Ready> {
+    ) -> anyhow::Result<(Ready, Prepared, Workload)> {
         let workload = self.placing.workload(verbosity)?;
         let wanted = *ranks;
         ranks.get_or_insert(workload.rank_count());
@@ -116,7 +126,7 @@ impl Run {
             note(verbosity, format!("{}\n{}", answer.text, answer.remarks()).trim_end());
         }
         note(verbosity, format_args!("{count} on {nodes} placed by {strategy}"));
-        Ok(ready)
+        Ok((ready, prepared, allocation.into_workload()))
     }
 }
 

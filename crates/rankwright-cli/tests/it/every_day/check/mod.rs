@@ -1,4 +1,5 @@
 //! `rankwright check`.
 
+mod counters;
 pub(crate) mod launchers;
 mod running;

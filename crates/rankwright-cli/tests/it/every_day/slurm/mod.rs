@@ -60,7 +60,10 @@ impl Slurm {
     fn command(&self, what: &str, command: &[&str]) -> Command {
         let mut slurm = Command::new("timeout");
         slurm.arg("90").arg(fake_slurm()).arg(what).arg(self.folder.path()).args(command);
-        slurm.env("XDG_CACHE_HOME", CACHE).env("RANKWRIGHT_SITE", "");
+        slurm
+            .env("XDG_CACHE_HOME", CACHE)
+            .env("RANKWRIGHT_SITE", "")
+            .env("RANKWRIGHT_RECORD", "off");
         // Open MPI leaves the loopback device out, which is all there is.
         slurm.env("OMPI_MCA_btl_tcp_if_include", "lo").env("OMPI_MCA_mpi_yield_when_idle", "1");
         slurm.env("OMPI_MCA_oob_tcp_if_include", "lo");

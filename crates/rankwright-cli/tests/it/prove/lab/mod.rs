@@ -3,6 +3,7 @@
 
 mod calibrate;
 mod delay;
+mod counters;
 mod devices;
 mod mpi;
 mod slurm;

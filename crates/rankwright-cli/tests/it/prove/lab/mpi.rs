@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Labs, counters};
 use crate::command::{rankwright, say};
 
-const RING: &str = r#"
+pub(super) const RING: &str = r#"
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

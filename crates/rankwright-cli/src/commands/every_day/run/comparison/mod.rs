@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use rankwright::launch::{ProgramLine, Task};
+use rankwright::placement::PlacementFile;
 use regex::Regex;
 
 use super::arguments::Run;
@@ -23,6 +24,7 @@ use crate::launching::prepared::Prepared;
 use crate::launching::started::{Ready, refuse_root};
 use crate::output::exit_code::{NotStarted, UsageError};
 use crate::output::{Verbosity, note, warn};
+use crate::planning::accuracy::{self, Measured};
 use schedule::Schedule;
 use times::Times;
 
@@ -30,6 +32,8 @@ use times::Times;
 struct Way {
     name: String,
     ready: Ready,
+    /// `None` for the launcher's default.
+    placement: Option<PlacementFile>,
 }
 
 impl Run {
@@ -76,6 +80,15 @@ impl Run {
             }
         }
         options.result.write(&times.render(options.result.format)?)?;
+        if self.keeps_record() {
+            for (at, way) in ways.iter().enumerate() {
+                let median = times.median(at);
+                if let Some((placement, seconds)) = way.placement.as_ref().zip(median) {
+                    let runs = options.repeat.get();
+                    accuracy::keep(placement, Measured { seconds, runs, bytes: None }, verbosity);
+                }
+            }
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -140,7 +153,8 @@ impl Run {
                 None => Ready::bare(self.default_launch(&installed, ranks, line, &hosts.hosts)?),
             };
             ready.explain(verbosity);
-            ways.push(Way { name: name.clone(), ready });
+            let placement = prepared.as_ref().map(|prepared| prepared.placement().clone());
+            ways.push(Way { name: name.clone(), ready, placement });
         }
         Ok(ways)
     }

@@ -63,6 +63,12 @@ impl Times {
         self.failed = Some(Failed { way: self.ways[way].name.clone(), code });
     }
 
+    /// The median time of a way, seconds; `None` if it did not run.
+    pub(super) fn median(&self, way: usize) -> Option<f64> {
+        let seconds = &self.ways[way].seconds;
+        (!seconds.is_empty()).then(|| median(seconds))
+    }
+
     fn rows(&self) -> Vec<Row<'_>> {
         let first = &self.ways[0];
         let row = |(at, way): (usize, &'_ OfWay)| {
@@ -80,7 +86,7 @@ impl Times {
             Row {
                 way: name,
                 runs: seconds.len(),
-                median_s: (!seconds.is_empty()).then(|| median(seconds)),
+                median_s: self.median(at),
                 times_s: seconds,
                 against_first,
             }

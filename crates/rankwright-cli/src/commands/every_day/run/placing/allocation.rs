@@ -4,12 +4,12 @@ use rankwright::choose::Planner;
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::launch::{Launcher, ProgramLine};
 use rankwright::map::Effort;
-use rankwright::placement::{GpuUse, Granularity, PlacementFile};
+use rankwright::placement::{GpuUse, Granularity, PREDICTED_RUN_TIME, PlacementFile};
 use rankwright::report::Answer;
 use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
 
-use super::nodes;
+use super::nodes::{self, GrantedNodes};
 use super::options::PlacingOptions;
 use super::strategies;
 use crate::host::batch_job::BatchJob;
@@ -25,6 +25,8 @@ use crate::planning::{devices, plan};
 /// A workload and the nodes to place it on.
 pub(crate) struct Allocation {
     cluster: Cluster,
+    /// The digest of the cluster that it is a part of.
+    described: String,
     workload: Workload,
     granularity: Granularity,
     /// The selection of network devices.
@@ -55,7 +57,8 @@ impl Allocation {
                 format!("{name} is a profile of {ranks} ranks, but {wanted} are to be started");
             return Err(Infeasible(why).into());
         }
-        let (cluster, in_part) = nodes::cluster(options, batch, verbosity)?;
+        let GrantedNodes { cluster, described, in_part } =
+            nodes::cluster(options, batch, verbosity)?;
         let of_programs = options.programs.granularity(Some(line), ranks, &options.rank_size)?;
         let granularity = |cluster: &Cluster| match &of_programs {
             Some(of_programs) => of_programs.clone(),
@@ -72,13 +75,18 @@ impl Allocation {
         let granularity = granularity(&cluster);
         let gpus = devices::gpu_use(&selection, &cluster, verbosity);
         let effort = options.effort;
-        Ok(Self { cluster, workload, granularity, selection, gpus, effort, in_part })
+        Ok(Self { cluster, described, workload, granularity, selection, gpus, effort, in_part })
     }
 
     /// The MPI library that the program was profiled with, and the number of its ranks.
     pub(crate) fn profiled(&self) -> Profiled<'_> {
         let mpi_library = self.workload.jobs.first().map_or("", |job| job.mpi_library.as_str());
         Profiled { mpi_library, ranks: Some(self.ranks()) }
+    }
+
+    /// The workload.
+    pub(crate) fn into_workload(self) -> Workload {
+        self.workload
     }
 
     /// The number of ranks.
@@ -122,6 +130,10 @@ impl Allocation {
         let mut file =
             devices::placement_file(&self.selection, cluster, workload, best, verbosity)?;
         self.unbind(&mut file);
+        file.cluster.digest.clone_from(&self.described);
+        let run_time = comparison.answer.as_ref().and_then(Answer::run_time_s);
+        let run_time = run_time.map(|seconds| (PREDICTED_RUN_TIME.to_owned(), seconds));
+        file.predicted.extend(run_time);
         Ok((file, comparison.answer))
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rankwright::cluster::read::allocation::{self, Cpu, Granted, Misfit, Which};
 use rankwright::cluster::read::hostfile::{self, HostsError};
 use rankwright::cluster::{Cluster, NodeCount};
-use rankwright::placement::Granularity;
+use rankwright::placement::{Granularity, digest};
 use rankwright::units;
 use rankwright_shim_format::same_host;
 
@@ -17,13 +17,21 @@ use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note, warn};
 use crate::planning::granted_tasks;
 
-/// The cluster of the granted nodes, and the hosts that are granted in part, without numbers of the
-/// granted PUs.
+/// The granted nodes.
+pub(super) struct GrantedNodes {
+    pub(super) cluster: Cluster,
+    /// The digest of the description that they are a part of.
+    pub(super) described: String,
+    /// The hosts that are granted in part, without numbers of the granted PUs.
+    pub(super) in_part: Vec<String>,
+}
+
+/// The cluster of the granted nodes.
 pub(super) fn cluster(
     options: &PlacingOptions,
     batch: Option<&BatchJob>,
     verbosity: &Verbosity,
-) -> anyhow::Result<(Cluster, Vec<String>)> {
+) -> anyhow::Result<GrantedNodes> {
     let hosts = match (&options.hostfile, batch) {
         (Some(file), _) => Some(Hosts::Slots(listed_in(file)?)),
         (None, batch) => batch.map(|batch| batch.hosts.clone()),
@@ -34,7 +42,9 @@ pub(super) fn cluster(
         Some(cluster) => cluster,
         None => options.defaults.with_rates(this_host::cluster()?)?,
     };
-    let Some(hosts) = hosts else { return Ok((described, Vec::new())) };
+    let digest_of_all = digest(&described);
+    let granted = |cluster, in_part| GrantedNodes { cluster, described: digest_of_all, in_part };
+    let Some(hosts) = hosts else { return Ok(granted(described, Vec::new())) };
     if !is_named {
         // PUs that are not granted on this host may be granted on others.
         described = described.all_free();
@@ -65,7 +75,7 @@ pub(super) fn cluster(
     match hosts {
         Hosts::Slots(hosts) => {
             let cluster = hostfile::cluster(&described, &hosts);
-            Ok((cluster.map_err(|error| unfit(&error, what))?, Vec::new()))
+            Ok(granted(cluster.map_err(|error| unfit(&error, what))?, Vec::new()))
         }
         Hosts::Cpus(hosts) => {
             let made = allocation::cluster(&described, &hosts, counted(&described, &hosts));
@@ -78,7 +88,7 @@ pub(super) fn cluster(
                     ))
                 }
             })?;
-            Ok((allocation.cluster, allocation.in_part))
+            Ok(granted(allocation.cluster, allocation.in_part))
         }
     }
 }

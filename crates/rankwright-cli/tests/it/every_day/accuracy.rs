@@ -1,0 +1,108 @@
+//! The record of accuracy: kept by `run`, told by `place` on standard error, and by nothing else.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use crate::command::{on_this_host, rankwright, say};
+
+const FILE: &str = "state/rankwright/predictions.jsonl";
+
+/// A folder with a placement of two ranks on this host, of which 2 s are predicted.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let host = on_this_host();
+    let node =
+        format!("emulated = true\n[[node]]\nnames = \"{host}\"\ntopology = \"core:2 pu:1\"\n");
+    fs::write(folder.path().join("here.toml"), node).unwrap();
+    let map =
+        ["map", "pattern:ring:2", "--on", "here.toml", "--strategy", "blocked", "-o", "p.json"];
+    let output = here(folder.path(), &map).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let path = folder.path().join("p.json");
+    let mut placement: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    placement["predicted"]["run_time_s"] = 2.0.into();
+    fs::write(&path, placement.to_string()).unwrap();
+    folder
+}
+
+/// `rankwright` with a state folder of its own.
+fn here(folder: &Path, words: &[&str]) -> Command {
+    let mut command = rankwright(words);
+    command.current_dir(folder).env_remove("RANKWRIGHT_RECORD");
+    command.env("XDG_STATE_HOME", folder.join("state"));
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command
+}
+
+fn place(folder: &Path) -> Output {
+    let words =
+        ["place", "pattern:ring:2", "--on", "here.toml", "--effort", "fast", "-o", "placed"];
+    here(folder, &words).output().unwrap()
+}
+
+#[test]
+fn runs_are_kept_and_told_on_standard_error_only() {
+    let folder = folder();
+    let run = |words: &[&str]| {
+        let words = [&["run", "p.json", "--for", "openmpi4"], words, &["--", "true"]].concat();
+        here(folder.path(), &words).output().unwrap()
+    };
+    let output = run(&["--no-record"]);
+    if output.status.code() == Some(127) {
+        say("SKIPPED: mpirun.openmpi is missing");
+        return;
+    }
+    assert!(output.status.success(), "{output:?}");
+    assert!(!folder.path().join("state").exists());
+    let before = place(folder.path());
+    assert!(run(&[]).status.success());
+    assert!(run(&["--compare", "placement,default", "--repeat", "1"]).status.success());
+    let lines = fs::read_to_string(folder.path().join(FILE)).unwrap();
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+    let after = place(folder.path());
+    assert_eq!(before.stdout, after.stdout);
+    let told = String::from_utf8(after.stderr).unwrap();
+    assert!(told.contains("2 predictions on this cluster: "), "{told}");
+    assert!(!String::from_utf8(before.stderr).unwrap().contains("on this cluster"));
+}
+
+#[test]
+fn a_damaged_or_forbidden_record_is_a_warning() {
+    let folder = folder();
+    let path = folder.path().join(FILE);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "{\"version\": 7}\nnonsense\n").unwrap();
+    let output = place(folder.path());
+    assert!(output.status.success(), "{output:?}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    let expected = "predictions.jsonl:1: found no prediction with its measurement; left out";
+    assert!(told.contains(expected), "{told}");
+    // A file where the folder should be.
+    fs::remove_dir_all(folder.path().join("state")).unwrap();
+    fs::write(folder.path().join("state"), "").unwrap();
+    let run = ["run", "p.json", "--for", "openmpi4", "--", "true"];
+    let output = here(folder.path(), &run).output().unwrap();
+    if output.status.code() == Some(127) {
+        say("SKIPPED: mpirun.openmpi is missing");
+        return;
+    }
+    assert!(output.status.success(), "{output:?}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("this run is not in the record of accuracy (--no-record)"), "{told}");
+}
+
+#[test]
+fn a_site_turns_the_record_off() {
+    let folder = folder();
+    let site = folder.path().join("site.toml");
+    fs::write(&site, "record = false\n").unwrap();
+    let run = ["run", "p.json", "--for", "openmpi4", "--", "true"];
+    for variable in [("RANKWRIGHT_SITE", site.to_str().unwrap()), ("RANKWRIGHT_RECORD", "off")] {
+        here(folder.path(), &run).env(variable.0, variable.1).output().unwrap();
+        assert!(!folder.path().join("state").exists(), "{variable:?}");
+    }
+}
