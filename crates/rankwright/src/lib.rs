@@ -87,8 +87,6 @@ pub mod launch;
 pub mod lint;
 // For the command line; may change in any version.
 #[doc(hidden)]
-pub mod counters;
-#[doc(hidden)]
 pub mod report;
 #[doc(hidden)]
 pub mod site;

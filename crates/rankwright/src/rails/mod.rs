@@ -31,6 +31,7 @@
 // | `internode_traffic` | what ranks send to and receive from other nodes |
 // | `usable_slots` | which slots can hold ranks that all get devices |
 // | `gpus/` | the GPUs of ranks, and the order of ranks by GPU |
+// | `counters/` | what the counters of devices say after a job, beside what was predicted |
 // | `fabric/` | the environment variables that give each network stack the devices of a rank |
 
 mod by_load;
@@ -46,6 +47,8 @@ mod tests;
 mod usable_slots;
 
 // For the command line; may change in any version.
+#[doc(hidden)]
+pub mod counters;
 #[doc(hidden)]
 pub mod fabric;
 #[doc(hidden)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use rankwright::counters::{Combination, Counter, DeviceSample};
+use rankwright::rails::counters::{Combination, Counter, DeviceSample};
 
 use super::drivers::{self, Files};
 

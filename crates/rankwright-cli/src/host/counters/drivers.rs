@@ -23,7 +23,7 @@
 //!
 //! None of the RDMA sources was tried on hardware; network interfaces were.
 
-use rankwright::counters::Combination;
+use rankwright::rails::counters::Combination;
 
 /// The files of a port's byte counters, below `ports/N`.
 pub(super) struct Files {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use anyhow::Context;
-use rankwright::counters::{NodeReading, Sample};
+use rankwright::rails::counters::{NodeReading, Sample};
 
 use super::this_host;
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use rankwright::counters::{Judgement, Record, Row, Verdict, judge};
 use rankwright::placement::PlacementFile;
+use rankwright::rails::counters::{Judgement, Record, Row, Verdict, judge};
 use rankwright::report::to_json;
 
 use super::arguments::Check;

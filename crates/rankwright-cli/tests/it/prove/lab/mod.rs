@@ -2,8 +2,8 @@
 //! Every test keeps its labs in a folder of its own, so that tests run side by side.
 
 mod calibrate;
-mod delay;
 mod counters;
+mod delay;
 mod devices;
 mod mpi;
 mod slurm;

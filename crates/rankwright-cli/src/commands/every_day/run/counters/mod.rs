@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use rankwright::counters::{NodeReading, Readings, Record, RunEnd, Verdict, judge};
 use rankwright::files::check_writable;
 use rankwright::launch::ProgramLine;
 use rankwright::placement::digest;
+use rankwright::rails::counters::{NodeReading, Readings, Record, RunEnd, Verdict, judge};
 use rankwright::traffic::Workload;
 use rankwright::units::Seconds;
 

@@ -1,7 +1,7 @@
 //! What the counters of network devices say about a job, beside what was predicted.
 //!
-//! A [`Record`] has the readings of all nodes before and after a job, the placement, and the traffic that
-//! was due. [`judge`] compares them. [`wire`] is the only place that says how far counted bytes may be
+//! A `Record` has the readings of all nodes before and after a job, the placement, and the traffic that
+//! was due. `judge` compares them. `wire` is the only place that says how far counted bytes may be
 //! from predicted ones.
 
 mod counted;
