@@ -6,13 +6,18 @@ use crate::network::{self, Network, Tiers, data_device};
 use crate::rate::rate_text;
 use crate::state::LabName;
 
+/// Packages of a node with this number of network devices, each with one NUMA node. Devices are near one
+/// of two NUMA nodes; with one device that makes no difference.
+pub(crate) fn packages(nics: u32) -> u32 {
+    if nics > 1 { 2 } else { 1 }
+}
+
 /// The `cluster.toml` of a lab.
 pub(crate) fn text(name: &LabName, nodes: u32, cores: u32, network: &Network) -> String {
     let nodes = network::hostlist("node", 0, nodes, nodes);
-    // Devices are near one of two NUMA nodes; with one device that makes no difference.
-    let topology = match network.nics {
+    let topology = match packages(network.nics) {
         1 => format!("pack:1 core:{cores} pu:1"),
-        _ => format!("pack:2 numa:1 core:{} pu:1", cores / 2),
+        packages => format!("pack:{packages} numa:1 core:{} pu:1", cores / packages),
     };
     let mut text = format!(
         "# An emulated cluster on one machine: its cores do not exist.\n\

@@ -86,28 +86,22 @@ pub fn relay(delay: Seconds, taps: &[String]) -> anyhow::Result<()> {
 struct Queue {
     waiting: VecDeque<Frame>,
     bytes: usize,
-    /// Memory of frames that have been written.
-    spare: Vec<Vec<u8>>,
+    /// The frame that is being read, of the longest size.
+    next: Vec<u8>,
 }
 
 impl Queue {
     fn read(&mut self, taps: &[Tap], delay: Duration) -> anyhow::Result<()> {
         for (index, tap) in taps.iter().enumerate() {
             for _ in 0..READ_AT_ONCE {
-                let mut bytes = self.spare.pop().unwrap_or_default();
-                let is_frame = tap.read(&mut bytes)?;
-                if is_frame && self.bytes + bytes.len() <= MOST_WAITING {
-                    self.bytes += bytes.len();
-                    self.waiting.push_back(Frame {
-                        due: Instant::now() + delay,
-                        tap: index,
-                        bytes,
-                    });
-                } else {
-                    self.spare.push(bytes);
-                }
-                if !is_frame {
+                if !tap.read(&mut self.next)? {
                     break;
+                }
+                if self.bytes + self.next.len() <= MOST_WAITING {
+                    self.bytes += self.next.len();
+                    let due = Instant::now() + delay;
+                    // A copy of its own length: short frames need no more memory than they are counted.
+                    self.waiting.push_back(Frame { due, tap: index, bytes: self.next.clone() });
                 }
             }
         }
@@ -119,7 +113,6 @@ impl Queue {
             let Some(frame) = self.waiting.pop_front() else { break };
             taps[frame.tap].write(&frame.bytes);
             self.bytes -= frame.bytes.len();
-            self.spare.push(frame.bytes);
         }
     }
 }

@@ -12,6 +12,7 @@ use anyhow::Context;
 use rankwright::files::write_atomically;
 
 use super::running::{Running, command_in, make_folder, wait_until};
+use crate::description::packages;
 use crate::network::{HEAD, HEAD_ADDRESS, management_address};
 use crate::state::{Folder, Lab, SLURM_FOLDER};
 use crate::tools::{self, Tool};
@@ -150,12 +151,13 @@ impl<'a> Slurm<'a> {
              ReturnToService=2\n\
              KillWait=2\n"
         );
-        let (sockets, cores) = sockets_and_cores(self.lab);
+        let (sockets, memory) = (packages(self.lab.nics), host_memory());
+        let cores = self.lab.cores / sockets;
         for (index, node) in self.lab.nodes.iter().enumerate() {
             let _ = writeln!(
                 text,
                 "NodeName={0} NodeHostname={0} NodeAddr={1} Sockets={sockets} \
-                 CoresPerSocket={cores} ThreadsPerCore=1 RealMemory=100",
+                 CoresPerSocket={cores} ThreadsPerCore=1 RealMemory={memory}",
                 node.name,
                 management_address(index)
             );
@@ -164,9 +166,12 @@ impl<'a> Slurm<'a> {
     }
 }
 
-/// Packages of a node as its description has them, and cores of each.
-fn sockets_and_cores(lab: &Lab) -> (u32, u32) {
-    if lab.nics > 1 { (2, lab.cores / 2) } else { (1, lab.cores) }
+/// The memory of the host, which all nodes share, in MiB; 1024 if it is not known.
+fn host_memory() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = total.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    kib.map_or(1024, |kib| (kib / 1024).max(1))
 }
 
 /// No cgroups at all, as the installed version says it.
