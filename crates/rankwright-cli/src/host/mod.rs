@@ -12,6 +12,7 @@ pub(crate) mod shim;
 pub(crate) mod signals;
 mod start;
 pub(crate) mod this_host;
+pub(crate) mod user_folders;
 
 pub(crate) use program::find_program;
 pub(crate) use start::started;

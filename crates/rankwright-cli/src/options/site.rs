@@ -1,7 +1,6 @@
 //! Values of options that the user does not give: from the environment, from the user's own `site.toml`,
 //! from the one of the site.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use rankwright::cluster::{self, Cluster, NodeCount};
@@ -12,6 +11,7 @@ use rankwright::site::{self, SiteFile, Source, Sourced};
 
 use super::inputs;
 use crate::host::batch_job::{PARTITION, partition};
+use crate::host::user_folders;
 use crate::output::exit_code::UsageError;
 use crate::output::{Verbosity, sources, warn};
 
@@ -216,12 +216,7 @@ fn paths() -> impl Iterator<Item = (PathBuf, bool)> {
         Some(path) if path.is_empty() => None,
         Some(path) => Some((PathBuf::from(path), true)),
     };
-    let absolute = |name| {
-        let path = std::env::var_os(name).map(|path: OsString| PathBuf::from(path));
-        path.filter(|path| path.is_absolute())
-    };
-    let own = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-    let own = own.map(|folder| (folder.join("rankwright/site.toml"), false));
+    let own = user_folders::config().map(|folder| (folder.join("rankwright/site.toml"), false));
     of_site.into_iter().chain(own)
 }
 

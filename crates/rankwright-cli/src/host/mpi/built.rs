@@ -12,7 +12,7 @@ use rankwright::placement::digest;
 
 use super::Abi;
 use crate::host::this_host::usable_pus;
-use crate::host::{child, find_program};
+use crate::host::{child, find_program, user_folders};
 use crate::output::exit_code::NotStarted;
 use crate::output::{self, Verbosity};
 
@@ -120,11 +120,7 @@ impl Part {
     }
 
     fn cache_folder(&self) -> anyhow::Result<PathBuf> {
-        let absolute = |name: &str| {
-            std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
-        };
-        let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-        let cache = cache.with_context(|| {
+        let cache = user_folders::cache().with_context(|| {
             format!(
                 "no folder for the {}: set XDG_CACHE_HOME or HOME to an absolute path",
                 self.name
