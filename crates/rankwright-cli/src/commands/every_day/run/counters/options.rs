@@ -9,9 +9,8 @@ use crate::output::exit_code::UsageError;
 /// Options for counters.
 #[derive(Debug, Args)]
 pub(crate) struct CountersOption {
-    /// Read the byte counters of all nodes' network devices before and after the job, and write them
-    /// with what was predicted to this file; takes some seconds more, for the traffic of others.
-    /// PLACEMENT needs --profile for the traffic of the program
+    /// Write the bytes that the network devices of all nodes carried during the job, beside those
+    /// predicted, to this file. With PLACEMENT, --profile gives the traffic. Takes some seconds longer
     #[arg(long, value_name = "RECORD", conflicts_with_all = ["compare", "dry_run"])]
     pub(super) counters: Option<PathBuf>,
 }
