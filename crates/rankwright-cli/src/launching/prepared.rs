@@ -38,7 +38,7 @@ pub(crate) struct Prepared {
     file: String,
     job: Option<String>,
     binding: Binding,
-    pub(crate) agent: Option<String>,
+    agent: Option<String>,
     shim: String,
     threads_per_core: Option<ThreadsPerCore>,
     memory: MemoryPolicy,
