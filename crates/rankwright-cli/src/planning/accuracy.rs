@@ -2,9 +2,9 @@
 //! of JSON per run, in the user's state folder. It is told on standard error only, so that results do not
 //! depend on it.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -14,6 +14,7 @@ use rankwright::statistics::median;
 use rankwright::units::counted;
 use serde::{Deserialize, Serialize};
 
+use crate::host::user_folders;
 use crate::options::site::Defaults;
 use crate::output::{Verbosity, note, warn};
 
@@ -70,12 +71,15 @@ pub(crate) fn is_wanted() -> bool {
 }
 
 /// Keeps a run that was predicted. A failure is a warning: the program has run.
+///
+/// One job of several is not kept: the predicted run time is that of all of them together.
 pub(crate) fn keep(placement: &PlacementFile, measured: Measured, verbosity: &Verbosity) {
+    let [job] = &placement.jobs[..] else { return };
     let predicted = placement.predicted.get(PREDICTED_RUN_TIME).copied();
     if predicted.is_none() && measured.bytes.is_none() {
         return;
     }
-    let Some(folder) = state_folder() else { return };
+    let Some(folder) = user_folders::state() else { return };
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let line = Line {
         version: VERSION,
@@ -83,7 +87,7 @@ pub(crate) fn keep(placement: &PlacementFile, measured: Measured, verbosity: &Ve
         cluster: placement.cluster.digest.clone(),
         workload: placement.workload_digest.clone(),
         strategy: placement.strategy.clone(),
-        ranks: placement.jobs.iter().map(|job| job.ranks.len()).sum(),
+        ranks: job.ranks.len(),
         nodes: placement.nodes.len(),
         runs: measured.runs,
         predicted_s: predicted,
@@ -104,7 +108,7 @@ pub(crate) fn keep(placement: &PlacementFile, measured: Measured, verbosity: &Ve
 
 /// Tells how good the predictions on a cluster were, if there are any.
 pub(crate) fn quote(cluster: &str, verbosity: &Verbosity) {
-    let Some(file) = state_folder().map(|folder| folder.join(FILE)) else { return };
+    let Some(file) = user_folders::state().map(|folder| folder.join(FILE)) else { return };
     let lines = match fs::read(&file) {
         Ok(bytes) => lines(&bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return,
@@ -115,7 +119,8 @@ pub(crate) fn quote(cluster: &str, verbosity: &Verbosity) {
     };
     if let Some(first) = lines.damaged {
         let text = format!(
-            "{}:{first}: found no prediction with its measurement; left out, as all lines like it",
+            "{}:{first}: found a damaged line or another version, expected version {VERSION} of a \
+             prediction; such lines are left out; delete them",
             file.display()
         );
         warn(verbosity, text);
@@ -165,8 +170,9 @@ fn append(folder: &Path, line: &Line) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(folder))?;
     let lock = File::options().create(true).truncate(false).write(true).open(lock)?;
     let deadline = Instant::now() + PATIENCE;
+    // Only a lock of another run goes away: file systems without locks say so at once.
     while let Err(error) = lock.try_lock() {
-        if Instant::now() >= deadline {
+        if !matches!(error, TryLockError::WouldBlock) || Instant::now() >= deadline {
             return Err(error.into());
         }
         thread::sleep(Duration::from_millis(20));
@@ -200,13 +206,6 @@ fn newer_half(all: &[u8]) -> &[u8] {
     let half = all.len() / 2;
     let end_of_line = all[half..].iter().position(|byte| *byte == b'\n');
     end_of_line.map_or(&[][..], |at| &all[half + at + 1..])
-}
-
-/// The user's state folder, `XDG_STATE_HOME` or `~/.local/state`.
-fn state_folder() -> Option<PathBuf> {
-    let absolute =
-        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))
 }
 
 #[cfg(test)]

@@ -79,7 +79,8 @@ fn a_damaged_or_forbidden_record_is_a_warning() {
     let output = place(folder.path());
     assert!(output.status.success(), "{output:?}");
     let told = String::from_utf8(output.stderr).unwrap();
-    let expected = "predictions.jsonl:1: found no prediction with its measurement; left out";
+    let expected = "predictions.jsonl:1: found a damaged line or another version, expected version 1 of a \
+                    prediction; such lines are left out; delete them";
     assert!(told.contains(expected), "{told}");
     // A file where the folder should be.
     fs::remove_dir_all(folder.path().join("state")).unwrap();
