@@ -61,7 +61,15 @@ impl Run {
             watched.begin(verbosity)?;
         }
         let begin = Instant::now();
-        let code = ready.run(line, self.timeout, verbosity)?;
+        let code = match ready.run(line, self.timeout, verbosity) {
+            Ok(code) => code,
+            Err(error) => {
+                if let Some(watched) = watched {
+                    watched.fail(&error, verbosity);
+                }
+                return Err(error);
+            }
+        };
         let seconds = begin.elapsed().as_secs_f64();
         let mut bytes = None;
         if let Some(watched) = watched {
@@ -96,6 +104,7 @@ impl Run {
         check_writable(path)?;
         let Job { prepared, installed, workload } = *job;
         let (placement, entry) = (prepared.placement(), prepared.one_job()?);
+        // A profile of several jobs was refused when it was read.
         let traffic = workload.and_then(|workload| workload.jobs.first());
         match (workload, traffic) {
             (Some(workload), Some(traffic)) => {
@@ -171,6 +180,14 @@ impl Watched<'_> {
             Verdict::AsPredicted | Verdict::CannotTell => note(verbosity, text),
         }
         Ok(judgement.bytes())
+    }
+
+    /// Writes why there will be no second reading: the launcher has failed. The caller tells the error.
+    fn fail(mut self, error: &anyhow::Error, verbosity: &Verbosity) {
+        self.record.after = missing(&format!("{error:#}"));
+        if let Err(error) = self.record.write(&self.path) {
+            warn(verbosity, format_args!("counters: {error}"));
+        }
     }
 
     /// The counters of all nodes. A failure is no error: the job is more important.
