@@ -6,7 +6,7 @@ use clap::Args;
 use rankwright::launch::Launcher;
 use rankwright::units::Seconds;
 
-use crate::options::{LAUNCHER_NAME, LaunchOptions, ResultOptions, parse_count};
+use crate::options::{Given, LAUNCHER_NAME, LaunchOptions, ResultOptions, parse_count};
 
 /// Options of `rankwright check`.
 #[derive(Debug, Args)]
@@ -14,6 +14,8 @@ use crate::options::{LAUNCHER_NAME, LaunchOptions, ResultOptions, parse_count};
                          --counters: 5 if a device did not carry what was due; 0 if all did, or if that \
                          cannot be told.")]
 pub(crate) struct Check {
+    #[command(flatten)]
+    pub(super) given: Given,
     /// Placement file of `place` or `map`
     #[arg(value_name = "PLACEMENT", required_unless_present_any = ["pid", "running", "counters", "read_counters_to"])]
     pub(super) placement: Option<PathBuf>,

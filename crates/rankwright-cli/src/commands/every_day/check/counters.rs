@@ -12,8 +12,8 @@ use rankwright::report::to_json;
 use super::arguments::Check;
 use crate::host::counters;
 use crate::launching::every_node;
-use crate::options::{Format, given, refuse};
-use crate::output::exit_code::{Mismatch, UsageError};
+use crate::options::{Format, LaunchOptions, given, refuse};
+use crate::output::exit_code::{Infeasible, Mismatch};
 use crate::output::{self, Verbosity, note};
 
 /// The time between two readings on an idle node, for the traffic of others.
@@ -35,6 +35,8 @@ impl Check {
     pub(super) fn judge(&self, file: &Path, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         let why = " has no effect with --counters, which starts nothing";
         refuse(&[
+            (self.given.first_of::<LaunchOptions>(), why),
+            (self.given.option_of::<Self>("timeout"), why),
             (given("--for", self.launcher.is_some()), why),
             (given("`-- PROGRAM`", !self.program.is_empty()), why),
         ])?;
@@ -43,17 +45,19 @@ impl Check {
         if let Some(path) = &self.placement {
             let placement = PlacementFile::read(path)?;
             record = record.placed_as(&placement).map_err(|why| {
-                UsageError(format!("{} and {}: {why}", file.display(), path.display()))
+                Infeasible(format!("{} and {}: {why}", file.display(), path.display()))
             })?;
         }
         let judgement = judge(&record);
         self.result.write(&render(&judgement, self.result.format))?;
-        if self.result.format != Format::Table || self.result.has_file() {
-            note(verbosity, &judgement.sentence);
-        }
         match judgement.verdict {
             Verdict::Fault => Err(Mismatch(judgement.sentence).into()),
-            Verdict::AsPredicted | Verdict::CannotTell => Ok(ExitCode::SUCCESS),
+            Verdict::AsPredicted | Verdict::CannotTell => {
+                if self.result.format != Format::Table || self.result.has_file() {
+                    note(verbosity, &judgement.sentence);
+                }
+                Ok(ExitCode::SUCCESS)
+            }
         }
     }
 }
