@@ -35,9 +35,6 @@ pub struct Record {
     pub strategy: String,
     /// The name of the job.
     pub job: String,
-    /// The network stack whose variables were set; `None` if none were.
-    #[serde(default)]
-    pub stack: Option<String>,
     /// The variables by which the ranks were given their devices.
     #[serde(default)]
     pub variables: Vec<String>,
@@ -154,7 +151,6 @@ impl Record {
             cluster_digest: placement.cluster.digest.clone(),
             strategy: placement.strategy.clone(),
             job: job.name.clone(),
-            stack: None,
             variables: Vec::new(),
             nodes,
             ranks,
@@ -267,6 +263,7 @@ impl Record {
             let error = InputError::new(name, found, format!("ranks below {ranks}"));
             return Err(error.in_field(format!("flows[{at}]")));
         }
+        self.check_devices(name)?;
         let numbers = |due: &Due| [due.bytes, due.estimated, due.messages];
         let is_wrong = |number: f64| !number.is_finite() || number < 0.0;
         for (at, rank) in self.ranks.iter().enumerate() {
@@ -274,6 +271,18 @@ impl Record {
             if let Some(number) = all.into_iter().find(|number| is_wrong(*number)) {
                 let error = InputError::new(name, number, "a number of bytes or messages");
                 return Err(error.in_field(format!("ranks[{at}]")));
+            }
+        }
+        Ok(())
+    }
+
+    /// An error for a device without a name.
+    fn check_devices(&self, name: &str) -> Result<(), InputError> {
+        for (at, node) in self.nodes.iter().enumerate() {
+            if let Some(device) = node.devices.iter().position(Vec::is_empty) {
+                let expected = "the name of a device and its aliases";
+                let error = InputError::new(name, "no name", expected);
+                return Err(error.in_field(format!("nodes[{at}].devices[{device}]")));
             }
         }
         Ok(())

@@ -27,7 +27,6 @@ fn planned() -> Record {
         cluster_digest: "sha256:c".to_owned(),
         strategy: "blocked".to_owned(),
         job: "app".to_owned(),
-        stack: None,
         variables: vec!["UCX_NET_DEVICES".to_owned()],
         nodes: (0..4).map(node).collect(),
         ranks: (0..16).map(rank).collect(),
