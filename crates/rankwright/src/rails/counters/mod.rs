@@ -12,7 +12,7 @@ mod reading;
 mod record;
 #[cfg(test)]
 mod tests;
-pub mod wire;
+mod wire;
 
 pub use judge::{Judgement, Row, Verdict, judge};
 pub use reading::{Combination, Counter, DeviceSample, NodeReading, Sample};

@@ -31,7 +31,7 @@ const ACKNOWLEDGED: f64 = 0.03;
 const BESIDE: f64 = 500e3;
 
 /// What must be due before its absence is a fault, in bytes.
-pub const MIN_DUE: f64 = 1e6;
+pub(super) const MIN_DUE: f64 = 1e6;
 /// Below this share of what is due, a device carried nothing of it.
 const NOTHING: f64 = 0.02;
 /// Where the background is known no better than to this share of what is due, nothing can be told.
