@@ -79,7 +79,7 @@ fn nothing_to_judge(record: &Record, groups: &[Group]) -> Option<String> {
         return Some(format!("no reading before the job: {why}"));
     }
     if let Some(why) = &record.after.missing {
-        return Some(format!("no after reading: {why}"));
+        return Some(format!("no reading after the job: {why}"));
     }
     match record.end {
         Some(end) if end.exit_code == 0 => {}
@@ -87,7 +87,7 @@ fn nothing_to_judge(record: &Record, groups: &[Group]) -> Option<String> {
             let code = end.exit_code;
             return Some(format!("the program ended with exit code {code}, perhaps early"));
         }
-        None => return Some("no after reading: the job did not end".to_owned()),
+        None => return Some("no reading after the job: the job did not end".to_owned()),
     }
     if !record.predicted {
         return Some(

@@ -293,9 +293,9 @@ fn nodes_without_readings_and_jobs_that_did_not_end_are_told() {
         ),
         (
             &|record| record.after.missing = Some("the job was killed".to_owned()),
-            "no after reading: the job was killed",
+            "no reading after the job: the job was killed",
         ),
-        (&|record| record.end = None, "no after reading: the job did not end"),
+        (&|record| record.end = None, "no reading after the job: the job did not end"),
         (
             &|record| record.end = Some(RunEnd { exit_code: 3, seconds: 1.0 }),
             "the program ended with exit code 3, perhaps early",

@@ -43,6 +43,6 @@ fn a_job_that_was_killed_has_no_after_reading() {
     let output = rankwright(&["check", "--counters", path.to_str().unwrap()]).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).unwrap();
-    let first = "cannot tell: no after reading: the job was killed, or still runs\n";
+    let first = "cannot tell: no reading after the job: the job was killed, or still runs\n";
     assert!(text.starts_with(first), "{text}");
 }

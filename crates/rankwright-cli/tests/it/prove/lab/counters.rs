@@ -94,7 +94,8 @@ fn the_exit_code_stays_that_of_the_program_and_a_missing_node_is_told() {
         [&words[..], &["--for", "openmpi4", "--timeout", "1s", "--", "sleep", "9"]].concat();
     let output = on_head(&labs, &words);
     assert_eq!(output.status.code(), Some(124), "{output:?}");
-    let killed = "counters: cannot tell: no after reading: the job was ended after its time limit";
+    let killed =
+        "counters: cannot tell: no reading after the job: the job was ended after its time limit";
     assert!(said(&output).contains(killed), "{output:?}");
     // The agent reaches no node: neither the readers nor the job start, and the record says so.
     let words = ["run", "cyclic.json", "--profile", "ring.toml", "--counters", "r.json", "--agent"];
