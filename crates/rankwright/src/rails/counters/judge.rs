@@ -39,11 +39,12 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// The predicted and the counted bytes out of all devices together; `None` unless all carried what
+    /// The predicted and the counted bytes out of all devices with ranks; `None` unless all carried what
     /// was predicted.
     #[must_use]
     pub fn bytes(&self) -> Option<[u64; 2]> {
-        let known = self.devices.iter().filter_map(|row| Some([row.predicted_out, row.out?]));
+        let placed = self.devices.iter().filter(|row| row.placed);
+        let known = placed.filter_map(|row| Some([row.predicted_out, row.out?]));
         let sum = known.fold([0; 2], |[a, b]: [u64; 2], [c, d]| [a + c, b + d]);
         (self.verdict == Verdict::AsPredicted).then_some(sum)
     }
@@ -56,6 +57,8 @@ pub struct Row {
     pub node: String,
     /// The device; `all` for all of the node, if its ranks have no devices of their own.
     pub device: String,
+    /// Whether the placement has ranks on it.
+    pub placed: bool,
     /// The counters that were read.
     pub source: String,
     /// Bytes out of the node; `None` if unknown.
@@ -286,6 +289,7 @@ fn remark(record: &Record, group: &Group) -> String {
     };
     if !group.placed {
         return "not in the placement".to_owned();
+        placed: group.placed,
     }
     if !record.predicted {
         return "nothing predicted".to_owned();
