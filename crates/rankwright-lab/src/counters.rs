@@ -1,5 +1,6 @@
 //! The counters of a lab's network devices and uplinks.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, bail};
@@ -58,10 +59,43 @@ pub fn counters(lab: &LabName) -> anyhow::Result<Counters> {
     Ok(counters)
 }
 
+/// What a network interface counted since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InterfaceCounters {
+    /// Bytes received.
+    pub bytes_in: u64,
+    /// Packets received.
+    pub packets_in: u64,
+    /// Bytes sent.
+    pub bytes_out: u64,
+    /// Packets sent.
+    pub packets_out: u64,
+}
+
+/// The counters of the network interfaces by name, from the text of `/proc/net/dev`
+/// (`dev_seq_printf_stats`, `net/core/net-procfs.c`). Lines of another form are left out.
+#[must_use]
+pub fn interface_counters(table: &str) -> BTreeMap<String, InterfaceCounters> {
+    let row = |line: &str| {
+        let (name, numbers) = line.split_once(':')?;
+        let numbers: Vec<&str> = numbers.split_whitespace().collect();
+        // Eight columns of what came in, then eight of what went out; of each, bytes and packets first.
+        let at = |column: usize| numbers.get(column)?.parse().ok();
+        let counters = InterfaceCounters {
+            bytes_in: at(0)?,
+            packets_in: at(1)?,
+            bytes_out: at(8)?,
+            packets_out: at(9)?,
+        };
+        Some((name.trim().to_owned(), counters))
+    };
+    table.lines().filter_map(row).collect()
+}
+
 /// `/proc/PID/net/dev`: the devices of the network namespace of a process.
 struct DeviceFile {
     path: String,
-    text: String,
+    interfaces: BTreeMap<String, InterfaceCounters>,
 }
 
 impl DeviceFile {
@@ -71,27 +105,16 @@ impl DeviceFile {
         }
         let path = format!("/proc/{holder}/net/dev");
         let text = fs::read_to_string(&path).with_context(|| path.clone())?;
-        Ok(Self { path, text })
+        Ok(Self { path, interfaces: interface_counters(&text) })
     }
 
     fn counters(&self, node: &str, nic: &str, device: &str) -> anyhow::Result<Counted> {
-        let [bytes_in, packets_in, bytes_out, packets_out] = numbers(&self.text, device)
-            .with_context(|| format!("{}: no counters of {device}", self.path))?;
+        let counted = self.interfaces.get(device);
+        let InterfaceCounters { bytes_in, packets_in, bytes_out, packets_out } =
+            *counted.with_context(|| format!("{}: no counters of {device}", self.path))?;
         let (node, nic) = (node.to_owned(), nic.to_owned());
         Ok(Counted { node, nic, bytes_in, packets_in, bytes_out, packets_out })
     }
-}
-
-/// Bytes and packets in, bytes and packets out. A line has eight receive counters, then eight
-/// transmit counters.
-fn numbers(text: &str, device: &str) -> Option<[u64; 4]> {
-    let of_device = |line: &'_ str| -> Option<Vec<u64>> {
-        let (name, numbers) = line.split_once(':')?;
-        let numbers = || numbers.split_whitespace().map(str::parse).collect::<Result<_, _>>();
-        (name.trim() == device).then(|| numbers().ok()).flatten()
-    };
-    let numbers = text.lines().find_map(of_device)?;
-    Some([*numbers.first()?, *numbers.get(1)?, *numbers.get(8)?, *numbers.get(9)?])
 }
 
 #[cfg(test)]
@@ -105,8 +128,12 @@ mod tests {
             lo:       0       0    0    0    0     0          0         0        0       0\n \
             eth10:       7       7    7    7    0     0          0         0        7       7\n  \
             eth1:    1000      10    0    0    0     0          0         0     2000      20 0 0\n";
-        assert_eq!(numbers(text, "eth1"), Some([1000, 10, 2000, 20]));
-        assert_eq!(numbers("lo: 1 2", "eth0"), None);
-        assert_eq!(numbers("eth0: 1 2", "eth0"), None);
+        let interfaces = interface_counters(text);
+        let names: Vec<&str> = interfaces.keys().map(String::as_str).collect();
+        assert_eq!(names, ["eth1", "eth10", "lo"]);
+        let eth1 =
+            InterfaceCounters { bytes_in: 1000, packets_in: 10, bytes_out: 2000, packets_out: 20 };
+        assert_eq!(interfaces["eth1"], eth1);
+        assert!(interface_counters("eth0: 1 2").is_empty());
     }
 }

@@ -21,7 +21,7 @@ mod status;
 mod tools;
 mod up;
 
-pub use counters::{Counted, Counters, counters};
+pub use counters::{Counted, Counters, InterfaceCounters, counters, interface_counters};
 pub use down::{down, labs};
 pub use enter::{command_on, is_default_of_lab};
 pub use network::{MOST_NICS, MOST_NODES, Network, Tiers, parse_delay};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use rankwright::rails::counters::{Combination, Counter, DeviceSample};
+use rankwright_lab::{InterfaceCounters, interface_counters};
 
 use super::drivers::{self, Files};
 
@@ -25,8 +26,8 @@ struct Faces {
     driver: String,
 }
 
-/// Bytes of the network interfaces by name, out and in.
-type Interfaces = BTreeMap<String, [u64; 2]>;
+/// The counters of the network interfaces by name.
+type Interfaces = BTreeMap<String, InterfaceCounters>;
 
 /// The counters of all network devices, but the loopback device, in alphabetical order. `root` has the
 /// folders `sys` and `proc`.
@@ -75,14 +76,7 @@ pub(super) fn read(root: &Path) -> anyhow::Result<Vec<DeviceSample>> {
 /// The table of network interfaces, like /proc/net/dev: of the namespace of this process.
 fn interfaces(table: &Path) -> anyhow::Result<Interfaces> {
     let text = fs::read_to_string(table).with_context(|| table.display().to_string())?;
-    let row = |line: &str| {
-        let (name, numbers) = line.split_once(':')?;
-        let numbers: Vec<&str> = numbers.split_whitespace().collect();
-        // Eight columns of what came in, then eight of what went out; bytes are the first of each.
-        let [incoming, out] = [0, 8].map(|at| numbers.get(at)?.parse().ok());
-        Some((name.trim().to_owned(), [out?, incoming?]))
-    };
-    Ok(text.lines().filter_map(row).collect())
+    Ok(interface_counters(&text))
 }
 
 /// The longest time for which the kernel keeps a value of an RDMA device.
@@ -126,7 +120,8 @@ impl Faces {
         }
         if with_net && combined == Combination::Sum {
             counters.extend(net.iter().filter_map(|name| {
-                let values = interfaces.get(name)?.map(Ok);
+                let counted = interfaces.get(name)?;
+                let values = [counted.bytes_out, counted.bytes_in].map(Ok);
                 Some(counter(format!("net/{name}"), values))
             }));
         }
