@@ -69,8 +69,22 @@ pub(super) fn read(root: &Path) -> anyhow::Result<Vec<DeviceSample>> {
     }
     let mut read: Vec<DeviceSample> =
         devices.into_values().map(|faces| faces.sample(&class, &interfaces)).collect();
+    if is_ours {
+        let net = class.join("net");
+        read.iter_mut().for_each(|device| device.below = below(&net, device));
+    }
     read.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(read)
+}
+
+/// The interfaces that a device is on top of; none if a part of it is hardware.
+fn below(net: &Path, device: &DeviceSample) -> Vec<String> {
+    // The kernel has a link `lower_NAME` for each (`netdev_adjacent_sysfs_add`, net/core/dev.c).
+    let of = |name: &String| -> Vec<String> {
+        let names = names_in(&net.join(name));
+        names.iter().filter_map(|name| name.strip_prefix("lower_").map(str::to_owned)).collect()
+    };
+    if net.join(&device.name).join("device").exists() { Vec::new() } else { of(&device.name) }
 }
 
 /// The table of network interfaces, like /proc/net/dev: of the namespace of this process.
@@ -127,7 +141,8 @@ impl Faces {
         }
         let mut names = cxi.into_iter().chain(infiniband).chain(net);
         let name = names.next().unwrap_or_default();
-        DeviceSample { name, aliases: names.collect(), driver, combined, counters }
+        let aliases = names.collect();
+        DeviceSample { name, aliases, below: Vec::new(), driver, combined, counters }
     }
 }
 

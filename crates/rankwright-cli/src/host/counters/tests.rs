@@ -95,6 +95,16 @@ fn counters_of_other_rdma_devices() {
 }
 
 #[test]
+fn interfaces_on_top_of_others_name_them() {
+    let folder = tree("bond");
+    let devices = read(folder.path()).unwrap();
+    let below: Vec<(&str, String)> =
+        devices.iter().map(|device| (device.name.as_str(), device.below.join(" "))).collect();
+    let expected = [("bond0", "eth0 eth1"), ("bond0.5", "bond0"), ("eth0", ""), ("eth1", "")];
+    assert_eq!(below, expected.map(|(name, below)| (name, below.to_owned())));
+}
+
+#[test]
 fn links_of_another_network_namespace_are_not_followed() {
     let folder = tree("ethernet");
     let table = folder.path().join("proc/net/dev");

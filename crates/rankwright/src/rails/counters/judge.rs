@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::counted::{Counted, OfDevice, of_device};
 use super::findings::Findings;
-use super::reading::NodeReading;
+use super::reading::{DeviceSample, NodeReading};
 use super::record::{Due, NodeDevices, Record};
 use super::wire;
 use crate::estimate::Direction;
@@ -166,7 +166,7 @@ fn groups_of(record: &Record, node: usize) -> Vec<Group> {
     let readings = readings_of(record, name);
     let ranks = || record.ranks.iter().filter(|rank| rank.node == node);
     let alone = ranks().any(|rank| rank.nics.is_empty());
-    let seen = seen_devices(&readings);
+    let seen = seen_devices(&readings, devices);
     let listed: Vec<Vec<String>> = if devices.is_empty() { seen.clone() } else { devices.clone() };
     let parts: Vec<(String, Vec<&Vec<String>>)> = match &listed[..] {
         [] => vec![("all".to_owned(), Vec::new())],
@@ -219,14 +219,32 @@ fn readings_of<'a>(record: &'a Record, node: &str) -> OfNode<'a> {
     Ok([before?, after?])
 }
 
-/// The names of the devices that a node has, by its last sample before the job.
-fn seen_devices(readings: &OfNode<'_>) -> Vec<Vec<String>> {
-    let Ok([before, _]) = readings else { return Vec::new() };
-    let sample = before.samples.last();
-    let names = |device: &super::DeviceSample| {
+/// The names of the devices that a node has, by its last sample before the job; without those whose bytes
+/// others count, too: interfaces on top of others, and those below the ones that are `described`.
+fn seen_devices(readings: &OfNode<'_>, described: &[Vec<String>]) -> Vec<Vec<String>> {
+    let sample = readings.as_ref().ok().and_then(|[before, _]| before.samples.last());
+    let Some(sample) = sample else { return Vec::new() };
+    let is_described =
+        |device: &DeviceSample| described.iter().flatten().any(|name| device.is_called(name));
+    let mut below: Vec<&String> = Vec::new();
+    let mut tops: Vec<&DeviceSample> =
+        sample.devices.iter().filter(|device| is_described(device)).collect();
+    while let Some(top) = tops.pop() {
+        for name in &top.below {
+            if !below.contains(&name) {
+                below.push(name);
+                tops.extend(sample.device([name.as_str()].into_iter()));
+            }
+        }
+    }
+    let counts_alone = |device: &&DeviceSample| {
+        let is_below = below.iter().any(|name| device.is_called(name));
+        is_described(device) || (device.below.is_empty() && !is_below)
+    };
+    let names = |device: &DeviceSample| {
         std::iter::once(&device.name).chain(&device.aliases).cloned().collect()
     };
-    sample.into_iter().flat_map(|sample| &sample.devices).map(names).collect()
+    sample.devices.iter().filter(counts_alone).map(names).collect()
 }
 
 /// What devices counted together, and what was read.
@@ -240,7 +258,7 @@ fn count(readings: &OfNode<'_>, devices: &[&Vec<String>]) -> (OfDevice, String) 
     for names in devices {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let sample = before.samples.last().and_then(|s| s.device(names.iter().copied()));
-        sources.extend(sample.map(super::DeviceSample::source).filter(|text| !text.is_empty()));
+        sources.extend(sample.map(DeviceSample::source).filter(|text| !text.is_empty()));
         match of_device(before, after, &names) {
             Ok(counted) => {
                 sum.iter_mut().zip(&counted).for_each(|(sum, counted)| sum.add(counted));
@@ -271,6 +289,7 @@ fn row(record: &Record, group: &Group) -> Row {
     Row {
         node: record.nodes[group.node].name.clone(),
         device: group.device.clone(),
+        placed: group.placed,
         source: group.source.clone(),
         out: bytes(0),
         predicted_out: group.due[0].bytes.round() as u64,
@@ -289,7 +308,6 @@ fn remark(record: &Record, group: &Group) -> String {
     };
     if !group.placed {
         return "not in the placement".to_owned();
-        placed: group.placed,
     }
     if !record.predicted {
         return "nothing predicted".to_owned();

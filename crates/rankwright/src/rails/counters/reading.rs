@@ -31,6 +31,10 @@ pub struct DeviceSample {
     /// Further names of the same device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
+    /// The interfaces below one without hardware of its own, such as a bond, a VLAN or a bridge. They
+    /// count its bytes, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub below: Vec<String>,
     /// Its driver; empty where the kernel names none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub driver: String,

@@ -111,6 +111,7 @@ fn reading(
     let device = |device: usize, of: &dyn Fn(usize, usize, usize) -> u64| DeviceSample {
         name: format!("eth{device}"),
         aliases: Vec::new(),
+        below: Vec::new(),
         driver: String::new(),
         combined: Combination::Sum,
         counters: vec![Counter {
@@ -311,6 +312,36 @@ fn nodes_without_readings_and_jobs_that_did_not_end_are_told() {
     ];
     for (change, why) in cases {
         assert_eq!(changed(change), (Verdict::CannotTell, format!("cannot tell: {why}")));
+    }
+}
+
+#[test]
+fn bytes_of_a_bond_and_of_the_interfaces_below_it_count_once() {
+    // eth0 becomes the only interface below eth1: a bond with the same bytes.
+    let bonded = |described: &[&str]| {
+        let mut record = ran(&homes(&planned()), |_| 0, 0, &[]);
+        for node in &mut record.nodes {
+            node.devices = described.iter().map(|name| vec![(*name).to_owned()]).collect();
+        }
+        let nics: Vec<String> = described.iter().map(|name| (*name).to_owned()).collect();
+        record.ranks.iter_mut().for_each(|rank| rank.nics.clone_from(&nics));
+        for readings in [&mut record.before, &mut record.after] {
+            for sample in readings.nodes.iter_mut().flat_map(|node| &mut node.samples) {
+                let counters = sample.devices[0].counters.clone();
+                sample.devices[1].counters = counters;
+                sample.devices[1].below = vec!["eth0".to_owned()];
+            }
+        }
+        judge(&record)
+    };
+    for described in [&[][..], &["eth0"], &["eth1"]] {
+        let judgement = bonded(described);
+        assert_eq!(judgement.verdict, Verdict::AsPredicted, "{}", judgement.sentence);
+        assert!(judgement.notes.is_empty(), "{:?}", judgement.notes);
+        let devices: Vec<&str> = judgement.devices.iter().map(|row| &row.device[..]).collect();
+        assert_eq!(devices, [described.first().copied().unwrap_or("eth0"); 4]);
+        let [predicted, counted] = judgement.bytes().unwrap();
+        assert!(counted as f64 / predicted as f64 - 1.04 < 1e-3, "{counted} of {predicted}");
     }
 }
 
