@@ -107,3 +107,41 @@ fn a_site_turns_the_record_off() {
         assert!(!folder.path().join("state").exists(), "{variable:?}");
     }
 }
+
+#[test]
+fn one_job_of_several_is_counted_and_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let node = format!(
+        "emulated = true\n[[node]]\nnames = \"{}\"\ntopology = \"core:5 pu:1\"\n",
+        on_this_host()
+    );
+    fs::write(path("here.toml"), node).unwrap();
+    let job = |name: &str, ranks: u32, messages: u32| {
+        format!(
+            "[[job]]\nname = \"{name}\"\nprocesses = {ranks}\npattern = \"ring\"\n\
+             length = \"1 kB\"\nmessages = {messages}\nrate = \"10 /s\"\n"
+        )
+    };
+    fs::write(path("jobs.toml"), job("a", 3, 5) + &job("b", 2, 7)).unwrap();
+    fs::write(path("b.toml"), job("b", 2, 7)).unwrap();
+    let map = ["map", "jobs.toml", "--on", "here.toml", "--strategy", "blocked", "-o", "p.json"];
+    let output = here(folder.path(), &map).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let mut placement: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(path("p.json")).unwrap()).unwrap();
+    placement["predicted"]["run_time_s"] = 2.0.into();
+    fs::write(path("p.json"), placement.to_string()).unwrap();
+    let run = ["run", "p.json", "--job", "b", "--profile", "b.toml", "--counters", "r.json"];
+    let run = [&run[..], &["--for", "openmpi4", "--", "true"]].concat();
+    let output = here(folder.path(), &run).output().unwrap();
+    if output.status.code() == Some(127) {
+        say("SKIPPED: mpirun.openmpi is missing");
+        return;
+    }
+    assert!(output.status.success(), "{output:?}");
+    let record: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(path("r.json")).unwrap()).unwrap();
+    assert_eq!((&record["job"], &record["flows"][0][3]), (&"b".into(), &7.into()));
+    assert!(!path("state").exists());
+}
