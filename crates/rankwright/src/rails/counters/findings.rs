@@ -326,7 +326,9 @@ impl Judged<'_> {
         match ratios.is_empty() {
             true => format!("{all} what was predicted"),
             false => {
-                format!("{all} what was predicted: {least:.2} to {most:.2} of it, with headers")
+                let [least, most] = [least, most].map(|ratio| format!("{ratio:.2}"));
+                let range = if least == most { least } else { format!("{least} to {most}") };
+                format!("{all} what was predicted: {range} of it, with headers")
             }
         }
     }

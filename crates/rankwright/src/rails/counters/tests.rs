@@ -152,7 +152,7 @@ fn a_run_as_placed_is_as_predicted_whatever_else_passes() {
     let planned = homes(&planned());
     for rate in [0, MB] {
         let record = ran(&planned, own_device, rate, &[]);
-        let expected = "all 8 devices carried what was predicted: 1.04 to 1.04 of it, with headers";
+        let expected = "all 8 devices carried what was predicted: 1.04 of it, with headers";
         assert_eq!(says(&record), (Verdict::AsPredicted, expected.to_owned()));
         for (from, to) in [(0, 1), (2, 1), (3, 0)] {
             let record = ran(&planned, own_device, rate, &file(from, to, 1));
