@@ -36,7 +36,7 @@ static void read_interfaces(struct devices *devices)
     fclose(file);
 }
 
-/* port_xmit_data counts units of 4 bytes, on RoCE too. */
+/* port_xmit_data counts units of 4 bytes, on RoCE too; the driver of Omni-Path (hfi1) counts units of 8. */
 static void read_port(struct devices *devices, const char *device, const char *port)
 {
     char path[1024];
@@ -46,7 +46,7 @@ static void read_port(struct devices *devices, const char *device, const char *p
     if (file == NULL)
         return;
     if (fscanf(file, "%llu", &units) == 1)
-        add(devices, device, 4.0 * (double)units);
+        add(devices, device, (strncmp(device, "hfi1_", 5) == 0 ? 8.0 : 4.0) * (double)units);
     fclose(file);
 }
 
@@ -74,8 +74,9 @@ static void read_infiniband(struct devices *devices)
 void read_devices(struct devices *devices)
 {
     devices->count = 0;
-    read_interfaces(devices);
+    /* First, because hosts of containers have more interfaces than there is room for. */
     read_infiniband(devices);
+    read_interfaces(devices);
 }
 
 double busiest_device(const struct devices *before, const struct devices *after, char *name, size_t size)

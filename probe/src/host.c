@@ -60,31 +60,40 @@ static int numa_of(int pu, int *count)
     return found;
 }
 
-void bind_to_core(int local, int count)
+void bind_to_own(int local, int count)
 {
     cpu_set_t allowed, one;
-    int cores[CPU_SETSIZE], found = 0;
+    int pus[CPU_SETSIZE], core_of_pu[CPU_SETSIZE], cores = 0, all = 0;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         return;
+    /* First a PU of each core, then the others. */
     for (int pu = 0; pu < CPU_SETSIZE; pu++) {
-        int known = 0;
-        if (!CPU_ISSET(pu, &allowed))
-            continue;
-        for (int i = 0; i < found; i++)
-            known = known || core_of(cores[i]) == core_of(pu);
+        core_of_pu[pu] = CPU_ISSET(pu, &allowed) ? core_of(pu) : -1;
+        int known = core_of_pu[pu] < 0;
+        for (int i = 0; i < cores && !known; i++)
+            known = core_of_pu[pus[i]] == core_of_pu[pu];
         if (!known)
-            cores[found++] = pu;
+            pus[cores++] = pu;
     }
-    if (found < 2 || found < count)
+    all = cores;
+    for (int pu = 0; pu < CPU_SETSIZE; pu++) {
+        int known = core_of_pu[pu] < 0;
+        for (int i = 0; i < cores && !known; i++)
+            known = pus[i] == pu;
+        if (!known)
+            pus[all++] = pu;
+    }
+    if (all < 2 || all < count)
         return;
+    /* Over all cores, so that the caches and memories of all are measured. */
+    size_t place = cores < count ? (size_t)local : (size_t)local * (size_t)cores / (size_t)count;
     CPU_ZERO(&one);
-    CPU_SET(cores[(size_t)local * (size_t)found / (size_t)count], &one);
+    CPU_SET(pus[place], &one);
     sched_setaffinity(0, sizeof one, &one);
 }
 
 void find_place(struct place *place)
 {
-    cpu_set_t allowed;
     memset(place, 0, sizeof *place);
     gethostname(place->host, sizeof place->host - 1);
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -94,17 +103,17 @@ void find_place(struct place *place)
         fclose(file);
     }
     place->pu = place->core = place->cache = place->numa = place->package = -1;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    if (sched_getaffinity(0, sizeof place->allowed, &place->allowed) != 0)
         return;
-    place->allowed = CPU_COUNT(&allowed);
     int first = 0;
-    while (first < CPU_SETSIZE && !CPU_ISSET(first, &allowed))
+    while (first < CPU_SETSIZE && !CPU_ISSET(first, &place->allowed))
         first++;
+    int core = core_of(first);
     for (int pu = first; pu < CPU_SETSIZE; pu++)
-        if (CPU_ISSET(pu, &allowed) && core_of(pu) != core_of(first))
+        if (CPU_ISSET(pu, &place->allowed) && core_of(pu) != core)
             return;
     place->pu = first;
-    place->core = core_of(first);
+    place->core = core;
     place->cache = cache_of(first);
     place->numa = numa_of(first, &place->memory);
     place->package = number_of(first, "topology/physical_package_id");

@@ -78,12 +78,21 @@ static void lead(struct world *world, double begin)
     tell_end(now() - begin);
 }
 
-/* Numbers the hosts; finds ranks that share PUs: more ranks than PUs on a host, or hosts of one kernel. */
+/* The number of ranks before `end` on the host of a rank that may use the same PUs. */
+static int alike_before(const struct world *world, int rank, int end)
+{
+    int count = 0;
+    for (int other = 0; other < end; other++)
+        count += world->host_of[other] == world->host_of[rank]
+                 && CPU_EQUAL(&world->places[other].allowed, &world->places[rank].allowed);
+    return count;
+}
+
+/* Numbers the hosts. */
 static void find_hosts(struct world *world)
 {
-    world->host_of = calloc((size_t)world->size, sizeof *world->host_of);
-    world->first_rank = calloc((size_t)world->size, sizeof *world->first_rank);
-    world->ranks_on = calloc((size_t)world->size, sizeof *world->ranks_on);
+    world->hosts = 0;
+    memset(world->ranks_on, 0, (size_t)world->size * sizeof *world->ranks_on);
     for (int rank = 0; rank < world->size; rank++) {
         int host = 0;
         while (host < world->hosts
@@ -94,31 +103,50 @@ static void find_hosts(struct world *world)
         world->host_of[rank] = host;
         world->ranks_on[host]++;
     }
+}
+
+/* Whether ranks share PUs: hosts of one kernel, more ranks that may use the same PUs than there are, or two ranks on one
+ * PU. */
+static int ranks_share_pus(const struct world *world)
+{
     for (int a = 0; a < world->hosts; a++) {
         const struct place *place = &world->places[world->first_rank[a]];
         for (int b = 0; b < a; b++)
             if (place->kernel[0] != '\0'
                 && strcmp(place->kernel, world->places[world->first_rank[b]].kernel) == 0)
-                world->settings.shares_pus = 1;
-        if (place->pu < 0 && world->ranks_on[a] > place->allowed)
-            world->settings.shares_pus = 1;
+                return 1;
     }
-    for (int a = 0; a < world->size; a++)
+    for (int a = 0; a < world->size; a++) {
+        int allowed = CPU_COUNT(&world->places[a].allowed);
+        if (allowed > 0 && alike_before(world, a, a + 1) > allowed)
+            return 1;
         for (int b = 0; b < a; b++)
             if (world->host_of[a] == world->host_of[b] && world->places[a].pu >= 0
                 && world->places[a].pu == world->places[b].pu)
-                world->settings.shares_pus = 1;
+                return 1;
+    }
+    return 0;
+}
+
+static void allocate(struct world *world)
+{
+    size_t size = (size_t)world->size;
+    world->places = calloc(size, sizeof *world->places);
+    world->host_of = calloc(size, sizeof *world->host_of);
+    world->first_rank = calloc(size, sizeof *world->first_rank);
+    world->ranks_on = calloc(size, sizeof *world->ranks_on);
 }
 
 /* The places of all ranks, on every rank. */
-static void gather_places(struct world *world, MPI_Comm comm)
+static void gather_places(struct world *world)
 {
     struct place place;
     MPI_Request request;
-    world->places = calloc((size_t)world->size, sizeof *world->places);
     find_place(&place);
-    MPI_Iallgather(&place, sizeof place, MPI_BYTE, world->places, sizeof place, MPI_BYTE, comm, &request);
+    MPI_Iallgather(&place, sizeof place, MPI_BYTE, world->places, sizeof place, MPI_BYTE, world->comm, &request);
     nap_until(&request);
+    find_hosts(world);
+    world->settings.shares_pus = world->settings.shares_pus || ranks_share_pus(world);
 }
 
 static int usage(int rank, const char *word)
@@ -140,7 +168,7 @@ static int read_options(struct settings *settings, int rank, int count, char **w
         } else if (strcmp(words[i], "--time-per-item") == 0 && atof(value) > 0) {
             settings->time_per_item = atof(words[++i]);
         } else if (strcmp(words[i], "--across") == 0 && settings->across_count < MOST_ACROSS
-                   && sscanf(value, "%63[^:]:%63[^:]:%d", across->first, across->second, &across->levels) == 3) {
+                   && sscanf(value, "%255[^:]:%255[^:]:%d", across->first, across->second, &across->levels) == 3) {
             settings->across_count++;
             i++;
         } else {
@@ -164,16 +192,11 @@ int main(int argc, char **argv)
         return 2;
     }
     probe_shares_pus = 1;
-    gather_places(&world, world.comm);
-    find_hosts(&world);
+    allocate(&world);
+    gather_places(&world);
     if (!world.settings.shares_pus) {
-        int local = 0;
-        for (int other = 0; other < rank; other++)
-            local += world.host_of[other] == world.host_of[rank];
-        bind_to_core(local, world.ranks_on[world.host_of[rank]]);
-        world.hosts = 0;
-        gather_places(&world, world.comm);
-        find_hosts(&world);
+        bind_to_own(alike_before(&world, rank, rank), alike_before(&world, rank, world.size));
+        gather_places(&world);
     }
     probe_shares_pus = world.settings.shares_pus;
     if (rank == 0)

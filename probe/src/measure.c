@@ -37,17 +37,14 @@ static void measure_pair(const struct world *world, const struct step *step, str
     measure(world, parts, 2, answers);
 }
 
-/* The median of a few times of half a round trip. */
+/* The least of a few half round trips. */
 static double one_way(const struct world *world, const struct step *step, int bytes)
 {
     struct answer answers[2];
-    struct pool few = {0};
     measure_pair(world, step, (struct order){.item = ITEM_ROUND_TRIPS, .bytes = bytes, .count = 8}, answers);
-    for (int i = 0; i < answers[0].samples; i++)
-        add_sample(&few, answers[0].sample[i]);
-    double least = few.sample[0];
-    for (int i = 1; i < few.count; i++)
-        least = few.sample[i] < least ? few.sample[i] : least;
+    double least = answers[0].sample[0];
+    for (int i = 1; i < answers[0].samples; i++)
+        least = answers[0].sample[i] < least ? answers[0].sample[i] : least;
     return least;
 }
 
@@ -93,16 +90,14 @@ void measure_receive(const struct world *world, const struct step *step)
     tell_rate(world, step, "receive_overhead", SHORT, "", &pool);
 }
 
-/* Whether a message of this length is sent before its receive is posted: two of three say so. */
+/* Whether a message of this length is sent before its receive is posted: one of up to three tries says so. A send that
+ * completes cannot have needed the receiver; one that does not may have been interrupted. */
 static int is_eager(const struct world *world, const struct step *step, int bytes, double away)
 {
-    int votes = 0;
     struct answer answers[2];
-    for (int vote = 0; vote < 3; vote++) {
+    for (int tries = 0; tries < 3; tries++) {
         measure_pair(world, step, (struct order){.item = ITEM_EAGER, .bytes = bytes, .seconds = away}, answers);
-        votes += answers[0].sample[0] != 0;
-        /* A send that completes cannot have needed the receiver; one that does not may have been interrupted. */
-        if (votes > 0)
+        if (answers[0].sample[0] != 0)
             return 1;
     }
     return 0;
@@ -215,8 +210,9 @@ void measure_bandwidth(const struct world *world, const struct step *step)
         memcpy(device, answers[0].device, sizeof device);
     } while (!is_settled(&pool) && now() - begin < world->settings.time_per_item);
     tell_rate(world, step, "bandwidth", bytes, device, &pool);
-    if (step->pairs == 1 && !step->both && strcmp(step->level, "nodes") == 0 && wire >= sent) {
+    if (step->pairs == 1 && !step->both && strcmp(step->level, "nodes") == 0 && device[0] != '\0') {
         begin_pools();
+        /* Below 1 where the MPI library shares out a message over several devices, which its reader refuses. */
         add_sample(&pool, wire / sent);
         tell_rate(world, step, "wire_per_byte", bytes, device, &pool);
     }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 struct list {
     const struct world *world;
@@ -149,10 +150,19 @@ static void add_far_devices(struct list *list, int first_host, int second_host)
     }
 }
 
+/* Whether two names mean one host: equal, or one is short and the first label of the other. Case does not matter. */
+static int same_host(const char *one, const char *other)
+{
+    size_t first = strcspn(one, "."), second = strcspn(other, ".");
+    int has_short = one[first] == '\0' || other[second] == '\0';
+    return strcasecmp(one, other) == 0
+           || (has_short && first == second && strncasecmp(one, other, first) == 0);
+}
+
 static int host_named(const struct world *world, const char *name)
 {
     for (int host = 0; host < world->hosts; host++)
-        if (strcmp(world->places[world->first_rank[host]].host, name) == 0)
+        if (same_host(world->places[world->first_rank[host]].host, name))
             return host;
     return -1;
 }

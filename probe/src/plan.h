@@ -11,7 +11,7 @@ enum { MOST_STEPS = 512, MOST_ACROSS = 16, MOST_HOSTS_MEASURED = 16, MOST_POOL =
 
 /* A pair of hosts and the number of switch levels that messages between them climb. */
 struct across {
-    char first[64], second[64];
+    char first[256], second[256]; /* of the description; with or without a domain */
     int levels;
 };
 

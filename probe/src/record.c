@@ -93,6 +93,15 @@ void tell_rate(const struct world *world, const struct step *step, const char *r
     fflush(stdout);
 }
 
+/* The ranks of a host that have a core or a PU of their own. */
+static int bound_on(const struct world *world, int host)
+{
+    int count = 0;
+    for (int rank = 0; rank < world->size; rank++)
+        count += world->host_of[rank] == host && world->places[rank].pu >= 0;
+    return count;
+}
+
 void tell_world(const struct world *world)
 {
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -107,7 +116,7 @@ void tell_world(const struct world *world)
         print_host("host", world, world->first_rank[host]);
         putchar(',');
         print_text("kernel", world->places[world->first_rank[host]].kernel);
-        printf(",\"ranks\":%d}\n", world->ranks_on[host]);
+        printf(",\"ranks\":%d,\"bound\":%d}\n", world->ranks_on[host], bound_on(world, host));
     }
     fflush(stdout);
 }

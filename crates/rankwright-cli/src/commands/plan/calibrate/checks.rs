@@ -13,7 +13,9 @@ const BANDWIDTH_SPREAD: f64 = 0.15;
 const TIME_SPREAD: f64 = 0.75;
 /// The fewest samples whose spread says anything; ranks that wait for a PU most of the time give fewer.
 const FEWEST_SAMPLES: u32 = 4;
-/// The most bytes that a device may send for each byte of the probe: headers need a few percent.
+/// The least and the most bytes that a device may send for each byte of the probe: headers need a few
+/// percent.
+const LEAST_ON_WIRE: f64 = 0.97;
 const MOST_ON_WIRE: f64 = 1.25;
 
 /// Refuses hosts that the cluster does not have, and too few ranks.
@@ -27,7 +29,8 @@ pub(super) fn check_start(record: &Record, cluster: &Cluster) -> anyhow::Result<
     if !unknown.is_empty() {
         let has: Vec<&str> = cluster.nodes.iter().map(|node| node.name.as_str()).collect();
         let text = format!(
-            "the probe ran on {}, which `{}` does not have; it has {}; nothing is written",
+            "the probe ran on {}, which `{}` does not have; it has {}; nothing is written: start it on \
+             nodes of the description, or add these nodes",
             hostlist::compress(&unknown),
             cluster.name,
             hostlist::compress(&has)
@@ -57,6 +60,11 @@ pub(super) fn remarks(record: &Record, cluster: &Cluster) -> Vec<String> {
     }
     if record.hosts.len() > 1 && record.hosts.iter().all(|host| host.ranks == 1) {
         let text = "one rank per node: the curve of pairs has one point";
+        remarks.push(text.to_owned());
+    }
+    if !record.shares_pus && record.hosts.iter().all(|host| host.bound == 0) {
+        let text = "no rank could be bound to a core: cores, caches and memories are not measured; let the \
+                    launcher bind each rank to one";
         remarks.push(text.to_owned());
     }
     if record.shares_pus && !cluster.emulated {
@@ -104,6 +112,10 @@ pub(super) fn doubts(record: &Record, fitted: &Fitted) -> Vec<String> {
             Value::Factor(factor) if factor > MOST_ON_WIRE => {
                 Some(format!("the device sent {factor:.1} bytes for each of the probe"))
             }
+            Value::Factor(factor) if factor < LEAST_ON_WIRE => Some(format!(
+                "the busiest device sent only {factor:.2} of the payload: the MPI library used several \
+                 devices; choose one (OMPI_MCA_btl_tcp_if_include, UCX_NET_DEVICES) and measure again"
+            )),
             _ => None,
         }
     };

@@ -31,6 +31,8 @@ pub(super) struct Host {
     /// The boot id of its kernel.
     pub(super) kernel: String,
     pub(super) ranks: usize,
+    /// How many of them have a core or a PU of their own.
+    pub(super) bound: usize,
 }
 
 /// A rate: the median and the quartiles of samples.
@@ -139,7 +141,7 @@ pub(super) mod tests {
     #[test]
     fn lines_of_launchers_are_left_out() {
         let text = "hello\n0: @rankwright-probe {\"probe\":1,\"mpi\":\"M\",\"ranks\":2,\"shares_pus\":false}\n\
-                    @rankwright-probe {\"host\":\"n0\",\"kernel\":\"k\",\"ranks\":2}\n\
+                    @rankwright-probe {\"host\":\"n0\",\"kernel\":\"k\",\"ranks\":2,\"bound\":2}\n\
                     @rankwright-probe {\"end\":1.5}\n";
         let record = record(text).unwrap();
         assert_eq!((record.mpi.as_str(), record.ranks, record.seconds), ("M", 2, Some(1.5)));
