@@ -5,7 +5,7 @@
 
 Prints a table and ends with 1 if a rate is off by more than 5 %, or a latency by more than 10 %. Needs what
 `rankwright lab` needs, Open MPI, and a built rankwright (RANKWRIGHT, by default target/debug/rankwright or
-target/release/rankwright, the newer one; RANKWRIGHT_LAB: one that makes the labs, by default the same).
+target/release/rankwright, the newer one; LAB_PROGRAM: one that makes the labs, by default the same).
 """
 import argparse
 import json
@@ -30,7 +30,7 @@ def program():
 
 def draw(rankwright, rate, delay, options, folder):
     """The rates that calibrate finds in a lab whose devices have this many Mbit/s and this latency in us."""
-    lab = os.environ.get("RANKWRIGHT_LAB") or rankwright
+    lab = os.environ.get("LAB_PROGRAM") or rankwright
     name = f"draw-{os.getpid()}"
     up = [lab, "lab", "up", "--name", name, "--nodes", str(options.nodes), "--cores", str(options.cores)]
     up += ["--delay", f"{delay} us"] if delay else []
