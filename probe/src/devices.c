@@ -79,18 +79,24 @@ void read_devices(struct devices *devices)
     read_interfaces(devices);
 }
 
+double sent_by(const struct devices *devices, const char *name)
+{
+    for (int i = 0; i < devices->count; i++)
+        if (strcmp(devices->device[i].name, name) == 0)
+            return devices->device[i].sent;
+    return -1;
+}
+
 double busiest_device(const struct devices *before, const struct devices *after, char *name, size_t size)
 {
     double most = 0;
     name[0] = '\0';
     for (int i = 0; i < after->count; i++) {
         const struct device *device = &after->device[i];
-        for (int j = 0; j < before->count; j++) {
-            double sent = device->sent - before->device[j].sent;
-            if (strcmp(device->name, before->device[j].name) == 0 && sent > most) {
-                most = sent;
-                snprintf(name, size, "%s", device->name);
-            }
+        double earlier = sent_by(before, device->name);
+        if (earlier >= 0 && device->sent - earlier > most) {
+            most = device->sent - earlier;
+            snprintf(name, size, "%s", device->name);
         }
     }
     return most;

@@ -22,4 +22,7 @@ void read_devices(struct devices *devices);
 /* The bytes that the busiest device has sent between two readings, and its name; 0 and "" if none has. */
 double busiest_device(const struct devices *before, const struct devices *after, char *name, size_t size);
 
+/* The bytes that the device of this name has sent; -1 without it. */
+double sent_by(const struct devices *devices, const char *name);
+
 #endif

@@ -183,6 +183,17 @@ static void add_sums(const struct answer *answers, int parts)
     }
 }
 
+/* Bytes on the wire for each byte of payload, by the last stream of one pair one way. */
+static double wire_per_byte;
+
+/* Whether the counters of the sender's device tell the rate better than the clocks of the receivers. */
+static int counts_on_wire(const struct step *step, const struct answer *answer)
+{
+    if (step->pairs == 1 && !step->both)
+        wire_per_byte = answer->sent > 0 ? answer->wire / answer->sent : 0;
+    return answer->on_wire > 0 && !step->both && wire_per_byte >= 1;
+}
+
 /* Streams between as many pairs as the step says: the ranks of two hosts, or the two ranks of the step. */
 void measure_bandwidth(const struct world *world, const struct step *step)
 {
@@ -204,7 +215,11 @@ void measure_bandwidth(const struct world *world, const struct step *step)
     begin_pools();
     do {
         measure(world, parts, count, answers);
-        add_sums(answers, count);
+        if (counts_on_wire(step, &answers[0]))
+            for (int i = 0; i < answers[0].on_wire; i++)
+                add_sample(&pool, answers[0].other[i] / wire_per_byte);
+        else
+            add_sums(answers, count);
         sent += answers[0].sent;
         wire += answers[0].wire;
         memcpy(device, answers[0].device, sizeof device);

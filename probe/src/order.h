@@ -37,6 +37,8 @@ struct answer {
     int messages;                 /* messages sent */
     double sample[MOST_SAMPLES];
     double other[MOST_SAMPLES];   /* ITEM_ROUND_TRIPS: seconds of each call that sends */
+    int on_wire;                  /* ITEM_STREAM, a sender where ranks share PUs: used places of `other`, which has the */
+                                  /* bytes per second that its device sent, block by block */
     double sent;                  /* payload bytes sent */
     double wire;                  /* bytes that the device below sent meanwhile */
     char device[DEVICE_NAME];     /* the device that sent most; empty: none that counts */

@@ -4,7 +4,11 @@
  * The receiver's clock decides: what the sender hands over may wait in buffers on the way. The first third is left
  * out, because shaped devices let a burst through first and connections begin slowly. The rest is cut into blocks;
  * each gives a rate, from the first message that completes in a block to the first one of the next.
+ *
+ * Where ranks share PUs the receiver is paused now and then, and what has waited in its socket then comes in a burst.
+ * The device of the sender sends on meanwhile: the sender reads its counters at the same blocks.
  */
+#include "devices.h"
 #include "order.h"
 
 #include <sched.h>
@@ -28,6 +32,13 @@ struct receiver {
     int block;                 /* the next whose first message is awaited */
     double time[BLOCKS + 1];   /* of the first message that completed in each block */
     double before[BLOCKS + 1]; /* bytes that had come then */
+};
+
+/* What the devices of the sender's host had sent at each block. */
+struct sender {
+    int block; /* the next */
+    double time[BLOCKS + 1];
+    struct devices sent[BLOCKS + 1];
 };
 
 static char *buffer_of(const struct order *order, struct direction *direction, int slot)
@@ -139,12 +150,50 @@ static void rates(const struct receiver *receiver, struct answer *answer)
             (receiver->bytes - receiver->first_bytes) / (receiver->last_time - receiver->first_time);
 }
 
+static void note_sent(const struct order *order, struct sender *sender, double start)
+{
+    double share = (now() - start) / order->seconds * BLOCKS;
+    if (sender->block > BLOCKS || share < sender->block)
+        return;
+    /* A sender that was paused leaves blocks out. */
+    if (share > sender->block + 1)
+        sender->block = share < BLOCKS ? (int)share : BLOCKS;
+    read_devices(&sender->sent[sender->block]);
+    sender->time[sender->block++] = now();
+}
+
+/* The rates of the device that sent most, block by block. A counter that stands still is not kept up to date. */
+static void wire_rates(const struct sender *sender, struct answer *answer)
+{
+    char name[DEVICE_NAME];
+    int before = -1;
+    for (int block = SKIPPED; block <= BLOCKS; block++) {
+        if (sender->time[block] == 0)
+            continue;
+        if (before >= 0) {
+            const struct devices *then = &sender->sent[before], *here = &sender->sent[block];
+            if (answer->on_wire == 0)
+                busiest_device(then, here, name, sizeof name);
+            double bytes = sent_by(here, name) - sent_by(then, name);
+            if (bytes <= 0) {
+                answer->on_wire = 0;
+                return;
+            }
+            answer->other[answer->on_wire++] = bytes / (sender->time[block] - sender->time[before]);
+        }
+        before = block;
+    }
+}
+
 void stream(const struct order *order, struct answer *answer, MPI_Comm comm)
 {
     struct direction out, in;
     struct receiver receiver;
     char received = 0;
     int sends = order->role & ROLE_FIRST, receives = order->role & ROLE_SECOND;
+    int counts = probe_shares_pus && order->role == ROLE_FIRST;
+    static struct sender sender;
+    memset(&sender, 0, sizeof sender);
     memset(&receiver, 0, sizeof receiver);
     open_direction(order, &out);
     open_direction(order, &in);
@@ -158,6 +207,8 @@ void stream(const struct order *order, struct answer *answer, MPI_Comm comm)
         double bytes = receiver.bytes;
         if (sends)
             progress_sends(order, &out, start, answer, comm);
+        if (counts)
+            note_sent(order, &sender, start);
         if (receives)
             progress_receives(order, &in, &receiver, comm);
         if (probe_shares_pus && before == answer->messages && bytes == receiver.bytes)
@@ -169,6 +220,7 @@ void stream(const struct order *order, struct answer *answer, MPI_Comm comm)
     if (order->role == ROLE_SECOND)
         send_to(order->partner, &received, 1, ANSWERED, comm);
     rates(&receiver, answer);
+    wire_rates(&sender, answer);
     close_direction(&out);
     close_direction(&in);
 }
