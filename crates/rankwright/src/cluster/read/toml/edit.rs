@@ -6,6 +6,7 @@ use std::path::Path;
 use ::toml::{Spanned, Table, Value};
 use serde::Deserialize;
 
+use super::schema::File;
 use super::write::{bandwidth, latency, quoted};
 use super::{EXPECTED, calibration, parse};
 use crate::cluster::Rates;
@@ -33,7 +34,7 @@ pub fn with_rates(
 ) -> Result<String, InputError> {
     let before = parse(text, file, folder)?;
     let kept = without_calibration(text);
-    let fields = fields(rates);
+    let fields = fields(rates, &before.rates);
     let mut edited =
         match ::toml::from_str::<Table>(&kept).ok().and_then(|t| t.get("rates").cloned()) {
             Some(Value::Table(_)) => in_table(&kept, file, folder, &fields)?,
@@ -57,12 +58,21 @@ pub fn with_rates(
     Ok(edited)
 }
 
+/// The paths in `xml = ".."` of a `cluster.toml`, as written; none if it cannot be read.
+#[must_use]
+pub fn xml_files(text: &str) -> Vec<String> {
+    let file: Option<File> = ::toml::from_str(text).ok();
+    let nodes = file.into_iter().flat_map(|file| file.node);
+    nodes.filter_map(|node| Some(node.into_inner().xml?.into_inner())).collect()
+}
+
 fn assignment((name, value): &(&str, String)) -> String {
     format!("{name} = {value}\n")
 }
 
-/// The fields of `[rates]` that a calibration may change, as written.
-fn fields(rates: &Rates) -> Vec<(&'static str, String)> {
+/// The fields of `[rates]` that a calibration may change, as written. Those of `before` stay where none
+/// is written, so a default must be written if it replaces one.
+fn fields(rates: &Rates, before: &Rates) -> Vec<(&'static str, String)> {
     let mut fields =
         vec![("name", quoted(&rates.name)), ("calibrated", rates.calibrated.to_string())];
     fields.extend(rates.nic_bandwidth.map(|rate| ("nic_bandwidth", bandwidth(rate))));
@@ -70,7 +80,8 @@ fn fields(rates: &Rates) -> Vec<(&'static str, String)> {
     fields.extend(rates.memory_bandwidth.map(|rate| ("memory_bandwidth", bandwidth(rate))));
     fields.extend(rates.cache_bandwidth.map(|rate| ("cache_bandwidth", bandwidth(rate))));
     let factor = format!("{:?}", rates.remote_memory_factor);
-    if rates.remote_memory_factor != Rates::default().remote_memory_factor {
+    let default = Rates::default().remote_memory_factor;
+    if [rates.remote_memory_factor, before.remote_memory_factor].iter().any(|it| *it != default) {
         fields.push(("remote_memory_factor", factor));
     }
     fields
@@ -234,6 +245,12 @@ mod tests {
         assert!(text.contains(NODES), "{text}");
         // A second time, only the old calibration is replaced.
         assert_eq!(edited(&text), text);
+    }
+
+    #[test]
+    fn a_default_replaces_another_value() {
+        let text = edited(&format!("[rates]\nremote_memory_factor = 1.5\n\n{NODES}"));
+        assert!(text.contains("remote_memory_factor = 1.1\n"), "{text}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::cluster::{Cluster, ClusterDescription, Node, NodeGroup, Rates, hostli
 use crate::files::{InputError, TomlText, read_text};
 use crate::units::UnitError;
 
-pub use edit::with_rates;
+pub use edit::{with_rates, xml_files};
 pub use write::write;
 
 /// A field `rates` as written, here or in another file.
