@@ -63,21 +63,9 @@ pub(super) fn report(
     fitted: &Fitted,
     written: Option<&str>,
 ) -> anyhow::Result<String> {
-    let header = ["rate", "measured", "spread", "samples", "before"];
-    let cells = |row: &Row| {
-        let before = row.before.map_or(String::new(), |(value, assumed)| {
-            format!("{value:.1}{}", if assumed { " (assumed)" } else { "" })
-        });
-        let spread = format!("{:.1} %", 100.0 * row.spread);
-        let value = match row.value {
-            Value::Factor(factor) => factor.to_string(),
-            Value::Length(bytes) => bytes.to_string(),
-            value => format!("{value:.1}"),
-        };
-        vec![row.rate.clone(), value, spread, row.samples.to_string(), before]
-    };
     Ok(match format {
         Format::Table => {
+            let header = ["rate", "measured", "spread", "samples", "before"];
             let rows: Vec<Vec<String>> = fitted.rows.iter().map(cells).collect();
             let notes: String = fitted.notes.iter().map(|note| format!("{note}\n")).collect();
             format!(
@@ -117,6 +105,20 @@ pub(super) fn report(
             output::csv(&["rate", "value", "unit", "spread", "samples", "before"], &rows)
         }
     })
+}
+
+/// The cells of a row of the table.
+fn cells(row: &Row) -> Vec<String> {
+    let before = row.before.map_or(String::new(), |(value, assumed)| {
+        format!("{value:.1}{}", if assumed { " (assumed)" } else { "" })
+    });
+    let spread = format!("{:.1} %", 100.0 * row.spread);
+    let value = match row.value {
+        Value::Factor(factor) => factor.to_string(),
+        Value::Length(bytes) => bytes.to_string(),
+        value => format!("{value:.1}"),
+    };
+    vec![row.rate.clone(), value, spread, row.samples.to_string(), before]
 }
 
 fn json(row: &Row) -> RateJson<'_> {
