@@ -125,3 +125,35 @@ fn a_calibration_that_is_ended_writes_nothing() {
     assert!(!status.success());
     described.is_unchanged("ended");
 }
+
+#[test]
+fn a_description_with_files_beside_it_stays_in_its_folder() {
+    let described = Described::new("n[0-1]", "");
+    let text = "[[node]]\nnames = \"n[0-1]\"\nxml = \"node.xml\"\n";
+    std::fs::write(described.file(), text).unwrap();
+    let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/machines");
+    let node = described.folder.path().join("node.xml");
+    std::fs::copy(machines.join("omni-path-2s.xml"), node).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let target = other.path().join("m.toml");
+    let output = described.calibrate(&["-o", target.to_str().unwrap()]).output().unwrap();
+    let said = transcript(&["-o"], &output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("-o: `xml = \"node.xml\"` of "), "{said}");
+    assert!(said.contains("is relative to its folder; write beside"), "{said}");
+    assert!(!target.exists());
+}
+
+#[test]
+fn granted_hosts_that_the_description_lacks_are_named() {
+    let described = Described::new("n[0-1]", "");
+    let mut run = described.calibrate(&["--for", "openmpi4"]);
+    run.env("SLURM_JOB_ID", "7").env("SLURM_JOB_NODELIST", "n1,m[3-4]");
+    run.env("SLURM_JOB_CPUS_PER_NODE", "2(x3)");
+    let said = transcript(&["--for"], &run.output().unwrap());
+    if said.contains("program not found") || said.contains("not found on PATH") {
+        say(format_args!("SKIPPED: Open MPI 4 is missing"));
+        return;
+    }
+    assert!(said.contains("job 7 of Slurm has m[3-4], which `cluster` does not have"), "{said}");
+}

@@ -16,7 +16,7 @@ use std::time::Duration;
 use clap::Args;
 use rankwright::cluster::Cluster;
 use rankwright::cluster::read::toml;
-use rankwright::files::{check_writable, read_text, write_atomically};
+use rankwright::files::{InputError, check_writable, read_text, write_atomically};
 use rankwright::launch::Launcher;
 use rankwright::units::Seconds;
 
@@ -76,22 +76,61 @@ impl Calibrate {
         }
         let target = self.output.as_deref().unwrap_or(&self.on);
         refuse_stdout(target)?;
-        let text = read_text(&self.on, toml::EXPECTED)?;
+        let text = self.description()?;
         let (file, folder) =
             (self.on.display().to_string(), self.on.parent().unwrap_or(Path::new("")));
         let cluster = toml::parse(&text, &file, folder)?;
         // Found after the measurement, these would cost it.
         toml::with_rates(&text, &file, folder, &cluster.rates)?;
+        self.refuse_other_folder(&text)?;
         check_writable(target)?;
         let record = self.measure(&cluster, verbosity)?;
         let fitted = fit::fit(&record, &cluster, &date::today());
         checks::remarks(&record, &cluster).iter().for_each(|text| warn(verbosity, text));
         self.refuse(&record, &fitted, verbosity)?;
+        if self.description()? != text {
+            anyhow::bail!("{file} changed during the measurement; nothing is written");
+        }
         let edited = toml::with_rates(&text, &file, folder, &fitted.rates)?;
         write_atomically(target, edited.as_bytes())?;
         let target = target.display().to_string();
         output::print(&report::report(self.format, &record, &fitted, Some(&target))?)?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The text of the cluster.toml.
+    fn description(&self) -> anyhow::Result<String> {
+        let text = read_text(&self.on, toml::EXPECTED)?;
+        if text.trim_start().starts_with('<') {
+            let file = self.on.display();
+            let found = "an XML file: the hardware of one node, which has no place for rates";
+            let error = InputError::new(&file, found, toml::EXPECTED).with_advice(format!(
+                "make one for the nodes of the cluster: `rankwright cluster import {file} --nodes NAMES \
+                 -o cluster.toml`"
+            ));
+            return Err(error.into());
+        }
+        Ok(text)
+    }
+
+    /// Refuses another folder for a description with paths relative to its own.
+    fn refuse_other_folder(&self, text: &str) -> anyhow::Result<()> {
+        let Some(output) = &self.output else { return Ok(()) };
+        let folder = |file: &Path| {
+            let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+            parent.unwrap_or(Path::new(".")).canonicalize().ok()
+        };
+        let relative = toml::xml_files(text).into_iter().find(|path| Path::new(path).is_relative());
+        match relative {
+            Some(path) if folder(output) != folder(&self.on) => {
+                let on = self.on.display();
+                let text = format!(
+                    "-o: `xml = \"{path}\"` of {on} is relative to its folder; write beside {on}"
+                );
+                Err(UsageError(text).into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Starts the probe and reads its record.

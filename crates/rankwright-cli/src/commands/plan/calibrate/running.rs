@@ -16,6 +16,8 @@ use crate::output::{Verbosity, warn};
 
 /// How many lines of the launcher's output are shown if it fails.
 const MOST_LINES: usize = 10;
+/// How long the launcher may take until the record begins: it may wait for its allocation.
+const STARTING: Duration = Duration::from_secs(600);
 /// How long the launcher may take to end after the end of the record.
 const ENDING: Duration = Duration::from_secs(10);
 
@@ -33,8 +35,8 @@ enum Ended {
     Silent { after: String },
 }
 
-/// Runs the probe to its end; once more if it hangs, as some MPI libraries do now and then. `checked`
-/// is called when the hosts are known.
+/// Runs the probe to its end; once more if it hangs, as some MPI libraries do now and then. `patience` is
+/// how long it may be silent once its record has begun. `checked` is called when the hosts are known.
 ///
 /// # Errors
 /// If the launcher fails, the record is not whole, or `checked` refuses the hosts.
@@ -48,8 +50,7 @@ pub(super) fn run(
         Ended::Whole(record) => return Ok(record),
         Ended::Silent { after } => after,
     };
-    let seconds = patience.as_secs();
-    warn(verbosity, format!("the probe was silent for {seconds} s during: {after}; once more"));
+    warn(verbosity, format!("the probe was silent for too long during: {after}; once more"));
     match once(command, patience, checked, verbosity)? {
         Ended::Whole(record) => Ok(record),
         Ended::Silent { after } => anyhow::bail!(
@@ -114,7 +115,8 @@ struct Run {
 }
 
 impl Run {
-    /// Takes the output of the launcher until it closes it; whether it did so in time.
+    /// Takes the output of the launcher until it closes it; whether it did so in time. Only lines of the
+    /// record count: a launcher may repeat a warning for ever.
     fn listen(
         &mut self,
         launcher: &mut Child,
@@ -130,8 +132,10 @@ impl Run {
         thread::spawn(move || pass_on(errors, &again, Said::Error));
         let progress = ProgressLine::new(verbosity, "starting the probe");
         let mut is_checked = false;
+        let mut end = Instant::now() + STARTING;
         loop {
-            let line = match receiver.recv_timeout(patience) {
+            let left = end.saturating_duration_since(Instant::now());
+            let line = match receiver.recv_timeout(left) {
                 Ok(line) => line,
                 // It may hang at its end, which loses nothing.
                 Err(RecvTimeoutError::Timeout) => return Ok(self.record.seconds.is_some()),
@@ -141,6 +145,9 @@ impl Run {
                 Said::Output(text) => self.record.take(text)?,
                 Said::Error(_) => None,
             };
+            if step.is_some() {
+                end = Instant::now() + patience;
+            }
             match (line, step) {
                 (Said::Output(text) | Said::Error(text), None) => {
                     if self.said.len() < MOST_LINES && !text.trim().is_empty() {

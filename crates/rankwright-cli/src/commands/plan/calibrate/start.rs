@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
-use rankwright::cluster::Cluster;
 use rankwright::cluster::read::hostfile::Host;
+use rankwright::cluster::{Cluster, hostlist};
 use rankwright::ids::NodeId;
 use rankwright::launch::{DefaultRequest, ProgramLine};
 use rankwright_shim_format::same_host;
@@ -144,21 +144,13 @@ fn hosts(cluster: &Cluster) -> anyhow::Result<(Vec<Host>, usize)> {
         let cores = cluster.machine(node).cores.len();
         if cluster.emulated { cores.min(MOST_EMULATED) } else { cores }
     };
-    let granted = BatchJob::around()?;
-    let nodes: Vec<NodeId> = match &granted {
-        Some(batch) => {
-            batch.hosts.names().iter().filter_map(|name| cluster.find_node(name)).collect()
-        }
-        None => cluster.node_ids().collect(),
-    };
-    if nodes.is_empty() {
-        let text = format!("none of the granted hosts is in `{}`", cluster.name);
-        return Err(Infeasible(text).into());
+    if let Some(batch) = BatchJob::around()? {
+        return Ok((Vec::new(), granted_ranks(&batch, cluster, &ranks_on)?));
     }
+    let nodes: Vec<NodeId> = cluster.node_ids().collect();
     let ranks = nodes.iter().map(|node| ranks_on(*node)).sum();
     let here = this_host::name()?;
-    let only_here = nodes.iter().all(|node| same_host(&cluster.node(*node).name, &here));
-    if granted.is_some() || only_here {
+    if nodes.iter().all(|node| same_host(&cluster.node(*node).name, &here)) {
         return Ok((Vec::new(), ranks));
     }
     let host = |node: &NodeId| Host {
@@ -166,6 +158,34 @@ fn hosts(cluster: &Cluster) -> anyhow::Result<(Vec<Host>, usize)> {
         slots: u32::try_from(ranks_on(*node)).ok(),
     };
     Ok((nodes.iter().map(host).collect(), ranks))
+}
+
+/// One rank per core of the granted hosts, but no more than CPUs and tasks are granted: launchers refuse
+/// more.
+fn granted_ranks(
+    batch: &BatchJob,
+    cluster: &Cluster,
+    ranks_on: &dyn Fn(NodeId) -> usize,
+) -> anyhow::Result<usize> {
+    let (mut ranks, mut unknown) = (0, Vec::new());
+    for name in batch.hosts.names() {
+        let Some(node) = cluster.find_node(name) else {
+            unknown.push(name);
+            continue;
+        };
+        let cpus = batch.hosts.cpus_of(name).and_then(|cpus| usize::try_from(cpus).ok());
+        ranks += ranks_on(node).min(cpus.unwrap_or(usize::MAX));
+    }
+    if !unknown.is_empty() {
+        let text = format!(
+            "{} has {}, which `{}` does not have: add these nodes, or give a launch line for the others",
+            batch.title,
+            hostlist::compress(&unknown),
+            cluster.name
+        );
+        return Err(Infeasible(text).into());
+    }
+    Ok(ranks.min(batch.tasks.unwrap_or(usize::MAX)))
 }
 
 fn text(path: &Path) -> anyhow::Result<String> {
