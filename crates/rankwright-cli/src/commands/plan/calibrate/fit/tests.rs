@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rankwright::cluster::read::toml;
 
+use super::super::checks;
 use super::super::record::tests::record;
 use super::*;
 
@@ -84,4 +85,19 @@ fn an_edited_description_has_the_fitted_rates() {
     assert_eq!(read.rates, fitted.rates);
     let again = toml::parse(&toml::write(&read), "c.toml", Path::new("")).unwrap();
     assert_eq!(again, read);
+}
+
+#[test]
+fn messages_shared_out_over_several_devices_are_doubted() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/probe/two-numa.txt");
+    let mut record = record(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let stream = record.rates.iter().find(|rate| rate.rate == "bandwidth" && rate.level == "nodes");
+    let (rate, half) = ("wire_per_byte".to_owned(), 0.5);
+    let wire =
+        Rate { rate, mean: half, median: half, low: half, high: half, ..stream.unwrap().clone() };
+    record.rates.push(wire);
+    let fitted = fit(&record, &cluster(), "2026-11-23");
+    let doubts = checks::doubts(&record, &fitted).join("; ");
+    assert!(doubts.contains("the busiest device sent only 0.50 of the payload"), "{doubts}");
+    assert_eq!(fitted.rates.calibration.unwrap().wire_per_byte, None);
 }
