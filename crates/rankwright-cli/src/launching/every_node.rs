@@ -81,7 +81,7 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// Which hosts left nothing or `failed` (by host and reason), how the launcher ended, and what it said.
+    /// Hosts without output or that `failed` (by host and reason), the launcher's exit status, and its standard error.
     pub(crate) fn why_missing(&self, hosts: &[String], mut failed: Vec<String>) -> String {
         let silent: Vec<&str> = (hosts.iter().zip(&self.left))
             .filter(|(_, left)| left.is_none())
@@ -120,7 +120,7 @@ impl EveryNode<'_> {
     /// waits for what all leave there.
     ///
     /// # Errors
-    /// If the launcher cannot be started, or there is no folder for the files.
+    /// If the launcher cannot be started, or no temporary folder can be made.
     pub(crate) fn ask(&self, words: &[&str], verbosity: &Verbosity) -> anyhow::Result<Answers> {
         let folder = shared_folder()?;
         let launch = self.launch(words, folder.path())?;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::error::Category;
 use sha2::{Digest, Sha256};
 
 use super::contradictions;
@@ -219,25 +218,14 @@ impl PlacementFile {
         struct Format {
             format: u32,
         }
-        let malformed = |error: &serde_json::Error| {
-            let found = match error.classify() {
-                Category::Eof => "the end of the file".to_owned(),
-                Category::Syntax | Category::Io => "text that is not JSON".to_owned(),
-                // The line stands before the sentence.
-                Category::Data => {
-                    let text = error.to_string();
-                    text.split(" at line ").next().unwrap_or_default().to_owned()
-                }
-            };
-            InputError::new(name, found, EXPECTED).at_line(error.line())
-        };
-        let Format { format } = serde_json::from_str(text).map_err(|error| malformed(&error))?;
+        let malformed = |error| InputError::of_json(name, &error, EXPECTED);
+        let Format { format } = serde_json::from_str(text).map_err(malformed)?;
         if format != FORMAT {
             return Err(InputError::new(name, format, FORMAT)
                 .in_field("format")
                 .with_advice("make it again with this version's `rankwright place`"));
         }
-        let file: Self = serde_json::from_str(text).map_err(|error| malformed(&error))?;
+        let file: Self = serde_json::from_str(text).map_err(malformed)?;
         contradictions::refuse(&file, name)?;
         Ok(file)
     }

@@ -33,7 +33,7 @@ type Interfaces = BTreeMap<String, InterfaceCounters>;
 /// folders `sys` and `proc`.
 ///
 /// # Errors
-/// If there is no table of network interfaces.
+/// If `/proc/net/dev` cannot be read.
 pub(super) fn read(root: &Path) -> anyhow::Result<Vec<DeviceSample>> {
     let class = root.join("sys/class");
     let interfaces = interfaces(&root.join("proc/net/dev"))?;

@@ -82,7 +82,7 @@ fn other_hosts_are_refused() {
 fn too_few_ranks_are_refused() {
     let described = Described::new(&on_this_host(), "");
     let Some(said) = described.refuses(&with(&[], "1"), &[4]) else { return };
-    assert!(said.contains("1 rank: there is nobody to send to; start at least two"), "{said}");
+    assert!(said.contains("1 rank: message rates need at least two; start two or more"), "{said}");
 }
 
 #[test]

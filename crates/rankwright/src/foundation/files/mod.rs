@@ -10,6 +10,7 @@ use std::num::NonZeroUsize;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use serde_json::error::Category;
 use tempfile::TempPath;
 
 use crate::parallel;
@@ -52,6 +53,24 @@ impl InputError {
             expected: expected.to_string(),
             advice: None,
         }
+    }
+
+    /// The error of a JSON file, with its line.
+    pub(crate) fn of_json(
+        file: &str,
+        error: &serde_json::Error,
+        expected: impl fmt::Display,
+    ) -> Self {
+        let found = match error.classify() {
+            Category::Eof => "the end of the file".to_owned(),
+            Category::Syntax | Category::Io => "text that is not JSON".to_owned(),
+            // The line stands before the sentence.
+            Category::Data => {
+                let text = error.to_string();
+                text.split(" at line ").next().unwrap_or_default().to_owned()
+            }
+        };
+        Self::new(file, found, expected).at_line(error.line())
     }
 
     /// The error, at this line (from 1).

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::error::Category;
 
 use super::reading::NodeReading;
 use crate::files::{InputError, WriteError, read_text, write_atomically};
@@ -225,24 +224,14 @@ impl Record {
         struct Version {
             version: u32,
         }
-        let malformed = |error: &serde_json::Error| {
-            let found = match error.classify() {
-                Category::Eof => "the end of the file".to_owned(),
-                Category::Syntax | Category::Io => "text that is not JSON".to_owned(),
-                Category::Data => {
-                    let text = error.to_string();
-                    text.split(" at line ").next().unwrap_or_default().to_owned()
-                }
-            };
-            InputError::new(name, found, EXPECTED).at_line(error.line())
-        };
-        let Version { version } = serde_json::from_str(text).map_err(|error| malformed(&error))?;
+        let malformed = |error| InputError::of_json(name, &error, EXPECTED);
+        let Version { version } = serde_json::from_str(text).map_err(malformed)?;
         if version != VERSION {
             return Err(InputError::new(name, version, VERSION)
                 .in_field("version")
                 .with_advice("read it with the rankwright that wrote it, or run the job again"));
         }
-        let record: Self = serde_json::from_str(text).map_err(|error| malformed(&error))?;
+        let record: Self = serde_json::from_str(text).map_err(malformed)?;
         record.check(name)?;
         Ok(record)
     }

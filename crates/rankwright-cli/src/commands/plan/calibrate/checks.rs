@@ -38,7 +38,7 @@ pub(super) fn check_start(record: &Record, cluster: &Cluster) -> anyhow::Result<
         return Err(Infeasible(text).into());
     }
     if record.ranks < 2 {
-        let text = "1 rank: there is nobody to send to; start at least two, on two nodes if network \
+        let text = "1 rank: message rates need at least two; start two or more, on two nodes if network \
                     devices are to be measured (if more were started, each was a job of its own: the launcher \
                     belongs to another MPI than the probe, see --mpi); nothing is written";
         return Err(Infeasible(text.to_owned()).into());

@@ -198,7 +198,7 @@ fn as_written<T: Copy + ToString + FromStr>(value: T) -> T {
     value.to_string().parse().unwrap_or(value)
 }
 
-/// A number with so many digits, as samples tell no more.
+/// A number rounded to this many significant digits: the samples are no more precise.
 fn rounded(value: f64, digits: i32) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;

@@ -177,7 +177,7 @@ fn shown(step: &Step) -> progress::Step {
     }
 }
 
-/// Passes lines on until the end, or until nobody listens.
+/// Passes lines on until the end of the output, or until the receiver is closed.
 fn pass_on(from: impl Read, to: &Sender<Said>, as_said: fn(String) -> Said) {
     for line in BufReader::new(from).split(b'\n') {
         let Ok(line) = line else { return };

@@ -150,8 +150,8 @@ struct Watched<'a> {
 }
 
 impl Watched<'_> {
-    /// Reads the counters before the job. The record is written now, too: where the job is killed with
-    /// this program, it says that there is no second reading.
+    /// Reads the counters before the job, and writes the record without a reading after it: that is what is
+    /// left if this program is killed together with the job.
     fn begin(&mut self, verbosity: &Verbosity) -> anyhow::Result<()> {
         self.record.before = self.readings(verbosity);
         tell_failed(&self.record.before, "before", verbosity);
@@ -190,7 +190,7 @@ impl Watched<'_> {
         }
     }
 
-    /// The counters of all nodes. A failure is no error: the job is more important.
+    /// The counters of all nodes. The job starts even if they cannot be read.
     fn readings(&self, verbosity: &Verbosity) -> Readings {
         let nodes = EveryNode {
             hosts: &self.hosts,
