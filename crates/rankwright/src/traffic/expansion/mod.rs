@@ -23,11 +23,12 @@
 //! order: which messages leave together, and which wait for earlier rounds.
 //!
 //! What an MPI library really sends depends on its version, the sizes and the number of ranks.
-//! `default` is what libraries choose most often. A replay has no choice: its collective operations
-//! are direct messages (`traffic/read/events/schedule.rs`).
+//! `default` is what libraries choose most often. A replay takes the messages of one rank phase by
+//! phase ([`schedule`]).
 
 mod group;
 mod rounds;
+pub mod schedule;
 
 use std::collections::BTreeMap;
 

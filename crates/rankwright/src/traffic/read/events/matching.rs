@@ -7,12 +7,15 @@ use super::{Call, CommunicatorIdentity, Message, Peer};
 use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::collectives::Operation;
+use crate::traffic::expansion::schedule::Group;
 
 /// The communicators of a run and their collective operations.
 #[derive(Debug, Default)]
 pub struct Matching {
     /// Communicators in order of first appearance, rank by rank; the first is `MPI_COMM_WORLD`.
     pub communicators: Vec<CommunicatorIdentity>,
+    /// The communicators as the algorithms of collective operations see them.
+    groups: Vec<Group>,
     /// By rank, then by index within the rank: index into `communicators`.
     numbers: Vec<Vec<usize>>,
     /// By communicator: its collective operations in order.
@@ -55,6 +58,10 @@ impl Matching {
             matching.add_rank(recording, Rank(rank), &mut by_identity)?;
         }
         matching.check().map_err(|found| recording.wrong(found))?;
+        let group = |identity: &CommunicatorIdentity| {
+            Group::of(&identity.members, &identity.remote_members)
+        };
+        matching.groups = matching.communicators.iter().map(group).collect();
         Ok(matching)
     }
 
@@ -65,6 +72,12 @@ impl Matching {
     #[must_use]
     pub fn communicator(&self, rank: Rank, number: u32) -> usize {
         self.numbers[rank.index()][number as usize]
+    }
+
+    /// A communicator as the algorithms of collective operations see it.
+    #[must_use]
+    pub fn group(&self, communicator: usize) -> &Group {
+        &self.groups[communicator]
     }
 
     /// The collective operations of a communicator, in order.

@@ -6,17 +6,17 @@
 //! | `decode` | bytes to [`Event`]s |
 //! | [`store`] | events in the profile: written once, streamed rank by rank |
 //! | [`matching`] | finds communicators and collective operations across ranks |
-//! | [`steps`], `schedule` | what a replay executes: compute, messages, waits |
+//! | [`steps`], `expanded` | what a replay executes: compute, messages, waits |
 //! | [`sent`] | the messages of one rank in order |
 //! | [`simgrid`] | export for SimGrid |
 //!
 //! There may be many millions of events, so they are read in blocks.
 
 mod decode;
+mod expanded;
 pub mod matching;
 #[cfg(test)]
 pub(crate) mod sample;
-mod schedule;
 pub mod sent;
 pub mod simgrid;
 pub mod spool;

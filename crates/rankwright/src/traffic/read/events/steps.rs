@@ -1,5 +1,5 @@
 //! The steps of a rank in a replay: compute, exchange messages, wait. Wildcard receives name the
-//! message that matched; collective operations are messages (`schedule`).
+//! message that matched; collective operations are messages, made phase by phase ([`Schedule`]).
 //!
 //! Time inside MPI is dropped, because the replay computes it. Receives name the source and tag
 //! that matched in the run, so that the replay repeats them. Unsuccessful tests and probes are
@@ -8,11 +8,11 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::matching::{Collective, Matching};
-use super::schedule;
 use super::store::{Recording, Stream};
 use super::{Call, CallClass, Completed, Message, Peer, SendMode};
 use crate::files::InputError;
 use crate::ids::Rank;
+use crate::traffic::expansion::schedule::{Algorithm, Group, Phase, Schedule};
 use crate::units::Seconds;
 
 /// One step of a rank.
@@ -65,6 +65,10 @@ pub struct Steps<'a> {
     /// Selects blocking collective operations of all ranks that stay collective.
     keeps: fn(&Collective) -> bool,
     ready: VecDeque<Step<'a>>,
+    /// The blocking collective operation that the rank is in.
+    collective: Option<Underway<'a>>,
+    /// Messages of its current phase.
+    phase: Phase,
     /// Number of exchanges so far.
     exchanges: u64,
     /// Completions of posted receives, by request number.
@@ -74,6 +78,14 @@ pub struct Steps<'a> {
     /// Number of collective operations so far, by communicator.
     collectives: HashMap<usize, usize>,
     left_out: BTreeMap<&'static str, u64>,
+}
+
+/// A collective operation of which a rank has begun some phases.
+#[derive(Debug)]
+struct Underway<'a> {
+    schedule: Schedule<'a>,
+    group: &'a Group,
+    channel: Channel,
 }
 
 impl<'a> Steps<'a> {
@@ -94,6 +106,8 @@ impl<'a> Steps<'a> {
             events: recording.stream(rank)?,
             keeps,
             ready: VecDeque::new(),
+            collective: None,
+            phase: Phase::default(),
             exchanges: 0,
             received: look_ahead(recording, rank)?,
             requests: HashMap::new(),
@@ -158,27 +172,40 @@ impl<'a> Steps<'a> {
             self.ready.push_back(Step::Collective(collective));
             return;
         }
-        let identity = &matching.communicators[communicator];
-        let channel = Channel::Collective(communicator);
+        let group = matching.group(communicator);
+        let Some(me) = group.place(self.rank) else { return };
+        let mut underway = Underway {
+            schedule: Schedule::new(Algorithm::Linear, collective.call(group), group, me),
+            group,
+            channel: Channel::Collective(communicator),
+        };
+        let Some(request) = request else {
+            self.collective = Some(underway);
+            return;
+        };
+        // Phases of a nonblocking operation do not wait for each other.
         let mut later = Vec::new();
-        for phase in schedule::phases(collective, identity, self.rank) {
-            let mut exchange = |sends: bool, (peer, bytes): (Rank, u64)| {
-                self.exchange(peer, channel, bytes, sends, SendMode::Standard, false)
-            };
-            let mut exchanges: Vec<Exchange> =
-                phase.receives.into_iter().map(|message| exchange(false, message)).collect();
-            exchanges.extend(phase.sends.into_iter().map(|message| exchange(true, message)));
-            match request {
-                Some(_) => {
-                    self.ready.extend(exchanges.iter().copied().map(Step::Exchange));
-                    later.extend(exchanges);
-                }
-                None => self.add_together(exchanges, None),
+        while let Some(exchanges) = self.next_phase(&mut underway) {
+            self.ready.extend(exchanges.iter().copied().map(Step::Exchange));
+            later.extend(exchanges);
+        }
+        self.requests.insert(request, later);
+    }
+
+    /// The exchanges of the next phase, receives first.
+    fn next_phase(&mut self, underway: &mut Underway<'a>) -> Option<Vec<Exchange>> {
+        let mut phase = std::mem::take(&mut self.phase);
+        let more = underway.schedule.next(&mut phase);
+        let mut exchanges = Vec::with_capacity(phase.receives.len() + phase.sends.len());
+        let directions = [(false, &phase.receives), (true, &phase.sends)];
+        for (sends, message) in directions.iter().flat_map(|(s, all)| all.iter().map(|m| (*s, m))) {
+            if let Some(peer) = underway.group.rank(message.peer) {
+                let (channel, mode) = (underway.channel, SendMode::Standard);
+                exchanges.push(self.exchange(peer, channel, message.bytes, sends, mode, false));
             }
         }
-        if let Some(request) = request {
-            self.requests.insert(request, later);
-        }
+        self.phase = phase;
+        more.then_some(exchanges)
     }
 
     /// Starts messages that `request` waits for; without a request they block.
@@ -254,6 +281,13 @@ impl<'a> Iterator for Steps<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.ready.is_empty() {
+            if let Some(mut underway) = self.collective.take() {
+                if let Some(exchanges) = self.next_phase(&mut underway) {
+                    self.collective = Some(underway);
+                    self.add_together(exchanges, None);
+                }
+                continue;
+            }
             let event = match self.events.next()? {
                 Ok(event) => event,
                 Err(error) => return Some(Err(error)),
