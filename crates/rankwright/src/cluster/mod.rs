@@ -196,6 +196,21 @@ impl Cluster {
         exact.or_else(by_first_label).map(NodeId::from_index)
     }
 
+    /// The height above two nodes of the lowest switch that both are below, from 1; `None` if there is
+    /// none.
+    ///
+    /// # Panics
+    /// If the cluster does not have one of the nodes.
+    #[must_use]
+    pub fn common_switch_height(&self, first: NodeId, second: NodeId) -> Option<u32> {
+        let above = |node: NodeId| {
+            std::iter::successors(self.node(node).switch, |switch| self.switches[*switch].parent)
+        };
+        let others: Vec<usize> = above(second).collect();
+        let height = above(first).position(|switch| others.contains(&switch))?;
+        u32::try_from(height + 1).ok()
+    }
+
     /// Bandwidth of all network devices of a node that carry MPI ([`Machine::mpi_nics`]) together,
     /// each way; that of one device if the node has none.
     ///

@@ -21,7 +21,7 @@ mod sites;
 pub(crate) use clock_groups::{Clock, ClockGroups, Multicast, OUTSIDE, SingleClock};
 pub use far_device::FarDevice;
 pub use servers::ServerKind;
-pub(crate) use servers::ServerPart;
+pub(crate) use servers::{Cost, Leg, ServerPart};
 // For tests and measurements; may change in any version.
 #[doc(hidden)]
 pub use servers::{Hop, Path, Servers};

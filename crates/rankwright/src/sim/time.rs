@@ -2,8 +2,11 @@
 
 use crate::units::Seconds;
 
+/// Picoseconds from the start.
+pub(super) type Time = u64;
+
 /// Later than anything that happens.
-pub(super) const NEVER: u64 = u64::MAX;
+pub(super) const NEVER: Time = Time::MAX;
 
 /// Picoseconds in a second.
 pub(super) const PER_SECOND: f64 = 1e12;

@@ -54,9 +54,10 @@ pub(crate) struct Simulate {
     /// run
     #[arg(long, conflicts_with_all = ["replications", "arrivals", "pacing", "service"])]
     replay: bool,
-    /// Longest message that a replay sends before its receive is posted (eager protocol)
-    #[arg(long, value_name = "BYTES", default_value = "16 KiB", requires = "replay")]
-    eager_limit: Bytes,
+    /// Longest message that a replay sends before its receive is posted (eager protocol) [default:
+    /// as `calibrate` measured, else 16 KiB]
+    #[arg(long, value_name = "BYTES", requires = "replay")]
+    eager_limit: Option<Bytes>,
     /// Number of servers to list: those at which messages wait longest
     #[arg(
         long,

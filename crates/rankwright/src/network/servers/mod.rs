@@ -10,6 +10,7 @@ mod paths;
 use serde::Serialize;
 
 pub use paths::{Hop, Path};
+pub(crate) use paths::{Cost, Leg};
 
 use crate::cluster::Cluster;
 use crate::ids::{CoreId, GlobalRank, NodeId, NumaId, ServerId};
@@ -233,8 +234,35 @@ impl<'a> Servers<'a> {
         self.memory_server(self.node(rank), self.numa(rank))
     }
 
-    fn numa(&self, rank: GlobalRank) -> NumaId {
+    /// The NUMA node of a rank: the one it allocates from, else that of its first core.
+    pub(crate) fn numa(&self, rank: GlobalRank) -> NumaId {
         numa_at(self.cluster, self.ranks[rank.index()], self.home(rank))
+    }
+
+    /// The NUMA node of the core that a rank is taken to run on; `None` if the node has no such core.
+    pub(crate) fn home_numa(&self, rank: GlobalRank) -> Option<NumaId> {
+        let core = self.cluster.machine(self.node(rank)).cores.get(self.home(rank).index());
+        core.map(|core| core.numa)
+    }
+
+    /// The switch that a rank's node is connected to, a position in `cluster.switches`.
+    pub(crate) fn switch(&self, rank: GlobalRank) -> Option<usize> {
+        self.cluster.node(self.node(rank)).switch
+    }
+
+    /// The cluster that the servers are of.
+    pub(crate) fn cluster(&self) -> &'a Cluster {
+        self.cluster
+    }
+
+    /// Whether any link between switches has a rate.
+    pub(crate) fn has_links(&self) -> bool {
+        self.first_of_switch.iter().any(Option::is_some)
+    }
+
+    /// Whether ranks have queue pairs.
+    pub(crate) fn has_queue_pairs(&self) -> bool {
+        self.first_queue_pair.is_some()
     }
 
     fn memory_server(&self, node: NodeId, numa: NumaId) -> ServerId {

@@ -27,10 +27,56 @@ pub struct Path {
     pub latency: Seconds,
 }
 
-/// A finite link on a path.
-struct Link {
-    server: ServerId,
-    bandwidth: BytesPerSecond,
+/// How long a message takes, by its length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Cost {
+    /// The length by the bandwidth, times the factor.
+    Transfer {
+        bandwidth: BytesPerSecond,
+        factor: f64,
+    },
+    /// A queue pair, and what its core does for a far device.
+    QueuePair(FarDevice),
+    /// The processing hardware behind a queue pair.
+    Processing,
+    /// What a core does for a far device.
+    Core(FarDevice),
+}
+
+impl Cost {
+    fn times(self, by: f64) -> Self {
+        match self {
+            Self::Transfer { bandwidth, factor } => {
+                Self::Transfer { bandwidth, factor: factor * by }
+            }
+            other => other,
+        }
+    }
+}
+
+/// A [`Hop`] of messages of any length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Leg {
+    pub(crate) server: ServerId,
+    pub(crate) cost: Cost,
+    pub(crate) latency: Seconds,
+}
+
+/// A rank's end of the paths of its messages to or from other nodes, through one of its devices.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Way {
+    /// In the order of passing.
+    pub(crate) legs: Vec<Leg>,
+    /// The time before the sender's first server, or after the receiver's last.
+    pub(crate) delay: Cost,
+}
+
+/// A cache that two ranks share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SharedCache {
+    /// The longest message that goes through it.
+    pub(crate) limit: Bytes,
+    pub(crate) bandwidth: BytesPerSecond,
 }
 
 impl Servers<'_> {
@@ -62,9 +108,10 @@ impl Servers<'_> {
     /// no time.
     #[must_use]
     pub(crate) fn paths_outside(&self, from: GlobalRank, length: Bytes) -> Vec<Path> {
-        let path = |nic| Path {
-            hops: self.out_of_node(from, nic, length),
-            latency: self.core_delay(from, nic, length),
+        let path = |nic| {
+            let out = self.way_out(from, nic);
+            let hops = out.legs.into_iter().map(|leg| self.hop(leg, length)).collect();
+            Path { hops, latency: self.time(out.delay, length) }
         };
         self.devices(from).into_iter().map(path).collect()
     }
@@ -72,7 +119,7 @@ impl Servers<'_> {
     /// An access of a core to the memory beside it.
     #[must_use]
     pub(crate) fn memory_access(&self, node: NodeId, core: CoreId, length: Bytes) -> Hop {
-        self.access(node, self.cluster.machine(node).cores[core.index()].numa, length)
+        self.hop(self.access(node, self.cluster.machine(node).cores[core.index()].numa), length)
     }
 
     /// The time that a rank's core spends in addition on a message of this length to or from another
@@ -86,18 +133,31 @@ impl Servers<'_> {
     }
 
     fn inside(&self, from: GlobalRank, to: GlobalRank, length: Bytes) -> Path {
-        let rates = &self.cluster.rates;
-        let cores = (self.home(from), self.home(to));
-        let cache = self.cluster.cache_bandwidth(self.node(from), cores);
-        if let Some(cache) = cache.filter(|_| from == to || length <= rates.cache_limit) {
-            return Path { hops: Vec::new(), latency: transfer(length, cache.value) };
+        if let Some(cache) = self.shared_cache(from, to).filter(|cache| length <= cache.limit) {
+            return Path { hops: Vec::new(), latency: transfer(length, cache.bandwidth) };
         }
-        let near = self.memory_hop(from, length);
-        let mut hops = vec![near; rates.memory_copies as usize];
-        if let Some(last) = hops.last_mut().filter(|_| self.memory(from) != self.memory(to)) {
-            last.service.0 *= rates.remote_memory_factor;
-        }
+        let passes = self.memory_passes(from, self.memory(from) != self.memory(to));
+        let hops = passes.into_iter().map(|pass| self.hop(pass, length)).collect();
         Path { hops, latency: Seconds(0.0) }
+    }
+
+    /// The cache through which messages inside a node go from one rank to another.
+    pub(crate) fn shared_cache(&self, from: GlobalRank, to: GlobalRank) -> Option<SharedCache> {
+        let cores = (self.home(from), self.home(to));
+        let cache = self.cluster.cache_bandwidth(self.node(from), cores)?;
+        let limit = if from == to { Bytes(u64::MAX) } else { self.cluster.rates.cache_limit };
+        Some(SharedCache { limit, bandwidth: cache.value })
+    }
+
+    /// The servers of a message inside the node of its sender that goes through the memory; `remote`:
+    /// the receiver is beside another memory.
+    pub(crate) fn memory_passes(&self, from: GlobalRank, remote: bool) -> Vec<Leg> {
+        let rates = &self.cluster.rates;
+        let mut passes = vec![self.memory_leg(from); rates.memory_copies as usize];
+        if let Some(last) = passes.last_mut().filter(|_| remote) {
+            last.cost = last.cost.times(rates.remote_memory_factor);
+        }
+        passes
     }
 
     /// Each rank with its device, a position in [`Machine::nics`](crate::cluster::Machine::nics).
@@ -107,61 +167,76 @@ impl Servers<'_> {
         (to, into): (GlobalRank, u32),
         length: Bytes,
     ) -> Path {
-        let mut hops = self.out_of_node(from, out, length);
+        let (out, into) = (self.way_out(from, out), self.way_in(to, into));
         let links = self.links_between(self.node(from), self.node(to));
-        hops.extend(links.map(|link| hop(link.server, transfer(length, link.bandwidth))));
-        hops.push(self.nic_hop(to, into, Direction::In, length));
-        hops.extend(self.processing_hop(to, QueuePairServer::ProcessingIn, length));
-        hops.extend(self.queue_pair_hop(to, QueuePairServer::PairIn, into, length));
-        // What the receiver's core does keeps neither its memory nor the sender busy.
-        let latency = self.core_delay(to, into, length);
-        hops.push(Hop { latency, ..self.memory_hop(to, length) });
-        Path { hops, latency: self.core_delay(from, out, length) }
+        let legs = out.legs.iter().chain(&links).chain(&into.legs);
+        let mut hops: Vec<Hop> = legs.map(|leg| self.hop(*leg, length)).collect();
+        if let Some(last) = hops.last_mut() {
+            last.latency = self.time(into.delay, length);
+        }
+        Path { hops, latency: self.time(out.delay, length) }
     }
 
-    /// The hops on the sender's side of a message that leaves its node through device `nic`.
-    fn out_of_node(&self, from: GlobalRank, nic: u32, length: Bytes) -> Vec<Hop> {
-        let latency = match self.nic(from, nic) {
-            Some(_) => self.cluster.nic_latency(self.node(from), nic as usize),
+    /// The way of a rank's messages out of its node through device `nic`.
+    pub(crate) fn way_out(&self, rank: GlobalRank, nic: u32) -> Way {
+        let latency = match self.nic(rank, nic) {
+            Some(_) => self.cluster.nic_latency(self.node(rank), nic as usize),
             None => self.cluster.rates.unknown_nic_latency(),
         };
-        let mut hops = Vec::new();
-        hops.extend(self.queue_pair_hop(from, QueuePairServer::PairOut, nic, length));
-        hops.push(self.memory_hop(from, length));
-        hops.extend(self.processing_hop(from, QueuePairServer::ProcessingOut, length));
-        hops.push(Hop { latency, ..self.nic_hop(from, nic, Direction::Out, length) });
-        hops
+        let mut legs = Vec::new();
+        legs.extend(self.queue_pair_leg(rank, QueuePairServer::PairOut, nic));
+        legs.push(self.memory_leg(rank));
+        legs.extend(self.processing_leg(rank, QueuePairServer::ProcessingOut));
+        legs.push(Leg { latency, ..self.nic_leg(rank, nic, Direction::Out) });
+        Way { legs, delay: self.core_delay(rank, nic) }
+    }
+
+    /// The way of a rank's messages into its node through device `nic`.
+    pub(crate) fn way_in(&self, rank: GlobalRank, nic: u32) -> Way {
+        let mut legs = vec![self.nic_leg(rank, nic, Direction::In)];
+        legs.extend(self.processing_leg(rank, QueuePairServer::ProcessingIn));
+        legs.extend(self.queue_pair_leg(rank, QueuePairServer::PairIn, nic));
+        legs.push(self.memory_leg(rank));
+        // What the receiver's core does keeps neither its memory nor the sender busy.
+        Way { legs, delay: self.core_delay(rank, nic) }
+    }
+
+    /// The servers of a message of this length on a leg of its way.
+    fn hop(&self, leg: Leg, length: Bytes) -> Hop {
+        Hop { server: leg.server, service: self.time(leg.cost, length), latency: leg.latency }
+    }
+
+    /// The time that a message of this length takes.
+    pub(crate) fn time(&self, cost: Cost, length: Bytes) -> Seconds {
+        let rates = &self.cluster.rates;
+        match cost {
+            Cost::Transfer { bandwidth, factor } => {
+                Seconds(transfer(length, bandwidth).0 * factor)
+            }
+            Cost::QueuePair(device) => {
+                Seconds(rates.queue_pair.time(length).0 + device.core_time(rates, length).0)
+            }
+            Cost::Processing => rates.processing.time(length),
+            Cost::Core(device) => device.core_time(rates, length),
+        }
     }
 
     /// A queue pair also pays for a far device: its service is what the core does for the message.
-    fn queue_pair_hop(
-        &self,
-        rank: GlobalRank,
-        server: QueuePairServer,
-        nic: u32,
-        length: Bytes,
-    ) -> Option<Hop> {
+    fn queue_pair_leg(&self, rank: GlobalRank, server: QueuePairServer, nic: u32) -> Option<Leg> {
         let server = self.queue_pair_server(rank, server)?;
-        let near = self.cluster.rates.queue_pair.time(length);
-        Some(hop(server, Seconds(near.0 + self.far_core_time_of(rank, nic, length).0)))
+        Some(leg(server, Cost::QueuePair(self.far_device(rank, nic))))
     }
 
-    fn processing_hop(
-        &self,
-        rank: GlobalRank,
-        server: QueuePairServer,
-        length: Bytes,
-    ) -> Option<Hop> {
-        let server = self.queue_pair_server(rank, server)?;
-        Some(hop(server, self.cluster.rates.processing.time(length)))
+    fn processing_leg(&self, rank: GlobalRank, server: QueuePairServer) -> Option<Leg> {
+        Some(leg(self.queue_pair_server(rank, server)?, Cost::Processing))
     }
 
     /// The core time of a far device where no queue pair pays for it: a delay before the sender's
     /// first server, or after the receiver's last.
-    fn core_delay(&self, rank: GlobalRank, nic: u32, length: Bytes) -> Seconds {
+    fn core_delay(&self, rank: GlobalRank, nic: u32) -> Cost {
         match self.first_queue_pair {
-            Some(_) => Seconds(0.0),
-            None => self.far_core_time_of(rank, nic, length),
+            Some(_) => Cost::Core(FarDevice::Near),
+            None => Cost::Core(self.far_device(rank, nic)),
         }
     }
 
@@ -178,23 +253,23 @@ impl Servers<'_> {
         }
     }
 
-    fn memory_hop(&self, rank: GlobalRank, length: Bytes) -> Hop {
-        self.access(self.node(rank), self.numa(rank), length)
+    fn memory_leg(&self, rank: GlobalRank) -> Leg {
+        self.access(self.node(rank), self.numa(rank))
     }
 
-    fn access(&self, node: NodeId, numa: NumaId, length: Bytes) -> Hop {
+    fn access(&self, node: NodeId, numa: NumaId) -> Leg {
         let bandwidth = self.cluster.memory_bandwidth(node, numa).value;
-        hop(self.memory_server(node, numa), transfer(length, bandwidth))
+        leg(self.memory_server(node, numa), Cost::Transfer { bandwidth, factor: 1.0 })
     }
 
-    fn nic_hop(&self, rank: GlobalRank, nic: u32, direction: Direction, length: Bytes) -> Hop {
+    fn nic_leg(&self, rank: GlobalRank, nic: u32, direction: Direction) -> Leg {
         let bandwidth = match self.nic(rank, nic) {
             Some(_) => self.cluster.nic_bandwidth(self.node(rank), nic as usize).value,
             None => self.cluster.rates.unknown_nic_bandwidth(),
         };
         let server = self.nic_server(self.node(rank), nic, direction);
         let factor = self.far_device(rank, nic).device_factor();
-        hop(server, Seconds(transfer(length, bandwidth).0 * factor))
+        leg(server, Cost::Transfer { bandwidth, factor })
     }
 
     /// A device of a rank's node; `None` for device 0 of a node without any.
@@ -207,7 +282,7 @@ impl Servers<'_> {
     ///
     /// [`Machine::nics`]: crate::cluster::Machine::nics
     /// [`Machine::mpi_nics`]: crate::cluster::Machine::mpi_nics
-    fn devices(&self, rank: GlobalRank) -> Vec<u32> {
+    pub(crate) fn devices(&self, rank: GlobalRank) -> Vec<u32> {
         let place = self.ranks[rank.index()];
         let machine = self.cluster.machine(place.node);
         let numa = self.numa(rank);
@@ -224,7 +299,7 @@ impl Servers<'_> {
     }
 
     /// The finite links from a node up to the lowest switch above both nodes, and down to the other.
-    fn links_between(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = Link> {
+    pub(crate) fn links_between(&self, from: NodeId, to: NodeId) -> Vec<Leg> {
         let above = |node: NodeId| -> Vec<usize> {
             let switches = &self.cluster.switches;
             let first = self.cluster.node(node).switch;
@@ -233,13 +308,15 @@ impl Servers<'_> {
         let (ups, downs) = (above(from), above(to));
         let link = |switch: &usize, direction: Direction| {
             let server = self.link_server(*switch, direction)?;
-            Some(Link { server, bandwidth: self.cluster.switches[*switch].uplink? })
+            let bandwidth = self.cluster.switches[*switch].uplink?;
+            Some(leg(server, Cost::Transfer { bandwidth, factor: 1.0 }))
         };
         let up = ups.iter().take_while(|switch| !downs.contains(switch));
         let down = downs.iter().take_while(|switch| !ups.contains(switch));
-        let up: Vec<Link> = up.filter_map(|switch| link(switch, Direction::Out)).collect();
-        let down: Vec<Link> = down.filter_map(|switch| link(switch, Direction::In)).collect();
-        up.into_iter().chain(down.into_iter().rev())
+        let mut links: Vec<Leg> = up.filter_map(|switch| link(switch, Direction::Out)).collect();
+        let down: Vec<Leg> = down.filter_map(|switch| link(switch, Direction::In)).collect();
+        links.extend(down.into_iter().rev());
+        links
     }
 }
 
@@ -247,8 +324,8 @@ fn positions<'a>(nics: impl Iterator<Item = (usize, &'a Nic)>) -> Vec<u32> {
     nics.map(|(position, _)| position as u32).collect()
 }
 
-fn hop(server: ServerId, service: Seconds) -> Hop {
-    Hop { server, service, latency: Seconds(0.0) }
+fn leg(server: ServerId, cost: Cost) -> Leg {
+    Leg { server, cost, latency: Seconds(0.0) }
 }
 
 fn transfer(length: Bytes, bandwidth: BytesPerSecond) -> Seconds {

@@ -1,8 +1,12 @@
 //! Which message a receive takes: from one sender on one channel, the first sent to the first posted.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 
-use crate::ids::{GlobalRank, JobId};
+use rustc_hash::FxHashMap;
+
+use crate::ids::GlobalRank;
+use crate::sim::time::Time;
 use crate::traffic::read::events::steps::Channel;
 
 /// The messages that a receive can take are those of one such pair.
@@ -10,60 +14,78 @@ use crate::traffic::read::events::steps::Channel;
 pub(super) struct Pair {
     pub(super) receiver: GlobalRank,
     pub(super) sender: GlobalRank,
-    pub(super) job: JobId,
     pub(super) channel: Channel,
 }
 
-/// A message that no receive has taken yet.
+/// A receive that was posted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sent {
-    /// On its way: its number in the network.
-    Underway(usize),
-    /// At its receiver.
-    Arrived,
-    /// To be sent when a receive is posted (rendezvous).
-    Announced {
-        /// Its length.
-        bytes: u64,
-        /// The sender's number for it.
-        number: u64,
-    },
+pub(super) struct Receive {
+    /// The receiver's number for it.
+    pub(super) number: u64,
+    pub(super) posted: Time,
+}
+
+/// Either messages without a receive, or receives without a message: the first, then the others.
+#[derive(Debug)]
+enum Waiting {
+    Messages(u32, VecDeque<u32>),
+    Receives(Receive, VecDeque<Receive>),
 }
 
 /// Messages without a receive, and receives without a message.
 #[derive(Debug, Default)]
 pub(super) struct Matching {
-    sent: HashMap<Pair, VecDeque<Sent>>,
-    /// The receiver's numbers.
-    posted: HashMap<Pair, VecDeque<u64>>,
+    waiting: FxHashMap<Pair, Waiting>,
 }
 
 impl Matching {
-    /// The receive that takes a message that is sent now: the receiver's number for it.
-    pub(super) fn receive_for(&mut self, pair: Pair) -> Option<u64> {
-        self.posted.get_mut(&pair)?.pop_front()
-    }
-
-    /// Keeps a message for a later receive.
-    pub(super) fn keep(&mut self, pair: Pair, message: Sent) {
-        self.sent.entry(pair).or_default().push_back(message);
-    }
-
-    /// The message that a receive takes that is posted now. If there is none, keeps the receive;
-    /// `number` is the receiver's number for it.
-    pub(super) fn message_for(&mut self, pair: Pair, number: u64) -> Option<Sent> {
-        let sent = self.sent.get_mut(&pair).and_then(VecDeque::pop_front);
-        if sent.is_none() {
-            self.posted.entry(pair).or_default().push_back(number);
+    /// The receive that takes a message that is sent now. If there is none, keeps the message.
+    pub(super) fn send(&mut self, pair: Pair, message: u32) -> Option<Receive> {
+        let mut entry = match self.waiting.entry(pair) {
+            Entry::Occupied(entry) => entry,
+            Entry::Vacant(entry) => {
+                entry.insert(Waiting::Messages(message, VecDeque::new()));
+                return None;
+            }
+        };
+        match entry.get_mut() {
+            Waiting::Messages(_, later) => {
+                later.push_back(message);
+                None
+            }
+            Waiting::Receives(first, later) => {
+                let receive = *first;
+                match later.pop_front() {
+                    Some(next) => *first = next,
+                    None => drop(entry.remove()),
+                }
+                Some(receive)
+            }
         }
-        sent
     }
 
-    /// Notes that a message without a receive has arrived; `transfer` is its number in the network.
-    pub(super) fn arrived(&mut self, pair: Pair, transfer: usize) {
-        let mut sent = self.sent.get_mut(&pair).into_iter().flatten();
-        if let Some(sent) = sent.find(|sent| **sent == Sent::Underway(transfer)) {
-            *sent = Sent::Arrived;
+    /// The message that a receive takes that is posted now. If there is none, keeps the receive.
+    pub(super) fn receive(&mut self, pair: Pair, receive: Receive) -> Option<u32> {
+        let mut entry = match self.waiting.entry(pair) {
+            Entry::Occupied(entry) => entry,
+            Entry::Vacant(entry) => {
+                entry.insert(Waiting::Receives(receive, VecDeque::new()));
+                return None;
+            }
+        };
+        match entry.get_mut() {
+            Waiting::Receives(_, later) => {
+                later.push_back(receive);
+                None
+            }
+            Waiting::Messages(first, later) => {
+                let message = *first;
+                match later.pop_front() {
+                    Some(next) => *first = next,
+                    None => drop(entry.remove()),
+                }
+                Some(message)
+            }
         }
     }
 }

@@ -4,13 +4,19 @@
 //! A rank computes as long as it did between its MPI calls, sends and receives what it did, and waits
 //! for what it waited for: a closed loop, in which a late message delays what depends on it. A message
 //! up to the eager limit is sent at once and its sender continues; a longer or synchronous one is sent
-//! when its receive is posted, and the sender continues when the message has left the last server on
-//! the sender's node. Collective operations are messages of the linear algorithm. Time inside MPI that
-//! is not waiting for messages is not replayed.
+//! when its receive is posted (rendezvous), and the sender continues when the message has left the last
+//! server on the sender's node. Time inside MPI that is not waiting for messages is not replayed, but
+//! for the overheads of sender and receiver where they were measured.
+//!
+//! Which receive takes which message does not depend on time: of one sender and one channel the first
+//! posted takes the first sent. So a rank runs ahead of the agenda until it needs the completion of a
+//! message that is not known yet, and the only events are arrivals of messages at servers.
 
+mod agenda;
 mod matching;
-mod network;
+mod protocol;
 mod rank;
+mod routes;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -25,26 +31,23 @@ use crate::traffic::read::events::matching as recorded;
 use crate::traffic::read::events::steps::{Exchange, Step, Steps};
 use crate::traffic::read::events::store::Recording;
 use crate::units::{Bytes, Seconds, counted};
-use matching::{Matching, Pair, Sent};
-use network::{Event, Network, Time, picoseconds};
+use agenda::Agenda;
+use matching::{Matching, Pair, Receive};
+use protocol::Protocols;
 use rank::RankState;
+use routes::{Part, Routes, picoseconds};
 
+use super::server::Server;
 use super::statistics::{Counts, JobCount, Outcome, outcome};
-use super::time::seconds;
+use super::time::{Time, seconds};
 use super::{OBSERVED, Progress};
 
 /// How messages are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReplayOptions {
-    /// The longest message that is sent before its receive is posted.
-    pub eager_limit: Bytes,
-}
-
-impl Default for ReplayOptions {
-    /// 16 KiB.
-    fn default() -> Self {
-        Self { eager_limit: Bytes(16 * 1024) }
-    }
+    /// The longest message that is sent before its receive is posted. `None`: as measured on the
+    /// cluster, else 16 KiB.
+    pub eager_limit: Option<Bytes>,
 }
 
 /// Why a replay is not possible.
@@ -123,12 +126,18 @@ pub fn replay(
     let matchings: Result<Vec<_>, InputError> =
         recordings.iter().map(recorded::Matching::new).collect();
     let matchings = matchings?;
+    let protocols = Protocols::new(&cluster.rates, options.eager_limit);
+    let servers = Servers::new(cluster, placement);
     let mut replay = Replay {
-        options,
-        network: Network::new(Servers::new(cluster, placement)),
+        queues: vec![Server::new(None); servers.kinds().len()],
+        routes: Routes::new(servers, protocols.know_switches()),
+        protocols,
+        agenda: Agenda::default(),
         ranks: Vec::new(),
         matching: Matching::default(),
-        ends: Vec::new(),
+        messages: Vec::new(),
+        unused: Vec::new(),
+        runnable: Vec::new(),
         job_of: Vec::new(),
         counts: Vec::new(),
     };
@@ -149,16 +158,6 @@ pub fn replay(
     Ok(replay.replayed(stopped, names))
 }
 
-/// The two ends of a message on its way.
-#[derive(Debug, Clone, Copy)]
-struct Ends {
-    pair: Pair,
-    /// The sender's number for it, if the sender waits for its departure.
-    sender: Option<u64>,
-    /// The receiver's number for it, once a receive has taken it.
-    receiver: Option<u64>,
-}
-
 /// The job of a rank.
 #[derive(Debug, Clone, Copy)]
 struct JobOfRank {
@@ -167,15 +166,63 @@ struct JobOfRank {
     first: GlobalRank,
 }
 
+/// A message from the call that sends it to its arrival.
+#[derive(Debug, Clone, Copy)]
+struct Message {
+    sender: GlobalRank,
+    receiver: GlobalRank,
+    bytes: Bytes,
+    /// The servers still to pass.
+    parts: [Part; 3],
+    /// When its sender was ready; then when its last byte leaves the servers so far.
+    tail: Time,
+    sent: Time,
+    /// The waiting so far.
+    waited: Time,
+    /// The time between two nodes, or with the protocol inside one.
+    flight: Time,
+    /// After the last server.
+    after: Time,
+    receive_overhead: Time,
+    leaves_node: bool,
+    /// The sender's number for it, if the sender waits until it has left the node.
+    number: Option<u64>,
+    receive: Option<Receive>,
+    stage: Stage,
+}
+
+/// How far a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It will be sent when a receive is posted (rendezvous).
+    Announced,
+    Underway,
+    /// At its receiver at this time.
+    Arrived(Time),
+}
+
+/// An event with this bit set continues a rank; else it moves a message on.
+const OF_RANK: u32 = 1 << 31;
+
+/// The most steps that a rank is ahead of all others: a rank that waits for nothing would otherwise
+/// put the messages of its whole run into the agenda.
+const AHEAD: usize = 256;
+
 /// The state of a replay.
 struct Replay<'a> {
-    options: ReplayOptions,
-    network: Network<'a>,
+    protocols: Protocols,
+    routes: Routes<'a>,
+    /// Index: [`ServerId`](crate::ids::ServerId).
+    queues: Vec<Server>,
+    agenda: Agenda,
     /// Index: [`GlobalRank`].
     ranks: Vec<RankState<'a>>,
     matching: Matching,
-    /// Index: number of the message in the network.
-    ends: Vec<Option<Ends>>,
+    messages: Vec<Message>,
+    /// Free places in `messages`.
+    unused: Vec<u32>,
+    /// Ranks that continue now.
+    runnable: Vec<GlobalRank>,
     /// Index: [`GlobalRank`].
     job_of: Vec<JobOfRank>,
     /// Index: [`JobId`].
@@ -189,36 +236,37 @@ impl Replay<'_> {
         observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Option<Time>, ReplayError> {
         for rank in (0..self.ranks.len()).map(GlobalRank::from_index) {
-            self.network.schedule(0, Event::Resume(rank));
+            self.advance(rank)?;
+            self.advance_runnable()?;
         }
         let mut observed = OBSERVED;
-        while let Some((now, event)) = self.network.next() {
-            match event {
-                Event::Resume(rank) => self.resume(rank, now)?,
-                Event::Arrival(transfer) => self.arrival(transfer, now),
-                Event::Departed(rank, number) => self.complete(rank, number, now),
+        while let Some((now, event)) = self.agenda.next() {
+            match event & OF_RANK {
+                0 => self.move_on(event, now),
+                _ => self.advance(GlobalRank(event & !OF_RANK))?,
             }
-            if self.network.events() >= observed {
-                observed = self.network.events() + OBSERVED;
+            self.advance_runnable()?;
+            if self.agenda.count >= observed {
+                observed = self.agenda.count + OBSERVED;
                 if observer(&self.progress(now)).is_break() {
                     return Ok(Some(now));
                 }
             }
         }
-        let mut stuck = (0..self.ranks.len()).filter(|rank| self.ranks[*rank].end.is_none());
+        let mut stuck = (0..self.ranks.len()).filter(|rank| !self.ranks[*rank].ended);
         let Some(waiting) = stuck.next() else { return Ok(None) };
         let JobOfRank { job, first } = self.job_of[waiting];
         Err(ReplayError::Stuck {
             stuck: 1 + stuck.count(),
             job: (self.counts.len() > 1).then_some(job.index()),
             rank: Rank::from_index(waiting - first.index()),
-            messages: self.ranks[waiting].awaited(),
+            messages: self.ranks[waiting].awaited,
         })
     }
 
     fn progress(&self, now: Time) -> Progress {
         let delivered = self.counts.iter().map(|job| job.messages).sum();
-        Progress { time: seconds(now), events: self.network.events(), delivered, messages: None }
+        Progress { time: seconds(now), events: self.agenda.count, delivered, messages: None }
     }
 
     fn replayed<'n>(
@@ -228,7 +276,8 @@ impl Replay<'_> {
     ) -> Replayed {
         for (rank, JobOfRank { job, .. }) in self.ranks.iter().zip(&self.job_of) {
             let job = &mut self.counts[job.index()];
-            job.finish = job.finish.max(rank.end.unwrap_or(0));
+            let reached = if rank.ended { rank.clock } else { 0 };
+            job.finish = job.finish.max(reached);
         }
         let mut left_out = BTreeMap::new();
         for (call, count) in self.ranks.iter().flat_map(|rank| rank.steps.left_out()) {
@@ -236,127 +285,227 @@ impl Replay<'_> {
         }
         let times = |rank: &RankState| RankTimes {
             waited: seconds(rank.waited),
-            end: seconds(rank.end.or(stopped).unwrap_or(0)),
+            end: seconds(stopped.filter(|_| !rank.ended).unwrap_or(rank.clock)),
         };
-        let events = self.network.events();
-        let Network { servers, queues, .. } = self.network;
-        let counts = Counts { servers: queues, jobs: self.counts, events, stopped };
-        let outcome = outcome(&counts, &servers, names);
+        let counts =
+            Counts { servers: self.queues, jobs: self.counts, events: self.agenda.count, stopped };
+        let outcome = outcome(&counts, &self.routes.servers, names);
         Replayed { outcome, ranks: self.ranks.iter().map(times).collect(), left_out }
     }
 
-    /// Lets a rank do its next steps until it computes or waits.
-    fn resume(&mut self, rank: GlobalRank, now: Time) -> Result<(), InputError> {
-        loop {
+    fn advance_runnable(&mut self) -> Result<(), InputError> {
+        while let Some(rank) = self.runnable.pop() {
+            self.ranks[rank.index()].resume();
+            self.advance(rank)?;
+        }
+        Ok(())
+    }
+
+    /// Lets a rank do its next steps until it has to wait for something that is not known yet. Its
+    /// clock may then be ahead of the agenda: what it sends is in the agenda at its own time.
+    fn advance(&mut self, rank: GlobalRank) -> Result<(), InputError> {
+        for _ in 0..AHEAD {
             let state = &mut self.ranks[rank.index()];
             let Some(step) = state.steps.next() else {
-                state.end = Some(now);
+                state.ended = true;
                 return Ok(());
             };
-            match step? {
+            let waits = match step? {
                 Step::Compute(time) => {
-                    let end = now.saturating_add(picoseconds(time));
-                    self.network.schedule(end, Event::Resume(rank));
-                    return Ok(());
+                    state.clock = state.clock.saturating_add(picoseconds(time));
+                    continue;
                 }
                 Step::Exchange(exchange) => {
-                    self.begin(rank, exchange, now);
-                    let state = &mut self.ranks[rank.index()];
-                    if exchange.blocking && state.has_to_wait(&[exchange], now) {
-                        return Ok(());
+                    self.begin(rank, exchange);
+                    if !exchange.blocking {
+                        continue;
                     }
+                    self.ranks[rank.index()].has_to_wait(std::iter::once(exchange.number))
                 }
                 Step::Wait(exchanges) => {
-                    if state.has_to_wait(&exchanges, now) {
-                        return Ok(());
-                    }
+                    state.has_to_wait(exchanges.iter().map(|exchange| exchange.number))
                 }
                 // Collective operations have been expanded to exchanges.
-                Step::Collective(_) => {}
+                Step::Collective(_) => continue,
+            };
+            if waits {
+                return Ok(());
+            }
+            self.ranks[rank.index()].resume();
+        }
+        self.agenda.add(self.ranks[rank.index()].clock, OF_RANK | rank.0);
+        Ok(())
+    }
+
+    fn begin(&mut self, rank: GlobalRank, exchange: Exchange) {
+        let peer = exchange.peer.global(self.job_of[rank.index()].first);
+        // Nothing waits for a buffered message: it is copied.
+        let buffered = exchange.mode == SendMode::Buffered;
+        self.ranks[rank.index()].begin(!buffered);
+        if exchange.sends {
+            self.send(rank, peer, &exchange);
+        } else {
+            self.receive(rank, peer, &exchange);
+        }
+    }
+
+    fn receive(&mut self, rank: GlobalRank, peer: GlobalRank, exchange: &Exchange) {
+        let pair = Pair { receiver: rank, sender: peer, channel: exchange.channel };
+        let posted = self.ranks[rank.index()].clock;
+        let receive = Receive { number: exchange.number, posted };
+        let Some(number) = self.matching.receive(pair, receive) else { return };
+        let message = &mut self.messages[number as usize];
+        message.receive = Some(receive);
+        match message.stage {
+            Stage::Announced => self.clear_to_send(number, receive),
+            Stage::Underway => {}
+            Stage::Arrived(time) => {
+                let overhead = message.receive_overhead;
+                self.unused.push(number);
+                self.complete(rank, exchange.number, time.max(posted), overhead);
             }
         }
     }
 
-    fn begin(&mut self, rank: GlobalRank, exchange: Exchange, now: Time) {
-        let JobOfRank { job, first } = self.job_of[rank.index()];
-        let (peer, channel) = (exchange.peer.global(first), exchange.channel);
-        self.ranks[rank.index()].begin(&exchange);
-        let number = exchange.number;
-        if !exchange.sends {
-            let pair = Pair { receiver: rank, sender: peer, job, channel };
-            match self.matching.message_for(pair, number) {
-                None => {}
-                Some(Sent::Arrived) => self.complete(rank, number, now),
-                Some(Sent::Underway(transfer)) => {
-                    if let Some(ends) = &mut self.ends[transfer] {
-                        ends.receiver = Some(number);
-                    }
-                }
-                Some(Sent::Announced { bytes, number: sender }) => {
-                    self.send(pair, bytes, Some(sender), Some(number), now);
-                }
-            }
-            return;
-        }
-        let pair = Pair { receiver: peer, sender: rank, job, channel };
-        let rendezvous = exchange.mode == SendMode::Synchronous
-            || (exchange.bytes > self.options.eager_limit.0 && exchange.mode != SendMode::Buffered);
-        let bytes = exchange.bytes;
-        match (self.matching.receive_for(pair), rendezvous) {
-            (Some(receiver), true) => {
-                self.send(pair, bytes, Some(number), Some(receiver), now);
-            }
-            (None, true) => self.matching.keep(pair, Sent::Announced { bytes, number }),
-            (receiver, false) => {
-                let transfer = self.send(pair, bytes, None, receiver, now);
-                if receiver.is_none() {
-                    self.matching.keep(pair, Sent::Underway(transfer));
-                }
-                self.complete(rank, number, now);
+    fn send(&mut self, rank: GlobalRank, peer: GlobalRank, exchange: &Exchange) {
+        let bytes = Bytes(exchange.bytes);
+        let route = self.routes.next(rank, peer, bytes);
+        let protocol = *self.protocols.at(route.level);
+        let state = &mut self.ranks[rank.index()];
+        state.clock = state.clock.saturating_add(protocol.send_overhead);
+        let sent = state.clock.max(state.next_send);
+        state.next_send = sent.saturating_add(protocol.gap);
+        let rendezvous = match exchange.mode {
+            SendMode::Synchronous => true,
+            SendMode::Buffered => false,
+            SendMode::Standard | SendMode::Ready => bytes > protocol.eager_limit,
+        };
+        let clock = state.clock;
+        let message = Message {
+            sender: rank,
+            receiver: peer,
+            bytes,
+            parts: route.parts,
+            tail: sent.saturating_add(route.before),
+            sent,
+            waited: 0,
+            flight: protocol.latency.unwrap_or(route.flight),
+            after: route.after,
+            receive_overhead: protocol.receive_overhead,
+            leaves_node: route.leaves_node(),
+            number: rendezvous.then_some(exchange.number),
+            receive: None,
+            stage: if rendezvous { Stage::Announced } else { Stage::Underway },
+        };
+        let number = self.keep(message);
+        let pair = Pair { receiver: peer, sender: rank, channel: exchange.channel };
+        let receive = self.matching.send(pair, number);
+        self.messages[number as usize].receive = receive;
+        match (rendezvous, receive) {
+            (true, Some(receive)) => self.clear_to_send(number, receive),
+            (true, None) => {}
+            (false, _) => {
+                self.complete(rank, exchange.number, clock, 0);
+                self.enter(number);
             }
         }
     }
 
-    /// Sends a message. Returns its number in the network.
-    fn send(
-        &mut self,
-        pair: Pair,
-        bytes: u64,
-        sender: Option<u64>,
-        receiver: Option<u64>,
-        now: Time,
-    ) -> usize {
-        let transfer = self.network.send(now, pair.sender, pair.receiver, bytes);
-        if self.ends.len() <= transfer {
-            self.ends.resize(transfer + 1, None);
+    /// A place for a message: its number.
+    fn keep(&mut self, message: Message) -> u32 {
+        match self.unused.pop() {
+            Some(number) => {
+                self.messages[number as usize] = message;
+                number
+            }
+            None => {
+                self.messages.push(message);
+                u32::try_from(self.messages.len() - 1).expect("fewer than 2^31 messages on their way")
+            }
         }
-        self.ends[transfer] = Some(Ends { pair, sender, receiver });
-        transfer
     }
 
-    fn arrival(&mut self, transfer: usize, now: Time) {
-        let advance = self.network.advance(now, transfer);
-        let Some(ends) = self.ends[transfer] else { return };
-        let Pair { receiver, sender, job, .. } = ends.pair;
-        if let (Some(departed), Some(number)) = (advance.departed, ends.sender) {
-            self.network.schedule(departed, Event::Departed(sender, number));
+    /// The receiver has heard of a message and has posted a receive: it answers, and the message is
+    /// sent (rendezvous).
+    fn clear_to_send(&mut self, number: u32, receive: Receive) {
+        let message = &mut self.messages[number as usize];
+        let heard = message.tail.saturating_add(message.flight);
+        message.tail = heard.max(receive.posted).saturating_add(message.flight);
+        message.stage = Stage::Underway;
+        self.enter(number);
+    }
+
+    /// A message goes to its first server.
+    fn enter(&mut self, number: u32) {
+        let message = &self.messages[number as usize];
+        if message.parts.iter().all(|part| part.is_over()) {
+            let (sender, awaiting, tail) = (message.sender, message.number, message.tail);
+            self.departed(sender, awaiting, tail);
+            self.arrive(number);
+        } else {
+            self.agenda.add(message.tail, number);
         }
-        if let Some((latency, waited)) = advance.delivered {
-            let job = &mut self.counts[job.index()];
-            job.arrived(latency, now);
-            job.waiting += u128::from(waited);
-            self.ends[transfer] = None;
-            match ends.receiver {
-                Some(number) => self.complete(receiver, number, now),
-                None => self.matching.arrived(ends.pair, transfer),
-            }
+    }
+
+    /// The first byte of a message is at its next server.
+    ///
+    /// Between nodes a message passes on while it comes in (cut-through): the next server begins as
+    /// soon as this one does, and each is busy for the length of the message by its own rate. Inside
+    /// a node one copy follows the other.
+    fn move_on(&mut self, number: u32, now: Time) {
+        let message = &mut self.messages[number as usize];
+        let place = message.parts.iter().position(|part| !part.is_over()).unwrap_or(2);
+        let part = &mut message.parts[place];
+        let leg = self.routes.leg(part.next);
+        part.next += 1;
+        let service = self.routes.service(leg, message.bytes);
+        let server = &mut self.queues[leg.server as usize];
+        let (departure, waited) = server.serve(now, service);
+        message.waited += waited;
+        message.tail = message.tail.max(departure);
+        let begin = if message.leaves_node { departure - service } else { departure };
+        let leaves = place == 0 && part.is_over();
+        let latency = if leaves && message.leaves_node { message.flight } else { leg.latency };
+        let is_last = message.parts.iter().all(|part| part.is_over());
+        let (sender, awaiting, left) = (message.sender, message.number, message.tail);
+        message.tail = left.saturating_add(latency);
+        if leaves {
+            self.departed(sender, awaiting, left);
+        }
+        if is_last {
+            self.arrive(number);
+        } else {
+            self.agenda.add(begin.saturating_add(latency), number);
+        }
+    }
+
+    /// A message has left the last server of its sender's node.
+    fn departed(&mut self, sender: GlobalRank, awaiting: Option<u64>, time: Time) {
+        if let Some(number) = awaiting {
+            self.complete(sender, number, time, 0);
+        }
+    }
+
+    /// A message has passed its last server.
+    fn arrive(&mut self, number: u32) {
+        let message = &mut self.messages[number as usize];
+        let inside = if message.leaves_node { 0 } else { message.flight };
+        let time = message.tail.saturating_add(message.after).saturating_add(inside);
+        message.stage = Stage::Arrived(time);
+        let Message { receiver, sent, waited, receive_overhead, receive, .. } = *message;
+        let job = &mut self.counts[self.job_of[receiver.index()].job.index()];
+        job.arrived(time - sent, time);
+        job.waiting += u128::from(waited);
+        if let Some(receive) = receive {
+            self.unused.push(number);
+            self.complete(receiver, receive.number, time.max(receive.posted), receive_overhead);
         }
     }
 
     /// A message is complete for a rank, which continues if it waits for no other.
-    fn complete(&mut self, rank: GlobalRank, number: u64, now: Time) {
-        if self.ranks[rank.index()].complete(number, now) {
-            self.network.schedule(now, Event::Resume(rank));
+    fn complete(&mut self, rank: GlobalRank, number: u64, time: Time, overhead: Time) {
+        if self.ranks[rank.index()].complete(number, time, overhead) {
+            self.runnable.push(rank);
         }
     }
 }

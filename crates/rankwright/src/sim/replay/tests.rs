@@ -19,7 +19,7 @@ fn replayed(payloads: &[Payload], eager_limit: u64) -> Result<Replayed, ReplayEr
     let shape = JobShape { name: "job".to_owned(), ranks: recording.ranks() };
     let slot_of: Vec<usize> = (0..payloads.len()).map(|rank| 16 * rank).collect();
     let placement = Placement::from_slots(&cluster, &[shape], "test", &slots, &slot_of).unwrap();
-    let options = ReplayOptions { eager_limit: Bytes(eager_limit) };
+    let options = ReplayOptions { eager_limit: Some(Bytes(eager_limit)) };
     replay(&cluster, &placement, &[recording], options, &mut |_| ControlFlow::Continue(()))
 }
 
@@ -32,11 +32,12 @@ fn times(replayed: &Replayed) -> Vec<(u64, u64)> {
 /// Every event of a sample comes 1 us after the one before.
 #[test]
 fn a_receive_waits_until_the_message_is_there() {
-    // 4000 bytes: 1 us at each memory, 4 us at each network device, 100 ns between them.
+    // 4000 bytes: 1 us at each memory, 4 us at each network device, 100 ns between them. Each passes
+    // the message on while it comes in: the slowest counts.
     let receiver = Payload::new(2).event(4, &[16, 3 + 1, 14, WORLD, 4000]);
     let sender = Payload::new(2).event(3, &[0, 3, 14, WORLD, 4000]);
     let replayed = replayed(&[receiver, sender], 1 << 20).unwrap();
-    assert_eq!(times(&replayed), [(10_100, 11_100), (0, 1000)]);
+    assert_eq!(times(&replayed), [(4100, 5100), (0, 1000)]);
     assert_eq!(replayed.outcome.messages, 1);
     assert_eq!(replayed.outcome.total_waiting, Seconds(0.0));
 }
@@ -47,8 +48,9 @@ fn a_long_message_is_sent_when_its_receive_is_posted() {
         Payload::new(2).event(3, &[0, 3 + 1, 0, WORLD, 0]).event(4, &[16, 3 + 1, 14, WORLD, 4000]);
     let sender = Payload::new(2).event(3, &[0, 3, 14, WORLD, 4000]).event(4, &[16, 3, 0, WORLD, 0]);
     let replayed = replayed(&[receiver, sender], 1000).unwrap();
-    // Posted at 2 us; the sender continues when memory and network device have served the message.
-    assert_eq!(times(&replayed), [(10_100, 12_100), (6000, 8000)]);
+    // Posted at 2 us, which the sender hears 100 ns later; it continues when its network device has
+    // served the message.
+    assert_eq!(times(&replayed), [(4200, 6200), (5100, 7100)]);
 }
 
 #[test]
@@ -58,7 +60,7 @@ fn messages_wait_for_each_other_at_the_network_device() {
     let sender = post(post(Payload::new(3), 3 + 1), 3 + 2);
     let replayed = replayed(&[sender, receiver(), receiver()], 1 << 20).unwrap();
     // The second is sent 1 us later and waits 3 us behind the first.
-    assert_eq!(times(&replayed), [(0, 2000), (10_100, 11_100), (14_100, 15_100)]);
+    assert_eq!(times(&replayed), [(0, 2000), (4100, 5100), (8100, 9100)]);
     assert!((replayed.outcome.nic_waiting.0 - 3e-6).abs() < 1e-12);
     assert!((replayed.outcome.jobs[0].waiting.0 - 3e-6).abs() < 1e-12);
 }

@@ -51,9 +51,9 @@ pub struct Exchange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Channel {
     /// The program's own messages: communicator and tag.
-    Program(usize, i32),
+    Program(u32, i32),
     /// Messages of a communicator's collective operations.
-    Collective(usize),
+    Collective(u32),
 }
 
 /// Iterator over the steps of one rank.
@@ -177,7 +177,7 @@ impl<'a> Steps<'a> {
         let mut underway = Underway {
             schedule: Schedule::new(Algorithm::Linear, collective.call(group), group, me),
             group,
-            channel: Channel::Collective(communicator),
+            channel: Channel::Collective(communicator as u32),
         };
         let Some(request) = request else {
             self.collective = Some(underway);
@@ -239,7 +239,7 @@ impl<'a> Steps<'a> {
         blocking: bool,
     ) -> Option<Exchange> {
         let communicator = self.matching.communicator(self.rank, message.communicator);
-        let channel = Channel::Program(communicator, message.tag);
+        let channel = Channel::Program(communicator as u32, message.tag);
         match message.peer {
             Peer::Rank(peer) => {
                 Some(self.exchange(peer, channel, message.bytes, sends, mode, blocking))

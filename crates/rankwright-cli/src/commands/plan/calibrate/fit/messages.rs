@@ -4,7 +4,6 @@ use rankwright::cluster::{LevelKind, MessageRates};
 use rankwright::units::Bytes;
 
 use super::super::record::Rate;
-use super::super::switches::common_height;
 use super::{Fit, Value, bandwidth_of, time_of};
 
 impl Fit<'_> {
@@ -80,11 +79,8 @@ impl Fit<'_> {
 
     /// What two hosts share: the lowest switch above both, or only the cluster.
     fn height(&self, first: &str, second: &str) -> LevelKind {
-        let switch = |host: &str| {
-            let node = self.cluster.find_node(host)?;
-            self.cluster.node(node).switch
-        };
-        let height = common_height(self.cluster, switch(first), switch(second));
+        let nodes = self.cluster.find_node(first).zip(self.cluster.find_node(second));
+        let height = nodes.and_then(|(a, b)| self.cluster.common_switch_height(a, b));
         height.map_or(LevelKind::Cluster, LevelKind::Switch)
     }
 }

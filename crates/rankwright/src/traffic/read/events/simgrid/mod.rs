@@ -124,7 +124,7 @@ impl Tags {
     fn tag(&self, channel: Channel) -> i32 {
         match channel {
             Channel::Program(communicator, tag) => {
-                self.numbers.get(&(communicator, tag)).copied().unwrap_or(tag)
+                self.numbers.get(&(communicator as usize, tag)).copied().unwrap_or(tag)
             }
             Channel::Collective(communicator) => {
                 let number = i32::try_from(communicator).unwrap_or(i32::MAX);
