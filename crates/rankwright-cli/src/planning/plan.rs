@@ -120,6 +120,7 @@ fn step(name: &str, progress: &PlanProgress, timed: bool) -> Step {
             may_end_early: true,
             ..Step::default()
         },
+        PlanProgress::Replay => Step { what: of("replay".to_owned()), ..Step::default() },
         _ => Step { what: of("planning".to_owned()), ..Step::default() },
     }
 }
@@ -132,6 +133,10 @@ fn warn_of_limits(plan: &Plan, verbosity: &Verbosity) {
     if let Some(why) = plan.not_simulated.as_ref().filter(|why| **why != NotSimulated::Stopped) {
         let by = if plan.evaluation.is_some() { "the model" } else { "static estimates" };
         output::warn(verbosity, format_args!("ranked by {by}, not by simulation: {why}"));
+    }
+    let evaluation = plan.evaluation.as_ref();
+    if let Some(why) = evaluation.and_then(|evaluation| evaluation.not_replayed.as_ref()) {
+        output::warn(verbosity, format_args!("simulated by clocks, not replayed: {why}"));
     }
     for text in by_reason(&plan.left_out) {
         output::warn(verbosity, format_args!("left out: {text}"));

@@ -50,6 +50,10 @@ pub struct Evaluation {
     pub simulated_messages: u64,
     /// The objective by which the mappings are compared.
     pub rule: ObjectiveRule,
+    /// Whether the recorded calls were replayed with the best mappings, and decided.
+    pub replayed: bool,
+    /// Why not, though they were recorded.
+    pub not_replayed: Option<String>,
 }
 
 /// The times of one mapping.
@@ -221,5 +225,7 @@ pub(super) fn fluid_evaluation(scores: Vec<Score>, rule: ObjectiveRule) -> Evalu
         share: 0.0,
         simulated_messages: 0,
         rule,
+        replayed: false,
+        not_replayed: None,
     }
 }

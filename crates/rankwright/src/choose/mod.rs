@@ -16,8 +16,8 @@
 //! ```text
 //! candidates   runs the strategies, those that start from others last; drops duplicate mappings
 //!     |
-//! evaluate     a score for each mapping: static, by the fluid, or by a race of simulations
-//!     |
+//! evaluate     a score for each mapping: static, by the fluid, or by a race of simulations; where the
+//!     |        calls were recorded in order, the best are replayed
 //! ranked       the ranking of the scores: the best, and which count as equal to it
 //! ```
 //!
@@ -33,6 +33,7 @@ mod planner;
 mod population;
 mod race;
 mod ranked;
+mod replayed;
 mod run_time;
 
 pub use candidates::{Candidate, Computing, Observer, PlanError, PlanProgress};

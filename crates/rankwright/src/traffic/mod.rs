@@ -61,6 +61,8 @@ pub mod redact;
 #[doc(hidden)]
 pub mod topology;
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 
 pub use open::{OpenError, open};
@@ -123,6 +125,8 @@ pub struct Seen {
     pub shared_pus: bool,
     /// Names of libraries that carried traffic beside MPI, such as NCCL.
     pub beside_mpi: Vec<String>,
+    /// The profile that has the calls of all ranks in order, if they were recorded.
+    pub events: Option<PathBuf>,
 }
 
 /// All messages from one rank to another.

@@ -1,6 +1,7 @@
 //! A profile: the traffic recorded from one run of a parallel program, and its time inside MPI.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -53,6 +54,9 @@ pub struct Run {
     /// `NCCL`, `NVSHMEM`, `RCCL`, `oneCCL`; `UCX` and `libfabric` if the executable itself names them.
     /// What is sent through them is in no flow.
     pub beside_mpi: Vec<String>,
+    /// The profile itself, if it has the calls of all ranks in order.
+    #[serde(skip)]
+    pub events: Option<PathBuf>,
 }
 
 /// The record of one rank. Imported traffic leaves every field at its default.
@@ -272,6 +276,7 @@ impl Profile {
             wall: walls.map(|walls| Seconds(walls.fold(0.0, f64::max))),
             shared_pus: self.shared_pus().is_some(),
             beside_mpi: self.run.beside_mpi.clone(),
+            events: self.run.events.clone(),
         }
     }
 

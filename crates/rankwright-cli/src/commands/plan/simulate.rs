@@ -8,11 +8,10 @@ use clap::{ArgGroup, Args};
 use rankwright::cluster::Cluster;
 use rankwright::placement::{JobShape, Placement, PlacementFile, digest};
 use rankwright::report::simulation::SimulationReport;
-use rankwright::sim::replay::{ReplayOptions, replay};
+use rankwright::sim::replay::{ReplayOptions, Replayer};
 use rankwright::sim::{Options, Progress, replicate};
 use rankwright::traffic::Workload;
 use rankwright::traffic::profile::OversubscribedHost;
-use rankwright::traffic::read::events::store::Recording;
 use rankwright::traffic::read::profile_file;
 use rankwright::units::{Bytes, Seconds};
 
@@ -139,13 +138,11 @@ impl Simulate {
             );
             return Err(UsageError(text).into());
         }
-        let recordings: Result<Vec<Recording>, _> =
-            profiles.iter().map(|profile| Recording::open(Path::new(profile))).collect();
-        let recordings = recordings?;
+        let replayer = Replayer::open(&profiles)?;
         let options = ReplayOptions { eager_limit: self.eager_limit };
         let watch = Watch::new(verbosity, 1);
         let mut observer = |progress: &Progress| watch.observe(0, progress);
-        let replayed = replay(cluster, placement, &recordings, options, &mut observer)?;
+        let replayed = replayer.replay(cluster, placement, options, &mut observer)?;
         let wall = Seconds(watch.elapsed());
         drop(watch);
         for profile in &profiles {

@@ -153,6 +153,14 @@ impl Mappings {
         order
     }
 
+    /// The mapping of the launcher's default.
+    pub(super) fn of_default(&self, options: &ChooseOptions) -> Option<usize> {
+        let mut proposals = self.proposals.iter();
+        let default =
+            proposals.find(|proposals| options.is_launcher_default(&proposals.strategy))?;
+        default.numbers.as_ref().ok()?.first().copied()
+    }
+
     /// Leaves out mappings that there was no time to compare, by their numbers.
     pub(super) fn retain(&mut self, kept: impl Fn(usize) -> bool) {
         let mut new_numbers = Vec::new();

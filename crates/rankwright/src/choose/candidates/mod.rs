@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::evaluate::{fluid_evaluation, fluid_scores_in_slots, fluid_scores_while, static_score};
 use super::race::race;
+use super::replayed::replayed;
 use super::{Evaluation, MappingEvaluation, NotSimulated};
 use crate::cluster::Cluster;
 use crate::estimate::Load;
@@ -320,7 +321,12 @@ fn evaluate(
         0 => None,
         _ if late => Some(NotSimulated::Late),
         _ => match race(problem, placed, fluid.clone(), options) {
-            Ok(evaluation) => return (Some(evaluation), None),
+            Ok(mut evaluation) => {
+                let default = mappings.of_default(options);
+                let replay = replayed(problem, placed, default, &mut evaluation, options);
+                evaluation.not_replayed = replay.err().map(|error| error.to_string());
+                return (Some(evaluation), None);
+            }
             Err(not_simulated) => Some(not_simulated),
         },
     };

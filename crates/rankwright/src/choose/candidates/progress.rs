@@ -33,4 +33,6 @@ pub enum PlanProgress<'a> {
         /// The messages simulated so far, as a share of those that are simulated at most.
         done: f64,
     },
+    /// Recorded calls are replayed with the best mappings.
+    Replay,
 }

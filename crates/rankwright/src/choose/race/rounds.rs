@@ -353,6 +353,8 @@ impl<'a> Race<'a> {
                 share: self.runs.last().map_or(0.0, |run| self.share(run)),
                 simulated_messages: self.simulated.load(Ordering::Relaxed),
                 rule: self.rule,
+                replayed: false,
+                not_replayed: None,
             });
         }
     }

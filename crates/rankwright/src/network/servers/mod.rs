@@ -9,8 +9,8 @@ mod paths;
 
 use serde::Serialize;
 
-pub use paths::{Hop, Path};
 pub(crate) use paths::{Cost, Leg};
+pub use paths::{Hop, Path};
 
 use crate::cluster::Cluster;
 use crate::ids::{CoreId, GlobalRank, NodeId, NumaId, ServerId};

@@ -31,10 +31,7 @@ pub struct Path {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cost {
     /// The length by the bandwidth, times the factor.
-    Transfer {
-        bandwidth: BytesPerSecond,
-        factor: f64,
-    },
+    Transfer { bandwidth: BytesPerSecond, factor: f64 },
     /// A queue pair, and what its core does for a far device.
     QueuePair(FarDevice),
     /// The processing hardware behind a queue pair.
@@ -210,9 +207,7 @@ impl Servers<'_> {
     pub(crate) fn time(&self, cost: Cost, length: Bytes) -> Seconds {
         let rates = &self.cluster.rates;
         match cost {
-            Cost::Transfer { bandwidth, factor } => {
-                Seconds(transfer(length, bandwidth).0 * factor)
-            }
+            Cost::Transfer { bandwidth, factor } => Seconds(transfer(length, bandwidth).0 * factor),
             Cost::QueuePair(device) => {
                 Seconds(rates.queue_pair.time(length).0 + device.core_time(rates, length).0)
             }

@@ -29,14 +29,23 @@ impl Agenda {
         self.heap[place] = (time, event);
     }
 
-    /// The earliest event.
-    pub(super) fn next(&mut self) -> Option<(Time, u32)> {
-        let first = *self.heap.first()?;
-        let last = self.heap.pop()?;
-        if !self.heap.is_empty() {
-            self.sink(last);
+    /// The earliest event. It stays, and events at its time can be added, until
+    /// [`Agenda::replace_first`].
+    pub(super) fn first(&mut self) -> Option<(Time, u32)> {
+        let first = self.heap.first_mut()?;
+        let event = *first;
+        // Nothing that is added now gets before it.
+        first.1 = 0;
+        Some(event)
+    }
+
+    /// Puts the event that follows from the earliest one in its place, if there is one.
+    pub(super) fn replace_first(&mut self, next: Option<(Time, u32)>) {
+        self.count += u64::from(next.is_some());
+        let event = next.or_else(|| self.heap.pop().filter(|_| !self.heap.is_empty()));
+        if let Some(event) = event {
+            self.sink(event);
         }
-        Some(first)
     }
 
     /// Puts an event in place of the root, and then below all that are earlier.
@@ -70,18 +79,27 @@ mod tests {
         #[test]
         fn events_come_in_the_order_of_time_and_number(
             added in prop::collection::vec((0_u64..50, 0_u32..50), 0..300),
-            taken in 0_usize..300,
+            following in prop::collection::vec((0_u64..9, prop::option::of(0_u64..9)), 0..300),
         ) {
             let mut agenda = Agenda::default();
-            let mut expected = added.clone();
-            added.iter().for_each(|(time, event)| agenda.add(*time, *event));
-            expected.sort_unstable();
-            for event in expected.iter().take(taken) {
-                prop_assert_eq!(agenda.next(), Some(*event));
+            let mut expected = std::collections::BinaryHeap::new();
+            for (time, event) in added {
+                agenda.add(time, event);
+                expected.push(std::cmp::Reverse((time, event)));
             }
-            agenda.add(0, 7);
-            let left = expected.len().saturating_sub(taken);
-            prop_assert_eq!(std::iter::from_fn(|| agenda.next()).count(), left + 1);
+            let mut following = following.into_iter();
+            while let Some(first) = agenda.first() {
+                prop_assert_eq!(Some(std::cmp::Reverse(first)), expected.pop());
+                let (added, next) = following.next().unwrap_or((9, None));
+                if added < 9 {
+                    agenda.add(first.0 + added, 50);
+                    expected.push(std::cmp::Reverse((first.0 + added, 50)));
+                }
+                let next = next.map(|later| (first.0 + later, first.1));
+                agenda.replace_first(next);
+                expected.extend(next.map(std::cmp::Reverse));
+            }
+            prop_assert!(expected.is_empty());
         }
     }
 }

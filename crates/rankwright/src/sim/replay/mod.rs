@@ -20,6 +20,7 @@ mod routes;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use crate::cluster::Cluster;
 use crate::files::InputError;
@@ -103,59 +104,80 @@ pub struct RankTimes {
     pub end: Seconds,
 }
 
-/// Replays recorded runs, one for each job of a placement, in the order of jobs.
-///
-/// The observer is called about every hundred thousand events; if it breaks, the replay stops, and the
-/// outcome has the numbers so far.
-///
-/// # Errors
-/// If the jobs of the placement have other numbers of ranks, if events are damaged or incomplete, if
-/// several threads of a rank call MPI, or if ranks wait for messages that are never sent.
-pub fn replay(
-    cluster: &Cluster,
-    placement: &Placement,
-    recordings: &[Recording],
-    options: ReplayOptions,
-    observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-) -> Result<Replayed, ReplayError> {
-    let placed: Vec<usize> = placement.jobs().iter().map(|job| job.ranks.len()).collect();
-    let expected: Vec<usize> = recordings.iter().map(|run| run.ranks() as usize).collect();
-    if placed != expected {
-        return Err(ReplayError::RanksDiffer { found: placed, expected });
+/// Recorded runs, one for each job, that are replayed under one placement after the other.
+#[derive(Debug)]
+pub struct Replayer {
+    recordings: Vec<Recording>,
+    /// What belongs together across the ranks of each run.
+    matchings: Vec<recorded::Matching>,
+}
+
+impl Replayer {
+    /// Opens the profiles of all jobs, in their order.
+    ///
+    /// # Errors
+    /// If a file cannot be read or has no events, or the events are damaged or incomplete, or several
+    /// threads of a rank call MPI.
+    pub fn open(profiles: &[impl AsRef<Path>]) -> Result<Self, InputError> {
+        let recordings: Result<Vec<Recording>, InputError> =
+            profiles.iter().map(|profile| Recording::open(profile.as_ref())).collect();
+        let recordings = recordings?;
+        let matchings: Result<Vec<_>, InputError> =
+            recordings.iter().map(recorded::Matching::new).collect();
+        Ok(Self { matchings: matchings?, recordings })
     }
-    let matchings: Result<Vec<_>, InputError> =
-        recordings.iter().map(recorded::Matching::new).collect();
-    let matchings = matchings?;
-    let protocols = Protocols::new(&cluster.rates, options.eager_limit);
-    let servers = Servers::new(cluster, placement);
-    let mut replay = Replay {
-        queues: vec![Server::new(None); servers.kinds().len()],
-        routes: Routes::new(servers, protocols.know_switches()),
-        protocols,
-        agenda: Agenda::default(),
-        ranks: Vec::new(),
-        matching: Matching::default(),
-        messages: Vec::new(),
-        unused: Vec::new(),
-        runnable: Vec::new(),
-        job_of: Vec::new(),
-        counts: Vec::new(),
-    };
-    for (job, (recording, matching)) in recordings.iter().zip(&matchings).enumerate() {
-        let job = JobOfRank {
-            job: JobId::from_index(job),
-            first: GlobalRank::from_index(replay.ranks.len()),
-        };
-        replay.counts.push(JobCount::new());
-        for rank in (0..recording.ranks()).map(Rank) {
-            let steps = Steps::new(recording, matching, rank, |_| false)?;
-            replay.ranks.push(RankState::new(steps));
-            replay.job_of.push(job);
+
+    /// Replays the runs under a placement of their jobs.
+    ///
+    /// The observer is called about every hundred thousand events; if it breaks, the replay stops, and
+    /// the outcome has the numbers so far.
+    ///
+    /// # Errors
+    /// If the jobs of the placement have other numbers of ranks, if events are damaged, or if ranks
+    /// wait for messages that are never sent.
+    pub fn replay(
+        &self,
+        cluster: &Cluster,
+        placement: &Placement,
+        options: ReplayOptions,
+        observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Replayed, ReplayError> {
+        let placed: Vec<usize> = placement.jobs().iter().map(|job| job.ranks.len()).collect();
+        let expected: Vec<usize> = self.recordings.iter().map(|run| run.ranks() as usize).collect();
+        if placed != expected {
+            return Err(ReplayError::RanksDiffer { found: placed, expected });
         }
+        let protocols = Protocols::new(&cluster.rates, options.eager_limit);
+        let servers = Servers::new(cluster, placement);
+        let mut replay = Replay {
+            queues: vec![Server::new(None); servers.kinds().len()],
+            routes: Routes::new(servers, protocols.know_switches()),
+            protocols,
+            agenda: Agenda::default(),
+            ranks: Vec::new(),
+            steps: Vec::new(),
+            matching: Matching::default(),
+            messages: Vec::new(),
+            ends: Vec::new(),
+            unused: Vec::new(),
+            runnable: Vec::new(),
+            job_of: Vec::new(),
+            counts: Vec::new(),
+        };
+        for (job, (recording, matching)) in self.recordings.iter().zip(&self.matchings).enumerate()
+        {
+            let first = GlobalRank::from_index(replay.ranks.len());
+            replay.counts.push(JobCount::new());
+            for rank in (0..recording.ranks()).map(Rank) {
+                replay.steps.push(Steps::new(recording, matching, rank, |_| false)?);
+                replay.ranks.push(RankState::new());
+                replay.job_of.push(JobOfRank { job: JobId::from_index(job), first });
+            }
+        }
+        let stopped = replay.run(observer)?;
+        let names = placement.jobs().iter().map(|job| job.name.as_str());
+        Ok(replay.replayed(stopped, names))
     }
-    let stopped = replay.run(observer)?;
-    let names = placement.jobs().iter().map(|job| job.name.as_str());
-    Ok(replay.replayed(stopped, names))
 }
 
 /// The job of a rank.
@@ -166,27 +188,36 @@ struct JobOfRank {
     first: GlobalRank,
 }
 
-/// A message from the call that sends it to its arrival.
+/// A message on its way. What an arrival at a server needs fits a cache line; the rest is in
+/// [`Ends`].
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 struct Message {
-    sender: GlobalRank,
-    receiver: GlobalRank,
-    bytes: Bytes,
     /// The servers still to pass.
     parts: [Part; 3],
-    /// When its sender was ready; then when its last byte leaves the servers so far.
+    bytes: Bytes,
+    /// When its last byte leaves the servers so far.
     tail: Time,
-    sent: Time,
     /// The waiting so far.
     waited: Time,
-    /// The time between two nodes, or with the protocol inside one.
+    /// The time between two nodes, or what the protocol adds inside one.
     flight: Time,
+    leaves_node: bool,
+    /// Whether the sender waits until it has left the node.
+    is_awaited: bool,
+}
+
+/// The two ends of a message.
+#[derive(Debug, Clone, Copy)]
+struct Ends {
+    sender: GlobalRank,
+    receiver: GlobalRank,
+    /// The sender's number for it.
+    number: u64,
+    sent: Time,
     /// After the last server.
     after: Time,
     receive_overhead: Time,
-    leaves_node: bool,
-    /// The sender's number for it, if the sender waits until it has left the node.
-    number: Option<u64>,
     receive: Option<Receive>,
     stage: Stage,
 }
@@ -216,9 +247,13 @@ struct Replay<'a> {
     queues: Vec<Server>,
     agenda: Agenda,
     /// Index: [`GlobalRank`].
-    ranks: Vec<RankState<'a>>,
+    ranks: Vec<RankState>,
+    /// Index: [`GlobalRank`].
+    steps: Vec<Steps<'a>>,
     matching: Matching,
     messages: Vec<Message>,
+    /// Of the message at the same place.
+    ends: Vec<Ends>,
     /// Free places in `messages`.
     unused: Vec<u32>,
     /// Ranks that continue now.
@@ -240,12 +275,16 @@ impl Replay<'_> {
             self.advance_runnable()?;
         }
         let mut observed = OBSERVED;
-        while let Some((now, event)) = self.agenda.next() {
-            match event & OF_RANK {
+        while let Some((now, event)) = self.agenda.first() {
+            let next = match event & OF_RANK {
                 0 => self.move_on(event, now),
-                _ => self.advance(GlobalRank(event & !OF_RANK))?,
-            }
+                _ => {
+                    self.advance(GlobalRank(event & !OF_RANK))?;
+                    None
+                }
+            };
             self.advance_runnable()?;
+            self.agenda.replace_first(next.map(|time| (time, event)));
             if self.agenda.count >= observed {
                 observed = self.agenda.count + OBSERVED;
                 if observer(&self.progress(now)).is_break() {
@@ -280,7 +319,7 @@ impl Replay<'_> {
             job.finish = job.finish.max(reached);
         }
         let mut left_out = BTreeMap::new();
-        for (call, count) in self.ranks.iter().flat_map(|rank| rank.steps.left_out()) {
+        for (call, count) in self.steps.iter().flat_map(Steps::left_out) {
             *left_out.entry(*call).or_default() += count;
         }
         let times = |rank: &RankState| RankTimes {
@@ -305,8 +344,8 @@ impl Replay<'_> {
     /// clock may then be ahead of the agenda: what it sends is in the agenda at its own time.
     fn advance(&mut self, rank: GlobalRank) -> Result<(), InputError> {
         for _ in 0..AHEAD {
-            let state = &mut self.ranks[rank.index()];
-            let Some(step) = state.steps.next() else {
+            let (state, steps) = (&mut self.ranks[rank.index()], &mut self.steps[rank.index()]);
+            let Some(step) = steps.next() else {
                 state.ended = true;
                 return Ok(());
             };
@@ -322,8 +361,8 @@ impl Replay<'_> {
                     }
                     self.ranks[rank.index()].has_to_wait(std::iter::once(exchange.number))
                 }
-                Step::Wait(exchanges) => {
-                    state.has_to_wait(exchanges.iter().map(|exchange| exchange.number))
+                Step::Wait(count) => {
+                    state.has_to_wait(steps.awaited(count).map(|exchange| exchange.number))
                 }
                 // Collective operations have been expanded to exchanges.
                 Step::Collective(_) => continue,
@@ -354,13 +393,13 @@ impl Replay<'_> {
         let posted = self.ranks[rank.index()].clock;
         let receive = Receive { number: exchange.number, posted };
         let Some(number) = self.matching.receive(pair, receive) else { return };
-        let message = &mut self.messages[number as usize];
-        message.receive = Some(receive);
-        match message.stage {
+        let ends = &mut self.ends[number as usize];
+        ends.receive = Some(receive);
+        match ends.stage {
             Stage::Announced => self.clear_to_send(number, receive),
             Stage::Underway => {}
             Stage::Arrived(time) => {
-                let overhead = message.receive_overhead;
+                let overhead = ends.receive_overhead;
                 self.unused.push(number);
                 self.complete(rank, exchange.number, time.max(posted), overhead);
             }
@@ -382,25 +421,28 @@ impl Replay<'_> {
         };
         let clock = state.clock;
         let message = Message {
-            sender: rank,
-            receiver: peer,
-            bytes,
             parts: route.parts,
+            bytes,
             tail: sent.saturating_add(route.before),
-            sent,
             waited: 0,
             flight: protocol.latency.unwrap_or(route.flight),
+            leaves_node: route.leaves_node(),
+            is_awaited: rendezvous,
+        };
+        let ends = Ends {
+            sender: rank,
+            receiver: peer,
+            number: exchange.number,
+            sent,
             after: route.after,
             receive_overhead: protocol.receive_overhead,
-            leaves_node: route.leaves_node(),
-            number: rendezvous.then_some(exchange.number),
             receive: None,
             stage: if rendezvous { Stage::Announced } else { Stage::Underway },
         };
-        let number = self.keep(message);
+        let number = self.keep(message, ends);
         let pair = Pair { receiver: peer, sender: rank, channel: exchange.channel };
         let receive = self.matching.send(pair, number);
-        self.messages[number as usize].receive = receive;
+        self.ends[number as usize].receive = receive;
         match (rendezvous, receive) {
             (true, Some(receive)) => self.clear_to_send(number, receive),
             (true, None) => {}
@@ -412,15 +454,17 @@ impl Replay<'_> {
     }
 
     /// A place for a message: its number.
-    fn keep(&mut self, message: Message) -> u32 {
+    fn keep(&mut self, message: Message, ends: Ends) -> u32 {
         match self.unused.pop() {
             Some(number) => {
                 self.messages[number as usize] = message;
+                self.ends[number as usize] = ends;
                 number
             }
             None => {
                 self.messages.push(message);
-                u32::try_from(self.messages.len() - 1).expect("fewer than 2^31 messages on their way")
+                self.ends.push(ends);
+                u32::try_from(self.ends.len() - 1).expect("fewer than 2^31 messages on their way")
             }
         }
     }
@@ -431,7 +475,7 @@ impl Replay<'_> {
         let message = &mut self.messages[number as usize];
         let heard = message.tail.saturating_add(message.flight);
         message.tail = heard.max(receive.posted).saturating_add(message.flight);
-        message.stage = Stage::Underway;
+        self.ends[number as usize].stage = Stage::Underway;
         self.enter(number);
     }
 
@@ -439,8 +483,9 @@ impl Replay<'_> {
     fn enter(&mut self, number: u32) {
         let message = &self.messages[number as usize];
         if message.parts.iter().all(|part| part.is_over()) {
-            let (sender, awaiting, tail) = (message.sender, message.number, message.tail);
-            self.departed(sender, awaiting, tail);
+            if message.is_awaited {
+                self.departed(number, message.tail);
+            }
             self.arrive(number);
         } else {
             self.agenda.add(message.tail, number);
@@ -452,7 +497,9 @@ impl Replay<'_> {
     /// Between nodes a message passes on while it comes in (cut-through): the next server begins as
     /// soon as this one does, and each is busy for the length of the message by its own rate. Inside
     /// a node one copy follows the other.
-    fn move_on(&mut self, number: u32, now: Time) {
+    ///
+    /// Returns when it is at the server after; `None`: this was the last.
+    fn move_on(&mut self, number: u32, now: Time) -> Option<Time> {
         let message = &mut self.messages[number as usize];
         let place = message.parts.iter().position(|part| !part.is_over()).unwrap_or(2);
         let part = &mut message.parts[place];
@@ -462,37 +509,36 @@ impl Replay<'_> {
         let server = &mut self.queues[leg.server as usize];
         let (departure, waited) = server.serve(now, service);
         message.waited += waited;
-        message.tail = message.tail.max(departure);
         let begin = if message.leaves_node { departure - service } else { departure };
         let leaves = place == 0 && part.is_over();
         let latency = if leaves && message.leaves_node { message.flight } else { leg.latency };
-        let is_last = message.parts.iter().all(|part| part.is_over());
-        let (sender, awaiting, left) = (message.sender, message.number, message.tail);
+        let is_last = message.parts[place..].iter().all(|part| part.is_over());
+        let left = message.tail.max(departure);
         message.tail = left.saturating_add(latency);
-        if leaves {
-            self.departed(sender, awaiting, left);
+        if leaves && message.is_awaited {
+            self.departed(number, left);
         }
         if is_last {
             self.arrive(number);
-        } else {
-            self.agenda.add(begin.saturating_add(latency), number);
+            return None;
         }
+        Some(begin.saturating_add(latency))
     }
 
-    /// A message has left the last server of its sender's node.
-    fn departed(&mut self, sender: GlobalRank, awaiting: Option<u64>, time: Time) {
-        if let Some(number) = awaiting {
-            self.complete(sender, number, time, 0);
-        }
+    /// A message for which its sender waits has left the last server of the sender's node.
+    fn departed(&mut self, number: u32, time: Time) {
+        let Ends { sender, number, .. } = self.ends[number as usize];
+        self.complete(sender, number, time, 0);
     }
 
     /// A message has passed its last server.
     fn arrive(&mut self, number: u32) {
-        let message = &mut self.messages[number as usize];
-        let inside = if message.leaves_node { 0 } else { message.flight };
-        let time = message.tail.saturating_add(message.after).saturating_add(inside);
-        message.stage = Stage::Arrived(time);
-        let Message { receiver, sent, waited, receive_overhead, receive, .. } = *message;
+        let Message { leaves_node, flight, tail, waited, .. } = self.messages[number as usize];
+        let ends = &mut self.ends[number as usize];
+        let inside = if leaves_node { 0 } else { flight };
+        let time = tail.saturating_add(ends.after).saturating_add(inside);
+        ends.stage = Stage::Arrived(time);
+        let Ends { receiver, sent, receive_overhead, receive, .. } = *ends;
         let job = &mut self.counts[self.job_of[receiver.index()].job.index()];
         job.arrived(time - sent, time);
         job.waiting += u128::from(waited);

@@ -3,17 +3,13 @@
 use std::collections::VecDeque;
 
 use crate::sim::time::Time;
-use crate::traffic::read::events::steps::Steps;
 
 /// A rank on its way through its steps.
 #[derive(Debug)]
-pub(super) struct RankState<'a> {
-    pub(super) steps: Steps<'a>,
+pub(super) struct RankState {
     /// The time that it has reached.
     pub(super) clock: Time,
-    /// Its messages from number `first` on.
-    messages: VecDeque<State>,
-    first: u64,
+    messages: Messages,
     /// The number of messages that it waits for and whose completion is not known.
     pub(super) awaited: usize,
     /// The latest completion of those that it waits for, as far as known.
@@ -38,13 +34,11 @@ enum State {
     Over,
 }
 
-impl<'a> RankState<'a> {
-    pub(super) fn new(steps: Steps<'a>) -> Self {
+impl RankState {
+    pub(super) fn new() -> Self {
         Self {
-            steps,
             clock: 0,
-            messages: VecDeque::new(),
-            first: 1,
+            messages: Messages { states: VecDeque::new(), first: 1 },
             awaited: 0,
             ready: 0,
             waited: 0,
@@ -55,32 +49,17 @@ impl<'a> RankState<'a> {
 
     /// A message begins; numbers come in ascending order. `waits`: the rank will wait for it.
     pub(super) fn begin(&mut self, waits: bool) {
-        if waits || !self.messages.is_empty() {
-            self.messages.push_back(if waits { State::Open } else { State::Over });
-        } else {
-            self.first += 1;
-        }
+        self.messages.states.push_back(if waits { State::Open } else { State::Over });
+        self.messages.retire();
     }
 
     /// Begins to wait for these messages. Returns whether the completion of any is not known.
     pub(super) fn has_to_wait(&mut self, numbers: impl Iterator<Item = u64>) -> bool {
         self.ready = self.clock;
         for number in numbers {
-            let Some(place) = number.checked_sub(self.first) else { continue };
-            let Some(state) = self.messages.get_mut(place as usize) else { continue };
-            match *state {
-                State::Open => {
-                    *state = State::Awaited;
-                    self.awaited += 1;
-                }
-                State::Complete(time, overhead) => {
-                    *state = State::Over;
-                    self.ready = self.ready.max(time).saturating_add(overhead);
-                }
-                State::Awaited | State::Over => {}
-            }
+            self.awaited += usize::from(self.messages.wait_for(number, &mut self.ready));
         }
-        self.retire();
+        self.messages.retire();
         self.awaited > 0
     }
 
@@ -93,8 +72,7 @@ impl<'a> RankState<'a> {
     /// A message is complete at `time`, and the core spends `overhead` on it when the rank waits for
     /// it. Returns whether the rank continues.
     pub(super) fn complete(&mut self, number: u64, time: Time, overhead: Time) -> bool {
-        let Some(place) = number.checked_sub(self.first) else { return false };
-        let Some(state) = self.messages.get_mut(place as usize) else { return false };
+        let Some(state) = self.messages.get(number) else { return false };
         match *state {
             State::Open => {
                 *state = State::Complete(time, overhead);
@@ -104,16 +82,47 @@ impl<'a> RankState<'a> {
                 *state = State::Over;
                 self.ready = self.ready.max(time).saturating_add(overhead);
                 self.awaited -= 1;
-                self.retire();
+                self.messages.retire();
                 self.awaited == 0
             }
             State::Complete(..) | State::Over => false,
         }
     }
+}
+
+/// A window over the messages of a rank: those from `first` on.
+#[derive(Debug)]
+struct Messages {
+    states: VecDeque<State>,
+    first: u64,
+}
+
+impl Messages {
+    fn get(&mut self, number: u64) -> Option<&mut State> {
+        self.states.get_mut(number.checked_sub(self.first)? as usize)
+    }
+
+    /// Waits for a message; if its completion is known, for the time `ready` at most. Returns whether
+    /// it is not known.
+    fn wait_for(&mut self, number: u64, ready: &mut Time) -> bool {
+        let Some(state) = self.get(number) else { return false };
+        match *state {
+            State::Open => {
+                *state = State::Awaited;
+                true
+            }
+            State::Complete(time, overhead) => {
+                *state = State::Over;
+                *ready = (*ready).max(time).saturating_add(overhead);
+                false
+            }
+            State::Awaited | State::Over => false,
+        }
+    }
 
     fn retire(&mut self) {
-        while self.messages.front() == Some(&State::Over) {
-            self.messages.pop_front();
+        while self.states.front() == Some(&State::Over) {
+            self.states.pop_front();
             self.first += 1;
         }
     }

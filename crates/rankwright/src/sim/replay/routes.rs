@@ -175,7 +175,8 @@ impl<'a> Routes<'a> {
     }
 
     fn inside(&self, from: GlobalRank, to: GlobalRank, bytes: Bytes) -> Route {
-        let [source, target] = [from, to].map(|rank| &self.sites[self.site_of[rank.index()] as usize]);
+        let [source, target] =
+            [from, to].map(|rank| &self.sites[self.site_of[rank.index()] as usize]);
         let cache = self.servers.shared_cache(from, to);
         let level = match cache {
             Some(_) => LevelKind::Cache,

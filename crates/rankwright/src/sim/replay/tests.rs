@@ -13,14 +13,14 @@ fn replayed(payloads: &[Payload], eager_limit: u64) -> Result<Replayed, ReplayEr
     let folder = tempfile::tempdir().unwrap();
     let profile = write_profile(folder.path(), payloads.len());
     store::add(&profile, &write_files(folder.path(), payloads)).unwrap();
-    let recording = Recording::open(&profile).unwrap();
+    let replayer = Replayer::open(&[profile]).unwrap();
     let cluster = built_in::find("paper:2013").unwrap().cluster();
     let slots = slots(&cluster, Granularity::Cores(1), payloads.len()).unwrap();
-    let shape = JobShape { name: "job".to_owned(), ranks: recording.ranks() };
+    let shape = JobShape { name: "job".to_owned(), ranks: payloads.len() as u32 };
     let slot_of: Vec<usize> = (0..payloads.len()).map(|rank| 16 * rank).collect();
     let placement = Placement::from_slots(&cluster, &[shape], "test", &slots, &slot_of).unwrap();
     let options = ReplayOptions { eager_limit: Some(Bytes(eager_limit)) };
-    replay(&cluster, &placement, &[recording], options, &mut |_| ControlFlow::Continue(()))
+    replayer.replay(&cluster, &placement, options, &mut |_| ControlFlow::Continue(()))
 }
 
 /// In nanoseconds.

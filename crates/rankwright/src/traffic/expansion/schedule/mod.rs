@@ -37,7 +37,15 @@ impl Phase {
         self.sends.clear();
     }
 
-    fn is_empty(&self) -> bool {
+    /// Number of messages.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.receives.len() + self.sends.len()
+    }
+
+    /// Whether there is no message.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.receives.is_empty() && self.sends.is_empty()
     }
 

@@ -1,5 +1,10 @@
 //! Decodes events; `tracer/src/format/events_format.h` describes the encoding.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::{
     Call, CallClass, CommunicatorIdentity, Completed, CompletingCall, Event, Message, Peer,
     SendMode, Wildcards,
@@ -17,9 +22,36 @@ use crate::traffic::read::trace_constants::{
 };
 use crate::units::Seconds;
 
-const CUT_SHORT: &str = "a record of events that was cut short";
+/// What [`Decoder::next`] finds at the end of an incomplete record.
+pub(super) const CUT_SHORT: &str = "a record of events that was cut short";
 /// Limit of members over all communicators; more is a damaged file.
 const MOST_MEMBERS: usize = 1 << 26;
+
+/// The communicators of all ranks; equal ones are one object. With a copy for each rank the members of
+/// `MPI_COMM_WORLD` would take memory by the square of the number of ranks.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnownCommunicators(Rc<RefCell<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    by_encoding: FxHashMap<Box<[u8]>, Rc<CommunicatorIdentity>>,
+    distinct: FxHashSet<Rc<CommunicatorIdentity>>,
+}
+
+impl KnownCommunicators {
+    fn get(&self, encoded: &[u8]) -> Option<Rc<CommunicatorIdentity>> {
+        self.0.borrow().by_encoding.get(encoded).cloned()
+    }
+
+    fn add(&self, encoded: &[u8], identity: CommunicatorIdentity) -> Rc<CommunicatorIdentity> {
+        let known = &mut *self.0.borrow_mut();
+        let identity = Rc::new(identity);
+        let identity = known.distinct.get(&identity).cloned().unwrap_or(identity);
+        known.distinct.insert(Rc::clone(&identity));
+        known.by_encoding.insert(encoded.into(), Rc::clone(&identity));
+        identity
+    }
+}
 
 /// Decodes the blocks of one rank in order; numbers of threads, requests and communicators carry
 /// over.
@@ -30,18 +62,26 @@ pub(super) struct Decoder {
     thread: u32,
     requests: u64,
     members: usize,
+    known: KnownCommunicators,
     /// Communicators named so far, by index within the rank.
-    pub(super) communicators: Vec<CommunicatorIdentity>,
+    pub(super) communicators: Vec<Rc<CommunicatorIdentity>>,
 }
 
 impl Decoder {
-    pub(super) fn new(ranks: u32, seconds_per_tick: f64) -> Self {
-        let communicators = Vec::new();
-        Self { ranks, seconds_per_tick, thread: 0, requests: 0, members: 0, communicators }
+    pub(super) fn new(ranks: u32, seconds_per_tick: f64, known: KnownCommunicators) -> Self {
+        Self {
+            ranks,
+            seconds_per_tick,
+            thread: 0,
+            requests: 0,
+            members: 0,
+            known,
+            communicators: Vec::new(),
+        }
     }
 
-    /// Decodes the event at `position` and advances it; `None` at the end of the block. The error
-    /// says what was found.
+    /// Decodes the event at `position` and advances it; `None` at the end of the payload. The error
+    /// says what was found. After [`CUT_SHORT`] the same event can be decoded from more bytes.
     pub(super) fn next(
         &mut self,
         payload: &[u8],
@@ -59,6 +99,7 @@ impl Decoder {
                 EVENT_COMMUNICATOR => {
                     let communicator = self.communicator(&mut bytes)?;
                     self.communicators.push(communicator);
+                    *position = payload.len() - bytes.rest.len();
                 }
                 _ => {
                     let event = self.event(kind, &mut bytes)?;
@@ -196,14 +237,28 @@ impl Decoder {
         })
     }
 
-    fn communicator(&mut self, bytes: &mut Varints<'_>) -> Result<CommunicatorIdentity, String> {
+    fn communicator(
+        &mut self,
+        bytes: &mut Varints<'_>,
+    ) -> Result<Rc<CommunicatorIdentity>, String> {
+        let encoded = bytes.rest;
         let _intercommunicator = bytes.number()?;
-        Ok(CommunicatorIdentity {
-            slot: bytes.small()?,
-            created: bytes.small()?,
-            members: self.runs(bytes)?,
-            remote_members: self.runs(bytes)?,
-        })
+        let (slot, created) = (bytes.small()?, bytes.small()?);
+        bytes.skip_runs()?;
+        bytes.skip_runs()?;
+        let encoded = &encoded[..encoded.len() - bytes.rest.len()];
+        if let Some(known) = self.known.get(encoded) {
+            return Ok(known);
+        }
+        let mut again = Varints { rest: encoded };
+        (0..3).try_for_each(|_| again.number().map(drop))?;
+        let identity = CommunicatorIdentity {
+            slot,
+            created,
+            members: self.runs(&mut again)?,
+            remote_members: self.runs(&mut again)?,
+        };
+        Ok(self.known.add(encoded, identity))
     }
 
     fn runs(&mut self, bytes: &mut Varints<'_>) -> Result<Vec<Option<Rank>>, String> {
@@ -308,6 +363,14 @@ impl Varints<'_> {
         Err("a number of more than 64 bits".to_owned())
     }
 
+    /// Passes over the runs of a group.
+    fn skip_runs(&mut self) -> Result<(), String> {
+        for _ in 0..self.number()?.saturating_mul(3) {
+            self.number()?;
+        }
+        Ok(())
+    }
+
     fn small(&mut self) -> Result<u32, String> {
         let number = self.number()?;
         u32::try_from(number).map_err(|_| format!("the number {number}"))
@@ -332,7 +395,7 @@ mod tests {
     use crate::traffic::read::events::sample::Payload;
 
     fn decode(payload: &[u8]) -> Result<Vec<Event>, String> {
-        let mut decoder = Decoder::new(4, 1e-9);
+        let mut decoder = Decoder::new(4, 1e-9, KnownCommunicators::default());
         let (mut position, mut events) = (0, Vec::new());
         while let Some(event) = decoder.next(payload, &mut position)? {
             events.push(event);

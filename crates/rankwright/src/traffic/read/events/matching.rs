@@ -1,9 +1,12 @@
 //! Matches events across ranks: communicators, and the calls that form one collective operation.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::store::Recording;
-use super::{Call, CommunicatorIdentity, Message, Peer};
+use super::{Call, CommunicatorIdentity, Peer};
 use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::collectives::Operation;
@@ -13,13 +16,15 @@ use crate::traffic::expansion::schedule::Group;
 #[derive(Debug, Default)]
 pub struct Matching {
     /// Communicators in order of first appearance, rank by rank; the first is `MPI_COMM_WORLD`.
-    pub communicators: Vec<CommunicatorIdentity>,
+    pub communicators: Vec<Rc<CommunicatorIdentity>>,
     /// The communicators as the algorithms of collective operations see them.
     groups: Vec<Group>,
     /// By rank, then by index within the rank: index into `communicators`.
     numbers: Vec<Vec<usize>>,
     /// By communicator: its collective operations in order.
     collectives: Vec<Vec<Collective>>,
+    /// Requests that never end: by rank, then by number.
+    endless: Vec<FxHashSet<u64>>,
     /// Tags in use: (index of the communicator, tag).
     pub tags: BTreeSet<(usize, i32)>,
 }
@@ -50,15 +55,17 @@ impl Matching {
     /// Matches the calls of all ranks.
     ///
     /// # Errors
-    /// If the profile is damaged, or the ranks disagree about an operation.
+    /// If the profile is damaged, events end before `MPI_Finalize`, several threads of a rank call MPI,
+    /// or the ranks disagree about an operation.
     pub fn new(recording: &Recording) -> Result<Self, InputError> {
         let mut matching = Self::default();
-        let mut by_identity = HashMap::new();
+        // Equal communicators of one recording are one object.
+        let mut by_identity = FxHashMap::default();
         for rank in 0..recording.ranks() {
             matching.add_rank(recording, Rank(rank), &mut by_identity)?;
         }
         matching.check().map_err(|found| recording.wrong(found))?;
-        let group = |identity: &CommunicatorIdentity| {
+        let group = |identity: &Rc<CommunicatorIdentity>| {
             Group::of(&identity.members, &identity.remote_members)
         };
         matching.groups = matching.communicators.iter().map(group).collect();
@@ -86,25 +93,53 @@ impl Matching {
         &self.collectives[communicator]
     }
 
+    /// Whether a request is neither completed nor freed.
+    pub(super) fn never_ends(&self, rank: Rank, request: u64) -> bool {
+        let endless = &self.endless[rank.index()];
+        !endless.is_empty() && endless.contains(&request)
+    }
+
     fn add_rank(
         &mut self,
         recording: &Recording,
         rank: Rank,
-        by_identity: &mut HashMap<CommunicatorIdentity, usize>,
+        by_identity: &mut FxHashMap<*const CommunicatorIdentity, usize>,
     ) -> Result<(), InputError> {
         let mut stream = recording.stream(rank)?;
-        let mut calls: HashMap<usize, usize> = HashMap::new();
+        if !stream.is_whole() {
+            let found = format!("events of rank {rank} that end before MPI_Finalize");
+            return Err(recording.wrong(found).with_advice("a cut run cannot be replayed"));
+        }
+        let mut calls: FxHashMap<usize, usize> = FxHashMap::default();
+        let (mut open, mut tags) = (FxHashSet::default(), FxHashSet::default());
         self.numbers.push(Vec::new());
         while let Some(event) = stream.next() {
             let event = event?;
+            if event.thread > 0 {
+                let found = format!("MPI calls of several threads on rank {rank}");
+                let advice = "a replay supports one thread per rank";
+                return Err(recording.wrong(found).with_advice(advice));
+            }
+            open.extend(event.call.request());
             let named = self.numbers[rank.index()].len();
             for identity in &stream.communicators()[named..] {
                 let number = self.number_of(identity, by_identity);
                 self.numbers[rank.index()].push(number);
             }
             match event.call {
-                Call::Send { message, .. } => self.add_tag(rank, message),
-                Call::SendReceive { send, .. } => self.add_tag(rank, send),
+                Call::Send { message, .. } | Call::SendReceive { send: message, .. } => {
+                    if matches!(message.peer, Peer::Rank(_)) {
+                        tags.insert((message.communicator, message.tag));
+                    }
+                }
+                Call::Completion { completed, .. } => {
+                    for completed in completed {
+                        open.remove(&completed.request);
+                    }
+                }
+                Call::Free { request } => {
+                    open.remove(&request);
+                }
                 Call::Collective { communicator, .. } => {
                     let communicator = self.communicator(rank, communicator);
                     let call = calls.entry(communicator).or_default();
@@ -115,28 +150,25 @@ impl Matching {
                 _ => {}
             }
         }
+        let numbers = &self.numbers[rank.index()];
+        self.tags.extend(tags.into_iter().map(|(number, tag)| (numbers[number as usize], tag)));
+        self.endless.push(open);
         Ok(())
     }
 
     fn number_of(
         &mut self,
-        identity: &CommunicatorIdentity,
-        by_identity: &mut HashMap<CommunicatorIdentity, usize>,
+        identity: &Rc<CommunicatorIdentity>,
+        by_identity: &mut FxHashMap<*const CommunicatorIdentity, usize>,
     ) -> usize {
-        if let Some(&number) = by_identity.get(identity) {
+        if let Some(&number) = by_identity.get(&Rc::as_ptr(identity)) {
             return number;
         }
         let number = self.communicators.len();
-        by_identity.insert(identity.clone(), number);
-        self.communicators.push(identity.clone());
+        by_identity.insert(Rc::as_ptr(identity), number);
+        self.communicators.push(Rc::clone(identity));
         self.collectives.push(Vec::new());
         number
-    }
-
-    fn add_tag(&mut self, rank: Rank, message: Message) {
-        if matches!(message.peer, Peer::Rank(_)) {
-            self.tags.insert((self.communicator(rank, message.communicator), message.tag));
-        }
     }
 
     fn add_call(

@@ -15,6 +15,7 @@
 mod decode;
 mod expanded;
 pub mod matching;
+mod requests;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod sent;
@@ -138,6 +139,25 @@ pub enum Call {
     },
     /// A call that has no event of its own.
     Other(CallClass),
+}
+
+impl Call {
+    /// The request that it creates.
+    fn request(&self) -> Option<u64> {
+        match self {
+            Self::Send { request, .. }
+            | Self::SendReceive { request, .. }
+            | Self::Collective { request, .. }
+            | Self::Creation { request, .. } => *request,
+            Self::PostedReceive { request, .. } => Some(*request),
+            Self::Receive { .. }
+            | Self::Completion { .. }
+            | Self::Polls { .. }
+            | Self::Probe(_)
+            | Self::Free { .. }
+            | Self::Other(_) => None,
+        }
+    }
 }
 
 /// One direction of a message.

@@ -2,28 +2,31 @@
 //! message that matched; collective operations are messages, made phase by phase ([`Schedule`]).
 //!
 //! Time inside MPI is dropped, because the replay computes it. Receives name the source and tag
-//! that matched in the run, so that the replay repeats them. Unsuccessful tests and probes are
-//! dropped; a successful test is a wait.
+//! that matched in the run, so that the replay repeats them: events are read ahead up to the completion
+//! of each request. Unsuccessful tests and probes are dropped; a successful test is a wait.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+
+use rustc_hash::FxHashMap;
 
 use super::matching::{Collective, Matching};
+use super::requests::{End, Exchanges, Requests};
 use super::store::{Recording, Stream};
-use super::{Call, CallClass, Completed, Message, Peer, SendMode};
+use super::{Call, CallClass, Event, Message, Peer, SendMode};
 use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::expansion::schedule::{Algorithm, Group, Phase, Schedule};
 use crate::units::Seconds;
 
 /// One step of a rank.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step<'a> {
     /// Time outside MPI.
     Compute(Seconds),
     /// Starts sending or receiving a message.
     Exchange(Exchange),
-    /// Blocks until these messages are complete.
-    Wait(Vec<Exchange>),
+    /// Blocks until the next messages of [`Steps::awaited`], as many as this, are complete.
+    Wait(usize),
     /// A collective operation that is replayed as such, not as messages.
     Collective(&'a Collective),
 }
@@ -64,19 +67,20 @@ pub struct Steps<'a> {
     events: Stream<'a>,
     /// Selects blocking collective operations of all ranks that stay collective.
     keeps: fn(&Collective) -> bool,
+    /// Events that were read ahead.
+    ahead: VecDeque<Event>,
+    requests: Requests,
     ready: VecDeque<Step<'a>>,
+    /// The messages of the waits in `ready`.
+    awaited: VecDeque<Exchange>,
     /// The blocking collective operation that the rank is in.
     collective: Option<Underway<'a>>,
     /// Messages of its current phase.
     phase: Phase,
     /// Number of exchanges so far.
     exchanges: u64,
-    /// Completions of posted receives, by request number.
-    received: HashMap<u64, Completed>,
-    /// Exchanges that the completion of a request waits for, by request number.
-    requests: HashMap<u64, Vec<Exchange>>,
     /// Number of collective operations so far, by communicator.
-    collectives: HashMap<usize, usize>,
+    collectives: FxHashMap<usize, usize>,
     left_out: BTreeMap<&'static str, u64>,
 }
 
@@ -93,7 +97,7 @@ impl<'a> Steps<'a> {
     /// are not expanded into messages.
     ///
     /// # Errors
-    /// If the events are damaged, end before `MPI_Finalize`, or come from several threads.
+    /// If the events cannot be read.
     pub fn new(
         recording: &'a Recording,
         matching: &'a Matching,
@@ -105,13 +109,14 @@ impl<'a> Steps<'a> {
             rank,
             events: recording.stream(rank)?,
             keeps,
+            ahead: VecDeque::new(),
+            requests: Requests::default(),
             ready: VecDeque::new(),
+            awaited: VecDeque::new(),
             collective: None,
             phase: Phase::default(),
             exchanges: 0,
-            received: look_ahead(recording, rank)?,
-            requests: HashMap::new(),
-            collectives: HashMap::new(),
+            collectives: FxHashMap::default(),
             left_out: BTreeMap::new(),
         })
     }
@@ -122,11 +127,15 @@ impl<'a> Steps<'a> {
         &self.left_out
     }
 
-    fn add_call(&mut self, call: Call) {
+    /// Takes the next messages that the rank waits for.
+    pub fn awaited(&mut self, count: usize) -> impl Iterator<Item = Exchange> {
+        self.awaited.drain(..count)
+    }
+
+    fn add_call(&mut self, call: Call) -> Result<(), InputError> {
         match call {
             Call::Send { message, mode, request, .. } => {
-                let cancelled = |request| self.received.get(&request).is_some_and(|c| c.cancelled);
-                if !request.is_some_and(cancelled) {
+                if !self.is_cancelled(request)? {
                     // A buffered send completes as soon as the message is copied.
                     let blocking = request.is_none() && mode != SendMode::Buffered;
                     let exchange = self.resolve(message, true, mode, blocking);
@@ -138,29 +147,34 @@ impl<'a> Steps<'a> {
                 self.ready.extend(exchange.map(Step::Exchange));
             }
             Call::PostedReceive { message, request, .. } => {
-                let exchange = self.resolve_posted(message, request);
+                let exchange = self.resolve_posted(message, request)?;
                 self.add_later(exchange.into_iter().collect(), Some(request));
             }
             Call::SendReceive { send, receive, request, .. } => {
                 let receive = match request {
-                    Some(request) => self.resolve_posted(receive, request),
+                    Some(request) => self.resolve_posted(receive, request)?,
                     None => self.resolve(receive, false, SendMode::Standard, false),
                 };
                 let send = self.resolve(send, true, SendMode::Standard, false);
-                self.add_together(receive.into_iter().chain(send).collect(), request);
+                self.add_later(receive.into_iter().chain(send).collect(), request);
+                self.wait_unless(request, &[receive, send]);
             }
             Call::Completion { completed, .. } => {
-                let over = |completed: &Completed| self.requests.remove(&completed.request);
-                let waits: Vec<Exchange> = completed.iter().filter_map(over).flatten().collect();
-                self.wait(waits);
+                let before = self.awaited.len();
+                for completed in completed {
+                    let exchanges = self.requests.finish(completed.request);
+                    self.awaited.extend(exchanges.as_slice());
+                }
+                self.wait(self.awaited.len() - before);
             }
             Call::Collective { communicator, request, .. } => {
                 self.add_collective(self.matching.communicator(self.rank, communicator), request);
             }
             Call::Other(CallClass::OneSided) => self.leave_out("one-sided calls"),
-            Call::Free { request } => drop(self.requests.remove(&request)),
+            Call::Free { request } => drop(self.requests.finish(request)),
             Call::Polls { .. } | Call::Probe(_) | Call::Creation { .. } | Call::Other(_) => {}
         }
+        Ok(())
     }
 
     fn add_collective(&mut self, communicator: usize, request: Option<u64>) {
@@ -185,48 +199,53 @@ impl<'a> Steps<'a> {
         };
         // Phases of a nonblocking operation do not wait for each other.
         let mut later = Vec::new();
-        while let Some(exchanges) = self.next_phase(&mut underway) {
-            self.ready.extend(exchanges.iter().copied().map(Step::Exchange));
-            later.extend(exchanges);
+        while self.next_phase(&mut underway) {
+            later.extend(self.awaited.drain(self.awaited.len() - self.phase.len()..));
         }
-        self.requests.insert(request, later);
+        if let Some(request) = self.requests.get(request) {
+            request.exchanges = Exchanges::Several(later);
+        }
     }
 
-    /// The exchanges of the next phase, receives first.
-    fn next_phase(&mut self, underway: &mut Underway<'a>) -> Option<Vec<Exchange>> {
+    /// Starts the messages of the next phase, receives first, and adds them to `awaited`. False after
+    /// the last phase.
+    fn next_phase(&mut self, underway: &mut Underway<'a>) -> bool {
         let mut phase = std::mem::take(&mut self.phase);
         let more = underway.schedule.next(&mut phase);
-        let mut exchanges = Vec::with_capacity(phase.receives.len() + phase.sends.len());
-        let directions = [(false, &phase.receives), (true, &phase.sends)];
-        for (sends, message) in directions.iter().flat_map(|(s, all)| all.iter().map(|m| (*s, m))) {
-            if let Some(peer) = underway.group.rank(message.peer) {
+        for (sends, messages) in [(false, &phase.receives), (true, &phase.sends)] {
+            for message in messages {
+                // Every member is a rank of the job, or the call would not be complete.
+                let Some(peer) = underway.group.rank(message.peer) else { continue };
                 let (channel, mode) = (underway.channel, SendMode::Standard);
-                exchanges.push(self.exchange(peer, channel, message.bytes, sends, mode, false));
+                let exchange = self.exchange(peer, channel, message.bytes, sends, mode, false);
+                self.ready.push_back(Step::Exchange(exchange));
+                self.awaited.push_back(exchange);
             }
         }
         self.phase = phase;
-        more.then_some(exchanges)
+        more
     }
 
-    /// Starts messages that `request` waits for; without a request they block.
-    fn add_later(&mut self, exchanges: Vec<Exchange>, request: Option<u64>) {
-        self.ready.extend(exchanges.iter().copied().map(Step::Exchange));
-        if let Some(request) = request {
-            self.requests.insert(request, exchanges);
+    /// Starts messages that `request` waits for, if there is one.
+    fn add_later(&mut self, exchanges: Exchanges, request: Option<u64>) {
+        self.ready.extend(exchanges.as_slice().iter().copied().map(Step::Exchange));
+        if let Some(request) = request.and_then(|request| self.requests.get(request)) {
+            request.exchanges = exchanges;
         }
     }
 
-    /// Starts messages together, and waits for them unless `request` does.
-    fn add_together(&mut self, exchanges: Vec<Exchange>, request: Option<u64>) {
-        self.add_later(exchanges.clone(), request);
+    fn wait_unless(&mut self, request: Option<u64>, exchanges: &[Option<Exchange>]) {
         if request.is_none() {
-            self.wait(exchanges);
+            let before = self.awaited.len();
+            self.awaited.extend(exchanges.iter().copied().flatten());
+            self.wait(self.awaited.len() - before);
         }
     }
 
-    fn wait(&mut self, exchanges: Vec<Exchange>) {
-        if !exchanges.is_empty() {
-            self.ready.push_back(Step::Wait(exchanges));
+    /// Waits for the last messages of `awaited`.
+    fn wait(&mut self, count: usize) {
+        if count > 0 {
+            self.ready.push_back(Step::Wait(count));
         }
     }
 
@@ -253,9 +272,48 @@ impl<'a> Steps<'a> {
     }
 
     /// The exchange for a posted receive; `None` if it never matched.
-    fn resolve_posted(&mut self, message: Message, request: u64) -> Option<Exchange> {
-        let (peer, tag, bytes) = self.received.get(&request)?.received?;
-        self.resolve(Message { peer, tag, bytes, ..message }, false, SendMode::Standard, false)
+    fn resolve_posted(
+        &mut self,
+        message: Message,
+        request: u64,
+    ) -> Result<Option<Exchange>, InputError> {
+        let Some(End::Completed(completed)) = self.end_of(request)? else { return Ok(None) };
+        let Some((peer, tag, bytes)) = completed.received else { return Ok(None) };
+        let message = Message { peer, tag, bytes, ..message };
+        Ok(self.resolve(message, false, SendMode::Standard, false))
+    }
+
+    fn is_cancelled(&mut self, request: Option<u64>) -> Result<bool, InputError> {
+        let Some(request) = request else { return Ok(false) };
+        let end = self.end_of(request)?;
+        Ok(matches!(end, Some(End::Completed(completed)) if completed.cancelled))
+    }
+
+    /// How a request ended, from the events to come; `None` if it did not.
+    fn end_of(&mut self, request: u64) -> Result<Option<End>, InputError> {
+        if self.matching.never_ends(self.rank, request) {
+            return Ok(None);
+        }
+        loop {
+            let end = self.requests.get(request).and_then(|request| request.end);
+            if end.is_some() {
+                return Ok(end);
+            }
+            let Some(event) = self.events.next().transpose()? else { return Ok(None) };
+            self.requests.note(&event);
+            self.ahead.push_back(event);
+        }
+    }
+
+    fn next_event(&mut self) -> Option<Result<Event, InputError>> {
+        if let Some(event) = self.ahead.pop_front() {
+            return Some(Ok(event));
+        }
+        let event = self.events.next()?;
+        if let Ok(event) = &event {
+            self.requests.note(event);
+        }
+        Some(event)
     }
 
     fn exchange(
@@ -282,13 +340,13 @@ impl<'a> Iterator for Steps<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         while self.ready.is_empty() {
             if let Some(mut underway) = self.collective.take() {
-                if let Some(exchanges) = self.next_phase(&mut underway) {
+                if self.next_phase(&mut underway) {
                     self.collective = Some(underway);
-                    self.add_together(exchanges, None);
+                    self.wait(self.phase.len());
                 }
                 continue;
             }
-            let event = match self.events.next()? {
+            let event = match self.next_event()? {
                 Ok(event) => event,
                 Err(error) => return Some(Err(error)),
             };
@@ -299,31 +357,10 @@ impl<'a> Iterator for Steps<'a> {
             if outside > 0.0 {
                 self.ready.push_back(Step::Compute(Seconds(outside)));
             }
-            self.add_call(event.call);
+            if let Err(error) = self.add_call(event.call) {
+                return Some(Err(error));
+            }
         }
         self.ready.pop_front().map(Ok)
     }
-}
-
-/// Collects the completions of the whole run: a posted receive needs the message that matched it.
-fn look_ahead(recording: &Recording, rank: Rank) -> Result<HashMap<u64, Completed>, InputError> {
-    let mut received = HashMap::new();
-    let stream = recording.stream(rank)?;
-    if !stream.is_whole() {
-        let found = format!("events of rank {rank} that end before MPI_Finalize");
-        return Err(recording.wrong(found).with_advice("a cut run cannot be replayed"));
-    }
-    for event in stream {
-        let event = event?;
-        if event.thread > 0 {
-            let found = format!("MPI calls of several threads on rank {rank}");
-            let advice = "a replay supports one thread per rank";
-            return Err(recording.wrong(found).with_advice(advice));
-        }
-        if let Call::Completion { completed, .. } = event.call {
-            let finished = completed.into_iter().filter(|c| c.cancelled || c.received.is_some());
-            received.extend(finished.map(|completed| (completed.request, completed)));
-        }
-    }
-    Ok(received)
 }

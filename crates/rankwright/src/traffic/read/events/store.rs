@@ -3,10 +3,11 @@
 //! larger, and queries for single events are not needed.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
-use super::decode::Decoder;
+use super::decode::{CUT_SHORT, Decoder, KnownCommunicators};
 use super::spool::EventFile;
 use super::{CommunicatorIdentity, Event};
 use crate::files::{InputError, WriteError, replace_atomically};
@@ -103,6 +104,7 @@ fn write_streams(
 ) -> rusqlite::Result<Result<Added, InputError>> {
     let mut rows: Vec<StreamRow> = Vec::new();
     let mut run = None;
+    let known = KnownCommunicators::default();
     for path in files {
         let row = EventFile::open(path).and_then(|events| {
             let first = *run.get_or_insert((events.run, events.world_size));
@@ -115,7 +117,7 @@ fn write_streams(
             Ok(events)
         });
         match row {
-            Ok(events) => match write_blocks(file, events)? {
+            Ok(events) => match write_blocks(file, events, &known)? {
                 Ok(row) => rows.push(row),
                 Err(error) => return Ok(Err(error)),
             },
@@ -143,9 +145,10 @@ fn write_streams(
 fn write_blocks(
     file: &Connection,
     mut events: EventFile,
+    known: &KnownCommunicators,
 ) -> rusqlite::Result<Result<StreamRow, InputError>> {
     let mut insert = file.prepare("INSERT INTO event_blocks VALUES (?,?,?)")?;
-    let mut decoder = Decoder::new(events.world_size, 0.0);
+    let mut decoder = Decoder::new(events.world_size, 0.0, known.clone());
     let (mut part, mut count) = (0_i64, 0);
     loop {
         let block = match events.next_block() {
@@ -187,7 +190,13 @@ pub struct Recording {
     name: String,
     file: Connection,
     ranks: u32,
+    known: KnownCommunicators,
 }
+
+/// The encoded events of all ranks that are in memory at once, in bytes; each rank has a share.
+const WINDOWS: usize = 256 << 20;
+/// The least and the most of a rank.
+const WINDOW: std::ops::RangeInclusive<usize> = 4 << 10..=1 << 20;
 
 impl Recording {
     /// Opens the profile.
@@ -212,7 +221,7 @@ impl Recording {
             let found = format!("the events of {streams} of {ranks} ranks");
             return Err(InputError::new(&name, found, EXPECTED));
         }
-        Ok(Self { name, file, ranks })
+        Ok(Self { name, file, ranks, known: KnownCommunicators::default() })
     }
 
     /// Number of ranks.
@@ -240,10 +249,13 @@ impl Recording {
             rank,
             events,
             whole,
+            window: (WINDOWS / self.ranks.max(1) as usize).clamp(*WINDOW.start(), *WINDOW.end()),
             part: 0,
+            read: 0,
+            is_rest: false,
             payload: Vec::new(),
             position: 0,
-            decoder: Decoder::new(self.ranks, tick),
+            decoder: Decoder::new(self.ranks, tick, self.known.clone()),
         })
     }
 
@@ -260,7 +272,14 @@ pub struct Stream<'a> {
     rank: Rank,
     events: u64,
     whole: bool,
+    /// Bytes that are read at once.
+    window: usize,
+    /// The block that is being read, and how many bytes of it have been read.
     part: u32,
+    read: usize,
+    /// Whether these are all.
+    is_rest: bool,
+    /// Bytes of the block, decoded up to `position`.
     payload: Vec<u8>,
     position: usize,
     decoder: Decoder,
@@ -282,30 +301,52 @@ impl Stream<'_> {
     /// Communicators named by the events read so far, by index within the rank; the first is
     /// `MPI_COMM_WORLD`.
     #[must_use]
-    pub fn communicators(&self) -> &[CommunicatorIdentity] {
+    pub fn communicators(&self) -> &[Rc<CommunicatorIdentity>] {
         &self.decoder.communicators
     }
 
     fn next_event(&mut self) -> Result<Option<Event>, InputError> {
         loop {
-            let next = self.decoder.next(&self.payload, &mut self.position);
-            let next = next.map_err(|found| {
-                self.recording.wrong(format!("in the events of rank {}: {found}", self.rank))
-            })?;
-            if next.is_some() {
-                return Ok(next);
+            match self.decoder.next(&self.payload, &mut self.position) {
+                Ok(Some(event)) => return Ok(Some(event)),
+                Ok(None) => {}
+                Err(found) if found == CUT_SHORT && !self.is_rest => {}
+                Err(found) => {
+                    let found = format!("in the events of rank {}: {found}", self.rank);
+                    return Err(self.recording.wrong(found));
+                }
             }
-            let select = "SELECT payload FROM event_blocks WHERE rank = ? AND part = ?";
-            let block = self.recording.file.prepare(select).and_then(|mut select| {
-                select.query_row([self.rank.0, self.part], |row| row.get(0)).optional()
-            });
-            match block.map_err(|error| self.recording.wrong(error.to_string()))? {
-                Some(payload) => self.payload = payload,
-                None => return Ok(None),
+            if !self.read_on().map_err(|error| self.recording.wrong(error.to_string()))? {
+                return Ok(None);
             }
-            self.part += 1;
-            self.position = 0;
         }
+    }
+
+    /// Reads more of the block, or the begin of the next one; false after the last.
+    fn read_on(&mut self) -> rusqlite::Result<bool> {
+        if self.is_rest {
+            self.part += 1;
+            (self.read, self.is_rest) = (0, false);
+        }
+        let select = "SELECT substr(payload, ?, ?) FROM event_blocks WHERE rank = ? AND part = ?";
+        let mut select = self.recording.file.prepare(select)?;
+        let wanted = params![
+            integer(self.read as u64 + 1),
+            integer(self.window as u64),
+            self.rank.0,
+            self.part
+        ];
+        self.payload.drain(..self.position);
+        self.position = 0;
+        let bytes = select.query_row(wanted, |row| {
+            let bytes = row.get_ref(0)?.as_blob()?;
+            self.payload.extend_from_slice(bytes);
+            Ok(bytes.len())
+        });
+        let Some(bytes) = bytes.optional()? else { return Ok(false) };
+        self.read += bytes;
+        self.is_rest = bytes < self.window;
+        Ok(true)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::traffic::communicator::Communicator;
 use crate::traffic::profile::{
     Ended, FlowKind, FlowRecord, FlowTimes, Profile, RankRecord, TimeInMpi,
 };
+use crate::traffic::read::events::store::Recording;
 use crate::traffic::topology::{DeclaredTopology, Neighbour, TopologyKind};
 use crate::units::{Bytes, Seconds};
 
@@ -51,8 +52,11 @@ pub fn read(path: &Path) -> Result<Profile, InputError> {
     if i64::try_from(size) != Ok(whole) {
         return Err(wrong(CUT_SHORT.to_owned()));
     }
-    let profile = read_tables(&file).map_err(|error| wrong(explain(&error)))?;
+    let mut profile = read_tables(&file).map_err(|error| wrong(explain(&error)))?;
     check(&profile).map_err(wrong)?;
+    if Recording::open(path).is_ok() {
+        profile.run.events = Some(path.to_owned());
+    }
     Ok(profile)
 }
 

@@ -152,7 +152,7 @@ type Written<T = ()> = io::Result<Result<T, InputError>>;
 impl<W: Write> Writer<'_, W> {
     fn write_rank(&mut self, steps: &mut Steps) -> Written {
         self.action(format_args!("init"))?;
-        for step in steps {
+        while let Some(step) = steps.next() {
             let step = match step {
                 Ok(step) => step,
                 Err(error) => return Ok(Err(error)),
@@ -164,8 +164,8 @@ impl<W: Write> Writer<'_, W> {
                         return Ok(Err(self.recording.wrong(found)));
                     }
                 }
-                Step::Wait(exchanges) => {
-                    exchanges.into_iter().try_for_each(|exchange| self.wait(exchange))?;
+                Step::Wait(count) => {
+                    steps.awaited(count).try_for_each(|exchange| self.wait(exchange))?;
                 }
                 Step::Collective(collective) => {
                     let action = native::action(collective, self.recording.ranks(), self.rank);
