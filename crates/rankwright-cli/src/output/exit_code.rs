@@ -9,7 +9,7 @@ use rankwright::files::InputError;
 use rankwright::placement::PlacementError;
 use rankwright::sim::SimulationError;
 use rankwright::sim::replay::ReplayError;
-use rankwright::traffic::read::events::simgrid::ExportError;
+use rankwright::traffic::read::events::export::ExportError;
 use rankwright::traffic::read::events::store::AddError;
 
 /// Something failed at run time.

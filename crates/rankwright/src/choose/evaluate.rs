@@ -25,6 +25,8 @@ pub enum Basis {
     Model,
     /// The times of simulated runs.
     Simulation,
+    /// The times of replays of the recorded calls.
+    Replay,
 }
 
 /// A mapping with its placement.
@@ -86,10 +88,16 @@ pub struct SeedComparison {
 }
 
 impl Evaluation {
-    /// Simulation, or the model if nothing was simulated.
+    /// Replay or simulation, or the model if nothing was simulated.
     #[must_use]
     pub fn basis(&self) -> Basis {
-        if self.share > 0.0 { Basis::Simulation } else { Basis::Model }
+        if self.replayed {
+            Basis::Replay
+        } else if self.share > 0.0 {
+            Basis::Simulation
+        } else {
+            Basis::Model
+        }
     }
 
     /// Compares two mappings, given by their indices, seed by seed.

@@ -126,4 +126,5 @@ fn decide(evaluation: &mut Evaluation, replayed: &[(usize, Score)]) {
         *mapping = MappingEvaluation { score: scores[at], loss, runs: vec![score], fluid };
     }
     evaluation.replayed = true;
+    evaluation.share = 1.0;
 }

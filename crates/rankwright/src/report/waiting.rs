@@ -161,6 +161,7 @@ impl WaitingComparison {
             Basis::Static => "static estimate",
             Basis::Model => "model",
             Basis::Simulation => "simulation",
+            Basis::Replay => "replay",
         };
         format!("{by}, rates {origin}: {}", self.rates)
     }

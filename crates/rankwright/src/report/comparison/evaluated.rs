@@ -45,7 +45,7 @@ pub struct EvaluatedRow {
 
 impl EvaluationRow {
     pub(super) fn new(evaluation: &Evaluation) -> Self {
-        let simulated = evaluation.basis() == Basis::Simulation;
+        let simulated = matches!(evaluation.basis(), Basis::Simulation | Basis::Replay);
         Self {
             objective: evaluation.rule.objective.to_string(),
             simulated_share: simulated.then_some(evaluation.share),

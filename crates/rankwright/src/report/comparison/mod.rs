@@ -180,6 +180,7 @@ impl Comparison {
                 format!("simulation of {:.2} % of the messages", 100.0 * part)
             }
             (Basis::Simulation, _) => "simulation".to_owned(),
+            (Basis::Replay, _) => "replay of the recorded calls".to_owned(),
             (Basis::Model, _) => "model".to_owned(),
             (Basis::Static, _) => "static estimate".to_owned(),
         };

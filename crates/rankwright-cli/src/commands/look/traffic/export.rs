@@ -1,5 +1,6 @@
 //! `rankwright traffic export`.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -7,8 +8,8 @@ use clap::Args;
 use rankwright::files::write_atomically;
 use rankwright::traffic::Workload;
 use rankwright::traffic::expansion::Expansion;
-use rankwright::traffic::read::events::simgrid;
 use rankwright::traffic::read::events::store::Recording;
+use rankwright::traffic::read::events::{goal, simgrid};
 use rankwright::traffic::read::import::{self, FORMATS, Imported};
 
 use super::formats::parse_expansion;
@@ -43,14 +44,17 @@ pub(crate) struct Export {
     output: Option<PathBuf>,
 }
 
-/// The format for the events of a profile, which goes to a folder.
+/// The formats for the events of a profile. The first goes to a folder.
 const SIMGRID: &str = "simgrid-ti";
+const GOAL: &str = "goal";
 
 impl Export {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<()> {
         let format = self.format.as_deref().unwrap_or_else(|| self.format_of_output());
-        if format == SIMGRID {
-            return self.simgrid(verbosity);
+        match format {
+            SIMGRID => return self.simgrid(verbosity),
+            GOAL => return self.goal(verbosity),
+            _ => {}
         }
         let write = import::find(format).and_then(|format| format.write).ok_or_else(|| {
             let names = writable_names();
@@ -84,26 +88,35 @@ impl Export {
     }
 
     fn simgrid(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
-        let usage = |text: String| anyhow::Error::from(UsageError(text));
-        let Some(folder) = self.output.as_deref().filter(|path| path.as_os_str() != "-") else {
-            return Err(usage(format!("--format {SIMGRID} needs a folder: give -o")));
-        };
         if !self.speed.is_finite() || self.speed <= 0.0 {
-            let speed = self.speed;
-            return Err(usage(format!("--speed: found {speed}, expected a number above 0")));
+            let text = format!("--speed: found {}, expected a number above 0", self.speed);
+            return Err(UsageError(text).into());
         }
+        let (recording, folder) = self.recording(SIMGRID, "a folder")?;
+        let folder = std::path::absolute(folder)?;
+        let exported = simgrid::export(&recording, &folder, self.speed)?;
+        warn_of_left_out(&exported.left_out, "SimGrid", verbosity);
+        Ok(())
+    }
+
+    fn goal(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
+        let (recording, path) = self.recording(GOAL, "a file")?;
+        let exported = goal::export(&recording, path)?;
+        warn_of_left_out(&exported.left_out, "LogGOPSim", verbosity);
+        Ok(())
+    }
+
+    /// The events to export, and where to.
+    fn recording(&self, format: &str, target: &str) -> anyhow::Result<(Recording, &Path)> {
+        let Some(output) = self.output.as_deref().filter(|path| path.as_os_str() != "-") else {
+            return Err(UsageError(format!("--format {format} needs {target}: give -o")).into());
+        };
         let path = Path::new(&self.workload);
         if !inputs::is_profile(path)? {
-            let text = format!("--format {SIMGRID}: found {}, expected a profile", path.display());
-            return Err(usage(text));
+            let text = format!("--format {format}: found {}, expected a profile", path.display());
+            return Err(UsageError(text).into());
         }
-        let folder = std::path::absolute(folder)?;
-        let exported = simgrid::export(&Recording::open(path)?, &folder, self.speed)?;
-        for (what, count) in &exported.left_out {
-            let text = format!("left out: {count} {what}, which SimGrid's format cannot express");
-            output::warn(verbosity, text);
-        }
-        Ok(())
+        Ok((Recording::open(path)?, output))
     }
 
     /// The format by the ending of the output's name.
@@ -117,9 +130,17 @@ impl Export {
     }
 }
 
+/// Warns of calls that another simulator's format cannot express.
+fn warn_of_left_out(left_out: &BTreeMap<&str, u64>, simulator: &str, verbosity: &Verbosity) {
+    for (what, count) in left_out {
+        let text = format!("left out: {count} {what}, which {simulator}'s format cannot express");
+        output::warn(verbosity, text);
+    }
+}
+
 /// The names of the formats that can be written, for `--help` and errors.
 fn writable_names() -> String {
     let writable = FORMATS.iter().filter(|format| format.write.is_some());
-    let names: Vec<&str> = writable.map(|format| format.name).chain([SIMGRID]).collect();
+    let names: Vec<&str> = writable.map(|format| format.name).chain([SIMGRID, GOAL]).collect();
     names.join(", ")
 }

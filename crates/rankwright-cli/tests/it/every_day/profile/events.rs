@@ -157,6 +157,16 @@ fn a_replay_sends_what_the_program_sent() {
         servers.iter().any(|server| server["name"].as_str().unwrap().contains("nic0"))
     };
     assert!(!through(&blocked) && through(&cyclic));
+    // A comparison of placements replays too, and gets the same times.
+    let arguments = ["compare", &profile, "--on", "paper:2013", "--format", "json"];
+    let output = rankwright(&arguments).args(["--strategies", "blocked,cyclic"]).output().unwrap();
+    let comparison: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(comparison["by"], "replay", "{comparison}");
+    for (row, replayed) in
+        comparison["strategies"].as_array().unwrap().iter().zip([blocked, cyclic])
+    {
+        assert_eq!(row["workload_finish_s"], replayed["workload_finish_s"], "{row}");
+    }
 }
 
 /// Every call that is wrapped, on intercommunicators, with wildcards, persistent and nonblocking.

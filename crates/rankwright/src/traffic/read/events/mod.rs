@@ -8,12 +8,14 @@
 //! | [`matching`] | finds communicators and collective operations across ranks |
 //! | [`steps`], `expanded` | what a replay executes: compute, messages, waits |
 //! | [`sent`] | the messages of one rank in order |
-//! | [`simgrid`] | export for SimGrid |
+//! | [`simgrid`], [`goal`] | exports for SimGrid and LogGOPSim; `export` has what they share |
 //!
 //! There may be many millions of events, so they are read in blocks.
 
 mod decode;
 mod expanded;
+pub mod export;
+pub mod goal;
 pub mod matching;
 mod requests;
 #[cfg(test)]

@@ -388,7 +388,9 @@ mod tests {
             assert_eq!(events[0].call, Call::Other(CallClass::Other));
             assert_eq!(events[0].gap, Seconds(1000.0 * 1e-9));
         }
-        assert_eq!(crate::traffic::read::profile_file::read(&profile).unwrap(), before);
+        let mut after = crate::traffic::read::profile_file::read(&profile).unwrap();
+        assert_eq!(after.run.events.take(), Some(profile));
+        assert_eq!(after, before);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
     }
 

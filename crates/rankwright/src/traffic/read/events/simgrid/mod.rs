@@ -16,10 +16,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::export::{ExportError, Tags};
 use super::matching::{Collective, Matching};
-use super::steps::{Channel, Exchange, Step, Steps};
+use super::steps::{Exchange, Step, Steps};
 use super::store::Recording;
-use crate::files::{self, InputError, WriteError};
+use crate::files::{self, InputError};
 use crate::ids::Rank;
 
 /// File name of the list, the argument of `smpirun -replay`.
@@ -34,17 +35,6 @@ pub struct Exported {
     pub actions: u64,
     /// Number of calls left out, by kind: the format cannot express them.
     pub left_out: BTreeMap<&'static str, u64>,
-}
-
-/// Why the export failed.
-#[derive(Debug, thiserror::Error)]
-pub enum ExportError {
-    /// The events are damaged or cannot be replayed.
-    #[error(transparent)]
-    Input(#[from] InputError),
-    /// A file could not be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
 }
 
 /// Writes the events for hosts of `speed` floating-point operations per second. Creates the folder
@@ -93,43 +83,6 @@ impl Exported {
         self.actions += actions;
         for (what, count) in left_out {
             *self.left_out.entry(what).or_default() += count;
-        }
-    }
-}
-
-/// Tags that keep the messages of different communicators apart.
-struct Tags {
-    /// New tag by (communicator, tag); empty if all messages are on `MPI_COMM_WORLD`, whose tags
-    /// stay.
-    numbers: BTreeMap<(usize, i32), i32>,
-    /// Tag of collective messages on communicator 0; communicator n adds n.
-    of_collectives: i32,
-}
-
-impl Tags {
-    fn new(matching: &Matching) -> Self {
-        let largest = matching.tags.iter().map(|(_, tag)| *tag).max().unwrap_or_default();
-        let room = i32::try_from(matching.communicators.len()).unwrap_or(i32::MAX);
-        let on_world = matching.tags.iter().all(|(communicator, _)| *communicator == 0);
-        match largest.checked_add(1).filter(|after| on_world && after.checked_add(room).is_some()) {
-            Some(of_collectives) => Self { numbers: BTreeMap::new(), of_collectives },
-            None => {
-                let numbers: BTreeMap<_, _> = matching.tags.iter().copied().zip(0..).collect();
-                let of_collectives = i32::try_from(numbers.len()).unwrap_or(i32::MAX);
-                Self { numbers, of_collectives }
-            }
-        }
-    }
-
-    fn tag(&self, channel: Channel) -> i32 {
-        match channel {
-            Channel::Program(communicator, tag) => {
-                self.numbers.get(&(communicator as usize, tag)).copied().unwrap_or(tag)
-            }
-            Channel::Collective(communicator) => {
-                let number = i32::try_from(communicator).unwrap_or(i32::MAX);
-                self.of_collectives.saturating_add(number)
-            }
         }
     }
 }

@@ -1,0 +1,220 @@
+//! GOAL schedules for [LogGOPSim]: the calls of every rank as a graph of operations in one text file.
+//! Checked with LogGOPSim of 2025.
+//!
+//! Time outside MPI is a `calc` in nanoseconds; collective operations are messages, as in a replay. An
+//! operation that continues before its message is complete is followed by one that needs only its begin
+//! (`irequires`), any other by one that needs its end (`requires`). LogGOPSim charges its G for one
+//! byte less than the length, so a message without bytes gets one.
+//!
+//! [LogGOPSim]: https://github.com/spcl/LogGOPSim
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::export::{ExportError, Tags};
+use super::matching::Matching;
+use super::steps::{Exchange, Step, Steps};
+use super::store::Recording;
+use crate::files::{self, InputError};
+use crate::ids::Rank;
+
+/// The result of [`export`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Number of calls left out, by kind: the format cannot express them.
+    pub left_out: BTreeMap<&'static str, u64>,
+}
+
+/// Writes the schedule of all ranks.
+///
+/// # Errors
+/// If the events are damaged or incomplete, several threads of a rank call MPI, or the file cannot be
+/// written.
+pub fn export(recording: &Recording, path: &Path) -> Result<Exported, ExportError> {
+    let matching = Matching::new(recording)?;
+    let tags = Tags::new(&matching);
+    let mut exported = Exported::default();
+    let mut failed = None;
+    let written = files::stream_atomically(path, |mut file| {
+        writeln!(file, "num_ranks {}", recording.ranks())?;
+        for rank in (0..recording.ranks()).map(Rank) {
+            writeln!(file, "\nrank {rank} {{")?;
+            let mut writer =
+                Writer { tags: &tags, file: &mut file, after: Vec::new(), calculated: 0 };
+            let error = match Steps::new(recording, &matching, rank, |_| false) {
+                Ok(mut steps) => {
+                    let error = writer.write_rank(&mut steps)?.err();
+                    for (what, count) in steps.left_out() {
+                        *exported.left_out.entry(what).or_default() += count;
+                    }
+                    error
+                }
+                Err(error) => Some(error),
+            };
+            if let Some(error) = error {
+                let why = io::Error::other(error.to_string());
+                failed = Some(error);
+                return Err(why);
+            }
+            writeln!(file, "}}")?;
+        }
+        Ok(())
+    });
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    written?;
+    Ok(exported)
+}
+
+/// An operation of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    /// The number of a computation.
+    Calc(u64),
+    /// The number of a message.
+    Message(u64),
+}
+
+/// What an operation waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    Begin(Operation),
+    End(Operation),
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Calc(number) => write!(f, "c{number}"),
+            Self::Message(number) => write!(f, "m{number}"),
+        }
+    }
+}
+
+/// Writes the operations of one rank.
+struct Writer<'a, W> {
+    tags: &'a Tags,
+    file: W,
+    /// What the next operation waits for.
+    after: Vec<Needs>,
+    /// Number of computations so far.
+    calculated: u64,
+}
+
+impl<W: Write> Writer<'_, W> {
+    /// Outer error: writing failed. Inner error: the events are invalid.
+    fn write_rank(&mut self, steps: &mut Steps) -> io::Result<Result<(), InputError>> {
+        // Below one nanosecond, carried over.
+        let mut rest = 0.0;
+        while let Some(step) = steps.next() {
+            match step {
+                Err(error) => return Ok(Err(error)),
+                Ok(Step::Compute(time)) => {
+                    rest += time.0 * 1e9;
+                    if rest >= 1.0 {
+                        self.calc(rest.floor())?;
+                        rest = rest.fract();
+                    }
+                }
+                Ok(Step::Exchange(exchange)) => self.exchange(exchange)?,
+                Ok(Step::Wait(count)) => {
+                    let awaited = steps.awaited(count);
+                    let ends = awaited.map(|exchange| Operation::Message(exchange.number));
+                    self.after.extend(ends.map(Needs::End));
+                }
+                // Collective operations have been expanded to messages.
+                Ok(Step::Collective(_)) => {}
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn calc(&mut self, nanoseconds: f64) -> io::Result<()> {
+        let operation = Operation::Calc(self.calculated);
+        self.calculated += 1;
+        writeln!(self.file, "{operation}: calc {nanoseconds:.0}")?;
+        self.follow(operation, Needs::End(operation))
+    }
+
+    fn exchange(&mut self, exchange: Exchange) -> io::Result<()> {
+        let Exchange { number, sends, peer, blocking, .. } = exchange;
+        let operation = Operation::Message(number);
+        let (name, preposition) = if sends { ("send", "to") } else { ("recv", "from") };
+        let (bytes, tag) = (exchange.bytes.max(1), self.tags.tag(exchange.channel));
+        writeln!(self.file, "{operation}: {name} {bytes}b {preposition} {peer} tag {tag}")?;
+        let needs = if blocking { Needs::End(operation) } else { Needs::Begin(operation) };
+        self.follow(operation, needs)
+    }
+
+    /// Writes what an operation waits for; the next one waits for `next`.
+    fn follow(&mut self, operation: Operation, next: Needs) -> io::Result<()> {
+        for needs in self.after.drain(..) {
+            match needs {
+                Needs::Begin(earlier) => writeln!(self.file, "{operation} irequires {earlier}")?,
+                Needs::End(earlier) => writeln!(self.file, "{operation} requires {earlier}")?,
+            }
+        }
+        self.after.push(next);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::traffic::read::events::sample::{Payload, write_files, write_profile};
+    use crate::traffic::read::events::store;
+
+    const WORLD: u64 = 0;
+
+    #[test]
+    fn the_order_of_calls_becomes_what_operations_require() {
+        let folder = tempfile::tempdir().unwrap();
+        let profile = write_profile(folder.path(), 2);
+        // Posts a receive, sends, waits for both.
+        let first = Payload::new(2)
+            .event(4, &[4, 3 + 1, 14, WORLD, 100])
+            .event(3, &[4, 3 + 1, 14, WORLD, 40])
+            .event(6, &[1, 2, 2, 1 << 3 | 1, 3 + 1, 14, 0, 0])
+            .event(12, &[4]);
+        let second =
+            Payload::new(2).event(3, &[0, 3, 14, WORLD, 0]).event(4, &[16, 3, 14, WORLD, 40]);
+        store::add(&profile, &write_files(folder.path(), &[first, second])).unwrap();
+        let path = folder.path().join("run.goal");
+        export(&Recording::open(&profile).unwrap(), &path).unwrap();
+        let expected = "num_ranks 2
+
+rank 0 {
+c0: calc 1000
+m1: recv 1b from 1 tag 7
+m1 requires c0
+c1: calc 1000
+c1 irequires m1
+m2: send 40b to 1 tag 7
+m2 requires c1
+c2: calc 1000
+c2 irequires m2
+c3: calc 1000
+c3 requires c2
+c3 requires m1
+c3 requires m2
+}
+
+rank 1 {
+c0: calc 1000
+m1: send 1b to 0 tag 7
+m1 requires c0
+c1: calc 1000
+c1 requires m1
+m2: recv 40b from 0 tag 7
+m2 requires c1
+}
+";
+        assert_eq!(fs::read_to_string(path).unwrap(), expected);
+    }
+}
