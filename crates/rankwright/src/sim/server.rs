@@ -46,6 +46,18 @@ impl Server {
         (departure, wait)
     }
 
+    /// A message is served beside others: what it takes of the server.
+    pub(super) fn share(&mut self, service: u64) {
+        self.busy = self.busy.wrapping_add(service);
+        self.messages += 1;
+    }
+
+    /// A message took this much longer because of others.
+    pub(super) fn waited(&mut self, time: u64) {
+        self.waiting += u128::from(time);
+        self.longest = self.longest.max(time);
+    }
+
     /// Serves several equal messages that all arrive at `now`. Returns the departure of the first; the
     /// others follow at intervals of `service`. `None` if the last leaves beyond 64 bits.
     #[inline]

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, ValueEnum};
 use rankwright::cluster::Cluster;
 use rankwright::placement::{JobShape, Placement, PlacementFile, digest};
 use rankwright::report::simulation::SimulationReport;
-use rankwright::sim::replay::{ReplayOptions, Replayer};
+use rankwright::sim::replay::{Discipline, ReplayOptions, Replayer};
 use rankwright::sim::{Options, Progress, replicate};
 use rankwright::traffic::Workload;
 use rankwright::traffic::profile::OversubscribedHost;
@@ -57,6 +57,11 @@ pub(crate) struct Simulate {
     /// as `calibrate` measured, else 16 KiB]
     #[arg(long, value_name = "BYTES", requires = "replay")]
     eager_limit: Option<Bytes>,
+    /// How messages of a replay share a network device, link or memory: fifo (one after the other)
+    /// or max-min (all at once, by fair shares)
+    #[arg(long, value_name = "DISCIPLINE", default_value = "fifo", hide_possible_values = true)]
+    #[arg(requires = "replay")]
+    discipline: DisciplineOption,
     /// Number of servers to list: those at which messages wait longest
     #[arg(
         long,
@@ -81,6 +86,12 @@ pub(crate) struct Simulate {
     result: ResultOptions,
     #[command(flatten)]
     simulation: SimulationOptions,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DisciplineOption {
+    Fifo,
+    MaxMin,
 }
 
 impl Simulate {
@@ -139,7 +150,13 @@ impl Simulate {
             return Err(UsageError(text).into());
         }
         let replayer = Replayer::open(&profiles)?;
-        let options = ReplayOptions { eager_limit: self.eager_limit };
+        let options = ReplayOptions {
+            eager_limit: self.eager_limit,
+            discipline: match self.discipline {
+                DisciplineOption::Fifo => Discipline::Fifo,
+                DisciplineOption::MaxMin => Discipline::MaxMin,
+            },
+        };
         let watch = Watch::new(verbosity, 1);
         let mut observer = |progress: &Progress| watch.observe(0, progress);
         let replayed = replayer.replay(cluster, placement, options, &mut observer)?;

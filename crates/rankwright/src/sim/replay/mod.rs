@@ -13,39 +13,44 @@
 //! message that is not known yet, and the only events are arrivals of messages at servers.
 
 mod agenda;
+mod engine;
 mod matching;
 mod protocol;
 mod rank;
 mod routes;
+mod shares;
+mod sharing;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use super::Progress;
+use super::statistics::Outcome;
 use crate::cluster::Cluster;
 use crate::files::InputError;
-use crate::ids::{GlobalRank, JobId, Rank};
-use crate::network::Servers;
+use crate::ids::Rank;
 use crate::placement::Placement;
-use crate::traffic::read::events::SendMode;
 use crate::traffic::read::events::matching as recorded;
-use crate::traffic::read::events::steps::{Exchange, Step, Steps};
 use crate::traffic::read::events::store::Recording;
 use crate::units::{Bytes, Seconds, counted};
-use agenda::Agenda;
-use matching::{Matching, Pair, Receive};
-use protocol::Protocols;
-use rank::RankState;
-use routes::{Part, Routes, picoseconds};
+use engine::Replay;
 
-use super::server::Server;
-use super::statistics::{Counts, JobCount, Outcome, outcome};
-use super::time::{Time, seconds};
-use super::{OBSERVED, Progress};
+/// How messages share a server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Discipline {
+    /// One after the other, in the order of their first bytes.
+    #[default]
+    Fifo,
+    /// All at once, by max-min fair shares of bytes per second.
+    MaxMin,
+}
 
 /// How messages are sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReplayOptions {
+    /// How messages share a server.
+    pub discipline: Discipline,
     /// The longest message that is sent before its receive is posted. `None`: as measured on the
     /// cluster, else 16 KiB.
     pub eager_limit: Option<Bytes>,
@@ -147,412 +152,13 @@ impl Replayer {
         if placed != expected {
             return Err(ReplayError::RanksDiffer { found: placed, expected });
         }
-        let protocols = Protocols::new(&cluster.rates, options.eager_limit);
-        let servers = Servers::new(cluster, placement);
-        let mut replay = Replay {
-            queues: vec![Server::new(None); servers.kinds().len()],
-            routes: Routes::new(servers, protocols.know_switches()),
-            protocols,
-            agenda: Agenda::default(),
-            ranks: Vec::new(),
-            steps: Vec::new(),
-            matching: Matching::default(),
-            messages: Vec::new(),
-            ends: Vec::new(),
-            unused: Vec::new(),
-            runnable: Vec::new(),
-            job_of: Vec::new(),
-            counts: Vec::new(),
-        };
-        for (job, (recording, matching)) in self.recordings.iter().zip(&self.matchings).enumerate()
-        {
-            let first = GlobalRank::from_index(replay.ranks.len());
-            replay.counts.push(JobCount::new());
-            for rank in (0..recording.ranks()).map(Rank) {
-                replay.steps.push(Steps::new(recording, matching, rank, |_| false)?);
-                replay.ranks.push(RankState::new());
-                replay.job_of.push(JobOfRank { job: JobId::from_index(job), first });
-            }
+        let mut replay = Replay::new(cluster, placement, options);
+        for (recording, matching) in self.recordings.iter().zip(&self.matchings) {
+            replay.add_job(recording, matching)?;
         }
         let stopped = replay.run(observer)?;
         let names = placement.jobs().iter().map(|job| job.name.as_str());
         Ok(replay.replayed(stopped, names))
-    }
-}
-
-/// The job of a rank.
-#[derive(Debug, Clone, Copy)]
-struct JobOfRank {
-    job: JobId,
-    /// The global rank of the job's rank 0.
-    first: GlobalRank,
-}
-
-/// A message on its way. What an arrival at a server needs fits a cache line; the rest is in
-/// [`Ends`].
-#[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-struct Message {
-    /// The servers still to pass.
-    parts: [Part; 3],
-    bytes: Bytes,
-    /// When its last byte leaves the servers so far.
-    tail: Time,
-    /// The waiting so far.
-    waited: Time,
-    /// The time between two nodes, or what the protocol adds inside one.
-    flight: Time,
-    leaves_node: bool,
-    /// Whether the sender waits until it has left the node.
-    is_awaited: bool,
-}
-
-/// The two ends of a message.
-#[derive(Debug, Clone, Copy)]
-struct Ends {
-    sender: GlobalRank,
-    receiver: GlobalRank,
-    /// The sender's number for it.
-    number: u64,
-    sent: Time,
-    /// After the last server.
-    after: Time,
-    receive_overhead: Time,
-    receive: Option<Receive>,
-    stage: Stage,
-}
-
-/// How far a message is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// It will be sent when a receive is posted (rendezvous).
-    Announced,
-    Underway,
-    /// At its receiver at this time.
-    Arrived(Time),
-}
-
-/// An event with this bit set continues a rank; else it moves a message on.
-const OF_RANK: u32 = 1 << 31;
-
-/// The most steps that a rank is ahead of all others: a rank that waits for nothing would otherwise
-/// put the messages of its whole run into the agenda.
-const AHEAD: usize = 256;
-
-/// The state of a replay.
-struct Replay<'a> {
-    protocols: Protocols,
-    routes: Routes<'a>,
-    /// Index: [`ServerId`](crate::ids::ServerId).
-    queues: Vec<Server>,
-    agenda: Agenda,
-    /// Index: [`GlobalRank`].
-    ranks: Vec<RankState>,
-    /// Index: [`GlobalRank`].
-    steps: Vec<Steps<'a>>,
-    matching: Matching,
-    messages: Vec<Message>,
-    /// Of the message at the same place.
-    ends: Vec<Ends>,
-    /// Free places in `messages`.
-    unused: Vec<u32>,
-    /// Ranks that continue now.
-    runnable: Vec<GlobalRank>,
-    /// Index: [`GlobalRank`].
-    job_of: Vec<JobOfRank>,
-    /// Index: [`JobId`].
-    counts: Vec<JobCount>,
-}
-
-impl Replay<'_> {
-    /// Runs to the end, or until the observer breaks. In that case, returns the time reached.
-    fn run(
-        &mut self,
-        observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<Option<Time>, ReplayError> {
-        for rank in (0..self.ranks.len()).map(GlobalRank::from_index) {
-            self.advance(rank)?;
-            self.advance_runnable()?;
-        }
-        let mut observed = OBSERVED;
-        while let Some((now, event)) = self.agenda.first() {
-            let next = match event & OF_RANK {
-                0 => self.move_on(event, now),
-                _ => {
-                    self.advance(GlobalRank(event & !OF_RANK))?;
-                    None
-                }
-            };
-            self.advance_runnable()?;
-            self.agenda.replace_first(next.map(|time| (time, event)));
-            if self.agenda.count >= observed {
-                observed = self.agenda.count + OBSERVED;
-                if observer(&self.progress(now)).is_break() {
-                    return Ok(Some(now));
-                }
-            }
-        }
-        let mut stuck = (0..self.ranks.len()).filter(|rank| !self.ranks[*rank].ended);
-        let Some(waiting) = stuck.next() else { return Ok(None) };
-        let JobOfRank { job, first } = self.job_of[waiting];
-        Err(ReplayError::Stuck {
-            stuck: 1 + stuck.count(),
-            job: (self.counts.len() > 1).then_some(job.index()),
-            rank: Rank::from_index(waiting - first.index()),
-            messages: self.ranks[waiting].awaited,
-        })
-    }
-
-    fn progress(&self, now: Time) -> Progress {
-        let delivered = self.counts.iter().map(|job| job.messages).sum();
-        Progress { time: seconds(now), events: self.agenda.count, delivered, messages: None }
-    }
-
-    fn replayed<'n>(
-        mut self,
-        stopped: Option<Time>,
-        names: impl Iterator<Item = &'n str>,
-    ) -> Replayed {
-        for (rank, JobOfRank { job, .. }) in self.ranks.iter().zip(&self.job_of) {
-            let job = &mut self.counts[job.index()];
-            let reached = if rank.ended { rank.clock } else { 0 };
-            job.finish = job.finish.max(reached);
-        }
-        let mut left_out = BTreeMap::new();
-        for (call, count) in self.steps.iter().flat_map(Steps::left_out) {
-            *left_out.entry(*call).or_default() += count;
-        }
-        let times = |rank: &RankState| RankTimes {
-            waited: seconds(rank.waited),
-            end: seconds(stopped.filter(|_| !rank.ended).unwrap_or(rank.clock)),
-        };
-        let counts =
-            Counts { servers: self.queues, jobs: self.counts, events: self.agenda.count, stopped };
-        let outcome = outcome(&counts, &self.routes.servers, names);
-        Replayed { outcome, ranks: self.ranks.iter().map(times).collect(), left_out }
-    }
-
-    fn advance_runnable(&mut self) -> Result<(), InputError> {
-        while let Some(rank) = self.runnable.pop() {
-            self.ranks[rank.index()].resume();
-            self.advance(rank)?;
-        }
-        Ok(())
-    }
-
-    /// Lets a rank do its next steps until it has to wait for something that is not known yet. Its
-    /// clock may then be ahead of the agenda: what it sends is in the agenda at its own time.
-    fn advance(&mut self, rank: GlobalRank) -> Result<(), InputError> {
-        for _ in 0..AHEAD {
-            let (state, steps) = (&mut self.ranks[rank.index()], &mut self.steps[rank.index()]);
-            let Some(step) = steps.next() else {
-                state.ended = true;
-                return Ok(());
-            };
-            let waits = match step? {
-                Step::Compute(time) => {
-                    state.clock = state.clock.saturating_add(picoseconds(time));
-                    continue;
-                }
-                Step::Exchange(exchange) => {
-                    self.begin(rank, exchange);
-                    if !exchange.blocking {
-                        continue;
-                    }
-                    self.ranks[rank.index()].has_to_wait(std::iter::once(exchange.number))
-                }
-                Step::Wait(count) => {
-                    state.has_to_wait(steps.awaited(count).map(|exchange| exchange.number))
-                }
-                // Collective operations have been expanded to exchanges.
-                Step::Collective(_) => continue,
-            };
-            if waits {
-                return Ok(());
-            }
-            self.ranks[rank.index()].resume();
-        }
-        self.agenda.add(self.ranks[rank.index()].clock, OF_RANK | rank.0);
-        Ok(())
-    }
-
-    fn begin(&mut self, rank: GlobalRank, exchange: Exchange) {
-        let peer = exchange.peer.global(self.job_of[rank.index()].first);
-        // Nothing waits for a buffered message: it is copied.
-        let buffered = exchange.mode == SendMode::Buffered;
-        self.ranks[rank.index()].begin(!buffered);
-        if exchange.sends {
-            self.send(rank, peer, &exchange);
-        } else {
-            self.receive(rank, peer, &exchange);
-        }
-    }
-
-    fn receive(&mut self, rank: GlobalRank, peer: GlobalRank, exchange: &Exchange) {
-        let pair = Pair { receiver: rank, sender: peer, channel: exchange.channel };
-        let posted = self.ranks[rank.index()].clock;
-        let receive = Receive { number: exchange.number, posted };
-        let Some(number) = self.matching.receive(pair, receive) else { return };
-        let ends = &mut self.ends[number as usize];
-        ends.receive = Some(receive);
-        match ends.stage {
-            Stage::Announced => self.clear_to_send(number, receive),
-            Stage::Underway => {}
-            Stage::Arrived(time) => {
-                let overhead = ends.receive_overhead;
-                self.unused.push(number);
-                self.complete(rank, exchange.number, time.max(posted), overhead);
-            }
-        }
-    }
-
-    fn send(&mut self, rank: GlobalRank, peer: GlobalRank, exchange: &Exchange) {
-        let bytes = Bytes(exchange.bytes);
-        let route = self.routes.next(rank, peer, bytes);
-        let protocol = *self.protocols.at(route.level);
-        let state = &mut self.ranks[rank.index()];
-        state.clock = state.clock.saturating_add(protocol.send_overhead);
-        let sent = state.clock.max(state.next_send);
-        state.next_send = sent.saturating_add(protocol.gap);
-        let rendezvous = match exchange.mode {
-            SendMode::Synchronous => true,
-            SendMode::Buffered => false,
-            SendMode::Standard | SendMode::Ready => bytes > protocol.eager_limit,
-        };
-        let clock = state.clock;
-        let message = Message {
-            parts: route.parts,
-            bytes,
-            tail: sent.saturating_add(route.before),
-            waited: 0,
-            flight: protocol.latency.unwrap_or(route.flight),
-            leaves_node: route.leaves_node(),
-            is_awaited: rendezvous,
-        };
-        let ends = Ends {
-            sender: rank,
-            receiver: peer,
-            number: exchange.number,
-            sent,
-            after: route.after,
-            receive_overhead: protocol.receive_overhead,
-            receive: None,
-            stage: if rendezvous { Stage::Announced } else { Stage::Underway },
-        };
-        let number = self.keep(message, ends);
-        let pair = Pair { receiver: peer, sender: rank, channel: exchange.channel };
-        let receive = self.matching.send(pair, number);
-        self.ends[number as usize].receive = receive;
-        match (rendezvous, receive) {
-            (true, Some(receive)) => self.clear_to_send(number, receive),
-            (true, None) => {}
-            (false, _) => {
-                self.complete(rank, exchange.number, clock, 0);
-                self.enter(number);
-            }
-        }
-    }
-
-    /// A place for a message: its number.
-    fn keep(&mut self, message: Message, ends: Ends) -> u32 {
-        match self.unused.pop() {
-            Some(number) => {
-                self.messages[number as usize] = message;
-                self.ends[number as usize] = ends;
-                number
-            }
-            None => {
-                self.messages.push(message);
-                self.ends.push(ends);
-                u32::try_from(self.ends.len() - 1).expect("fewer than 2^31 messages on their way")
-            }
-        }
-    }
-
-    /// The receiver has heard of a message and has posted a receive: it answers, and the message is
-    /// sent (rendezvous).
-    fn clear_to_send(&mut self, number: u32, receive: Receive) {
-        let message = &mut self.messages[number as usize];
-        let heard = message.tail.saturating_add(message.flight);
-        message.tail = heard.max(receive.posted).saturating_add(message.flight);
-        self.ends[number as usize].stage = Stage::Underway;
-        self.enter(number);
-    }
-
-    /// A message goes to its first server.
-    fn enter(&mut self, number: u32) {
-        let message = &self.messages[number as usize];
-        if message.parts.iter().all(|part| part.is_over()) {
-            if message.is_awaited {
-                self.departed(number, message.tail);
-            }
-            self.arrive(number);
-        } else {
-            self.agenda.add(message.tail, number);
-        }
-    }
-
-    /// The first byte of a message is at its next server.
-    ///
-    /// Between nodes a message passes on while it comes in (cut-through): the next server begins as
-    /// soon as this one does, and each is busy for the length of the message by its own rate. Inside
-    /// a node one copy follows the other.
-    ///
-    /// Returns when it is at the server after; `None`: this was the last.
-    fn move_on(&mut self, number: u32, now: Time) -> Option<Time> {
-        let message = &mut self.messages[number as usize];
-        let place = message.parts.iter().position(|part| !part.is_over()).unwrap_or(2);
-        let part = &mut message.parts[place];
-        let leg = self.routes.leg(part.next);
-        part.next += 1;
-        let service = self.routes.service(leg, message.bytes);
-        let server = &mut self.queues[leg.server as usize];
-        let (departure, waited) = server.serve(now, service);
-        message.waited += waited;
-        let begin = if message.leaves_node { departure - service } else { departure };
-        let leaves = place == 0 && part.is_over();
-        let latency = if leaves && message.leaves_node { message.flight } else { leg.latency };
-        let is_last = message.parts[place..].iter().all(|part| part.is_over());
-        let left = message.tail.max(departure);
-        message.tail = left.saturating_add(latency);
-        if leaves && message.is_awaited {
-            self.departed(number, left);
-        }
-        if is_last {
-            self.arrive(number);
-            return None;
-        }
-        Some(begin.saturating_add(latency))
-    }
-
-    /// A message for which its sender waits has left the last server of the sender's node.
-    fn departed(&mut self, number: u32, time: Time) {
-        let Ends { sender, number, .. } = self.ends[number as usize];
-        self.complete(sender, number, time, 0);
-    }
-
-    /// A message has passed its last server.
-    fn arrive(&mut self, number: u32) {
-        let Message { leaves_node, flight, tail, waited, .. } = self.messages[number as usize];
-        let ends = &mut self.ends[number as usize];
-        let inside = if leaves_node { 0 } else { flight };
-        let time = tail.saturating_add(ends.after).saturating_add(inside);
-        ends.stage = Stage::Arrived(time);
-        let Ends { receiver, sent, receive_overhead, receive, .. } = *ends;
-        let job = &mut self.counts[self.job_of[receiver.index()].job.index()];
-        job.arrived(time - sent, time);
-        job.waiting += u128::from(waited);
-        if let Some(receive) = receive {
-            self.unused.push(number);
-            self.complete(receiver, receive.number, time.max(receive.posted), receive_overhead);
-        }
-    }
-
-    /// A message is complete for a rank, which continues if it waits for no other.
-    fn complete(&mut self, rank: GlobalRank, number: u64, time: Time, overhead: Time) {
-        if self.ranks[rank.index()].complete(number, time, overhead) {
-            self.runnable.push(rank);
-        }
     }
 }
 

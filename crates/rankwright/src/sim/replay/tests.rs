@@ -10,6 +10,14 @@ const WORLD: u64 = 0;
 
 /// A replay on `paper:2013` with each rank on a node of its own.
 fn replayed(payloads: &[Payload], eager_limit: u64) -> Result<Replayed, ReplayError> {
+    replayed_by(Discipline::Fifo, payloads, eager_limit)
+}
+
+fn replayed_by(
+    discipline: Discipline,
+    payloads: &[Payload],
+    eager_limit: u64,
+) -> Result<Replayed, ReplayError> {
     let folder = tempfile::tempdir().unwrap();
     let profile = write_profile(folder.path(), payloads.len());
     store::add(&profile, &write_files(folder.path(), payloads)).unwrap();
@@ -19,7 +27,7 @@ fn replayed(payloads: &[Payload], eager_limit: u64) -> Result<Replayed, ReplayEr
     let shape = JobShape { name: "job".to_owned(), ranks: payloads.len() as u32 };
     let slot_of: Vec<usize> = (0..payloads.len()).map(|rank| 16 * rank).collect();
     let placement = Placement::from_slots(&cluster, &[shape], "test", &slots, &slot_of).unwrap();
-    let options = ReplayOptions { eager_limit: Some(Bytes(eager_limit)) };
+    let options = ReplayOptions { eager_limit: Some(Bytes(eager_limit)), discipline };
     replayer.replay(&cluster, &placement, options, &mut |_| ControlFlow::Continue(()))
 }
 
@@ -63,6 +71,18 @@ fn messages_wait_for_each_other_at_the_network_device() {
     assert_eq!(times(&replayed), [(0, 2000), (4100, 5100), (8100, 9100)]);
     assert!((replayed.outcome.nic_waiting.0 - 3e-6).abs() < 1e-12);
     assert!((replayed.outcome.jobs[0].waiting.0 - 3e-6).abs() < 1e-12);
+}
+
+#[test]
+fn messages_that_share_the_network_device_are_slower_together() {
+    let post = |payload: Payload, to: u64| payload.event(3, &[4, to, 14, WORLD, 4000]);
+    let receiver = || Payload::new(3).event(4, &[16, 3, 14, WORLD, 4000]);
+    let sender = post(post(Payload::new(3), 3 + 1), 3 + 2);
+    let payloads = [sender, receiver(), receiver()];
+    let shared = replayed_by(Discipline::MaxMin, &payloads, 1 << 20).unwrap();
+    // From 2 us on each has half; the first ends at 8 us, the last microsecond is the second's alone.
+    assert_eq!(times(&shared), [(0, 2000), (7100, 8100), (8100, 9100)]);
+    assert_eq!(shared.outcome.messages, 2);
 }
 
 #[test]
