@@ -291,6 +291,13 @@
 #pragma weak PMPI_Start
 #pragma weak PMPI_Startall
 #pragma weak PMPI_Status_f2c
+#pragma weak PMPI_T_cvar_get_info
+#pragma weak PMPI_T_cvar_get_num
+#pragma weak PMPI_T_cvar_handle_alloc
+#pragma weak PMPI_T_cvar_handle_free
+#pragma weak PMPI_T_cvar_read
+#pragma weak PMPI_T_finalize
+#pragma weak PMPI_T_init_thread
 #pragma weak PMPI_Test
 #pragma weak PMPI_Test_cancelled
 #pragma weak PMPI_Testall
@@ -299,6 +306,7 @@
 #pragma weak PMPI_Topo_test
 #pragma weak PMPI_Type_f2c
 #pragma weak PMPI_Type_fromint
+#pragma weak PMPI_Type_size
 #pragma weak PMPI_Type_size_x
 #pragma weak PMPI_Wait
 #pragma weak PMPI_Waitall

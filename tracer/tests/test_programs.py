@@ -1,8 +1,9 @@
-"""What a trace says about the program: its name, also that of a script, and communication libraries beside MPI."""
+"""What a trace says about the program: its name, also that of a script, communication libraries beside MPI, and the
+settings of the MPI library."""
 
 import unittest
 
-from harness import (MPIS, TESTS, c_program, compile_with, dump_trace, mpi_command, mpirun, need, new_folder,
+from harness import (ALL_MPIS, MPIS, TESTS, c_program, compile_with, dump_trace, mpi_command, mpirun, need, new_folder,
                      variables)
 
 PLUGIN = "tracer/tests/programs/plugin.c"
@@ -73,3 +74,46 @@ class Programs(unittest.TestCase):
             module = self.library(folder / "mpi4py", "MPI.cpython-311.so")
             facts = self.facts("openmpi", c_program("openmpi", PLUGIN), PLUGIN=module)
             self.assertEqual(facts["called_through"], "mpi4py")
+
+
+class LibrarySettings(unittest.TestCase):
+    """The settings that the library has really taken, whoever set them, and nothing else of its hundreds."""
+
+    def settings(self, mpi, **environment):
+        with new_folder() as folder:
+            path = folder / "trace.rwt"
+            result = mpirun(mpi, 2, c_program(mpi, "examples/heat2d.c"), "--iterations", 2,
+                            environment={**variables(mpi, path), **environment})
+            self.assertEqual(result.code, 0, result.errors)
+            self.assertNotIn("rankwright tracer:", result.errors)
+            settings = dump_trace.load(path)["library_settings"]
+            self.assertLess(len(settings), 300)
+            return settings
+
+    def test_open_mpi(self):
+        for mpi in (mpi for mpi in ALL_MPIS if mpi.startswith("openmpi")):
+            with self.subTest(mpi=mpi):
+                settings = self.settings(mpi, OMPI_MCA_coll_tuned_use_dynamic_rules=1,
+                                         OMPI_MCA_coll_tuned_bcast_algorithm=6, OMPI_MCA_btl_tcp_eager_limit=12345,
+                                         OMPI_MCA_coll_han_dynamic_rules_filename="/nonexistent/rules")
+                self.assertEqual(settings["coll_tuned_use_dynamic_rules"], "1")
+                self.assertEqual(settings["coll_tuned_bcast_algorithm"], "6")
+                self.assertEqual(settings["coll_tuned_reduce_algorithm"], "0")
+                self.assertEqual(settings["coll_han_dynamic_rules_filename"], "/nonexistent/rules")
+                self.assertEqual(settings["btl_tcp_eager_limit"], "12345")
+                self.assertEqual(settings["coll_tuned_priority"], "30")
+                self.assertIn("coll_han_priority", settings)
+
+    def test_mpich(self):
+        for mpi in (mpi for mpi in ALL_MPIS if mpi.startswith("mpich")):
+            with self.subTest(mpi=mpi):
+                settings = self.settings(mpi, MPIR_CVAR_BCAST_INTRA_ALGORITHM="binomial",
+                                         MPIR_CVAR_BCAST_SHORT_MSG_SIZE=4321)
+                self.assertNotEqual(settings["MPIR_CVAR_BCAST_INTRA_ALGORITHM"], "0")
+                self.assertEqual(settings["MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM"], "0")
+                self.assertEqual(settings["MPIR_CVAR_BCAST_SHORT_MSG_SIZE"], "4321")
+                self.assertEqual(settings["MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE"], "")
+
+
+if __name__ == "__main__":
+    unittest.main()

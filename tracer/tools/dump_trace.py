@@ -23,7 +23,7 @@ OPERATIONS = [
     "reduce_scatter_block", "scan", "exscan", "neighbor_allgather", "neighbor_allgatherv",
     "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw",
 ]
-TEXT, BINDING, MEMBERS, COMMUNICATOR, PAIR, COLLECTIVE, ROW, TOPOLOGY = range(2, 10)
+TEXT, BINDING, MEMBERS, COMMUNICATOR, PAIR, COLLECTIVE, ROW, TOPOLOGY, SETTING = range(2, 11)
 
 
 class TraceError(Exception):
@@ -80,12 +80,12 @@ class Image:
         self.head = read_head(cursor)
         self.end = start + self.head["length"]
         self.tick = seconds_per_tick(self.head)
-        self.texts, self.pus, self.numa = {}, [], []
+        self.texts, self.settings, self.pus, self.numa = {}, {}, [], []
         self.members, self.communicators, self.pairs = {}, {}, []
         self.collectives, self.topologies = {}, {}
         readers = {TEXT: self.text, BINDING: self.binding, MEMBERS: self.member_lists, PAIR: self.pair,
                    COMMUNICATOR: self.communicator, COLLECTIVE: self.collective, ROW: self.row,
-                   TOPOLOGY: self.topology}
+                   TOPOLOGY: self.topology, SETTING: self.setting}
         while cursor.position < self.end:
             begin = cursor.position
             kind, length = cursor.values("II")
@@ -101,6 +101,11 @@ class Image:
     def text(self, record):
         which, size = record.values("II")
         self.texts[which] = record.take(size).decode("utf-8", "replace")
+
+    def setting(self, record):
+        name, value = record.values("II")
+        name = record.take(name).decode("utf-8", "replace")
+        self.settings[name] = record.take(value).decode("utf-8", "replace")
 
     def binding(self, record):
         pus, nodes = record.values("II")
@@ -176,7 +181,7 @@ def combine(images):
                        "clock": CLOCKS[first.head["clock"]], "mpi_library": first.texts.get(1, ""),
                        "tracer_version": first.texts.get(2, ""), "program": first.texts.get(3, ""),
                        "beside_mpi": first.texts.get(4, ""), "called_through": first.texts.get(5, "")},
-             "ranks": [], "communicators": [], "pairs": [], "collectives": [], "topologies": []}
+             "library_settings": first.settings, "ranks": [], "communicators": [], "pairs": [], "collectives": [], "topologies": []}
     numbers = {}
     for image in images:
         if image.head["run"] != first.head["run"]:
@@ -240,6 +245,8 @@ def print_text(trace):
     facts = trace["facts"]
     print(f"{facts['world_size']} ranks, {facts['mpi_library'].splitlines()[0].rstrip()}, "
           f"threads {facts['thread_level']}, clock {facts['clock']}")
+    for name, value in sorted(trace["library_settings"].items()):
+        print(f"setting {name} = {value}")
     for rank in trace["ranks"]:
         times = " ".join(f"{name} {c['seconds']:.6f} s in {c['calls']}"
                          for name, c in rank["classes"].items())

@@ -127,7 +127,8 @@ enum rw_record_kind {
     RW_RECORD_PAIR = 6,
     RW_RECORD_COLLECTIVE = 7,
     RW_RECORD_ROW = 8,
-    RW_RECORD_TOPOLOGY = 9
+    RW_RECORD_TOPOLOGY = 9,
+    RW_RECORD_SETTING = 10
 };
 
 struct rw_record {
@@ -150,6 +151,14 @@ struct rw_text_record {
     uint32_t which;
     uint32_t bytes;
     char text[];
+};
+
+/* A control variable of the MPI library (MPI_T) that says which algorithms and limits are in effect; from rank 0 only. */
+struct rw_setting_record {
+    struct rw_record head;
+    uint32_t name_bytes;
+    uint32_t value_bytes;
+    char text[]; /* the name, then the value: a number in decimal digits, or a text */
 };
 
 /* The PUs that the rank may run on: its affinity mask when MPI_Init returned; if OpenMP binds the first thread before

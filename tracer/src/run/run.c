@@ -2,6 +2,7 @@
 
 #include "../communicators/communicators.h"
 #include "../events/events.h"
+#include "../mpi/settings.h"
 #include "../mpi/warning.h"
 #include "../process/clock.h"
 #include "../process/image.h"
@@ -135,6 +136,8 @@ void rw_end(void)
         return;
     rw_refresh_image(RW_STATE_FINALIZED);
     rw_describe_loaded();
+    if (rw_tracer.world_rank == 0)
+        rw_record_settings();
     atomic_store(&rw_tracer.active, false);
     rw_events_end();
     rw_keep_names();

@@ -26,6 +26,8 @@ pub struct TrafficSummary {
     pub called_through: String,
     /// Libraries by which the program may send past MPI; what they send is not counted.
     pub beside_mpi: Vec<String>,
+    /// What the MPI library said about its collective algorithms and message limits, by name.
+    pub library_settings: BTreeMap<String, String>,
     /// Number of ranks.
     pub ranks: u32,
     /// Number of hosts of the recorded run; 0 if unknown.
@@ -134,6 +136,7 @@ impl TrafficSummary {
             mpi_library: profile.run.mpi_library.clone(),
             called_through: profile.run.called_through.clone(),
             beside_mpi: profile.run.beside_mpi.clone(),
+            library_settings: profile.library_settings.clone(),
             ranks: Rank::from_index(profile.ranks.len()).0,
             hosts: if hosts_known { hosts.len() } else { 0 },
             messages: flows().filter(between).map(messages).fold(0, u64::saturating_add),

@@ -27,7 +27,7 @@ pub struct NotTheSameProgram {
 /// last send are the earliest and the latest time since MPI started in any run. Gaps between sends
 /// are pooled; the time between two runs is not a gap. If one run lacks the times or size histogram
 /// of a pair, or the time inside MPI, the merged profile lacks it too. Host, PUs, NUMA nodes, start
-/// and MPI library are kept if all runs agree. A rank that ended early in one run stays marked.
+/// and the MPI library with its settings are kept if all runs agree. A rank that ended early in one run stays marked.
 ///
 /// # Errors
 /// If programs or rank counts differ.
@@ -83,6 +83,9 @@ impl Sum {
         if run.origin != other.run.origin {
             "merged".clone_into(&mut run.origin);
         }
+        let same =
+            |name: &String, value: &mut String| other.library_settings.get(name) == Some(value);
+        self.profile.library_settings.retain(same);
         let timed = self.profile.calls_were_timed() && other.calls_were_timed();
         for (rank, record) in self.profile.ranks.iter_mut().zip(other.ranks) {
             add_rank(rank, record);

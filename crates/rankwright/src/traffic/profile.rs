@@ -32,6 +32,10 @@ pub struct Profile {
     pub collectives: Vec<CollectiveCalls>,
     /// Topologies declared by the program, ordered by communicator, then rank.
     pub topologies: Vec<DeclaredTopology>,
+    /// What the MPI library said about its collective algorithms and message limits: the control variables
+    /// of MPI_T that `tracer/src/mpi/settings.c` selects, by name. A value is a number in decimal digits
+    /// (false and true: 0 and 1) or a text. Empty if it did not say.
+    pub library_settings: BTreeMap<String, String>,
 }
 
 /// Facts about a run.

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::profile::Profile;
 
-/// Replaces the names of hosts, program and communicators; everything else stays.
+/// Replaces the names of hosts, program and communicators, and paths among the settings of the MPI library;
+/// everything else stays.
 ///
 /// Hosts become `host-1`, `host-2`, ... in rank order, communicators `communicator-1`, ... in list
 /// order; equal names stay equal. Names predefined by MPI (`MPI_COMM_WORLD`) and empty names stay.
@@ -13,6 +14,9 @@ pub fn redact(profile: &mut Profile) {
     let mut hosts = Neutral::new("host");
     for rank in &mut profile.ranks {
         hosts.replace(&mut rank.host);
+    }
+    for value in profile.library_settings.values_mut().filter(|value| value.contains('/')) {
+        "path".clone_into(value);
     }
     let mut communicators = Neutral::new("communicator");
     for communicator in &mut profile.communicators {
@@ -62,16 +66,17 @@ mod tests {
             created: 2,
             ..Communicator::default()
         };
-        let profile = |program: &str, hosts: [&str; 4], names: [&str; 5]| Profile {
+        let profile = |program: &str, hosts: [&str; 4], names: [&str; 5], rules: &str| Profile {
             run: Run { program: program.to_owned(), mpi_library: "MPI".into(), ..Run::default() },
             ranks: hosts.map(rank).into(),
             communicators: names.map(communicator).into(),
+            library_settings: [("rules".to_owned(), rules.to_owned())].into(),
             ..Profile::default()
         };
         let names = ["MPI_COMM_WORLD", "secret", "", "rows", "secret"];
-        let mut redacted = profile("app", ["b7", "a", "", "b7"], names);
+        let mut redacted = profile("app", ["b7", "a", "", "b7"], names, "/home/me/rules");
         redact(&mut redacted);
         let names = ["MPI_COMM_WORLD", "communicator-1", "", "communicator-2", "communicator-1"];
-        assert_eq!(redacted, profile("job", ["host-1", "host-2", "", "host-1"], names));
+        assert_eq!(redacted, profile("job", ["host-1", "host-2", "", "host-1"], names, "path"));
     }
 }

@@ -29,6 +29,7 @@ pub(super) const RECORD_PAIR: u32 = 6;
 pub(super) const RECORD_COLLECTIVE: u32 = 7;
 pub(super) const RECORD_ROW: u32 = 8;
 pub(super) const RECORD_TOPOLOGY: u32 = 9;
+pub(super) const RECORD_SETTING: u32 = 10;
 pub(super) const TEXT_HOST: u32 = 0;
 pub(super) const TEXT_LIBRARY: u32 = 1;
 pub(super) const TEXT_TRACER: u32 = 2;

@@ -80,6 +80,7 @@ mod tests {
             flows: vec![record, FlowRecord::of_flow(other)],
             collectives: vec![calls],
             topologies: vec![topology],
+            library_settings: [("coll_tuned_priority".to_owned(), "30".to_owned())].into(),
         }
     }
 
@@ -90,6 +91,16 @@ mod tests {
         write(&profile(), &path).unwrap();
         assert_eq!(read(&path).unwrap(), profile());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_profile_from_before_library_settings_were_recorded_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("app.rwp");
+        write(&profile(), &path).unwrap();
+        Connection::open(&path).unwrap().execute_batch("DROP TABLE library_settings").unwrap();
+        let old = Profile { library_settings: std::collections::BTreeMap::new(), ..profile() };
+        assert_eq!(read(&path).unwrap(), old);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Reading a profile.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, Row, Statement};
@@ -120,6 +121,7 @@ fn read_tables(file: &Connection) -> rusqlite::Result<Profile> {
     profile.flows = read_flows(file)?;
     profile.collectives = read_collectives(file)?;
     profile.topologies = read_topologies(file)?;
+    profile.library_settings = read_settings(file)?;
     Ok(profile)
 }
 
@@ -303,6 +305,15 @@ fn read_topologies(file: &Connection) -> rusqlite::Result<Vec<DeclaredTopology>>
         topologies[position].neighbours.push(neighbour);
     }
     Ok(topologies)
+}
+
+/// The table is younger than the format's version: a file without it says nothing about the library.
+fn read_settings(file: &Connection) -> rusqlite::Result<BTreeMap<String, String>> {
+    if !file.table_exists(None, "library_settings")? {
+        return Ok(BTreeMap::new());
+    }
+    let mut select = file.prepare("SELECT name, value FROM library_settings")?;
+    select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
 fn kind(row: &Row<'_>) -> rusqlite::Result<FlowKind> {

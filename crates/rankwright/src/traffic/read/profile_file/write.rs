@@ -51,6 +51,7 @@ CREATE TABLE topology_neighbours (
   communicator INTEGER NOT NULL, rank INTEGER NOT NULL, position INTEGER NOT NULL,
   neighbour INTEGER NOT NULL, weight INTEGER NOT NULL,
   PRIMARY KEY (communicator, rank, position)) WITHOUT ROWID;
+CREATE TABLE library_settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 ";
 
 /// Writes a profile atomically.
@@ -77,6 +78,9 @@ fn write_tables(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
     write_flows(&transaction, profile)?;
     write_collectives(&transaction, profile)?;
     write_topologies(&transaction, profile)?;
+    for setting in &profile.library_settings {
+        transaction.execute("INSERT INTO library_settings VALUES (?, ?)", setting)?;
+    }
     transaction.commit()?;
     file.close().map_err(|(_, error)| error)
 }

@@ -76,6 +76,7 @@ fn add(
             .copied()
             .ok_or_else(|| format!("communicator {local} of {}", places.len()))
     };
+    profile.library_settings.extend(image.library_settings);
     for mut calls in image.collectives {
         calls.communicator = place_of(calls.communicator)?;
         calls.row.sort_by_key(|entry| entry.destination);

@@ -1,5 +1,7 @@
 //! The image of one rank: a header and records.
 
+use std::collections::BTreeMap;
+
 use super::bytes::{Bytes, CUT_SHORT};
 use crate::ids::{LARGEST_INDEX, PuId, Rank};
 use crate::traffic::Flow;
@@ -9,9 +11,9 @@ use crate::traffic::read::import::MOST_RANKS;
 use crate::traffic::read::trace_constants::{
     CLOCK_OFF, CLOCK_TSC, FORMAT_VERSION, HISTOGRAM_BINS, IMAGE_LOST_RECORDS, IMAGE_MAGIC,
     IMAGE_SPOOL_ENDED, NAME_BYTES, RECORD_BINDING, RECORD_COLLECTIVE, RECORD_COMMUNICATOR,
-    RECORD_MEMBERS, RECORD_PAIR, RECORD_ROW, RECORD_TEXT, RECORD_TOPOLOGY, STATE_ABORTED,
-    STATE_EXITED, STATE_FINALIZED, STATE_RUNNING, TEXT_BESIDE_MPI, TEXT_CALLED_THROUGH, TEXT_HOST,
-    TEXT_LIBRARY, TEXT_PROGRAM, TEXT_TRACER, THREAD_MULTIPLE,
+    RECORD_MEMBERS, RECORD_PAIR, RECORD_ROW, RECORD_SETTING, RECORD_TEXT, RECORD_TOPOLOGY,
+    STATE_ABORTED, STATE_EXITED, STATE_FINALIZED, STATE_RUNNING, TEXT_BESIDE_MPI,
+    TEXT_CALLED_THROUGH, TEXT_HOST, TEXT_LIBRARY, TEXT_PROGRAM, TEXT_TRACER, THREAD_MULTIPLE,
 };
 use crate::traffic::topology::{DeclaredTopology, Neighbour, TopologyKind};
 use crate::units::{Bytes as Size, Seconds};
@@ -41,6 +43,8 @@ pub(super) struct Image {
     pub(super) flows: Vec<FlowRecord>,
     pub(super) collectives: Vec<CollectiveCalls>,
     pub(super) topologies: Vec<DeclaredTopology>,
+    /// Control variables of the MPI library, by name; of rank 0 only.
+    pub(super) library_settings: BTreeMap<String, String>,
 }
 
 /// Groups of a communicator as runs of world ranks.
@@ -197,9 +201,15 @@ fn read_record(
             image.topologies.retain(|earlier| earlier.communicator != topology.communicator);
             image.topologies.push(topology);
         }
+        RECORD_SETTING => image.library_settings.extend([setting(&mut record)?]),
         _ => {}
     }
     Ok(())
+}
+
+fn setting(record: &mut Bytes<'_>) -> Result<(String, String), String> {
+    let (name, value) = (record.u32()? as usize, record.u32()? as usize);
+    Ok((record.text(name)?, record.text(value)?))
 }
 
 fn in_order(id: u32, next: usize, what: &str) -> Result<(), String> {

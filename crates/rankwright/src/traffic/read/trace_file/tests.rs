@@ -19,6 +19,7 @@ fn image(rank: u32, world_size: u32, state: u32, run: u64) -> Vec<u8> {
         record(2, [&numbers(&[0, 4]), &b"host"[..], &[0; 4]].concat()),
         record(3, numbers(&[1, 1, 5, 2])),
         record(77, longs(&[7])),
+        record(10, [&numbers(&[4, 2]), &b"coll42"[..], &[0; 2]].concat()),
         record(6, pair.concat()),
     ]
     .concat();
@@ -50,6 +51,7 @@ fn a_trace_is_read_whole() {
     assert_eq!((rank.pus.to_string().as_str(), rank.numa.as_slice()), ("5", &[2][..]));
     assert_eq!((rank.ended, rank.peak_memory.0), (Ended::Finalized, 4096));
     assert!((rank.wall.0 - 1e-5).abs() < 1e-12);
+    assert_eq!(profile.library_settings["coll"], "42");
     let record = &profile.flows[0];
     assert_eq!((record.flow.messages, record.flow.bytes), (3, 24));
     assert_eq!(record.size_histogram, [0, 0, 0, 0, 3]);
