@@ -4,10 +4,20 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::machines::{Machines, pus_of};
-use super::{HostReading, RankReading, Reading, traps};
+use super::{HostReading, RankReading, Reading, Trap, traps};
 use crate::cluster::NodeGroup;
 use crate::ids::{CoreId, PuId, PuSet};
 use crate::units::counted;
+
+/// The traps that `audit` finds.
+pub(super) const TRAPS: [&Trap; 6] = [
+    &traps::HOST_UNKNOWN,
+    &traps::NO_PU,
+    &traps::PU_NOT_FREE,
+    &traps::OVERLAP,
+    &traps::SHARED_CORE,
+    &traps::CROWDED,
+];
 
 /// Adds what the cluster tells about the ranks, lists the hosts, and warns.
 pub(super) fn audit(reading: &mut Reading, machines: &Machines<'_>, format: &str) {

@@ -1,6 +1,7 @@
 //! The launchers that a file may be for, from its content.
 
 use super::read::arguments::Arguments;
+use super::read::job_script;
 use super::read::rankfile::is_hostfile;
 use super::{FORMATS, Format, Reading, find};
 use crate::cluster::Cluster;
@@ -12,11 +13,13 @@ const EXPECTED: &str = "a rankfile, hostfile, machinefile, configfile, host list
                         launcher that `lint` reads";
 
 /// Job scripts that are not read, by how their options begin.
-const OTHER_JOBS: [(&str, &str); 3] = [
-    ("#PBS", "a job script for PBS, which is not read"),
-    ("#BSUB", "a job script for LSF, which is not read"),
+const OTHER_JOBS: [(&str, &str); 2] = [
     ("#PJM", "a job script for PJM, which is not read"),
+    ("#$ ", "a job script for Grid Engine, which is not read"),
 ];
+
+/// Lines for several batch systems.
+const SEVERAL: &str = "a job script with options for several batch systems";
 
 /// A file whose launcher was guessed.
 #[derive(Debug)]
@@ -44,9 +47,11 @@ pub fn read_guessed(
 ) -> Result<Guessed, InputError> {
     let names = candidates(text, Arguments::new(arguments)).map_err(|found| {
         let advice = if OTHER_JOBS.iter().any(|(_, other)| *other == found) {
-            "job scripts are read for sbatch and Flux; lint the hostfile, rankfile or wrapper that this \
-             one uses, with its launch line in --launcher-args"
+            "job scripts are read for Slurm, PBS, LSF and Flux; lint the hostfile, rankfile or wrapper that \
+             this one uses, with its launch line in --launcher-args"
                 .to_owned()
+        } else if found == SEVERAL {
+            "say for which one it is read: --from slurm, pbs or lsf".to_owned()
         } else {
             format!("if you know it: --from {}", listed(FORMATS.iter()))
         };
@@ -128,7 +133,7 @@ fn by_content(text: &str) -> Result<Vec<&'static str>, &'static str> {
     if text.contains('\0') {
         return Err("a binary file");
     }
-    if text.starts_with("#!") || super::read::sbatch::is_one(text) {
+    if text.starts_with("#!") || !job_script::systems(text).is_empty() {
         return script(text);
     }
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -159,7 +164,7 @@ fn by_content(text: &str) -> Result<Vec<&'static str>, &'static str> {
     if lines().any(|line| line.contains("slots") && line.contains('=')) {
         return Ok(OPEN_MPI.to_vec());
     }
-    if super::read::sbatch::multi_prog::is_one(text) && first.contains(char::is_alphabetic) {
+    if job_script::sbatch::multi_prog::is_one(text) && first.contains(char::is_alphabetic) {
         return Ok(vec!["slurm"]);
     }
     let is_order = |letter: char| letter.is_ascii_digit() || ", -\t".contains(letter);
@@ -184,8 +189,10 @@ fn has_several_words(line: &str) -> bool {
 }
 
 fn script(text: &str) -> Result<Vec<&'static str>, &'static str> {
-    if super::read::sbatch::is_one(text) {
-        return Ok(vec!["slurm"]);
+    match job_script::systems(text)[..] {
+        [] => {}
+        [system] => return Ok(vec![system]),
+        _ => return Err(SEVERAL),
     }
     for (start, found) in OTHER_JOBS {
         if text.lines().any(|line| line.starts_with(start)) {

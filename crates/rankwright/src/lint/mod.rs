@@ -37,7 +37,7 @@ pub use traps::{TRAPS, Trap};
 /// The files of a launcher that can be read.
 #[derive(Debug)]
 pub struct Format {
-    /// The launcher, as in [`LAUNCHERS`](super::launch::LAUNCHERS).
+    /// The launcher, as in [`LAUNCHERS`](super::launch::LAUNCHERS), or what else the file is for.
     pub name: &'static str,
     /// The files that are read, in one line.
     pub summary: &'static str,
@@ -80,6 +80,16 @@ pub const FORMATS: &[Format] = &[
         name: "flux",
         summary: "host list (--taskmap=hostfile:FILE) or task map ([[0,2,4,1]]) of Flux, -o cpu-affinity in --launcher-args; a script with `flux run`",
         read: read::flux::read,
+    },
+    Format {
+        name: "pbs",
+        summary: "script for qsub of PBS Professional, OpenPBS or Torque (`#PBS -l select=`, `nodes=`) with mpirun, mpiexec or aprun",
+        read: read::job_script::pbs::read,
+    },
+    Format {
+        name: "lsf",
+        summary: "script for bsub of LSF (`#BSUB -n`, `-R \"span[ptile=..]\"`, `-nnodes`) with jsrun, mpirun or mpiexec",
+        read: read::job_script::lsf::read,
     },
     Format {
         name: "craympich",

@@ -134,7 +134,7 @@ traps! {
         "If I_MPI_PIN_PROCESSOR_LIST and I_MPI_PIN_DOMAIN are both set, the list wins; the manual says the opposite.";
     NO_PROGRAM = "line-without-program", "Intel MPI 2021",
         "mpiexec refuses a line of a configfile without a program (such as -genv alone).";
-    LIST_AGAIN = "list-starts-again", "Slurm, Flux",
+    LIST_AGAIN = "list-starts-again", "Slurm, Flux, PALS, aprun",
         "With more ranks on a host than entries, the list starts again and ranks share PUs.";
     MAP_CPU_HEX = "map-cpu-hex", "Slurm 22.05",
         "srun refuses map_cpu:0x1; it reads decimal numbers only.";
@@ -156,8 +156,28 @@ traps! {
         "--cpu-bind=none in a script for sbatch leaves the ranks unbound.";
     TASKS_PER_NODE = "ntasks-per-node-and-ntasks", "Slurm 22.05",
         "--ntasks-per-node times the nodes is not --ntasks: srun spreads --ntasks evenly; if there are more than fit, sbatch refuses the job.";
-    SWITCHES = "more-switches-than-needed", "Slurm",
+    SWITCHES = "more-switches-than-needed", "Slurm, PBS, LSF",
         "The nodes of the job are below more switches than necessary.";
+    SLOTS_OF_JOB = "more-ranks-than-granted", "PBS, LSF, Slurm",
+        "A host gets more ranks than its batch system has in mind for it (mpiprocs=, ppn=, ptile=, --ntasks-per-node): Open MPI refuses this, Hydra does not.";
+    MPIPROCS = "mpiprocs-missing", "PBS Professional",
+        "A chunk without mpiprocs= is meant for one rank, however many CPUs it has.";
+    PROCS_CPUS = "more-ranks-than-cpus", "PBS Professional",
+        "A chunk has more ranks (mpiprocs=) than CPUs (ncpus=), so that its ranks share CPUs.";
+    CHUNK = "chunk-beyond-node", "PBS",
+        "A chunk of the job asks for more CPUs or GPUs than a node has: the job never starts.";
+    CHUNKS_TOGETHER = "chunks-may-share-node", "PBS Professional",
+        "Without place=scatter PBS may put several chunks on one node, if they fit there.";
+    PACKED = "packed-1-by-default", "jsrun",
+        "Without -b, jsrun binds each rank to one core, whatever -c says: its threads share that core.";
+    PACKED_BEYOND = "packed-beyond-set", "jsrun",
+        "The cores of -b packed: for all tasks are more than -c gives a resource set.";
+    SETS_BEYOND = "sets-beyond-hosts", "jsrun",
+        "The resource sets need more cores, GPUs or hosts than the job has: jsrun does not start.";
+    DEPTH = "depth-beyond-node", "PALS, aprun",
+        "Ranks per node times depth is more CPUs than a node has.";
+    TWO_PACKAGES = "rank-on-two-packages", "PALS, aprun",
+        "The CPUs of a rank are on two packages, although they would fit on one.";
     DEVICE_FIXED = "one-device-for-all-ranks", "PRRTE after Open MPI 5.0",
         "UCX_NET_DEVICES is exported for all ranks, although --map-by device= places them next to different devices.";
     ORDER_UNUSED = "rank-order-not-used", "Cray MPICH",

@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 
+use super::components;
 use super::cpu_bind::CpuBind;
-use super::{components, sbatch};
+use super::job_script::sbatch;
 use crate::cluster::hostlist;
 use crate::files::InputError;
 use crate::lint::{MOST_RANKS, Reading, Source, traps};

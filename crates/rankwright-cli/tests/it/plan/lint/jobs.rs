@@ -5,10 +5,11 @@ use crate::command::repository;
 
 const TWO: &str = "testdata/lint/cluster.toml";
 const FOUR_NUMA: &str = "testdata/lint/four-numa.toml";
+const SIX_GPUS: &str = "testdata/lint/six-gpus.toml";
 const GPUS: &str = "examples/clusters/epyc-slingshot.toml";
 
 /// Files with their cluster and `--launcher-args`.
-const FILES: [(&str, &str, &str); 17] = [
+const FILES: [(&str, &str, &str); 14] = [
     ("openmpi-ppr.sbatch", FOUR_NUMA, ""),
     ("hybrid.sbatch", TWO, "--nodelist=nodeA[00-01]"),
     ("gpu.sbatch", GPUS, "--nodelist=x1000c0s0b[0-1]n0"),
@@ -18,9 +19,6 @@ const FILES: [(&str, &str, &str); 17] = [
     ("arbitrary.sbatch", TWO, ""),
     ("intel.sbatch", TWO, "--nodelist=nodeA[00-01]"),
     ("loop.sbatch", TWO, "--nodelist=nodeA00"),
-    ("hydra.pbs", TWO, ""),
-    ("pals.pbs", TWO, ""),
-    ("jsrun.lsf", TWO, ""),
     ("flux.sh", TWO, ""),
     ("openmpi.hosts", TWO, ""),
     ("openmpi.hosts", FOUR_NUMA, "mpirun --map-by ppr:2:package:PE=4 ./a"),
@@ -40,6 +38,44 @@ fn scripts_of_computing_centres_are_read_or_refused_with_a_way_out() {
     let file = "testdata/lint/jobs/loop.sbatch";
     text += &lint(&[file, "--on", TWO, "--launcher-args", "ranks=4 --nodelist=nodeA00"]);
     assert_golden!("jobs", text);
+}
+
+/// Scripts for PBS and LSF with their cluster.
+const BATCH: [(&str, &str); 20] = [
+    ("hydra.pbs", TWO),
+    ("scatter.pbs", FOUR_NUMA),
+    ("torque.pbs", TWO),
+    ("io-chunk.pbs", TWO),
+    ("pals.pbs", TWO),
+    ("pals-list.pbs", TWO),
+    ("pals-wrapper.pbs", GPUS),
+    ("aprun.pbs", TWO),
+    ("hostfile.pbs", TWO),
+    ("without-mpiprocs.pbs", TWO),
+    ("too-many.pbs", TWO),
+    ("broken-select.pbs", TWO),
+    ("broken-count.pbs", TWO),
+    ("two-systems.sh", TWO),
+    ("ptile.lsf", TWO),
+    ("no-span.lsf", TWO),
+    ("summit.lsf", SIX_GPUS),
+    ("cyclic.lsf", SIX_GPUS),
+    ("beyond.lsf", SIX_GPUS),
+    ("jsrun.lsf", TWO),
+];
+
+#[test]
+fn scripts_for_pbs_and_lsf_are_read() {
+    let mut text = String::new();
+    for (file, on) in BATCH {
+        text += &lint(&[&format!("testdata/lint/jobs/{file}"), "--on", on]);
+        text += "\n";
+    }
+    // The way out where nothing says how many nodes the job has.
+    let file = "testdata/lint/jobs/broken-count.pbs";
+    let arguments = "-l select=1:ncpus=8:mpiprocs=8 NP=4";
+    text += &lint(&[file, "--on", TWO, "--launcher-args", arguments]);
+    assert_golden!("batch", text);
 }
 
 #[test]

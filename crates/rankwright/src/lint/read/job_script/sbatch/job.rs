@@ -1,5 +1,9 @@
 //! The nodes of a job, and how many tasks each has.
 
+use std::collections::BTreeSet;
+
+use super::super::allocation::unnamed;
+use super::super::launch_line::wrong;
 use super::options::{NODES_NOT_PREDICTED, Options};
 use crate::cluster::hostlist;
 use crate::files::InputError;
@@ -13,11 +17,6 @@ pub(super) struct Counts {
     pub(super) tasks: Option<usize>,
     pub(super) per_node: Option<usize>,
     pub(super) cpus: Option<usize>,
-}
-
-/// An error about a line of the script.
-pub(super) fn wrong(source: &Source<'_>, line: usize, found: &str, expected: &str) -> InputError {
-    source.wrong((line > 0).then_some(line), found, expected)
 }
 
 impl Counts {
@@ -64,7 +63,16 @@ pub(super) fn nodes(
         }
         Some(list) => hostlist::expand(&list.value)
             .map_err(|error| wrong(source, list.line, &error.found, &error.expected))?,
-        None => unnamed(source, wanted, reading)?,
+        None => {
+            let one = source.machines.cluster().filter(|cluster| cluster.nodes.len() == 1);
+            let wanted = wanted.or(one.map(|_| 1)).ok_or_else(|| {
+                let advice =
+                    "give their number or names, as -N 4 or --nodelist=n[0-3] in --launcher-args";
+                let found = "a job without --nodes";
+                source.wrong(None, found, "the nodes that the job has").with_advice(advice)
+            })?;
+            unnamed(source, wanted, &BTreeSet::new(), reading)?
+        }
     };
     names.sort_by_key(|name| natural(name));
     names.dedup();
@@ -78,48 +86,6 @@ pub(super) fn nodes(
             Err(error.with_advice("name as many with --nodelist, in the script or --launcher-args"))
         }
     }
-}
-
-/// The names of `wanted` nodes of a job without `--nodelist`.
-fn unnamed(
-    source: &Source<'_>,
-    wanted: Option<usize>,
-    reading: &mut Reading,
-) -> Result<Vec<String>, InputError> {
-    let cluster = source.machines.cluster();
-    let has = cluster.map_or(0, |cluster| cluster.nodes.len());
-    let Some(wanted) = wanted.or((has == 1).then_some(1)) else {
-        return Err(source
-            .wrong(None, "a job without --nodes", "the nodes that the job has")
-            .with_advice(
-                "give their number or names, as -N 4 or --nodelist=n[0-3] in --launcher-args",
-            ));
-    };
-    let Some(cluster) = cluster else {
-        reading.notes.push(format!(
-            "the job names no nodes: {} for them; --on CLUSTER gives names and PUs",
-            match wanted {
-                1 => "node0 stands".to_owned(),
-                _ => format!("node0 to node{} stand", wanted - 1),
-            }
-        ));
-        return Ok((0..wanted).map(|node| format!("node{node}")).collect());
-    };
-    if wanted > has {
-        let found = format!("a job on {}", counted(wanted, "node"));
-        let expected = format!("at most the {} of {}", counted(has, "node"), cluster.name);
-        let advice = "if it has others: --nodelist=n[0-3] in --launcher-args; if this is the \
-                      description of one node: --nodes NODES";
-        return Err(source.wrong(None, &found, &expected).with_advice(advice));
-    }
-    if wanted < has {
-        reading.notes.push(format!(
-            "the job names no nodes: taken are the first {wanted} of the {has} nodes of `{}`; name others with \
-             --nodes or --nodelist (in --launcher-args)",
-            cluster.name
-        ));
-    }
-    Ok(cluster.nodes.iter().take(wanted).map(|node| node.name.clone()).collect())
 }
 
 /// A name with its numbers as numbers.

@@ -4,25 +4,24 @@ mod arbitrary;
 mod binding;
 mod job;
 mod layout;
-pub(in crate::lint) mod lexer;
-mod mpirun;
 pub(in crate::lint) mod multi_prog;
 mod options;
-pub(in crate::lint) mod shell;
 mod warnings;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
+use super::allocation::{Allocation, Granted};
+use super::launch_line::{self, LaunchLine, wrong};
+use super::shell::{Expanded, Launch, Shell, Value};
+use super::{hostfile, mpirun};
 use crate::files::{InputError, read_text};
 use crate::launch::shell::split;
-use crate::lint::read::script::{self as wrapper_script, Starter};
+use crate::lint::read::script::{Starter, is_mpi_launcher};
 use crate::lint::{Reading, Source, traps};
 use crate::units::counted;
-use job::{Counts, wrong};
+use job::Counts;
 use multi_prog::Programs;
 use options::Options;
-use shell::{Expanded, Launch, Shell, Value};
 
 /// Whether the text is such a script.
 pub(in crate::lint) fn is_one(text: &str) -> bool {
@@ -45,39 +44,28 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     let (job, given) = job_options(source)?;
     let of_job = Counts::of(source, &job)?;
     let variables = variables(&job, &of_job);
-    let commands = lexer::commands(source.text)
-        .map_err(|(line, found)| wrong(source, line, &found, "a script that a shell can read"))?;
-    let launches = Shell::new(variables).with_given(given).launches(&commands).into_iter();
-    let mut launches = launches.filter(|launch| launch.launcher != "flux");
-    let launch = launches.next().ok_or_else(|| {
-        let expected = "a line with srun, mpirun or mpiexec";
-        let advice = "if another file starts the ranks, lint that file";
-        source.wrong(None, "no command that starts ranks", expected).with_advice(advice)
-    })?;
-    if launch.words.iter().any(|word| word.text == ":") {
-        let advice = "lint a script that has only this line and begins with #!";
-        let found = "a launch of several components (`:`)";
-        return Err(wrong(source, launch.line, found, "one program").with_advice(advice));
-    }
     let mut reading = Reading::default();
-    let others: Vec<u32> = launches.filter_map(|launch| u32::try_from(launch.line).ok()).collect();
-    if !others.is_empty() {
-        let lines = crate::lint::listed("line", &others);
-        let verb = if others.len() == 1 { "starts" } else { "start" };
-        let first = launch.line;
-        reading.notes.push(format!("read: the launch of line {first}; {lines} {verb} ranks too"));
-    }
+    let shell = Shell::new(variables).with_given(given);
+    let is_read = |launcher: &str| launcher == "srun" || is_mpi_launcher(launcher);
+    let expected = "a line with srun, mpirun or mpiexec";
+    let launch = launch_line::first(source, shell, is_read, expected, &mut reading)?;
     let script = Script { source, job, of_job, launch };
-    if script.launch.launcher == "srun" {
+    let is_srun = script.launch.launcher == "srun";
+    if is_srun {
         script.srun(&mut reading)?;
-    } else {
-        mpirun::read(&script, &mut reading)?;
+    } else if !hostfile::read(&script.line(), None, &mut reading)? {
+        let allocation = script.allocation(&mut reading)?;
+        mpirun::read(&script.line(), &allocation, &mut reading)?;
+        script.warn_of_switches(&allocation.names(), &mut reading);
     }
     warnings::of_exports(&script, &mut reading);
-    script.apply_wrapper(&mut reading)?;
-    if reading.ranks.iter().all(|rank| rank.pus.is_some() || !rank.bound) {
-        reading.notes.retain(|note| !note.starts_with(crate::lint::PUS_UNKNOWN));
-    }
+    let starter = if is_srun { Starter::Srun } else { Starter::Mpirun { in_slurm: true } };
+    let of_job = [
+        ("SLURM_CPUS_PER_TASK", script.of_job.cpus),
+        ("SLURM_NTASKS_PER_NODE", script.of_job.per_node),
+    ];
+    script.line().apply_wrapper(starter, of_job, &mut reading)?;
+    launch_line::drop_needless_notes(&mut reading);
     Ok(reading)
 }
 
@@ -124,14 +112,9 @@ fn job_options(source: &Source<'_>) -> Result<(Options, Vec<Variable>), InputErr
             return Err(wrong(source, line, found, "options of sbatch").with_advice(advice));
         }
     }
-    let mut given = Vec::new();
-    let mut words = Vec::new();
-    for word in source.arguments.words() {
-        match word.split_once('=').filter(|(name, _)| lexer::is_variable(name)) {
-            Some((name, value)) => given.push((name.to_owned(), value.to_owned())),
-            None if words.is_empty() && word.rsplit('/').next() == Some("srun") => {}
-            None => words.push(word.to_owned()),
-        }
+    let (given, mut words) = launch_line::given(source);
+    if words.first().is_some_and(|word| word.rsplit('/').next() == Some("srun")) {
+        words.remove(0);
     }
     // As salloc and sbatch --ntasks-per-node set it.
     if let Some((_, each)) = given.iter().rev().find(|(name, _)| name == "SLURM_NTASKS_PER_NODE") {
@@ -177,7 +160,7 @@ fn variables(job: &Options, counts: &Counts) -> BTreeMap<String, Value> {
 impl Script<'_> {
     /// An error about the launch.
     fn wrong(&self, found: &str, expected: &str) -> InputError {
-        wrong(self.source, self.launch.line, found, expected)
+        self.line().wrong(found, expected)
     }
 
     /// An exported variable with its line; the value is `None` if it is unknown.
@@ -215,51 +198,33 @@ impl Script<'_> {
         Ok((step, words.into_iter().skip(program).collect()))
     }
 
-    /// Where a script beside this one starts the program for each rank: what it gives them.
-    fn apply_wrapper(&self, reading: &mut Reading) -> Result<(), InputError> {
-        let words: Vec<String> = self.launch.words.iter().map(|word| word.text.clone()).collect();
-        let found = words.iter().enumerate().filter(|(_, word)| !word.starts_with('-'));
-        let found = found.filter_map(|(at, word)| {
-            let path = self.beside(word);
-            // Programs are no text; a file that is not there may be elsewhere on the nodes.
-            let text = path.is_file().then(|| read_text(&path, "a script").ok())??;
-            wrapper_script::is_one(&text).then_some((at, path, text))
-        });
-        let Some((at, path, text)) = found.into_iter().next() else { return Ok(()) };
-        let file = path.display().to_string();
-        let starter = match self.launch.launcher.as_str() {
-            "srun" => Starter::Srun,
-            _ => Starter::Mpirun { in_slurm: true },
-        };
-        let given = self.launch.exported.iter().map(|(name, (value, _))| {
-            (name.clone(), value.clone().ok_or_else(|| format!("${name} of the job")))
-        });
-        let of_job = [
-            ("SLURM_CPUS_PER_TASK", self.of_job.cpus),
-            ("SLURM_NTASKS_PER_NODE", self.of_job.per_node),
-        ];
-        let of_job = of_job
-            .into_iter()
-            .filter_map(|(name, count)| Some((name.to_owned(), Ok(count?.to_string()))));
-        let given = of_job.chain(given);
-        let wrapper = wrapper_script::Script {
-            text: &text,
-            file: &file,
-            starter,
-            given: given.collect(),
-            arguments: &words[at + 1..],
-            is_source: false,
-        };
-        reading.notes.push(format!("read: {file}, which starts the program of each rank"));
-        wrapper.apply(reading, self.source.machines)
+    fn line(&self) -> LaunchLine<'_> {
+        LaunchLine { source: self.source, launch: &self.launch }
     }
 
-    /// The path of a file that the script names: from its folder, where the job starts.
-    fn beside(&self, name: &str) -> PathBuf {
-        Path::new(self.source.file)
-            .parent()
-            .unwrap_or(Path::new(""))
-            .join(name.trim_start_matches("./"))
+    /// The nodes of the job with its tasks, the same number on every node.
+    fn allocation(&self, reading: &mut Reading) -> Result<Allocation, InputError> {
+        let options = (&self.job, &Options::default());
+        let nodes = job::nodes(self.source, options, (&self.of_job, &Counts::default()), reading)?;
+        let per_node = self.of_job.per_node.map(|each| each.saturating_mul(nodes.len()));
+        let slots = self.of_job.tasks.or(per_node).ok_or_else(|| {
+            let advice = "add #SBATCH --ntasks-per-node";
+            self.wrong("a job without --ntasks", "the tasks of every node").with_advice(advice)
+        })?;
+        if nodes.len() > 1 && self.of_job.per_node.is_none() && !self.whole_nodes() {
+            let expected = "the number of tasks of every node, which Slurm chooses by what is free";
+            let found = format!("{} on shared nodes", counted(slots, "task"));
+            return Err(self.wrong(&found, expected).with_advice("add #SBATCH --ntasks-per-node"));
+        }
+        let counts = crate::launch::launchers::craympich::block_counts(slots, nodes.len());
+        let hosts = nodes.into_iter().zip(counts).map(|(name, slots)| Granted { name, slots });
+        Ok(Allocation { hosts: hosts.collect(), slot: "task", list: None })
+    }
+
+    fn warn_of_switches(&self, nodes: &[String], reading: &mut Reading) {
+        let line = self.job.get("nodelist").map(|given| given.line).filter(|line| *line > 0);
+        let remedy = |needed| format!("ask for #SBATCH --switches={needed}");
+        super::allocation::warn_of_switches(self.source, nodes, line, remedy, reading);
     }
 
     fn srun(&self, reading: &mut Reading) -> Result<(), InputError> {
@@ -286,7 +251,7 @@ impl Script<'_> {
         }
         warnings::of_cpus(self, &nodes, reading);
         warnings::of_srun(self, &step, &of_step, reading);
-        warnings::of_switches(self, &nodes, reading);
+        self.warn_of_switches(&nodes, reading);
         Ok(())
     }
 
@@ -311,7 +276,7 @@ impl Script<'_> {
         if *name == self.source.file {
             return Programs::read(self.source.text, name, false).map(Some);
         }
-        let path = self.beside(name);
+        let path = self.line().beside(name);
         let text =
             read_text(&path, "the file of srun --multi-prog, with the program of every task")
                 .map_err(|error| error.with_advice("copy it beside the script"))?;

@@ -52,7 +52,7 @@ impl Script<'_> {
         ranks: Option<&str>,
         reading: &mut Reading,
     ) -> Result<Vec<String>, InputError> {
-        let path = self.beside(name);
+        let path = self.line().beside(name);
         let text = read_text(&path, "the file of SLURM_HOSTFILE, with a host for every task")
             .map_err(|error| error.with_advice("copy it beside the script, or lint it alone"))?;
         let file = path.display().to_string();

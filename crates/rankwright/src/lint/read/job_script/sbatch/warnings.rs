@@ -1,7 +1,5 @@
 //! The traps of scripts.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Script;
 use super::job::Counts;
 use super::options::Options;
@@ -90,36 +88,5 @@ pub(super) fn of_exports(script: &Script<'_>, reading: &mut Reading) {
                     versions of PRRTE places them next to; leave one of them out"
                 .to_owned();
         reading.warn(&traps::DEVICE_FIXED, line, text);
-    }
-}
-
-/// Nodes below more switches than necessary.
-pub(super) fn of_switches(script: &Script<'_>, nodes: &[String], reading: &mut Reading) {
-    let machines = script.source.machines;
-    let Some(cluster) = machines.cluster() else { return };
-    let switch = |name: &String| cluster.nodes[machines.find(name)?.index()].switch;
-    let Some(used) = nodes.iter().map(switch).collect::<Option<BTreeSet<usize>>>() else { return };
-    let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
-    for switch in cluster.nodes.iter().filter_map(|node| node.switch) {
-        *sizes.entry(switch).or_default() += 1;
-    }
-    let mut sizes: Vec<usize> = sizes.into_values().collect();
-    sizes.sort_unstable_by(|a, b| b.cmp(a));
-    let mut left = nodes.len();
-    let needed = sizes.iter().take_while(|size| {
-        let more = left > 0;
-        left = left.saturating_sub(**size);
-        more
-    });
-    let needed = needed.count();
-    if used.len() > needed {
-        let text = format!(
-            "the {} of the job are below {}, but {} would do; ask for #SBATCH --switches={needed}",
-            counted(nodes.len(), "node"),
-            counted(used.len(), "switch").replace("switchs", "switches"),
-            needed
-        );
-        let line = script.job.get("nodelist").map(|given| given.line).filter(|line| *line > 0);
-        reading.warn(&traps::SWITCHES, line, text);
     }
 }

@@ -1,5 +1,8 @@
 //! The commands of a script that start ranks, with the variables that are known without a shell.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lexer::{Command, Piece, Word, is_variable};
@@ -9,6 +12,9 @@ use crate::lint::read::script::is_mpi_launcher;
 /// Words before a command.
 const BEFORE: [&str; 12] =
     ["if", "then", "else", "elif", "while", "until", "do", "!", "{", "time", "exec", "nohup"];
+
+/// Programs beside those of MPI libraries that start ranks.
+const STARTERS: [&str; 4] = ["srun", "flux", "aprun", "jsrun"];
 
 /// The value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +55,8 @@ pub(in crate::lint) struct Shell {
     /// Variables whose values the user gave, whatever the script does.
     given: BTreeSet<String>,
     exported: BTreeMap<String, usize>,
+    /// What commands in `$(..)` print, by their plain form.
+    outputs: BTreeMap<String, String>,
     /// The number of `if`, loops and functions that are open.
     depth: usize,
 }
@@ -61,8 +69,31 @@ impl Shell {
             integers: BTreeSet::new(),
             given: BTreeSet::new(),
             exported: BTreeMap::new(),
+            outputs: BTreeMap::new(),
             depth: 0,
         }
+    }
+
+    /// With the outputs of commands in `$(..)`: without quotes and braces, with no blank around `|` and `<`.
+    pub(in crate::lint) fn with_outputs(
+        mut self,
+        outputs: impl IntoIterator<Item = (String, String)>,
+    ) -> Self {
+        self.outputs.extend(outputs);
+        self
+    }
+
+    /// The output of `$(..)`, if it is known.
+    fn output(&self, text: &str) -> Option<String> {
+        let inside = text.strip_prefix("$(").and_then(|text| text.strip_suffix(')'));
+        let inside = inside.or_else(|| text.strip_prefix('`')?.strip_suffix('`'))?;
+        let plain: String = inside.chars().filter(|letter| !"\"'{}".contains(*letter)).collect();
+        let mut plain = plain.split_whitespace().collect::<Vec<&str>>().join(" ");
+        for sign in ["|", "<"] {
+            let parts: Vec<&str> = plain.split(sign).map(str::trim).collect();
+            plain = parts.join(sign);
+        }
+        self.outputs.get(&plain).cloned()
     }
 
     /// With values that the user gave; the script does not change them.
@@ -153,7 +184,7 @@ impl Shell {
         let mut all = words.iter().flat_map(|word| self.expand(word));
         let first = all.next()?;
         let launcher = first.text.rsplit('/').next()?.to_owned();
-        let starts_ranks = ["srun", "flux"].contains(&&*launcher) || is_mpi_launcher(&launcher);
+        let starts_ranks = STARTERS.contains(&&*launcher) || is_mpi_launcher(&launcher);
         if first.unknown.is_some() && !first.text.contains('/') || !starts_ranks {
             return None;
         }
@@ -268,7 +299,10 @@ impl Shell {
     fn piece(&self, piece: &Piece) -> Result<String, String> {
         match piece {
             Piece::Text(text) => Ok(text.clone()),
-            Piece::Unknown(text) => self.arithmetic(text).ok_or_else(|| text.clone()),
+            Piece::Unknown(text) => {
+                let known = self.arithmetic(text).or_else(|| self.output(text));
+                known.ok_or_else(|| text.clone())
+            }
             Piece::Array(_) => Err("an array".to_owned()),
             Piece::Element { name, index, .. } => match self.elements(name, index.as_deref()) {
                 Some(words) => Ok(words.join(" ")),
@@ -385,67 +419,4 @@ fn assignment(word: &Word) -> Option<(&str, Word)> {
 fn adds(word: &Word) -> bool {
     let Some(Piece::Text(first)) = word.first() else { return false };
     first.split_once('=').is_some_and(|(name, _)| name.ends_with('+'))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::lexer::commands;
-    use super::*;
-
-    fn launches(text: &str) -> Vec<(usize, Vec<String>)> {
-        let known = [("SLURM_NTASKS".to_owned(), Value::Known("8".to_owned()))];
-        let commands = commands(text).unwrap();
-        let launches = Shell::new(known.into()).launches(&commands);
-        let text = |word: Expanded| word.unknown.map_or(word.text, |unknown| format!("?{unknown}"));
-        launches.into_iter().map(|l| (l.line, l.words.into_iter().map(text).collect())).collect()
-    }
-
-    #[test]
-    fn words_are_those_of_a_shell() {
-        let text = "cat <<END\nsrun it's -n 3\nEND\nA='-n 2 ' # it's\nif test \"$A\"; then\n  B=1; fi\n\
-                    X=1 /usr/bin/srun ${A}--label \\\n \"-c$A\" $B ${C:-3} $SLURM_NTASKS > o 2>&1 || exit\n\
-                    echo srun; time srun $(nproc) 'a b'\n";
-        let first =
-            ["-n", "2", "--label", "-c-n 2 ", "?$B", "?$C", "8"].map(str::to_owned).to_vec();
-        let second = ["?$(nproc)", "a b"].map(str::to_owned).to_vec();
-        assert_eq!(launches(text), [(7, first), (9, second)]);
-    }
-
-    #[test]
-    fn arrays_and_expressions_are_followed_as_far_as_they_are_known() {
-        for (text, words) in [
-            ("A=(-n 3 'a b')\nsrun \"${A[@]}\" ./a", ["-n", "3", "a b", "./a"].as_slice()),
-            ("A=(srun -n)\nA+=(\n 2 # two\n)\n\"${A[@]}\" ./a", &["-n", "2", "./a"]),
-            ("A=(4 5)\nsrun -n ${A[1]} ${A} ./a", &["-n", "5", "4", "./a"]),
-            ("declare -i N=SLURM_NTASKS/2\nsrun -n $N ./a", &["-n", "4", "./a"]),
-            (
-                "N=$((SLURM_NTASKS * 2)); srun -n $N -c $(( N / ${SLURM_NTASKS} )) a",
-                &["-n", "16", "-c", "2", "a"],
-            ),
-            ("O=-n; O+=' 4'\nsrun $O a", &["-n", "4", "a"]),
-            ("declare -i N=3; N+=1; srun -n $N a", &["-n", "4", "a"]),
-            // Not known.
-            ("A=(1 2); A[1]=3\nsrun -n ${A[1]} a", &["-n", "?${A[1]}", "a"]),
-            ("A=(1 2); A[$i]=3\nsrun -n ${A[1]} a", &["-n", "?${A[1]}", "a"]),
-            ("O+=4\nsrun -n $O a", &["-n", "?$O", "a"]),
-            ("mapfile -t A < <(srun hostname)\nsrun -n ${A[0]} a", &["-n", "?${A[0]}", "a"]),
-            ("A=($(ls))\nsrun ${A[@]} a", &["?${A[@]}", "a"]),
-            ("declare -A A=([x]=1)\nsrun -n ${A[x]} a", &["-n", "?${A[x]}", "a"]),
-            ("declare -i N=$(nproc)\nsrun -n $N a", &["-n", "?$N", "a"]),
-            ("A=([1]=3)\nsrun -n ${A[1]} a", &["-n", "?${A[1]}", "a"]),
-            ("if test x; then A=(1); fi\nsrun -n ${A[0]} a", &["-n", "?${A[0]}", "a"]),
-        ] {
-            let found = launches(text);
-            assert_eq!(found.len(), 1, "{text}: {found:?}");
-            assert_eq!(found[0].1, words, "{text}");
-        }
-    }
-
-    #[test]
-    fn open_quotes_and_continuations_are_damage() {
-        assert_eq!(commands("a\n'b\nc").unwrap_err(), (2, "' without a closing quote".to_owned()));
-        assert_eq!(commands("a\n\"b").unwrap_err(), (2, "\" without a closing quote".to_owned()));
-        assert_eq!(commands("a $(b").unwrap_err(), (1, "$( without )".to_owned()));
-        assert_eq!(commands("srun \\").unwrap_err().0, 1);
-    }
 }

@@ -1,0 +1,41 @@
+//! Job scripts: what the batch system grants, and the first command of the script that starts ranks.
+//!
+//! | file | what it reads |
+//! |---|---|
+//! | `lexer`, `shell` | the commands of a script, with the variables that are known without a shell |
+//! | `launch_line` | the command that starts ranks, and the wrapper script behind it |
+//! | `allocation` | the hosts of a job, and the ranks that each is meant to have |
+//! | `sbatch/` | `#SBATCH` lines and `srun` |
+//! | `pbs/` | `#PBS` lines of PBS Professional, OpenPBS and Torque |
+//! | `lsf/` | `#BSUB` lines; `jsrun` |
+//! | `mpirun`, `hostfile` | `mpirun` and `mpiexec` of any MPI in a job, and the file with hosts or ranks that they name |
+//! | `pals` | `mpiexec` of Cray's PALS and `aprun`, with PUs by depth or list |
+
+mod allocation;
+mod hostfile;
+mod launch_line;
+pub(in crate::lint) mod lexer;
+pub(in crate::lint) mod lsf;
+mod mpirun;
+mod pals;
+pub(in crate::lint) mod pbs;
+pub(in crate::lint) mod sbatch;
+pub(in crate::lint) mod shell;
+
+/// The batch systems that the script has options for, as [`FORMATS`](crate::lint::FORMATS) call them.
+pub(in crate::lint) fn systems(text: &str) -> Vec<&'static str> {
+    let all = [("#SBATCH", "slurm"), ("#PBS", "pbs"), ("#BSUB", "lsf")];
+    let has = |start: &str| text.lines().any(|line| line.starts_with(start));
+    all.into_iter().filter(|(start, _)| has(start)).map(|(_, name)| name).collect()
+}
+
+/// The words of the lines that begin with `start`, before the first command; with their line numbers.
+fn directives<'a>(text: &'a str, start: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+    let lines = (1..).zip(text.lines()).map(|(line, text)| (line, text.trim_end()));
+    let lines = lines.take_while(|(_, text)| text.is_empty() || text.starts_with('#'));
+    lines.filter_map(move |(line, text)| {
+        let options = text.strip_prefix(start)?;
+        let is_whole = options.is_empty() || options.starts_with(char::is_whitespace);
+        is_whole.then(|| (line, options.split(" #").next().unwrap_or_default()))
+    })
+}
