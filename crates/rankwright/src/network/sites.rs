@@ -195,7 +195,13 @@ impl Sites {
     /// Positions in [`Sites::links`] in the order of passing, between two nodes.
     #[inline]
     pub(crate) fn route(&self, from: usize, to: usize) -> &[u32] {
-        &self.routes[self.switch_of[from] * self.switch_count + self.switch_of[to]]
+        &self.routes[self.route_number(from, to)]
+    }
+
+    /// The position of [`Sites::route`] in [`Sites::routes`].
+    #[inline]
+    pub(crate) fn route_number(&self, from: usize, to: usize) -> usize {
+        self.switch_of[from] * self.switch_count + self.switch_of[to]
     }
 
     /// All different routes, as [`Sites::route`].

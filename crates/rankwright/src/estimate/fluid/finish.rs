@@ -171,15 +171,17 @@ impl FinishedRun<'_> {
         if self.setup.links.is_empty() {
             return sent.iter().copied().fold(0.0, f64::max);
         }
-        let routes = self.setup.links.routes_to(node);
-        let passed = sent.iter().zip(routes).filter(|(sent, _)| **sent > 0.0);
-        passed.map(|(sent, route)| self.through(route, *sent)).fold(0.0, f64::max)
+        let passed = self.flows.used.nodes().iter().zip(sent).filter(|(_, sent)| **sent > 0.0);
+        passed.map(|(from, sent)| self.through((*from, node), *sent)).fold(0.0, f64::max)
     }
 
-    /// When a message that arrives at the first of these links at `time` has passed all of them.
-    fn through(&self, route: &[u32], time: f64) -> f64 {
-        let run = self.run;
-        route.iter().fold(time, |time, link| run.links.exit(run, *link as usize, time))
+    /// When a message between two nodes that arrives at the first of their links at `time` has passed all
+    /// of them.
+    fn through(&self, (from, into): (usize, usize), time: f64) -> f64 {
+        let (Setup { sites, links, .. }, run) = (self.setup, self.run);
+        let route = links.route(sites, from, into).iter();
+        let route = route.filter_map(|link| self.flows.passed.number(*link));
+        route.fold(time, |time, link| run.links.exit(run, link, time))
     }
 
     /// When a message that has passed all links at `sent` is in the memory of a site.
@@ -200,8 +202,7 @@ impl FinishedRun<'_> {
         if self.setup.links.is_empty() {
             return self.arrival(to, exit.node);
         }
-        let route = &self.setup.links.routes_to(other)[node];
-        self.arrival(to, self.through(route, exit.node))
+        self.arrival(to, self.through((node, other), exit.node))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The rates at which messages pass the servers of a mapping while the clocks tick.
 
+use super::links::PassedLinks;
 use super::setup::Setup;
 use super::used_nodes::UsedNodes;
 use crate::network::{Clock, LocalCost, Multicast, OUTSIDE, SingleClock};
@@ -31,7 +32,9 @@ pub(super) struct Flows {
     pub(super) remote: Vec<f64>,
     pub(super) out: Stream,
     pub(super) into: Stream,
+    /// By number in `passed`.
     pub(super) links: Stream,
+    pub(super) passed: PassedLinks,
     /// Bytes per second. Index: (kind × nodes + receiving node) × nodes + sending node, of the used
     /// nodes.
     pub(super) pairs: Vec<f64>,
@@ -118,10 +121,18 @@ impl Flows {
 
     fn count_links(&mut self, setup: &Setup) {
         let nodes = self.used.len();
-        for (number, link) in setup.links.links.iter().enumerate() {
+        let pairs = &self.pairs;
+        let has_messages = |into: usize, from: usize| {
+            let at = into * nodes + from;
+            setup.walks_all || pairs[at..].iter().step_by(nodes * nodes).any(|bytes| *bytes > 0.0)
+        };
+        self.passed.find(&setup.links, &setup.sites, &self.used, has_messages);
+        self.links.clear(self.kinds * self.passed.len());
+        for (number, link) in self.passed.links(&setup.links) {
+            let users = self.passed.users(number);
             for (kind, described) in setup.clocks.kinds.iter().enumerate() {
                 let square = &self.pairs[kind * nodes * nodes..];
-                let bytes: f64 = link.users.iter().map(|user| square[user.pair as usize]).sum();
+                let bytes: f64 = users.iter().map(|user| square[user.pair as usize]).sum();
                 let lengths = &setup.lengths[described.lengths.clone()];
                 let length = lengths.iter().sum::<f64>() / lengths.len() as f64;
                 let (at, work) = (number * self.kinds + kind, bytes * link.time);
@@ -141,7 +152,6 @@ impl Flows {
         for stream in [&mut self.out, &mut self.into] {
             stream.clear(kinds * ports);
         }
-        self.links.clear(kinds * setup.links.links.len());
         zero(&mut self.remote, kinds * memories);
         zero(&mut self.pairs, kinds * nodes * nodes);
         zero(&mut self.batch_memory, memories);

@@ -12,6 +12,8 @@ mod noise;
 mod queue;
 mod run;
 mod setup;
+#[cfg(test)]
+mod tests;
 mod used_nodes;
 mod waiting;
 
@@ -182,7 +184,7 @@ impl Fluid {
                 add(&mut outcome.nic_waiting, into, finished.inward(row, port).all());
             }
         }
-        for (number, link) in setup.links.links.iter().enumerate() {
+        for (number, link) in flows.passed.links(&setup.links) {
             add(&mut outcome.link_waiting, link.server, finished.link(number).all());
         }
         outcome.total_waiting.0 =

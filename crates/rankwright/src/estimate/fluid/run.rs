@@ -53,7 +53,8 @@ pub(super) struct Run {
     pub(super) entered: Vec<f64>,
     /// One over the bytes per second that enter each used node. Index as `node_out`.
     pair_scale: Vec<f64>,
-    /// One over the bytes per second that pass each link. Index: link × padded kinds + kind.
+    /// One over the bytes per second that pass each link. Index: number in [`Flows::passed`] × padded kinds +
+    /// kind.
     link_scale: Vec<f64>,
 }
 
@@ -195,7 +196,7 @@ impl Run {
         self.memories.start(setup.sites.memories.len(), kinds, phases);
         self.outs.start(setup.sites.ports.len(), kinds, phases);
         self.ins.start(setup.sites.ports.len(), kinds, phases);
-        self.links.start(setup.links.links.len(), kinds, phases);
+        self.links.start(flows.passed.len(), kinds, phases);
         self.times.clear();
         let by_kind_and_node =
             [&mut self.node_out, &mut self.node_in, &mut self.unexpected, &mut self.pair_scale];
@@ -209,9 +210,10 @@ impl Run {
         self.entered.clear();
         self.entered.resize(phases * nodes * kinds, 0.0);
         self.link_scale.clear();
-        for link in &setup.links.links {
+        for link in 0..flows.passed.len() {
+            let users = flows.passed.users(link);
             for square in flows.pairs.chunks_exact(nodes * nodes) {
-                let bytes = link.users.iter().map(|user| square[user.pair as usize]).sum();
+                let bytes = users.iter().map(|user| square[user.pair as usize]).sum();
                 self.link_scale.push(inverse(bytes));
             }
         }
@@ -242,7 +244,7 @@ impl Run {
                 }
             }
         }
-        (0..setup.links.links.len()).for_each(|link| self.links.set_congested(link, phases));
+        (0..flows.passed.len()).for_each(|link| self.links.set_congested(link, phases));
         let before = setup.links.is_empty() && self.outs.congested.is_empty();
         for port in nodes().flat_map(|node| node.ports.clone()) {
             if utilisation(&[&flows.into], port) > 1.0 || !before {
@@ -325,12 +327,13 @@ impl Run {
 
     fn step_links<const KINDS: usize>(&mut self, step: &Step<KINDS>) {
         let nodes = step.flows.used.len();
-        for (number, link) in step.setup.links.links.iter().enumerate() {
+        for number in 0..step.flows.passed.len() {
+            let users = step.flows.passed.users(number);
             let mut arrivals = [0.0; KINDS];
             for (kind, arrivals) in arrivals.iter_mut().enumerate() {
                 let square = &step.flows.pairs[kind * nodes * nodes..][..nodes * nodes];
                 let mut amount = 0.0;
-                for LinkUser { pair, before } in &link.users {
+                for LinkUser { pair, before } in users {
                     let left = match before {
                         None => self.node_out[kind * nodes + *pair as usize % nodes],
                         Some(link) => self.links.left[*link as usize * KINDS + kind],
@@ -353,15 +356,13 @@ impl Run {
                 let amount = if step.setup.links.is_empty() {
                     product(row, out)
                 } else {
-                    // All nodes are used where there are links.
-                    let routes = step.setup.links.routes_to(number);
                     let mut amount = 0.0;
-                    for (from, route) in routes.iter().enumerate() {
-                        let left = match route.last() {
-                            None => out[from],
+                    for (from, last) in step.flows.passed.senders(number) {
+                        let left = match last {
+                            None => out[*from as usize],
                             Some(link) => self.links.left[*link as usize * KINDS + kind],
                         };
-                        amount += row[from] * left;
+                        amount += row[*from as usize] * left;
                     }
                     amount
                 };

@@ -11,12 +11,15 @@ pub(super) struct Setup {
     /// Bytes. Index: as [`ClockGroups::lengths`].
     pub(super) lengths: Vec<f64>,
     pub(super) links: Links,
+    /// For tests: whether nodes without ranks and pairs of nodes without messages are walked too, which
+    /// must not change any time.
+    pub(super) walks_all: bool,
 }
 
 impl Setup {
     pub(super) fn new(model: SiteModel) -> Self {
         let SiteModel { clocks, sites, lengths } = model;
-        Self { links: Links::new(&sites), clocks, sites, lengths }
+        Self { links: Links::new(&sites), clocks, sites, lengths, walks_all: false }
     }
 
     /// The number of kinds of messages, padded to a power of two: the row length of tables by kind.

@@ -2,8 +2,8 @@
 
 use super::setup::Setup;
 
-/// The nodes that messages pass: those with ranks, or all where the network has finite links. Tables
-/// by node have a row for each of these, so that an evaluation does not grow with the cluster.
+/// The nodes that messages pass: those with ranks. Tables by node have a row for each of these, so that an
+/// evaluation does not grow with the cluster.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UsedNodes {
     /// Positions in [`Sites::nodes`](crate::network::Sites::nodes), ascending.
@@ -20,11 +20,10 @@ impl UsedNodes {
         self.positions.clear();
         self.positions.resize(all, None);
         let mut position = 0;
-        if setup.links.is_empty() {
-            for site in site_of {
-                self.positions[setup.sites.sites[*site as usize].node] = Some(0);
-            }
-        } else {
+        for site in site_of {
+            self.positions[setup.sites.sites[*site as usize].node] = Some(0);
+        }
+        if setup.walks_all {
             self.positions.fill(Some(0));
         }
         for (node, used) in self.positions.iter_mut().enumerate() {
