@@ -20,7 +20,7 @@ const MOST: usize = 12;
 const HOPELESS: f64 = 1.3;
 
 /// How much longer the replay of a message takes than its simulation, roughly.
-const COST: u64 = 8;
+const COST: u64 = 25;
 
 /// The files with the calls of all jobs in order; `None` unless all were recorded.
 pub(super) fn recordings(workload: &Workload) -> Option<Vec<&Path>> {
@@ -43,10 +43,11 @@ pub(super) fn replayed(
     let messages = problem.workload.clocked_messages().max(1);
     let affordable = options.messages / (COST * messages);
     let count = usize::try_from(affordable).unwrap_or(MOST).min(MOST);
-    let chosen = contenders(evaluation, default, count);
-    if chosen.len() < 2 && chosen.len() < mappings.len() {
+    if count < mappings.len().min(2) {
+        evaluation.not_replayed = Some("it takes more work than allowed, see --effort".to_owned());
         return Ok(());
     }
+    let chosen = contenders(evaluation, default, count);
     let threads = options.threads.get().min(chosen.len()).max(1);
     let parts: Vec<&[usize]> = chosen.chunks(chosen.len().div_ceil(threads)).collect();
     let scores = parallel::map(&parts, options.threads, |_, part| {

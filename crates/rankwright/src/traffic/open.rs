@@ -164,7 +164,7 @@ fn single(name: &str, outside: &dyn Outside) -> Result<Imported, OpenError> {
         return Ok(Imported::Traffic(built_in.workload()?));
     }
     match is_profile(path)? {
-        true => Ok(Imported::Run(profile(path)?)),
+        true => Ok(Imported::Run(Box::new(profile(path)?))),
         false => imported(path, None, outside),
     }
 }
@@ -188,7 +188,7 @@ pub fn imported(
         if let Reader::Printed { printer, archive, read } = format.read
             && let Some(archive) = archive(path)
         {
-            return Ok(Imported::Run(outside.print_archive(printer, &archive, read)?));
+            return Ok(Imported::Run(Box::new(outside.print_archive(printer, &archive, read)?)));
         }
         return Ok(format.read_path(path)?);
     }

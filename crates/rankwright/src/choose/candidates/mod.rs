@@ -324,7 +324,9 @@ fn evaluate(
             Ok(mut evaluation) => {
                 let default = mappings.of_default(options);
                 let replay = replayed(problem, placed, default, &mut evaluation, options);
-                evaluation.not_replayed = replay.err().map(|error| error.to_string());
+                if let Err(error) = replay {
+                    evaluation.not_replayed = Some(error.to_string());
+                }
                 return (Some(evaluation), None);
             }
             Err(not_simulated) => Some(not_simulated),

@@ -28,7 +28,7 @@ pub(super) fn chosen_run(
     match imported {
         Imported::Traffic(workload) => Ok(Profile::of_job(&chosen_job(workload, name)?, origin)),
         Imported::Run(profile) => match name.filter(|name| *name != profile.run.program) {
-            None => Ok(profile),
+            None => Ok(*profile),
             Some(name) => {
                 let program = &profile.run.program;
                 let text = format!("--job: found `{name}`, expected one of {program}");

@@ -100,7 +100,7 @@ pub enum Imported {
     /// Traffic of one or several jobs.
     Traffic(Workload),
     /// A recorded run.
-    Run(Profile),
+    Run(Box<Profile>),
 }
 
 impl Imported {
@@ -187,9 +187,11 @@ impl Format {
             Reader::Traffic(read) => read(&text, file).map(Imported::Traffic),
             Reader::Run { read, .. } => {
                 let source = Source { file: file.to_owned(), text };
-                read(&mut std::iter::once(Ok(source))).map(Imported::Run)
+                read(&mut std::iter::once(Ok(source))).map(|run| Imported::Run(Box::new(run)))
             }
-            Reader::Printed { read, .. } => read(&mut text.as_bytes(), file).map(Imported::Run),
+            Reader::Printed { read, .. } => {
+                read(&mut text.as_bytes(), file).map(|run| Imported::Run(Box::new(run)))
+            }
         }
     }
 
@@ -213,7 +215,8 @@ impl Format {
                 if files.is_empty() {
                     return Err(InputError::new(path.display(), "no such file", self.summary));
                 }
-                read(&mut files.iter().map(|path| source(path))).map(Imported::Run)
+                read(&mut files.iter().map(|path| source(path)))
+                    .map(|run| Imported::Run(Box::new(run)))
             }
         }
     }
