@@ -250,3 +250,90 @@ fn add(legs: &mut Vec<FlatLeg>, new: &[Leg]) -> Part {
 pub(super) fn picoseconds(time: Seconds) -> Time {
     time::picoseconds(time).unwrap_or(NEVER)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::cluster::Cluster;
+    use crate::cluster::read::{built_in, toml};
+    use crate::placement::{Granularity, JobShape, Placement, slots};
+
+    /// A tree of switches with limited links; two devices per node near one NUMA node each.
+    const TREE: &str = "
+        [[node]]
+        names = \"n[0-3]\"
+        topology = \"pack:2 numa:1 core:2 pu:1\"
+        [[node.nic]]
+        name = \"mlx5_0\"
+        near = \"numa:0\"
+        [[node.nic]]
+        name = \"mlx5_1\"
+        near = \"numa:1\"
+        bandwidth = \"6 GB/s\"
+        [[switch]]
+        name = \"leaf0\"
+        nodes = \"n[0-1]\"
+        uplink = \"10 GB/s\"
+        [[switch]]
+        name = \"leaf1\"
+        nodes = \"n[2-3]\"
+        uplink = \"5 GB/s\"
+        [[switch]]
+        name = \"top\"
+        switches = \"leaf[0-1]\"
+    ";
+
+    /// Servers with service times, the times before and after: all in picoseconds.
+    type Way = (Time, Vec<(u32, Time, Time)>, Time);
+
+    #[test]
+    fn routes_are_the_paths_of_the_servers() {
+        let tree = toml::parse(TREE, "c.toml", Path::new("")).unwrap();
+        for cluster in [tree, built_in::find("paper:2013").unwrap().cluster()] {
+            let ranks = 12.min(cluster.core_count());
+            let slots = slots(&cluster, Granularity::Cores(1), ranks).unwrap();
+            let shape = JobShape { name: "job".to_owned(), ranks: ranks as u32 };
+            let spread: Vec<usize> = (0..ranks).map(|rank| rank * slots.len() / ranks).collect();
+            let placement =
+                Placement::from_slots(&cluster, &[shape], "test", &slots, &spread).unwrap();
+            check(&cluster, &placement);
+        }
+    }
+
+    fn check(cluster: &Cluster, placement: &Placement) {
+        let mut routes = Routes::new(Servers::new(cluster, placement), false);
+        let servers = Servers::new(cluster, placement);
+        let ranks = || (0..servers.rank_count()).map(GlobalRank::from_index);
+        let mut sent = vec![0; servers.rank_count()];
+        for (from, to) in ranks().flat_map(|from| ranks().map(move |to| (from, to))) {
+            for length in [0, 100, 1 << 14, 1 << 24].map(Bytes) {
+                let mut paths = servers.paths(from, to, length);
+                let between = servers.node(from) != servers.node(to);
+                let path = paths.swap_remove(sent[from.index()] % paths.len());
+                sent[from.index()] += usize::from(between);
+                let last = path.hops.last().map_or(0, |hop| picoseconds(hop.latency));
+                let hop = |hop: &crate::network::Hop| {
+                    (hop.server.0, picoseconds(hop.service), picoseconds(hop.latency))
+                };
+                let mut hops: Vec<_> = path.hops.iter().map(hop).collect();
+                if let Some((.., latency)) = hops.last_mut() {
+                    *latency = 0;
+                }
+                let expected: Way = (picoseconds(path.latency), hops, last);
+                assert_eq!(way(&mut routes, from, to, length), expected, "{from} to {to}");
+            }
+        }
+    }
+
+    fn way(routes: &mut Routes, from: GlobalRank, to: GlobalRank, length: Bytes) -> Way {
+        let route = routes.next(from, to, length);
+        let legs = route.parts.iter().flat_map(|part| part.next..part.end);
+        let hops = legs.map(|leg| {
+            let leg = routes.leg(leg);
+            (leg.server, routes.service(leg, length), leg.latency)
+        });
+        (route.before, hops.collect(), route.after)
+    }
+}
