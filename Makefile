@@ -48,6 +48,10 @@ install: build ## Install below PREFIX (/usr/local)
 	$(BUILT)/rankwright completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/rankwright.fish
 	for abi in $(notdir $(wildcard target/tracers/*)); do \
 		install -D -t $(DESTDIR)$(PREFIX)/lib/rankwright/tracers/$$abi target/tracers/$$abi/*.so || exit 1; \
+		if [ ! -e target/probes/$$abi/rankwright-probe ]; then \
+			echo "no probe for $$abi, so \`calibrate\` builds it: \`make dist-tracers\` makes it" >&2; \
+			continue; \
+		fi; \
 		install -D -t $(DESTDIR)$(PREFIX)/lib/rankwright/probes/$$abi target/probes/$$abi/rankwright-probe || exit 1; \
 	done
 

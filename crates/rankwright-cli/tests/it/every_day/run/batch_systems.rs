@@ -1,7 +1,7 @@
 //! `rankwright run` in jobs of LSF and PBS, with variables and files of the shapes that are documented;
 //! `slurm/` has a real Slurm.
 
-use crate::every_day::run::granted::{LAUNCHER, PLACED, Site};
+use crate::every_day::run::site::{LAUNCHER, PLACED, Site};
 
 /// `rankwright run --dry-run` in a job that has these variables.
 fn dry_run_in(site: &Site, what: &str, variables: &[(&str, &str)]) -> String {

@@ -1,138 +1,13 @@
 //! `rankwright run` inside an allocation. The launcher and `scontrol` are scripts that say what they
 //! were told; `slurm/` has the real ones.
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use rankwright::placement::PlacementFile;
-use tempfile::TempDir;
 
-use crate::command::{on_this_host, pus_here, rankwright, repository, say, transcript};
-use crate::placements::{device, placement, write};
-
-/// A working directory with programs of our own before all others on PATH.
-pub(crate) struct Site {
-    folder: TempDir,
-}
-
-/// Says what MPICH's launcher says; started, it tells its arguments and the ranks' hosts.
-pub(crate) const LAUNCHER: &str = r#"#!/bin/sh
-if [ "$1" = --version ]; then echo "HYDRA build details:"; echo "    Version: 4.2.0"; exit; fi
-for word; do case $word in
-  */hosts*|*/hostfile*) sort -u "$word" | tr '\n' ' '; echo "(hosts)" ;;
-esac; done
-echo "started: $*"
-echo >>runs
-case $* in *-rankmap*) time=1.9 ;; *) time=2.0 ;; esac
-echo "time: $time$(wc -l <runs)"
-exit ${LAUNCHER_CODE:-0}
-"#;
-
-impl Site {
-    pub(crate) fn new() -> Self {
-        let site = Self { folder: tempfile::tempdir().expect("a working directory") };
-        site.program("mpiexec.hydra", "#!/bin/sh\nexit 1\n");
-        site.program("mpirun", LAUNCHER);
-        site.program("scontrol", "#!/bin/sh\nexit 1\n");
-        site.program("app", "#!/bin/sh\n");
-        site.file("cluster.toml", CLUSTER);
-        let made = rankwright(&["-q", "traffic", "generate", "ring:8", "-o", "app.rwp"])
-            .current_dir(site.folder.path())
-            .output();
-        assert!(made.expect("it starts").status.success());
-        site
-    }
-
-    pub(crate) fn file(&self, name: &str, text: &str) {
-        std::fs::write(self.folder.path().join(name), text).expect("the folder is writable");
-    }
-
-    /// A file in a folder of the site's; its path.
-    pub(crate) fn file_in(&self, folder: &str, name: &str, text: &str) -> PathBuf {
-        std::fs::create_dir_all(self.path().join(folder)).expect("the folder is writable");
-        let name = format!("{folder}/{name}");
-        self.file(&name, text);
-        self.path().join(name)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    pub(crate) fn program(&self, name: &str, text: &str) {
-        self.file(name, text);
-        let executable = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(self.folder.path().join(name), executable).expect("it is ours");
-    }
-
-    fn placement(&self, placement: &PlacementFile) {
-        write(placement, self.folder.path());
-    }
-
-    /// `rankwright run ...` outside of any job.
-    pub(crate) fn outside(&self, arguments: &[&str]) -> Command {
-        let mut command = rankwright(arguments);
-        let path = format!("{}:/usr/bin:/bin", self.folder.path().display());
-        command.current_dir(self.folder.path()).env("PATH", path);
-        for name in [
-            "SLURM_NTASKS",
-            "SLURM_CPUS_PER_TASK",
-            "SLURM_TASKS_PER_NODE",
-            "LSB_JOBID",
-            "PBS_JOBID",
-        ] {
-            command.env_remove(name);
-        }
-        command
-    }
-
-    /// `rankwright run ...` in a job of Slurm with these hosts and CPUs on each.
-    fn command(&self, job: Option<(&str, &str)>, arguments: &[&str]) -> Command {
-        let mut command = self.outside(arguments);
-        if let Some((hosts, cpus)) = job {
-            command.env("SLURM_JOB_ID", "7").env("SLURM_JOB_NODELIST", hosts);
-            command.env("SLURM_JOB_CPUS_PER_NODE", cpus);
-        }
-        command
-    }
-
-    fn run(&self, job: Option<(&str, &str)>, arguments: &[&str]) -> (Output, String) {
-        let arguments = [&["run"], arguments].concat();
-        self.output(self.command(job, &arguments), &arguments)
-    }
-
-    pub(crate) fn output(&self, mut command: Command, arguments: &[&str]) -> (Output, String) {
-        let output = command.output().expect("the program starts");
-        let text = transcript(arguments, &output);
-        let folder = self.folder.path().display().to_string();
-        let text = text.replace(&folder, "[FOLDER]");
-        let text = text.replace(env!("CARGO_BIN_EXE_rankwright-exec"), "[SHIM]");
-        (output, hidden(&text, ".rankwright-run-", 6))
-    }
-}
-
-/// Takes out the characters behind a mark, which are others every time.
-fn hidden(text: &str, mark: &str, count: usize) -> String {
-    let mut parts = text.split(mark);
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| text + mark + "*" + part.get(count..).unwrap_or_default())
-}
-
-const CLUSTER: &str = r#"name = "site"
-
-[[node]]
-names = "n[0-3]"
-topology = "pack:1 core:4 pu:1"
-
-[[node]]
-names = "f[0-3]"
-topology = "pack:1 core:2 pu:1"
-"#;
-
-/// Whether the launcher binds depends on how many PUs this machine has.
-pub(crate) const PLACED: [&str; 8] =
-    ["--profile", "app.rwp", "--on", "cluster.toml", "--binding", "exec", "--", "./app"];
+use super::site::{PLACED, Site};
+use crate::command::{on_this_host, pus_here, repository, say};
+use crate::placements::{device, placement};
 
 #[test]
 fn a_job_is_placed_for_the_nodes_granted() {
@@ -249,117 +124,6 @@ fn a_placement_that_does_not_fit_starts_nothing() {
 }
 
 #[test]
-fn ways_are_compared_in_turn() {
-    let site = Site::new();
-    site.placement(&placement(4, false, &[("n0", 0), ("n1", 0)]));
-    let compare =
-        ["placement.json", "--compare", "default,placement", "--repeat=3", "--binding=exec"];
-    let timed = ["--time-regex", r"time: ([\d.]+)", "--", "./app"];
-    let (output, text) = site.run(None, &[&compare[..], &timed].concat());
-    assert!(output.status.success(), "{text}");
-    insta::assert_snapshot!(text);
-    // A run that fails is no data; its code is passed on.
-    let arguments = [&["run"], &compare[..], &timed].concat();
-    let mut command = site.command(None, &arguments);
-    command.env("LAUNCHER_CODE", "9");
-    let (output, text) = site.output(command, &arguments);
-    assert_eq!(output.status.code(), Some(9), "{text}");
-    insta::assert_snapshot!(text);
-    // By strategies, in an allocation.
-    let compare = ["--profile", "app.rwp", "--on", "cluster.toml", "--compare"];
-    let ways = ["blocked,random:seed=3,effort=fast,default", "--repeat", "1", "--format", "csv"];
-    let (output, text) =
-        site.run(Some(("n[0-3]", "4(x4)")), &[&compare[..], &ways[..3], &timed].concat());
-    assert_eq!(output.status.code(), Some(125), "{text}");
-    assert!(text.contains("`effort`"), "{text}");
-    let ways = ["blocked,random:seed=3,default", "--repeat", "1", "--format", "csv", "-q"];
-    let (output, text) =
-        site.run(Some(("n[0-3]", "4(x4)")), &[&compare[..], &ways, &timed].concat());
-    assert!(output.status.success(), "{text}");
-    insta::assert_snapshot!(text);
-}
-
-#[test]
-fn outside_of_a_job_the_default_runs_on_the_hosts_of_the_placement() {
-    let site = Site::new();
-    let default = |job, arguments: &[&str]| {
-        let timed =
-            ["--repeat=1", "--binding=exec", "--time-regex", r"time: ([\d.]+)", "--", "./app"];
-        let (output, text) = site.run(job, &[arguments, &timed].concat());
-        let started = text.lines().filter(|line| line.starts_with("started: "));
-        let default =
-            started.filter(|line| line.ends_with(" ./app") && !line.contains("ranks.map"));
-        (output.status.success(), default.collect::<Vec<_>>().join("\n"), text)
-    };
-    let compare = ["--compare", "default,placement"];
-    let placed = [&["--profile", "app.rwp", "--on", "cluster.toml"], &compare[..]].concat();
-    let (ok, started, text) = default(None, &placed);
-    assert!(ok && started.starts_with("started: -hosts "), "{text}");
-    // In a job the hosts are those that were granted, of which a placement may use some.
-    let (ok, started, text) = default(Some(("n[0-3]", "4(x4)")), &placed);
-    assert!(ok && started == "started: -n 8 ./app", "{text}");
-    let told = "hosts; default is what the launcher does with all of them";
-    assert!(text.contains(told), "{text}");
-    // On this host the launcher starts by itself.
-    site.placement(&placement(1, false, &[(&on_this_host(), 0)]));
-    let (ok, started, text) = default(None, &[&["placement.json"], &compare[..]].concat());
-    assert!(ok && started == "started: -n 1 ./app", "{text}");
-    // Two placements on other hosts, and a launcher that cannot be told hosts.
-    site.placement(&placement(4, false, &[("n0", 0), ("n1", 0)]));
-    let other = placement(4, false, &[("n0", 0), ("n2", 0)]);
-    site.file("other.json", &other.to_json());
-    let both = ["--compare", "default,placement.json,other.json"];
-    let (ok, _, text) = default(None, &both);
-    assert!(!ok && !text.contains("started:"), "{text}");
-    let told = "placement.json runs on n[0-1], other.json on n[0,2]: outside of a job";
-    assert!(text.contains(told), "{text}");
-    site.program("flux", "#!/bin/sh\necho flux 0.50\n");
-    let flux = ["placement.json", "--for", "flux", "--compare", "default,placement"];
-    let (ok, _, text) = default(None, &flux);
-    let told = "flux selects the hosts itself: its default may run on other hosts than n[0-1]";
-    assert!(!ok && text.contains(told), "{text}");
-}
-
-#[test]
-fn comparisons_that_make_no_sense_are_refused() {
-    let site = Site::new();
-    site.placement(&placement(4, false, &[("n0", 0), ("n1", 0)]));
-    for (arguments, says) in [
-        (&["--compare", "default"][..], "expected at least two ways"),
-        (&["--compare", "default,default"], "found `default` twice"),
-        (&["--compare", "default,placement"], "give the placement file, or --profile"),
-        (&["--compare", "default,cyclic"], "if it is a strategy, give --profile"),
-        (&["--compare", "default,none.json"], "none.json: found no such file"),
-        (&["--compare", "default,placement.json", "--time-regex", "x(y", "-q"], "--time-regex"),
-        (&["placement.json", "-o", "out"], "--output applies to the result of --compare"),
-        (&["placement.json", "--format", "json"], "--format applies to the result of --compare"),
-        (
-            &["placement.json", "--nics", "by-load"],
-            "needs --profile; the devices of a placement file",
-        ),
-        (
-            &["--compare", "default,placement.json", "--on", "cluster.toml"],
-            "made for another cluster",
-        ),
-        (&["placement.json", "--profile", "app.rwp"], "both are for --compare"),
-        (&["placement.json", "--strict"], "--profile <PROFILE>"),
-        (
-            &["--compare", "default,placement.json", "--profile", "app.rwp"],
-            "2 ranks, but the ways before have 8",
-        ),
-    ] {
-        let (output, text) = site.run(None, &[arguments, &["--", "./app"]].concat());
-        assert!(matches!(output.status.code(), Some(2 | 125)), "{text}");
-        assert!(text.contains(says), "expected `{says}` in {text}");
-        assert!(!text.contains("started:"), "{text}");
-    }
-    let compare = ["--compare", "default,placement.json", "--time-regex", "seconds=(.*)"];
-    let (output, text) = site.run(None, &[&compare[..], &["--", "./app"]].concat());
-    assert_eq!(output.status.code(), Some(125), "{text}");
-    assert!(text.contains("no match in the output of"), "{text}");
-}
-
-#[test]
 fn options_without_effect_are_a_wrong_command_line() {
     let site = Site::new();
     site.placement(&placement(4, false, &[("n0", 0), ("n1", 0)]));
@@ -467,6 +231,7 @@ fn devices_are_placed_with_the_cores() {
 }
 
 /// Of the eight GPUs of a node Slurm grants the last four, in the order of the bus.
+
 #[test]
 fn gpus_are_those_that_are_granted() {
     let site = Site::new();
@@ -526,7 +291,7 @@ fn cores_that_are_not_granted_start_nothing_or_the_default() {
         let ours = site.command(Some((&here, "2")), arguments);
         let mut command = Command::new("taskset");
         command.args(["-c", "0"]).arg(ours.get_program()).args(ours.get_args());
-        command.current_dir(site.folder.path());
+        command.current_dir(site.path());
         for (name, value) in ours.get_envs() {
             match value {
                 Some(value) => command.env(name, value),
@@ -571,65 +336,4 @@ fn place_takes_the_ranks_per_node_of_the_job_unless_an_option_says_otherwise() {
     // Tasks of another number than the ranks say nothing about them.
     let (_, text) = placed("1(x3)", &[]);
     assert!(!text.contains("ranks per node as"), "{text}");
-}
-
-#[test]
-fn the_command_line_has_the_name_of_the_right_launcher() {
-    let site = Site::new();
-    site.placement(&placement(4, false, &[("n0", 0), ("n0", 1)]));
-    let command_line = |launcher: &str| {
-        let launch =
-            ["-q", "launch", "placement.json", "--for", launcher, "-o", "out", "--", "./app"];
-        let mut command = site.outside(&launch);
-        command.env("PATH", site.path());
-        let (output, text) = site.output(command, &launch);
-        assert!(output.status.success(), "{text}");
-        let line = String::from_utf8_lossy(&output.stdout).into_owned();
-        let script = std::fs::read_to_string(site.path().join("out/launch.sh")).expect("written");
-        let name = line.split(' ').next().unwrap_or_default().to_owned();
-        assert!(script.contains(&format!("exec {name} ")), "{script}");
-        name
-    };
-    let remove = |name: &str| std::fs::remove_file(site.path().join(name)).expect("it is there");
-    let open_mpi = "#!/bin/sh\necho 'mpirun (Open MPI) 4.1.4'\n";
-    // `mpirun` is MPICH's here, `mpiexec` is not installed.
-    assert_eq!(command_line("mpich"), "mpirun");
-    site.program("mpiexec", LAUNCHER);
-    assert_eq!(command_line("mpich"), "mpiexec");
-    site.program("mpiexec", open_mpi);
-    site.program("mpiexec.mpich", LAUNCHER);
-    assert_eq!(command_line("mpich"), "mpiexec.mpich");
-    assert_eq!(command_line("mpich:4.0"), "mpiexec.mpich");
-    assert_eq!(command_line("openmpi4"), "mpiexec");
-    site.program("mpirun.openmpi", open_mpi);
-    assert_eq!(command_line("openmpi4"), "mpirun.openmpi");
-    // Not installed here.
-    assert_eq!(command_line("intelmpi"), "mpiexec");
-    for name in ["mpiexec", "mpirun", "mpiexec.mpich", "mpirun.openmpi"] {
-        remove(name);
-    }
-    assert_eq!(command_line("mpich"), "mpiexec");
-}
-
-#[test]
-fn files_that_the_installed_mpich_refuses_are_warned_of() {
-    let site = Site::new();
-    site.placement(&placement(4, false, &[("n0", 0), ("n0", 1)]));
-    for (version, is_too_old) in [("4.0.2", true), ("4.1", false)] {
-        let says = format!("echo 'HYDRA build details:'; echo '    Version: {version}'");
-        site.program("mpiexec.mpich", &format!("#!/bin/sh\n{says}\n"));
-        let place = ["place", "pattern:ring:2", "--on", "cluster.toml", "-o", "p.json"];
-        let launch = ["launch", "placement.json", "-o", "out"];
-        for words in [&place[..], &launch] {
-            for (launcher, warned) in [("mpich", is_too_old), ("mpich:4.0", false)] {
-                let arguments = [words, &["--for", launcher, "--", "./app"]].concat();
-                let mut command = site.outside(&arguments);
-                command.env("PATH", site.path());
-                let (_, text) = site.output(command, &arguments);
-                let warning = "warning: mpiexec.mpich here is MPICH 4.0, files for mpich need 4.1 or \
-                               later: give --for mpich:4.0";
-                assert_eq!(text.contains(warning), warned, "{text}");
-            }
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::granted::Site;
+use super::site::Site;
 use crate::placements::{placement, write};
 
 /// The description of a site: `thin` has the nodes of `cluster.toml`, `fat` two wide ones.
