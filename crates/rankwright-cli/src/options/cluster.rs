@@ -11,6 +11,7 @@ use super::nodes::Nodes;
 use super::site;
 use crate::host::batch_job;
 use crate::output::exit_code::{Infeasible, UsageError};
+use crate::output::{Verbosity, note};
 
 /// The cluster and its nodes.
 #[derive(Debug, Clone, Args)]
@@ -114,6 +115,7 @@ impl NodesOption {
         whole: &Cluster,
         ranks: usize,
         granularity: &Granularity,
+        verbosity: &Verbosity,
     ) -> anyhow::Result<Cluster> {
         // Tasks are granted by the position of the node.
         let by_position = |per: &RanksPer| matches!(per, RanksPer::NodeByNode(_));
@@ -133,7 +135,15 @@ impl NodesOption {
                 (these(whole, names, granted.as_ref())?, text)
             }
             Nodes::AtMost(most) => {
-                let granted = granted.as_ref().map(|(_, cluster)| cluster).unwrap_or(whole);
+                let (title, granted) = match &granted {
+                    Some((job, cluster)) => (job.clone(), cluster),
+                    None => (format!("`{}`", whole.name), whole),
+                };
+                let has = granted.nodes.len();
+                if has < *most as usize {
+                    let has = counted(has, "node");
+                    note(verbosity, format_args!("--nodes {most}: {title} has only {has}"));
+                }
                 let count = fewest(granted).min(*most as usize);
                 (nearest_nodes(granted, granularity, ranks, count), most.to_string())
             }

@@ -76,7 +76,8 @@ impl Compare {
         let whole = self.cluster.read()?;
         let workload = inputs::workload(&self.workload, verbosity)?;
         let granularity = self.rank_size.granularity();
-        let cluster = self.cluster.nodes.chosen(&whole, workload.rank_count(), &granularity)?;
+        let cluster =
+            self.cluster.nodes.chosen(&whole, workload.rank_count(), &granularity, verbosity)?;
         let simulation =
             self.simulation.options(self.search.seed(), &inputs::split(&self.workload));
         let planner = self

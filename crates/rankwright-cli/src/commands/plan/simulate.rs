@@ -101,7 +101,7 @@ impl Simulate {
         let workload = inputs::workload(&self.workload, verbosity)?;
         if self.placement.is_none() {
             let (ranks, granularity) = (workload.rank_count(), self.rank_size.granularity());
-            cluster = self.cluster.nodes.chosen(&cluster, ranks, &granularity)?;
+            cluster = self.cluster.nodes.chosen(&cluster, ranks, &granularity, verbosity)?;
         }
         let (name, placement) = self.placement(&cluster, &workload, verbosity)?;
         if self.replay {
@@ -282,5 +282,13 @@ impl Simulate {
 
 fn caveat(report: &SimulationReport) -> String {
     let origin = if report.calibrated { "calibrated" } else { "assumed" };
-    format!("simulation, rates {origin}: {}", report.rates)
+    // One draw of when ranks send; other commands draw others.
+    let seed = match report.replications {
+        None => {
+            "; one seed: `place` and `compare` use others, whose runs end earlier or later \
+                 (--replications 10: the mean)"
+        }
+        Some(_) => "",
+    };
+    format!("simulation, rates {origin}: {}{seed}", report.rates)
 }

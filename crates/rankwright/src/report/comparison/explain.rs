@@ -323,9 +323,13 @@ fn confidence((best, rival): (&str, &str), by_seeds: &SeedComparison) -> String 
         true => " That may be chance.",
         false => "",
     };
-    let seeds = if *seeds == 1 { "1 seed".to_owned() } else { format!("{seeds} seeds") };
+    // The times above are means over all seeds of each, these shares means over the seeds of both.
+    let (seeds, by_seed) = match seeds {
+        1 => ("1 seed".to_owned(), ""),
+        _ => (format!("{seeds} seeds"), "on average of each seed by itself, "),
+    };
     format!(
-        " {best} is better than {rival} with {wins} of {seeds}: messages wait {waiting}, the run ends \
+        " {best} is better than {rival} with {wins} of {seeds}: {by_seed}messages wait {waiting}, the run ends \
          {finish}.{chance}"
     )
 }

@@ -102,7 +102,8 @@ impl Place {
             Some(of_programs) => of_programs,
             None => self.granularity(&whole, ranks, verbosity),
         };
-        let cluster = self.cluster.nodes.chosen(&whole, workload.rank_count(), &granularity)?;
+        let cluster =
+            self.cluster.nodes.chosen(&whole, workload.rank_count(), &granularity, verbosity)?;
         let (best, run_time);
         if let Some(counts) = counts {
             let job = (&cluster, &workload, &granularity);

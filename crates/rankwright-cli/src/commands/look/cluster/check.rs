@@ -34,7 +34,7 @@ struct Report<'a> {
 
 impl Check {
     pub(super) fn run(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
-        let cluster = self.named.read()?;
+        let cluster = self.named.read(verbosity)?;
         let warnings = warnings(&cluster);
         for warning in &warnings {
             output::warn(verbosity, warning);

@@ -40,7 +40,7 @@ impl ClusterCommand {
         match self.action {
             Action::Discover(command) => command.run(verbosity)?,
             Action::Import(command) => command.run(verbosity)?,
-            Action::Show(command) => command.run()?,
+            Action::Show(command) => command.run(verbosity)?,
             Action::Check(command) => command.run(verbosity)?,
         }
         Ok(ExitCode::SUCCESS)

@@ -6,6 +6,7 @@ use rankwright::placement::Granularity;
 
 use crate::options::site::cluster_or_default;
 use crate::options::{Nodes, NodesOption};
+use crate::output::Verbosity;
 
 /// A cluster by its name or file.
 #[derive(Debug, Args)]
@@ -21,10 +22,12 @@ pub(super) struct Named {
 }
 
 impl Named {
-    pub(super) fn read(&self) -> anyhow::Result<Cluster> {
+    pub(super) fn read(&self, verbosity: &Verbosity) -> anyhow::Result<Cluster> {
         let nodes = self.nodes.as_ref().map(NodesOption::new).transpose()?;
         let count = nodes.as_ref().map_or(Ok(NodeCount::AsDescribed), NodesOption::count)?;
         let whole = cluster_or_default(self.cluster.as_deref(), count, "the argument CLUSTER")?;
-        nodes.map_or(Ok(whole.clone()), |nodes| nodes.chosen(&whole, 0, &Granularity::Cores(1)))
+        nodes.map_or(Ok(whole.clone()), |nodes| {
+            nodes.chosen(&whole, 0, &Granularity::Cores(1), verbosity)
+        })
     }
 }

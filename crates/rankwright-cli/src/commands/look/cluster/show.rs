@@ -17,8 +17,8 @@ use rankwright::units::{Bytes, counted};
 use super::description::names_of_group;
 use super::named::Named;
 use crate::options::{Format, ResultOptions};
-use crate::output;
 use crate::output::exit_code::UsageError;
+use crate::output::{self, Verbosity};
 
 /// Options of `rankwright cluster show`.
 #[derive(Debug, Args)]
@@ -52,8 +52,8 @@ enum ShowFormat {
 }
 
 impl Show {
-    pub(super) fn run(&self) -> anyhow::Result<()> {
-        let cluster = self.named.read()?;
+    pub(super) fn run(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
+        let cluster = self.named.read(verbosity)?;
         let format = match self.format {
             ShowFormat::Table => Format::Table,
             ShowFormat::Json => Format::Json,

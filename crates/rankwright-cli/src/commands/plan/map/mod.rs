@@ -88,7 +88,7 @@ impl Map {
         let name = self.workload.as_deref().context("no workload")?;
         let workload = inputs::workload(name, verbosity)?;
         let granularity = self.rank_size.granularity();
-        let cluster = self.nodes.chosen(&whole, workload.rank_count(), &granularity)?;
+        let cluster = self.nodes.chosen(&whole, workload.rank_count(), &granularity, verbosity)?;
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(name));
         let strategies = [strategy];
         let planner = self

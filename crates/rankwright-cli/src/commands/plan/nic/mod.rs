@@ -175,7 +175,8 @@ impl Nic {
         devices::require_devices(cluster, &selection)?;
         let workload = inputs::workload(input, verbosity)?;
         let granularity = self.rank_size.granularity();
-        let cluster = &self.nodes.chosen(cluster, workload.rank_count(), &granularity)?;
+        let cluster =
+            &self.nodes.chosen(cluster, workload.rank_count(), &granularity, verbosity)?;
         let strategy = self.search.strategy(self.strategy.as_deref().unwrap_or("blocked"))?;
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(input));
         let strategies = [strategy];

@@ -65,9 +65,12 @@ impl Allocation {
             None => nodes::granularity(options, cluster, ranks, batch),
         };
         let cluster = match &options.nodes {
-            Some(nodes) => {
-                NodesOption::new(nodes)?.chosen(&cluster, ranks, &granularity(&cluster))?
-            }
+            Some(nodes) => NodesOption::new(nodes)?.chosen(
+                &cluster,
+                ranks,
+                &granularity(&cluster),
+                verbosity,
+            )?,
             None => cluster,
         };
         let selection = options.selection.on(&cluster, &options.rank_size);
