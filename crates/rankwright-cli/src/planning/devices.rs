@@ -163,6 +163,23 @@ pub(crate) fn ranks_of_gpus(
     Some(format!("\n{}{}", output::table(&header, &rows), report.remarks()))
 }
 
+/// The most nodes that are shown without `--verbose`.
+const NODES_SHOWN: usize = 8;
+
+/// Which ranks each node has, as a table.
+pub(crate) fn ranks_of_nodes(file: &PlacementFile, verbosity: &Verbosity) -> String {
+    let (header, mut rows) = rankwright::report::ranks_of_nodes(file);
+    let more = rows.len().saturating_sub(NODES_SHOWN);
+    let more = match verbosity.verbose || more == 0 {
+        true => String::new(),
+        false => {
+            rows.truncate(NODES_SHOWN);
+            format!("and {} (-v: all)\n", counted(more, "more node"))
+        }
+    };
+    format!("\n{}{more}", output::table(&header, &rows))
+}
+
 /// Chooses devices, and GPUs anew where the placement has some.
 pub(crate) fn selected(
     cluster: &Cluster,

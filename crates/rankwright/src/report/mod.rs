@@ -22,6 +22,6 @@ pub use comparison::{
     StrategyRow,
 };
 pub use json::to_json;
-pub use mapping::{GpuReport, mapping_table};
+pub use mapping::{GpuReport, mapping_table, ranks_of_nodes};
 pub use permutation::{CollectiveCostRow, CollectivesRow, OperationRow, PermutationReport};
 pub use populations::{PopulationReport, PopulationRow};

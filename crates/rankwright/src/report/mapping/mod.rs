@@ -1,10 +1,12 @@
 //! A placement as a table.
 
+mod by_node;
 mod gpus;
 
 use crate::ids::{CoreId, format_index_list};
 use crate::placement::{PlacementFile, RankEntry};
 
+pub use by_node::ranks_of_nodes;
 pub use gpus::GpuReport;
 
 /// A placement as a table: its columns, and one row per rank, jobs in order. Network devices and GPUs have

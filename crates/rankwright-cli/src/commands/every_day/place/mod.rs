@@ -121,7 +121,8 @@ impl Place {
         let run_time = run_time.map(|seconds| (PREDICTED_RUN_TIME.to_owned(), seconds));
         file.predicted.extend(run_time);
         let table = devices::ranks_of_gpus(&self.rank_size, &cluster, &file, verbosity);
-        if let Some(table) = table.filter(|_| self.format == Format::Table) {
+        if self.format == Format::Table {
+            let table = table.unwrap_or_else(|| devices::ranks_of_nodes(&file, verbosity));
             output::print(&table)?;
         }
         let strategy = best.strategy.to_string();
