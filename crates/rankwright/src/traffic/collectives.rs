@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::communicator::Communicator;
+use super::expansion::library::Library;
 use super::expansion::{ExpandedOperation, Expansion, rounds_of_each};
 use crate::ids::Rank;
 
@@ -16,13 +17,15 @@ pub struct Collectives {
     pub communicators: Vec<Communicator>,
     /// The expansion that turned the calls into messages.
     pub expansion: Expansion,
+    /// The MPI library of the run.
+    pub library: Library,
 }
 
 impl Collectives {
     /// Messages of all calls, by operation and round.
     #[must_use]
     pub fn rounds(&self) -> Vec<ExpandedOperation> {
-        rounds_of_each(&self.calls, &self.communicators, self.expansion)
+        rounds_of_each(&self.calls, &self.communicators, self.expansion, &self.library)
     }
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::clocks;
 use super::collectives::{CollectiveCalls, Collectives};
 use super::communicator::Communicator;
+use super::expansion::library::{Library, Settings};
 use super::expansion::{self, Expansion};
 use super::topology::DeclaredTopology;
 use super::{Flow, Job, Seen, TrafficError};
@@ -256,7 +257,10 @@ impl Profile {
     /// # Errors
     /// If the profile has 0 ranks.
     pub fn job(&self, expansion: Expansion) -> Result<Job, TrafficError> {
-        let expanded = expansion::expand(&self.collectives, &self.communicators, expansion);
+        let library = self.library();
+        let (calls, communicators) = (&self.collectives, &self.communicators);
+        let expanded = expansion::expand_each(calls, communicators, expansion, &library);
+        let expanded = expanded.into_iter().flatten();
         let flows = self.flows.iter().map(|record| record.flow).chain(expanded);
         let ranks = Rank::from_index(self.ranks.len()).0;
         let job = Job::new(self.run.program.clone(), ranks, flows)?;
@@ -265,9 +269,16 @@ impl Profile {
             calls: self.collectives.clone(),
             communicators: self.communicators.clone(),
             expansion,
+            library,
         };
         let mpi_library = self.run.mpi_library.clone();
         Ok(Job { mpi_library, collectives, seen: self.seen(), compute: self.compute(), ..job })
+    }
+
+    /// The MPI library of the run, as far as it chooses algorithms of collective operations.
+    #[must_use]
+    pub fn library(&self) -> Library {
+        Library::new(&self.run.mpi_library, &Settings::new())
     }
 
     fn seen(&self) -> Seen {

@@ -3,6 +3,7 @@
 
 mod choose;
 mod clusters;
+mod collectives;
 mod estimate;
 mod layering;
 mod map;

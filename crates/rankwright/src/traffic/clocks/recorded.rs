@@ -30,8 +30,8 @@ pub(in crate::traffic) fn recorded(job: Job, profile: &Profile, expansion: Expan
 }
 
 fn collectives(profile: &Profile, expansion: Expansion, walls: &Walls) -> Vec<Source> {
-    let operations =
-        expansion::expand_each(&profile.collectives, &profile.communicators, expansion);
+    let (calls, communicators) = (&profile.collectives, &profile.communicators);
+    let operations = expansion::expand_each(calls, communicators, expansion, &profile.library());
     let clocks = |flows: Vec<Flow>| {
         let clock = |flow: &Flow| {
             let rate = flow.messages as f64 / walls.wall(flow.source);

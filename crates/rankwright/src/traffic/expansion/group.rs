@@ -140,8 +140,12 @@ impl Group {
                 self.tree(Direction::Down, self.levels(), |_| self.largest(), sent);
             }
             Expansion::Ring => self.reduce_ring(sent),
-            Expansion::Default | Expansion::None if long => self.reduce_ring(sent),
-            Expansion::Default | Expansion::None => self.recursive_doubling(sent),
+            Expansion::Default | Expansion::None | Expansion::Library if long => {
+                self.reduce_ring(sent);
+            }
+            Expansion::Default | Expansion::None | Expansion::Library => {
+                self.recursive_doubling(sent);
+            }
         }
     }
 

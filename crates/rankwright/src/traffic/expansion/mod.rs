@@ -19,6 +19,8 @@
 //! | Scan, Exscan | chain: rank r to rank r + 1 | as default | as default | as default |
 //! | Barrier | no message | as default | as default | as default |
 //!
+//! `library` is what the profile's MPI library does ([`library`], `algorithms`).
+//!
 //! Messages of 0 bytes and messages of a rank to itself are dropped. `rounds_of_each` keeps the
 //! order: which messages leave together, and which wait for earlier rounds.
 //!
@@ -26,7 +28,10 @@
 //! `default` is what libraries choose most often. A replay takes the messages of one rank phase by
 //! phase ([`schedule`]).
 
+mod algorithms;
+mod by_library;
 mod group;
+pub mod library;
 mod rounds;
 pub mod schedule;
 
@@ -35,6 +40,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use group::Group;
+use library::Library;
 pub(crate) use rounds::rounds_of_each;
 pub use rounds::{ExpandedOperation, Rounds};
 
@@ -63,25 +69,30 @@ pub enum Expansion {
     Binomial,
     /// A ring for allreduce and allgather.
     Ring,
+    /// What the MPI library of the profile does ([`library`]).
+    Library,
 }
 
 /// Expansions by their names on the command line.
-pub const EXPANSIONS: [(&str, Expansion); 5] = [
+pub const EXPANSIONS: [(&str, Expansion); 6] = [
     ("none", Expansion::None),
     ("default", Expansion::Default),
     ("linear", Expansion::Linear),
     ("binomial", Expansion::Binomial),
     ("ring", Expansion::Ring),
+    ("library", Expansion::Library),
 ];
 
 /// Messages of all collective calls, in no particular order; a pair may occur several times.
+/// [`Expansion::Library`] is `Linear` here, without a library.
 #[must_use]
 pub fn expand(
     calls: &[CollectiveCalls],
     communicators: &[Communicator],
     expansion: Expansion,
 ) -> Vec<Flow> {
-    expand_each(calls, communicators, expansion).into_iter().flatten().collect()
+    let library = Library::linear();
+    expand_each(calls, communicators, expansion, &library).into_iter().flatten().collect()
 }
 
 /// As [`expand`], with one list per operation (calls with equal communicator, root and form; for
@@ -91,6 +102,7 @@ pub(crate) fn expand_each(
     calls: &[CollectiveCalls],
     communicators: &[Communicator],
     expansion: Expansion,
+    library: &Library,
 ) -> Vec<Vec<Flow>> {
     if expansion == Expansion::None {
         return Vec::new();
@@ -99,9 +111,8 @@ pub(crate) fn expand_each(
     for call in calls.iter().filter(|call| !call.row.is_empty()) {
         operations.push(call.row.iter().map(|entry| flow_of_row(call, entry)).collect());
     }
-    for (operation, group) in groups(calls, communicators) {
-        let mut sent = Vec::new();
-        group.expand(operation, expansion, &mut sent);
+    for together in together(calls, communicators) {
+        let sent = together.expand(expansion, library);
         operations.push(sent.into_iter().map(|(_, flow)| flow).collect());
     }
     for flows in &mut operations {
@@ -110,19 +121,43 @@ pub(crate) fn expand_each(
     operations
 }
 
+/// The calls of all members to one operation with one root and form.
+struct Together<'a> {
+    operation: Operation,
+    communicator: &'a Communicator,
+    calls: Vec<&'a CollectiveCalls>,
+    root: Option<Rank>,
+}
+
 /// Groups the calls without a row by communicator, operation, root and form.
-fn groups(
-    calls: &[CollectiveCalls],
-    communicators: &[Communicator],
-) -> impl Iterator<Item = (Operation, Group)> {
+fn together<'a>(
+    calls: &'a [CollectiveCalls],
+    communicators: &'a [Communicator],
+) -> impl Iterator<Item = Together<'a>> {
     let mut together: BTreeMap<CallKey, Vec<&CollectiveCalls>> = BTreeMap::new();
     for call in calls.iter().filter(|call| call.row.is_empty()) {
         let key = (call.communicator, call.operation, call.root, call.form);
         together.entry(key).or_default().push(call);
     }
     together.into_iter().filter_map(|((communicator, operation, root, _), calls)| {
-        Some((operation, Group::new(communicators.get(communicator)?, &calls, root)))
+        let communicator = communicators.get(communicator)?;
+        Some(Together { operation, communicator, calls, root })
     })
+}
+
+impl Together<'_> {
+    fn group(&self) -> Group {
+        Group::new(self.communicator, &self.calls, self.root)
+    }
+
+    fn expand(&self, expansion: Expansion, library: &Library) -> Vec<InRound> {
+        if expansion == Expansion::Library {
+            return by_library::flows(library, self.operation, self.communicator, &self.calls);
+        }
+        let mut sent = Vec::new();
+        self.group().expand(self.operation, expansion, &mut sent);
+        sent
+    }
 }
 
 /// Communicator, operation, root and form.

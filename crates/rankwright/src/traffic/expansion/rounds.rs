@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Expansion, flow_of_row, groups, is_sent};
+use super::library::Library;
+use super::{Expansion, flow_of_row, is_sent, together};
 use crate::ids::Rank;
 use crate::traffic::Flow;
 use crate::traffic::collectives::{CollectiveCalls, Form, Operation};
@@ -39,6 +40,7 @@ pub(crate) fn rounds_of_each(
     calls: &[CollectiveCalls],
     communicators: &[Communicator],
     expansion: Expansion,
+    library: &Library,
 ) -> Vec<ExpandedOperation> {
     if expansion == Expansion::None {
         return Vec::new();
@@ -53,13 +55,17 @@ pub(crate) fn rounds_of_each(
         let rounds = Rounds::OneByOne(vec![flows]);
         ExpandedOperation { operation, rounds }
     });
-    let by_algorithm = groups(calls, communicators).map(|(operation, group)| {
-        if let Some((members, messages)) = group.sent_by_all_to_all(operation, expansion) {
+    let by_algorithm = together(calls, communicators).map(|together| {
+        let operation = together.operation;
+        let of_all = match expansion {
+            Expansion::Library => None,
+            _ => together.group().sent_by_all_to_all(operation, expansion),
+        };
+        if let Some((members, messages)) = of_all {
             let rounds = Rounds::AllPairs { members, messages };
             return ExpandedOperation { operation, rounds };
         }
-        let mut sent = Vec::new();
-        group.expand(operation, expansion, &mut sent);
+        let sent = together.expand(expansion, library);
         let mut rounds: Vec<Vec<Flow>> = Vec::new();
         for (round, flow) in sent.into_iter().filter(|(_, flow)| is_sent(flow)) {
             let round = round as usize;
@@ -110,7 +116,7 @@ mod tests {
                 for (name, expansion) in EXPANSIONS {
                     let calls = calls(ranks, operation, |rank| 1000 + u64::from(rank));
                     let mut flows = expand(&calls, &world(ranks), expansion);
-                    let each = rounds_of_each(&calls, &world(ranks), expansion);
+                    let each = rounds_of_each(&calls, &world(ranks), expansion, &Library::linear());
                     let mut in_rounds: Vec<Flow> =
                         each.iter().flat_map(|expanded| expanded.rounds.flows()).collect();
                     add_up(&mut flows);
@@ -124,7 +130,7 @@ mod tests {
     #[test]
     fn a_rank_passes_on_only_what_it_has() {
         let calls = calls(13, Operation::Bcast, |rank| if rank == 1 { 100 } else { 0 });
-        let each = rounds_of_each(&calls, &world(13), Expansion::Default);
+        let each = rounds_of_each(&calls, &world(13), Expansion::Default, &Library::linear());
         let Rounds::OneByOne(rounds) = &each[0].rounds else { panic!("a tree has rounds") };
         assert_eq!(rounds.len(), 4);
         let mut have = vec![Rank(1)];

@@ -38,7 +38,7 @@ fn called(ranks: u32, operation: Operation, bytes: u64, expansion: Expansion) ->
     let calls: Vec<CollectiveCalls> = (0..ranks).map(call).collect();
     let communicators = vec![world];
     let mut job = job("job", ranks, expand(&calls, &communicators, expansion));
-    job.collectives = Collectives { calls, communicators, expansion };
+    job.collectives = Collectives { calls, communicators, expansion, ..Collectives::default() };
     workload(vec![job])
 }
 
@@ -122,7 +122,12 @@ fn operations_of_different_ranks_run_side_by_side() {
             call.root = Some(Rank(8 * (call.rank.0 / 8)));
         }
         let expansion = Expansion::Default;
-        Collectives { calls, communicators: vec![half(0), half(8)], expansion }
+        Collectives {
+            calls,
+            communicators: vec![half(0), half(8)],
+            expansion,
+            ..Collectives::default()
+        }
     };
     // One step less than over all ranks, not twice as long.
     let halves = cost(&cluster, &jobs, "blocked").time;

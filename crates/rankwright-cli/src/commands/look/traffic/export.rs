@@ -12,7 +12,7 @@ use rankwright::traffic::read::events::store::Recording;
 use rankwright::traffic::read::events::{goal, simgrid};
 use rankwright::traffic::read::import::{self, FORMATS, Imported};
 
-use super::formats::parse_expansion;
+use super::formats::{parse_expansion, warn_if_estimated};
 use super::recorded::{chosen_job, chosen_run};
 use crate::options::inputs;
 use crate::output::exit_code::UsageError;
@@ -28,8 +28,8 @@ pub(crate) struct Export {
     job: Option<String>,
     #[arg(long, value_name = "FORMAT", help = format!("Format to write: {} [default: by the ending of the output (.mtx, .graph), else csv]", writable_names()))]
     format: Option<String>,
-    /// Add collective calls, as the messages of this algorithm: none, default, linear, binomial or
-    /// ring
+    /// Add collective calls, as the messages of this algorithm: none, default, linear, binomial,
+    /// ring or library
     #[arg(long, value_parser = parse_expansion, default_value = "none", value_name = "ALGORITHM")]
     collectives: Expansion,
     /// Keep the messages that ranks send to themselves
@@ -60,7 +60,7 @@ impl Export {
             let names = writable_names();
             UsageError(format!("--format: found `{format}`, expected one of {names}"))
         })?;
-        let mut workload = self.jobs()?;
+        let mut workload = self.jobs(verbosity)?;
         for job in &mut workload.jobs {
             job.flows.retain(|flow| self.with_self || flow.source != flow.destination);
         }
@@ -74,7 +74,7 @@ impl Export {
 
 impl Export {
     /// All jobs, or the job with the given name.
-    fn jobs(&self) -> anyhow::Result<Workload> {
+    fn jobs(&self, verbosity: &Verbosity) -> anyhow::Result<Workload> {
         match (inputs::named(&self.workload)?, self.job.as_deref()) {
             (Imported::Traffic(workload), None) => Ok(workload),
             (Imported::Traffic(workload), name) => {
@@ -82,6 +82,7 @@ impl Export {
             }
             (run, name) => {
                 let profile = chosen_run(run, name, "recorded")?;
+                warn_if_estimated(&profile, self.collectives, verbosity);
                 Ok(Workload::single(profile.job(self.collectives)?))
             }
         }

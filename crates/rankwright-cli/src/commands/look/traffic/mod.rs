@@ -48,7 +48,7 @@ enum TrafficCommand {
 impl Traffic {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         match self.command {
-            TrafficCommand::Show(command) => command.run()?,
+            TrafficCommand::Show(command) => command.run(verbosity)?,
             TrafficCommand::Messages(command) => command.run()?,
             TrafficCommand::Import(command) => command.run()?,
             TrafficCommand::Export(command) => command.run(verbosity)?,

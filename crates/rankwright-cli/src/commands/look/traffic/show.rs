@@ -9,10 +9,10 @@ use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::profile::{FlowRecord, Profile};
 use rankwright::traffic::read::import::Imported;
 
-use super::formats::parse_expansion;
+use super::formats::{parse_expansion, warn_if_estimated};
 use super::recorded::{chosen_run, origin};
 use crate::options::{Format, ResultOptions, inputs, parse_count, parse_count_to};
-use crate::output::{csv, table};
+use crate::output::{Verbosity, csv, table};
 use crate::planning::traffic_report::TrafficReport;
 
 /// Options of `rankwright traffic show`.
@@ -33,7 +33,7 @@ pub(crate) struct Show {
     )]
     top: usize,
     /// Count collective calls too, as the messages of this algorithm: none, default, linear,
-    /// binomial or ring
+    /// binomial, ring or library
     #[arg(long, value_parser = parse_expansion, default_value = "none", value_name = "ALGORITHM")]
     collectives: Expansion,
     /// Largest number of rows and columns of the heat map; 0 for no heat map
@@ -58,7 +58,7 @@ pub(crate) struct Show {
 }
 
 impl Show {
-    pub(crate) fn run(self) -> anyhow::Result<()> {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<()> {
         let named = inputs::named(&self.workload)?;
         if let (Imported::Traffic(workload), None) = (&named, &self.job)
             && workload.jobs.len() != 1
@@ -75,6 +75,7 @@ impl Show {
         };
         let origin = origin(&self.workload);
         let profile = chosen_run(named, self.job.as_deref(), origin)?;
+        warn_if_estimated(&profile, self.collectives, verbosity);
         let text = self.single_job(profile, sending)?;
         self.result.write(&text)
     }

@@ -1,13 +1,24 @@
 //! Direct messages: every contribution goes from its sender to its receiver, as in
 //! [`Expansion::Linear`](crate::traffic::expansion::Expansion::Linear).
 
-use super::{Call, Group, Phase};
+use super::{Call, Group, Member, Phase};
 use crate::ids::Rank;
 use crate::traffic::collectives::Operation as O;
 
+/// Runs an operation on one member.
+pub(in super::super) async fn run(call: Call<'_>, member: &Member<'_>) {
+    let linear = Linear::new(call, member.group, member.me);
+    for number in 0.. {
+        if !linear.fill(number, &mut member.phase().borrow_mut()) {
+            return;
+        }
+        member.complete().await;
+    }
+}
+
 /// An operation from the point of view of one member.
 #[derive(Debug)]
-pub(super) struct Linear<'a> {
+struct Linear<'a> {
     call: Call<'a>,
     group: &'a Group,
     me: usize,
@@ -16,21 +27,24 @@ pub(super) struct Linear<'a> {
 }
 
 impl<'a> Linear<'a> {
-    pub(super) fn new(call: Call<'a>, group: &'a Group, me: usize) -> Self {
+    fn new(call: Call<'a>, group: &'a Group, me: usize) -> Self {
         let present = |members: &[Option<Rank>]| members.iter().flatten().count();
         let (local, remote) = group.members.split_at(group.local);
         Self { call, group, me, present: [present(local), present(remote)] }
     }
 
     /// Fills phase `number`; false after the last.
-    pub(super) fn fill(&self, number: u64, phase: &mut Phase) -> bool {
+    fn fill(&self, number: u64, phase: &mut Phase) -> bool {
         let bytes = self.call.bytes;
         let between_groups = self.group.is_between_groups();
         match (self.call.operation, number) {
             (O::Barrier | O::Allreduce, _) if !between_groups => {
                 return self.over_the_first(number, phase);
             }
-            (O::Scan | O::Exscan, _) => return self.chain(number, phase),
+            // Intercommunicators have no prefix reductions.
+            (O::Scan | O::Exscan, _) => {
+                return !between_groups && self.chain(number, phase);
+            }
             (_, 1..) => return false,
             (O::Barrier, _) => self.pairs(|_, _| 0, phase),
             (O::Allreduce | O::Allgather, _) => self.pairs(|_, _| bytes, phase),
@@ -39,7 +53,7 @@ impl<'a> Linear<'a> {
             (O::Scatterv, _) => self.scatter_from_root(|s, d| self.stated(s, d), phase),
             (O::Reduce | O::Gather, _) => self.gather_to_root(|_, _| bytes, phase),
             (O::Gatherv, _) => self.gather_to_root(|s, d| self.stated(s, d), phase),
-            (O::Allgatherv, _) => self.pairs(|source, _| self.contributed(source), phase),
+            (O::Allgatherv, _) => self.pairs(|source, _| self.call.contributed(source, 1), phase),
             (O::Alltoall | O::ReduceScatterBlock, _) => {
                 self.pairs(|source, _| self.block(source), phase);
             }
@@ -65,10 +79,6 @@ impl<'a> Linear<'a> {
         let across = self.group.is_between_groups() && source < self.group.local;
         let [local, remote] = self.present;
         self.call.bytes / (if across { remote } else { local }).max(1) as u64
-    }
-
-    fn contributed(&self, member: usize) -> u64 {
-        self.group.rank(member).map_or(0, |rank| self.call.amounts.contributed(rank))
     }
 
     fn messages(&self, source: usize, destination: usize) -> &[u64] {
@@ -129,7 +139,7 @@ impl<'a> Linear<'a> {
 
     /// Gather to the first member, then broadcast from it.
     fn over_the_first(&self, number: u64, phase: &mut Phase) -> bool {
-        let bytes = self.call.bytes;
+        let bytes = if self.call.operation == O::Barrier { 0 } else { self.call.bytes };
         let first = (0..self.group.local).find(|member| self.group.rank(*member).is_some());
         match (first, number) {
             (_, 2..) => return false,

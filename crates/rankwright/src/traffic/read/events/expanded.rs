@@ -4,20 +4,35 @@
 
 use super::matching::Collective;
 use crate::ids::Rank;
-use crate::traffic::expansion::schedule::{Amounts, Call, Group};
+use crate::traffic::collectives::Operation;
+use crate::traffic::expansion::schedule::{Amounts, Call, Group, element};
 
 impl Collective {
     /// The call on its communicator.
     #[must_use]
     pub fn call(&self, group: &Group) -> Call<'_> {
         let root = self.root.and_then(|root| group.place(root));
-        Call { operation: self.operation, root, bytes: self.largest, amounts: self }
+        let members = group.members() as u64;
+        let block = match self.operation {
+            Operation::Alltoall | Operation::Scatter | Operation::ReduceScatterBlock => {
+                self.largest / members.max(1)
+            }
+            _ => self.largest,
+        };
+        Call {
+            operation: self.operation,
+            root,
+            bytes: self.largest,
+            element: element(block),
+            nonblocking: self.nonblocking,
+            amounts: self,
+        }
     }
 }
 
 impl Amounts for Collective {
-    fn contributed(&self, rank: Rank) -> u64 {
-        self.bytes.get(&rank).copied().unwrap_or_default()
+    fn contributions(&self) -> &[u64] {
+        &self.before
     }
 
     fn stated(&self, source: Rank, destination: Rank) -> &[u64] {
@@ -30,9 +45,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::traffic::collectives::{CollectiveCalls, Form, Operation};
+    use crate::traffic::collectives::{CollectiveCalls, Form};
     use crate::traffic::communicator::Communicator;
-    use crate::traffic::expansion::schedule::{Algorithm, Phase, Schedule};
+    use crate::traffic::expansion::library::Library;
+    use crate::traffic::expansion::schedule::{Phase, Schedule};
     use crate::traffic::expansion::{Expansion, expand};
 
     fn communicator(members: &[u32], remote: &[u32]) -> Communicator {
@@ -54,11 +70,11 @@ mod tests {
     fn flows(collective: &Collective, communicator: &Communicator) -> (Flows, Flows) {
         let (mut sent, mut received) = (Flows::new(), Flows::new());
         let group = Group::new(communicator);
-        let call = collective.call(&group);
+        let (call, library) = (collective.call(&group), &Library::linear());
         let mut phase = Phase::default();
         for rank in communicator.members.iter().chain(&communicator.remote_members).flatten() {
             let me = group.place(*rank).unwrap();
-            let mut schedule = Schedule::new(Algorithm::Linear, call, &group, me);
+            let mut schedule = Schedule::new(library, call, &group, me);
             while schedule.next(&mut phase) {
                 for message in &phase.sends {
                     let pair = (*rank, group.rank(message.peer).unwrap());

@@ -41,6 +41,8 @@ pub struct Collective {
     pub largest: u64,
     /// Bytes contributed by each rank, for operations where they may differ and calls have no row.
     pub bytes: BTreeMap<Rank, u64>,
+    /// Bytes contributed by all members before each, then by all, where `bytes` has them.
+    pub(super) before: Vec<u64>,
     /// Bytes of each message from source to destination, for operations that state them. A neighbour
     /// that is listed twice gets two messages.
     pub rows: BTreeMap<Rank, BTreeMap<Rank, Vec<u64>>>,
@@ -69,6 +71,10 @@ impl Matching {
             Group::of(&identity.members, &identity.remote_members)
         };
         matching.groups = matching.communicators.iter().map(group).collect();
+        for (identity, collectives) in matching.communicators.iter().zip(&mut matching.collectives)
+        {
+            collectives.iter_mut().for_each(|collective| collective.add_up(identity));
+        }
         Ok(matching)
     }
 
@@ -81,10 +87,16 @@ impl Matching {
         self.numbers[rank.index()][number as usize]
     }
 
-    /// A communicator as the algorithms of collective operations see it.
+    /// The communicators as the algorithms of collective operations see them.
     #[must_use]
-    pub fn group(&self, communicator: usize) -> &Group {
-        &self.groups[communicator]
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// As `groups`, with the node of each rank, by which libraries choose algorithms.
+    #[must_use]
+    pub fn groups_on(&self, node: &dyn Fn(Rank) -> u32) -> Vec<Group> {
+        self.groups.iter().map(|group| group.clone().on(node)).collect()
     }
 
     /// The collective operations of a communicator, in order.
@@ -231,11 +243,28 @@ impl Collective {
             root: None,
             largest: 0,
             bytes: BTreeMap::new(),
+            before: Vec::new(),
             rows: BTreeMap::new(),
             nonblocking: false,
             callers: 0,
             first,
         }
+    }
+
+    /// Adds up the contributions of the members, those of a remote group last.
+    fn add_up(&mut self, identity: &CommunicatorIdentity) {
+        if self.bytes.is_empty() {
+            return;
+        }
+        let members = identity.members.iter().chain(&identity.remote_members);
+        let bytes = |rank: &Option<Rank>| rank.and_then(|rank| self.bytes.get(&rank)).copied();
+        let mut sum = 0_u64;
+        let mut before = vec![0];
+        before.extend(members.map(|rank| {
+            sum = sum.saturating_add(bytes(rank).unwrap_or_default());
+            sum
+        }));
+        self.before = before;
     }
 
     /// Bytes from one rank to another, as stated by the arguments.

@@ -15,7 +15,8 @@ use super::store::{Recording, Stream};
 use super::{Call, CallClass, Event, Message, Peer, SendMode};
 use crate::files::InputError;
 use crate::ids::Rank;
-use crate::traffic::expansion::schedule::{Algorithm, Group, Phase, Schedule};
+use crate::traffic::expansion::library::Library;
+use crate::traffic::expansion::schedule::{Group, Phase, Schedule};
 use crate::units::Seconds;
 
 /// One step of a rank.
@@ -59,10 +60,16 @@ pub enum Channel {
     Collective(u32),
 }
 
+static LINEAR: Library = Library::linear();
+
 /// Iterator over the steps of one rank.
 #[derive(Debug)]
 pub struct Steps<'a> {
     matching: &'a Matching,
+    /// Chooses the algorithms of collective operations.
+    library: &'a Library,
+    /// By communicator.
+    groups: &'a [Group],
     rank: Rank,
     events: Stream<'a>,
     /// Selects blocking collective operations of all ranks that stay collective.
@@ -106,6 +113,8 @@ impl<'a> Steps<'a> {
     ) -> Result<Self, InputError> {
         Ok(Self {
             matching,
+            library: &LINEAR,
+            groups: matching.groups(),
             rank,
             events: recording.stream(rank)?,
             keeps,
@@ -119,6 +128,13 @@ impl<'a> Steps<'a> {
             collectives: FxHashMap::default(),
             left_out: BTreeMap::new(),
         })
+    }
+
+    /// Collective operations by the algorithms of a library instead of direct messages. `groups` are
+    /// those of [`Matching::groups_on`] where nodes matter.
+    #[must_use]
+    pub fn with_library(self, library: &'a Library, groups: &'a [Group]) -> Self {
+        Self { library, groups, ..self }
     }
 
     /// Calls that no step represents, with their number so far.
@@ -186,10 +202,10 @@ impl<'a> Steps<'a> {
             self.ready.push_back(Step::Collective(collective));
             return;
         }
-        let group = matching.group(communicator);
+        let group = &self.groups[communicator];
         let Some(me) = group.place(self.rank) else { return };
         let mut underway = Underway {
-            schedule: Schedule::new(Algorithm::Linear, collective.call(group), group, me),
+            schedule: Schedule::new(self.library, collective.call(group), group, me),
             group,
             channel: Channel::Collective(communicator as u32),
         };
