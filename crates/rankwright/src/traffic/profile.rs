@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::clocks;
 use super::collectives::{CollectiveCalls, Collectives};
 use super::communicator::Communicator;
-use super::expansion::library::{Library, Settings};
+use super::expansion::library::Library;
 use super::expansion::{self, Expansion};
 use super::topology::DeclaredTopology;
 use super::{Flow, Job, Seen, TrafficError};
@@ -278,7 +278,7 @@ impl Profile {
     /// The MPI library of the run, as far as it chooses algorithms of collective operations.
     #[must_use]
     pub fn library(&self) -> Library {
-        Library::new(&self.run.mpi_library, &Settings::new())
+        Library::new(&self.run.mpi_library, &self.library_settings)
     }
 
     fn seen(&self) -> Seen {
