@@ -136,6 +136,35 @@ class Sampler(Check):
                     self.assertEqual(received(ranks), sent(ranks))
 
 
+class WaitingForAPu(unittest.TestCase):
+    """Each of four ranks on one PU computes three times for 60 ms of processor time, then sleeps for 60 ms: what it
+    computed does not depend on who shares its PU."""
+
+    def check(self, mpi):
+        ranks, trace, _ = recorded(mpi, 4, c_program(mpi, "tracer/tests/programs/gaps.c"))
+        outside = 0
+        for rank, record in zip(ranks, trace["ranks"]):
+            if record["waiting"] != "run_delay":
+                self.skipTest("SKIPPED: this kernel does not keep the time that a thread waits for a PU")
+            inside = sum(c["seconds"] for c in record["classes"].values())
+            outside += record["wall_s"] - inside
+            self.assertAlmostEqual(record["wall_s"] - inside - record["waited_s"], 0.24, delta=0.03)
+            self.assertGreater(record["processor_s"], 0.18)
+            tick = record["waited_s"] / max(rank.waited, 1)
+            gaps = {event["gap"] - event["waited"] for event in rank.events}
+            computed = [gap * tick for gap in gaps if gap * tick > 0.03]
+            self.assertEqual(len(computed), 4)
+            for gap in computed:
+                self.assertAlmostEqual(gap, 0.06, delta=0.015)
+        self.assertGreater(outside, 1.5)  # alone 0.96
+
+    def test_openmpi(self):
+        self.check("openmpi")
+
+    def test_mpich(self):
+        self.check("mpich")
+
+
 class Runs(Check):
     def test_wildcards_polls_and_cancelled_receives(self):
         for mpi in MPIS:

@@ -22,9 +22,9 @@ class Events:
         data = pathlib.Path(path).read_bytes()
         (magic, self.version, head_bytes, self.rank, self.world_size, self.run, self.clock, _, _,
          self.begin_ticks, _) = HEAD.unpack_from(data)
-        if magic != b"RWEVENT\n" or self.version != 1:
-            raise ValueError(f"{path}: no events of version 1")
-        self.communicators, self.events, self.requests = [], [], 0
+        if magic != b"RWEVENT\n" or self.version not in (1, 2):
+            raise ValueError(f"{path}: no events of version 1 or 2")
+        self.communicators, self.events, self.requests, self.waited = [], [], 0, 0
         self.whole, self.thread, self.clocks = False, 0, {}
         position = head_bytes
         while position + BLOCK.size <= len(data) and not self.whole:
@@ -41,7 +41,7 @@ class Events:
             position += size
 
     def read_block(self, payload, count):
-        before = len(self.events)
+        before, waited = len(self.events), 0
         self.payload, self.position = payload, 0
         while self.position < len(payload):
             kind = self.byte()
@@ -49,8 +49,12 @@ class Events:
                 self.thread = self.number()
             elif kind == 2:
                 self.communicators.append(self.communicator())
+            elif kind == 13:
+                waited = self.number()
+                self.waited += waited
             else:
-                self.events.append(self.event(kind))
+                self.events.append({**self.event(kind), "waited": waited})
+                waited = 0
         if len(self.events) - before != count:
             raise ValueError(f"{len(self.events) - before} events in a block of {count}")
 
@@ -91,11 +95,13 @@ class Events:
         return self.requests - 1
 
     def event(self, kind):
-        begin = self.clocks.get(self.thread, self.begin_ticks) + self.number()
+        gap = self.number()
+        begin = self.clocks.get(self.thread, self.begin_ticks) + gap
         ticks = self.number()
         self.clocks[self.thread] = begin + ticks
         name, fields = getattr(self, f"kind_{kind}")()
-        return {"event": name, "thread": self.thread, "begin": begin, "ticks": ticks, **fields}
+        return {"event": name, "thread": self.thread, "gap": gap, "begin": begin, "ticks": ticks,
+                **fields}
 
     def message(self):
         return {"peer": self.peer(), "tag": self.signed(), "communicator": self.number(), "bytes": self.number()}

@@ -15,6 +15,7 @@ STATES = ["running", "finalized", "aborted", "exited"]
 CLASSES = ["point_to_point", "wait", "collective", "one_sided", "other"]
 PAIR_CLASSES = ["point_to_point", "put", "get"]
 LEVELS = ["single", "funneled", "serialized", "multiple"]
+WAITING = ["unknown", "run_delay", "processor"]
 CLOCKS = ["clock_gettime", "tsc", "off"]
 TOPOLOGIES = [None, "cartesian", "graph", "distributed_graph"]
 OPERATIONS = [
@@ -62,6 +63,8 @@ def read_head(cursor):
         raise TraceError(f"format version {version}, this program reads {VERSION}")
     head = dict(zip(names, cursor.values("IIQIIIIQqQQQQQQQ")))
     head["classes"] = {name: cursor.values("QQ") for name in CLASSES}
+    names = ["waited_ticks", "processor_ns", "other_threads_ns", "waiting", "zero"]
+    head |= dict(zip(names, cursor.values("QQQII")))
     if cursor.position - start != head_bytes:
         raise TraceError(f"a head of {head_bytes} bytes")
     return head
@@ -171,7 +174,9 @@ class Image:
                 "wall_s": max(head["latest_ns"] - head["begin_ns"], 0) * 1e-9, "peak_memory": head["peak_memory"],
                 "classes": {name: {"calls": calls, "seconds": ticks * self.tick}
                             for name, (calls, ticks) in head["classes"].items()},
-                "outside_messages": head["outside_messages"], "outside_bytes": head["outside_bytes"]}
+                "outside_messages": head["outside_messages"], "outside_bytes": head["outside_bytes"],
+                "waited_s": head["waited_ticks"] * self.tick, "waiting": WAITING[head["waiting"]],
+                "processor_s": head["processor_ns"] * 1e-9, "other_threads_s": head["other_threads_ns"] * 1e-9}
 
 
 def combine(images):
@@ -251,7 +256,7 @@ def print_text(trace):
         times = " ".join(f"{name} {c['seconds']:.6f} s in {c['calls']}"
                          for name, c in rank["classes"].items())
         print(f"rank {rank['rank']} on {rank['host']} P#{rank['pus']} NUMA P#{rank['numa']} {rank['state']} "
-              f"wall {rank['wall_s']:.6f} s, peak {rank['peak_memory']} bytes, {times}")
+              f"wall {rank['wall_s']:.6f} s, waited {rank['waited_s']:.6f} s ({rank['waiting']}), peak {rank['peak_memory']} bytes, {times}")
     for c in trace["communicators"]:
         second = f" and {c['second_group']}" if c["kind"] == "inter" else ""
         print(f"communicator {c['id']} {c['name'] or '(unnamed)'} slot {c['slot']} "

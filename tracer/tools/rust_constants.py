@@ -7,7 +7,7 @@ FILE = "trace_constants.rs"
 ENUMERATIONS = {
     "rw_state": "u32", "rw_thread_level": "u32", "rw_clock": "u32", "rw_class": "u64", "rw_record_kind": "u32",
     "rw_text": "u32", "rw_pair_class": "u8", "rw_operation": "u16", "rw_topology": "u32",
-    "rw_event_kind": "u8", "rw_send_mode": "u64", "rw_completing_call": "u64",
+    "rw_event_kind": "u8", "rw_waiting": "u32", "rw_send_mode": "u64", "rw_completing_call": "u64",
 }
 MACROS = {
     "FORMAT_": "u32", "IMAGE_": "u32", "EVENTS_": "u32", "NAME_": "usize", "HISTOGRAM_": "usize", "FLAG_": "u16",

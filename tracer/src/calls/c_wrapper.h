@@ -43,7 +43,7 @@
     }
 
 #define C_CALL(function, class, flags, names, record, event)                                                          \
-    const uint64_t start = rw_ticks();                                                                                \
+    const uint64_t start = rw_start();                                                                                \
     const int result = P##function names;                                                                             \
     const bool ok = result == MPI_SUCCESS;                                                                            \
     RW_LEAVE(class, flags, record, event)                                                                             \

@@ -5,6 +5,7 @@
 #include "../process/clock.h"
 #include "../process/image.h"
 #include "../process/state.h"
+#include "../process/waiting.h"
 #include "../storage/arena.h"
 
 #pragma GCC visibility push(hidden)
@@ -32,7 +33,7 @@ static inline void rw_add(uint64_t *total, uint64_t value)
 
 static inline struct rw_call rw_leave(enum rw_class class, uint64_t start, unsigned flags)
 {
-    const uint64_t end = rw_ticks();
+    const uint64_t end = rw_stop(start);
     /* If the clock jumps back, the call has length 0, not centuries. */
     const struct rw_call call = {start, end > start ? end - start : 0, flags};
     struct rw_class_total *total = &rw_image->classes[class];

@@ -95,7 +95,7 @@
         if (!rw_enter()) {                                                                                            \
             next(RW_ELEMENTS names &error RW_ELEMENTS length_names);                                                  \
         } else events##_BRANCH(lower, names, length_names) {                                                          \
-            const uint64_t start = rw_ticks();                                                                        \
+            const uint64_t start = rw_start();                                                                        \
             next(RW_ELEMENTS names &error RW_ELEMENTS length_names);                                                  \
             const bool ok = error == MPI_SUCCESS;                                                                     \
             RW_LEAVE(class, flags, record, NOTHING)                                                                   \
@@ -117,7 +117,7 @@
         lower##_function *next, RW_ELEMENTS parameters MPI_Fint *error RW_ELEMENTS lengths)                           \
     {                                                                                                                 \
         before;                                                                                                       \
-        const uint64_t start = rw_ticks();                                                                            \
+        const uint64_t start = rw_start();                                                                            \
         next(RW_ELEMENTS names error RW_ELEMENTS length_names);                                                       \
         const bool ok = *error == MPI_SUCCESS;                                                                        \
         RW_LEAVE(class, flags, record, event)                                                                         \

@@ -14,7 +14,7 @@ int MPI_Start(MPI_Request *request)
         return PMPI_Start(request);
     const uint64_t before = rw_request_key(*request);
     const enum rw_class class = rw_class_of_start(before);
-    const uint64_t start = rw_ticks();
+    const uint64_t start = rw_start();
     const int result = PMPI_Start(request);
     const struct rw_call call = rw_leave(class, start, RW_FLAG_PERSISTENT);
     if (result == MPI_SUCCESS)
@@ -53,7 +53,7 @@ int MPI_Startall(int count, MPI_Request requests[])
     if (!rw_enter())
         return PMPI_Startall(count, requests);
     uint64_t *before = before_startall(count, key_at, requests, &class);
-    const uint64_t start = rw_ticks();
+    const uint64_t start = rw_start();
     const int result = PMPI_Startall(count, requests);
     const struct rw_call call = rw_leave(class, start, RW_FLAG_PERSISTENT);
     if (before && result == MPI_SUCCESS)
@@ -67,7 +67,7 @@ int MPI_Request_free(MPI_Request *request)
     if (!rw_enter())
         return PMPI_Request_free(request);
     rw_forget_request(rw_request_key(*request));
-    const uint64_t start = rw_ticks();
+    const uint64_t start = rw_start();
     const int result = PMPI_Request_free(request);
     const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
     if (rw_events_on)
@@ -96,7 +96,7 @@ static void fortran_start(start_function *next, MPI_Fint *request, MPI_Fint *ier
     if (rw_enter()) {
         const uint64_t before = fortran_key(*request);
         const enum rw_class class = rw_class_of_start(before);
-        const uint64_t start = rw_ticks();
+        const uint64_t start = rw_start();
         next(request, &error);
         const struct rw_call call = rw_leave(class, start, RW_FLAG_PERSISTENT);
         if (error == MPI_SUCCESS)
@@ -115,7 +115,7 @@ static void fortran_startall(startall_function *next, MPI_Fint *count, MPI_Fint 
     if (rw_enter()) {
         enum rw_class class;
         uint64_t *before = before_startall(*count, fortran_key_at, requests, &class);
-        const uint64_t start = rw_ticks();
+        const uint64_t start = rw_start();
         next(count, requests, &error);
         const struct rw_call call = rw_leave(class, start, RW_FLAG_PERSISTENT);
         if (before && error == MPI_SUCCESS)
@@ -133,7 +133,7 @@ static void fortran_request_free(start_function *next, MPI_Fint *request, MPI_Fi
     MPI_Fint error = MPI_SUCCESS;
     if (rw_enter()) {
         rw_forget_request(fortran_key(*request));
-        const uint64_t start = rw_ticks();
+        const uint64_t start = rw_start();
         next(request, &error);
         const struct rw_call call = rw_leave(RW_CLASS_OTHER, start, 0);
         if (rw_events_on)

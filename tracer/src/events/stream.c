@@ -2,6 +2,7 @@
 
 #include "../mpi/warning.h"
 #include "../process/clock.h"
+#include "../process/waiting.h"
 #include "../storage/allocate.h"
 #include "../storage/arena.h"
 #include "../storage/crc.h"
@@ -45,6 +46,8 @@ static _Thread_local struct {
     uint64_t poll_ticks;
     uint64_t first_poll;
     uint64_t last_poll_end;
+    uint64_t waited;      /* in gaps of events so far */
+    uint64_t poll_waited; /* rw_gap.waited at the last poll */
 } thread __attribute__((tls_model("initial-exec")));
 
 /* ---- bytes ---- */
@@ -151,7 +154,7 @@ static bool make_room(size_t room)
 /* ---- events ---- */
 
 /* RW_EVENT_ROOM includes what may precede the event: the number of the thread, and its polls. */
-static void begin_event(enum rw_event_kind kind, uint64_t start, uint64_t ticks)
+static void begin_event(enum rw_event_kind kind, uint64_t start, uint64_t ticks, uint64_t waited)
 {
     if (!thread.numbered) {
         thread.numbered = true;
@@ -163,6 +166,11 @@ static void begin_event(enum rw_event_kind kind, uint64_t start, uint64_t ticks)
         *stream.next++ = RW_EVENT_THREAD;
         rw_stream_put(thread.number);
     }
+    if (waited > thread.waited) {
+        *stream.next++ = RW_EVENT_WAITED;
+        rw_stream_put(waited - thread.waited);
+        thread.waited = waited;
+    }
     *stream.next++ = (uint8_t)kind;
     rw_stream_put(start > thread.last_end ? start - thread.last_end : 0);
     rw_stream_put(ticks);
@@ -173,7 +181,8 @@ static void write_polls(void)
 {
     if (thread.polls == 0)
         return;
-    begin_event(RW_EVENT_POLLS, thread.first_poll, thread.last_poll_end - thread.first_poll);
+    begin_event(RW_EVENT_POLLS, thread.first_poll, thread.last_poll_end - thread.first_poll,
+                thread.poll_waited);
     rw_stream_put(thread.polls);
     rw_stream_put(thread.poll_ticks);
     thread.polls = thread.poll_ticks = 0;
@@ -188,7 +197,7 @@ bool rw_stream_event(const struct rw_call *call, enum rw_event_kind kind, size_t
         return false;
     }
     write_polls();
-    begin_event(kind, call->start, call->ticks);
+    begin_event(kind, call->start, call->ticks, rw_gap.waited);
     return true;
 }
 
@@ -205,6 +214,7 @@ void rw_stream_poll(const struct rw_call *call)
     thread.polls++;
     thread.poll_ticks += call->ticks;
     thread.last_poll_end = call->start + call->ticks;
+    thread.poll_waited = rw_gap.waited;
 }
 
 /* ---- communicators ---- */

@@ -17,6 +17,8 @@
  *                  stride (signed), count. Communicators are numbered from 0 in the order of these records; 0 is
  *                  MPI_COMM_WORLD. Groups, members and slot are as in rw_members_record and rw_communicator_record;
  *                  records of two ranks mean the same communicator if all of this is equal.
+ *   WAITED         ticks of the gap of the next event in which the thread waited for a PU (waiting.h); of POLLS also of
+ *                  the time between its calls. Only in version 2, and only where it is not 0.
  * All other kinds are events. After the kind follow
  *   gap            ticks from the end of the previous event of this thread (or from begin_ticks) to the begin of this
  *                  call: time outside MPI, and in calls that the tracer does not wrap
@@ -54,7 +56,7 @@
 
 #include "trace_format.h"
 
-#define RW_EVENTS_VERSION 1u
+#define RW_EVENTS_VERSION 2u
 #define RW_EVENTS_MAGIC "RWEVENT\n"
 #define RW_EVENTS_BLOCK_MAGIC 0x4b4c4256u /* the bytes "VBLK" */
 
@@ -99,7 +101,8 @@ enum rw_event_kind {
     RW_EVENT_COLLECTIVE = 9,
     RW_EVENT_CREATION = 10,
     RW_EVENT_FREE = 11,
-    RW_EVENT_OTHER = 12
+    RW_EVENT_OTHER = 12,
+    RW_EVENT_WAITED = 13
 };
 
 /* Bits 0 and 1 of `how`: the mode of a send. */

@@ -115,6 +115,19 @@ struct rw_image {
         uint64_t calls;
         uint64_t ticks;      /* sum over threads: may exceed the run time */
     } classes[RW_CLASS_COUNT];
+    uint64_t waited_ticks;     /* outside MPI, waiting for a PU: in gaps long enough to be looked at (see waiting.h) */
+    uint64_t processor_ns;     /* processor time since MPI_Init returned: of the thread that called it, and of all other
+                                * threads of the process */
+    uint64_t other_threads_ns;
+    uint32_t waiting;          /* enum rw_waiting */
+    uint32_t zero;
+};
+
+/* From what waited_ticks follows. */
+enum rw_waiting {
+    RW_WAITING_UNKNOWN = 0,   /* option no-gaps; 0 */
+    RW_WAITING_RUN_DELAY = 1, /* the kernel's time in which the thread was ready and did not run */
+    RW_WAITING_PROCESSOR = 2  /* the thread's processor clock: sleep counts too */
 };
 
 enum rw_record_kind {

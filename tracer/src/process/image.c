@@ -6,6 +6,7 @@
 #include "loaded.h"
 #include "program.h"
 #include "state.h"
+#include "waiting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,7 @@ void rw_refresh_image(enum rw_state state)
     rw_image->latest_ns = now.nanoseconds;
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         rw_image->peak_memory = (uint64_t)usage.ru_maxrss * 1024;
+    rw_store_processor_time();
     if (rw_out_of_memory)
         rw_image->flags |= RW_IMAGE_LOST_RECORDS;
     rw_image->state = state;

@@ -7,6 +7,7 @@
 #include "../process/clock.h"
 #include "../process/image.h"
 #include "../process/state.h"
+#include "../process/waiting.h"
 #include "../record/one_sided.h"
 #include "../storage/arena.h"
 #include "flush.h"
@@ -80,6 +81,7 @@ static uint64_t number_of_run(void)
 
 static void begin_records(void)
 {
+    const struct rw_instant begin = rw_now();
     const int error = rw_arena_begin(rw_tracer.spool, rw_tracer.world_rank);
     rw_begin_image(number_of_run());
     if (rw_tracer.spool)
@@ -88,6 +90,7 @@ static void begin_records(void)
     rw_one_sided_begin();
     if (rw_tracer.events)
         rw_events_begin(rw_tracer.spool);
+    rw_begin_waiting(begin);
 }
 
 static bool is_absolute(const char *variable, const char *path)
@@ -134,6 +137,7 @@ void rw_end(void)
 {
     if (!is_recording())
         return;
+    rw_start(); /* looks at the gap before MPI_Finalize */
     rw_refresh_image(RW_STATE_FINALIZED);
     rw_describe_loaded();
     if (rw_tracer.world_rank == 0)

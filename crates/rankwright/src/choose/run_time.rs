@@ -24,11 +24,11 @@ pub(crate) const NO_GAIN: f64 = 0.0005;
 
 /// The expected run time of a recorded program under each candidate: the recorded time plus the
 /// simulated difference to the placement of the recorded run, but at least the computing time of the
-/// critical rank.
+/// critical rank. After a disturbed run, whose clocks are those of the computing, the simulated time.
 ///
 /// The recorded run counts as placed by the launcher's default if the same ranks shared nodes, and as
 /// free of contention at network devices if all ranks were on one node. Otherwise, and after a run in
-/// which ranks shared PUs, only ratios are known.
+/// which ranks shared PUs and their waiting for one was not recorded, only ratios are known.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RunTimes {
@@ -88,7 +88,10 @@ impl RunTimes {
         // proportion.
         let scale = (wall.0 / of_default.0.max(f64::MIN_POSITIVE)).min(1.0);
         let of_difference = |finish: f64| (wall.0 + scale * (finish - of_default.0)).max(least);
+        // The clocks are those of the computing, so the simulated time is that of an undisturbed run.
+        let disturbed = workload.jobs.iter().any(|job| job.seen.undisturbed.is_some());
         let (time, only_ratios): (&dyn Fn(f64) -> f64, _) = match groups {
+            _ if disturbed && !shared => (&|finish| finish.max(least), None),
             _ if shared => (&|finish| finish, Some(NoSeconds::SharedPus)),
             Some(groups) if groups.changed(&default.placement) > 0 => {
                 (&|finish| finish, Some(NoSeconds::OtherNodes))
@@ -97,7 +100,8 @@ impl RunTimes {
             _ => (&of_difference, None),
         };
         let times = finishes.iter().map(|finish| Seconds(time(finish.0))).collect();
-        let is_default_again = only_ratios.is_none() && (time(of_default.0) - wall.0).abs() < 1e-9;
+        let is_default_again =
+            only_ratios.is_none() && !disturbed && (time(of_default.0) - wall.0).abs() < 1e-9;
         let disagreement = Some((of_default, wall)).filter(|(simulated, recorded)| {
             is_default_again && simulated.0 > recorded.0 * (1.0 + DISAGREEMENT)
         });
@@ -153,10 +157,14 @@ fn computing(workload: &Workload) -> Option<Seconds> {
 }
 
 /// The share of the recorded run time in which the critical rank communicates, if it is so small that
-/// no placement helps. Time in libraries beside MPI counts as computing, so with them it is unknown.
+/// no placement helps. Time in libraries beside MPI counts as computing, so with them it is unknown; after a
+/// disturbed run, too.
 #[must_use]
 pub fn negligible_communication(workload: &Workload) -> Option<f64> {
     let (wall, computing) = (recorded_wall(workload)?, computing(workload)?);
+    if workload.jobs.iter().any(|job| job.seen.undisturbed.is_some()) {
+        return None;
+    }
     let share = (1.0 - computing.0 / wall.0).clamp(0.0, 1.0);
     let beside_mpi = workload.jobs.iter().any(|job| !job.seen.beside_mpi.is_empty());
     (!beside_mpi && share <= NEGLIGIBLE).then_some(share)

@@ -210,6 +210,13 @@ fn add_rank(merged: &mut RankRecord, other: RankRecord) {
     add(&mut merged.collective, other.collective);
     add(&mut merged.one_sided, other.one_sided);
     add(&mut merged.other, other.other);
+    merged.waited_for_pu = match (merged.waited_for_pu, other.waited_for_pu) {
+        (Some(a), Some(b)) => Some(Seconds(a.0 + b.0)),
+        _ => None,
+    };
+    merged.sleep_is_known &= other.sleep_is_known;
+    merged.processor = Seconds(merged.processor.0 + other.processor.0);
+    merged.other_threads = Seconds(merged.other_threads.0 + other.other_threads.0);
     merged.outside_messages = merged.outside_messages.saturating_add(other.outside_messages);
     merged.outside_bytes = merged.outside_bytes.saturating_add(other.outside_bytes);
 }

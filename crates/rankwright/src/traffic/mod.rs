@@ -121,8 +121,13 @@ pub struct Seen {
     /// Longest wall time of any rank, from the end of `MPI_Init` to the start of `MPI_Finalize`;
     /// `None` unless every rank has a complete record.
     pub wall: Option<Seconds>,
-    /// Whether ranks shared PUs, so that times include waiting for a PU.
+    /// Whether ranks shared PUs, and how long they waited for one was not recorded, so that times include it.
     pub shared_pus: bool,
+    /// The longest computing time of any rank, if the run was disturbed and its clocks are those of the
+    /// computing ([`profile::Profile::undisturbed`]); then `wall` says little about the program.
+    pub undisturbed: Option<Seconds>,
+    /// Why `undisturbed` is only roughly known; `None` if it is well known, or is `None`.
+    pub rough: Option<profile::RoughComputing>,
     /// Names of libraries that carried traffic beside MPI, such as NCCL.
     pub beside_mpi: Vec<String>,
     /// The profile that has the calls of all ranks in order, if they were recorded.

@@ -164,7 +164,9 @@ impl Simulate {
         drop(watch);
         for profile in &profiles {
             let profile = profile_file::read(Path::new(profile))?;
-            if let Some(OversubscribedHost { host, ranks, pus }) = profile.shared_pus() {
+            let waits_known = profile.ranks.iter().all(|rank| rank.waited_for_pu.is_some());
+            let shared = profile.shared_pus().filter(|_| !waits_known);
+            if let Some(OversubscribedHost { host, ranks, pus }) = shared {
                 let text = format!(
                     "{ranks} ranks shared {pus} PUs on {host}: their time outside MPI, which is \
                      replayed, may be too long or too short"

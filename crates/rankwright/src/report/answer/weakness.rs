@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Facts;
 use super::sentence::small_percent;
 use crate::choose::{Basis, Evaluation};
+use crate::traffic::profile::RoughComputing;
 use crate::traffic::{Job, Workload};
 
 /// What weakens an answer.
@@ -41,7 +42,8 @@ const MEASURE: &str = "`rankwright run --compare default,placement` measures the
 
 /// Everything that weakens an answer, the most important first.
 pub(super) fn all(facts: &Facts) -> Vec<Weakness> {
-    let parts = [shared_pus(facts.workload), no_timing(facts), disagreement(facts)];
+    let busy = shared_pus(facts.workload).or_else(|| disturbed(facts.workload));
+    let parts = [busy, no_timing(facts), disagreement(facts)];
     let parts = parts.into_iter().chain([not_simulated(facts), rates(facts), part(facts)]);
     let more = [collectives(facts), neighbours(facts), gpus(facts), default(facts)];
     let parts = parts.chain(more);
@@ -54,6 +56,24 @@ fn shared_pus(workload: &Workload) -> Option<Weakness> {
         "shared-pus",
         format!("ranks of {} shared PUs when it was recorded", shared.name),
         "record it again with a PU for each rank",
+    ))
+}
+
+fn disturbed(workload: &Workload) -> Option<Weakness> {
+    let job = workload.jobs.iter().find(|job| job.seen.undisturbed.is_some())?;
+    let how = match job.seen.rough {
+        None => "times follow from its computing alone",
+        Some(RoughComputing::Threads) => {
+            "times follow from its computing, roughly, as other threads of its ranks compute too"
+        }
+        Some(RoughComputing::Sleep) => {
+            "times follow from its computing, roughly, as the kernel does not tell waiting from sleep"
+        }
+    };
+    Some(Weakness::new(
+        "disturbed-run",
+        format!("ranks of {} waited for PUs when it was recorded; {how}", job.name),
+        "record it again with a PU for each rank, on nodes of its own",
     ))
 }
 

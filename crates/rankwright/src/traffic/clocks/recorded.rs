@@ -12,7 +12,8 @@ const SHORTEST_GAP: f64 = 1e-9;
 /// The job of a profile, with clocks if the profile has any times.
 ///
 /// A pair sends at its mean rate from first to last message, with the recorded variation of gaps. A
-/// single message, or a pair without times, is spread over the whole run. So are expanded
+/// single message, or a pair without times, is spread over the whole run. After a disturbed run all times
+/// are shortened to what the program computes without the disturbance ([`Profile::undisturbed`]). So are expanded
 /// collective calls, whose messages to several ranks leave together. Anything not recorded as
 /// regular is Poisson.
 pub(in crate::traffic) fn recorded(job: Job, profile: &Profile, expansion: Expansion) -> Job {
@@ -48,6 +49,8 @@ fn collectives(profile: &Profile, expansion: Expansion, walls: &Walls) -> Vec<So
 struct Walls {
     by_rank: Vec<f64>,
     longest: f64,
+    /// What all times are multiplied with; below 1 after a disturbed run.
+    scale: f64,
 }
 
 impl Walls {
@@ -57,13 +60,17 @@ impl Walls {
         let sent = profile.flows.iter().filter_map(|record| record.times);
         let times = by_rank.iter().copied().chain(sent.map(|times| times.last.0));
         let longest = times.filter(|time| time.is_finite()).fold(0.0, f64::max);
-        (longest > 0.0).then_some(Self { by_rank, longest })
+        let longest_wall = by_rank.iter().copied().fold(0.0, f64::max);
+        let undisturbed = profile.undisturbed().map(|computing| computing.0 / longest_wall);
+        let scale = undisturbed.filter(|scale| scale.is_finite() && *scale > 0.0).unwrap_or(1.0);
+        (longest > 0.0).then_some(Self { by_rank, longest, scale })
     }
 
-    /// Wall time of a rank; if unknown, the longest time in the profile.
+    /// Wall time of a rank; if unknown, the longest time in the profile. Scaled.
     fn wall(&self, rank: Rank) -> f64 {
         let wall = self.by_rank.get(rank.index()).copied();
-        wall.filter(|wall| wall.is_finite() && *wall > 0.0).unwrap_or(self.longest)
+        let known = wall.filter(|wall| wall.is_finite() && *wall > 0.0);
+        known.unwrap_or(self.longest) * self.scale
     }
 
     /// Timing of a pair; `None` if it sends no message.
@@ -76,13 +83,13 @@ impl Walls {
             // The rate follows from the gaps, not from first and last: after a merge those belong
             // to different runs.
             Some(times) => {
-                let gaps = (messages - 1.0) * times.gap_mean.0.max(SHORTEST_GAP);
+                let gaps = (messages - 1.0) * (times.gap_mean.0 * self.scale).max(SHORTEST_GAP);
                 (messages / gaps, times.gap_cv)
             }
             None => (messages / self.wall(flow.source), 1.0),
         };
         let clock = PairClock::of_flow(flow, rate, cv)?;
-        let first = timed.map(|times| times.first.0);
+        let first = timed.map(|times| times.first.0 * self.scale);
         Some(PairClock { first, sizes: sizes::of_record(record), ..clock })
     }
 }

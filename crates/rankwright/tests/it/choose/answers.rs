@@ -8,6 +8,7 @@ use rankwright::map::{Effort, Strategy};
 use rankwright::report::{Answer, Role, Verdict};
 use rankwright::traffic::Workload;
 use rankwright::traffic::generate::pattern::Pattern;
+use rankwright::traffic::profile::RoughComputing;
 use rankwright::units::Seconds;
 
 use crate::clusters::{Kind, cluster};
@@ -69,6 +70,14 @@ fn a_run_on_one_node_counts_as_free_of_contention() {
 fn after_a_run_with_shared_pus_only_the_ratio_is_known() {
     let mut workload = recorded(APART, &["a", "b"], 1.9, 0.8);
     workload.jobs[0].seen.shared_pus = true;
+    insta::assert_snapshot!(shown(&workload, &ALL));
+}
+
+#[test]
+fn after_a_disturbed_run_the_simulated_times_are_those_of_an_undisturbed_one() {
+    let mut workload = recorded(APART, &["a", "b"], 19.0, 0.8);
+    workload.jobs[0].seen.undisturbed = Some(Seconds(0.8));
+    workload.jobs[0].seen.rough = Some(RoughComputing::Threads);
     insta::assert_snapshot!(shown(&workload, &ALL));
 }
 

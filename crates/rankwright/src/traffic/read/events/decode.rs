@@ -15,10 +15,10 @@ use crate::traffic::read::trace_constants::{
     BUFFERED, CLASS_COLLECTIVE, CLASS_ONE_SIDED, CLASS_OTHER, CLASS_POINT_TO_POINT, CLASS_WAIT,
     COLLECTIVE_REQUEST, COLLECTIVE_ROW, DONE_CANCELLED, DONE_RECEIVED, EVENT_COLLECTIVE,
     EVENT_COMMUNICATOR, EVENT_COMPLETION, EVENT_CREATION, EVENT_FREE, EVENT_OTHER, EVENT_POLLS,
-    EVENT_PROBE, EVENT_RECEIVE, EVENT_SEND, EVENT_SENDRECV, EVENT_THREAD, HOW_ANY_SOURCE,
-    HOW_ANY_TAG, HOW_MODE, HOW_PERSISTENT, HOW_REQUEST, PEER_ANY, PEER_FIRST, PEER_NONE,
-    PEER_OUTSIDE, STANDARD, SYNCHRONOUS, TEST, TESTALL, TESTANY, TESTSOME, WAIT, WAITALL, WAITANY,
-    WAITSOME,
+    EVENT_PROBE, EVENT_RECEIVE, EVENT_SEND, EVENT_SENDRECV, EVENT_THREAD, EVENT_WAITED,
+    HOW_ANY_SOURCE, HOW_ANY_TAG, HOW_MODE, HOW_PERSISTENT, HOW_REQUEST, PEER_ANY, PEER_FIRST,
+    PEER_NONE, PEER_OUTSIDE, STANDARD, SYNCHRONOUS, TEST, TESTALL, TESTANY, TESTSOME, WAIT,
+    WAITALL, WAITANY, WAITSOME,
 };
 use crate::units::Seconds;
 
@@ -88,6 +88,7 @@ impl Decoder {
         position: &mut usize,
     ) -> Result<Option<Event>, String> {
         let mut bytes = Varints { rest: &payload[*position..] };
+        let mut waited = Seconds(0.0);
         loop {
             let Some((&kind, rest)) = bytes.rest.split_first() else {
                 *position = payload.len();
@@ -101,8 +102,9 @@ impl Decoder {
                     self.communicators.push(communicator);
                     *position = payload.len() - bytes.rest.len();
                 }
+                EVENT_WAITED => waited = self.seconds(&mut bytes)?,
                 _ => {
-                    let event = self.event(kind, &mut bytes)?;
+                    let event = Event { waited, ..self.event(kind, &mut bytes)? };
                     *position = payload.len() - bytes.rest.len();
                     return Ok(Some(event));
                 }
@@ -126,7 +128,7 @@ impl Decoder {
             EVENT_OTHER => Call::Other(call_class(bytes.number()?)?),
             _ => return Err(format!("an event of kind {kind}")),
         };
-        Ok(Event { thread: self.thread, gap, duration, call })
+        Ok(Event { thread: self.thread, gap, waited: Seconds(0.0), duration, call })
     }
 
     fn send(&mut self, bytes: &mut Varints<'_>) -> Result<Call, String> {
@@ -423,6 +425,19 @@ mod tests {
         ];
         let waitall = Call::Completion { call: CompletingCall::Waitall, active: 2, completed };
         assert_eq!(events[2].call, waitall);
+    }
+
+    #[test]
+    fn waiting_for_a_pu_belongs_to_the_next_event() {
+        let payload = Payload::new(4)
+            .event(12, &[4])
+            .record(13, &[700])
+            .record(1, &[0])
+            .event(12, &[4])
+            .event(12, &[4]);
+        let waited: Vec<f64> =
+            decode(&payload.bytes).unwrap().iter().map(|event| event.waited.0 * 1e9).collect();
+        assert_eq!(waited.iter().map(|ns| ns.round()).collect::<Vec<_>>(), [0.0, 700.0, 0.0]);
     }
 
     #[test]

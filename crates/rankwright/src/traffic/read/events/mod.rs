@@ -41,6 +41,9 @@ pub struct Event {
     /// Time outside MPI before the call: since the previous event of this thread, or since MPI
     /// started on the rank.
     pub gap: Seconds,
+    /// The part of the gap in which the thread waited for a PU, as far as it was recorded (from version 2
+    /// on, in gaps of more than 60 us); of [`Call::Polls`] also between the calls.
+    pub waited: Seconds,
     /// Time inside the call.
     pub duration: Seconds,
     /// The call.

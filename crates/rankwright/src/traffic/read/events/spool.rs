@@ -10,6 +10,8 @@ use crate::traffic::read::trace_constants::{
     EVENTS_VERSION,
 };
 
+/// The oldest version that is read: without what ranks waited for a PU.
+const FIRST_VERSION: u32 = 1;
 const HEAD_BYTES: usize = 64;
 const BLOCK_BYTES: usize = 56;
 /// Shortest span over which the tick length is measured, in nanoseconds.
@@ -67,7 +69,7 @@ impl EventFile {
             return Err(wrong("another kind of file".to_owned()));
         }
         let version = u32_at(&head, 8);
-        if version != EVENTS_VERSION {
+        if !(FIRST_VERSION..=EVENTS_VERSION).contains(&version) {
             return Err(wrong(format!("format version {version}"))
                 .with_advice(format!("this rankwright reads version {EVENTS_VERSION}")));
         }

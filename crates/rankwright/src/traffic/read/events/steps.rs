@@ -22,7 +22,7 @@ use crate::units::Seconds;
 /// One step of a rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step<'a> {
-    /// Time outside MPI.
+    /// Time outside MPI, without waiting for a PU where that was recorded.
     Compute(Seconds),
     /// Starts sending or receiving a message.
     Exchange(Exchange),
@@ -370,6 +370,8 @@ impl<'a> Iterator for Steps<'a> {
             if let Call::Polls { inside, .. } = event.call {
                 outside += (event.duration.0 - inside.0).max(0.0);
             }
+            // The program's own time: a rank that had to wait for a PU did not compute.
+            outside -= event.waited.0;
             if outside > 0.0 {
                 self.ready.push_back(Step::Compute(Seconds(outside)));
             }

@@ -58,6 +58,10 @@ mod tests {
             ended: Ended::Killed,
             cut: true,
             peak_memory: Bytes(7),
+            waited_for_pu: Some(Seconds(0.25)),
+            sleep_is_known: true,
+            processor: Seconds(1.5),
+            other_threads: Seconds(0.5),
             ..RankRecord::default()
         };
         let topology = DeclaredTopology {
@@ -94,12 +98,20 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_from_before_library_settings_were_recorded_is_read() {
+    fn a_profile_from_before_settings_and_waiting_were_recorded_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("app.rwp");
         write(&profile(), &path).unwrap();
-        Connection::open(&path).unwrap().execute_batch("DROP TABLE library_settings").unwrap();
-        let old = Profile { library_settings: std::collections::BTreeMap::new(), ..profile() };
+        let younger = ["waited_for_pu_s", "sleep_is_known", "processor_s", "other_threads_s"];
+        let drop = younger.map(|column| format!("ALTER TABLE ranks DROP COLUMN {column};"));
+        let drop = drop.concat() + "DROP TABLE library_settings;";
+        Connection::open(&path).unwrap().execute_batch(&drop).unwrap();
+        let mut old = Profile { library_settings: std::collections::BTreeMap::new(), ..profile() };
+        for rank in &mut old.ranks {
+            rank.waited_for_pu = None;
+            rank.sleep_is_known = false;
+            (rank.processor, rank.other_threads) = (Seconds(0.0), Seconds(0.0));
+        }
         assert_eq!(read(&path).unwrap(), old);
     }
 

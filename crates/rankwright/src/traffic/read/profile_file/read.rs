@@ -132,6 +132,8 @@ fn names(list: &str) -> Vec<String> {
 
 fn read_ranks(file: &Connection) -> rusqlite::Result<Vec<RankRecord>> {
     let mut select = file.prepare("SELECT * FROM ranks ORDER BY rank")?;
+    // These columns are younger than the format's version.
+    let has_waiting = file.column_exists(None, "ranks", "waited_for_pu_s")?;
     let record = |row: &Row<'_>| -> rusqlite::Result<RankRecord> {
         let time = |calls, time| -> rusqlite::Result<TimeInMpi> {
             Ok(TimeInMpi { calls: amount(row, calls)?, time: Seconds(row.get(time)?) })
@@ -143,6 +145,7 @@ fn read_ranks(file: &Connection) -> rusqlite::Result<Vec<RankRecord>> {
         let pus: PuSet = pus.parse().map_err(|error| wrong(Box::new(error)))?;
         let numa: String = row.get("numa")?;
         let ended: String = row.get("ended")?;
+        let younger = |column| if has_waiting { row.get(column) } else { Ok(0.0) };
         Ok(RankRecord {
             host: row.get("host")?,
             pus,
@@ -157,6 +160,13 @@ fn read_ranks(file: &Connection) -> rusqlite::Result<Vec<RankRecord>> {
             collective: time("collective_calls", "collective_s")?,
             one_sided: time("one_sided_calls", "one_sided_s")?,
             other: time("other_calls", "other_s")?,
+            waited_for_pu: match has_waiting {
+                true => row.get::<_, Option<f64>>("waited_for_pu_s")?.map(Seconds),
+                false => None,
+            },
+            sleep_is_known: has_waiting && row.get("sleep_is_known")?,
+            processor: Seconds(younger("processor_s")?),
+            other_threads: Seconds(younger("other_threads_s")?),
             outside_messages: amount(row, "outside_messages")?,
             outside_bytes: amount(row, "outside_bytes")?,
         })

@@ -21,7 +21,9 @@ CREATE TABLE ranks (
   collective_calls INTEGER NOT NULL, collective_s REAL NOT NULL,
   one_sided_calls INTEGER NOT NULL, one_sided_s REAL NOT NULL,
   other_calls INTEGER NOT NULL, other_s REAL NOT NULL,
-  outside_messages INTEGER NOT NULL, outside_bytes INTEGER NOT NULL);
+  outside_messages INTEGER NOT NULL, outside_bytes INTEGER NOT NULL,
+  waited_for_pu_s REAL, sleep_is_known INTEGER NOT NULL,
+  processor_s REAL NOT NULL, other_threads_s REAL NOT NULL);
 CREATE TABLE communicators (
   communicator INTEGER PRIMARY KEY, name TEXT NOT NULL, created INTEGER NOT NULL);
 CREATE TABLE communicator_members (
@@ -101,7 +103,7 @@ fn write_run(file: &Connection, profile: &Profile) -> rusqlite::Result<()> {
             file.execute("INSERT INTO run VALUES (?, ?)", [key, value])?;
         }
     }
-    let places = ["?"; 21].join(",");
+    let places = ["?"; 25].join(",");
     let mut insert = file.prepare(&format!("INSERT INTO ranks VALUES ({places})"))?;
     for (rank, record) in (0_i64..).zip(&profile.ranks) {
         insert.execute(params![
@@ -126,6 +128,10 @@ fn write_run(file: &Connection, profile: &Profile) -> rusqlite::Result<()> {
             record.other.time.0,
             integer(record.outside_messages)?,
             integer(record.outside_bytes)?,
+            record.waited_for_pu.map(|waited| waited.0),
+            record.sleep_is_known,
+            record.processor.0,
+            record.other_threads.0,
         ])?;
     }
     Ok(())

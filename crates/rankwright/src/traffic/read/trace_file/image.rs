@@ -14,6 +14,7 @@ use crate::traffic::read::trace_constants::{
     RECORD_MEMBERS, RECORD_PAIR, RECORD_ROW, RECORD_SETTING, RECORD_TEXT, RECORD_TOPOLOGY,
     STATE_ABORTED, STATE_EXITED, STATE_FINALIZED, STATE_RUNNING, TEXT_BESIDE_MPI,
     TEXT_CALLED_THROUGH, TEXT_HOST, TEXT_LIBRARY, TEXT_PROGRAM, TEXT_TRACER, THREAD_MULTIPLE,
+    WAITING_RUN_DELAY, WAITING_UNKNOWN,
 };
 use crate::traffic::topology::{DeclaredTopology, Neighbour, TopologyKind};
 use crate::units::{Bytes as Size, Seconds};
@@ -161,7 +162,24 @@ fn read_head(head: &mut Bytes<'_>) -> Result<(Image, Clock, u64), String> {
     image.record.collective = class()?;
     image.record.one_sided = class()?;
     image.record.other = class()?;
+    if !head.rest.is_empty() {
+        read_waiting(head, &mut image.record, &clock)?;
+    }
     Ok((image, clock, length))
+}
+
+fn read_waiting(
+    head: &mut Bytes<'_>,
+    record: &mut RankRecord,
+    clock: &Clock,
+) -> Result<(), String> {
+    let waited = Seconds(clock.duration(head.u64()? as f64));
+    record.processor = Seconds(head.u64()? as f64 * 1e-9);
+    record.other_threads = Seconds(head.u64()? as f64 * 1e-9);
+    let waiting = head.u32()?;
+    record.waited_for_pu = (waiting != WAITING_UNKNOWN).then_some(waited);
+    record.sleep_is_known = waiting == WAITING_RUN_DELAY;
+    Ok(())
 }
 
 fn read_record(

@@ -1,6 +1,7 @@
 use super::*;
 use crate::traffic::profile::Ended;
 use crate::traffic::read::trace_constants::IMAGE_MAGIC;
+use crate::units::Seconds;
 
 /// The image of a rank that sent three messages of 8 bytes to itself.
 fn image(rank: u32, world_size: u32, state: u32, run: u64) -> Vec<u8> {
@@ -57,6 +58,25 @@ fn a_trace_is_read_whole() {
     assert_eq!(record.size_histogram, [0, 0, 0, 0, 3]);
     let times = record.times.unwrap();
     assert!((times.gap_mean.0 - 2e-6).abs() < 1e-12 && (times.gap_cv - 0.5).abs() < 1e-12);
+}
+
+#[test]
+fn what_a_rank_waited_for_a_pu_is_at_the_end_of_its_head() {
+    let old = image(0, 1, 1, 9);
+    let younger: Vec<u8> =
+        [4_000_u64, 5_000, 600, 1].iter().flat_map(|n| n.to_le_bytes()).collect();
+    let mut new = [&old[..200], &younger, &old[200..]].concat();
+    new[12..16].copy_from_slice(&232_u32.to_le_bytes());
+    let length = new.len() as u64;
+    new[48..56].copy_from_slice(&length.to_le_bytes());
+    let record = |bytes: &[u8]| image::take(&mut bytes::Bytes { rest: bytes }).unwrap().record;
+    assert_eq!(record(&old).waited_for_pu, None);
+    let new = record(&new);
+    assert!((new.waited_for_pu.unwrap().0 - 4e-6).abs() < 1e-12 && new.sleep_is_known);
+    assert_eq!(
+        (new.processor, new.other_threads),
+        (Seconds(5_000.0 * 1e-9), Seconds(600.0 * 1e-9))
+    );
 }
 
 #[test]

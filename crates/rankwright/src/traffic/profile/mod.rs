@@ -1,5 +1,7 @@
 //! A profile: the traffic recorded from one run of a parallel program, and its time inside MPI.
 
+mod computing;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -14,6 +16,7 @@ use super::topology::DeclaredTopology;
 use super::{Flow, Job, Seen, TrafficError};
 use crate::ids::{PuId, PuSet, Rank};
 use crate::units::{Bytes, Seconds};
+pub use computing::RoughComputing;
 
 /// A recorded run. Written by the tracer, an importer or a generator; `docs/src/formats.md`
 /// describes the file.
@@ -94,6 +97,15 @@ pub struct RankRecord {
     pub one_sided: TimeInMpi,
     /// Creating and freeing communicators, windows and requests.
     pub other: TimeInMpi,
+    /// Time outside MPI in which it was ready to run and waited for a PU; `None` if not recorded. Of the
+    /// thread that called `MPI_Init`.
+    pub waited_for_pu: Option<Seconds>,
+    /// Whether the kernel tells waiting for a PU from sleep. If not, sleep counts as waiting.
+    pub sleep_is_known: bool,
+    /// Processor time of the thread that called `MPI_Init`, in MPI and outside; 0 if unknown.
+    pub processor: Seconds,
+    /// Processor time of all other threads of the process; 0 if unknown.
+    pub other_threads: Seconds,
     /// Number of messages to processes outside `MPI_COMM_WORLD`; no flow contains them.
     pub outside_messages: u64,
     /// Bytes of the messages to processes outside `MPI_COMM_WORLD`.
@@ -252,7 +264,8 @@ impl Profile {
 
     /// The job that ran: its point-to-point traffic, and its collective calls expanded into
     /// messages by `expansion`. It has message timing if the profile has times. Each rank's compute
-    /// time is its time outside MPI, as if all nodes of the run had speed 1.
+    /// time is its time outside MPI without waiting for a PU, as if all nodes of the run had speed 1. After
+    /// a disturbed run the clocks are those of the program's computing ([`Profile::undisturbed`]).
     ///
     /// # Errors
     /// If the profile has 0 ranks.
@@ -289,22 +302,12 @@ impl Profile {
         Seen {
             hosts: ranks.iter().map(|rank| rank.host.clone()).collect(),
             wall: walls.map(|walls| Seconds(walls.fold(0.0, f64::max))),
-            shared_pus: self.shared_pus().is_some(),
+            shared_pus: self.shared_pus().is_some() && self.computing().is_none(),
+            undisturbed: self.undisturbed(),
+            rough: self.undisturbed().and_then(|_| self.rough_computing()),
             beside_mpi: self.run.beside_mpi.clone(),
             events: self.run.events.clone(),
         }
-    }
-
-    /// Time outside MPI, by rank; empty unless known for every rank.
-    fn compute(&self) -> Vec<Seconds> {
-        let timed = self.calls_were_timed() && !self.run.several_threads;
-        // With shared PUs, time outside MPI includes waiting for a PU.
-        if !timed || self.shared_pus().is_some() || !self.ranks.iter().all(RankRecord::is_complete)
-        {
-            return Vec::new();
-        }
-        let outside = |rank: &RankRecord| Seconds((rank.wall.0 - rank.time_in_mpi().0).max(0.0));
-        self.ranks.iter().map(outside).collect()
     }
 
     /// Ranks with incomplete records, grouped by how they ended.
@@ -357,6 +360,11 @@ impl RankRecord {
     /// Whether the record is complete and has a wall time.
     fn is_complete(&self) -> bool {
         self.ended.is_whole() && self.wall.0 > 0.0
+    }
+
+    /// Wall time outside MPI.
+    fn outside(&self) -> Seconds {
+        Seconds((self.wall.0 - self.time_in_mpi().0).max(0.0))
     }
 
     /// Time inside MPI, summed over all classes of calls.
