@@ -166,6 +166,10 @@ impl Simulate {
             let profile = profile_file::read(Path::new(profile))?;
             let waits_known = profile.ranks.iter().all(|rank| rank.waited_for_pu.is_some());
             let shared = profile.shared_pus().filter(|_| !waits_known);
+            let library = profile.library();
+            if let (Some(why), false) = (library.estimated(), profile.collectives.is_empty()) {
+                output::warn(verbosity, format_args!("collectives are estimated: {why}"));
+            }
             if let Some(OversubscribedHost { host, ranks, pus }) = shared {
                 let text = format!(
                     "{ranks} ranks shared {pus} PUs on {host}: their time outside MPI, which is \

@@ -19,6 +19,8 @@ use crate::sim::server::Server;
 use crate::sim::statistics::{Counts, JobCount, outcome};
 use crate::sim::time::{Time, seconds};
 use crate::sim::{OBSERVED, Progress};
+use crate::traffic::expansion::library::Library;
+use crate::traffic::expansion::schedule::Group;
 use crate::traffic::read::events::SendMode;
 use crate::traffic::read::events::matching as recorded;
 use crate::traffic::read::events::steps::{Exchange, Step, Steps};
@@ -142,17 +144,20 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Adds the ranks of the next job.
+    /// Adds the ranks of the next job, with the MPI library that chooses the algorithms of its
+    /// collective operations, and its communicators on their nodes.
     pub(super) fn add_job(
         &mut self,
         recording: &'a Recording,
         matching: &'a recorded::Matching,
+        (library, groups): (&'a Library, &'a [Group]),
     ) -> Result<(), InputError> {
         let job = JobId::from_index(self.counts.len());
         let first = GlobalRank::from_index(self.ranks.len());
         self.counts.push(JobCount::new());
         for rank in (0..recording.ranks()).map(Rank) {
-            self.steps.push(Steps::new(recording, matching, rank, |_| false)?);
+            let steps = Steps::new(recording, matching, rank, |_| false)?;
+            self.steps.push(steps.with_library(library, groups));
             self.ranks.push(RankState::new());
             self.job_of.push(JobOfRank { job, first });
         }

@@ -5,7 +5,8 @@
 //! for what it waited for: a closed loop, in which a late message delays what depends on it. A message
 //! up to the eager limit is sent at once and its sender continues; a longer or synchronous one is sent
 //! when its receive is posted (rendezvous), and the sender continues when the message has left the last
-//! server on the sender's node. Time inside MPI that is not waiting for messages is not replayed, but
+//! server on the sender's node. Collective operations are the messages of the algorithms that the MPI
+//! library of the run chooses under the new placement. Time inside MPI that is not waiting for messages is not replayed, but
 //! for the overheads of sender and receiver where they were measured.
 //!
 //! Which receive takes which message does not depend on time: of one sender and one channel the first
@@ -31,6 +32,8 @@ use crate::cluster::Cluster;
 use crate::files::InputError;
 use crate::ids::Rank;
 use crate::placement::Placement;
+use crate::traffic::expansion::library::Library;
+use crate::traffic::expansion::schedule::Group;
 use crate::traffic::read::events::matching as recorded;
 use crate::traffic::read::events::store::Recording;
 use crate::units::{Bytes, Seconds, counted};
@@ -115,6 +118,8 @@ pub struct Replayer {
     recordings: Vec<Recording>,
     /// What belongs together across the ranks of each run.
     matchings: Vec<recorded::Matching>,
+    /// The MPI library of each run.
+    libraries: Vec<Library>,
 }
 
 impl Replayer {
@@ -129,7 +134,9 @@ impl Replayer {
         let recordings = recordings?;
         let matchings: Result<Vec<_>, InputError> =
             recordings.iter().map(recorded::Matching::new).collect();
-        Ok(Self { matchings: matchings?, recordings })
+        let libraries: Result<Vec<Library>, InputError> =
+            recordings.iter().map(Recording::library).collect();
+        Ok(Self { matchings: matchings?, libraries: libraries?, recordings })
     }
 
     /// Replays the runs under a placement of their jobs.
@@ -152,9 +159,13 @@ impl Replayer {
         if placed != expected {
             return Err(ReplayError::RanksDiffer { found: placed, expected });
         }
+        let groups: Vec<Vec<Group>> = (placement.jobs().iter().zip(&self.matchings))
+            .map(|(job, matching)| matching.groups_on(&|rank| job.ranks[rank.index()].node.0))
+            .collect();
         let mut replay = Replay::new(cluster, placement, options);
-        for (recording, matching) in self.recordings.iter().zip(&self.matchings) {
-            replay.add_job(recording, matching)?;
+        let jobs = self.recordings.iter().zip(&self.matchings).zip(&self.libraries);
+        for (((recording, matching), library), groups) in jobs.zip(&groups) {
+            replay.add_job(recording, matching, (library, groups))?;
         }
         let stopped = replay.run(observer)?;
         let names = placement.jobs().iter().map(|job| job.name.as_str());

@@ -12,6 +12,8 @@ use super::spool::EventFile;
 use super::{CommunicatorIdentity, Event};
 use crate::files::{InputError, WriteError, replace_atomically};
 use crate::ids::Rank;
+use crate::traffic::expansion::library::Library;
+use crate::traffic::read::profile_file;
 
 const TABLES: &str = "
 DROP TABLE IF EXISTS event_blocks;
@@ -228,6 +230,14 @@ impl Recording {
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.ranks
+    }
+
+    /// The MPI library of the run, as far as it chooses algorithms of collective operations.
+    ///
+    /// # Errors
+    /// If the profile is damaged.
+    pub fn library(&self) -> Result<Library, InputError> {
+        profile_file::library(&self.file).map_err(|error| self.wrong(error.to_string()))
     }
 
     /// The events of a rank.

@@ -4,6 +4,7 @@
 mod read;
 mod write;
 
+pub(crate) use read::library;
 pub use read::read;
 pub use write::write;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, Row, Statement};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, Statement};
 
 use super::{APPLICATION_ID, FORMAT_VERSION};
 use crate::files::{InputError, describe};
@@ -11,6 +11,7 @@ use crate::ids::{PuSet, Rank, parse_index_list};
 use crate::traffic::Flow;
 use crate::traffic::collectives::{CollectiveCalls, Form, Operation, RowEntry};
 use crate::traffic::communicator::Communicator;
+use crate::traffic::expansion::library::Library;
 use crate::traffic::profile::{
     Ended, FlowKind, FlowRecord, FlowTimes, Profile, RankRecord, TimeInMpi,
 };
@@ -315,6 +316,13 @@ fn read_topologies(file: &Connection) -> rusqlite::Result<Vec<DeclaredTopology>>
         topologies[position].neighbours.push(neighbour);
     }
     Ok(topologies)
+}
+
+/// The MPI library of a profile's run.
+pub(crate) fn library(file: &Connection) -> rusqlite::Result<Library> {
+    let select = "SELECT value FROM run WHERE key = 'mpi_library'";
+    let version: Option<String> = file.query_row(select, [], |row| row.get(0)).optional()?;
+    Ok(Library::new(&version.unwrap_or_default(), &read_settings(file)?))
 }
 
 /// The table is younger than the format's version: a file without it says nothing about the library.
