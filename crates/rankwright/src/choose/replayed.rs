@@ -59,12 +59,19 @@ pub(super) fn replayed(
             let placement = &mappings[*at].placement;
             let replay = ReplayOptions::default();
             let replayed = replayer.replay(problem.cluster, placement, replay, &mut observer)?;
-            scores.push((*at, Score::from(&replayed.outcome)));
+            let left_out = replayed.left_out.iter().next().map(|(what, count)| (*what, *count));
+            scores.push((*at, Score::from(&replayed.outcome), left_out));
         }
         Ok::<_, ReplayError>(scores)
     });
     let scores: Result<Vec<_>, ReplayError> = scores.into_iter().collect();
-    let scores: Vec<(usize, Score)> = scores?.into_iter().flatten().collect();
+    let scores: Vec<_> = scores?.into_iter().flatten().collect();
+    // The clocks have what these calls send.
+    if let Some((what, count)) = scores.iter().find_map(|(.., left_out)| *left_out) {
+        evaluation.not_replayed = Some(format!("the replay would leave out {count} {what}"));
+        return Ok(());
+    }
+    let scores: Vec<(usize, Score)> = scores.iter().map(|(at, score, _)| (*at, *score)).collect();
     // Stopped before its end.
     if scores.iter().any(|(_, score)| score.excluded) {
         return Ok(());

@@ -326,7 +326,7 @@ fn confidence((best, rival): (&str, &str), by_seeds: &SeedComparison) -> String 
     // The times above are means over all seeds of each, these shares means over the seeds of both.
     let (seeds, by_seed) = match seeds {
         1 => ("1 seed".to_owned(), ""),
-        _ => (format!("{seeds} seeds"), "on average of each seed by itself, "),
+        _ => (format!("{seeds} seeds"), "on average over the seeds, "),
     };
     format!(
         " {best} is better than {rival} with {wins} of {seeds}: {by_seed}messages wait {waiting}, the run ends \

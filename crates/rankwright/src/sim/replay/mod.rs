@@ -97,7 +97,7 @@ pub enum ReplayError {
 pub struct Replayed {
     /// Waiting and service as in a simulation; a job's finish is the end of its last rank.
     pub outcome: Outcome,
-    /// Index: [`GlobalRank`].
+    /// Index: [`GlobalRank`](crate::ids::GlobalRank).
     pub ranks: Vec<RankTimes>,
     /// The calls that were not replayed, and how often each was left out.
     pub left_out: BTreeMap<&'static str, u64>,

@@ -19,7 +19,7 @@ pub trait Amounts {
 pub struct Call<'a> {
     /// The operation.
     pub operation: Operation,
-    /// Root, if the operation has one: index into the [`Group`].
+    /// Root, if the operation has one: index into the [`Group`](super::Group).
     pub root: Option<usize>,
     /// Largest contribution of a member, in bytes: the whole buffer of operations in which all
     /// members, or the root, contribute equally.

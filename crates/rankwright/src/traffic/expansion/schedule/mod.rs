@@ -1,7 +1,7 @@
 //! The messages of one member in one collective operation, phase by phase.
 //!
 //! An algorithm is written as the library runs it on one member, an `async` function that adds messages
-//! and waits for them ([`Member`]). A [`Schedule`] runs it until it waits: no executor, no thread, nothing
+//! and waits for them (`member.rs`). A [`Schedule`] runs it until it waits: no executor, no thread, nothing
 //! kept of earlier phases. A pairwise all-to-all of 16 384 ranks costs no more memory than a barrier of two.
 
 mod call;
