@@ -12,12 +12,14 @@ import json
 import os
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent))
+
+from lab_runs import ROOT, Lab  # noqa: E402 (found by the line above)
+
 WITHIN = 0.05
 LATENCY_WITHIN = 0.10
 
@@ -30,30 +32,16 @@ def program():
 
 def draw(rankwright, rate, delay, options, folder):
     """The rates that calibrate finds in a lab whose devices have this many Mbit/s and this latency in us."""
-    lab = os.environ.get("LAB_PROGRAM") or rankwright
-    name = f"draw-{os.getpid()}"
-    up = [lab, "lab", "up", "--name", name, "--nodes", str(options.nodes), "--cores", str(options.cores)]
+    up = ["--nodes", options.nodes, "--cores", options.cores, "--nic", f"{rate} Mbit/s"]
     up += ["--delay", f"{delay} us"] if delay else []
-    description = subprocess.run(
-        up + ["--nic", f"{rate} Mbit/s"], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ).stdout
-    # The description must not tell the rate.
-    hidden = "".join(line for line in description.splitlines(keepends=True) if not line.startswith(("bandwidth", "latency")))
-    file = folder / "cluster.toml"
-    file.write_text(hidden)
-    environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    try:
-        calibrate = [rankwright, "calibrate", "--on", str(file), "--for", options.launcher, "--format", "json"]
+    with Lab(os.environ.get("LAB_PROGRAM") or rankwright, folder, up) as lab:
+        file = folder / "lab.toml"
+        lines = file.read_text().splitlines(keepends=True)
+        # The description must not tell the rate.
+        file.write_text("".join(line for line in lines if not line.startswith(("bandwidth", "latency"))))
+        calibrate = [rankwright, "calibrate", "--on", "lab.toml", "--for", options.launcher, "--format", "json"]
         calibrate += ["--time-per-item", options.time_per_item, "--force"]
-        inside = [lab, "lab", "exec", "--name", name, "head", "--"]
-        run = subprocess.run(
-            inside + calibrate, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600, env=environment
-        )
-        if run.returncode != 0:
-            sys.exit(f"calibrate failed: {run.stderr}")
-        result = json.loads(run.stdout)
-    finally:
-        subprocess.run([lab, "lab", "down", "--name", name], check=True, stderr=subprocess.DEVNULL)
+        result = json.loads(lab.run(calibrate, limit=600)[0])
     return {row["rate"]: row for row in result["rates"]}, result["seconds"]
 
 
