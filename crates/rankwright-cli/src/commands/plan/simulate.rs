@@ -288,13 +288,16 @@ impl Simulate {
 
 fn caveat(report: &SimulationReport) -> String {
     let origin = if report.calibrated { "calibrated" } else { "assumed" };
-    // One draw of when ranks send; other commands draw others.
-    let seed = match report.replications {
-        None => {
+    let is_replay = !report.per_rank.is_empty();
+    let (what, seed) = match report.replications {
+        _ if is_replay => ("replay of the recorded calls", ""),
+        // One draw of when ranks send; other commands draw others.
+        None => (
+            "simulation",
             "; one seed: `place` and `compare` use others, whose runs end earlier or later \
-                 (--replications 10: the mean)"
-        }
-        Some(_) => "",
+             (--replications 10: the mean)",
+        ),
+        Some(_) => ("simulation", ""),
     };
-    format!("simulation, rates {origin}: {}{seed}", report.rates)
+    format!("{what}, rates {origin}: {}{seed}", report.rates)
 }
