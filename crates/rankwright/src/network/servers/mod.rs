@@ -245,6 +245,12 @@ impl<'a> Servers<'a> {
         core.map(|core| core.numa)
     }
 
+    /// The package (L#) of a rank's first core.
+    pub(crate) fn package(&self, rank: GlobalRank) -> Option<usize> {
+        let core = self.cluster.machine(self.node(rank)).cores.get(self.home(rank).index());
+        core.map(|core| core.package)
+    }
+
     /// The switch that a rank's node is connected to, a position in `cluster.switches`.
     pub(crate) fn switch(&self, rank: GlobalRank) -> Option<usize> {
         self.cluster.node(self.node(rank)).switch

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::agenda::Agenda;
+use super::background::{Background, OF_OPERATION};
 use super::matching::{Matching, Pair, Receive};
 use super::protocol::Protocols;
 use super::rank::RankState;
@@ -62,6 +63,8 @@ struct Ends {
     /// The sender's number for it.
     number: u64,
     sent: Time,
+    /// Before the first server; without servers all of its own time.
+    before: Time,
     /// After the last server.
     after: Time,
     receive_overhead: Time,
@@ -96,9 +99,10 @@ pub(super) struct Replay<'a> {
     pub(super) sharing: Option<Sharing>,
     pub(super) agenda: Agenda,
     /// Index: [`GlobalRank`].
-    ranks: Vec<RankState>,
+    pub(super) ranks: Vec<RankState>,
     /// Index: [`GlobalRank`].
-    steps: Vec<Steps<'a>>,
+    pub(super) steps: Vec<Steps<'a>>,
+    pub(super) background: Background,
     matching: Matching,
     pub(super) messages: Vec<Message>,
     /// Of the message at the same place.
@@ -134,6 +138,7 @@ impl<'a> Replay<'a> {
             agenda: Agenda::default(),
             ranks: Vec::new(),
             steps: Vec::new(),
+            background: Background::default(),
             matching: Matching::default(),
             messages: Vec::new(),
             ends: Vec::new(),
@@ -157,7 +162,7 @@ impl<'a> Replay<'a> {
         self.counts.push(JobCount::new());
         for rank in (0..recording.ranks()).map(Rank) {
             let steps = Steps::new(recording, matching, rank, |_| false)?;
-            self.steps.push(steps.with_library(library, groups));
+            self.steps.push(steps.with_library(library, groups).in_background());
             self.ranks.push(RankState::new());
             self.job_of.push(JobOfRank { job, first });
         }
@@ -235,11 +240,12 @@ impl<'a> Replay<'a> {
     }
 
     fn advance_runnable(&mut self) -> Result<(), InputError> {
-        while let Some(rank) = self.runnable.pop() {
+        loop {
+            self.advance_background();
+            let Some(rank) = self.runnable.pop() else { return Ok(()) };
             self.ranks[rank.index()].resume();
             self.advance(rank)?;
         }
-        Ok(())
     }
 
     /// Lets a rank do its next steps until it has to wait for something that is not known yet. Its
@@ -266,7 +272,11 @@ impl<'a> Replay<'a> {
                 Step::Wait(count) => {
                     state.has_to_wait(steps.awaited(count).map(|exchange| exchange.number))
                 }
-                // Collective operations have been expanded to exchanges.
+                Step::Begin(number) => {
+                    self.begin_operation(rank, number);
+                    continue;
+                }
+                // Blocking collective operations have been expanded to exchanges.
                 Step::Collective(_) => continue,
             };
             if waits {
@@ -278,21 +288,32 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
+    pub(super) fn peer(&self, rank: GlobalRank, exchange: &Exchange) -> GlobalRank {
+        exchange.peer.global(self.job_of[rank.index()].first)
+    }
+
     fn begin(&mut self, rank: GlobalRank, exchange: Exchange) {
-        let peer = exchange.peer.global(self.job_of[rank.index()].first);
+        let peer = self.peer(rank, &exchange);
         // Nothing waits for a buffered message: it is copied.
-        let buffered = exchange.mode == SendMode::Buffered;
-        self.ranks[rank.index()].begin(!buffered);
+        let is_awaited = exchange.is_awaited && exchange.mode != SendMode::Buffered;
+        let state = &mut self.ranks[rank.index()];
+        state.begin(is_awaited);
         if exchange.sends {
-            self.send(rank, peer, &exchange);
+            self.send(rank, peer, &exchange, None);
         } else {
-            self.receive(rank, peer, &exchange);
+            let posted = state.clock;
+            self.receive(rank, peer, &exchange, posted);
         }
     }
 
-    fn receive(&mut self, rank: GlobalRank, peer: GlobalRank, exchange: &Exchange) {
+    pub(super) fn receive(
+        &mut self,
+        rank: GlobalRank,
+        peer: GlobalRank,
+        exchange: &Exchange,
+        posted: Time,
+    ) {
         let pair = Pair { receiver: rank, sender: peer, channel: exchange.channel };
-        let posted = self.ranks[rank.index()].clock;
         let receive = Receive { number: exchange.number, posted };
         let Some(number) = self.matching.receive(pair, receive) else { return };
         let ends = &mut self.ends[number as usize];
@@ -308,24 +329,35 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn send(&mut self, rank: GlobalRank, peer: GlobalRank, exchange: &Exchange) {
+    /// Sends a message: at the rank's own time, or at `beside` where it does not concern the rank's core.
+    /// Returns when the core has sent it.
+    pub(super) fn send(
+        &mut self,
+        rank: GlobalRank,
+        peer: GlobalRank,
+        exchange: &Exchange,
+        beside: Option<Time>,
+    ) -> Time {
         let bytes = Bytes(exchange.bytes);
         let route = self.routes.next(rank, peer, bytes);
         let protocol = *self.protocols.at(route.level);
         let state = &mut self.ranks[rank.index()];
-        state.clock = state.clock.saturating_add(protocol.send_overhead);
-        let sent = state.clock.max(state.next_send);
-        state.next_send = sent.saturating_add(protocol.gap);
+        let clock = beside.unwrap_or(state.clock).saturating_add(protocol.send_overhead);
+        let mut sent = clock;
+        if beside.is_none() {
+            state.clock = clock;
+            sent = clock.max(state.next_send);
+            state.next_send = sent.saturating_add(protocol.gap);
+        }
         let rendezvous = match exchange.mode {
             SendMode::Synchronous => true,
             SendMode::Buffered => false,
             SendMode::Standard | SendMode::Ready => bytes > protocol.eager_limit,
         };
-        let clock = state.clock;
         let message = Message {
             parts: route.parts,
             bytes,
-            tail: sent.saturating_add(route.before),
+            tail: sent,
             waited: 0,
             flight: protocol.latency.unwrap_or(route.flight),
             leaves_node: route.leaves_node(),
@@ -336,6 +368,7 @@ impl<'a> Replay<'a> {
             receiver: peer,
             number: exchange.number,
             sent,
+            before: route.before,
             after: route.after,
             receive_overhead: protocol.receive_overhead,
             receive: None,
@@ -353,6 +386,7 @@ impl<'a> Replay<'a> {
                 self.enter(number);
             }
         }
+        clock
     }
 
     /// A place for a message: its number.
@@ -366,7 +400,9 @@ impl<'a> Replay<'a> {
             None => {
                 self.messages.push(message);
                 self.ends.push(ends);
-                u32::try_from(self.ends.len() - 1).expect("fewer than 2^30 messages on their way")
+                let number = u32::try_from(self.ends.len() - 1).unwrap_or(u32::MAX);
+                assert!(number < OF_CLASS, "2^30 messages on their way");
+                number
             }
         }
     }
@@ -381,12 +417,14 @@ impl<'a> Replay<'a> {
         self.enter(number);
     }
 
-    /// A message goes to its first server.
+    /// A message leaves its sender for its first server.
     fn enter(&mut self, number: u32) {
-        let message = &self.messages[number as usize];
+        let message = &mut self.messages[number as usize];
+        message.tail = message.tail.saturating_add(self.ends[number as usize].before);
         if message.parts.iter().all(|part| part.is_over()) {
-            if message.is_awaited {
-                self.departed(number, message.tail);
+            let (tail, is_awaited) = (message.tail, message.is_awaited);
+            if is_awaited {
+                self.departed(number, tail);
             }
             self.arrive(number);
         } else {
@@ -451,8 +489,10 @@ impl<'a> Replay<'a> {
     }
 
     /// A message is complete for a rank, which continues if it waits for no other.
-    fn complete(&mut self, rank: GlobalRank, number: u64, time: Time, overhead: Time) {
-        if self.ranks[rank.index()].complete(number, time, overhead) {
+    pub(super) fn complete(&mut self, rank: GlobalRank, number: u64, time: Time, overhead: Time) {
+        if number & OF_OPERATION != 0 {
+            self.background.complete(rank, number, time, overhead);
+        } else if self.ranks[rank.index()].complete(number, time, overhead) {
             self.runnable.push(rank);
         }
     }

@@ -14,6 +14,7 @@
 //! message that is not known yet, and the only events are arrivals of messages at servers.
 
 mod agenda;
+mod background;
 mod engine;
 mod matching;
 mod protocol;
@@ -25,6 +26,7 @@ mod sharing;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Progress;
 use super::statistics::Outcome;
@@ -116,6 +118,12 @@ pub struct RankTimes {
 #[derive(Debug)]
 pub struct Replayer {
     recordings: Vec<Recording>,
+    runs: Arc<Runs>,
+}
+
+/// What all replays of the same runs share.
+#[derive(Debug)]
+struct Runs {
     /// What belongs together across the ranks of each run.
     matchings: Vec<recorded::Matching>,
     /// The MPI library of each run.
@@ -129,14 +137,42 @@ impl Replayer {
     /// If a file cannot be read or has no events, or the events are damaged or incomplete, or several
     /// threads of a rank call MPI.
     pub fn open(profiles: &[impl AsRef<Path>]) -> Result<Self, InputError> {
+        let opened = Self::open_while(profiles, &mut || true)?;
+        Ok(opened.expect("nothing ends it"))
+    }
+
+    /// As [`open`](Self::open) while `keeps_on` says so, which is asked all the time; `None` if it
+    /// ended before.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_while(
+        profiles: &[impl AsRef<Path>],
+        keeps_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Self>, InputError> {
         let recordings: Result<Vec<Recording>, InputError> =
             profiles.iter().map(|profile| Recording::open(profile.as_ref())).collect();
         let recordings = recordings?;
-        let matchings: Result<Vec<_>, InputError> =
-            recordings.iter().map(recorded::Matching::new).collect();
+        let mut matchings = Vec::new();
+        for recording in &recordings {
+            let Some(matching) = recorded::Matching::new_while(recording, keeps_on)? else {
+                return Ok(None);
+            };
+            matchings.push(matching);
+        }
         let libraries: Result<Vec<Library>, InputError> =
             recordings.iter().map(Recording::library).collect();
-        Ok(Self { matchings: matchings?, libraries: libraries?, recordings })
+        Ok(Some(Self { runs: Arc::new(Runs { matchings, libraries: libraries? }), recordings }))
+    }
+
+    /// The same runs for another thread, with open files of its own.
+    ///
+    /// # Errors
+    /// If a file cannot be opened again.
+    pub fn again(&self) -> Result<Self, InputError> {
+        let recordings: Result<Vec<Recording>, InputError> =
+            self.recordings.iter().map(Recording::again).collect();
+        Ok(Self { recordings: recordings?, runs: Arc::clone(&self.runs) })
     }
 
     /// Replays the runs under a placement of their jobs.
@@ -159,11 +195,11 @@ impl Replayer {
         if placed != expected {
             return Err(ReplayError::RanksDiffer { found: placed, expected });
         }
-        let groups: Vec<Vec<Group>> = (placement.jobs().iter().zip(&self.matchings))
+        let groups: Vec<Vec<Group>> = (placement.jobs().iter().zip(&self.runs.matchings))
             .map(|(job, matching)| matching.groups_on(&|rank| job.ranks[rank.index()].node.0))
             .collect();
         let mut replay = Replay::new(cluster, placement, options);
-        let jobs = self.recordings.iter().zip(&self.matchings).zip(&self.libraries);
+        let jobs = self.recordings.iter().zip(&self.runs.matchings).zip(&self.runs.libraries);
         for (((recording, matching), library), groups) in jobs.zip(&groups) {
             replay.add_job(recording, matching, (library, groups))?;
         }

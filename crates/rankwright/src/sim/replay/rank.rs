@@ -14,6 +14,8 @@ pub(super) struct RankState {
     pub(super) awaited: usize,
     /// The latest completion of those that it waits for, as far as known.
     ready: Time,
+    /// Those that take time of the core: when they are complete, that time.
+    handled: Vec<(Time, Time)>,
     /// How long it has waited so far.
     pub(super) waited: Time,
     /// The earliest time at which its next message can leave (g of LogGP).
@@ -41,6 +43,7 @@ impl RankState {
             messages: Messages { states: VecDeque::new(), first: 1 },
             awaited: 0,
             ready: 0,
+            handled: Vec::new(),
             waited: 0,
             next_send: 0,
             ended: false,
@@ -57,14 +60,32 @@ impl RankState {
     pub(super) fn has_to_wait(&mut self, numbers: impl Iterator<Item = u64>) -> bool {
         self.ready = self.clock;
         for number in numbers {
-            self.awaited += usize::from(self.messages.wait_for(number, &mut self.ready));
+            match self.messages.wait_for(number) {
+                Known::Complete(time, overhead) => self.handle(time, overhead),
+                Known::Open => self.awaited += 1,
+                Known::Over => {}
+            }
         }
         self.messages.retire();
         self.awaited > 0
     }
 
-    /// The rank continues when all that it waits for is complete.
+    fn handle(&mut self, time: Time, overhead: Time) {
+        self.ready = self.ready.max(time);
+        if overhead > 0 {
+            self.handled.push((time, overhead));
+        }
+    }
+
+    /// The rank continues when all that it waits for is complete. The core takes up messages in the
+    /// order in which they are.
     pub(super) fn resume(&mut self) {
+        self.handled.sort_unstable();
+        let mut core = self.clock;
+        for (time, overhead) in self.handled.drain(..) {
+            core = core.max(time).saturating_add(overhead);
+        }
+        self.ready = self.ready.max(core);
         self.waited += self.ready - self.clock;
         self.clock = self.ready;
     }
@@ -80,14 +101,21 @@ impl RankState {
             }
             State::Awaited => {
                 *state = State::Over;
-                self.ready = self.ready.max(time).saturating_add(overhead);
                 self.awaited -= 1;
                 self.messages.retire();
+                self.handle(time, overhead);
                 self.awaited == 0
             }
             State::Complete(..) | State::Over => false,
         }
     }
+}
+
+/// What is known of a message's completion.
+enum Known {
+    Open,
+    Complete(Time, Time),
+    Over,
 }
 
 /// A window over the messages of a rank: those from `first` on.
@@ -102,21 +130,19 @@ impl Messages {
         self.states.get_mut(number.checked_sub(self.first)? as usize)
     }
 
-    /// Waits for a message; if its completion is known, for the time `ready` at most. Returns whether
-    /// it is not known.
-    fn wait_for(&mut self, number: u64, ready: &mut Time) -> bool {
-        let Some(state) = self.get(number) else { return false };
+    /// Waits for a message. Says what is known of its completion.
+    fn wait_for(&mut self, number: u64) -> Known {
+        let Some(state) = self.get(number) else { return Known::Over };
         match *state {
             State::Open => {
                 *state = State::Awaited;
-                true
+                Known::Open
             }
             State::Complete(time, overhead) => {
                 *state = State::Over;
-                *ready = (*ready).max(time).saturating_add(overhead);
-                false
+                Known::Complete(time, overhead)
             }
-            State::Awaited | State::Over => false,
+            State::Awaited | State::Over => Known::Over,
         }
     }
 

@@ -56,6 +56,7 @@ pub(super) struct FlatLeg {
 struct Site {
     node: NodeId,
     numa: NumaId,
+    package: Option<usize>,
     /// Position in the cluster's list of switches.
     switch: Option<usize>,
     /// Way and delay of each device; messages use them in turn.
@@ -88,6 +89,7 @@ pub(super) struct Routes<'a> {
 #[derive(PartialEq, Eq, Hash)]
 struct SiteKey {
     memory: ServerId,
+    package: Option<usize>,
     home_numa: Option<NumaId>,
     devices: Vec<u32>,
     /// Where each rank has queue pairs of its own.
@@ -112,6 +114,7 @@ impl<'a> Routes<'a> {
             let servers = &routes.servers;
             let key = SiteKey {
                 memory: servers.memory(rank),
+                package: servers.package(rank),
                 home_numa: servers.home_numa(rank),
                 devices: servers.devices(rank),
                 rank: servers.has_queue_pairs().then_some(rank),
@@ -141,6 +144,7 @@ impl<'a> Routes<'a> {
         let site = Site {
             node: self.servers.node(rank),
             numa: self.servers.numa(rank),
+            package: self.servers.package(rank),
             switch: self.servers.switch(rank),
             out,
             into,
@@ -181,6 +185,7 @@ impl<'a> Routes<'a> {
         let level = match cache {
             Some(_) => LevelKind::Cache,
             None if source.numa == target.numa => LevelKind::Numa,
+            None if source.package == target.package => LevelKind::Package,
             None => LevelKind::Node,
         };
         let route = Route { parts: [Part::default(); 3], before: 0, after: 0, level, flight: 0 };
@@ -226,6 +231,13 @@ impl<'a> Routes<'a> {
     #[inline]
     pub(super) fn service(&self, leg: FlatLeg, bytes: Bytes) -> Time {
         self.time(leg.cost, bytes)
+    }
+
+    /// Picoseconds for each byte at a server, and for a message of no length.
+    pub(super) fn linear(&self, leg: FlatLeg) -> (f64, Time) {
+        const LONG: Bytes = Bytes(1 << 30);
+        let [none, long] = [Bytes(0), LONG].map(|length| self.servers.time(leg.cost, length).0);
+        ((long - none) / LONG.0 as f64 * 1e12, picoseconds(Seconds(none)))
     }
 
     #[inline]

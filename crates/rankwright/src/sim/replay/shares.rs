@@ -16,9 +16,10 @@ impl Replay<'_> {
                 let service = routes.service(leg, message.bytes);
                 queues[leg.server as usize].share(service);
                 slowest = slowest.max(service);
-                latency += if place == 0 { 0 } else { leg.latency };
-                if service > 0 && message.bytes.0 > 0 {
-                    legs.push((leg.server, service as f64 / message.bytes.0 as f64));
+                let (per_byte, fixed) = routes.linear(leg);
+                latency += fixed + if place == 0 { 0 } else { leg.latency };
+                if per_byte > 0.0 && message.bytes.0 > 0 {
+                    legs.push((leg.server, per_byte));
                 }
             }
         }

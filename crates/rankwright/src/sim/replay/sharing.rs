@@ -21,7 +21,7 @@ pub(super) const OF_CLASS: u32 = 1 << 30;
 /// Levels that differ by less than this share count as equal.
 const SAME: f64 = 1e-6;
 
-/// Most levels that are computed for one change; the rest keep theirs until the next one.
+/// Most levels that are computed for one change; the rest are computed with the next one.
 const MOST_LEVELS: usize = 4096;
 
 /// Identifies a class: the servers that its messages pass, with picoseconds per byte (as bits).
@@ -220,9 +220,8 @@ impl Sharing {
             self.servers[server as usize].is_dirty = false;
             self.level(server);
         }
-        for server in self.dirty.drain(..) {
-            self.servers[server as usize].is_dirty = false;
-        }
+        // The rest stays for the next change.
+        self.dirty.drain(..next);
         for place in 0..self.changed.len() {
             let number = self.changed[place];
             self.advance(number, now);

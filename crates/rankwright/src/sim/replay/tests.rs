@@ -95,6 +95,42 @@ fn collective_operations_are_messages() {
 }
 
 #[test]
+fn a_nonblocking_barrier_waits_for_the_last_rank() {
+    // Rank 5 of 8 comes a millisecond late: 999 events without messages.
+    let late = |rank| if rank == 5 { 999 } else { 0 };
+    let rank = |rank| {
+        let before = (0..late(rank)).fold(Payload::new(8), |payload, _| payload.event(12, &[4]));
+        before.event(9, &[0, 1, WORLD, 0, 0]).event(6, &[0, 1, 1, 0])
+    };
+    let payloads: Vec<Payload> = (0..8).map(rank).collect();
+    let replayed = replayed(&payloads, 1000).unwrap();
+    assert!(times(&replayed).iter().all(|(_, end)| *end > 1_000_000), "{replayed:?}");
+    assert_eq!(replayed.left_out, BTreeMap::new());
+}
+
+#[test]
+fn nonblocking_operations_complete_in_any_order() {
+    // Two barriers; even ranks wait for the first one first.
+    let rank = |rank: u64| {
+        let begun = Payload::new(6).event(9, &[0, 1, WORLD, 0, 0]).event(9, &[0, 1, WORLD, 0, 0]);
+        let (first, second) = if rank % 2 == 0 { (1 << 3, 0) } else { (0, 1 << 3) };
+        begun.event(6, &[0, 1, 1, first]).event(6, &[0, 1, 1, second])
+    };
+    let payloads: Vec<Payload> = (0..6).map(rank).collect();
+    assert!(replayed(&payloads, 1000).is_ok());
+}
+
+#[test]
+fn collective_calls_with_other_jobs_are_left_out_in_part() {
+    // A communicator of both ranks and two processes outside.
+    let members = [0, 0, 1, 2, 0, 2, 2, 1, 0, 2, 0];
+    let rank = || Payload::new(2).record(2, &members).event(9, &[1, 0, 1, 3, 8]);
+    let replayed = replayed(&[rank(), rank()], 1000).unwrap();
+    let what = "collective calls with processes outside the job";
+    assert_eq!(replayed.left_out, BTreeMap::from([(what, 2)]));
+}
+
+#[test]
 fn a_message_that_is_never_sent_is_an_error() {
     let receiver = Payload::new(2).event(4, &[16, 3 + 1, 14, WORLD, 8]);
     let error = replayed(&[receiver, Payload::new(2)], 1000).unwrap_err().to_string();

@@ -13,6 +13,8 @@ pub struct Group {
     pub(super) members: Vec<Option<Rank>>,
     /// Number of members of the local group.
     pub(super) local: usize,
+    /// Whether all members are ranks of the job.
+    is_whole: bool,
     /// Index of each rank; empty if every rank is its own index.
     places: HashMap<Rank, usize>,
     /// The nodes of the members, if known.
@@ -35,7 +37,8 @@ impl Group {
             .all(|(place, member)| member.is_some_and(|rank| rank.index() == place));
         let present = members.iter().enumerate().filter(|_| !is_world);
         let places = present.filter_map(|(place, member)| Some(((*member)?, place))).collect();
-        Self { members, local, places, layout: None }
+        let is_whole = members.iter().all(Option::is_some);
+        Self { members, local, is_whole, places, layout: None }
     }
 
     /// The group with the node of each rank.
@@ -75,6 +78,12 @@ impl Group {
     #[must_use]
     pub fn members(&self) -> usize {
         self.local
+    }
+
+    /// Whether all members are ranks of the job.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Whether it is the group of an intercommunicator.

@@ -1,7 +1,6 @@
 //! Decodes events; `tracer/src/format/events_format.h` describes the encoding.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -30,25 +29,29 @@ const MOST_MEMBERS: usize = 1 << 26;
 /// The communicators of all ranks; equal ones are one object. With a copy for each rank the members of
 /// `MPI_COMM_WORLD` would take memory by the square of the number of ranks.
 #[derive(Debug, Clone, Default)]
-pub(super) struct KnownCommunicators(Rc<RefCell<Known>>);
+pub(super) struct KnownCommunicators(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
-    by_encoding: FxHashMap<Box<[u8]>, Rc<CommunicatorIdentity>>,
-    distinct: FxHashSet<Rc<CommunicatorIdentity>>,
+    by_encoding: FxHashMap<Box<[u8]>, Arc<CommunicatorIdentity>>,
+    distinct: FxHashSet<Arc<CommunicatorIdentity>>,
 }
 
 impl KnownCommunicators {
-    fn get(&self, encoded: &[u8]) -> Option<Rc<CommunicatorIdentity>> {
-        self.0.borrow().by_encoding.get(encoded).cloned()
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, encoded: &[u8], identity: CommunicatorIdentity) -> Rc<CommunicatorIdentity> {
-        let known = &mut *self.0.borrow_mut();
-        let identity = Rc::new(identity);
+    fn get(&self, encoded: &[u8]) -> Option<Arc<CommunicatorIdentity>> {
+        self.lock().by_encoding.get(encoded).cloned()
+    }
+
+    fn add(&self, encoded: &[u8], identity: CommunicatorIdentity) -> Arc<CommunicatorIdentity> {
+        let known = &mut *self.lock();
+        let identity = Arc::new(identity);
         let identity = known.distinct.get(&identity).cloned().unwrap_or(identity);
-        known.distinct.insert(Rc::clone(&identity));
-        known.by_encoding.insert(encoded.into(), Rc::clone(&identity));
+        known.distinct.insert(Arc::clone(&identity));
+        known.by_encoding.insert(encoded.into(), Arc::clone(&identity));
         identity
     }
 }
@@ -60,11 +63,13 @@ pub(super) struct Decoder {
     ranks: u32,
     seconds_per_tick: f64,
     thread: u32,
+    /// Of the event that comes next.
+    waited: Seconds,
     requests: u64,
     members: usize,
     known: KnownCommunicators,
     /// Communicators named so far, by index within the rank.
-    pub(super) communicators: Vec<Rc<CommunicatorIdentity>>,
+    pub(super) communicators: Vec<Arc<CommunicatorIdentity>>,
 }
 
 impl Decoder {
@@ -73,6 +78,7 @@ impl Decoder {
             ranks,
             seconds_per_tick,
             thread: 0,
+            waited: Seconds(0.0),
             requests: 0,
             members: 0,
             known,
@@ -88,26 +94,23 @@ impl Decoder {
         position: &mut usize,
     ) -> Result<Option<Event>, String> {
         let mut bytes = Varints { rest: &payload[*position..] };
-        let mut waited = Seconds(0.0);
         loop {
-            let Some((&kind, rest)) = bytes.rest.split_first() else {
-                *position = payload.len();
-                return Ok(None);
-            };
+            let Some((&kind, rest)) = bytes.rest.split_first() else { return Ok(None) };
             bytes.rest = rest;
+            let mut event = None;
             match kind {
                 EVENT_THREAD => self.thread = bytes.small()?,
                 EVENT_COMMUNICATOR => {
                     let communicator = self.communicator(&mut bytes)?;
                     self.communicators.push(communicator);
-                    *position = payload.len() - bytes.rest.len();
                 }
-                EVENT_WAITED => waited = self.seconds(&mut bytes)?,
-                _ => {
-                    let event = Event { waited, ..self.event(kind, &mut bytes)? };
-                    *position = payload.len() - bytes.rest.len();
-                    return Ok(Some(event));
-                }
+                EVENT_WAITED => self.waited = self.seconds(&mut bytes)?,
+                _ => event = Some(self.event(kind, &mut bytes)?),
+            }
+            *position = payload.len() - bytes.rest.len();
+            if let Some(event) = event {
+                let waited = std::mem::replace(&mut self.waited, Seconds(0.0));
+                return Ok(Some(Event { waited, ..event }));
             }
         }
     }
@@ -242,7 +245,7 @@ impl Decoder {
     fn communicator(
         &mut self,
         bytes: &mut Varints<'_>,
-    ) -> Result<Rc<CommunicatorIdentity>, String> {
+    ) -> Result<Arc<CommunicatorIdentity>, String> {
         let encoded = bytes.rest;
         let _intercommunicator = bytes.number()?;
         let (slot, created) = (bytes.small()?, bytes.small()?);
@@ -438,6 +441,28 @@ mod tests {
         let waited: Vec<f64> =
             decode(&payload.bytes).unwrap().iter().map(|event| event.waited.0 * 1e9).collect();
         assert_eq!(waited.iter().map(|ns| ns.round()).collect::<Vec<_>>(), [0.0, 700.0, 0.0]);
+    }
+
+    #[test]
+    fn events_do_not_depend_on_how_they_are_read() {
+        let payload = Payload::new(4)
+            .event(12, &[4])
+            .record(13, &[700])
+            .record(2, &[0, 0, 2, 1, 0, 2, 2, 0])
+            .record(1, &[0])
+            .event(3, &[0, 3, 0, 1, 300]);
+        let whole = decode(&payload.bytes).unwrap();
+        for cut in 0..payload.bytes.len() {
+            let mut decoder = Decoder::new(4, 1e-9, KnownCommunicators::default());
+            let (mut position, mut events) = (0, Vec::new());
+            while let Ok(Some(event)) = decoder.next(&payload.bytes[..cut], &mut position) {
+                events.push(event);
+            }
+            while let Some(event) = decoder.next(&payload.bytes, &mut position).unwrap() {
+                events.push(event);
+            }
+            assert_eq!(events, whole, "cut at {cut}");
+        }
     }
 
     #[test]

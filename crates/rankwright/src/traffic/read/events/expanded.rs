@@ -32,7 +32,7 @@ impl Collective {
 
 impl Amounts for Collective {
     fn contributions(&self) -> &[u64] {
-        &self.before
+        self.before()
     }
 
     fn stated(&self, source: Rank, destination: Rank) -> &[u64] {
@@ -108,9 +108,9 @@ mod tests {
     fn a_neighbour_that_is_listed_twice_gets_two_messages() {
         let communicator = communicator(&[0, 1], &[]);
         let mut collective = Collective::sample(Operation::NeighborAlltoall, Rank(0), 240);
-        collective.rows = [(0, 1, vec![8, 16]), (1, 0, vec![8, 0])]
-            .map(|(from, to, bytes)| (Rank(from), BTreeMap::from([(Rank(to), bytes)])))
-            .into();
+        collective = collective.without_arguments();
+        collective.state(Rank(0), vec![(Rank(1), 8), (Rank(1), 16)]);
+        collective.state(Rank(1), vec![(Rank(0), 8), (Rank(0), 0)]);
         let (sent, received) = flows(&collective, &communicator);
         assert_eq!(sent, received);
         assert_eq!(
@@ -125,7 +125,7 @@ mod tests {
         let members = [4, 1, 3, 0];
         let communicator = communicator(&members, &[]);
         let no_row =
-            |operation: &Operation| Collective::sample(*operation, Rank(1), 240).rows.is_empty();
+            |operation: &Operation| !Collective::sample(*operation, Rank(1), 240).states_messages();
         for operation in operations().filter(no_row) {
             let collective = Collective::sample(operation, Rank(1), 240);
             let call = |rank: &u32| CollectiveCalls {

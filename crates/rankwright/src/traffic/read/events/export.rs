@@ -46,7 +46,7 @@ impl Tags {
             Channel::Program(communicator, tag) => {
                 self.numbers.get(&(communicator as usize, tag)).copied().unwrap_or(tag)
             }
-            Channel::Collective(communicator) => {
+            Channel::Collective(communicator) | Channel::Nonblocking(communicator, _) => {
                 let number = i32::try_from(communicator).unwrap_or(i32::MAX);
                 self.of_collectives.saturating_add(number)
             }

@@ -125,8 +125,8 @@ impl<W: Write> Writer<'_, W> {
                     let ends = awaited.map(|exchange| Operation::Message(exchange.number));
                     self.after.extend(ends.map(Needs::End));
                 }
-                // Collective operations have been expanded to messages.
-                Ok(Step::Collective(_)) => {}
+                // Collective operations have been expanded to messages that start with the call.
+                Ok(Step::Collective(_) | Step::Begin(_)) => {}
             }
         }
         Ok(Ok(()))

@@ -1,10 +1,11 @@
 //! Matches events across ranks: communicators, and the calls that form one collective operation.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::requests::{Ends, EndsFinder, EndsIter};
 use super::store::Recording;
 use super::{Call, CommunicatorIdentity, Peer};
 use crate::files::InputError;
@@ -12,19 +13,24 @@ use crate::ids::Rank;
 use crate::traffic::collectives::Operation;
 use crate::traffic::expansion::schedule::Group;
 
+/// After how many events of a rank it is asked whether to go on.
+const ASKED: u64 = 1 << 14;
+
 /// The communicators of a run and their collective operations.
 #[derive(Debug, Default)]
 pub struct Matching {
     /// Communicators in order of first appearance, rank by rank; the first is `MPI_COMM_WORLD`.
-    pub communicators: Vec<Rc<CommunicatorIdentity>>,
+    pub communicators: Vec<Arc<CommunicatorIdentity>>,
     /// The communicators as the algorithms of collective operations see them.
     groups: Vec<Group>,
     /// By rank, then by index within the rank: index into `communicators`.
     numbers: Vec<Vec<usize>>,
     /// By communicator: its collective operations in order.
     collectives: Vec<Vec<Collective>>,
-    /// Requests that never end: by rank, then by number.
-    endless: Vec<FxHashSet<u64>>,
+    /// How requests end, by rank.
+    ends: Vec<Ends>,
+    /// Equal rows are one object: programs repeat their calls.
+    rows: FxHashSet<Arc<Row>>,
     /// Tags in use: (index of the communicator, tag).
     pub tags: BTreeSet<(usize, i32)>,
 }
@@ -39,18 +45,41 @@ pub struct Collective {
     /// Largest contribution of a rank, in bytes. This is the whole buffer for operations in which
     /// all ranks, or the root, contribute equally.
     pub largest: u64,
-    /// Bytes contributed by each rank, for operations where they may differ and calls have no row.
-    pub bytes: BTreeMap<Rank, u64>,
-    /// Bytes contributed by all members before each, then by all, where `bytes` has them.
-    pub(super) before: Vec<u64>,
-    /// Bytes of each message from source to destination, for operations that state them. A neighbour
-    /// that is listed twice gets two messages.
-    pub rows: BTreeMap<Rank, BTreeMap<Rank, Vec<u64>>>,
+    /// What the arguments say of single ranks, for operations in which these differ.
+    arguments: Option<Box<Arguments>>,
     /// Whether any rank called the nonblocking form.
     pub nonblocking: bool,
     /// Number of ranks that have called it, and the first of them.
     callers: usize,
     first: Rank,
+}
+
+/// What the arguments of a collective operation say of single ranks. Ranks ascend.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Arguments {
+    /// Bytes contributed by each rank, for operations where they may differ and calls have no row.
+    bytes: Vec<(Rank, u64)>,
+    /// Bytes contributed by all members before each, then by all, where `bytes` has them.
+    before: Vec<u64>,
+    /// The messages of each rank, for operations that state them.
+    rows: Vec<(Rank, Arc<Row>)>,
+}
+
+/// The messages of a rank by destination, ascending; a neighbour that is listed twice gets two.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+struct Row {
+    destinations: Vec<Rank>,
+    /// Of each message, at the place of its destination.
+    bytes: Vec<u64>,
+}
+
+impl Row {
+    fn new(mut messages: Vec<(Rank, u64)>) -> Self {
+        // Stable: messages to one destination stay in order.
+        messages.sort_by_key(|(destination, _)| *destination);
+        let (destinations, bytes) = messages.into_iter().unzip();
+        Self { destinations, bytes }
+    }
 }
 
 impl Matching {
@@ -60,22 +89,39 @@ impl Matching {
     /// If the profile is damaged, events end before `MPI_Finalize`, several threads of a rank call MPI,
     /// or the ranks disagree about an operation.
     pub fn new(recording: &Recording) -> Result<Self, InputError> {
+        let matching = Self::new_while(recording, &mut || true)?;
+        Ok(matching.expect("nothing ends it"))
+    }
+
+    /// As [`new`](Self::new) while `keeps_on` says so, which is asked all the time; `None` if it ended
+    /// before.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn new_while(
+        recording: &Recording,
+        keeps_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Self>, InputError> {
         let mut matching = Self::default();
         // Equal communicators of one recording are one object.
         let mut by_identity = FxHashMap::default();
         for rank in 0..recording.ranks() {
-            matching.add_rank(recording, Rank(rank), &mut by_identity)?;
+            if !matching.add_rank(recording, Rank(rank), &mut by_identity, keeps_on)? {
+                return Ok(None);
+            }
         }
         matching.check().map_err(|found| recording.wrong(found))?;
-        let group = |identity: &Rc<CommunicatorIdentity>| {
+        let group = |identity: &Arc<CommunicatorIdentity>| {
             Group::of(&identity.members, &identity.remote_members)
         };
         matching.groups = matching.communicators.iter().map(group).collect();
         for (identity, collectives) in matching.communicators.iter().zip(&mut matching.collectives)
         {
             collectives.iter_mut().for_each(|collective| collective.add_up(identity));
+            collectives.shrink_to_fit();
         }
-        Ok(matching)
+        matching.rows = FxHashSet::default();
+        Ok(Some(matching))
     }
 
     /// Index into `communicators` of a rank's communicator `number`.
@@ -105,34 +151,39 @@ impl Matching {
         &self.collectives[communicator]
     }
 
-    /// Whether a request is neither completed nor freed.
-    pub(super) fn never_ends(&self, rank: Rank, request: u64) -> bool {
-        let endless = &self.endless[rank.index()];
-        !endless.is_empty() && endless.contains(&request)
+    /// How the requests of a rank end.
+    pub(super) fn ends(&self, rank: Rank) -> EndsIter<'_> {
+        self.ends[rank.index()].iter()
     }
 
+    /// False if `keeps_on` ended it.
     fn add_rank(
         &mut self,
         recording: &Recording,
         rank: Rank,
         by_identity: &mut FxHashMap<*const CommunicatorIdentity, usize>,
-    ) -> Result<(), InputError> {
+        keeps_on: &mut dyn FnMut() -> bool,
+    ) -> Result<bool, InputError> {
         let mut stream = recording.stream(rank)?;
         if !stream.is_whole() {
             let found = format!("events of rank {rank} that end before MPI_Finalize");
             return Err(recording.wrong(found).with_advice("a cut run cannot be replayed"));
         }
         let mut calls: FxHashMap<usize, usize> = FxHashMap::default();
-        let (mut open, mut tags) = (FxHashSet::default(), FxHashSet::default());
+        let (mut ends, mut tags) = (EndsFinder::default(), FxHashSet::default());
         self.numbers.push(Vec::new());
-        while let Some(event) = stream.next() {
+        for count in 0_u64.. {
+            let Some(event) = stream.next() else { break };
             let event = event?;
+            if count.is_multiple_of(ASKED) && !keeps_on() {
+                return Ok(false);
+            }
             if event.thread > 0 {
                 let found = format!("MPI calls of several threads on rank {rank}");
                 let advice = "a replay supports one thread per rank";
                 return Err(recording.wrong(found).with_advice(advice));
             }
-            open.extend(event.call.request());
+            ends.note(&event.call);
             let named = self.numbers[rank.index()].len();
             for identity in &stream.communicators()[named..] {
                 let number = self.number_of(identity, by_identity);
@@ -143,14 +194,6 @@ impl Matching {
                     if matches!(message.peer, Peer::Rank(_)) {
                         tags.insert((message.communicator, message.tag));
                     }
-                }
-                Call::Completion { completed, .. } => {
-                    for completed in completed {
-                        open.remove(&completed.request);
-                    }
-                }
-                Call::Free { request } => {
-                    open.remove(&request);
                 }
                 Call::Collective { communicator, .. } => {
                     let communicator = self.communicator(rank, communicator);
@@ -164,21 +207,21 @@ impl Matching {
         }
         let numbers = &self.numbers[rank.index()];
         self.tags.extend(tags.into_iter().map(|(number, tag)| (numbers[number as usize], tag)));
-        self.endless.push(open);
-        Ok(())
+        self.ends.push(ends.finish());
+        Ok(true)
     }
 
     fn number_of(
         &mut self,
-        identity: &Rc<CommunicatorIdentity>,
+        identity: &Arc<CommunicatorIdentity>,
         by_identity: &mut FxHashMap<*const CommunicatorIdentity, usize>,
     ) -> usize {
-        if let Some(&number) = by_identity.get(&Rc::as_ptr(identity)) {
+        if let Some(&number) = by_identity.get(&Arc::as_ptr(identity)) {
             return number;
         }
         let number = self.communicators.len();
-        by_identity.insert(Rc::as_ptr(identity), number);
-        self.communicators.push(Rc::clone(identity));
+        by_identity.insert(Arc::as_ptr(identity), number);
+        self.communicators.push(Arc::clone(identity));
         self.collectives.push(Vec::new());
         number
     }
@@ -212,11 +255,13 @@ impl Matching {
         collective.nonblocking |= request.is_some();
         collective.callers += 1;
         if operation == Operation::Allgatherv {
-            collective.bytes.insert(rank, bytes);
+            collective.arguments.get_or_insert_default().bytes.push((rank, bytes));
         }
-        for (destination, bytes) in row.into_iter().flatten() {
-            let row = collective.rows.entry(rank).or_default();
-            row.entry(destination).or_default().push(bytes);
+        if let Some(row) = row.filter(|row| !row.is_empty()) {
+            let row = Arc::new(Row::new(row));
+            let row = self.rows.get(&row).cloned().unwrap_or(row);
+            self.rows.insert(Arc::clone(&row));
+            collective.arguments.get_or_insert_default().rows.push((rank, row));
         }
         Ok(())
     }
@@ -242,9 +287,7 @@ impl Collective {
             operation,
             root: None,
             largest: 0,
-            bytes: BTreeMap::new(),
-            before: Vec::new(),
-            rows: BTreeMap::new(),
+            arguments: None,
             nonblocking: false,
             callers: 0,
             first,
@@ -253,18 +296,31 @@ impl Collective {
 
     /// Adds up the contributions of the members, those of a remote group last.
     fn add_up(&mut self, identity: &CommunicatorIdentity) {
-        if self.bytes.is_empty() {
+        let Some(arguments) = self.arguments.as_mut().filter(|all| !all.bytes.is_empty()) else {
             return;
-        }
-        let members = identity.members.iter().chain(&identity.remote_members);
-        let bytes = |rank: &Option<Rank>| rank.and_then(|rank| self.bytes.get(&rank)).copied();
+        };
+        let bytes: FxHashMap<Rank, u64> = arguments.bytes.iter().copied().collect();
         let mut sum = 0_u64;
-        let mut before = vec![0];
-        before.extend(members.map(|rank| {
-            sum = sum.saturating_add(bytes(rank).unwrap_or_default());
-            sum
-        }));
-        self.before = before;
+        arguments.before.push(0);
+        for rank in identity.members.iter().chain(&identity.remote_members) {
+            let own = rank.and_then(|rank| bytes.get(&rank)).copied();
+            sum = sum.saturating_add(own.unwrap_or_default());
+            arguments.before.push(sum);
+        }
+    }
+
+    /// Bytes contributed by a rank, for operations where they may differ and calls have no row.
+    #[must_use]
+    pub(super) fn contributed(&self, rank: Rank) -> u64 {
+        let bytes = self.arguments.as_ref().map_or(&[][..], |arguments| &arguments.bytes);
+        let place = bytes.binary_search_by_key(&rank, |(rank, _)| *rank);
+        place.map_or(0, |place| bytes[place].1)
+    }
+
+    /// Bytes contributed by all members before each, then by all, where ranks differ.
+    #[must_use]
+    pub(super) fn before(&self) -> &[u64] {
+        self.arguments.as_ref().map_or(&[], |arguments| &arguments.before)
     }
 
     /// Bytes from one rank to another, as stated by the arguments.
@@ -276,8 +332,12 @@ impl Collective {
     /// Bytes of each message from one rank to another, as stated by the arguments.
     #[must_use]
     pub(crate) fn messages(&self, source: Rank, destination: Rank) -> &[u64] {
-        let row = self.rows.get(&source);
-        row.and_then(|row| row.get(&destination)).map_or(&[], Vec::as_slice)
+        let rows = self.arguments.as_ref().map_or(&[][..], |arguments| &arguments.rows);
+        let Ok(place) = rows.binary_search_by_key(&source, |(rank, _)| *rank) else { return &[] };
+        let Row { destinations, bytes } = &*rows[place].1;
+        let begin = destinations.partition_point(|other| *other < destination);
+        let count = destinations[begin..].partition_point(|other| *other == destination);
+        &bytes[begin..begin + count]
     }
 }
 
@@ -294,16 +354,34 @@ impl Collective {
         let largest = if operation == O::Barrier { 0 } else { bytes };
         let mut collective = Self { largest, ..Self::new(operation, Rank(0)) };
         collective.root = rooted.then_some(root);
-        collective.bytes = (0..6).map(|rank| (Rank(rank), bytes)).collect();
+        let arguments = collective.arguments.get_or_insert_default();
+        arguments.bytes = (0..6).map(|rank| (Rank(rank), bytes)).collect();
         let states_rows = operation.name().starts_with("Neighbor")
             || matches!(
                 operation,
                 O::Gatherv | O::Scatterv | O::Alltoallv | O::Alltoallw | O::ReduceScatter
             );
         for rank in (0..6).filter(|_| states_rows) {
-            let row = (0..4).map(|other| (Rank(other), vec![u64::from(other * 8 + rank)]));
-            collective.rows.insert(Rank(rank), row.collect());
+            let row = (0..4).map(|other| (Rank(other), u64::from(other * 8 + rank)));
+            collective.state(Rank(rank), row.collect());
         }
         collective
+    }
+
+    /// Whether the arguments state the messages to each rank.
+    pub(super) fn states_messages(&self) -> bool {
+        self.arguments.as_ref().is_some_and(|arguments| !arguments.rows.is_empty())
+    }
+
+    /// The arguments of a rank state these messages; ranks ascend.
+    pub(super) fn state(&mut self, rank: Rank, messages: Vec<(Rank, u64)>) {
+        let arguments = self.arguments.get_or_insert_default();
+        arguments.rows.push((rank, Arc::new(Row::new(messages))));
+    }
+
+    /// Nothing is stated of single ranks.
+    pub(super) fn without_arguments(mut self) -> Self {
+        self.arguments = None;
+        self
     }
 }

@@ -2,17 +2,17 @@
 //! message that matched; collective operations are messages, made phase by phase ([`Schedule`]).
 //!
 //! Time inside MPI is dropped, because the replay computes it. Receives name the source and tag
-//! that matched in the run, so that the replay repeats them: events are read ahead up to the completion
-//! of each request. Unsuccessful tests and probes are dropped; a successful test is a wait.
+//! that matched in the run, so that the replay repeats them: [`Matching`] knows how requests end.
+//! Unsuccessful tests and probes are dropped; a successful test is a wait.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
 
 use super::matching::{Collective, Matching};
-use super::requests::{End, Exchanges, Requests};
+use super::requests::{End, EndsIter, Exchanges, Requests};
 use super::store::{Recording, Stream};
-use super::{Call, CallClass, Event, Message, Peer, SendMode};
+use super::{Call, CallClass, Message, Peer, SendMode};
 use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::expansion::library::Library;
@@ -30,6 +30,9 @@ pub enum Step<'a> {
     Wait(usize),
     /// A collective operation that is replayed as such, not as messages.
     Collective(&'a Collective),
+    /// Starts a nonblocking collective operation with this number, for which the rank waits as for a
+    /// message. Its messages are those of [`Steps::next_of`], phase by phase, beside what the rank does.
+    Begin(u64),
 }
 
 /// One side of a message.
@@ -49,6 +52,8 @@ pub struct Exchange {
     pub mode: SendMode,
     /// Whether the rank blocks until it is complete.
     pub blocking: bool,
+    /// Whether the rank ever waits until it is complete.
+    pub is_awaited: bool,
 }
 
 /// Messages match only within a channel. Communicators are indices into [`Matching`].
@@ -58,6 +63,9 @@ pub enum Channel {
     Program(u32, i32),
     /// Messages of a communicator's collective operations.
     Collective(u32),
+    /// Messages of one nonblocking operation: the communicator, and the number of the operation among
+    /// those of the communicator.
+    Nonblocking(u32, u32),
 }
 
 static LINEAR: Library = Library::linear();
@@ -74,16 +82,19 @@ pub struct Steps<'a> {
     events: Stream<'a>,
     /// Selects blocking collective operations of all ranks that stay collective.
     keeps: fn(&Collective) -> bool,
-    /// Events that were read ahead.
-    ahead: VecDeque<Event>,
+    /// How the requests end that are still to be made.
+    ends: EndsIter<'a>,
     requests: Requests,
     ready: VecDeque<Step<'a>>,
     /// The messages of the waits in `ready`.
     awaited: VecDeque<Exchange>,
     /// The blocking collective operation that the rank is in.
     collective: Option<Underway<'a>>,
-    /// Messages of its current phase.
+    /// Messages of a phase.
     phase: Phase,
+    /// Nonblocking collective operations that are not complete, by number. `None`: their messages all
+    /// start at once.
+    background: Option<FxHashMap<u64, Underway<'a>>>,
     /// Number of exchanges so far.
     exchanges: u64,
     /// Number of collective operations so far, by communicator.
@@ -91,12 +102,38 @@ pub struct Steps<'a> {
     left_out: BTreeMap<&'static str, u64>,
 }
 
-/// A collective operation of which a rank has begun some phases.
+/// A collective operation of which a rank has begun some phases, or none.
 #[derive(Debug)]
 struct Underway<'a> {
     schedule: Schedule<'a>,
     group: &'a Group,
     channel: Channel,
+}
+
+impl Exchange {
+    /// A nonblocking receive, still without a number.
+    fn receive(peer: Rank, channel: Channel, bytes: u64) -> Self {
+        let mode = SendMode::Standard;
+        let (sends, blocking, is_awaited) = (false, false, true);
+        Self { number: 0, sends, peer, channel, bytes, mode, blocking, is_awaited }
+    }
+}
+
+impl Underway<'_> {
+    /// Gives the messages of the next phase, receives first, still without numbers. False after the
+    /// last phase.
+    fn next_phase(&mut self, phase: &mut Phase, mut add: impl FnMut(Exchange)) -> bool {
+        let more = self.schedule.next(phase);
+        for (sends, messages) in [(false, &phase.receives), (true, &phase.sends)] {
+            for message in messages {
+                // No message to a process outside the job.
+                let Some(peer) = self.group.rank(message.peer) else { continue };
+                let exchange = Exchange::receive(peer, self.channel, message.bytes);
+                add(Exchange { sends, ..exchange });
+            }
+        }
+        more
+    }
 }
 
 impl<'a> Steps<'a> {
@@ -118,12 +155,13 @@ impl<'a> Steps<'a> {
             rank,
             events: recording.stream(rank)?,
             keeps,
-            ahead: VecDeque::new(),
+            ends: matching.ends(rank),
             requests: Requests::default(),
             ready: VecDeque::new(),
             awaited: VecDeque::new(),
             collective: None,
             phase: Phase::default(),
+            background: None,
             exchanges: 0,
             collectives: FxHashMap::default(),
             left_out: BTreeMap::new(),
@@ -137,6 +175,27 @@ impl<'a> Steps<'a> {
         Self { library, groups, ..self }
     }
 
+    /// Nonblocking collective operations go on beside what the rank does ([`Step::Begin`]); else all
+    /// their messages start at once.
+    #[must_use]
+    pub fn in_background(self) -> Self {
+        Self { background: Some(FxHashMap::default()), ..self }
+    }
+
+    /// The messages of the next phase of a nonblocking operation, receives first; false after the last.
+    pub fn next_of(&mut self, number: u64, exchanges: &mut Vec<Exchange>) -> bool {
+        exchanges.clear();
+        let Some(background) = &mut self.background else { return false };
+        let Some(mut underway) = background.remove(&number) else { return false };
+        let more = underway.next_phase(&mut self.phase, |exchange| {
+            exchanges.push(Exchange { number, ..exchange });
+        });
+        if more {
+            background.insert(number, underway);
+        }
+        more
+    }
+
     /// Calls that no step represents, with their number so far.
     #[must_use]
     pub fn left_out(&self) -> &BTreeMap<&'static str, u64> {
@@ -148,31 +207,30 @@ impl<'a> Steps<'a> {
         self.awaited.drain(..count)
     }
 
-    fn add_call(&mut self, call: Call) -> Result<(), InputError> {
+    /// Adds the steps of a call; `end`: how the request ends that it makes.
+    fn add_call(&mut self, call: Call, end: Option<End>) {
         match call {
             Call::Send { message, mode, request, .. } => {
-                if !self.is_cancelled(request)? {
-                    // A buffered send completes as soon as the message is copied.
-                    let blocking = request.is_none() && mode != SendMode::Buffered;
-                    let exchange = self.resolve(message, true, mode, blocking);
-                    self.add_later(exchange.into_iter().collect(), request);
-                }
+                // A buffered send completes as soon as the message is copied.
+                let blocking = request.is_none() && mode != SendMode::Buffered;
+                let exchange = match end {
+                    Some(End::Cancelled) => None,
+                    _ => self.resolve(message, true, mode, blocking),
+                };
+                self.add_later(exchange.into_iter().collect(), end);
             }
             Call::Receive { message, .. } => {
                 let exchange = self.resolve(message, false, SendMode::Standard, true);
                 self.ready.extend(exchange.map(Step::Exchange));
             }
-            Call::PostedReceive { message, request, .. } => {
-                let exchange = self.resolve_posted(message, request)?;
-                self.add_later(exchange.into_iter().collect(), Some(request));
+            Call::PostedReceive { message, .. } => {
+                let exchange = self.resolve_posted(message, end);
+                self.add_later(exchange.into_iter().collect(), end);
             }
             Call::SendReceive { send, receive, request, .. } => {
-                let receive = match request {
-                    Some(request) => self.resolve_posted(receive, request)?,
-                    None => self.resolve(receive, false, SendMode::Standard, false),
-                };
+                let receive = self.resolve_posted(receive, end);
                 let send = self.resolve(send, true, SendMode::Standard, false);
-                self.add_later(receive.into_iter().chain(send).collect(), request);
+                self.add_later(receive.into_iter().chain(send).collect(), end);
                 self.wait_unless(request, &[receive, send]);
             }
             Call::Completion { completed, .. } => {
@@ -183,70 +241,99 @@ impl<'a> Steps<'a> {
                 }
                 self.wait(self.awaited.len() - before);
             }
-            Call::Collective { communicator, request, .. } => {
-                self.add_collective(self.matching.communicator(self.rank, communicator), request);
+            Call::Collective { communicator, .. } => {
+                self.add_collective(self.matching.communicator(self.rank, communicator), end);
             }
+            Call::Creation { .. } => self.add_later(Exchanges::None, end),
             Call::Other(CallClass::OneSided) => self.leave_out("one-sided calls"),
-            Call::Free { request } => drop(self.requests.finish(request)),
-            Call::Polls { .. } | Call::Probe(_) | Call::Creation { .. } | Call::Other(_) => {}
+            Call::Polls { .. } | Call::Probe(_) | Call::Free { .. } | Call::Other(_) => {}
         }
-        Ok(())
     }
 
-    fn add_collective(&mut self, communicator: usize, request: Option<u64>) {
+    fn add_collective(&mut self, communicator: usize, end: Option<End>) {
         let matching = self.matching;
         let number = self.collectives.entry(communicator).or_default();
-        let collective = &matching.collectives(communicator)[*number];
+        let (collective, call) = (&matching.collectives(communicator)[*number], *number as u32);
         *number += 1;
         if communicator == 0 && !collective.nonblocking && (self.keeps)(collective) {
             self.ready.push_back(Step::Collective(collective));
             return;
         }
         let group = &self.groups[communicator];
-        let Some(me) = group.place(self.rank) else { return };
-        let mut underway = Underway {
-            schedule: Schedule::new(self.library, collective.call(group), group, me),
+        let Some(me) = group.place(self.rank) else {
+            return self.add_later(Exchanges::None, end);
+        };
+        let library = if group.is_whole() { self.library } else { &LINEAR };
+        if !group.is_whole() {
+            self.leave_out("collective calls with processes outside the job");
+        }
+        let communicator = communicator as u32;
+        let underway = Underway {
+            schedule: Schedule::new(library, collective.call(group), group, me),
             group,
-            channel: Channel::Collective(communicator as u32),
+            channel: match collective.nonblocking {
+                true => Channel::Nonblocking(communicator, call),
+                false => Channel::Collective(communicator),
+            },
         };
-        let Some(request) = request else {
-            self.collective = Some(underway);
-            return;
-        };
-        // Phases of a nonblocking operation do not wait for each other.
-        let mut later = Vec::new();
-        while self.next_phase(&mut underway) {
-            later.extend(self.awaited.drain(self.awaited.len() - self.phase.len()..));
-        }
-        if let Some(request) = self.requests.get(request) {
-            request.exchanges = Exchanges::Several(later);
-        }
-    }
-
-    /// Starts the messages of the next phase, receives first, and adds them to `awaited`. False after
-    /// the last phase.
-    fn next_phase(&mut self, underway: &mut Underway<'a>) -> bool {
-        let mut phase = std::mem::take(&mut self.phase);
-        let more = underway.schedule.next(&mut phase);
-        for (sends, messages) in [(false, &phase.receives), (true, &phase.sends)] {
-            for message in messages {
-                // Every member is a rank of the job, or the call would not be complete.
-                let Some(peer) = underway.group.rank(message.peer) else { continue };
-                let (channel, mode) = (underway.channel, SendMode::Standard);
-                let exchange = self.exchange(peer, channel, message.bytes, sends, mode, false);
-                self.ready.push_back(Step::Exchange(exchange));
-                self.awaited.push_back(exchange);
+        match end {
+            None => self.collective = Some(underway),
+            Some(end) => {
+                let exchanges = self.begin_nonblocking(underway);
+                self.requests.add(end.is_awaited().then_some(exchanges));
             }
         }
-        self.phase = phase;
-        more
     }
 
-    /// Starts messages that `request` waits for, if there is one.
-    fn add_later(&mut self, exchanges: Exchanges, request: Option<u64>) {
-        self.ready.extend(exchanges.as_slice().iter().copied().map(Step::Exchange));
-        if let Some(request) = request.and_then(|request| self.requests.get(request)) {
-            request.exchanges = exchanges;
+    /// Starts a nonblocking operation; returns what its request waits for.
+    fn begin_nonblocking(&mut self, mut underway: Underway<'a>) -> Exchanges {
+        if let Some(background) = &mut self.background {
+            self.exchanges += 1;
+            let number = self.exchanges;
+            let whole = Exchange::receive(self.rank, underway.channel, 0);
+            background.insert(number, underway);
+            self.ready.push_back(Step::Begin(number));
+            return Exchanges::One(Exchange { number, ..whole });
+        }
+        let mut exchanges = Vec::new();
+        let Self { phase, ready, exchanges: count, .. } = self;
+        let mut start = |exchange| {
+            *count += 1;
+            let exchange = Exchange { number: *count, ..exchange };
+            ready.push_back(Step::Exchange(exchange));
+            exchanges.push(exchange);
+        };
+        while underway.next_phase(phase, &mut start) {}
+        Exchanges::Several(exchanges)
+    }
+
+    /// Starts the messages of the next phase of the blocking operation that the rank is in, if it is in
+    /// one, and waits for them. False if there is none.
+    fn go_on_with_collective(&mut self) -> bool {
+        let Some(mut underway) = self.collective.take() else { return false };
+        let before = self.awaited.len();
+        let Self { phase, ready, awaited, exchanges: count, .. } = self;
+        let more = underway.next_phase(phase, &mut |exchange| {
+            *count += 1;
+            let exchange = Exchange { number: *count, ..exchange };
+            ready.push_back(Step::Exchange(exchange));
+            awaited.push_back(exchange);
+        });
+        if more {
+            self.collective = Some(underway);
+            self.wait(self.awaited.len() - before);
+        }
+        true
+    }
+
+    /// Starts messages. With a request, which ends like this, the rank waits for them later, if at all.
+    fn add_later(&mut self, exchanges: Exchanges, end: Option<End>) {
+        let is_awaited = end.is_none_or(End::is_awaited);
+        let begun = exchanges.as_slice().iter();
+        self.ready
+            .extend(begun.map(|exchange| Step::Exchange(Exchange { is_awaited, ..*exchange })));
+        if end.is_some() {
+            self.requests.add(is_awaited.then_some(exchanges));
         }
     }
 
@@ -277,7 +364,10 @@ impl<'a> Steps<'a> {
         let channel = Channel::Program(communicator as u32, message.tag);
         match message.peer {
             Peer::Rank(peer) => {
-                Some(self.exchange(peer, channel, message.bytes, sends, mode, blocking))
+                self.exchanges += 1;
+                let (number, bytes) = (self.exchanges, message.bytes);
+                let exchange = Exchange::receive(peer, channel, bytes);
+                Some(Exchange { number, sends, mode, blocking, ..exchange })
             }
             Peer::Outside => {
                 self.leave_out("messages from or to processes outside the job");
@@ -287,62 +377,14 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// The exchange for a posted receive; `None` if it never matched.
-    fn resolve_posted(
-        &mut self,
-        message: Message,
-        request: u64,
-    ) -> Result<Option<Exchange>, InputError> {
-        let Some(End::Completed(completed)) = self.end_of(request)? else { return Ok(None) };
-        let Some((peer, tag, bytes)) = completed.received else { return Ok(None) };
-        let message = Message { peer, tag, bytes, ..message };
-        Ok(self.resolve(message, false, SendMode::Standard, false))
-    }
-
-    fn is_cancelled(&mut self, request: Option<u64>) -> Result<bool, InputError> {
-        let Some(request) = request else { return Ok(false) };
-        let end = self.end_of(request)?;
-        Ok(matches!(end, Some(End::Completed(completed)) if completed.cancelled))
-    }
-
-    /// How a request ended, from the events to come; `None` if it did not.
-    fn end_of(&mut self, request: u64) -> Result<Option<End>, InputError> {
-        if self.matching.never_ends(self.rank, request) {
-            return Ok(None);
-        }
-        loop {
-            let end = self.requests.get(request).and_then(|request| request.end);
-            if end.is_some() {
-                return Ok(end);
-            }
-            let Some(event) = self.events.next().transpose()? else { return Ok(None) };
-            self.requests.note(&event);
-            self.ahead.push_back(event);
-        }
-    }
-
-    fn next_event(&mut self) -> Option<Result<Event, InputError>> {
-        if let Some(event) = self.ahead.pop_front() {
-            return Some(Ok(event));
-        }
-        let event = self.events.next()?;
-        if let Ok(event) = &event {
-            self.requests.note(event);
-        }
-        Some(event)
-    }
-
-    fn exchange(
-        &mut self,
-        peer: Rank,
-        channel: Channel,
-        bytes: u64,
-        sends: bool,
-        mode: SendMode,
-        blocking: bool,
-    ) -> Exchange {
-        self.exchanges += 1;
-        Exchange { number: self.exchanges, sends, peer, channel, bytes, mode, blocking }
+    /// The exchange for a posted receive; `None` if it got no message.
+    fn resolve_posted(&mut self, message: Message, end: Option<End>) -> Option<Exchange> {
+        let message = match end {
+            None | Some(End::AsPosted | End::Freed) => message,
+            Some(End::Received(peer, tag, bytes)) => Message { peer, tag, bytes, ..message },
+            Some(End::Cancelled | End::Never) => return None,
+        };
+        self.resolve(message, false, SendMode::Standard, false)
     }
 
     fn leave_out(&mut self, what: &'static str) {
@@ -355,14 +397,10 @@ impl<'a> Iterator for Steps<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.ready.is_empty() {
-            if let Some(mut underway) = self.collective.take() {
-                if self.next_phase(&mut underway) {
-                    self.collective = Some(underway);
-                    self.wait(self.phase.len());
-                }
+            if self.go_on_with_collective() {
                 continue;
             }
-            let event = match self.next_event()? {
+            let event = match self.events.next()? {
                 Ok(event) => event,
                 Err(error) => return Some(Err(error)),
             };
@@ -375,9 +413,8 @@ impl<'a> Iterator for Steps<'a> {
             if outside > 0.0 {
                 self.ready.push_back(Step::Compute(Seconds(outside)));
             }
-            if let Err(error) = self.add_call(event.call) {
-                return Some(Err(error));
-            }
+            let end = event.call.request().map(|_| self.ends.next());
+            self.add_call(event.call, end);
         }
         self.ready.pop_front().map(Ok)
     }

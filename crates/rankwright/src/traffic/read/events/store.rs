@@ -1,9 +1,9 @@
 //! Events in the profile: tables of the SQLite file described in `docs/src/formats.md`. A row holds
-//! a block of events as the tracer wrote it: one row per event would make the file ten times
+//! many events as the tracer wrote them: one row per event would make the file ten times
 //! larger, and queries for single events are not needed.
 
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
@@ -158,16 +158,19 @@ fn write_blocks(
             Ok(None) => break,
             Err(error) => return Ok(Err(error)),
         };
-        match count_events(&mut decoder, &block.payload) {
-            Ok(decoded) if decoded == block.events => count += decoded,
-            Ok(decoded) => {
+        let cuts = match decode_all(&mut decoder, &block.payload) {
+            Ok((decoded, cuts)) if decoded == block.events => cuts,
+            Ok((decoded, _)) => {
                 let text = format!("{decoded} events in a block of {}", block.events);
                 return Ok(Err(events.wrong(text)));
             }
             Err(found) => return Ok(Err(events.wrong(found))),
+        };
+        count += block.events;
+        for piece in cuts.windows(2) {
+            insert.execute(params![events.rank, part, &block.payload[piece[0]..piece[1]]])?;
+            part += 1;
         }
-        insert.execute(params![events.rank, part, block.payload])?;
-        part += 1;
     }
     Ok(Ok(StreamRow {
         rank: events.rank,
@@ -178,12 +181,19 @@ fn write_blocks(
     }))
 }
 
-fn count_events(decoder: &mut Decoder, payload: &[u8]) -> Result<u64, String> {
-    let (mut position, mut count) = (0, 0);
+/// Decodes a block: the number of its events, and where it is cut into pieces, with begin and end.
+fn decode_all(decoder: &mut Decoder, payload: &[u8]) -> Result<(u64, Vec<usize>), String> {
+    let (mut position, mut count, mut cuts) = (0, 0, vec![0]);
     while decoder.next(payload, &mut position)?.is_some() {
         count += 1;
+        if position >= cuts.last().unwrap_or(&0) + PIECE {
+            cuts.push(position);
+        }
     }
-    Ok(count)
+    if cuts.last() != Some(&payload.len()) {
+        cuts.push(payload.len());
+    }
+    Ok((count, cuts))
 }
 
 /// The events in a profile.
@@ -194,6 +204,9 @@ pub struct Recording {
     ranks: u32,
     known: KnownCommunicators,
 }
+
+/// About the size of a stored block, in bytes. SQLite reads a whole one even where a part is wanted.
+const PIECE: usize = 64 << 10;
 
 /// The encoded events of all ranks that are in memory at once, in bytes; each rank has a share.
 const WINDOWS: usize = 256 << 20;
@@ -224,6 +237,14 @@ impl Recording {
             return Err(InputError::new(&name, found, EXPECTED));
         }
         Ok(Self { name, file, ranks, known: KnownCommunicators::default() })
+    }
+
+    /// The same profile, opened once more.
+    ///
+    /// # Errors
+    /// If it can no longer be read.
+    pub fn again(&self) -> Result<Self, InputError> {
+        Self::open(Path::new(&self.name))
     }
 
     /// Number of ranks.
@@ -311,7 +332,7 @@ impl Stream<'_> {
     /// Communicators named by the events read so far, by index within the rank; the first is
     /// `MPI_COMM_WORLD`.
     #[must_use]
-    pub fn communicators(&self) -> &[Rc<CommunicatorIdentity>] {
+    pub fn communicators(&self) -> &[Arc<CommunicatorIdentity>] {
         &self.decoder.communicators
     }
 

@@ -126,6 +126,8 @@ impl<W: Write> Writer<'_, W> {
                         self.action(format_args!("{action}"))?;
                     }
                 }
+                // Messages of nonblocking operations start with the call.
+                Step::Begin(_) => {}
             }
         }
         self.action(format_args!("finalize"))?;

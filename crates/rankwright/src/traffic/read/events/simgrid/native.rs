@@ -41,7 +41,7 @@ pub(super) fn action(collective: &Collective, ranks: u32, rank: Rank) -> Option<
             ("scatterv", with_ends([], parts, [stated(Rank(root), rank), u64::from(root)]))
         }
         O::Allgatherv => {
-            let bytes = |from| collective.bytes.get(&from).copied().unwrap_or_default();
+            let bytes = |from| collective.contributed(from);
             ("allgatherv", with_ends([bytes(rank)], all().map(bytes), []))
         }
         O::Alltoallv | O::Alltoallw => {
