@@ -4,6 +4,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use super::{ChooseOptions, Evaluation, MappingEvaluation, PlacedMapping, PlanProgress};
 use crate::map::Problem;
@@ -22,13 +23,20 @@ const HOPELESS: f64 = 1.3;
 /// How much longer the replay of a message takes than its simulation, roughly.
 const COST: u64 = 25;
 
+/// The most events of a replay for each message that was expected: twice the servers that it passes.
+const EVENTS: u64 = 12;
+
+/// How much worse than any mapping that was replayed the others are taken to be, so that none of them
+/// wins or ties.
+const WORSE: f64 = 1.02;
+
 /// The files with the calls of all jobs in order; `None` unless all were recorded.
 pub(super) fn recordings(workload: &Workload) -> Option<Vec<&Path>> {
     workload.jobs.iter().map(|job| job.seen.events.as_deref()).collect()
 }
 
 /// Replays the mappings that may win by their evaluation, and `default`. The others keep their score,
-/// in proportion to that of the best.
+/// in proportion, but not less than those that were replayed.
 ///
 /// # Errors
 /// If a run cannot be replayed; the evaluation then stays as it is.
@@ -44,41 +52,84 @@ pub(super) fn replayed(
     let affordable = options.messages / (COST * messages);
     let count = usize::try_from(affordable).unwrap_or(MOST).min(MOST);
     if count < mappings.len().min(2) {
-        evaluation.not_replayed = Some("it takes more work than allowed, see --effort".to_owned());
+        let needed = COST * messages * mappings.len().min(2) as u64;
+        let why = format!(
+            "it takes as long as {needed} simulated messages, and this effort allows {}; \
+             `simulate --replay` replays one placement",
+            options.messages
+        );
+        evaluation.not_replayed = Some(why);
         return Ok(());
     }
     let chosen = contenders(evaluation, default, count);
-    let threads = options.threads.get().min(chosen.len()).max(1);
-    let parts: Vec<&[usize]> = chosen.chunks(chosen.len().div_ceil(threads)).collect();
-    let scores = parallel::map(&parts, options.threads, |_, part| {
-        // Files cannot be shared between threads.
-        let replayer = Replayer::open(&recordings)?;
-        let mut scores = Vec::new();
-        for at in *part {
-            let mut observer = |_: &Progress| observe(options);
-            let placement = &mappings[*at].placement;
-            let replay = ReplayOptions::default();
-            let replayed = replayer.replay(problem.cluster, placement, replay, &mut observer)?;
-            let left_out = replayed.left_out.iter().next().map(|(what, count)| (*what, *count));
-            scores.push((*at, Score::from(&replayed.outcome), left_out));
+    let scores = replay_all(problem, mappings, &chosen, &recordings, options)?;
+    match scores {
+        Ok(scores) => {
+            evaluation.simulated_messages += messages * scores.len() as u64;
+            decide(evaluation, &scores);
         }
-        Ok::<_, ReplayError>(scores)
+        Err(why) => evaluation.not_replayed = Some(why),
+    }
+    Ok(())
+}
+
+/// The scores of the chosen mappings. Inner error: why there are none.
+fn replay_all(
+    problem: &Problem,
+    mappings: &[PlacedMapping],
+    chosen: &[usize],
+    recordings: &[&Path],
+    options: &ChooseOptions,
+) -> Result<Result<Vec<(usize, Score)>, String>, ReplayError> {
+    let late = || Ok(Err("the time limit was reached".to_owned()));
+    let mut keeps_on = || !observe(options).is_break();
+    if options.is_late() {
+        return late();
+    }
+    let Some(replayer) = Replayer::open_while(recordings, &mut keeps_on)? else { return late() };
+    // An algorithm of the library may send many more messages than the clocks, by which the work was
+    // estimated.
+    let most_events = EVENTS * options.messages / (COST * chosen.len() as u64);
+    let replay = |replayer: &Replayer, at: usize| {
+        let mut too_long = false;
+        let mut observer = |progress: &Progress| {
+            too_long = progress.events > most_events;
+            if too_long { ControlFlow::Break(()) } else { observe(options) }
+        };
+        let placement = &mappings[at].placement;
+        let how = ReplayOptions::default();
+        let replayed = replayer.replay(problem.cluster, placement, how, &mut observer)?;
+        let left_out = replayed.left_out.iter().next();
+        let why = match left_out {
+            // The clocks have what these calls send.
+            Some((what, count)) => Some(format!("the replay would leave out {count} {what}")),
+            None if too_long => Some(
+                "the collective calls are more messages than this effort allows; \
+                 `simulate --replay` replays one placement"
+                    .to_owned(),
+            ),
+            None if replayed.outcome.stopped.is_some() => {
+                Some("the time limit was reached".to_owned())
+            }
+            None => None,
+        };
+        Ok::<_, ReplayError>(match why {
+            Some(why) => Err(why),
+            None => Ok((at, Score::from(&replayed.outcome))),
+        })
+    };
+    let threads = options.threads.get().min(chosen.len()).max(1);
+    let mut parts = Vec::new();
+    for part in chosen.chunks(chosen.len().div_ceil(threads)) {
+        // Open files cannot be shared between threads.
+        parts.push((Mutex::new(replayer.again()?), part));
+    }
+    let scores = parallel::map(&parts, options.threads, |_, (replayer, part)| {
+        let replayer = replayer.lock().unwrap_or_else(PoisonError::into_inner);
+        part.iter().map(|at| replay(&replayer, *at)).collect::<Result<Vec<_>, _>>()
     });
     let scores: Result<Vec<_>, ReplayError> = scores.into_iter().collect();
-    let scores: Vec<_> = scores?.into_iter().flatten().collect();
-    // The clocks have what these calls send.
-    if let Some((what, count)) = scores.iter().find_map(|(.., left_out)| *left_out) {
-        evaluation.not_replayed = Some(format!("the replay would leave out {count} {what}"));
-        return Ok(());
-    }
-    let scores: Vec<(usize, Score)> = scores.iter().map(|(at, score, _)| (*at, *score)).collect();
-    // Stopped before its end.
-    if scores.iter().any(|(_, score)| score.excluded) {
-        return Ok(());
-    }
-    evaluation.simulated_messages += messages * scores.len() as u64;
-    decide(evaluation, &scores);
-    Ok(())
+    Ok(scores?.into_iter().flatten().collect())
 }
 
 fn observe(options: &ChooseOptions) -> ControlFlow<()> {
@@ -103,30 +154,30 @@ fn contenders(evaluation: &Evaluation, default: Option<usize>, count: usize) -> 
 /// Ranks all mappings anew, with the scores of those that were replayed.
 fn decide(evaluation: &mut Evaluation, replayed: &[(usize, Score)]) {
     let simulated = |at: usize| evaluation.mappings[at].score;
-    let ratio = |time: fn(&Score) -> f64| {
-        let (replayed, simulated): (f64, f64) = replayed
-            .iter()
-            .map(|(at, score)| (time(score), time(&simulated(*at))))
-            .fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
-        if simulated > 0.0 { replayed / simulated } else { 1.0 }
+    let largest = |time: fn(&Score) -> f64| {
+        let ratios = replayed.iter().map(|(at, score)| (time(score), time(&simulated(*at))));
+        let ratios = ratios.filter(|(_, simulated)| *simulated > 0.0);
+        ratios.map(|(replayed, simulated)| replayed / simulated).reduce(f64::max).unwrap_or(1.0)
     };
-    let waiting = ratio(|score| score.total_waiting().0);
-    let finish = ratio(|score| score.last_arrival().0);
+    let waiting = largest(|score| score.total_waiting().0);
+    let finish = largest(|score| score.last_arrival().0);
+    let worst =
+        replayed.iter().map(|(_, score)| *score).reduce(|worst, score| worst.at_least(&score));
+    let worst = worst.map(|worst| worst.stretched(WORSE, WORSE)).unwrap_or_default();
     let mut scores: Vec<Score> = evaluation
         .mappings
         .iter()
-        .map(|mapping| mapping.score.stretched(waiting, finish))
+        .map(|mapping| mapping.score.stretched(waiting, finish).at_least(&worst))
         .collect();
     for (at, score) in replayed {
         scores[*at] = *score;
     }
     let ranking = rank(&scores, &Rule::Objective(evaluation.rule));
-    // Nothing that was not replayed wins.
-    let best = replayed.iter().map(|(at, _)| *at).min_by(|a, b| {
-        ranking.loss(*a).partial_cmp(&ranking.loss(*b)).unwrap_or(std::cmp::Ordering::Equal)
-    });
-    evaluation.best = best.unwrap_or(evaluation.best);
-    let least = ranking.loss(evaluation.best);
+    let best = (0..scores.len())
+        .min_by(|a, b| ranking.loss(*a).total_cmp(&ranking.loss(*b)))
+        .unwrap_or(evaluation.best);
+    evaluation.best = best;
+    let least = ranking.loss(best);
     for (at, mapping) in evaluation.mappings.iter_mut().enumerate() {
         let score = replayed.iter().find(|(other, _)| *other == at).map(|(_, score)| *score);
         let loss = (ranking.loss(at) / least).max(1.0);
@@ -135,4 +186,37 @@ fn decide(evaluation: &mut Evaluation, replayed: &[(usize, Score)]) {
     }
     evaluation.replayed = true;
     evaluation.share = 1.0;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choose::evaluate::fluid_evaluation;
+    use crate::ranking::{Objective, ObjectiveRule, Waiting};
+    use crate::units::Seconds;
+
+    fn score(seconds: f64) -> Score {
+        let waiting = Waiting { total: Seconds(seconds), ..Waiting::default() };
+        let finish = Some(Seconds(seconds));
+        Score { waiting: Some(waiting), finish, total_finish: finish, ..Score::default() }
+    }
+
+    #[test]
+    fn a_mapping_that_was_not_replayed_does_not_win() {
+        let mapping = |seconds| MappingEvaluation {
+            score: score(seconds),
+            loss: seconds,
+            runs: vec![],
+            fluid: None,
+        };
+        let objective = Objective::Finish;
+        let rule = ObjectiveRule { objective, closed_loop: true, ranks: 2 };
+        let mut evaluation = fluid_evaluation(vec![score(1.0)], rule);
+        (evaluation.mappings, evaluation.best) = ([20.0, 10.0, 10.6].map(mapping).into(), 1);
+        decide(&mut evaluation, &[(0, score(20.0)), (1, score(15.0))]);
+        assert_eq!(evaluation.best, 1);
+        let [default, best, other] = [0, 1, 2].map(|at| evaluation.mappings[at].score);
+        assert_eq!((default, best), (score(20.0), score(15.0)));
+        assert!(other.last_arrival().0 > 20.0 && other.total_waiting().0 > 20.0);
+    }
 }

@@ -83,6 +83,19 @@ impl Score {
         }
     }
 
+    /// The score with waiting and arrivals of `least` where it has less of either.
+    #[must_use]
+    pub(crate) fn at_least(self, least: &Self) -> Self {
+        let less_waiting = self.total_waiting().0 < least.total_waiting().0;
+        let earlier = self.last_arrival().0 < least.last_arrival().0;
+        Self {
+            waiting: if less_waiting { least.waiting } else { self.waiting },
+            finish: if earlier { least.finish } else { self.finish },
+            total_finish: if earlier { least.total_finish } else { self.total_finish },
+            ..self
+        }
+    }
+
     /// The mean of the times over several runs; 0 without runs.
     #[must_use]
     pub fn mean<'a>(runs: impl Iterator<Item = &'a Self>) -> Self {
